@@ -48,8 +48,8 @@ const admin = join(dirname(daemon.socket), 'admin.sock');
 while ((await statusOf(admin, '/api/v1/version')) !== 200) await delay(10);
 await settled(daemon);
 
-const ended: (() => Promise<void>)[] = [];
-const browser = await Browser.open({ teardown: end => ended.push(end) });
+const ended: (() => unknown)[] = [];
+const browser = await Browser.open({ teardown: end => ended.unshift(end) });
 const browsing = await Browsing.of((await browser.tab()).page);
 const link = await signInLinkOf('administrator');
 await browsing.page.goto(link);
@@ -62,7 +62,7 @@ try {
   await searching();
   await filtering();
 } finally {
-  await Promise.all(ended.map(end => end()));
+  for (const end of ended) await end();
   await daemon.stop();
   agent.destroy();
 }

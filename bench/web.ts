@@ -56,14 +56,16 @@ const rowsSocket = join(directory, 'rows.sock');
 const rowsServer = fileURLToPath(new URL('./all-rows-server.ts', import.meta.url));
 const plain = await startServer([rowsServer, rowsSocket, rowsFile], rowsSocket, '/');
 
-const ended: (() => Promise<void>)[] = [];
-const browser = await Browser.open({ teardown: end => ended.push(end) });
+const ended: (() => unknown)[] = [];
+const browser = await Browser.open({ teardown: end => ended.unshift(end) });
 const [ours, theirs] = [await tab(), await tab()];
 const link = await signInLinkOf('administrator');
 const ourUrl = new URL('owners', link).href;
 const theirUrl = (await answerOf(rowsSocket, '/')).text;
 
-const measured = await measure().finally(() => Promise.all(ended.map(end => end())));
+const measured = await measure().finally(async () => {
+  for (const end of ended) await end();
+});
 await Promise.all([daemon.stop(), plain.stop()]);
 agent.destroy();
 report(measured);

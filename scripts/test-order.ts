@@ -26,13 +26,10 @@ const slowFolders = [
 export const waitingFiles = [
   'test/faults/hanging-disk.test.ts',
   'test/faults/hanging-commands.test.ts',
-  'test/e2e/fleet-failover.test.ts',
   'test/fleet/deadline.test.ts',
   'test/faults/silent-daemon.test.ts',
   'test/store/redis-failover.test.ts',
-  'test/e2e/fleet-ways.test.ts',
   'test/e2e/fleet-faults.test.ts',
-  'test/e2e/fleet-events.test.ts',
   'test/faults/descriptors.test.ts',
 ] as const;
 

@@ -1,7 +1,6 @@
 /** Changes of policy: each is whole, in force once it is answered, and none is lost. */
 
 import t from 'tap';
-import { z } from 'zod';
 import { World } from './world.ts';
 
 const rules = '/admin/quota/rules';
@@ -76,45 +75,6 @@ t.test('an edit that is refused changes nothing, and one that says nothing leave
     await world.must(422, 'POST', '/admin/users/bob/quota/groups', { body: { groups: each } });
     t.match(await world.get('/admin/users/bob/quota'), { groups: [{ name: 'a' }] });
   }
-});
-
-t.test('two administrators who change the same at once lose nothing', async t => {
-  const world = await World.open(t);
-  const [first, second] = await administrators(world);
-  const at = (n: number) => (n % 2 === 0 ? first : second);
-  await world.must(201, 'POST', groups, { body: { name: 'g' } });
-  const put = await Promise.all(
-    many.map(async n => {
-      await world.must(201, 'POST', rules, { token: at(n), body: { name: `${n}`, limit: n } });
-      return world.must(204, 'PUT', `${groups}/g/rules/${n}`, { token: at(n + 1) });
-    }),
-  );
-  t.equal(put.length, many.length);
-  const inside = z
-    .object({ rules: z.array(z.object({ name: z.string(), limit: z.number() })) })
-    .parse(await world.get(`${groups}/g`)).rules;
-  t.strictSame(
-    inside.map(({ limit }) => limit).sort((a, b) => a - b),
-    many,
-    'every rule is in the group',
-  );
-
-  await Promise.all([
-    ...many.map(n => world.must(200, 'PATCH', `${rules}/0`, { token: first, body: { limit: n } })),
-    ...many.map(() =>
-      world.must(200, 'PATCH', `${rules}/0`, { token: second, body: { subjects: ['size:git:lfs'] } }),
-    ),
-  ]);
-  t.match(await world.get(`${rules}/0`), { subjects: ['size:git:lfs'] });
-
-  await Promise.all(
-    many.map(async n => {
-      await world.must(201, 'POST', '/admin/users', { token: at(n), body: { username: `user${n}` } });
-      await world.must(204, 'PUT', `${groups}/g/users/user${n}`, { token: at(n + 1) });
-    }),
-  );
-  const users = z.array(z.object({ login: z.string() })).parse(await world.get(`${groups}/g/users`));
-  t.strictSame(new Set(users.map(({ login }) => login)), new Set(many.map(n => `user${n}`)));
 });
 
 t.test('of many who create or delete the same at once, one does', async t => {

@@ -5,7 +5,7 @@ import express from 'express';
 import t, { type Test } from 'tap';
 import { csvLine, type DownloadLimits, Downloads } from '../../src/api/downloads.ts';
 import { until } from '../e2e/ask.ts';
-import { served } from './http.ts';
+import { served } from '../served.ts';
 
 const line = `${'x'.repeat(1023)}\n`;
 

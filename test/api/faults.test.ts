@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { application } from '../../src/api/application.ts';
 import { getRoute } from '../../src/api/route.ts';
 import { SoftquotaError } from '../../src/errors.ts';
-import { served } from './http.ts';
+import { served } from '../served.ts';
 import { World } from './world.ts';
 
 t.test("a mistake of softquota's own is 500 without a word about it, and the log has all", async t => {

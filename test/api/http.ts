@@ -1,17 +1,7 @@
 /** Requests exactly as they are given, over a port or a Unix socket. */
 
-import { once } from 'node:events';
-import {
-  type Agent,
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type RequestListener,
-  request,
-} from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
-import type { Test } from 'tap';
 
 export interface Answer {
   readonly status: number;
@@ -22,7 +12,7 @@ export interface Answer {
 }
 
 export interface Sent {
-  readonly agent: Agent;
+  readonly agent: Agent | false;
   readonly to: { readonly host: string; readonly port: number } | { readonly socketPath: string };
   readonly method: string;
   /** Goes out as it is: nothing is encoded or resolved. */
@@ -38,17 +28,6 @@ export function send({ agent, to, method, path, headers, body }: Sent): Promise<
       .once('error', reject)
       .end(body);
   });
-}
-
-/** The port of 127.0.0.1 at which requests are served until the test ends. */
-export async function served(t: Test, listener: RequestListener): Promise<number> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port; // it listens on an address
 }
 
 export async function answerIn(response: IncomingMessage): Promise<Answer> {

@@ -80,38 +80,3 @@ t.test('a renamed organization keeps its members, and a deleted one leaves none 
   t.strictSame(await membersIn(world, '/admin/orgs/apex/members'), []);
   await world.must(404, 'GET', '/orgs/apex/quota', { as: 'alice' });
 });
-
-t.test('only administrators see and change who belongs to an organization', async t => {
-  const world = await World.open(t);
-  const body = { role: 'owner' };
-  const attempts = async (asked: Asked) => {
-    const answers = [];
-    for (const at of ['/admin/orgs/acme/members', '/admin/orgs/missing/members']) {
-      answers.push(
-        await world.call('GET', at, asked),
-        await world.call('PUT', `${at}/bob`, { ...asked, body }),
-        await world.call('DELETE', `${at}/alice`, asked),
-      );
-    }
-    return answers.map(({ status, text }) => ({ status, text }));
-  };
-  const token = (name: string, ...scopes: string[]) => world.newToken(name, scopes);
-  for (const asked of [
-    { as: 'nobody' } as const,
-    { as: 'alice' } as const,
-    { token: await token('alice', 'write:admin', 'write:organization') },
-    { token: await token('admin1', 'write:organization', 'write:user') },
-  ]) {
-    const told = await attempts(asked);
-    const expected = 'as' in asked && asked.as === 'nobody' ? 401 : 403;
-    t.ok(
-      told.every(({ status }) => status === expected),
-      JSON.stringify(asked),
-    );
-    t.strictSame(told.slice(0, 3), told.slice(3), 'whether there is such an organization or not');
-  }
-  const reader = await token('admin1', 'read:admin');
-  await world.must(200, 'GET', path, { token: reader });
-  await world.must(403, 'PUT', `${path}/bob`, { token: reader, body });
-  t.strictSame(await membersIn(world), ['alice owner', 'carol member']);
-});

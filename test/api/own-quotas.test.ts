@@ -132,15 +132,3 @@ t.test('the check tells whether a start would be let through: in report mode alw
   world.reload({ quota: { ENABLED: 'false' } });
   t.equal(await check('size:git:lfs'), true);
 });
-
-t.test('names and membership follow an owner who is renamed', async t => {
-  const world = await World.open(t);
-  await world.report('alice', 'size:git:lfs', 5);
-  await world.must(409, 'DELETE', '/admin/users/alice');
-  await world.must(200, 'PATCH', '/admin/users/bob', { body: { username: 'robert' } });
-  await world.must(200, 'PATCH', '/admin/users/acme', { body: { username: 'apex' } });
-  await world.must(200, 'GET', '/user/quota', { as: 'bob' });
-  await world.must(404, 'GET', '/admin/users/bob/quota');
-  await world.must(200, 'GET', '/orgs/apex/quota', { as: 'alice' });
-  await world.must(404, 'GET', '/orgs/acme/quota', { as: 'alice' });
-});

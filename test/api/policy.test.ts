@@ -126,26 +126,6 @@ t.test('of two administrators who looked at the same policy, only the first one 
   t.strictSame((await get(world)).rules, looked.rules, 'without a version it takes the place of any');
 });
 
-t.test('who asks while policies are replaced sees one of them whole, never a mixture', async t => {
-  const world = await World.open(t);
-  const policy = (limit: number) => {
-    const rules = Array.from({ length: 20 }, (_, at) => ({ ...total, name: `rule ${at}`, limit }));
-    return { rules, groups: [{ name: 'all', rules: rules.map(({ name }) => name), users: ['bob'] }] };
-  };
-  await put(world, policy(0));
-  let writing = true;
-  const writer = (async () => {
-    for (let limit = 1; limit <= 20; limit++) await put(world, policy(limit));
-    writing = false;
-  })();
-  while (writing) {
-    const { groups, rules } = await get(world);
-    t.equal(new Set(rules.map(({ limit }) => limit)).size, 1);
-    t.strictSame([rules.length, groups[0]?.rules.length], [20, 20]);
-  }
-  await writer;
-});
-
 t.test('every fault is told at once, by where it stands, and nothing is changed', async t => {
   const world = await World.open(t);
   await put(world, small);

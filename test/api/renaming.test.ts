@@ -2,7 +2,7 @@
  * Owners who get another name or another type, or go: what goes along with them, and what nobody inherits.
  */
 
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { z } from 'zod';
@@ -74,49 +74,6 @@ t.test('who is renamed has the repositories again once the directories have the 
   await world.must(204, 'DELETE', '/admin/users/bob');
 });
 
-t.test('a name that is used anew after a deletion inherits nothing', async t => {
-  const world = await World.open(t);
-  const { id } = await userOf(world, 'alice');
-  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free' } });
-  await world.must(204, 'PUT', '/admin/quota/groups/free/users/alice');
-  await world.must(200, 'GET', '/orgs/acme/quota', { as: 'alice' });
-  await world.must(200, 'PATCH', '/admin/users/alice', { body: { is_admin: true, email: 'a@git.example' } });
-  await world.must(204, 'DELETE', '/admin/users/alice');
-  await world.must(404, 'DELETE', '/admin/users/alice');
-  await world.must(401, 'GET', '/user/quota', { as: 'alice' });
-  t.strictSame(await world.get('/admin/quota/groups/free/users'), []);
-
-  await world.must(201, 'POST', '/admin/users', { body: { username: 'alice' } });
-  const isNobodyYet = async () => {
-    const anew = await userOf(world, 'alice');
-    t.not(anew.id, id);
-    t.match(anew, { is_admin: false, email: '' });
-    t.strictSame(await groupsOf(world, 'alice'), []);
-    t.strictSame(await world.get('/users/alice/tokens'), []);
-    t.match(await world.get('/admin/orgs/acme/members'), [{ login: 'carol' }]);
-    await world.must(401, 'GET', '/user/quota', { as: 'alice' });
-  };
-  await isNobodyYet();
-  await world.restart();
-  await isNobodyYet();
-});
-
-t.test('who has something in storage cannot be deleted, and is still known when it is gone', async t => {
-  const world = await World.open(t);
-  const path = repository(world, 'bob/app');
-  await measure(world);
-  t.match(
-    messageOf(await world.must(409, 'DELETE', '/admin/users/bob')),
-    /^bob has 1 unit.*delete those first/,
-  );
-  await world.must(200, 'GET', '/user/quota', { as: 'bob' });
-  rmSync(path, { recursive: true });
-  await measure(world);
-  await userOf(world, 'bob');
-  await world.must(204, 'DELETE', '/admin/users/bob');
-  await world.must(401, 'GET', '/user/quota', { as: 'bob' });
-});
-
 t.test('a directory belongs to a user until someone says organization', async t => {
   const world = await World.open(t);
   repository(world, 'guild/app');
@@ -178,19 +135,6 @@ t.test('who is renamed on the disk alone is told, until the groups are where the
   );
 
   await world.must(200, 'PATCH', '/admin/users/bob', { body: { username: 'robert' } });
-  t.same(await groupsOf(world, 'robert'), ['free']);
-  t.same(await renamesFound(world), []);
-});
-
-t.test('who is renamed first here, and then on the disk, keeps the groups', async t => {
-  const world = await World.open(t);
-  repository(world, 'bob/app');
-  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free' } });
-  await world.must(204, 'PUT', '/admin/quota/groups/free/users/bob');
-  await measure(world);
-  await world.must(200, 'PATCH', '/admin/users/bob', { body: { username: 'robert' } });
-  renameSync(join(world.directory, 'git/bob'), join(world.directory, 'git/robert'));
-  await measure(world);
   t.same(await groupsOf(world, 'robert'), ['free']);
   t.same(await renamesFound(world), []);
 });

@@ -5,11 +5,11 @@
  * What it sends is bounded in number and in time, and goes to the daemon of this test only.
  */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { must, run } from '../e2e/run.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { fill, story } from './operations.ts';
 import { World } from './world.ts';
 
@@ -57,8 +57,7 @@ include-operation-id = ${JSON.stringify(withMeaning)}
 checks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]
 `;
 
-const folder = await mkdtemp(join(tmpdir(), 'sq-'));
-t.teardown(() => rm(folder, { recursive: true }));
+const folder = temporaryFolder(t);
 const python = join(folder, 'python');
 await must('python3', ['-m', 'venv', python]);
 await must(join(python, 'bin/pip'), ['install', '-q', 'schemathesis==4.32.5'], {

@@ -2,8 +2,6 @@
 
 import t from 'tap';
 import { withoutPort } from '../../src/api/asker.ts';
-import { signInLink } from '../../src/wire/index.ts';
-import { ourPage } from './browser.ts';
 import { type Answer, type Asked, World } from './world.ts';
 
 const wrong = { token: '0'.repeat(40) } as const;
@@ -41,19 +39,6 @@ t.test('too many wrong tokens from one address are told to wait, and a good one 
   t.ok(atOnce.every(isToWait), 'whatever is asked for');
 });
 
-t.test('a good sign-in link and a good token sign in where wrong ones are slowed', async t => {
-  const world = await World.open(t);
-  const asked = { as: 'nobody', headers: ourPage(world) } as const;
-  const token = await world.newToken('bob', ['all']);
-  const link = await world.must(201, 'POST', '/users/bob/sign-in-link', { as: 'host' });
-  const [, code] = signInLink.parse(link.json).url.split('#code=');
-  await tryAll(world);
-  t.ok(isToWait(await world.call('POST', '/session', { ...asked, body: { code: 'x'.repeat(43) } })));
-  await world.must(201, 'POST', '/session', { ...asked, body: { code } });
-  await world.must(201, 'POST', '/session', { ...asked, body: { token } });
-  t.ok(isToWait(await world.call('POST', '/session', { ...asked, body: { token: wrong.token } })));
-});
-
 t.test('every kind of wrong credentials counts, and none at all does not', async t => {
   const world = await World.open(t);
   for (let asked = 0; asked < 2 * wrongTries; asked++) t.equal(await statusOf(world, { as: 'nobody' }), 401);
@@ -80,15 +65,6 @@ t.test('the admin socket, the gate and what is for everybody have no part in it'
   await world.gate('GET', '/v1/check?owner=alice&subject=size:all');
 });
 
-t.test('a token that is no longer good does not go on', async t => {
-  const world = await World.open(t);
-  const token = await world.newToken('bob', ['all']);
-  t.equal(await statusOf(world, { token }), 200);
-  await world.must(204, 'DELETE', '/admin/users/bob', { as: 'host' });
-  for (let tried = 0; tried < wrongTries; tried++) t.equal(await statusOf(world, { token }), 401);
-  t.equal(await statusOf(world, { token }), 429);
-});
-
 t.test('X-Forwarded-For of somebody who is no trusted proxy is not believed', async t => {
   const world = await World.open(t, { settings: { server: { TRUSTED_PROXIES: '192.0.2.1' } } });
   for (let tried = 0; tried < wrongTries; tried++) {
@@ -104,7 +80,9 @@ t.test('behind trusted proxies each of those who ask is slowed alone, whatever t
   const world = await World.open(t, { settings: { server: { TRUSTED_PROXIES: proxies } } });
   for (let tried = 0; tried < wrongTries; tried++) {
     // Addresses before the one that the proxies saw are the asker's own words.
-    const headers = { 'X-Forwarded-For': `198.51.100.${tried}, 127.0.0.1, 203.0.113.9, 10.1.2.3` };
+    const headers = {
+      'X-Forwarded-For': `198.51.100.${tried}, 127.0.0.1, 203.0.113.9:${4711 + tried}, 10.1.2.3`,
+    };
     t.equal(await statusOf(world, { ...wrong, headers }), 401);
   }
   const from = (address: string, asked: Asked = wrong) =>
@@ -115,30 +93,6 @@ t.test('behind trusted proxies each of those who ask is slowed alone, whatever t
   t.equal(await from('203.0.113.9', { as: 'bob' }), 200);
   t.equal(await from('203.0.113.9', { as: 'nobody' }), 401);
   t.equal(await statusOf(world, wrong), 401, 'the proxy itself');
-});
-
-t.test('the addresses of one IPv6 subscriber are slowed together', async t => {
-  const world = await World.open(t, { settings: { server: { TRUSTED_PROXIES: '127.0.0.1' } } });
-  for (let tried = 0; tried < wrongTries; tried++) {
-    const headers = { 'X-Forwarded-For': `2001:db8:1:2::${tried.toString(16)}` };
-    t.equal(await statusOf(world, { ...wrong, headers }), 401);
-  }
-  const from = (address: string) => statusOf(world, { ...wrong, headers: { 'X-Forwarded-For': address } });
-  t.equal(await from('2001:db8:1:2:ffff::1'), 429);
-  t.equal(await from('2001:db8:1:3::1'), 401);
-});
-
-t.test('the port that a proxy saw with an address makes it no other one', async t => {
-  const world = await World.open(t, { settings: { server: { TRUSTED_PROXIES: '127.0.0.1' } } });
-  const from = (address: string) => statusOf(world, { ...wrong, headers: { 'X-Forwarded-For': address } });
-  for (const [address, before] of [
-    ['203.0.113.9', '203.0.113.9'],
-    ['2001:db8:1:2::9', '[2001:db8:1:2::9]'],
-  ] as const) {
-    for (let tried = 0; tried < wrongTries; tried++) t.equal(await from(`${before}:${4711 + tried}`), 401);
-    t.equal(await from(`${before}:443`), 429);
-    t.equal(await from(address), 429);
-  }
 });
 
 t.test('an address is what stands before the port, and brackets are none of it', async t => {

@@ -3,7 +3,7 @@
 import express, { type NextFunction, type Request, type Response } from 'express';
 import t from 'tap';
 import { swaggerPage } from '../../src/api/swagger.ts';
-import { served } from './http.ts';
+import { served } from '../served.ts';
 
 t.test('a page that is not built says what builds it', async t => {
   const app = express();

@@ -1,6 +1,6 @@
 /** Tokens over HTTP: what one lets do, for how long, who makes it, and where it never shows. */
 
-import { hash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { z } from 'zod';
 import { createdToken, token as tokenSchema } from '../../src/wire/index.ts';
-import { until } from '../e2e/ask.ts';
 import { answerIn } from './http.ts';
 import { messageOf } from './people.ts';
 import { type Asked, World } from './world.ts';
@@ -151,59 +150,6 @@ t.test('a token that is named like the id of another one is not taken for it', a
   await world.must(204, 'DELETE', `/users/bob/tokens/${encodeURIComponent('a/b ü')}`);
 });
 
-t.test('a token never gives more than the one that made it had, neither in scope nor in time', async t => {
-  const world = await World.open(t);
-  const attempt = (token: string, name: string, wanted: Wanted) =>
-    world.call('POST', `/users/${name}/tokens`, {
-      token,
-      body: { ...simple, name: randomBytes(4).toString('hex'), ...wanted },
-    });
-  const limited = await world.newToken('admin1', ['write:user', 'write:admin', 'read:repository']);
-  for (const scopes of [['all'], ['read:organization'], ['read:user', 'write:organization']]) {
-    for (const name of ['admin1', 'bob'])
-      t.match(await attempt(limited, name, { scopes }), { status: 403 }, name);
-  }
-  for (const scopes of [['write:admin', 'read:user'], ['public-only'], ['write:issue']]) {
-    t.match(await attempt(limited, 'bob', { scopes }), { status: 201 });
-  }
-  const withoutAdmin = await world.newToken('admin1', ['all', 'public-only']);
-  t.match(await attempt(withoutAdmin, 'admin1', { scopes: ['all'] }), {
-    status: 403,
-    json: { message: /^scopes: the token that you use does not have read:admin/ },
-  });
-  t.match(await attempt(withoutAdmin, 'admin1', { scopes: ['all', 'public-only'] }), { status: 201 });
-
-  const expires = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
-  const end = expires(2);
-  const { sha1: shortLived } = await make(world, 'bob', { expires_at: end });
-  for (const longer of [null, expires(3)]) {
-    t.match(await attempt(shortLived, 'bob', { expires_at: longer }), {
-      status: 403,
-      json: { message: /^expires_at: / },
-    });
-  }
-  for (const within of [end, expires(1)])
-    t.match(await attempt(shortLived, 'bob', { expires_at: within }), { status: 201 });
-});
-
-t.test('a token is good until the moment that it expires', async t => {
-  const world = await World.open(t);
-  const end = new Date(Date.now() + 1500).toISOString();
-  const { sha1: token, expires_at: told } = await make(world, 'bob', { expires_at: end });
-  t.equal(told, end);
-  let wrong = 0;
-  await until(async () => {
-    const before = Date.now();
-    const { status } = await world.call('GET', '/user/quota', { token });
-    const isGood = status === 200;
-    if (isGood ? before >= Date.parse(end) : Date.now() < Date.parse(end)) wrong++;
-    return isGood ? null : true;
-  });
-  t.equal(wrong, 0);
-  await world.must(401, 'POST', '/users/bob/tokens', { token, body: simple });
-  t.equal((await tokensOf(world, 'bob')).length, 2, 'it is told of until it is revoked');
-});
-
 t.test('a token that is revoked lets nothing more in, not even a request that has begun', async t => {
   const world = await World.open(t);
   const { sha1 } = await make(world, 'bob');
@@ -237,19 +183,6 @@ async function slowly(t: Test, world: World, path: string, token: string) {
     return answerIn(response);
   };
 }
-
-t.test('when a token was last used is told, and kept', async t => {
-  const world = await World.open(t);
-  const { sha1: token } = await make(world, 'bob');
-  const last = async () => (await tokensOf(world, 'bob')).at(-1)?.last_used_at ?? null;
-  t.equal(await last(), null);
-  const before = Date.now();
-  await world.must(200, 'GET', '/user/quota', { token });
-  const used = await last();
-  t.ok(Date.parse(used ?? '') >= before && Date.parse(used ?? '') <= Date.now());
-  await world.restart();
-  t.equal(await last(), used);
-});
 
 t.test('every fault of what is to be a token is told at once', async t => {
   const world = await World.open(t);

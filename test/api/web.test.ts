@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { application } from '../../src/api/application.ts';
 import { Built } from '../../src/api/built.ts';
-import { type Answer, answerIn, served as listening, send } from './http.ts';
+import { served as listening } from '../served.ts';
+import { type Answer, answerIn, send } from './http.ts';
 import { World } from './world.ts';
 
 const page = `<!doctype html>

@@ -6,15 +6,15 @@
  * answer is checked against the description that the daemon gives of itself.
  */
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import type { Test } from 'tap';
 import { z } from 'zod';
 import { formatFaults, type LoadedConfig, loadConfig } from '../../src/config/index.ts';
 import { Daemon } from '../../src/daemon/index.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { Description } from './described.ts';
 import { type Answer, answerIn, send } from './http.ts';
 
@@ -85,8 +85,7 @@ export class World {
   }
 
   static async open(t: Test, options: WorldOptions = {}): Promise<World> {
-    const directory = mkdtempSync(join(tmpdir(), 'sq-'));
-    t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+    const directory = temporaryFolder(t);
     mkdirSync(join(directory, 'git'));
     const world = new World(directory, options);
     t.teardown(() => world.close());

@@ -1,12 +1,11 @@
 /** A gate that answers a client what a test tells it to, and counts its connections. */
 
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Test } from 'tap';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 export interface Heard {
   readonly method: string;
@@ -28,12 +27,8 @@ export class GateStub {
   }
 
   static async open(t: Test): Promise<GateStub> {
-    const folder = await mkdtemp(join(tmpdir(), 'sq-'));
-    const gate = new GateStub(join(folder, 'gate.sock'));
-    t.teardown(async () => {
-      await gate.close();
-      await rm(folder, { recursive: true });
-    });
+    const gate = new GateStub(join(temporaryFolder(t), 'gate.sock'));
+    t.teardown(() => gate.close());
     await gate.listen();
     return gate;
   }

@@ -32,6 +32,14 @@ export async function tokenOf(server: Server, username: string, scopes: readonly
   return createdToken.parse(created).sha1;
 }
 
+/** The status of the answer to a GET with this token; `path` is below /api/v1. */
+export async function statusWith(server: Server, token: string, path: string): Promise<number> {
+  const address = new URL(`api/v1${path}`, await addressOf(server));
+  const { status, body } = await fetch(address, { headers: { Authorization: `token ${token}` } });
+  await body?.cancel();
+  return status;
+}
+
 async function create(server: Server, path: string, body: object): Promise<unknown> {
   const { status, text } = await server.ask('admin', path, { body });
   if (status !== 201) throw new Error(`POST ${path}: ${status} ${text}`);

@@ -1,53 +1,26 @@
 /** One question over a Unix socket, and the waiting for an answer that is to come. */
 
-import { type IncomingHttpHeaders, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type Answer, answerIn, send } from '../api/http.ts';
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly text: string;
-}
+export type { Answer } from '../api/http.ts';
 
 export interface Question {
   readonly method?: string;
+  /** Goes out as JSON; a buffer as it is. */
   readonly body?: unknown;
   readonly accept?: string;
 }
 
 /** Rejects where the daemon does not answer. */
-export function ask(socketPath: string, path: string, question: Question = {}): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const body = question.body === undefined ? null : JSON.stringify(question.body);
-    const asked = request(
-      {
-        socketPath,
-        path,
-        method: question.method ?? (body === null ? 'GET' : 'POST'),
-        agent: false,
-        headers: {
-          Accept: question.accept ?? 'application/json',
-          ...(body === null
-            ? {}
-            : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }),
-        },
-      },
-      response => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', reject);
-        response.on('end', () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            text: Buffer.concat(chunks).toString(),
-          }),
-        );
-      },
-    );
-    asked.on('error', reject);
-    asked.end(body ?? undefined);
-  });
+export async function ask(socketPath: string, path: string, question: Question = {}): Promise<Answer> {
+  const { body: given, accept = 'application/json' } = question;
+  const body = given === undefined || given instanceof Buffer ? given : JSON.stringify(given);
+  const { method = body === undefined ? 'GET' : 'POST' } = question;
+  const length = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) };
+  const type = typeof body === 'string' ? { 'Content-Type': 'application/json' } : {};
+  const headers = { Accept: accept, ...type, ...length };
+  return answerIn(await send({ agent: false, to: { socketPath }, method, path, headers, body }));
 }
 
 const askAgainMs = 25;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { savedSource } from '../../src/wire/index.ts';
 import { startSingle } from '../store/redis-servers.ts';
-import { fleetHost, ruled } from './fleet-hosts.ts';
+import { fleetHost } from './fleet-hosts.ts';
 import { Server } from './server.ts';
 
 // Each command is a process, on whatever host.
@@ -24,7 +24,7 @@ const company = {
 };
 
 async function addSource(server: Server): Promise<string> {
-  for (const name of ['gold', 'silver']) await ruled(server, '/groups', { body: { name } });
+  for (const name of ['gold', 'silver']) await server.admin('/admin/quota/groups', { body: { name } });
   const made = await server.ask('admin', '/api/v1/admin/auths', { body: company });
   return String(savedSource.parse(JSON.parse(made.text)).id);
 }

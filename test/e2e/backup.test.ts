@@ -4,10 +4,9 @@ import { chmod, chown, mkdir, readdir, readFile, rm, stat, writeFile } from 'nod
 import { join } from 'node:path';
 import t from 'tap';
 import { mountSmall } from '../faults/small-disk.ts';
-import { account } from './accounts.ts';
+import { account, statusWith } from './accounts.ts';
 import { graceBegun } from './graces.ts';
 import { Server } from './server.ts';
-import { statusWith } from './token-status.ts';
 
 t.setTimeout(120_000);
 
@@ -116,28 +115,4 @@ t.test('a backup that cannot be written or read leaves what was there, and says 
   });
   t.match(await server.softquota(['restore', join(server.folder, 'none')]), { code: 74, stderr: /ENOENT/ });
   t.equal(await readFile(file, 'utf8'), 'an older one');
-});
-
-t.test('a group in report mode, as an earlier version had it, does not come into force', async t => {
-  const server = await Server.open(t, { ini: { quota: { ENABLED: 'true' } } });
-  await server.reports('alice', 5);
-  await server.done('rule create total --limit 1 --subject size:all');
-  await server.done('group create held --rule total');
-  await server.done('group add-user held alice');
-  const file = join(server.folder, 'saved.json');
-  await server.done('backup', file);
-  const saved = JSON.parse(await readFile(file, 'utf8'));
-  for (const record of saved.policy) {
-    if (record.kind === 'group') record.text = JSON.stringify({ ...JSON.parse(record.text), mode: 'report' });
-  }
-  await writeFile(file, JSON.stringify(saved));
-  await server.stop();
-  await server.done('restore', file, '--replace');
-  await server.start();
-  t.match(await server.softquota('check alice --subject size:git:lfs'), {
-    code: 0,
-    stdout: /^allowed \(would be refused\)/,
-  });
-  t.match((await server.softquota('rule show total')).stdout, /only reported/);
-  t.match(server.daemon.log, /groups have no report mode any more: their rules are in report mode now/);
 });

@@ -5,10 +5,9 @@
  * It knows nothing of the tester's own profile, and of no host but this host's loopback.
  */
 
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import puppeteer, { type Page, type Browser as Running } from 'puppeteer-core';
+import { type Teardown, temporaryFolder } from '../temporary-folder.ts';
 import { until } from './ask.ts';
 import { plainEnvironment } from './run.ts';
 
@@ -17,23 +16,16 @@ const program = '/usr/bin/chromium-headless-shell';
 /** Starting, and drawing a page, take long where much else runs. */
 const patienceMs = 120_000;
 
-/** User of the browser, a test as a rule. */
-interface User {
-  teardown(end: () => Promise<void>): void;
-}
-
 export class Browser {
   readonly #running: Running;
-  readonly #profile: string;
 
-  private constructor(running: Running, profile: string) {
+  private constructor(running: Running) {
     this.#running = running;
-    this.#profile = profile;
   }
 
   /** It ends with what it is opened for. */
-  static async open(t: User): Promise<Browser> {
-    const profile = await realpath(await mkdtemp(join(tmpdir(), 'sq-chromium-')));
+  static async open(t: Teardown): Promise<Browser> {
+    const profile = temporaryFolder(t);
     const running = await puppeteer.launch({
       executablePath: program,
       headless: 'shell',
@@ -47,7 +39,7 @@ export class Browser {
         '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1',
       ],
     });
-    const browser = new Browser(running, profile);
+    const browser = new Browser(running);
     t.teardown(() => browser.close());
     return browser;
   }
@@ -58,9 +50,8 @@ export class Browser {
     return new Tab(await context.newPage());
   }
 
-  async close(): Promise<void> {
-    await this.#running.close();
-    await rm(this.#profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
+  close(): Promise<void> {
+    return this.#running.close();
   }
 }
 

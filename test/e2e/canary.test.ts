@@ -4,15 +4,12 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import t, { type Test } from 'tap';
 import { some } from '../run-length.ts';
+import { served } from '../served.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { account, addressOf } from './accounts.ts';
 import { until } from './ask.ts';
-import { wordsOf } from './commands.ts';
-import { launcher } from './daemon.ts';
 import { fleetHost } from './fleet-hosts.ts';
-import { run } from './run.ts';
 import { Server } from './server.ts';
-import { served } from './transports.ts';
 
 t.setTimeout(600_000);
 
@@ -213,13 +210,4 @@ t.test('tokens, sessions, links and client secrets are told nowhere, however the
   await until(() => (server.daemon.log.includes('a sign-in came to nothing') ? true : null));
   await heardOf(server, heard);
   heard.hasNone(t, [token, code, session, ...session.split('.'), clientSecret]);
-});
-
-t.test('a command that is given a token by its environment never shows it', async t => {
-  const token = canary('token');
-  const env = { SOFTQUOTA_URL: 'http://127.0.0.1:2/', SOFTQUOTA_TOKEN: token };
-  for (const line of ['usage', 'token list --user alice', 'doctor', 'scan', 'events']) {
-    const { stdout, stderr } = await run(process.execPath, [launcher, ...wordsOf(line)], { env });
-    t.notOk((stdout + stderr).includes(token), line);
-  }
 });

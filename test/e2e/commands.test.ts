@@ -168,27 +168,6 @@ t.test(
   },
 );
 
-t.test('doctor without rights says what it could not look at, and nothing else is wrong', async t => {
-  const server = await Server.open(t, { repositories: ['alice/app'] });
-  await chmod(server.folder, 0o755);
-  const doctor = (config: string) => asNobody(`doctor --config ${config}`);
-  const { code, stdout } = await doctor(server.config);
-  t.equal(code, 0, stdout);
-  t.match(
-    stdout,
-    /^notice \(not_looked\): uid 65534 has no permission to check everything; not checked: the daemon, at /,
-  );
-  t.match(
-    stdout,
-    /\n {4}sudo softquota doctor --config .*\nNo problems found in what this user may look at\.\n/,
-  );
-  await chmod(server.config, 0o600);
-  t.match(await doctor(server.config), {
-    code: 1,
-    stdout: /no permission to read it\.\n {4}find out who may read it/,
-  });
-});
-
 t.test('--json gives programs the documented shapes, and people get tables', async t => {
   const server = await Server.open(t, { repositories: ['alice/app'] });
   await server.filled('alice/app', 1_500_000);
@@ -226,20 +205,6 @@ t.test('--json gives programs the documented shapes, and people get tables', asy
     /^Measured 1 units?: \d+ files in \d+ directories, 1\.\d+ MB, in /,
   );
   t.match(await server.softquota('doctor'), { stdout: 'No problems found.\n' });
-});
-
-t.test('doctor names repositories without hooks, and the line that mends it', async t => {
-  const server = await Server.open(t, { started: false });
-  const bare = await server.repository('alice/app');
-  await server.start();
-  const { code, stdout } = await server.softquota('doctor');
-  t.equal(code, 1);
-  t.equal(
-    stdout,
-    `wrong (hook): ${bare}: there is no pre-receive hook\n    softquota hooks install ${bare}\n`,
-  );
-  await server.installHooks();
-  t.equal((await server.softquota('doctor')).code, 0);
 });
 
 t.test('every command takes --config', async t => {

@@ -4,56 +4,6 @@ import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import t from 'tap';
 import { Server } from './server.ts';
 
-t.test('six different faults are all named with their lines, and the exit status is 78', async t => {
-  const server = await Server.open(t, { started: false });
-  const lines = [
-    '[quota]',
-    'ENABLED = yes please',
-    '[quota.default]',
-    'TOTAL = 10 gigs',
-    '[storage.repos]',
-    'PATH = relative/{ownr}/{repo}.git',
-    '[scan]',
-    'SCHEDUEL = @hourly',
-    'WORKERS = -3',
-    '[srever]',
-    'SOCKET = /run/x.sock',
-  ];
-  await writeFile(server.config, `${lines.join('\n')}\n`);
-  for (const args of [['serve'], ['serve', '--check-config'], ['serve', '--print-config'], ['usage']]) {
-    const { code, stderr, stdout } = await server.softquota(args);
-    t.equal(code, 78, args.join(' '));
-    t.equal(stdout, '');
-    for (const [line, named] of [
-      [2, '[quota] ENABLED'],
-      [4, '[quota.default] TOTAL'],
-      [6, '[storage.repos] PATH'],
-      [8, '[scan] SCHEDUEL'],
-      [9, '[scan] WORKERS'],
-      [10, '[srever]'],
-    ]) {
-      t.ok(stderr.includes(`app.ini:${line}: ${named}`), `line ${line}: ${named}`);
-    }
-    t.match(stderr, /SCHEDULE/, 'the nearest known key is named');
-  }
-  const { code, stdout } = await server.softquota('doctor');
-  t.equal(code, 1);
-  t.match(stdout, /SCHEDUEL/, 'doctor says it too');
-});
-
-t.test('--print-config masks secrets, wherever they come from', async t => {
-  const secret = 'correct horse battery staple and more of it';
-  const store = { HOST: 'redis://:another-secret@127.0.0.1' };
-  const server = await Server.open(t, { started: false, ini: { store } });
-  const { code, stdout } = await server.softquota('serve --print-config', {
-    env: { SOFTQUOTA__SECURITY__SECRET_KEY: secret },
-  });
-  t.equal(code, 0);
-  t.match(stdout, /SECRET_KEY/);
-  t.notMatch(stdout, /correct horse|another-secret/);
-  t.match(await server.softquota('serve --check-config'), { code: 0 });
-});
-
 t.test('SIGHUP puts a new limit in force at the next push, and a faulty file changes nothing', async t => {
   const server = await Server.open(t, { repositories: ['alice/app'] });
   const clone = await server.filled('alice/app', 1_500_000);

@@ -117,6 +117,11 @@ t.test('who is not root is told what could not be looked at', async t => {
   const asGit = await installation.as('git', 'softquota doctor');
   t.match(asGit, { code: 0, stdout: /the permissions of git\n/ });
   t.notMatch(asGit.stdout, /whether git can use/);
+  await installation.sh('chmod 600 /etc/softquota/app.ini');
+  t.match(await installation.as('nobody', 'softquota doctor'), {
+    code: 1,
+    stdout: /no permission to read it\.\n {4}find out who may read it/,
+  });
 });
 
 t.test('what is wrong with the daemon and its settings is found, and mended as doctor says', t =>

@@ -1,25 +1,38 @@
 /**
- * The shared store fails for a while: hosts serve what they know, and then all is as the disks and the
- * rulers say.
+ * The shared store, or the way to it, fails for a while: hosts serve what they know, and then all is as the
+ * disks and the rulers say.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { isLong } from '../run-length.ts';
 import { comes, startServer, startSingle } from '../store/redis-servers.ts';
+import { Passage, type Way } from './passage.ts';
 import { Trial } from './trial.ts';
 
 t.setTimeout(240_000);
 
-/** For how long Redis is stopped: in a long run a minute. */
-const stoppedMs = isLong ? 60_000 : 3000;
+/** For how much longer Redis is stopped: in a long run a minute. */
+const stoppedMs = isLong ? 60_000 : 0;
 
-t.test('a Redis that hangs, ends, is killed, becomes a replica or is full', async t => {
-  const { address, servers } = await startSingle(t);
+const ways: Readonly<Record<string, Way>> = {
+  'the way refuses all': { does: 'refuses' },
+  'the way takes seconds': { does: 'delays', ms: 1500 },
+  'the way cuts each connection': { does: 'cuts', afterBytes: 100 },
+};
+
+t.test('a Redis that hangs, is killed, becomes a replica or is full, and a bad way to it', async t => {
+  const { servers } = await startSingle(t);
   const [redis] = servers;
-  const trial = await Trial.begin(t, { address });
-  await trial.survives('hangs', { begin: () => redis.halt(), end: () => redis.go() });
-  await trial.survives(`is stopped for ${stoppedMs / 1000} s`, {
+  const passage = await Passage.to(t, redis.port);
+  const trial = await Trial.begin(t, `redis://127.0.0.1:${passage.port}/0`);
+  for (const [what, way] of Object.entries(ways)) {
+    await trial.survives(what, {
+      begin: () => passage.become(way),
+      end: () => passage.become({ does: 'passes' }),
+    });
+  }
+  await trial.survives('hangs', {
     begin: () => redis.halt(),
     end: async () => {
       await delay(stoppedMs);
@@ -27,7 +40,6 @@ t.test('a Redis that hangs, ends, is killed, becomes a replica or is full', asyn
       redis.go();
     },
   });
-  await trial.survives('ends', { begin: () => redis.end(), end: () => redis.start() });
   await trial.survives('is killed', { begin: () => redis.end('SIGKILL'), end: () => redis.start() });
 
   const copy = await startServer(t, {

@@ -1,7 +1,7 @@
 /** Git servers with one quota, each a folder with a daemon of its own, over one Redis. */
 
 import type { Test } from 'tap';
-import { type Answer, until } from './ask.ts';
+import { until } from './ask.ts';
 import { type Ini, Server, type ServerOptions } from './server.ts';
 
 export interface FleetHostOptions extends ServerOptions {
@@ -22,22 +22,6 @@ export async function fleetHost(
     security: { SECRET_KEY: 'the same on each of the hosts of the fleet', ...ini.security },
   };
   return Server.open(t, { ...options, ini: shared });
-}
-
-/** A call of the administrator's API that has to succeed. */
-export async function ruled(
-  on: Server,
-  path: string,
-  question: Parameters<Server['ask']>[2] = {},
-): Promise<unknown> {
-  const answer = await rule(on, path, question);
-  if (answer.status >= 300) throw new Error(`${path}: ${answer.status} ${answer.text}`);
-  return answer.text === '' ? null : JSON.parse(answer.text);
-}
-
-/** Sends a request to the API of quotas, and returns the answer whatever it is. */
-export function rule(on: Server, path: string, question: Parameters<Server['ask']>[2] = {}): Promise<Answer> {
-  return on.ask('admin', `/api/v1/admin/quota${path}`, question);
 }
 
 /** Tells whether the owner may push now, as this host's gate says. */

@@ -23,7 +23,7 @@ t.test(
     await two.usageIs('alice', size => size === bytes);
     const twin = await fleetHost(t, { address, host: 'one', started: false, repositories: ['alice/twin'] });
     const admin = new Redis(address);
-    // Redis is watched by MONITOR, as store/redis-order.test.ts does.
+    // Every command that Redis is given is seen by MONITOR.
     await admin.ping();
     const monitor = await admin.monitor();
     t.teardown(() => {

@@ -5,7 +5,7 @@
 
 import t from 'tap';
 import { startSingle } from '../store/redis-servers.ts';
-import { mayPush, ruled } from './fleet-hosts.ts';
+import { mayPush } from './fleet-hosts.ts';
 import { Trial } from './trial.ts';
 
 t.setTimeout(240_000);
@@ -15,10 +15,10 @@ t.test(
   async t => {
     const { address, servers } = await startSingle(t);
     const [redis] = servers;
-    const trial = await Trial.begin(t, { address });
-    await ruled(trial.one, '/groups', { body: { name: 'small' } });
-    await ruled(trial.one, '/groups/small/rules/total', { method: 'PUT' });
-    await ruled(trial.one, '/groups/small/users/alice', { method: 'PUT' });
+    const trial = await Trial.begin(t, address);
+    await trial.one.admin('/admin/quota/groups', { body: { name: 'small' } });
+    await trial.one.admin('/admin/quota/groups/small/rules/total', { method: 'PUT' });
+    await trial.one.admin('/admin/quota/groups/small/users/alice', { method: 'PUT' });
     // Together they store 2000 bytes, each of them less than the limit.
     t.equal(await trial.limit(trial.one, 1500), 200);
     await trial.settled('known everywhere');
@@ -37,22 +37,5 @@ t.test(
     await trial.one.start({ ready: false });
     await redis.start();
     await trial.settled('back');
-  },
-);
-
-t.test(
-  'daemons that are killed again and again, and a repository that goes meanwhile, leave no figure behind',
-  async t => {
-    const { address } = await startSingle(t);
-    const trial = await Trial.begin(t, { address });
-    for (let round = 0; round < 4; round += 1) {
-      const server = trial.at(round % 2);
-      await trial.growAll(10 + round);
-      // In the midst of telling, or before, or after.
-      await server.stop('SIGKILL');
-      if (round % 2 === 0) await trial.shrink(server, 'bob');
-      await server.start();
-    }
-    await trial.settled('killed');
   },
 );

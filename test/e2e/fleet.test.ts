@@ -5,13 +5,10 @@
 
 import t from 'tap';
 import { startSingle } from '../store/redis-servers.ts';
-import { until } from './ask.ts';
 import { Clone } from './clone.ts';
-import { fleetHost, mayPushIs, rule, ruled } from './fleet-hosts.ts';
+import { fleetHost, mayPushIs } from './fleet-hosts.ts';
 
 t.setTimeout(240_000);
-
-const noSize = { limit: 0, subjects: ['size:all'] };
 
 t.test('pushes on three hosts add up, and what is ruled on one is in force on the others', async t => {
   const { address } = await startSingle(t);
@@ -32,13 +29,15 @@ t.test('pushes on three hosts add up, and what is ruled on one is in force on th
     await clone.commit(10);
     t.match(await clone.push(), { code: 1, said: /alice uses 1\.[2-9]\d? MB of 1 MB/ }, 'on each of them');
   }
-  const units = (await ruled(three, '/usage/alice')) as { units: readonly { host: string; bytes: number }[] };
+  const units = (await three.admin('/admin/quota/usage/alice')) as {
+    units: readonly { host: string; bytes: number }[];
+  };
   t.strictSame(units.units.map(({ host }) => host).sort(), ['one', 'three', 'two']);
 
-  await ruled(two, '/groups', {
+  await two.admin('/admin/quota/groups', {
     body: { name: 'large', rules: [{ name: 'large', limit: -1, subjects: ['size:all'] }] },
   });
-  await ruled(two, '/groups/large/users/alice', { method: 'PUT' });
+  await two.admin('/admin/quota/groups/large/users/alice', { method: 'PUT' });
   for (const server of servers) await mayPushIs(server, 'alice', true);
   t.match(await clones[0]?.push(), { code: 0 });
 
@@ -46,30 +45,13 @@ t.test('pushes on three hosts add up, and what is ruled on one is in force on th
   for (let round = 0; round < 10; round += 1) {
     const limit = round % 2 === 0 ? 0 : -1;
     const on = servers[round % 3] ?? one;
-    await ruled(on, '/rules/large', { method: 'PATCH', body: { limit } });
+    await on.admin('/admin/quota/rules/large', { method: 'PATCH', body: { limit } });
     const others = servers.filter(server => server !== on);
     lags.push(...(await Promise.all(others.map(server => mayPushIs(server, 'alice', limit === -1)))));
   }
   lags.sort((a, b) => a - b);
   t.ok(Math.max(...lags) < 2000, `the slowest of ${lags.length}: ${lags.at(-1)?.toFixed(0)} ms`);
   t.comment(`lag of a change: median ${lags[lags.length / 2]?.toFixed(0)} ms`);
-});
-
-t.test('two administrators on two hosts at once lose nothing', async t => {
-  const { address } = await startSingle(t);
-  const one = await fleetHost(t, { address, host: 'one' });
-  const two = await fleetHost(t, { address, host: 'two' });
-  const names = Array.from({ length: 20 }, (_, index) => `rule-${index}`);
-  await Promise.all(
-    names.flatMap(name =>
-      [one, two].map((on, index) => ruled(on, '/rules', { body: { ...noSize, name: `${name}-${index}` } })),
-    ),
-  );
-  const listed = async (on: typeof one) => JSON.parse((await rule(on, '/rules?limit=50')).text).length;
-  // A rule that one has acknowledged comes to the other a moment later.
-  await until(async () => ((await listed(one)) === 40 ? true : null));
-  await ruled(two, '/rules', { body: { ...noSize, name: 'last' } });
-  t.equal(await listed(two), 41);
 });
 
 t.test(

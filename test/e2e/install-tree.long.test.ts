@@ -7,11 +7,11 @@
  * three ways.
  */
 
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { linesTold, linesToRefusal, readGuide, Site, stepsOf, type Way, ways } from './guide.ts';
 import { must } from './run.ts';
 
@@ -20,8 +20,7 @@ t.setTimeout(3_600_000);
 const need = fileURLToPath(new URL('../../scripts/need', import.meta.url));
 const guide = await readGuide();
 const page = await readFile(new URL('../../docs/install.md', import.meta.url), 'utf8');
-const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
-t.teardown(() => rm(folder, { recursive: true }));
+const folder = temporaryFolder(t);
 
 /** The packages that the guide installs, without the one that is made in the checkout. */
 const installed = guide

@@ -1,10 +1,8 @@
 /** Mails over TLS: who is not who the certificate says gets no mail, and no password. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Mailbox } from '../notices/mailbox.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from './ask.ts';
 import { type Certificate, certificateIn } from './certificate.ts';
 import { Server } from './server.ts';
@@ -19,11 +17,7 @@ interface World {
   readonly mailbox: Mailbox;
 }
 
-async function certificate(t: Test, names?: string): Promise<Certificate> {
-  const folder = mkdtempSync(join(tmpdir(), 'sq-'));
-  t.teardown(() => rmSync(folder, { recursive: true }));
-  return certificateIn(folder, names);
-}
+const certificate = (t: Test, names?: string) => certificateIn(temporaryFolder(t), names);
 
 /** A daemon that is not started, and the SMTP server that it hands mails to. */
 async function open(

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { startSingle } from '../store/redis-servers.ts';
 import { ask, until } from './ask.ts';
 import { Clone } from './clone.ts';
-import { fleetHost, ruled } from './fleet-hosts.ts';
+import { fleetHost } from './fleet-hosts.ts';
 import { Server } from './server.ts';
 
 t.setTimeout(240_000);
@@ -53,10 +53,12 @@ t.test('decisions are those that were answered, logged and put on record', async
     repositories: ['alice/app', 'bob/app', 'carol/app'],
   });
   const tried = { name: 'tried', limit: 10, subjects: ['size:all'], mode: 'report' };
-  await ruled(server, '/groups', { body: { name: 'trial', rules: [tried] } });
-  await ruled(server, '/rules', { body: { name: 'total', limit: 200_000, subjects: ['size:all'] } });
-  await ruled(server, '/groups/trial/rules/total', { method: 'PUT' });
-  await ruled(server, '/groups/trial/users/carol', { method: 'PUT' });
+  await server.admin('/admin/quota/groups', { body: { name: 'trial', rules: [tried] } });
+  await server.admin('/admin/quota/rules', {
+    body: { name: 'total', limit: 200_000, subjects: ['size:all'] },
+  });
+  await server.admin('/admin/quota/groups/trial/rules/total', { method: 'PUT' });
+  await server.admin('/admin/quota/groups/trial/users/carol', { method: 'PUT' });
   await writeFile(join(server.path('alice/app'), 'objects/pack/big'), 'x'.repeat(300_000));
   await server.scan();
 
@@ -117,7 +119,7 @@ t.test('decisions are those that were answered, logged and put on record', async
 
   const { owners } = z
     .object({ owners: z.record(z.string(), z.number()) })
-    .parse(await ruled(server, '/overview'));
+    .parse(await server.admin('/admin/quota/overview'));
   for (const state of ['over', 'grace', 'near'])
     t.equal(sumOf(lines, 'softquota_owners', { state }), owners[state], state);
 });

@@ -5,13 +5,13 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { z } from 'zod';
 import { Receiver } from '../notices/receiver.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { addressOf } from './accounts.ts';
 import { until } from './ask.ts';
 import { certificateIn } from './certificate.ts';
@@ -215,8 +215,7 @@ async function printed(page: string, kind: string): Promise<string> {
 
 /** The scrape job of the manual, through an nginx that has the manual's lines; only names and ports differ. */
 async function printedScrape(t: Test, server: Server): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'sq-nginx-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   const { certificateFile, keyFile } = await certificateIn(folder);
   const location = (await printed('api.md', 'nginx')).replace(
     'http://127.0.0.1:3080',
@@ -232,7 +231,7 @@ async function printedScrape(t: Test, server: Server): Promise<string> {
 
 /** Gives its address. */
 async function startPrometheus(t: Test, scrape: string, rules: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'sq-prometheus-'));
+  const folder = temporaryFolder(t);
   const file = join(folder, 'prometheus.yml');
   await writeFile(file, `global: {scrape_interval: 1s}\nrule_files: [${rules}]\n${scrape}`);
   t.match(await run('promtool', ['check', 'config', file]), { code: 0 });
@@ -246,7 +245,6 @@ async function startPrometheus(t: Test, scrape: string, rules: string): Promise<
   t.teardown(async () => {
     child.kill();
     await ended;
-    await rm(folder, { recursive: true, force: true });
   });
   return `http://127.0.0.1:${port}`;
 }

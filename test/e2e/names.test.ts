@@ -3,75 +3,13 @@
  * terminal.
  */
 
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { until } from './ask.ts';
 import { Clone } from './clone.ts';
-import { counted } from './count.ts';
 import { must } from './run.ts';
 import { Server } from './server.ts';
-
-t.test('a branch named like a repository or a store is neither', async t => {
-  const server = await Server.open(t, {
-    ini: { 'quota.default': { TOTAL: '-1' } },
-    repositories: ['alice/app'],
-  });
-  const bare = server.path('alice/app');
-  const clone = await Clone.of(server, bare);
-  await clone.commit(10_000);
-  await clone.git('branch', 'a.git/lfs');
-  await clone.git('branch', 'bob/evil.git/refs/HEAD');
-  await clone.git('tag', 'evil.git/objects');
-  t.equal((await clone.push(['--all'])).code, 0);
-  t.equal((await clone.push(['--tags'])).code, 0);
-  for (const name of ['HEAD', 'config']) {
-    await mkdir(join(bare, 'refs/heads/b.git/objects'), { recursive: true });
-    await mkdir(join(bare, 'refs/heads/b.git/refs'), { recursive: true });
-    await writeFile(join(bare, 'refs/heads/b.git', name), 'ref: refs/heads/main\n');
-  }
-  await server.scan();
-  const { units } = JSON.parse((await server.softquota('usage alice --json')).stdout);
-  t.strictSame(
-    units.map(({ name }: { name: string }) => name),
-    [bare],
-    'there is one unit',
-  );
-  t.equal(await server.usage('alice'), await counted(bare));
-  const owners = JSON.parse((await server.softquota('usage --json')).stdout);
-  t.strictSame(
-    owners.map(({ name }: { name: string }) => name),
-    ['alice'],
-  );
-  const { text } = await server.ask('gate', `/v1/check?path=${bare}/refs/heads/a.git/lfs/x`);
-  t.match(JSON.parse(text), { owner: 'alice', subject: 'size:repos:private' });
-});
-
-t.test('a link from one owner’s storage to another’s bills nobody, wherever it leads', async t => {
-  const server = await Server.open(t, {
-    ini: { 'quota.default': { TOTAL: '-1' } },
-    repositories: ['alice/app', 'mallory/own', '日本/app'],
-  });
-  const [alice, mallory] = [server.path('alice/app'), server.path('mallory/own')];
-  const clone = await Clone.of(server, alice);
-  await clone.commit(500_000);
-  await clone.push();
-  await symlink(alice, server.path('mallory/app'));
-  await symlink(join(server.folder, 'git/alice'), join(server.folder, 'git/eve'));
-  await symlink(join(alice, 'objects'), join(mallory, 'objects/theirs'));
-  await mkdir(join(server.folder, 'lfs/mallory'));
-  await symlink(join(server.folder, 'git/alice'), join(server.folder, 'lfs/mallory/ab'));
-  await symlink('/dev/zero', join(server.folder, 'lfs/mallory/zero'));
-  await server.scan();
-  t.equal(await server.usage('alice'), await counted(alice));
-  t.equal(await server.usage('mallory'), await counted(mallory));
-  t.equal(await server.usage('eve'), 0);
-  const shown = (await server.softquota('usage')).stdout.split('\n');
-  const widthOf = (name: string) => (shown.find(line => line.startsWith(name)) ?? '').length;
-  t.equal(widthOf('日本'), widthOf('mallory') - 2, 'two characters take four columns');
-  const links = await server.ask('gate', `/v1/check?path=${server.path('mallory/app')}/objects/x`);
-  t.match(JSON.parse(links.text), { owner: 'alice' }, 'who asks through a link asks about where it leads');
-});
 
 /** Neither C0 (but newlines), nor C1, nor what turns the reading direction or cannot be seen. */
 const harmful =

@@ -1,11 +1,11 @@
 /** The package as it is published. */
 
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { z } from 'zod';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { must, plainEnvironment } from './run.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
@@ -13,8 +13,7 @@ const manifest = z.looseObject({ name: z.string(), version: z.string() });
 
 /** Packs this checkout; gives the path of the tarball, which is there until the test ends. */
 export async function packed(t: Test): Promise<string> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
-  t.teardown(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   const about: unknown = JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8'));
   const { name, version } = manifest.parse(about);
   // Without what the tests' runner puts into every Node's environment.

@@ -1,9 +1,9 @@
 /** The packages where nothing else is: Debian releases without Node, rpm, an empty folder, and made twice. */
 
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import t, { type Test } from 'tap';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { packageHeading, readGuide } from './guide.ts';
 import { liveThrough, makePackages, olderVersion } from './packages.ts';
 import { must } from './run.ts';
@@ -13,15 +13,9 @@ t.setTimeout(3_600_000);
 
 const releases = ['bookworm', 'trixie'];
 
-async function folderOf(t: Test): Promise<string> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
-  t.teardown(() => rm(folder, { recursive: true }));
-  return folder;
-}
-
 /** A root directory with what a git server has, and systemd. */
 async function debianRoot(t: Test, release: string): Promise<string> {
-  const root = join(await folderOf(t), release);
+  const root = join(temporaryFolder(t), release);
   const packages = '--include=curl,git,netcat-openbsd,systemd,procps';
   await must('debootstrap', ['--variant=minbase', packages, release, root]);
   return root;
@@ -58,7 +52,7 @@ t.test('the .rpm is installed, upgraded and erased', async t => {
 
 t.test('the .rpm is installed into an empty root, whole, and leaves nothing there', async t => {
   const [file = ''] = await makePackages(t, '--only', 'rpm');
-  const root = await folderOf(t);
+  const root = temporaryFolder(t);
   const rpm = (...args: readonly string[]) => must('rpm', ['--root', root, '--dbpath', '/rpmdb', ...args]);
   t.match(await must('rpm', ['--checksig', '--nosignature', file]), /digests OK/);
   // The programs that its scripts run are not in an empty root.

@@ -1,13 +1,12 @@
 /** Packages as `npm run package` makes them, and their life on a host: installed, upgraded, removed, purged. */
 
 import { existsSync } from 'node:fs';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { schemaVersion } from '../../src/store/sqlite/schema.ts';
 import { backToVersion7 } from '../store/older.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import type { Block } from './guide.ts';
 import { must, type Run } from './run.ts';
 import type { SandboxHost } from './sandbox-host.ts';
@@ -19,8 +18,7 @@ export const olderVersion = '0.0.9';
 
 /** Makes packages quickly, into a directory of their own; returns their files. */
 export async function makePackages(t: Test, ...options: readonly string[]): Promise<readonly string[]> {
-  const out = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
-  t.teardown(() => rm(out, { recursive: true }));
+  const out = temporaryFolder(t);
   // A commit meanwhile makes no difference.
   const env = { HOME: out, npm_config_cache: join(out, 'cache'), SOURCE_DATE_EPOCH: '1790000000' };
   const made = await must(process.execPath, [script, '--quick', '--out', out, ...options], { env });

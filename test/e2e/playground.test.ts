@@ -2,19 +2,13 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import t, { type Test } from 'tap';
+import t from 'tap';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { launcher } from './daemon.ts';
 import { plainEnvironment, type Run, run } from './run.ts';
-
-async function folderOf(t: Test): Promise<string> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
-  t.teardown(() => rm(folder, { recursive: true }));
-  return folder;
-}
 
 /** From the checkout, as `npx softquota playground --exit` is; with `path` before all other programs. */
 function play(folder: string, path = ''): Promise<Run> {
@@ -24,7 +18,7 @@ function play(folder: string, path = ''): Promise<Run> {
 }
 
 t.test('playground --exit plays the story, exits 0, and takes less than half a minute', async t => {
-  const { code, stdout, stderr, elapsedMs } = await play(await folderOf(t));
+  const { code, stdout, stderr, elapsedMs } = await play(temporaryFolder(t));
   t.equal(code, 0, stdout + stderr);
   t.match(stdout, /remote: Quota warning: bob uses/);
   t.match(stdout, /remote: Quota exceeded: alice uses .* of 1 MB/);
@@ -34,7 +28,7 @@ t.test('playground --exit plays the story, exits 0, and takes less than half a m
 });
 
 t.test('its links open it signed in: one as its administrator, one as who is over the limit', async t => {
-  const folder = await folderOf(t);
+  const folder = temporaryFolder(t);
   const args = [launcher, 'playground', '--dir', join(folder, 'world')];
   const cwd = new URL('../..', import.meta.url).pathname;
   const child = spawn(process.execPath, args, {
@@ -71,7 +65,7 @@ t.test('its links open it signed in: one as its administrator, one as who is ove
 });
 
 t.test('where a step goes another way it says which, and exits with 1', async t => {
-  const folder = await folderOf(t);
+  const folder = temporaryFolder(t);
   const bin = join(folder, 'bin');
   await mkdir(bin);
   // A git that pushes without asking anybody.
@@ -88,7 +82,7 @@ exec git "$@"
 });
 
 t.test('what lies at --dir and is no playground is left alone', async t => {
-  const folder = await folderOf(t);
+  const folder = temporaryFolder(t);
   await mkdir(join(folder, 'world'));
   const { code, stderr } = await play(folder);
   t.equal(code, 1);

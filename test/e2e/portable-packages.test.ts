@@ -3,30 +3,24 @@
  * folder.
  */
 
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { z } from 'zod';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { packageHeading, readGuide } from './guide.ts';
 import { makePackages } from './packages.ts';
 import { must, run } from './run.ts';
 
 t.setTimeout(600_000);
 
-async function emptyFolder(t: Test): Promise<string> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
-  t.teardown(() => rm(folder, { recursive: true }));
-  return folder;
-}
-
 const story = /remote: Quota exceeded: alice uses [\s\S]*Every step went as described\.\n$/;
 
 const [tarball = '', npmFile = '', billFile = ''] = await makePackages(t, '--only', 'tar,npm');
 
 t.test('the tarball runs where it is unpacked, with the Node in it', async t => {
-  const folder = await emptyFolder(t);
+  const folder = temporaryFolder(t);
   await must('cp', [tarball, folder]);
   const [, typed] = (await readGuide()).filter(({ heading }) => heading === packageHeading);
   const env = { PATH: '/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin', HOME: folder };
@@ -36,7 +30,7 @@ t.test('the tarball runs where it is unpacked, with the Node in it', async t => 
 });
 
 t.test('the npm package works in an empty folder, by npx', async t => {
-  const folder = await emptyFolder(t);
+  const folder = temporaryFolder(t);
   const env = { HOME: folder, npm_config_cache: join(folder, 'cache') };
   await must('npm', ['install', '--offline', '--no-audit', '--no-fund', npmFile], { cwd: folder, env });
   const played = await run('npx', ['softquota', 'playground', '--exit'], { cwd: folder, env });

@@ -13,7 +13,14 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { isLong } from '../run-length.ts';
-import { exceededWords, openBehindProxy, packagePath } from './behind-proxy.ts';
+import {
+  batchPath,
+  emptyBatch,
+  exceededWords,
+  lfsDesk,
+  openBehindProxy,
+  packagePath,
+} from './behind-proxy.ts';
 import type { Around, proxies } from './proxies.ts';
 import { run } from './run.ts';
 import { freePort } from './transports.ts';
@@ -167,9 +174,18 @@ async function matrix(t: Test, { proxy, around }: Setup): Promise<void> {
   t.comment('hanging');
   opened.server.daemon.child.kill('SIGSTOP');
   await all(arrivesInTime, isLong ? 5_000_000 : 10);
-  const begun = performance.now();
-  t.match(await opened.curl('/alice/app'), / 200/);
-  t.ok(performance.now() - begun < 500, 'reading does not wait');
+  const within = async (ms: number, path: string, ...args: readonly string[]) => {
+    const begun = performance.now();
+    t.match(await opened.curl(path, ...args), / 200/, path);
+    t.ok(performance.now() - begun < ms, path);
+  };
+  await within(500, '/alice/app');
+  await within(fallbackMs + 100, packagePath, '-d', 'x');
+  await within(fallbackMs + 100, batchPath, ...emptyBatch);
+  forge.came.length = 0;
+  const desk = await lfsDesk(opened.server, opened.url);
+  t.match(await desk.push('a.bin'), { code: 0 });
+  t.equal(forge.puts(), 1);
   opened.server.daemon.child.kill('SIGCONT');
 
   t.comment('killed');

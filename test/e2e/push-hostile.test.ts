@@ -5,7 +5,6 @@
 import { mkdir, realpath, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { askPush } from './ask-push.ts';
 import { Clone } from './clone.ts';
 import { quarantinesIn } from './left-behind.ts';
 import { must, run } from './run.ts';
@@ -15,6 +14,12 @@ t.setTimeout(240_000);
 
 const [none, some] = ['0', '1'].map(digit => digit.repeat(40));
 const creation = `${none} ${some} refs/heads/new\n`;
+
+/** A push as a hook tells of it, with fields that no hook would send. */
+function pushBody(fields: readonly (string | Buffer)[]): Buffer {
+  const parts = [...fields, ''].flatMap(field => [Buffer.from(field), Buffer.from([0])]);
+  return Buffer.concat([...parts, Buffer.from(creation)]);
+}
 
 /** alice is over the limit, bob has a push under way, and both have neighbours that are nobody's business. */
 async function open(t: Test) {
@@ -108,7 +113,7 @@ t.test('odd paths are answered, and nothing is read or changed by them', async t
         `GIT_EXEC_PATH=${evil}`,
       ];
       const startedAt = performance.now();
-      const { status, text } = await askPush(server.socket('gate'), fields, creation);
+      const { status, text } = await server.ask('gate', '/v1/push', { body: pushBody(fields) });
       const what = `${JSON.stringify(String(directory).slice(0, 60))} ${name}`;
       t.ok([200, 400, 404, 413].includes(status), `${what}: ${status} ${text}`);
       t.ok(performance.now() - startedAt < 5000, `${what}: soon`);

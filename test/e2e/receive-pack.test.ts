@@ -3,13 +3,11 @@
  * docs/receive-pack.md has it configured, on a real server with a real client.
  */
 
-import { mkdir, readFile, stat, statfs, writeFile } from 'node:fs/promises';
+import { mkdir, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { mountSmall } from '../faults/small-disk.ts';
 import { isLong, some } from '../run-length.ts';
-import { until } from './ask.ts';
 import { Clone, objectsIn } from './clone.ts';
 import { launcher } from './daemon.ts';
 import { Gitolite } from './gitolite.ts';
@@ -151,27 +149,6 @@ t.test('softquota receive-pack is the same, started by hand', async t => {
   }
 });
 
-t.test('with the daemon gone, who was over the limit is stopped as early', async t => {
-  const server = await Server.open(t, { repositories: ['alice/app', 'bob/app'] });
-  const programs = await programsOf(server);
-  const clone = await Clone.of(server, server.path('alice/app'));
-  const { env } = await transports['file paths'](t, server, { programs });
-  await clone.commit(2_000_000);
-  await clone.push();
-  await server.usageIs('alice', bytes => bytes > 2_000_000);
-  const published = join(server.folder, 'data', 'gate.refused');
-  await until(async () => ((await readFile(published, 'utf8')).includes('/alice/app.git\t') ? true : null));
-  await server.stop('SIGKILL');
-  await clone.commit(2_000_000);
-  const stopped = await clone.push(['main'], { env });
-  t.match(stopped, { code: 1, stderr: /unpacker error/ });
-  t.match(stopped.said, /could not be checked\. Last known: Quota exceeded: alice uses 2\.\d+ MB of 1 MB/);
-  await clone.git('remote', 'set-url', 'origin', server.path('bob/app'));
-  const passed = await clone.push(['main'], { env });
-  t.equal(passed.code, 0);
-  t.match(passed.said, /this push is allowed\.$/);
-});
-
 t.test('gitolite with the folder before PATH stops uploads as early', async t => {
   const server = await Server.open(t, { started: false });
   const gitolite = await Gitolite.open(t, server);
@@ -195,11 +172,4 @@ t.test('gitolite with the folder before PATH stops uploads as early', async t =>
   t.match(await clone.push(['main~1:refs/heads/old']), { code: 0, said: '' });
   t.match(await clone.push([':old']), { code: 0, said: '' });
   await clone.git('fetch', '-q', 'origin');
-});
-
-t.test('the script is one that anybody may run', async t => {
-  const program = fileURLToPath(new URL('../../hooks/receive-pack/git', import.meta.url));
-  const { mode } = await stat(program);
-  t.equal(mode & 0o555, 0o555);
-  t.match(await readFile(program, 'utf8'), /^#!\/bin\/sh\n/);
 });

@@ -3,7 +3,7 @@
  * space.
  */
 
-import { readdir, utimes, writeFile } from 'node:fs/promises';
+import { readdir, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { reclaimRun, spaceAnswer } from '../../src/wire/index.ts';
@@ -90,36 +90,3 @@ t.test(
     t.match(JSON.parse(text), [{ kind: 'reclaim', owner: 'alice', repository: path, fault: null }]);
   },
 );
-
-t.test("a collection that fails says so in git's own words, as an event too", async t => {
-  const { server, path } = await open(t);
-  await withWorker(t, server, { run: 'gc' });
-  await writeFile(join(path, 'refs/heads/broken'), `${'1'.repeat(40)}\n`);
-  // Until its first report has come, the daemon knows of no worker.
-  const failed = await until(async () => {
-    const done = await server.softquota('reclaim alice/one');
-    return done.code === 69 ? null : done;
-  });
-  t.equal(failed.code, 1);
-  t.match(failed.stdout, /failed: git rev-list: .*bad|failed: git rev-list: .*broken/);
-  const { text } = await server.ask('admin', '/api/v1/admin/quota/events?kind=reclaim');
-  t.match(JSON.parse(text), [{ owner: 'alice', freed: 0, fault: /git rev-list/ }]);
-  const wrong = await server.softquota('reclaim alice/none');
-  t.equal(wrong.code, 1);
-  t.match(wrong.stderr, /alice has no repository none/);
-});
-
-t.test('a daemon that starts anew gets the figures again', async t => {
-  const { server, clone } = await open(t);
-  await withWorker(t, server, { run: 'gc' });
-  await clone.git('push', '-q', 'origin', '--delete', 'big');
-  const measured = () =>
-    until(
-      async () => ((await space(server)).unreachable_bytes > 2_000_000 ? true : null),
-      () => 'not measured',
-    );
-  await measured();
-  await server.stop();
-  await server.start();
-  await measured();
-});

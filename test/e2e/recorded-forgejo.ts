@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { Test } from 'tap';
 import { z } from 'zod';
-import { served } from './transports.ts';
+import { served } from '../served.ts';
 
 const recordedRule = z.object({ name: z.string(), limit: z.number(), subjects: z.array(z.string()) });
 const recordedGroup = z.object({ name: z.string(), rules: z.array(recordedRule) });

@@ -8,7 +8,7 @@ import t, { type Test } from 'tap';
 import { redisKeys } from '../../src/store/redis/keys.ts';
 import { type Server as Redis, startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';
-import { mayPush, mayPushIs, rule, ruled } from './fleet-hosts.ts';
+import { mayPush, mayPushIs } from './fleet-hosts.ts';
 import { type Block, iniOf, readGuide, typeOn } from './guide.ts';
 import { type Ini, Server } from './server.ts';
 
@@ -67,10 +67,10 @@ async function type(t: Test, server: Server, text: string): Promise<void> {
 t.test('the manual leads from one host to two, through a Redis that lost its policy, and back', async t => {
   const { redis, at } = await setUp(t);
   const one = await Server.open(t, { repositories: ['alice/app'] });
-  await ruled(one, '/groups', {
+  await one.admin('/admin/quota/groups', {
     body: { name: 'none', rules: [{ name: 'nothing', limit: 0, subjects: ['size:all'] }] },
   });
-  await ruled(one, '/groups/none/users/alice', { method: 'PUT' });
+  await one.admin('/admin/quota/groups/none/users/alice', { method: 'PUT' });
   await one.configure(settings('The first host', at));
   await type(t, one, at(textUnder('The first host', 'sh')));
   t.equal(await mayPush(one, 'alice'), false);
@@ -115,9 +115,12 @@ t.test('a host that only measures tells its usage, follows the policy, and canno
   });
   t.ok((await one.usageIs('bob', bytes => bytes > 0)) > 0, 'what it measures counts');
   const body = { name: 'none', rules: [{ name: 'nothing', limit: 0, subjects: ['size:all'] }] };
-  t.match(await rule(two, '/groups', { body }), { status: 503, text: /does not permit it/ });
-  await ruled(one, '/groups', { body });
-  await ruled(one, '/groups/none/users/bob', { method: 'PUT' });
+  t.match(await two.ask('admin', '/api/v1/admin/quota/groups', { body }), {
+    status: 503,
+    text: /does not permit it/,
+  });
+  await one.admin('/admin/quota/groups', { body });
+  await one.admin('/admin/quota/groups/none/users/bob', { method: 'PUT' });
   await mayPushIs(two, 'bob', false);
   t.equal(await two.reasons(), '');
   await two.softquota('check bob');

@@ -1,6 +1,5 @@
 /** A daemon that was started anew decides at once from what it knew. */
 
-import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { Clone } from './clone.ts';
@@ -32,21 +31,4 @@ t.test('a started daemon refuses from what it knew, before its first walk has en
   const order = daemon.lines.map(({ msg }) => msg);
   t.ok(order.indexOf('refused') < order.indexOf('a sweep has ended'), 'and before the walk had ended');
   t.match(await clone.push(), { code: 1 }, 'and afterwards as well');
-});
-
-t.test('reports of trusted programs and owners survive a restart', async t => {
-  const server = await Server.open(t);
-  await server.reports('carol', 2_000_000, { subject: 'size:assets:packages:all', unit: 'npm' });
-  const delta = { owner: 'dave', subject: 'size:git:lfs', delta: 700 };
-  t.equal((await server.ask('trusted', '/v1/changed', { body: delta })).status, 202);
-  await mkdir(join(server.folder, 'lfs/eve'));
-  await writeFile(join(server.folder, 'lfs/eve/a'), Buffer.alloc(9));
-  await server.scan();
-  await server.stop();
-  await server.start({ ready: false });
-  t.equal(await server.usage('carol'), 2_000_000);
-  t.equal(await server.usage('dave'), 700);
-  t.equal(await server.usage('eve'), 9);
-  const { status } = await server.ask('gate', '/v1/check?owner=carol&subject=size:assets:packages:all');
-  t.equal(status, 413);
 });

@@ -10,12 +10,11 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { must, type Runner, type RunOptions, run } from './run.ts';
 
 export interface SandboxOptions {
@@ -95,7 +94,7 @@ export class SandboxHost {
   }
 
   static async open(t: Test, { network = 'own', root = '/' }: SandboxOptions = {}): Promise<SandboxHost> {
-    const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
+    const folder = temporaryFolder(t);
     const systemctl = fileURLToPath(new URL('systemctl.ts', import.meta.url));
     const own = ['--mount', '--pid', '--fork', '--uts', '--ipc', '--kill-child'];
     if (network === 'own') own.push('--net');
@@ -114,7 +113,6 @@ export class SandboxHost {
     t.teardown(async () => {
       first.stdin.end();
       await ended;
-      await rm(folder, { recursive: true, force: true });
       await rm(`${folder}.host`, { recursive: true, force: true });
     });
     const lines = createInterface({ input: first.stdout });

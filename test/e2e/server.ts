@@ -5,12 +5,12 @@
  * and git itself runs them.
  */
 
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { leaves } from '../../src/quota/index.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { type Answer, ask, type Question, until } from './ask.ts';
 import { Clone } from './clone.ts';
 import { softquota, wordsOf } from './commands.ts';
@@ -45,14 +45,12 @@ export class Server {
     { ini = {}, repositories = [], started = true }: ServerOptions = {},
   ): Promise<Server> {
     // A short name: what the sockets are called by has at most 107 bytes.
-    const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
+    const folder = temporaryFolder(t);
     const server = new Server(folder, merge(beginning(folder), ini));
     t.teardown(async () => {
       await server.#daemon?.end();
       const { stdout: left } = await run('find', ['-H', join(folder, 'git'), '-name', 'softquota*']);
       if (left !== '') throw new Error(`nothing of softquota's is kept in repositories, but ${left}`);
-      // A hook may still be telling behind its push.
-      await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
     });
     for (const name of ['data', 'git', 'lfs', 'attachments']) await mkdir(join(folder, name));
     await server.configure({});

@@ -1,11 +1,6 @@
-/** A program that reports its units in whole sets, through kill -9, until it reports no more. */
+/** A program that reports its units in whole sets, until it reports no more. */
 
-import { once } from 'node:events';
-import { stat } from 'node:fs/promises';
-import { type ClientRequest, request } from 'node:http';
-import { join } from 'node:path';
 import t from 'tap';
-import { until } from './ask.ts';
 import { Server } from './server.ts';
 
 const packages = 'size:assets:packages:all';
@@ -18,43 +13,10 @@ function lines(owner: string, count: number, bytes: number): string {
     .join('');
 }
 
-function putting(server: Server, query = ''): ClientRequest {
-  const path = `/v1/sources/registry${query}`;
-  return request({ socketPath: server.socket('trusted'), path, method: 'PUT', agent: false });
+async function put(server: Server, lines: string, query = ''): Promise<number> {
+  const question = { method: 'PUT', body: Buffer.from(lines) };
+  return (await server.ask('trusted', `/v1/sources/registry${query}`, question)).status;
 }
-
-async function put(server: Server, body: string, query?: string): Promise<number | undefined> {
-  const asked = putting(server, query).end(body);
-  const [response] = await once(asked, 'response');
-  response.resume();
-  return response.statusCode;
-}
-
-t.test('killed in the middle of a set the daemon has the one before, and afterwards the new one', async t => {
-  const server = await Server.open(t);
-  t.equal(await put(server, lines('alice', 300, 1000)), 200);
-  t.equal((await server.ask('gate', `/v1/check?owner=alice&subject=${packages}`)).status, 200);
-
-  const half = putting(server);
-  half.on('error', () => {});
-  half.setHeader('Expect', '100-continue');
-  half.flushHeaders();
-  await once(half, 'continue');
-  half.write(lines('alice', 20_000, 1000));
-  const log = join(server.folder, 'data', 'softquota.db-wal');
-  await until(async () => ((await stat(log)).size > 500_000 ? true : null));
-  await server.stop('SIGKILL');
-  await server.start();
-  t.equal(await server.usage('alice'), 300_000, 'what was acknowledged');
-  t.match(await server.ask('gate', `/v1/check?owner=alice&subject=${packages}`), { status: 200 });
-
-  t.equal(await put(server, lines('alice', 2000, 1000)), 200);
-  t.equal(await server.usage('alice'), 2_000_000);
-  t.equal((await server.ask('gate', `/v1/check?owner=alice&subject=${packages}`)).status, 413);
-  await server.stop('SIGKILL');
-  await server.start();
-  t.equal(await server.usage('alice'), 2_000_000, 'acknowledged is kept');
-});
 
 t.test(
   'a source that reports no more is told by check, log and doctor, and goes when it is deleted',

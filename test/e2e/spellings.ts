@@ -8,9 +8,10 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
 import { lfsBatchRoutes, presetNames, routesOf } from '../../src/layout/index.ts';
+import { served } from '../served.ts';
 import { proxies } from './proxies.ts';
 import { Server } from './server.ts';
-import { freePort, served } from './transports.ts';
+import { freePort } from './transports.ts';
 
 /** Ways to write an address, each of which some server reads as the same one. */
 const ways: readonly ((path: string) => string)[] = (() => {

@@ -5,11 +5,10 @@
 import t from 'tap';
 import { oddKeys } from '../api/keys.ts';
 import { startSingle } from '../store/redis-servers.ts';
+import { statusWith } from './accounts.ts';
 import { until } from './ask.ts';
-import { fleetHost, mayPush, mayPushIs, rule, ruled } from './fleet-hosts.ts';
-import { graceBegun } from './graces.ts';
+import { fleetHost, mayPush, mayPushIs } from './fleet-hosts.ts';
 import { Server } from './server.ts';
-import { statusWith } from './token-status.ts';
 
 t.setTimeout(240_000);
 
@@ -24,7 +23,7 @@ interface Told {
 
 /** Events of this host, newest first. */
 async function eventsOf(server: Server): Promise<readonly Told[]> {
-  return JSON.parse((await rule(server, '/events?limit=1000')).text);
+  return JSON.parse((await server.ask('admin', '/api/v1/admin/quota/events?limit=1000')).text);
 }
 
 /** Resolves once this host tells so many events; a refusal counts as often as it was given. */
@@ -38,9 +37,12 @@ async function tells(server: Server, kind: 'threshold' | 'refusal', wanted: numb
 /** A host with a quota of its own, two groups, many events, and a token. */
 async function alone(t: Parameters<typeof Server.open>[0]): Promise<{ server: Server; token: string }> {
   const server = await Server.open(t, { repositories: ['alice/app', 'bob/app'] });
-  await ruled(server, '/groups', { body: { name: 'none', rules: [{ name: 'nothing', ...nothing }] } });
-  await ruled(server, '/groups/none/users/alice', { method: 'PUT' });
-  for (let at = 0; at < 30; at += 1) await ruled(server, '/rules', { body: { ...nothing, name: `r${at}` } });
+  await server.admin('/admin/quota/groups', {
+    body: { name: 'none', rules: [{ name: 'nothing', ...nothing }] },
+  });
+  await server.admin('/admin/quota/groups/none/users/alice', { method: 'PUT' });
+  for (let at = 0; at < 30; at += 1)
+    await server.admin('/admin/quota/rules', { body: { ...nothing, name: `r${at}` } });
   const { stdout } = await server.softquota('token create --user root --admin');
   await server.reports('carol', 3_000_000);
   await tells(server, 'threshold', 2);
@@ -67,7 +69,7 @@ t.test('a quota moves to a shared store by its address, and comes home by a back
   await mayPushIs(two, 'alice', false);
   await mayPushIs(two, 'carol', false);
 
-  await ruled(two, '/groups/none/users/alice', { method: 'DELETE' });
+  await two.admin('/admin/quota/groups/none/users/alice', { method: 'DELETE' });
   await mayPushIs(server, 'alice', true);
   await tells(server, 'threshold', 3);
   const onBoth = await server.usageIs('bob', bytes => bytes > 40_000);
@@ -90,7 +92,7 @@ t.test('a quota moves to a shared store by its address, and comes home by a back
 
   await servers[0].start();
   await two.start();
-  await ruled(server, '/groups/none/users/bob', { method: 'PUT' });
+  await server.admin('/admin/quota/groups/none/users/bob', { method: 'PUT' });
   await server.stop();
   await server.configure({ store: { ADAPTER: 'redis' } });
   await server.start({ ready: false });
@@ -106,31 +108,13 @@ t.test('a quota moves to a shared store by its address, and comes home by a back
   t.equal(await server.usageIs('bob', bytes => bytes === onBoth), onBoth, 'the others’ usage counts again');
 });
 
-t.test('a grace goes on in a shared store', async t => {
-  const { address } = await startSingle(t);
-  const server = await Server.open(t, {
-    ini: {
-      server: { HOST_ID: 'one' },
-      quota: { ENABLED: 'true', GRACE: '7d' },
-      security: { SECRET_KEY: 'the same on each of the hosts of the fleet' },
-    },
-  });
-  await server.reports('carol', 1_050_000);
-  await graceBegun(server);
-  const said = async () => (await server.softquota('check carol --subject size:git:lfs')).stdout;
-  const before = await said();
-  t.match(before, /Refusals begin on \d{4}-/);
-  await server.stop();
-  await server.configure({ store: { ADAPTER: 'redis', HOST: address } });
-  await server.start();
-  t.equal(await said(), before, 'to the second at which it ends');
-});
-
 t.test('which policy is the right one is decided once, by a word of somebody', async t => {
   const { address, servers } = await startSingle(t);
   const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });
-  await ruled(one, '/groups', { body: { name: 'none', rules: [{ name: 'nothing', ...nothing }] } });
-  await ruled(one, '/groups/none/users/alice', { method: 'PUT' });
+  await one.admin('/admin/quota/groups', {
+    body: { name: 'none', rules: [{ name: 'nothing', ...nothing }] },
+  });
+  await one.admin('/admin/quota/groups/none/users/alice', { method: 'PUT' });
   const repair = (...words: readonly string[]) => one.softquota(['store', 'repair', ...words]);
   t.match(await repair(), { code: 2, stderr: /give either --known or --stored/ });
   t.match(await repair('--known', '--stored'), {
@@ -141,7 +125,7 @@ t.test('which policy is the right one is decided once, by a word of somebody', a
   await one.stop();
   await servers[0].cli('flushall');
   const stranger = await fleetHost(t, { address, host: 'stranger' });
-  await ruled(stranger, '/rules', { body: { ...nothing, name: 'strange' } });
+  await stranger.admin('/admin/quota/rules', { body: { ...nothing, name: 'strange' } });
   await one.start({ ready: false });
   await until(async () => (/does not continue/.test(await one.reasons()) ? true : null));
   t.match(await repair('--known'), {
@@ -173,17 +157,4 @@ t.test('hosts are listed and forgotten by programs, too', async t => {
   t.match(await one.softquota('host forget ..'), { code: 2, stderr: /cannot be a name/ });
   await servers[0].end();
   t.match(await one.softquota('host list'), { code: 69, stderr: /cannot be used at the moment/ });
-});
-
-t.test('the help of each command leads on', async t => {
-  const server = await Server.open(t, { started: false });
-  for (const [words, expected] of [
-    [['store'], /repair/],
-    [['store', 'repair'], /--known.*--stored.*Exit status/s],
-    [['host', 'forget'], /HOST_ID.*Exit status/s],
-  ] as const) {
-    const { code, stdout } = await server.softquota([...words, '--help']);
-    t.equal(code, 0);
-    t.match(stdout, expected);
-  }
 });

@@ -2,11 +2,12 @@
 
 import { createServer } from 'node:http';
 import t from 'tap';
+import { served } from '../served.ts';
 import { testProxy } from './behind-proxy.ts';
 import { proxies } from './proxies.ts';
 import { Server } from './server.ts';
 import { testSpellings } from './spellings.ts';
-import { freePort, served } from './transports.ts';
+import { freePort } from './transports.ts';
 
 t.setTimeout(900_000);
 

@@ -1,7 +1,5 @@
 /** One story over each way in which git reaches a server: git's environment differs, the answer does not. */
 
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import t from 'tap';
 import { Clone, objectsIn } from './clone.ts';
 import { counted } from './count.ts';
@@ -46,31 +44,3 @@ for (const [at, [name, open]] of Object.entries(transports).entries()) {
     },
   );
 }
-
-t.test(
-  'core.hooksPath of the whole server asks for each repository by its own path, and runs its own hooks after',
-  async t => {
-    const server = await Server.open(t, { repositories: [] });
-    const [alice, bob] = [await server.repository('alice/app'), await server.repository('bob/app')];
-    const hooks = join(server.folder, 'hooks');
-    await mkdir(hooks);
-    t.match(await server.softquota(['hooks', 'install', '--hooks-path', hooks]), { code: 0 });
-    for (const bare of [alice, bob]) await must('git', ['-C', bare, 'config', 'core.hooksPath', hooks]);
-    const own = join(alice, 'hooks', 'pre-receive');
-    await mkdir(join(alice, 'hooks'), { recursive: true });
-    await writeFile(own, '#!/bin/sh\necho "own hook of $(basename "$PWD")"\n');
-    await chmod(own, 0o755);
-
-    const clone = await Clone.of(server, alice);
-    await clone.commit(2_000_000);
-    t.match(await clone.push(), { code: 0, said: 'own hook of app.git' });
-    await server.usageIs('alice', bytes => bytes > 2_000_000);
-    await clone.commit(10);
-    const second = await clone.push();
-    t.equal(second.code, 1);
-    t.match(second.said, /Quota exceeded: alice/);
-    t.notMatch(second.said, /own hook/, 'what is refused goes no further');
-    await clone.git('remote', 'set-url', 'origin', bob);
-    t.equal((await clone.push()).code, 0, 'bob is another owner');
-  },
-);

@@ -4,23 +4,13 @@ import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_p
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
-import {
-  createServer,
-  type Server as HttpServer,
-  type IncomingMessage,
-  type ServerResponse,
-} from 'node:http';
-import {
-  type AddressInfo,
-  connect,
-  createServer as createTcpServer,
-  type Socket,
-  type Server as TcpServer,
-} from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { pipeline, type Readable } from 'node:stream';
 import type { Test } from 'tap';
+import { served } from '../served.ts';
 import { until } from './ask.ts';
 import { must, plainEnvironment } from './run.ts';
 import type { Server } from './server.ts';
@@ -145,17 +135,6 @@ export async function isUp(
     await once(child, 'exit');
   });
   await until(answers, () => `${name} does not come up:\n${log}`);
-}
-
-/** Has a server listen on a loopback port, which it gives, until the test ends. */
-export async function served(t: Test, server: TcpServer | HttpServer): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    if ('closeAllConnections' in server) server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port; // as it is of every TCP server that listens
 }
 
 /** Below those that the system gives to connections and to whoever asks for any port. */

@@ -5,118 +5,88 @@
 
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { until } from './ask.ts';
 import { counted } from './count.ts';
-import { fleetHost, rule, ruled } from './fleet-hosts.ts';
-import type { Ini, Server } from './server.ts';
+import { fleetHost } from './fleet-hosts.ts';
+import type { Server } from './server.ts';
 
-export const owners = ['alice', 'bob'] as const;
-export type Owner = (typeof owners)[number];
+const owners = ['alice', 'bob'] as const;
+type Owner = (typeof owners)[number];
 
 /** Two seconds are promised; the rest is for a host that does ten other things. */
 const refusedWithinMs = 4000;
 
-export interface TrialOptions {
-  readonly address: string;
-  readonly hosts?: readonly string[];
-  readonly ini?: Ini;
-}
-
 /** The answer of /readyz while the store is away. */
 const away = /the shared store has not been usable since 20\d\d-/;
+
 export class Trial {
   readonly servers: Server[] = [];
-  /** Why a rule was not made the last time that one was not. */
-  refusal = '';
   readonly #t: Test;
-  readonly #options: TrialOptions;
   /**
    * The limits that the one rule may have: what was acknowledged last, then what nobody knows whether it was
    * made.
    */
   #limits: number[] = [];
-  /** Rules whose making was acknowledged. */
-  readonly #rules = new Set<string>();
   #asked = 0;
 
-  private constructor(t: Test, options: TrialOptions) {
+  private constructor(t: Test) {
     this.#t = t;
-    this.#options = options;
   }
 
-  /** Hosts with something of both owners on each, and a rule. */
-  static async begin(t: Test, options: TrialOptions): Promise<Trial> {
-    const trial = new Trial(t, options);
-    for (const host of options.hosts ?? ['one', 'two']) trial.servers.push(await trial.fleetHost(host));
-    await trial.make('total', -1);
+  /** Two hosts over the Redis at `address`, with something of both owners on each, and a rule. */
+  static async begin(t: Test, address: string): Promise<Trial> {
+    const trial = new Trial(t);
+    for (const host of ['one', 'two']) {
+      const server = await fleetHost(t, { address, host, started: false });
+      for (const owner of owners) await trial.#write(server, owner, 1000);
+      await server.start();
+      trial.servers.push(server);
+    }
+    await trial.one.admin('/admin/quota/rules', {
+      body: { name: 'total', limit: -1, subjects: ['size:all'] },
+    });
     trial.#limits = [-1];
     await trial.settled('at first');
     return trial;
   }
 
   get one(): Server {
-    return this.at(0);
+    return this.#at(0);
   }
 
   get two(): Server {
-    return this.at(1);
+    return this.#at(1);
   }
 
-  at(index: number): Server {
+  #at(index: number): Server {
     const server = this.servers.at(index);
     if (server === undefined) throw new Error(`there is no host ${index}`);
     return server;
   }
 
-  /** Returns the trial without one of the hosts. */
-  without(index: number): Trial {
-    const others = new Trial(this.#t, this.#options);
-    others.servers.push(...this.servers.filter((_, at) => at !== index));
-    return others;
-  }
-
-  /** One more host, with its own disks. */
-  async fleetHost(host: string): Promise<Server> {
-    const { address, ini = {} } = this.#options;
-    const server = await fleetHost(this.#t, { address, host, started: false, ini });
-    for (const owner of owners) await this.#write(server, owner, 1000);
-    await server.start();
-    return server;
-  }
-
   /** An owner's disk on a host grows, and its daemon is told. */
-  async grow(on: Server, owner: Owner, bytes: number): Promise<void> {
+  async #grow(on: Server, owner: Owner, bytes: number): Promise<void> {
     const folder = await this.#write(on, owner, bytes);
     const { status, text } = await on.ask('gate', '/v1/changed', { body: { path: folder } });
     if (status !== 202) throw new Error(`changed: ${status} ${text}`);
   }
 
-  /** All that an owner has on a host goes, and nobody is told. */
-  async shrink(on: Server, owner: Owner): Promise<void> {
-    await rm(join(on.folder, 'lfs', owner), { recursive: true });
-  }
-
   /** Everybody's disk on every host. */
   async growAll(bytes: number): Promise<void> {
-    for (const server of this.servers) for (const owner of owners) await this.grow(server, owner, bytes);
+    for (const server of this.servers) for (const owner of owners) await this.#grow(server, owner, bytes);
   }
 
   /** The status of an attempt to set the one limit. */
   async limit(on: Server, limit: number): Promise<number> {
-    const { status } = await rule(on, '/rules/total', { method: 'PATCH', body: { limit } });
+    const { status } = await on.ask('admin', '/api/v1/admin/quota/rules/total', {
+      method: 'PATCH',
+      body: { limit },
+    });
     if (status < 300) this.#limits = [limit];
     else this.#limits.push(limit);
-    return status;
-  }
-
-  /** The status of an attempt to make a rule; one that was acknowledged has to be there at the end. */
-  async make(name: string, limit: number, on: Server = this.one): Promise<number> {
-    const { status, text } = await rule(on, '/rules', { body: { name, limit, subjects: ['size:all'] } });
-    if (status < 300) this.#rules.add(name);
-    else this.refusal = text;
     return status;
   }
 
@@ -187,16 +157,12 @@ export class Trial {
     const limit = policies.get('total');
     const mayBe = limit === undefined ? this.#limits.length === 0 : this.#limits.includes(limit);
     this.#t.ok(mayBe, `${what}: the limit ${limit} is one of ${this.#limits}`);
-    const lost = [...this.#rules].filter(name => !policies.has(name));
-    this.#t.strictSame(lost, [], `${what}: no change is lost that was acknowledged`);
     this.#limits = limit === undefined ? [] : [limit];
   }
 
   /** From now on only what is there now has to be. */
   async takeAsItIs(): Promise<void> {
     const policies = await this.#samePolicies('as it is');
-    this.#rules.clear();
-    for (const name of policies.keys()) this.#rules.add(name);
     const limit = policies.get('total');
     this.#limits = limit === undefined ? [] : [limit];
   }
@@ -222,12 +188,12 @@ export class Trial {
 }
 
 export async function rulesOf(on: Server): Promise<ReadonlyMap<string, number>> {
-  const rules = (await ruled(on, '/rules?limit=1000')) as readonly { name: string; limit: number }[];
+  const rules: { name: string; limit: number }[] = await on.admin('/admin/quota/rules?limit=1000');
   return new Map(rules.map(({ name, limit }) => [name, limit]));
 }
 
 /** Tells whether a check is answered, and as one that may be behind the times. */
-export async function isStale(on: Server): Promise<boolean> {
+async function isStale(on: Server): Promise<boolean> {
   const { status, text } = await on.ask('gate', '/v1/check?owner=alice&subject=size:git:lfs');
   if (status !== 200 && status !== 413) throw new Error(`a check is not answered: ${status} ${text}`);
   return JSON.parse(text).stale;

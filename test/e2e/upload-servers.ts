@@ -9,9 +9,10 @@ import { fileURLToPath } from 'node:url';
 import { FileStore } from '@tus/file-store';
 import { Server as TusServer } from '@tus/server';
 import type { Test } from 'tap';
+import { served } from '../served.ts';
 import { until } from './ask.ts';
 import { must, plainEnvironment } from './run.ts';
-import { freePort, served } from './transports.ts';
+import { freePort } from './transports.ts';
 
 /** Starts it in a folder; gives its port once it answers. */
 export type OpenUploadServer = (t: Test, folder: string) => Promise<number>;

@@ -2,8 +2,11 @@
 
 import t from 'tap';
 import { testProxy } from './behind-proxy.ts';
+import { testSpellings } from './spellings.ts';
 
 t.setTimeout(600_000);
 
-await testProxy('nginx');
-await testProxy('caddy');
+for (const name of ['nginx', 'caddy'] as const) {
+  await testProxy(name);
+  testSpellings(name);
+}

@@ -1,7 +1,7 @@
 /** `softquota worker` beside a daemon: as another user than root, over restarts of the daemon. */
 
 import { once } from 'node:events';
-import { chmod, chown, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { until } from './ask.ts';
@@ -46,33 +46,6 @@ t.test('a new repository is guarded while nobody does anything, also after the d
   t.equal(code, 0, worker.said());
   t.match(worker.said(), /the hooks are put in/);
   t.notMatch(worker.said(), /internal error/);
-});
-
-t.test('a repository that the worker cannot look into is named, whenever it becomes so', async t => {
-  const server = await openForGitUser(t, { hooks: { KEEP: 'true' } });
-  const known = await makeRepository(server, 'alice/known');
-  const closed = await makeRepository(server, 'alice/closed');
-  const isRoot = process.getuid?.() === 0;
-  const close = async (path: string): Promise<void> => {
-    if (isRoot) await chown(path, 0, 0);
-    await chmod(path, isRoot ? 0o700 : 0);
-  };
-  await close(closed);
-  await startWorker(t, server);
-  const unguarded = () =>
-    until(async () => {
-      const { stdout } = await server.softquota('doctor --json');
-      const found: readonly { readonly code: string; readonly message: string }[] = JSON.parse(stdout);
-      return found.find(({ code }) => code === 'repository_unguarded')?.message ?? null;
-    });
-  t.match(await unguarded(), /closed\.git has no working hooks.*EACCES/);
-  await close(known);
-  await until(async () => (/alice\/known\.git/.test(await unguarded()) ? true : null));
-
-  await server.daemon.end();
-  await server.start();
-  await admitGitUser(server);
-  t.match(await unguarded(), /has no working hooks/, 'a daemon that starts again hears it, too');
 });
 
 t.test('root is refused, with what to do', async t => {

@@ -3,6 +3,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
+import { account, addressOf } from '../e2e/accounts.ts';
 import { until } from '../e2e/ask.ts';
 import { Clone } from '../e2e/clone.ts';
 import { counted } from '../e2e/count.ts';
@@ -22,6 +23,7 @@ t.test(
     await clone.push();
     await server.usageIs('alice', used => used > 100_000);
 
+    const token = await account(server, 'dave');
     const makeRoom = keepFull(data);
     // More units than fit into what SQLite has set aside.
     const lfs = join(server.folder, 'lfs');
@@ -54,6 +56,17 @@ t.test(
       const { code, stdout } = await server.softquota(['doctor']);
       return (code === 1 && /the store has not been writable/.test(stdout)) || null;
     });
+    const rule = { name: 'total', limit: 1, subjects: ['size:all'] };
+    const unruled = await server.ask('admin', '/api/v1/admin/quota/rules', { body: rule });
+    t.match(unruled, { status: 503, text: /disk is full/ }, 'no rule is made');
+    const unmade = await fetch(`${await addressOf(server)}api/v1/users/dave/tokens`, {
+      method: 'POST',
+      headers: { Authorization: `token ${token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ name: 'more', scopes: ['all'] }),
+    });
+    const fault = { message: 'the store cannot be written at the moment: try again soon' };
+    t.equal(unmade.status, 503);
+    t.match(await unmade.json(), fault, 'a user is not told where the store lies');
     t.equal((await server.ask('gate', '/healthz')).status, 200);
 
     await clone.commit(1_000_000);

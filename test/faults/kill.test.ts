@@ -1,6 +1,6 @@
 /**
- * kill -9 at random moments, while pushes and reports go on: what was acknowledged is there, and the figures
- * are the disk's.
+ * kill -9 at random moments, while pushes, reports and changes of a rule go on: what was acknowledged is
+ * there, and the figures are the disk's.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,6 +17,7 @@ import { isLong } from '../run-length.ts';
 const kills = isLong ? 100 : 6;
 t.setTimeout(isLong ? 3_600_000 : 240_000);
 
+const ruleSchema = z.object({ limit: z.number() });
 const units = z.object({ units: z.array(z.object({ name: z.string(), bytes: z.number() })) });
 
 async function bytesOfUnits(server: Server, owner: string): Promise<Record<string, number>> {
@@ -33,6 +34,9 @@ t.test(
     const reported = new Map<string, number>();
     /** Deltas of an owner without walked units: they count for an hour. */
     const deltas = { acknowledged: 0, unknown: 0 };
+    await server.admin('/admin/quota/rules', { body: { name: 'total', limit: 0, subjects: ['size:all'] } });
+    /** Limit of the rule, as it was acknowledged last. */
+    let limit = 0;
 
     for (let round = 0; round < kills; round++) {
       const life = { goesOn: true };
@@ -60,6 +64,15 @@ t.test(
           if (answer === null || counts === null) return;
         }
       })();
+      const ruling = (async () => {
+        while (life.goesOn) {
+          const edit = { method: 'PATCH', body: { limit: limit + 1 } };
+          const answer = await server.ask('admin', '/api/v1/admin/quota/rules/total', edit).catch(() => null);
+          if (answer === null) return;
+          t.equal(answer.status, 200, answer.text);
+          limit += 1;
+        }
+      })();
       const scanning = (async () => {
         while (life.goesOn) {
           const ended = await server.scan().catch(() => null);
@@ -69,12 +82,19 @@ t.test(
       await delay(Math.random() * 400); // the moment is what is random here
       t.strictSame(await server.stop('SIGKILL'), { code: null, signal: 'SIGKILL' });
       life.goesOn = false;
-      await Promise.all([pushing, reporting, scanning]);
+      await Promise.all([pushing, reporting, ruling, scanning]);
 
       await server.start({ ready: false });
-      const kept = await bytesOfUnits(server, 'carol');
+      const carol = await bytesOfUnits(server, 'carol');
       for (const [unit, bytes] of reported)
-        t.equal(kept[unit], bytes, `round ${round}: ${unit} as it was acknowledged`);
+        t.equal(carol[unit], bytes, `round ${round}: ${unit} as it was acknowledged`);
+      const kept = ruleSchema.parse(await server.admin('/admin/quota/rules/total')).limit;
+      t.ok(kept === limit || kept === limit + 1, `round ${round}: ${kept} of ${limit} acknowledged`);
+      limit = kept;
+      const [event] = z
+        .array(z.unknown())
+        .parse(await server.admin('/admin/quota/events?kind=policy&limit=1'));
+      t.match(event, { name: 'total', after: { limit } }, `round ${round}: with its event`);
       const dave = await server.usage('dave');
       t.ok(
         dave >= deltas.acknowledged && dave <= deltas.acknowledged + deltas.unknown,

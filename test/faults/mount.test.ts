@@ -1,7 +1,7 @@
 /** A storage root that is not mounted is no deletion. */
 
 import { statSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { until } from '../e2e/ask.ts';
@@ -94,36 +94,3 @@ t.test('another ext4 in place of a storage root is noticed, by a sweep and by a 
   t.equal((await server.softquota(['scan', '--accept-moved'])).code, 0);
   t.equal(await server.usage('bob'), 0, 'unless it is said to be meant');
 });
-
-t.test(
-  'most units of a root that are missing at once are kept, told with their number, and dropped when that is meant',
-  async t => {
-    const server = await Server.open(t, { started: false });
-    const lfs = join(server.folder, 'lfs');
-    const owners = Array.from({ length: 14 }, (_, index) => `owner${index}`);
-    for (const owner of owners) {
-      await mkdir(join(lfs, owner));
-      await writeFile(join(lfs, owner, 'object'), Buffer.alloc(100));
-    }
-    await server.start();
-    await rm(join(lfs, 'owner0'), { recursive: true });
-    await rm(join(lfs, 'owner1'), { recursive: true });
-    await server.scan();
-    t.equal(await server.usage('owner0'), 0, 'who deletes some means it');
-    const gone = owners.slice(2, 13);
-    for (const owner of gone) await rm(join(lfs, owner), { recursive: true });
-    await server.ask('gate', `/v1/changed?path=${join(lfs, 'owner2')}`, { method: 'POST' });
-    const away = `storage root ${lfs}: 11 of its 12 known units are missing at once; its units keep their last known bytes`;
-    await until(async () => ((await server.reasons()) === away ? true : null));
-    for (const owner of gone) t.equal(await server.usage(owner), 100);
-    const doctor = await server.softquota(['doctor']);
-    t.match(
-      doctor.stdout,
-      /11 of its 12 known units are missing at once.*\n.*scan --accept-moved.* removes the missing units/,
-    );
-    t.equal((await server.softquota(['scan', '--accept-moved'])).code, 0);
-    for (const owner of gone) t.equal(await server.usage(owner), 0);
-    t.equal(await server.usage('owner13'), 100);
-    await until(async () => ((await server.reasons()) === '' ? true : null));
-  },
-);

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import type { SharedStore } from '../../src/store/index.ts';
 import { finding } from '../../src/wire/index.ts';
 import { until } from '../e2e/ask.ts';
-import { fleetHost, ruled } from '../e2e/fleet-hosts.ts';
+import { fleetHost } from '../e2e/fleet-hosts.ts';
 import { isLong } from '../run-length.ts';
 import { commit } from '../store/commit.ts';
 import { share } from '../store/records.ts';
@@ -84,7 +84,7 @@ t.test('of one that drops its file at a restart doctor says so, and its mend bri
     users.replace(/^user default.*/, 'user default off'),
   );
   const server = await fleetHost(t, { address, host: 'one' });
-  await ruled(server, '/rules', { body: { name: 'r', limit: 1_000_000, subjects: ['size:all'] } });
+  await server.admin('/admin/quota/rules', { body: { name: 'r', limit: 1_000_000, subjects: ['size:all'] } });
   await redis.end('SIGKILL');
   await redis.start();
   const isDropped = async () => {

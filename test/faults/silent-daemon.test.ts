@@ -1,12 +1,12 @@
 /** A daemon that takes connections and does not answer keeps no command waiting for ever. */
 
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { launcher } from '../e2e/daemon.ts';
 import { type Run, run } from '../e2e/run.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 t.setTimeout(400_000);
 // They do nothing but wait, all of them at once.
@@ -14,7 +14,7 @@ t.jobs = 15;
 
 /** Something that listens where the daemon would, and does this with each connection. */
 async function listening(t: Test, serve: (socket: Socket) => void): Promise<string> {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'sq-')));
+  const folder = temporaryFolder(t);
   const data = join(folder, 'data');
   mkdirSync(data);
   writeFileSync(join(folder, 'app.ini'), `[server]\nDATA_PATH = ${data}\n`);
@@ -32,7 +32,6 @@ async function listening(t: Test, serve: (socket: Socket) => void): Promise<stri
       server.close();
     });
   }
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 

@@ -1,17 +1,16 @@
 /** File systems small enough to fill up, and easy to take away; mounting them needs root. */
 
-import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { systemCode } from '../../src/errors.ts';
 import { must, run } from '../e2e/run.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /** A directory of the test's own with a megabyte of room; nothing there may be open when the test ends. */
 export async function smallDisk(t: Test): Promise<string> {
-  const directory = mkdtempSync(join(tmpdir(), 'softquota-disk-'));
-  t.teardown(() => rmdirSync(directory));
+  const directory = temporaryFolder(t);
   await mount(directory, '1m');
   t.teardown(() => must('umount', [directory]));
   return directory;
@@ -35,9 +34,8 @@ async function mount(directory: string, size: string): Promise<void> {
 
 /** A file that holds an ext4 of its own; gives how to mount it over a directory, until the test ends. */
 export async function ext4(t: Test): Promise<(directory: string) => Promise<void>> {
-  const folder = mkdtempSync(join(tmpdir(), 'softquota-ext4-'));
+  const folder = temporaryFolder(t);
   const image = join(folder, 'image');
-  t.teardown(() => rmSync(folder, { recursive: true }));
   await must('truncate', ['-s', '8M', image]);
   await must('mkfs.ext4', ['-q', image]);
   return async directory => {

@@ -1,14 +1,13 @@
 /** A real Gitea's figures, read from its three databases, are those that were uploaded. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { forgeLeaves } from '../../src/forge/index.ts';
 import { until } from '../e2e/ask.ts';
 import { must } from '../e2e/run.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { dataArchive, type Engine, engines, expectedOf, startServer, writeSqlite } from './fixture.ts';
 import { Readings, settingsFor } from './readings.ts';
 
@@ -121,8 +120,7 @@ async function open(
   engine: Engine,
 ): Promise<{ readonly database: string; readonly statements: Statements }> {
   if (engine === 'sqlite') {
-    const directory = mkdtempSync(join(tmpdir(), 'softquota-forge-'));
-    t.teardown(() => rmSync(directory, { recursive: true }));
+    const directory = temporaryFolder(t);
     const path = join(directory, 'gitea.db');
     writeSqlite(path);
     const before = await readFile(path);

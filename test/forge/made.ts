@@ -1,10 +1,9 @@
 /** Databases with made rows, in each engine's own types, which a reader may only read. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Test } from 'tap';
+import { temporaryFolder } from '../temporary-folder.ts';
 import type { Engine } from './fixture.ts';
 import { startMariadb, startPostgres } from './servers.ts';
 
@@ -57,8 +56,7 @@ export async function openMade(
 ): Promise<MadeDatabase> {
   const made = madeSql(engine, tables, rows, more);
   if (engine === 'sqlite') {
-    const folder = mkdtempSync(join(tmpdir(), 'softquota-made-'));
-    t.teardown(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder(t);
     const path = join(folder, 'forge.db');
     const sql = async (text: string) => {
       const db = new DatabaseSync(path);

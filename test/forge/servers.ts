@@ -5,16 +5,11 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chownSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from '../e2e/ask.ts';
 import { must, run } from '../e2e/run.ts';
-
-/** Part that starts a server: a test, or a bench. */
-export interface Teardown {
-  teardown(act: () => unknown): void;
-}
+import { type Teardown, temporaryFolder } from '../temporary-folder.ts';
 
 export interface DatabaseServer {
   /** Runs statements as the server's administrator, and gives what its client prints. */
@@ -46,7 +41,7 @@ const asNobody = [
 ];
 
 export async function startPostgres(t: Teardown): Promise<DatabaseServer> {
-  const directory = folder(t, 'softquota-pg-');
+  const directory = folder(t);
   const programs = newestPrograms();
   const data = join(directory, 'data');
   const options = ['-D', data, '-U', 'admin', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C.UTF-8'];
@@ -80,7 +75,7 @@ export async function startPostgres(t: Teardown): Promise<DatabaseServer> {
 }
 
 export async function startMariadb(t: Teardown): Promise<DatabaseServer> {
-  const directory = folder(t, 'softquota-my-');
+  const directory = folder(t);
   const data = join(directory, 'data');
   const socket = join(directory, 's');
   // One that starts removes the temporary tables of all others that share the directory for them.
@@ -168,9 +163,8 @@ function serverOf(
 }
 
 /** A folder that the server's user can write; it stays until the server has ended. */
-function folder(t: Teardown, prefix: string): string {
-  const directory = mkdtempSync(join(tmpdir(), prefix));
-  t.teardown(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 }));
+function folder(t: Teardown): string {
+  const directory = temporaryFolder(t);
   mkdirSync(join(directory, 'data'), { mode: 0o700 });
   for (const path of [directory, join(directory, 'data')]) chownSync(path, nobody, nobody);
   return directory;

@@ -1,11 +1,10 @@
 /** The batch endpoint of an LFS server, with the quota in front. */
 
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { lfsBatchRoutes } from '../../src/layout/index.ts';
+import { served } from '../served.ts';
 import { type Answer, openWorld, type World } from './world.ts';
 
 interface Upstream {
@@ -18,19 +17,12 @@ interface Upstream {
 
 /** An LFS server that takes one object of a thousand bytes and has another. */
 async function openUpstream(t: Test): Promise<Upstream> {
-  const server = createServer(async (request, response) => {
+  const port = await served(t, async (request, response) => {
     const body = await text(request);
     upstream.asked.push({ url: request.url ?? '', headers: request.headers, body });
     response.writeHead(upstream.status, { 'Content-Type': 'application/vnd.git-lfs+json', 'X-Own': 'yes' });
     response.end(upstream.answer);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo; // as it is of every TCP server that listens
   const taken = { oid: '0a', size: 1000, actions: { upload: { href: 'http://git.example/0a' } } };
   const upstream: Upstream = {
     url: new URL(`http://127.0.0.1:${port}/git/`),

@@ -1,11 +1,11 @@
 /** A bare repository with the hooks in it, somebody's clone, and a gate to ask. */
 
-import { mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { defaultSettings } from '../../src/git/hooks/head.ts';
 import { filled, type HookSettings } from '../../src/git/index.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { Gate } from './gate.ts';
 import { GitWorld, type Run } from './git-world.ts';
 
@@ -42,7 +42,7 @@ export class World extends GitWorld {
   }
 
   static async open(t: Test, options: WorldOptions = {}): Promise<World> {
-    const folder = await realpath(await mkdtemp(join(tmpdir(), 'softquota-')));
+    const folder = temporaryFolder(t);
     const gate = await Gate.open(join(folder, 'gate.sock'));
     const world = new World(folder, gate, options);
     t.teardown(async () => {
@@ -50,8 +50,6 @@ export class World extends GitWorld {
       const names = await readdir(world.bare, { recursive: true });
       const kept = names.filter(name => /softquota/.test(name) && !name.endsWith('/00-softquota'));
       if (kept.length > 0) throw new Error(`the hooks keep something in the repository: ${kept.join(', ')}`);
-      // A hook may still be telling behind its push.
-      await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
     });
     await world.make(options.format);
     await world.install();

@@ -2,9 +2,10 @@
 
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { type ConnectionLimits, Connections } from '../../src/service/index.ts';
+import { served } from '../served.ts';
 
 const question = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const beginning = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf';
@@ -15,14 +16,7 @@ async function open(t: Test, limits: ConnectionLimits) {
   const connections = new Connections(server, limits);
   const asked: ServerResponse[] = [];
   server.on('request', (_, response) => asked.push(response));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  // An address that was bound to a port is one.
-  const { port } = server.address() as AddressInfo;
+  const port = await served(t, server);
   const from = async (localAddress: string, sent = ''): Promise<Socket> => {
     const isRequest = sent === '' ? once(server, 'connection') : once(server, 'request');
     const socket = connect({ host: '127.0.0.1', port, localAddress });

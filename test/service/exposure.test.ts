@@ -2,20 +2,14 @@
 
 import fs from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { exposureOf as exposure, listen } from '../../src/service/index.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const stranger = 4711;
 
 const exposureOf = (path: string): string | null => exposure(path)?.words ?? null;
-
-function folderFor(t: Test): string {
-  const folder = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'sq-')));
-  t.teardown(() => fs.rmSync(folder, { recursive: true }));
-  return folder;
-}
 
 function directory(path: string, mode: number, uid = 0): string {
   fs.mkdirSync(path);
@@ -25,7 +19,7 @@ function directory(path: string, mode: number, uid = 0): string {
 }
 
 t.test('a directory that everybody may write is refused, sticky or not, and stays empty', async t => {
-  const folder = folderFor(t);
+  const folder = temporaryFolder(t);
   for (const [name, mode] of [
     ['open', 0o777],
     ['sticky', 0o1777],
@@ -47,7 +41,7 @@ t.test('a directory that everybody may write is refused, sticky or not, and stay
 });
 
 t.test('a closed directory is as good as the way to it', async t => {
-  const folder = folderFor(t);
+  const folder = temporaryFolder(t);
   t.equal(exposureOf(join(folder, 's')), null, 'one of ours in a sticky one');
   t.equal(exposureOf(join(directory(join(folder, 'group'), 0o770), 's')), null);
   const sticky = directory(join(folder, 'sticky'), 0o1777);
@@ -62,7 +56,7 @@ t.test('a closed directory is as good as the way to it', async t => {
 });
 
 t.test('links are followed, and the directories that they lie in count', async t => {
-  const folder = folderFor(t);
+  const folder = temporaryFolder(t);
   const closed = directory(join(folder, 'closed'), 0o700);
   const sticky = directory(join(folder, 'sticky'), 0o1777);
   const link = (path: string, target: string, uid = 0): string => {

@@ -4,19 +4,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import { connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { inheritedSockets, listen } from '../../src/service/index.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const child = join(import.meta.dirname, 'listening-child.ts');
-
-function directoryFor(t: Test): string {
-  const directory = fs.mkdtempSync(join(tmpdir(), 'sq-'));
-  t.teardown(() => fs.rmSync(directory, { recursive: true }));
-  return directory;
-}
 
 t.test('each socket is known by its name, and no child is told of them again', async t => {
   const env: NodeJS.ProcessEnv = {
@@ -72,7 +66,7 @@ t.test('names that do not tell sockets apart are a fault', async t => {
 });
 
 t.test('systemd hands over a socket, which is served and not taken away', async t => {
-  const path = join(directoryFor(t), 's');
+  const path = join(temporaryFolder(t), 's');
   const manager = spawn('systemd-socket-activate', ['-l', path, '--fdname=gate', process.execPath, child], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -97,7 +91,7 @@ t.test('a descriptor that is no socket is a fault', async t => {
 });
 
 t.test('of a socket that is handed over, and whose file is gone, one of its own is made', async t => {
-  const path = join(directoryFor(t), 'gate.sock');
+  const path = join(temporaryFolder(t), 'gate.sock');
   const words = ['-l', path, '--fdname=gate', process.execPath, child];
   const activated = spawn('systemd-socket-activate', words, { stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = once(activated, 'close');

@@ -3,16 +3,10 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { listen, longestPathBytes, type SocketPlace, type SocketWatch } from '../../src/service/index.ts';
-
-function directoryFor(t: Test): string {
-  const directory = fs.mkdtempSync(join(tmpdir(), 'sq-'));
-  t.teardown(() => fs.rmSync(directory, { recursive: true }));
-  return directory;
-}
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const place = (path: string, differing: Partial<SocketPlace> = {}): SocketPlace => ({
   path,
@@ -37,7 +31,7 @@ function leaveStale(path: string): void {
 }
 
 t.test('a socket has the mode and the group that are set, and leaves with its server', async t => {
-  const path = join(directoryFor(t), 's');
+  const path = join(temporaryFolder(t), 's');
   const server = newServer(t);
   const umask = process.umask();
   await listen(server, place(path, { group: 'daemon' }));
@@ -52,13 +46,13 @@ t.test('a socket has the mode and the group that are set, and leaves with its se
 });
 
 t.test('a group is taken by its number too', async t => {
-  const path = join(directoryFor(t), 's');
+  const path = join(temporaryFolder(t), 's');
   await listen(newServer(t), place(path, { group: '12345' }));
   t.equal(fs.statSync(path).gid, 12345);
 });
 
 t.test('until its mode is set nobody else gets in, whatever the umask', async t => {
-  const path = join(directoryFor(t), 's');
+  const path = join(temporaryFolder(t), 's');
   const server = newServer(t);
   const umask = process.umask(0);
   t.teardown(() => process.umask(umask));
@@ -70,7 +64,7 @@ t.test('until its mode is set nobody else gets in, whatever the umask', async t 
 });
 
 t.test('the socket of a daemon that is no more is replaced', async t => {
-  const path = join(directoryFor(t), 's');
+  const path = join(temporaryFolder(t), 's');
   leaveStale(path);
   t.ok(fs.statSync(path).isSocket());
   await listen(newServer(t), place(path));
@@ -78,7 +72,7 @@ t.test('the socket of a daemon that is no more is replaced', async t => {
 });
 
 t.test('a living one is refused and lives on', async t => {
-  const path = join(directoryFor(t), 's');
+  const path = join(temporaryFolder(t), 's');
   await listen(newServer(t), place(path));
   await t.rejects(listen(newServer(t), place(path)), {
     code: 'configuration',
@@ -88,7 +82,7 @@ t.test('a living one is refused and lives on', async t => {
 });
 
 t.test('a living one that has no time to answer is refused too', async t => {
-  const path = join(directoryFor(t), 's');
+  const path = join(temporaryFolder(t), 's');
   // Takes one connection into its queue and accepts none.
   const python =
     'import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(0); print("up", flush=True); sys.stdin.read()';
@@ -109,7 +103,7 @@ t.test('a living one that has no time to answer is refused too', async t => {
 });
 
 t.test('whatever is no socket is refused and left as it is', async t => {
-  const directory = join(directoryFor(t), 'directory');
+  const directory = join(temporaryFolder(t), 'directory');
   fs.mkdirSync(directory);
   const server = newServer(t);
   const file = join(directory, 'file');
@@ -127,7 +121,7 @@ t.test('whatever is no socket is refused and left as it is', async t => {
 });
 
 t.test('an unknown group is a fault that leaves no socket behind', async t => {
-  const directory = directoryFor(t);
+  const directory = temporaryFolder(t);
   const path = join(directory, 's');
   await t.rejects(listen(newServer(t), place(path, { group: 'no-such-group' })), {
     code: 'configuration',
@@ -140,7 +134,7 @@ t.test('an unknown group is a fault that leaves no socket behind', async t => {
 });
 
 t.test('who may not give the socket to its group is told what lets them', async t => {
-  const directory = directoryFor(t);
+  const directory = temporaryFolder(t);
   fs.chownSync(directory, 4711, 4711);
   const module = new URL('../../src/service/index.ts', import.meta.url);
   const script = `import { createServer } from 'node:net';
@@ -154,7 +148,7 @@ t.test('who may not give the socket to its group is told what lets them', async 
 });
 
 t.test('a path too long for the system is a fault, not a shorter path', async t => {
-  const directory = directoryFor(t);
+  const directory = temporaryFolder(t);
   const longest = join(directory, 'x'.repeat(longestPathBytes - Buffer.byteLength(directory) - 1));
   await listen(newServer(t), place(longest));
   t.strictSame(fs.readdirSync(directory).length, 1);
@@ -166,7 +160,7 @@ t.test('a path too long for the system is a fault, not a shorter path', async t 
 });
 
 t.test('a directory that is not there is named', async t => {
-  const path = join(directoryFor(t), 'missing', 's');
+  const path = join(temporaryFolder(t), 'missing', 's');
   await t.rejects(listen(newServer(t), place(path)), {
     code: 'configuration',
     message: /nothing can listen there: .*missing/,
@@ -190,7 +184,7 @@ const connected = (path: string) =>
   });
 
 t.test('a socket whose file is gone is made anew, with its mode and group', async t => {
-  const path = join(directoryFor(t), 's');
+  const path = join(temporaryFolder(t), 's');
   const { watch, heard } = watched();
   const server = newServer(t);
   const listening = await listen(server, place(path, { group: '12345', watch }));
@@ -205,7 +199,7 @@ t.test('a socket whose file is gone is made anew, with its mode and group', asyn
 });
 
 t.test('where the directory is gone, or another daemon listens, that is told', async t => {
-  const directory = directoryFor(t);
+  const directory = temporaryFolder(t);
   fs.mkdirSync(join(directory, 'run'));
   const path = join(directory, 'run', 's');
   const gone = watched();

@@ -1,13 +1,13 @@
 /** Messages to the service manager, and those that it does not get. */
 
-import { chmod, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino from 'pino';
 import t, { type Test } from 'tap';
 import { type Supervision, supervise } from '../../src/service/index.ts';
 import { until } from '../e2e/ask.ts';
 import { Gate, plain, silent } from '../hooks/gate.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { Manager } from './manager.ts';
 
 const ready = plain(200, JSON.stringify({ status: 'ok', reasons: [] }));
@@ -22,8 +22,7 @@ interface World {
 }
 
 async function worldOf(t: Test): Promise<World> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
-  t.teardown(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   const manager = await Manager.open(t, join(folder, 'notify'));
   const socket = join(folder, 'gate.sock');
   const logged: string[] = [];

@@ -3,12 +3,12 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
 import { noUsage } from '../../src/quota/index.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { batch, batchIn } from './batches.ts';
 import { refusedWriter, writerProgram } from './killing.ts';
 import { allIn } from './model.ts';
@@ -29,8 +29,7 @@ t.test('a directory or a pipe in its place is refused', async t => {
 });
 
 t.test('a file that the daemon may not read or write is refused', async t => {
-  const directory = fs.mkdtempSync(join(tmpdir(), 'softquota-store-'));
-  t.teardown(() => fs.rmSync(directory, { recursive: true }));
+  const directory = temporaryFolder(t);
   fs.chmodSync(directory, 0o755);
   const file = join(directory, 'store.db');
   await begin(file);

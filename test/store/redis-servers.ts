@@ -8,8 +8,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Test } from 'tap';
@@ -17,6 +16,7 @@ import { until } from '../e2e/ask.ts';
 import { certificateIn } from '../e2e/certificate.ts';
 import { must } from '../e2e/run.ts';
 import { freePort } from '../e2e/transports.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /** One process, at one port, whether it runs at the moment or not. */
 export interface Server {
@@ -41,13 +41,6 @@ export interface Servers {
   readonly address: string;
   /** Servers with data, the first master first; `single` and `secure` have one. */
   readonly servers: readonly [Server, ...Server[]];
-}
-
-/** A folder of the test's own; it stays until all of the test's servers have ended. */
-function folder(t: Test): string {
-  const directory = mkdtempSync(join(tmpdir(), 'softquota-redis-'));
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
 }
 
 /** Looks again and again until it is so. */
@@ -146,7 +139,7 @@ function listening(settings: readonly string[] = [], port: number): readonly str
 }
 
 export async function startSingle(t: Test, ...settings: readonly string[]): Promise<Servers> {
-  const server = await startServer(t, { directory: folder(t), settings });
+  const server = await startServer(t, { directory: temporaryFolder(t), settings });
   return { address: `redis://127.0.0.1:${server.port}/0`, servers: [server] };
 }
 
@@ -157,7 +150,7 @@ export interface Secure extends Servers {
 
 /** Over TLS only, with a user whose name and password have to be percent-encoded, and no other. */
 export async function startSecure(t: Test): Promise<Secure> {
-  const directory = folder(t);
+  const directory = temporaryFolder(t);
   const { certificate, certificateFile, keyFile } = await certificateIn(directory);
   const users = join(directory, 'users.acl');
   writeFileSync(users, 'user default off ~* &* +@all\nuser soft:quota on >p@ss/word ~* &* +@all\n');
@@ -194,7 +187,7 @@ export interface Watched extends Servers {
  * password all of them want it.
  */
 export async function startSentinels(t: Test, password?: string): Promise<Watched> {
-  const directory = folder(t);
+  const directory = temporaryFolder(t);
   const secret = password === undefined ? [] : ['--requirepass', password, '--masterauth', password];
   const cli = password === undefined ? [] : ['-a', password, '--no-auth-warning'];
   const master = await startServer(t, { directory, settings: secret, cli });

@@ -2,10 +2,10 @@
 
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type HistoryStore, openStore, type Store } from '../../src/store/index.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { batch } from './batches.ts';
 import { killAfter, startWriter } from './killing.ts';
 import { allIn } from './model.ts';
@@ -73,8 +73,7 @@ function once(make: (directory: string) => Promise<void>): () => Promise<string>
   let made: Promise<string> | null = null;
   return () => {
     made ??= (async () => {
-      const directory = fs.mkdtempSync(join(tmpdir(), 'softquota-sample-'));
-      t.teardown(() => fs.rmSync(directory, { recursive: true }));
+      const directory = temporaryFolder(t);
       await make(directory);
       return directory;
     })();

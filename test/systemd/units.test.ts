@@ -2,13 +2,13 @@
  * The units of systemd/: that systemd takes them, how exposed they leave the daemon, and that they fit it.
  */
 
-import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { enoughDescriptors } from '../../src/service/index.ts';
 import { must, run } from '../e2e/run.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const systemd = fileURLToPath(new URL('../../systemd', import.meta.url));
 
@@ -25,8 +25,7 @@ async function valuesOf(unit: string, key: string): Promise<readonly string[]> {
 
 /** An empty root with this package's snippets where distributions have theirs. */
 async function rootOf(t: Test): Promise<string> {
-  const root = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
-  t.teardown(() => rm(root, { recursive: true }));
+  const root = temporaryFolder(t);
   await mkdir(join(root, 'etc'));
   for (const folder of ['sysusers.d', 'tmpfiles.d']) {
     await cp(join(systemd, folder), join(root, 'usr/lib', folder), { recursive: true });

@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import t from 'tap';
 import { account, addressOf, tokenOf } from '../e2e/accounts.ts';
 import { until } from '../e2e/ask.ts';
-
 import { Clone } from '../e2e/clone.ts';
 import { Server } from '../e2e/server.ts';
 import { field, isLoaded, lookAt, reads, readsNoMore, Web } from './world.ts';

@@ -1,16 +1,20 @@
 /** Tools of administrators for many owners at once: lists with filters, CSV, undo, tokens, help. */
 
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import t from 'tap';
 import { z } from 'zod';
 import { anySession, anyToken, ownerRow } from '../../src/wire/index.ts';
+import { measure } from '../api/people.ts';
 import { World } from '../api/world.ts';
 import type { Tab } from '../e2e/browser.ts';
 import { choose, field, isLoaded, reads, readsNoMore, Web } from './world.ts';
 
 t.setTimeout(900_000);
 
-const world = await World.open(t);
+const world = await World.open(t, {
+  settings: { 'storage.lfs': { PATH: 'lfs/{repo}', OWNER: 'file OWNER' } },
+});
 for (const [owner, lfs, packages] of [
   ['lena', 120e6, 1e6],
   ['nora', 85e6, 2e6],
@@ -231,4 +235,22 @@ t.test('an address without a page is a page that says so, with the ways to the o
     "fetch('nowhere', { headers: { Accept: 'text/html' } }).then(answer => answer.status)",
   );
   t.equal(status, 404);
+});
+
+t.test('what has no owner is on the overview until it has one', async t => {
+  const place = join(world.directory, 'lfs/one');
+  await mkdir(place, { recursive: true });
+  await writeFile(join(place, 'object'), Buffer.alloc(700));
+  await measure(world);
+  const tab = await at('./');
+  await reads(tab, 'Belongs to nobody', 'main');
+  t.match(await tab.read('main'), /700 B.*without an owner/s);
+  t.match(await tab.read('main'), /700 B: directories without a known owner \(1\)/);
+  t.match(await tab.read('main'), /correct \[storage\.\*\] OWNER/);
+
+  await writeFile(join(place, 'OWNER'), 'alice\n');
+  await measure(world);
+  await tab.page.reload();
+  await reads(tab, 'Stored', 'main');
+  await readsNoMore(tab, 'Belongs to nobody', 'main');
 });

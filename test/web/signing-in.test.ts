@@ -1,12 +1,11 @@
 /** Signing in as people do it, wherever the daemon lies; and what other sites cannot do with it. */
 
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import t from 'tap';
 import { account, addressOf } from '../e2e/accounts.ts';
 import type { Tab } from '../e2e/browser.ts';
 import { Server } from '../e2e/server.ts';
 import { waysIn } from '../e2e/ways-in.ts';
+import { served } from '../served.ts';
 import { isLoaded, reads, Web } from './world.ts';
 
 t.setTimeout(600_000);
@@ -74,12 +73,7 @@ t.test('a page of somebody else’s changes nothing, frames nothing, and signs n
     <form id="form" method="post" enctype="text/plain" action="${address}api/v1/admin/users">
       <input name='{"username": "planted", "email": "' value='@x"}'>
     </form>`;
-  const elsewhere = createServer((_, response) => response.setHeader('Content-Type', 'text/html').end(page));
-  elsewhere.listen(0, '127.0.0.1');
-  await once(elsewhere, 'listening');
-  t.teardown(() => elsewhere.close());
-  const at = elsewhere.address();
-  const port = typeof at === 'object' && at !== null ? at.port : 0;
+  const port = await served(t, (_, response) => response.setHeader('Content-Type', 'text/html').end(page));
 
   // Another port of the same host is the same site, so that SameSite alone would let it through; another name
   // is not.

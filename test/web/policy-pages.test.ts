@@ -1,0 +1,235 @@
+/**
+ * Pages of administrators: their requests to the daemon, the order of their rows, the undoing of a change of
+ * the policy, and rules with a grace or in report mode.
+ */
+
+import t from 'tap';
+import { apply } from '../api/any-policy.ts';
+import { World } from '../api/world.ts';
+import { until } from '../e2e/ask.ts';
+import { barriers, choose, field, isLoaded, reads, readsNoMore, Web } from './world.ts';
+
+t.setTimeout(600_000);
+
+const world = await World.open(t);
+for (const [owner, bytes] of [
+  ['alice', 3_000_000],
+  ['bob', 1_000_000],
+  ['carol', 2_000_000],
+] as const) {
+  await world.report(owner, 'size:git:lfs', bytes);
+}
+const web = await Web.open(t);
+const token = await world.newToken('admin1', ['all']);
+const tab = await web.signedIn(world.url, token);
+
+t.test('the largest owners come first, and the heading of a column turns the order round', async t => {
+  const tab = await web.signedIn(world.url, token, 'owners');
+  const isInOrder = async (...expected: readonly string[]) => {
+    let names: readonly string[] = [];
+    await until(
+      async () => {
+        names = await tab.page.$$eval('tbody tr > :first-child', cells => cells.map(cell => cell.innerText));
+        const among = names.filter(name => expected.includes(name));
+        return among.join() === expected.join() ? true : null;
+      },
+      () => `${expected} expected, but in ${names}`,
+    );
+  };
+  await isInOrder('alice', 'carol', 'bob', 'acme');
+  t.ok(await tab.page.$('th[aria-sort=descending]'));
+  await tab.click('thead ::-p-text(Stored)');
+  await isInOrder('acme', 'bob', 'carol', 'alice');
+  t.ok(await tab.page.$('th[aria-sort=ascending]'));
+  await tab.click('thead ::-p-text(Owner)');
+  await isInOrder('acme', 'alice', 'bob', 'carol');
+  await tab.click('thead ::-p-text(Owner)');
+  await isInOrder('carol', 'bob', 'alice', 'acme');
+});
+
+t.test('a policy that the page has is not sent again until it is another one', async t => {
+  const tab = await web.signedIn(world.url, token);
+  const statuses: number[] = [];
+  tab.page.on('response', response => {
+    if (response.url().endsWith('/admin/quota/policy')) statuses.push(response.status());
+  });
+  /** Comes back to the page until it has asked that many times. */
+  const isAsked = (times: number) =>
+    until(async () => {
+      if (statuses.length >= times) return true;
+      await tab.page.evaluate('document.dispatchEvent(new Event("visibilitychange", { bubbles: true }))');
+      return null;
+    });
+  await tab.click('nav ::-p-text(Groups)');
+  await isAsked(2);
+  t.same(statuses, [200, 304]);
+  await isLoaded(tab);
+  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'brand-new', rules: [] } });
+  await isAsked(3);
+  await reads(tab, 'brand-new', 'main');
+  t.equal(statuses.at(2), 200);
+});
+
+t.test('where no hosts share the quota, nothing asks for others, and the page of hosts says so', async t => {
+  const tab = await web.signedIn(world.url, token);
+  await isLoaded(tab);
+  await tab.click('nav ::-p-text(Hosts)');
+  await reads(tab, 'This host does not share its quota with other hosts.', 'main');
+  t.same(
+    tab.requests.filter(url => /quota\/(hosts|store)$/.test(url)),
+    [],
+  );
+});
+
+t.test('a long list of rules is shown a page at a time, and searched by the name', async t => {
+  const rules = Array.from({ length: 60 }, (_, at) => ({
+    name: `rule-${String(at).padStart(2, '0')}`,
+    limit: 1,
+    subjects: ['size:all'],
+  }));
+  for (const body of rules) await world.must(201, 'POST', '/admin/quota/rules', { body });
+  const before = (await world.must(200, 'GET', '/admin/quota/rules')).json;
+  const total = Array.isArray(before) ? before.length : 0;
+  const tab = await web.signedIn(world.url, token, 'rules');
+  await reads(tab, `1 to 50 of ${total} rules`, 'main');
+  t.equal((await tab.page.$$('main tbody tr')).length, 50);
+  t.same(await barriers(tab), []);
+  await tab.click('main ::-p-text(Next)');
+  await reads(tab, `51 to ${total} of ${total} rules`, 'main');
+  t.equal((await tab.page.$$('main tbody tr')).length, total - 50);
+  await tab.page.type('main input[type=search]', 'RULE-3');
+  await reads(tab, '10 rules', '.pager');
+  t.match(tab.page.url(), /\/rules\?q=RULE-3$/, 'the address has the search');
+  await tab.page.type('main input[type=search]', 'x');
+  await reads(tab, 'No rule matches the search.', 'main');
+});
+
+/** Opens the dialog for the newest, or the next, change of the policy with this text. */
+async function restore(q: string, row = 1): Promise<void> {
+  await tab.go(new URL(`events?kind=policy&q=${q}`, world.url).href);
+  await tab.click(`main tbody tr:nth-child(${row}) summary`);
+  await tab.click(`main tbody tr:nth-child(${row}) details button`);
+  await tab.page.waitForSelector('dialog');
+}
+
+const limit = (bytes: number) =>
+  world.must(200, 'PATCH', '/admin/quota/rules/lfs', { body: { limit: bytes } });
+
+t.test('what was before is in force again, as a new change, and its effect was shown first', async t => {
+  await world.report('lena', 'size:git:lfs', 75);
+  await world.report('nora', 'size:git:lfs', 10);
+  await apply(world, {
+    rules: [{ name: 'lfs', limit: 100, subjects: ['size:git:lfs'] }],
+    groups: [{ name: 'team', rules: ['lfs'], users: ['lena', 'nora'] }],
+  });
+  await limit(50);
+  await restore('lfs');
+  await reads(tab, 'Change back rule lfs', 'dialog');
+  await reads(tab, '1 owner would be newly allowed', 'dialog');
+  t.same(await barriers(tab), []);
+  await tab.click('dialog button[type=submit]');
+  await readsNoMore(tab, 'Undo this change?');
+  t.match((await world.must(200, 'GET', '/admin/quota/rules/lfs')).json, { limit: 100 });
+  const { json } = await world.must(200, 'GET', '/admin/quota/events?kind=policy&limit=1&q=lfs');
+  t.match(json, [{ action: 'edited', name: 'lfs', by: { name: 'admin1' }, after: { limit: 100 } }]);
+});
+
+t.test('it is refused with words where the same was changed again since', async t => {
+  await limit(70);
+  await limit(80);
+  await restore('lfs', 2);
+  await reads(tab, 'The rule lfs has been changed again since.', 'dialog');
+  t.same(await tab.page.$$('dialog button[type=submit]'), []);
+  await tab.page.keyboard.press('Escape');
+  await readsNoMore(tab, 'This change cannot be undone');
+});
+
+t.test('a deleted group comes back with who was in it; not without its rules', async t => {
+  await world.must(204, 'DELETE', '/admin/quota/groups/team');
+  await restore('team');
+  await reads(tab, 'Create again group team', 'dialog');
+  await reads(tab, 'Create again groups of lena', 'dialog');
+  await tab.click('dialog button[type=submit]');
+  await readsNoMore(tab, 'Undo this change?');
+  const { json } = await world.must(200, 'GET', '/admin/quota/groups/team/users');
+  t.match(json, [{ login: 'lena' }, { login: 'nora' }]);
+  await world.must(204, 'DELETE', '/admin/quota/groups/team');
+  await world.must(204, 'DELETE', '/admin/quota/rules/lfs');
+  await restore('team');
+  await reads(tab, 'team needs the rule lfs, which no longer exists.', 'dialog');
+});
+
+t.test('a created rule is deleted again, and nothing else is offered to be restored', async t => {
+  await world.must(201, 'POST', '/admin/quota/rules', { body: { name: 'fresh', limit: 1, subjects: [] } });
+  await restore('fresh');
+  await reads(tab, 'Delete rule fresh', 'dialog');
+  await tab.click('dialog button[type=submit]');
+  await readsNoMore(tab, 'Undo this change?');
+  await world.must(404, 'GET', '/admin/quota/rules/fresh');
+  await world.must(201, 'POST', '/admin/users', { body: { username: 'petra' } });
+  await tab.go(new URL('events?kind=policy&q=petra', world.url).href);
+  await tab.click('main tbody tr summary');
+  t.same(await tab.page.$$('main details button'), []);
+});
+
+t.test('a rule is given a grace, and what that changes is shown before it is saved', async t => {
+  await world.report('alice', 'size:git:lfs', 1050);
+  await apply(world, {
+    rules: [{ name: 'total', limit: 1000, subjects: ['size:all'] }],
+    groups: [{ name: 'free', rules: ['total'], users: ['alice'] }],
+  });
+  await tab.go(new URL('rules/total', world.url).href);
+  await reads(tab, 'as configured', 'main');
+  await tab.click('::-p-text(Edit)');
+  await tab.fill(field('Grace'), 'soon');
+  await reads(tab, 'Write a whole number and s, m, h, d or w', 'main');
+  await tab.fill(field('Grace'), '7d');
+  await tab.fill(field('Grace up to'), '20 %');
+  await reads(tab, '1 owner would be newly allowed', '.effect');
+  t.same(await barriers(tab), []);
+  await tab.click('::-p-text(Save the rule)');
+  await reads(tab, 'grace 1w, up to 20 % over', 'main');
+  const { json } = await world.must(200, 'GET', '/admin/quota/rules/total');
+  t.strictSame(json, {
+    name: 'total',
+    limit: 1000,
+    subjects: ['size:all'],
+    grace: 604_800,
+    grace_most: '20 %',
+  });
+});
+
+t.test('the owner is shown as over the limit, in the grace, with its end', async t => {
+  await tab.go(new URL('', world.url).href);
+  await reads(tab, '1 in their grace', 'main');
+  await tab.go(new URL('owners?state=grace', world.url).href);
+  await reads(tab, '! over the limit, in its grace', 'main');
+  await tab.go(new URL('owners/alice', world.url).href);
+  await reads(tab, 'grace until', 'main');
+  t.same(await barriers(tab), []);
+  const own = await web.signedIn(world.url, await world.newToken('alice', ['all']), 'mine');
+  await reads(own, 'You can still push and upload until refusals begin: on ', 'main');
+  await reads(own, 'or at 1.2 kB', 'main');
+});
+
+t.test('a rule is put in report mode, and back by an undo', async t => {
+  await tab.go(new URL('rules/total', world.url).href);
+  await tab.click('::-p-text(Edit)');
+  await choose(tab, 'Mode of the rule', 'report');
+  await tab.click('::-p-text(Save the rule)');
+  await reads(tab, 'report: what it would refuse is only recorded', 'main');
+  t.match((await world.must(200, 'GET', '/admin/quota/rules/total')).json, { mode: 'report' });
+  await tab.go(new URL('rules', world.url).href);
+  await reads(tab, 'report mode', 'main');
+  await tab.go(new URL('owners/alice', world.url).href);
+  await tab.click('main td button[aria-expanded]');
+  await reads(tab, 'If the rules in report mode were in force', '.effect');
+  await tab.go(new URL('events?kind=policy&q=total', world.url).href);
+  await tab.click('main tbody tr:nth-child(1) summary');
+  await tab.click('main tbody tr:nth-child(1) details button');
+  await tab.click('dialog button[type=submit]');
+  await readsNoMore(tab, 'Undo this change?');
+  const { json } = await world.must(200, 'GET', '/admin/quota/rules/total');
+  t.notMatch(json, { mode: 'report' });
+  t.match(json, { grace: 604_800 });
+});
