@@ -13,16 +13,12 @@ interface HostsOptions {
   readonly begunAt: number;
 }
 
-/** Milliseconds between two looks at who takes part. */
-const lookMs = 10_000;
 const dayMs = 86_400_000;
 
 export class Hosts {
   readonly #options: HostsOptions;
   /** Records of the hosts as the store last listed them. */
   readonly #listed = new Map<string, HostRecord>();
-  /** On the monotonic clock. */
-  #nextAt = 0;
 
   constructor(options: HostsOptions) {
     this.#options = options;
@@ -37,20 +33,13 @@ export class Hosts {
     return hosts.add(ownHost).size;
   }
 
-  /** Looks from time to time who takes part, for while the store is away. Rejects with `store_away`. */
-  async look(): Promise<void> {
-    if (performance.now() < this.#nextAt) return;
-    this.#nextAt = performance.now() + lookMs;
-    await this.#list();
-  }
-
   /**
    * Those that the store knows, and those that it has lost and whose usage counts here: they were heard of
    * last when they were last listed, or else walked something. Rejects with `store_away`.
    */
   async all(): Promise<readonly HostRecord[]> {
     const { shares, host: ownHost, begunAt } = this.#options;
-    const listed = await this.#list();
+    const listed = await this.look();
     const there = new Set([ownHost, ...listed.map(({ host }) => host)]);
     const stored = [...(await shares.storedByHost())].filter(([host]) => !there.has(host));
     return [
@@ -62,7 +51,8 @@ export class Hosts {
     ];
   }
 
-  async #list(): Promise<readonly HostRecord[]> {
+  /** Reads who takes part, to be known while the store is away. Rejects with `store_away`. */
+  async look(): Promise<readonly HostRecord[]> {
     const listed = await this.#options.store.hosts();
     for (const record of listed) this.#listed.set(record.host, record);
     return listed;
