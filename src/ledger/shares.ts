@@ -215,7 +215,7 @@ export class UsageShares {
 
   /** Gives the usage on other hosts, as far as it is known here. */
   *everyShareOfOthers(): Generator<ShareRecord> {
-    for (const { shares } of this.#options.usage.accountsWithMore) yield* shares;
+    for (const { shares } of this.#options.usage.accounts) yield* shares;
   }
 
   /** The other hosts that count here. */

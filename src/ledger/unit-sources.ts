@@ -235,7 +235,7 @@ export class UnitSources {
 
   /** Takes out what is not of this set. */
   async #sweep(name: string, present: UnitSource | null): Promise<void> {
-    await inSlices(this.#options.usage.accountsWithMore, account => {
+    await inSlices(this.#options.usage.accounts, account => {
       const share = account.sourceShare(name);
       if (share !== undefined && share.source !== present) account.takeSource(share);
     });
