@@ -20,9 +20,29 @@ import {
 import type { DeltaRecord, ShareRecord, UnitRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import { type Delta, LeafDeltas } from './deltas.ts';
-import { hasSameFigures, type SourceShare, unitCountIn } from './source-share.ts';
 
 const largest = BigInt(Number.MAX_SAFE_INTEGER);
+
+/** A program that reports units in whole sets, and when it put the set that counts now. */
+export interface UnitSource {
+  readonly name: string;
+  /** Milliseconds since 1970. */
+  readonly reportedAt: number;
+  readonly staleAfterMs: number;
+}
+
+/** An owner's part of the set of one source. */
+export interface SourceShare {
+  readonly source: UnitSource;
+  readonly bytes: Usage;
+  /** Number of units of each leaf. */
+  readonly units: Usage;
+}
+
+/** Number of units of these leaves. */
+export function unitCountIn({ units }: Pick<SourceShare, 'units'>, of: readonly Leaf[] = leaves): number {
+  return of.reduce((sum, leaf) => sum + (units[leafIndex(leaf)] ?? 0), 0);
+}
 
 /** Stand for what most accounts have none of. */
 const noSources: readonly SourceShare[] = [];
@@ -305,6 +325,10 @@ export class Account {
       cause,
     });
   }
+}
+
+function hasSameFigures(a: SourceShare, b: SourceShare): boolean {
+  return leaves.every((_, index) => a.bytes[index] === b.bytes[index] && a.units[index] === b.units[index]);
 }
 
 function without<Key, Value>(map: ReadonlyMap<Key, Value>, key: Key): ReadonlyMap<Key, Value> {

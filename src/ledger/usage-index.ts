@@ -17,7 +17,9 @@ import {
 import { filterMapInSlices, inSlices } from '../slices.ts';
 import type { OwnerRecord, UnitRecord } from '../store/index.ts';
 import { Account } from './account.ts';
-import { forgeSource } from './source-share.ts';
+
+/** The name of the source that has a forge's figures, which only the daemon itself puts. */
+export const forgeSource = 'forge';
 
 /** An owner, and bytes of the owner's. */
 export interface OwnerSize {
@@ -166,7 +168,9 @@ export class UsageIndex {
   /** The owner's account, opened if there is none; the owner is put on record unless one of that key is. */
   open(owner: OwnerRecord): Account {
     const { key } = this.owners.add(owner);
-    const account = this.#accounts.get(key) ?? new Account(key, this.owners, this.#onChange);
+    const known = this.#accounts.get(key);
+    if (known !== undefined) return known;
+    const account = new Account(key, this.owners, this.#onChange);
     this.#accounts.set(key, account);
     return account;
   }

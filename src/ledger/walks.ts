@@ -175,9 +175,10 @@ export class Walks {
    */
   accountFor(ownerName: string): Account {
     const { usage, writeBehind, clock } = this.#options;
-    const key = usage.owners.keyOf(ownerName);
-    const known = usage.owners.byKey(key);
-    if (known !== undefined) return usage.open(known);
+    const known = usage.account(ownerName);
+    if (known !== undefined) return known;
+    const owner = usage.owners.named(ownerName);
+    if (owner !== undefined) return usage.open(owner);
     const added = usage.owners.expect(ownerName, clock.wall());
     writeBehind.note({ owners: [added] });
     return usage.open(added);

@@ -12,11 +12,11 @@ import { SoftquotaError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { HistoryStore } from '../history.ts';
 import type { Changes, ReplicatedPosition, Store, UnitRecord, VersionRecord } from '../store.ts';
-import type { UnitSourceStore } from '../unit-sources.ts';
+import type { KeptSet, UnitSourceStore } from '../unit-sources.ts';
 import { Connection } from './connection.ts';
 import { away, inUse } from './faults.ts';
 import { type Chunk, type Question, unitsAtOnce } from './messages.ts';
-import { unitSourcesOn } from './unit-sources.ts';
+import type { SetQuestion } from './unit-sets.ts';
 
 interface SqliteSettings {
   /** Made, readable by its owner only, where it does not exist; its directory must exist. */
@@ -94,6 +94,38 @@ function storeOn(thread: StoreThread): OwnStore {
     forgetHistory: async ownerIds => void (await thread.ask({ is: 'forget history', ownerIds })),
     unitSources: unitSourcesOn(question => thread.ask(question)),
     close: () => thread.close(),
+  };
+}
+
+/** The sets that sources put. `ask` gives all chunks of the answer. */
+function unitSourcesOn(
+  ask: <Asked extends SetQuestion>(question: Asked) => Promise<readonly Chunk<Asked>[]>,
+): UnitSourceStore {
+  const sumsOf = async (set: number) => (await ask({ is: 'sum set', set })).flat();
+  const act = async (question: SetQuestion): Promise<void> => void (await ask(question));
+  return {
+    load: async () => {
+      const sets: KeptSet[] = [];
+      for (const { number, ...set } of (await ask({ is: 'list sets' })).flat()) {
+        sets.push({ set, sums: await sumsOf(number) });
+      }
+      return sets;
+    },
+    begin: async newSet => {
+      const [set = 0] = await ask({ is: 'begin set', set: newSet });
+      return {
+        take: chunk => act({ is: 'take units', set, chunk }),
+        finish: async () => {
+          await act({ is: 'end set', set });
+          return sumsOf(set);
+        },
+        keep: record => act({ is: 'keep set', set, record }),
+        // Rows that stay now are taken out when the next set begins.
+        discard: () => act({ is: 'discard set', set }).catch(() => {}),
+      };
+    },
+    remove: source => act({ is: 'remove source', source }),
+    units: async query => (await ask({ is: 'units of source', query })).flat(),
   };
 }
 
