@@ -228,12 +228,12 @@ async function writePast(): Promise<void> {
   const store = await openStore({ file: join(directory, 'softquota.db') });
   const { owners: known } = await store.load();
   const present = new Map<string, Usage>();
-  await store.units(units => {
+  for await (const units of store.units()) {
     for (const { owner, leaf, bytes } of units) {
       if (owner === null) continue;
       present.set(owner, sum(present.get(owner) ?? noUsage, usageOf({ [leaf]: bytes })));
     }
-  });
+  }
   for (let ago = days * 24; ago >= 12; ago -= 12) {
     const at = now - ago * hourMs;
     const then = known.map(({ id, name }) => ({

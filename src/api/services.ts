@@ -68,7 +68,7 @@ export interface ApiServices extends FaultServices {
   readonly notices: Pick<Notices, 'deliveries' | 'forgotten' | 'places' | 'sendAgain' | 'test'>;
   readonly space: SpaceService;
   readonly history: Pick<History, 'of'>;
-  readonly totals: Pick<Totals, 'lately' | 'nearnessAt'>;
+  readonly totals: Pick<Totals, 'lately' | 'nearnessOf'>;
   /** `[hooks] CONTACT`, as it is now. */
   contact(): string | null;
   /** `[requests]`, as it is now. */

@@ -1,13 +1,7 @@
 /** Putting a backup into a store. */
 
 import { SoftquotaError } from '../errors.ts';
-import {
-  type DocumentRecord,
-  newGeneration,
-  type Store,
-  type StoredRecords,
-  type UnitRecord,
-} from '../store/index.ts';
+import { type DocumentRecord, newGeneration, type Store, type UnitRecord } from '../store/index.ts';
 import { counted } from '../text/index.ts';
 import { type Backup, happenedIn } from './document.ts';
 
@@ -34,11 +28,10 @@ export async function restore(
 ): Promise<Restored> {
   const kept = await store.load();
   const keptUnits: Pick<UnitRecord, 'id' | 'kind'>[] = [];
-  await store.units(some => {
-    for (const { id, kind } of some) keptUnits.push({ id, kind });
-  });
+  for await (const some of store.units()) for (const { id, kind } of some) keptUnits.push({ id, kind });
   const levels = await store.levels();
-  if (!replace && !(isEmpty(kept) && keptUnits.length === 0)) {
+  const isEmpty = kept.owners.length + kept.documents.length + keptUnits.length === 0;
+  if (!replace && !isEmpty) {
     throw new SoftquotaError(
       'conflict',
       `the store holds ${counted(kept.owners.length, 'owner', 'owners')}, ${counted(keptUnits.length, 'unit', 'units')} and ${counted(kept.documents.length, 'record', 'records')} of policy already; with --replace the ` +
@@ -86,8 +79,4 @@ export async function restore(
     removed_policy: goneDocuments.length,
     removed_units: goneUnits.length,
   };
-}
-
-function isEmpty({ owners, documents }: StoredRecords): boolean {
-  return owners.length === 0 && documents.length === 0;
 }

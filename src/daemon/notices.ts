@@ -90,10 +90,9 @@ async function summaryOf(parts: DaemonParts, since: number): Promise<Summary> {
 
 async function worstOf({ ledger, totals }: DaemonParts): Promise<Summary['worst']> {
   const { owners } = ledger.documents;
-  const near = filterMapInSlices(owners.rows(), row => {
-    const nearness = totals.nearnessAt(row);
-    const owner = nearness.state === 'ok' ? undefined : owners.atRow(row);
-    return owner && { name: owner.name, ...nearness };
+  const near = filterMapInSlices(owners.all, ({ key, name }) => {
+    const nearness = totals.nearnessOf(key);
+    return nearness.state === 'ok' ? undefined : { name, ...nearness };
   });
   const { first } = await firstOf(
     near,

@@ -1,7 +1,6 @@
 /** A kind of forge as the reader needs it: which tables it has, and how its rows are read and counted. */
 
 import type { ForgeDatabase } from './database.ts';
-import type { IdTable } from './id-table.ts';
 import type { LfsObject } from './lfs-objects.ts';
 import type { OwnerRows } from './owner-rows.ts';
 import type { ForgeMembers, ForgeOwner } from './picture.ts';
@@ -14,7 +13,7 @@ export type NeededColumns = Readonly<Record<string, readonly string[]>>;
 export interface RowOwners {
   readonly owners: OwnerRows;
   /** Ids of owners by the ids of repositories. */
-  readonly repositories: IdTable;
+  readonly repositories: ReadonlyMap<number, number>;
 }
 
 /** A repository as the forge has it. */

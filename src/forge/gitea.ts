@@ -7,7 +7,6 @@
 
 import type { ForgeDatabase } from './database.ts';
 import { type ForgeSchema, type NeededColumns, ownerOfRepository, type RowOwners } from './forge-schema.ts';
-import { IdTable } from './id-table.ts';
 import { lfsObjectsOf } from './lfs-objects.ts';
 import { addMember, membersById } from './members.ts';
 import { LfsSums, ObjectSums, readObjects } from './object-sums.ts';
@@ -145,15 +144,18 @@ async function countPackages(db: ForgeDatabase, whose: RowOwners): Promise<PartS
 }
 
 /** Rows of owners by the ids of versions. */
-async function ownersByVersion(db: ForgeDatabase, { owners }: RowOwners): Promise<IdTable> {
-  const byPackage = new IdTable();
+async function ownersByVersion(
+  db: ForgeDatabase,
+  { owners }: RowOwners,
+): Promise<ReadonlyMap<number, number>> {
+  const byPackage = new Map<number, number>();
   await eachRow(db, 'package', tables.package, (id, row) =>
-    byPackage.add(id, owners.rowOf(numberAt(row, 1))),
+    byPackage.set(id, owners.rowOf(numberAt(row, 1))),
   );
-  const byVersion = new IdTable();
+  const byVersion = new Map<number, number>();
   await eachRow(db, 'package_version', tables.package_version, (id, row) => {
     const owner = byPackage.get(numberAt(row, 1));
-    if (owner !== undefined) byVersion.add(id, owner);
+    if (owner !== undefined) byVersion.set(id, owner);
   });
   return byVersion;
 }

@@ -8,7 +8,6 @@ import type { ForgeDatabase, Row } from './database.ts';
 import { ForgeFault } from './fault.ts';
 import { type ForgeSchema, type NeededColumns, ownerOfRepository, type RowOwners } from './forge-schema.ts';
 import { eachGiteaOwner } from './gitea.ts';
-import { IdTable } from './id-table.ts';
 import { lfsObjectsOf } from './lfs-objects.ts';
 import { addMember, membersById } from './members.ts';
 import { LfsSums } from './object-sums.ts';
@@ -124,9 +123,12 @@ async function countAttachments(db: ForgeDatabase, whose: RowOwners, directory: 
   return sums;
 }
 
-async function repositoriesBy(db: ForgeDatabase, table: 'issue' | 'release'): Promise<IdTable> {
-  const repositories = new IdTable();
-  await eachRow(db, table, tables[table], (id, row) => repositories.add(id, numberAt(row, 1)));
+async function repositoriesBy(
+  db: ForgeDatabase,
+  table: 'issue' | 'release',
+): Promise<ReadonlyMap<number, number>> {
+  const repositories = new Map<number, number>();
+  await eachRow(db, table, tables[table], (id, row) => repositories.set(id, numberAt(row, 1)));
   return repositories;
 }
 

@@ -5,7 +5,6 @@
  */
 
 import { createHash } from 'node:crypto';
-import { rowIn } from './id-table.ts';
 
 /** `name`: `owner/name`, in lower case. */
 export function repositoryHash(seed: string, name: string): number {
@@ -14,7 +13,7 @@ export function repositoryHash(seed: string, name: string): number {
 
 /** Tells whether a number is among others in ascending order. */
 export function isAmong(sorted: Float64Array, wanted: number): boolean {
-  return rowIn(sorted, sorted.length, wanted) !== -1;
+  return rowIn(sorted, wanted) !== -1;
 }
 
 /** The owners of repositories by the hashes of their names, which ascend. */
@@ -32,8 +31,21 @@ export function placeOwnerColumns(hashes: readonly number[], ownerIds: readonly 
   };
 }
 
+/** The place of a number among others in ascending order, or -1. */
+function rowIn(sorted: Float64Array, wanted: number): number {
+  let [low, high] = [0, sorted.length - 1];
+  while (low <= high) {
+    const middle = (low + high) >>> 1;
+    const found = sorted[middle] ?? 0;
+    if (found === wanted) return middle;
+    if (found < wanted) low = middle + 1;
+    else high = middle - 1;
+  }
+  return -1;
+}
+
 /** The forge's id of the owner; null: there is none. */
 export function ownerIdIn({ hashes, ownerIds }: PlaceOwnerColumns, hash: number): number | null {
-  const row = rowIn(hashes, hashes.length, hash);
+  const row = rowIn(hashes, hash);
   return row === -1 ? null : (ownerIds[row] ?? null);
 }

@@ -3,7 +3,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ForgeDatabase } from './database.ts';
 import type { ForgeSchema, RowOwners } from './forge-schema.ts';
-import { IdTable } from './id-table.ts';
 import type { Chunk, FigureDrift, RepositoryNames } from './messages.ts';
 import { isAmong, ownerIdIn, placeOwnerColumns, repositoryHash } from './names.ts';
 import { OwnerRows } from './owner-rows.ts';
@@ -35,7 +34,7 @@ export class ForgeReading {
   readonly #seed: string;
   readonly owners = new OwnerRows();
   /** Ids of owners by the ids of repositories. */
-  repositories = new IdTable();
+  repositories = new Map<number, number>();
   #names: Omit<RepositoryNames, 'changed'> | null = null;
   #membersText = '';
   /** By part. */
@@ -96,7 +95,7 @@ export class ForgeReading {
   /** True: a repository went, or belongs to somebody else. */
   async #readRepositories(db: ForgeDatabase, news: News): Promise<boolean> {
     const before = this.repositories;
-    const after = new IdTable();
+    const after = new Map<number, number>();
     const publicOnes: number[] = [];
     const [hashes, ownerIds]: [number[], number[]] = [[], []];
     const known = this.#names;
@@ -105,7 +104,7 @@ export class ForgeReading {
     let kept = 0;
     await this.#schema.eachRepository(db, this.owners, ({ id, ownerId, name, isPublic }) => {
       if (id !== null) {
-        after.add(id, ownerId);
+        after.set(id, ownerId);
         if (before.get(id) === ownerId) kept++;
       }
       const hash = repositoryHash(this.#seed, name);

@@ -3,11 +3,9 @@
  *
  * Sums are kept up to date with each change, so that asking for them costs nothing. Where a sum would pass
  * 2^53 - 1 it is not kept, and asking for it is an error until it fits again.
- *
- * All of it is in the columns of `AccountTable`: an account is only a way to them, which is made when
- * somebody asks for one.
  */
 
+import type { Owners } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import {
   addBytes,
@@ -21,44 +19,79 @@ import {
 } from '../quota/index.ts';
 import type { DeltaRecord, ShareRecord, UnitRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
-import { type AccountExtras, type AccountTable, noDeltas, noShares, noSources } from './account-table.ts';
 import { type Delta, LeafDeltas } from './deltas.ts';
-import { hasSameFigures, type SourceShare, unitCountIn } from './source-share.ts';
 
 const largest = BigInt(Number.MAX_SAFE_INTEGER);
 
+/** A program that reports units in whole sets, and when it put the set that counts now. */
+export interface UnitSource {
+  readonly name: string;
+  /** Milliseconds since 1970. */
+  readonly reportedAt: number;
+  readonly staleAfterMs: number;
+}
+
+/** An owner's part of the set of one source. */
+export interface SourceShare {
+  readonly source: UnitSource;
+  readonly bytes: Usage;
+  /** Number of units of each leaf. */
+  readonly units: Usage;
+}
+
+/** Number of units of these leaves. */
+export function unitCountIn({ units }: Pick<SourceShare, 'units'>, of: readonly Leaf[] = leaves): number {
+  return of.reduce((sum, leaf) => sum + (units[leafIndex(leaf)] ?? 0), 0);
+}
+
+/** Stand for what most accounts have none of. */
+const noSources: readonly SourceShare[] = [];
+const noShares: ReadonlyMap<string, ShareRecord> = new Map();
+const noDeltas: ReadonlyMap<Leaf, LeafDeltas> = new Map();
+
+/** Lists of bytes are never changed: another one takes their place. */
 export class Account {
-  readonly #table: AccountTable;
-  readonly #row: number;
-  readonly #life: number;
+  readonly ownerKey: string;
+  readonly #owners: Pick<Owners, 'byKey'>;
+  readonly #onChange: (ownerKey: string) => void;
+  /** By id. */
+  readonly #units = new Map<string, UnitRecord>();
+  #partialUnits = 0;
+  /** When the oldest walk of the units began; undefined: it is to be searched for. */
+  #oldestWalk: number | null | undefined = null;
+  #sources = noSources;
+  /** By host. */
+  #shares = noShares;
+  /** Only leaves that have any. */
+  #deltas = noDeltas;
+  /** The bytes of the units that no ref reaches. */
+  #unreachable = noUsage;
+  /** The bytes of the units; null: they have to be added up again. So with what is reported, and with shares. */
+  #unitBytes: Usage | null = noUsage;
+  #ownUsage: Usage | null = null;
+  #usage: Usage | null = null;
 
-  /** The account that is open in this row. */
-  constructor(table: AccountTable, row: number) {
-    this.#table = table;
-    this.#row = row;
-    this.#life = table.lifeOf(row);
+  /** `onChange` is called when what the owner stores, or what is reported on top, has changed. */
+  constructor(ownerKey: string, owners: Pick<Owners, 'byKey'>, onChange: (ownerKey: string) => void) {
+    this.ownerKey = ownerKey;
+    this.#owners = owners;
+    this.#onChange = onChange;
   }
 
-  get ownerKey(): string {
-    return this.#table.keyOf(this.#row);
-  }
-
-  /** May be gone through more than once. */
+  /** May be gone through more than once, and while units come and go. */
   get units(): Iterable<UnitRecord> {
-    return { [Symbol.iterator]: () => this.#records() };
+    return { [Symbol.iterator]: () => this.#units.values() };
   }
 
   /** The owner's name as directories and reports spell it. */
   get spellings(): ReadonlySet<string> {
     const spelled = new Set<string>();
-    const { units } = this.#table;
-    const key = this.ownerKey;
-    for (const unit of units.chain(this.#firstUnit)) spelled.add(units.spelling(unit) ?? key);
+    for (const { owner } of this.#units.values()) if (owner !== null) spelled.add(owner);
     return spelled;
   }
 
   get isEmpty(): boolean {
-    return this.#unitCount === 0 && !this.hasDeltas && !this.hasShares && this.sources.length === 0;
+    return this.#units.size === 0 && !this.hasDeltas && !this.hasShares && this.sources.length === 0;
   }
 
   /** On all hosts. */
@@ -68,12 +101,12 @@ export class Account {
 
   /** On this host. */
   get ownUnitCount(): number {
-    return this.sources.reduce((sum, share) => sum + unitCountIn(share), this.#unitCount);
+    return this.sources.reduce((sum, share) => sum + unitCountIn(share), this.#units.size);
   }
 
   /** The units that programs report in whole sets. They are not among `units`. */
   get sources(): readonly SourceShare[] {
-    return this.#table.extras(this.#row)?.sources ?? noSources;
+    return this.#sources;
   }
 
   /** The shares of other hosts. */
@@ -106,34 +139,28 @@ export class Account {
 
   /** Bytes per leaf; throws `sum_too_large`. */
   get usage(): Usage {
-    const extras = this.#table.extras(this.#row);
-    if (extras === undefined) return this.#sumOfUnits();
-    extras.usage ??= this.#withShares(this.ownUsage);
-    return extras.usage;
+    this.#usage ??= this.#withShares(this.ownUsage);
+    return this.#usage;
   }
 
   /** Usage without what other hosts report. */
   get ownUsage(): Usage {
-    const extras = this.#table.extras(this.#row);
-    if (extras === undefined) return this.#sumOfUnits();
-    extras.ownUsage ??= this.#withDeltas(this.#withSources(this.#sumOfUnits()));
-    return extras.ownUsage;
+    this.#ownUsage ??= this.#withDeltas(this.#withSources(this.#sumOfUnits()));
+    return this.#ownUsage;
   }
 
   /** Those of `usage` that no ref reaches; null: none. */
   get unreachable(): Usage | null {
-    if (this.#table.extras(this.#row) === undefined) return null;
-    const own = this.ownUnreachable;
     const others = [...this.#shares.values()].flatMap(({ unreachable }) => unreachable ?? []);
-    const sum = leaves.map((leaf, index) =>
-      others.reduce((bytes, other) => bytes + (other[leaf] ?? 0), own[index] ?? 0),
+    if (others.length === 0) return this.#unreachable === noUsage ? null : this.#unreachable;
+    return leaves.map((leaf, index) =>
+      others.reduce((bytes, other) => bytes + (other[leaf] ?? 0), this.#unreachable[index] ?? 0),
     );
-    return sum.some(bytes => bytes > 0) ? sum : null;
   }
 
   /** Unreachable bytes without those that other hosts report. */
   get ownUnreachable(): Usage {
-    return this.#table.extras(this.#row)?.unreachable ?? noUsage;
+    return this.#unreachable;
   }
 
   /**
@@ -148,66 +175,61 @@ export class Account {
 
   /** Time of the oldest walk of this host's units. */
   get ownMeasuredAt(): number | null {
-    return this.#table.measuredAt(this.#row);
+    if (this.#oldestWalk === undefined) {
+      this.#oldestWalk = null;
+      for (const { kind, measuredAt } of this.#units.values()) {
+        if (kind === 'walked') this.#oldestWalk = older(this.#oldestWalk, measuredAt);
+      }
+    }
+    return this.#oldestWalk;
   }
 
   /** Some bytes of this host's units are last known ones. */
   get ownPartial(): boolean {
-    return this.#table.isPartial(this.#row);
+    return this.#partialUnits > 0;
   }
 
   /** Takes what the owner has in a source's set in place of what there was in the one before. */
   putSource(share: SourceShare): void {
     const before = this.sourceShare(share.source.name);
-    const sources = [...this.sources.filter(one => one !== before), share];
-    const isSame = before !== undefined && hasSameFigures(before, share);
-    if (isSame) this.#table.openExtras(this.#row).sources = sources;
-    else this.#change({ sources });
+    this.#sources = [...this.#sources.filter(one => one !== before), share];
+    if (before === undefined || !hasSameFigures(before, share)) this.#tellChange();
   }
 
   /** Nothing of the owner's is in that source's set any more. */
   takeSource(share: SourceShare): void {
-    if (this.sources.includes(share)) this.#change({ sources: this.sources.filter(one => one !== share) });
+    if (!this.#sources.includes(share)) return;
+    this.#sources = this.#sources.filter(one => one !== share);
+    this.#tellChange();
   }
 
   sourceShare(source: string): SourceShare | undefined {
-    return this.sources.find(share => share.source.name === source);
+    return this.#sources.find(share => share.source.name === source);
   }
 
   /** Takes what another host says in place of what it said before. */
   putShare(share: ShareRecord): void {
-    this.#change({ shares: new Map(this.#shares).set(share.host, share) });
+    this.#shares = new Map(this.#shares).set(share.host, share);
+    this.#tellChange();
   }
 
   takeShare(host: string): void {
-    if (this.#shares.has(host)) this.#change({ shares: without(this.#shares, host) });
+    if (!this.#shares.has(host)) return;
+    this.#shares = without(this.#shares, host);
+    this.#tellChange();
   }
 
-  /** Takes a unit in, which is in no account. */
-  put(row: number, unit: UnitRecord): void {
-    this.#table.link(this.#row, row);
-    this.#changed(undefined, unit);
-  }
-
-  /** Takes a unit in as it comes from the store: before anything of the owner's was asked for or reported. */
-  load(row: number): void {
-    const table = this.#table;
-    table.link(this.#row, row);
-    if (table.units.isPartial(row)) table.addPartial(this.#row, 1);
-    if (table.units.hasUnreachable(row)) this.#changeUnreachable(undefined, table.units.record(row));
-    table.forgetMeasuredAt(this.#row);
-    table.putSums(this.#row, null);
-  }
-
-  /** One of its units has become another. */
-  replaced(before: UnitRecord, after: UnitRecord): void {
-    this.#changed(before, after);
+  /** Takes a unit of the owner's in, in place of the one with its id. */
+  put(unit: UnitRecord): void {
+    const before = this.#units.get(unit.id);
+    this.#units.set(unit.id, unit);
+    this.#unitChanged(before, unit);
   }
 
   /** Lets one of its units go. */
-  take(row: number, unit: UnitRecord): void {
-    this.#table.unlink(this.#row, row);
-    this.#changed(unit, undefined);
+  take(unit: UnitRecord): void {
+    this.#units.delete(unit.id);
+    this.#unitChanged(unit, undefined);
   }
 
   /** Takes a delta that is later than all that are here. */
@@ -215,106 +237,53 @@ export class Account {
     const { leaf } = delta.record;
     const known = this.#deltas.get(leaf) ?? new LeafDeltas(leaf, this.units);
     known.add(delta, this.units);
-    this.#change({ deltas: new Map(this.#deltas).set(leaf, known) });
+    this.#deltas = new Map(this.#deltas).set(leaf, known);
+    this.#tellChange();
   }
 
   /** Drops the deltas that walks have overtaken, or that have lapsed; gives the dropped. */
   settleDeltas(monotonicNow: number): readonly DeltaRecord[] {
-    let left = this.#deltas;
     const dropped: DeltaRecord[] = [];
     for (const [leaf, deltas] of this.#deltas) {
       dropped.push(...deltas.settle(this.units, monotonicNow));
-      if (deltas.isEmpty) left = without(left, leaf);
+      if (deltas.isEmpty) this.#deltas = without(this.#deltas, leaf);
     }
-    if (dropped.length > 0) this.#change({ deltas: left });
+    if (dropped.length > 0) this.#tellChange();
     return dropped;
   }
 
-  get #firstUnit(): number {
-    return this.#table.firstUnit(this.#row);
-  }
-
-  get #unitCount(): number {
-    return this.#table.unitCount(this.#row);
-  }
-
-  get #shares(): ReadonlyMap<string, ShareRecord> {
-    return this.#table.extras(this.#row)?.shares ?? noShares;
-  }
-
-  get #deltas(): ReadonlyMap<Leaf, LeafDeltas> {
-    return this.#table.extras(this.#row)?.deltas ?? noDeltas;
-  }
-
-  /** The records of its units; others may change meanwhile, and the account may be closed. */
-  *#records(): Generator<UnitRecord> {
-    const table = this.#table;
-    if (table.lifeOf(this.#row) !== this.#life) return;
-    for (const unit of [...table.units.chain(this.#firstUnit)]) {
-      if (table.lifeOf(this.#row) !== this.#life) return;
-      if (table.units.accountOf(unit) === this.#row) yield table.units.record(unit);
-    }
-  }
-
-  #changed(before: UnitRecord | undefined, after: UnitRecord | undefined): void {
-    const table = this.#table;
+  #unitChanged(before: UnitRecord | undefined, after: UnitRecord | undefined): void {
     for (const deltas of this.#deltas.values()) deltas.unitChanged(before, after);
-    table.addPartial(this.#row, Number(after?.partial ?? false) - Number(before?.partial ?? false));
-    table.forgetMeasuredAt(this.#row);
-    const isOtherwise = this.#changeUnreachable(before, after);
-    if (before?.leaf === after?.leaf && before?.bytes === after?.bytes) {
-      if (isOtherwise) table.tell(this.#row);
-      return;
+    this.#partialUnits += Number(after?.partial ?? false) - Number(before?.partial ?? false);
+    this.#oldestWalk = undefined;
+    const isSame = before?.leaf === after?.leaf && before?.bytes === after?.bytes;
+    if (isSame && unreachableIn(before) === unreachableIn(after)) return;
+    if (before?.reach !== undefined || after?.reach !== undefined)
+      this.#unreachable = changed(this.#unreachable, before, after, unreachableIn);
+    if (this.#unitBytes !== null) {
+      const bytes = changed(this.#unitBytes, before, after, unit => unit.bytes);
+      this.#unitBytes = bytes.every(Number.isSafeInteger) ? bytes : null;
     }
-    this.#recount();
-    const next = table.sums(this.#row);
-    if (next !== undefined) {
-      if (before !== undefined) addTo(next, before.leaf, -before.bytes);
-      if (after !== undefined) addTo(next, after.leaf, after.bytes);
-      table.putSums(this.#row, next.every(Number.isSafeInteger) ? next : null);
-    }
-    table.tell(this.#row);
+    this.#tellChange();
   }
 
-  /** Tells whether the sum of unreachable bytes is another by it. */
-  #changeUnreachable(before: UnitRecord | undefined, after: UnitRecord | undefined): boolean {
-    const [was, is] = [unreachableIn(before), unreachableIn(after)];
-    if (was === is && (is === 0 || before?.leaf === after?.leaf)) return false;
-    const unreachable = [...this.ownUnreachable];
-    if (before !== undefined) addTo(unreachable, before.leaf, -was);
-    if (after !== undefined) addTo(unreachable, after.leaf, is);
-    this.#table.openExtras(this.#row).unreachable = unreachable;
-    this.#table.closeExtras(this.#row);
-    return true;
-  }
-
-  /** Changes what the account has besides its units. */
-  #change(changes: Partial<Pick<AccountExtras, 'deltas' | 'shares' | 'sources'>>): void {
-    Object.assign(this.#table.openExtras(this.#row), changes);
-    this.#recount();
-    this.#table.closeExtras(this.#row);
-    this.#table.tell(this.#row);
-  }
-
-  #recount(): void {
-    const extras = this.#table.extras(this.#row);
-    if (extras !== undefined) [extras.usage, extras.ownUsage] = [null, null];
+  #tellChange(): void {
+    [this.#usage, this.#ownUsage] = [null, null];
+    this.#onChange(this.ownerKey);
   }
 
   #sumOfUnits(): Usage {
-    const known = this.#table.sums(this.#row);
-    if (known !== undefined) return known;
+    if (this.#unitBytes !== null) return this.#unitBytes;
     const sums = [...noUsage];
     try {
-      const { units } = this.#table;
-      for (const unit of units.chain(this.#firstUnit)) {
-        const index = units.leafIndex(unit);
-        sums[index] = addBytes(sums[index] ?? 0, units.bytes(unit));
+      for (const { leaf, bytes } of this.#units.values()) {
+        const index = leafIndex(leaf);
+        sums[index] = addBytes(sums[index] ?? 0, bytes);
       }
     } catch (cause) {
       throw this.#tooLarge(cause);
     }
-    this.#table.putSums(this.#row, sums);
+    this.#unitBytes = sums;
     return sums;
   }
 
@@ -351,11 +320,15 @@ export class Account {
   }
 
   #tooLarge(cause?: unknown): SoftquotaError {
-    const name = printable(this.#table.nameOf(this.#row));
+    const name = printable(this.#owners.byKey(this.ownerKey)?.name ?? this.ownerKey);
     return new SoftquotaError('sum_too_large', `the sum of ${name}'s units exceeds 2^53 - 1 bytes`, {
       cause,
     });
   }
+}
+
+function hasSameFigures(a: SourceShare, b: SourceShare): boolean {
+  return leaves.every((_, index) => a.bytes[index] === b.bytes[index] && a.units[index] === b.units[index]);
 }
 
 function without<Key, Value>(map: ReadonlyMap<Key, Value>, key: Key): ReadonlyMap<Key, Value> {
@@ -369,10 +342,20 @@ function older(a: number | null, b: number | null): number | null {
   return Math.min(a, b);
 }
 
-/** Adds to the bytes of one leaf. */
-function addTo(sums: number[], leaf: Leaf, bytes: number): void {
-  const index = leafIndex(leaf);
-  sums[index] = (sums[index] ?? 0) + bytes;
+/** Sums by leaf once a unit, or none, has become another one, or none. */
+function changed(
+  sums: Usage,
+  before: UnitRecord | undefined,
+  after: UnitRecord | undefined,
+  bytesIn: (unit: UnitRecord) => number,
+): Usage {
+  const next = [...sums];
+  for (const [unit, step] of [[before, -1] as const, [after, 1] as const]) {
+    if (unit === undefined) continue;
+    const index = leafIndex(unit.leaf);
+    next[index] = (next[index] ?? 0) + step * bytesIn(unit);
+  }
+  return next.some(bytes => bytes !== 0) ? next : noUsage;
 }
 
 /**

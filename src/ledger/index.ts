@@ -13,7 +13,6 @@ export { ReconcileLoop } from './reconcile-loop.ts';
 export { renamedOwners } from './renamed-owners.ts';
 export type { Action, Reservation } from './reservations.ts';
 export type { KnownUnit, UsageShares } from './shares.ts';
-export { forgeSource } from './source-share.ts';
 export type { SourceReport } from './unit-sources.ts';
-export type { Origins, OwnerSize } from './usage-index.ts';
+export { forgeSource, type Origins, type OwnerSize } from './usage-index.ts';
 export type { WalkedRecord } from './walks.ts';

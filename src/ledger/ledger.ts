@@ -23,7 +23,7 @@ import { type Away, type Changes, type OwnerRecord, type Store, WriteBehind } fr
 import type { Account } from './account.ts';
 import { AllowanceEnds } from './allowance-ends.ts';
 import { OwnerGraces } from './graces.ts';
-import { Loading } from './loading.ts';
+import { loadOwners, loadUnits } from './loading.ts';
 import {
   type Clock,
   type LedgerOptions,
@@ -272,25 +272,19 @@ export class Ledger {
   }
 
   async #load({ kinds = [] }: LedgerOptions): Promise<void> {
-    const loading = new Loading({ ...this.#parts, walks: this.walks });
-    const kept = await this.#store.load(loading);
+    const kept = await this.#store.load();
     const { owners } = this.#parts.usage;
     this.documents.load([...policyKinds, graceKind, ...kinds], kept.documents, kept.replicated);
     this.#policy = new Policy(this.documents.snapshot);
-    loading.takeOwners(kept.owners);
-    loading.endOwners();
+    loadOwners(this.#parts, kept.owners);
     this.walks.load(kept.roots, kept.sweep);
-    await this.#store.units(units => loading.take(units));
-    await loading.end();
-    this.#seq = Math.max(this.#seq, loading.seq);
+    const lastSeq = await loadUnits(this.#parts, this.walks, this.#store.units());
+    this.#seq = Math.max(this.#seq, lastSeq, kept.deltas.at(-1)?.seq ?? 0);
     for (const share of kept.shares) {
       const owner = owners.byKey(share.ownerKey);
       if (owner !== undefined) this.#parts.usage.open(owner).putShare(share);
     }
-    for (const record of kept.deltas) {
-      this.#seq = Math.max(this.#seq, record.seq);
-      this.reports.load(this.walks.accountFor(record.owner), record);
-    }
+    for (const record of kept.deltas) this.reports.load(this.walks.accountFor(record.owner), record);
     this.reports.settle();
     await this.sources.load();
   }

@@ -7,8 +7,9 @@
  * nobody answers in time takes the word back; so does a worker that is silent for a day.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import { isRepository } from '../quota/index.ts';
-import { type ReachRecord, reachOf, type UnitRecord } from '../store/index.ts';
+import type { ReachRecord, UnitRecord } from '../store/index.ts';
 import { unreachableIn } from './account.ts';
 import type { LedgerParts } from './options.ts';
 
@@ -115,12 +116,9 @@ export class Reach {
 
   #put(unit: UnitRecord, found: ReachRecord | null): void {
     const { reach: before, ...rest } = unit;
-    const next = { ...rest, ...reachOf(found?.reachableBytes ?? 0, found?.unreachableBytes ?? 0) };
-    if (
-      before?.reachableBytes === next.reach?.reachableBytes &&
-      before?.unreachableBytes === next.reach?.unreachableBytes
-    )
-      return;
+    const reach = found !== null && found.unreachableBytes > 0 ? found : undefined;
+    if (isDeepStrictEqual(before, reach)) return;
+    const next = reach === undefined ? rest : { ...rest, reach };
     this.#options.usage.put(next);
     this.#options.writeBehind.note({ units: [next] });
   }

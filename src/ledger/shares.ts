@@ -11,9 +11,8 @@ import { SoftquotaError } from '../errors.ts';
 import { type Leaf, leaves, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
 import type { LargeUnit, SharedStore, ShareRecord, UnitRecord, WriteBehind } from '../store/index.ts';
-import type { Account } from './account.ts';
+import { type Account, unitCountIn } from './account.ts';
 import type { Clock } from './options.ts';
-import { unitCountIn } from './source-share.ts';
 import type { SourceUnit } from './unit-sources.ts';
 import type { UsageIndex } from './usage-index.ts';
 
@@ -228,7 +227,7 @@ export class UsageShares {
 
   /** Gives the usage on other hosts, as far as it is known here. */
   *everyShareOfOthers(): Generator<ShareRecord> {
-    for (const { shares } of this.#options.usage.accountsWithMore) yield* shares;
+    for (const { shares } of this.#options.usage.accounts) yield* shares;
   }
 
   /** The other hosts that count here. */

@@ -12,10 +12,10 @@ import { SerialQueue } from '../serial-queue.ts';
 import { inSlices } from '../slices.ts';
 import type { LargeUnit, UnitSetRecord, UnitSourceStore, UnitSum } from '../store/index.ts';
 import { printable } from '../text/index.ts';
-import type { Account } from './account.ts';
+import { type Account, type SourceShare, type UnitSource, unitCountIn } from './account.ts';
 import type { LedgerParts } from './options.ts';
 import { mustFit } from './reports.ts';
-import { forgeSource, type SourceShare, type UnitSource, unitCountIn } from './source-share.ts';
+import { forgeSource } from './usage-index.ts';
 
 /** One of the units of a set. */
 export interface SourceUnit extends LargeUnit {
@@ -235,7 +235,7 @@ export class UnitSources {
 
   /** Takes out what is not of this set. */
   async #sweep(name: string, present: UnitSource | null): Promise<void> {
-    await inSlices(this.#options.usage.accountsWithMore, account => {
+    await inSlices(this.#options.usage.accounts, account => {
       const share = account.sourceShare(name);
       if (share !== undefined && share.source !== present) account.takeSource(share);
     });

@@ -4,26 +4,26 @@
  * Only memory: nothing here knows the store, a clock, or a rule. Who the owners are is known to the registry.
  */
 
-import { noRow } from '../columns.ts';
 import type { OwnerRegistry } from '../documents/index.ts';
-import { bytesUnder, leaves, noUsage, type Subject, type Usage } from '../quota/index.ts';
+import {
+  bytesUnder,
+  leafIndex,
+  leafMask,
+  leaves,
+  noUsage,
+  type Subject,
+  type Usage,
+} from '../quota/index.ts';
 import { filterMapInSlices, inSlices } from '../slices.ts';
-import type { OwnerRecord, PackedUnits, UnitRecord } from '../store/index.ts';
+import type { OwnerRecord, UnitRecord } from '../store/index.ts';
 import { Account } from './account.ts';
-import { AccountTable } from './account-table.ts';
-import { forgeSource } from './source-share.ts';
-import { UnitTable } from './unit-table.ts';
 
-/** The place of a unit in the table, and its bytes. */
-interface UnitSize {
-  readonly row: number;
-  readonly bytes: number;
-}
+/** The name of the source that has a forge's figures, which only the daemon itself puts. */
+export const forgeSource = 'forge';
 
-/** The bytes of an owner, whose key is in this row now. */
+/** An owner, and bytes of the owner's. */
 export interface OwnerSize {
-  readonly row: number;
-  readonly id: number;
+  readonly owner: OwnerRecord;
   readonly bytes: number;
 }
 
@@ -39,40 +39,37 @@ export interface Origins {
 
 export class UsageIndex {
   readonly owners: OwnerRegistry;
-  /** By the rows of the owners' keys; an owner without one has no usage. */
-  readonly #accounts: AccountTable;
-  readonly #units: UnitTable;
+  readonly #host: string;
+  readonly #onChange: (ownerKey: string) => void;
+  /** By owner's key; an owner without one has no usage. */
+  readonly #accounts = new Map<string, Account>();
+  /** By id. */
+  readonly #units = new Map<string, UnitRecord>();
+  /** Accounts of which a unit spelled the owner's name otherwise than the key. */
+  readonly #spelled = new Set<Account>();
+  /** Number of names in the path of a walked unit, at most. */
+  #deepest = 0;
   /** The units without an owner. */
   readonly #unowned = { count: 0, bytes: 0 };
 
   /**
    * `onChange` is called, in the midst of it, when an owner's units or what is reported on top of them have
-   * changed. Most units are those of `host`.
+   * changed.
    */
   constructor(owners: OwnerRegistry, host: string, onChange: (ownerKey: string) => void) {
+    this.#host = host;
     this.owners = owners;
-    this.#units = new UnitTable(host, row => owners.keys.key(row));
-    this.#accounts = new AccountTable(owners, this.#units, onChange);
+    this.#onChange = onChange;
   }
 
-  /** Prepares for about so many of them. */
-  expect(owners: number, units: number): void {
-    this.owners.expectMany(owners);
-    this.#accounts.expect(owners);
-    this.#units.expect(units);
-  }
-
+  /** All accounts, in no order; some may come and go meanwhile. */
   get accounts(): Iterable<Account> {
-    return { [Symbol.iterator]: () => this.#accountsIn(this.#accounts.rows()) };
+    return { [Symbol.iterator]: () => this.#accounts.values() };
   }
 
-  /** The accounts that may have more than units: shares of other hosts, sets of sources, deltas. */
-  get accountsWithMore(): Iterable<Account> {
-    return { [Symbol.iterator]: () => this.#accountsIn(this.#accounts.rowsWithExtras()) };
-  }
-
+  /** Every unit, in no order; some may come and go meanwhile. */
   get units(): Iterable<UnitRecord> {
-    return { [Symbol.iterator]: () => this.#records() };
+    return { [Symbol.iterator]: () => this.#units.values() };
   }
 
   get unitCount(): number {
@@ -82,12 +79,10 @@ export class UsageIndex {
   /** Goes through all units and accounts, in slices. */
   async origins(): Promise<Origins> {
     const [reported, forge, otherHosts] = [[...noUsage], [...noUsage], [...noUsage]];
-    const units = this.#units;
-    await inSlices(units.rows(), row => {
-      if (units.isWalked(row) || units.accountOf(row) === noRow) return;
-      addAt(reported, units.leafIndex(row), units.bytes(row));
+    await inSlices(this.units, ({ kind, owner, leaf, bytes }) => {
+      if (kind === 'reported' && owner !== null) addAt(reported, leafIndex(leaf), bytes);
     });
-    await inSlices(this.accountsWithMore, ({ sources, shares }) => {
+    await inSlices(this.accounts, ({ sources, shares }) => {
       for (const { source, bytes } of sources) {
         const sums = source.name === forgeSource ? forge : reported;
         for (const [index, each] of bytes.entries()) addAt(sums, index, each);
@@ -104,11 +99,11 @@ export class UsageIndex {
    * whose bytes cannot be added up exactly. null: see `filterMapInSlices`.
    */
   ownerSizes(mask: number, keyPart: string): Generator<OwnerSize | null> {
-    const part = Buffer.from(keyPart);
-    return filterMapInSlices(this.owners.rows(), row => {
-      if (part.length > 0 && !this.owners.keys.contains(row, part)) return undefined;
-      const bytes = this.#bytesUnder(row, mask);
-      return bytes === null ? undefined : { row, id: this.owners.idAt(row), bytes };
+    return filterMapInSlices(this.owners.all, owner => {
+      if (!owner.key.includes(keyPart)) return undefined;
+      const account = this.#accounts.get(owner.key);
+      if (account?.fits === false) return undefined;
+      return { owner, bytes: bytesUnder(account?.usage ?? noUsage, mask) };
     });
   }
 
@@ -117,7 +112,7 @@ export class UsageIndex {
   }
 
   accountByKey(ownerKey: string): Account | undefined {
-    return this.#accountAt(this.owners.keys.find(ownerKey));
+    return this.#accounts.get(ownerKey);
   }
 
   /** Tells whether anything is stored or reported of an owner. */
@@ -131,7 +126,7 @@ export class UsageIndex {
   }
 
   unit(id: string): UnitRecord | undefined {
-    return this.unitAtRow(this.#units.find(id));
+    return this.#units.get(id);
   }
 
   /** An owner's units, largest first. */
@@ -150,35 +145,22 @@ export class UsageIndex {
     return found;
   }
 
-  /**
-   * The sizes of all units below a mask of leaves with this part in their paths, whose records `unitAtRow`
-   * makes while they are there. null: see `filterMapInSlices`.
-   */
-  sizes(mask: number, q: string): Generator<UnitSize | null> {
-    return filterMapInSlices(this.#units.rows(), row => {
-      if ((mask & (1 << this.#units.leafIndex(row))) === 0) return undefined;
-      if (q !== '' && !this.#units.id(row).includes(q)) return undefined;
-      return { row, bytes: this.#units.bytes(row) };
-    });
-  }
-
-  unitAtRow(row: number): UnitRecord | undefined {
-    return row === noRow ? undefined : this.#units.record(row);
+  /** All units below a mask of leaves with this part in their ids. null: see `filterMapInSlices`. */
+  unitsBelow(mask: number, idPart: string): Generator<UnitRecord | null> {
+    return filterMapInSlices(this.units, unit =>
+      (mask & leafMask(unit.leaf)) !== 0 && unit.id.includes(idPart) ? unit : undefined,
+    );
   }
 
   /** Walked units whose last walk began before `seq`; what is changed meanwhile may be among them. */
   *walkedBefore(seq: number): Generator<UnitRecord> {
-    for (const row of this.#units.rows()) {
-      if (this.#units.isWalked(row) && this.#units.seq(row) < seq) yield this.#units.record(row);
-    }
+    for (const unit of this.#units.values()) if (unit.kind === 'walked' && unit.seq < seq) yield unit;
   }
 
   /** Names that are the same owner's, though directories spell them differently. */
   spellings(): readonly (readonly string[])[] {
-    const rows = new Set<number>();
-    for (const unit of this.#units.spelledRows()) rows.add(this.#units.accountOf(unit));
-    return [...rows]
-      .map(row => new Account(this.#accounts, row).spellings)
+    return [...this.#spelled]
+      .map(account => account.spellings)
       .filter(({ size }) => size > 1)
       .map(names => [...names].sort());
   }
@@ -186,12 +168,11 @@ export class UsageIndex {
   /** The owner's account, opened if there is none; the owner is put on record unless one of that key is. */
   open(owner: OwnerRecord): Account {
     const { key } = this.owners.add(owner);
-    return this.accountByKey(key) ?? this.openFirst(key);
-  }
-
-  /** Opens the account of an owner on record who has none. */
-  openFirst(ownerKey: string): Account {
-    return new Account(this.#accounts, this.#accounts.open(ownerKey));
+    const known = this.#accounts.get(key);
+    if (known !== undefined) return known;
+    const account = new Account(key, this.owners, this.#onChange);
+    this.#accounts.set(key, account);
+    return account;
   }
 
   /** The units that have no owner. */
@@ -201,97 +182,90 @@ export class UsageIndex {
 
   /** Forgets the account of an owner who has gone, and has no usage. */
   close(ownerKey: string): void {
-    const row = this.owners.keys.find(ownerKey);
-    if (this.#accountAt(row)?.isEmpty !== true) return;
-    this.#accounts.close(row);
+    const account = this.#accounts.get(ownerKey);
+    if (account?.isEmpty !== true) return;
+    this.#accounts.delete(ownerKey);
+    this.#spelled.delete(account);
   }
 
   /** Puts a unit in, instead of the one with its id. Its owner's account must be open. */
-  put(unit: UnitRecord): void {
-    const account = this.#accountOf(unit);
-    const ownerKey = unit.owner === null ? null : this.owners.keyOf(unit.owner);
-    const row = this.#units.find(unit.id);
-    const before = this.unitAtRow(row);
-    if (before !== undefined && before.owner === unit.owner) {
-      this.#units.set(row, unit, ownerKey);
-      account?.replaced(before, unit);
-      if (unit.owner === null) this.#unowned.bytes += unit.bytes - before.bytes;
+  put(given: UnitRecord): void {
+    const unit = this.#withSharedTexts(given);
+    const before = this.#units.get(unit.id);
+    this.#units.set(unit.id, unit);
+    if (unit.kind === 'walked') this.#deepest = Math.max(this.#deepest, unit.id.split('/').length);
+    if (before !== undefined && (before.owner === null || before.owner !== unit.owner)) this.#leave(before);
+    if (unit.owner === null) {
+      this.#unowned.count += 1;
+      this.#unowned.bytes += unit.bytes;
       return;
     }
-    if (before !== undefined) this.#remove(row, before);
-    const added = this.#units.add(unit, ownerKey);
-    account?.put(added, unit);
-    if (unit.owner === null) this.#countUnowned(1, unit.bytes);
+    const account = this.account(unit.owner);
+    if (account === undefined) throw new Error('the account of a unit is open');
+    account.put(unit);
+    if (account.ownerKey !== unit.owner) this.#spelled.add(account);
   }
 
-  /** Puts in units with ids of which there are none; `accountFor` opens the account of an owner. */
-  append({ columns }: PackedUnits, accountFor: (ownerName: string) => Account): void {
-    const { owners, ownersAt, bytes } = columns;
-    const accounts = owners.map(accountFor);
-    const spellings = owners.map(name => (this.owners.keyOf(name) === name ? undefined : name));
-    let row = this.#units.append(columns, spellings);
-    for (let at = 0; at < ownersAt.length; at += 1, row += 1) {
-      const account = accounts[ownersAt[at] ?? noRow];
-      if (account === undefined) this.#countUnowned(1, bytes[at] ?? 0);
-      else account.load(row);
-    }
+  /** Takes out the unit with this one's id. */
+  remove({ id }: UnitRecord): void {
+    const unit = this.#units.get(id);
+    if (unit === undefined) return;
+    this.#units.delete(id);
+    this.#leave(unit);
   }
 
-  remove(unit: UnitRecord): void {
-    const row = this.#units.find(unit.id);
-    const before = this.unitAtRow(row);
-    if (before !== undefined) this.#remove(row, before);
-  }
-
-  /** The walked unit that this path is, or lies in; the innermost where units continue one another. */
+  /**
+   * The walked unit that this path is, or lies in; the innermost where units continue one another. However
+   * long the path is, no more of its directories are looked up than a unit has.
+   */
   unitAt(path: string): UnitRecord | null {
-    return this.unitAtRow(this.#units.findWalkedAt(path)) ?? null;
+    let innermost: UnitRecord | null = null;
+    let end = 0;
+    for (let depth = 0; depth < this.#deepest && end < path.length; depth += 1) {
+      const slash = path.indexOf('/', end + 1);
+      end = slash === -1 ? path.length : slash;
+      const unit = this.#units.get(path.slice(0, end));
+      if (unit?.kind === 'walked') innermost = unit;
+    }
+    return innermost;
   }
 
   /** The paths of the walked units at or below a directory. */
   *pathsBelow(directory: string): Generator<string> {
     const prefix = directory === '/' ? directory : `${directory}/`;
-    for (const row of this.#units.rows()) {
-      if (!this.#units.isWalked(row)) continue;
-      const path = this.#units.id(row);
-      if (path === directory || path.startsWith(prefix)) yield path;
+    for (const { kind, id } of this.#units.values()) {
+      if (kind === 'walked' && (id === directory || id.startsWith(prefix))) yield id;
     }
   }
 
-  /** Null: they cannot be added up exactly. */
-  #bytesUnder(row: number, mask: number): number | null {
-    if (!this.#accounts.isOpen(row)) return 0;
-    const bytes = this.#accounts.bytesUnder(row, mask);
-    if (bytes !== undefined) return bytes;
-    const account = new Account(this.#accounts, row);
-    return account.fits ? bytesUnder(account.usage, mask) : null;
+  /** Texts that many units have are in memory once. */
+  #withSharedTexts({ id, kind, host, name, owner, leaf, reach, ...figures }: UnitRecord): UnitRecord {
+    const { bytes, files, partial, measuredAt, seq } = figures;
+    const known = owner === null ? undefined : this.owners.named(owner);
+    const unit: UnitRecord = {
+      id,
+      kind: kind === 'walked' ? 'walked' : 'reported',
+      host: host === this.#host ? this.#host : host,
+      name: name === id ? id : name,
+      owner: known?.key === owner ? known.key : known?.name === owner ? known.name : owner,
+      leaf: leaves[leafIndex(leaf)] ?? leaf,
+      bytes,
+      files,
+      partial,
+      measuredAt,
+      seq,
+    };
+    return reach === undefined ? unit : { ...unit, reach };
   }
 
-  *#accountsIn(rows: Iterable<number>): Generator<Account> {
-    for (const row of rows) yield new Account(this.#accounts, row);
-  }
-
-  #accountAt(row: number): Account | undefined {
-    return this.#accounts.isOpen(row) ? new Account(this.#accounts, row) : undefined;
-  }
-
-  *#records(): Generator<UnitRecord> {
-    for (const row of this.#units.rows()) yield this.#units.record(row);
-  }
-
-  #remove(row: number, unit: UnitRecord): void {
-    this.#accountOf(unit)?.take(row, unit);
-    this.#units.remove(row);
-    if (unit.owner === null) this.#countUnowned(-1, -unit.bytes);
-  }
-
-  #countUnowned(count: number, bytes: number): void {
-    this.#unowned.count += count;
-    this.#unowned.bytes += bytes;
-  }
-
-  #accountOf(unit: UnitRecord): Account | undefined {
-    return unit.owner === null ? undefined : this.account(unit.owner);
+  /** A unit is its owner's no more. */
+  #leave(unit: UnitRecord): void {
+    if (unit.owner !== null) {
+      this.account(unit.owner)?.take(unit);
+      return;
+    }
+    this.#unowned.count -= 1;
+    this.#unowned.bytes -= unit.bytes;
   }
 }
 

@@ -7,14 +7,7 @@
 
 import type { Leaf } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
-import {
-  type Changes,
-  kindFlags,
-  type PackedUnits,
-  type RootRecord,
-  type SweepRecord,
-  type UnitRecord,
-} from '../store/index.ts';
+import type { Changes, RootRecord, SweepRecord, UnitRecord } from '../store/index.ts';
 import type { Account } from './account.ts';
 import type { LedgerParts } from './options.ts';
 import type { Reports } from './reports.ts';
@@ -73,7 +66,7 @@ export class Walks {
 
   /**
    * Takes a walk's result, unless what a later walk found was taken already. Where it is what was known, the
-   * store keeps the record that it has; see `loadedColumns`.
+   * store keeps the record that it has; see `loaded`.
    */
   record(walked: WalkedRecord): void {
     const { usage, writeBehind, reports, reservations, host } = this.#options;
@@ -107,17 +100,13 @@ export class Walks {
   }
 
   /**
-   * Brings units from the store up to the last sweep: what that found as it was is not written again, and so
+   * Brings a unit from the store up to the last sweep: what that found as it was is not written again, and so
    * was measured when it began, at the earliest. What it could not read is marked as partial.
    */
-  loadedColumns(units: PackedUnits): PackedUnits {
-    const { kinds, measuredAt } = units.columns;
+  loaded(unit: UnitRecord): UnitRecord {
     const sweptAt = this.#sweep?.startedAt ?? Number.NEGATIVE_INFINITY;
-    for (const [at, kind] of kinds.entries()) {
-      if ((kind & (kindFlags.reported | kindFlags.partial)) === 0 && (measuredAt[at] ?? 0) < sweptAt)
-        measuredAt[at] = sweptAt;
-    }
-    return units;
+    const isOlder = unit.kind === 'walked' && !unit.partial && unit.measuredAt < sweptAt;
+    return isOlder ? { ...unit, measuredAt: sweptAt } : unit;
   }
 
   /** A walk that began at `seq` found no unit there any more. */
@@ -186,10 +175,10 @@ export class Walks {
    */
   accountFor(ownerName: string): Account {
     const { usage, writeBehind, clock } = this.#options;
-    const key = usage.owners.keyOf(ownerName);
-    const known = usage.accountByKey(key);
+    const known = usage.account(ownerName);
     if (known !== undefined) return known;
-    if (usage.owners.has(key)) return usage.openFirst(key);
+    const owner = usage.owners.named(ownerName);
+    if (owner !== undefined) return usage.open(owner);
     const added = usage.owners.expect(ownerName, clock.wall());
     writeBehind.note({ owners: [added] });
     return usage.open(added);

@@ -6,8 +6,6 @@ import type { Log } from '../log.ts';
 import { leaves, noUsage, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
 import { within } from '../within.ts';
-import { type CountedOwner, CountedOwners, type Nearness } from './counted.ts';
-import { MovedOwners } from './moved.ts';
 import { type KindState, worstKind } from './states.ts';
 
 interface TotalsOptions {
@@ -33,10 +31,25 @@ interface TotalFigures {
   readonly unlimited: number;
 }
 
+/** Nearness of an owner to a limit, with the kind of data that is nearest. */
+interface Nearness {
+  readonly state: KindState;
+  /** The percentage of the limit, as far as owners are compared by it. */
+  readonly fullness: number;
+}
+
+/** The values that an owner is counted with. */
+interface CountedOwner extends Nearness {
+  readonly id: number;
+  readonly usage: Usage;
+  /** The limit for everything; -1: none. */
+  readonly limit: number;
+}
+
 /** Owners who have become others since this was asked for last. */
 interface Moved {
-  /** With their present usage. */
-  readonly usage: MovedOwners;
+  /** Their present usage, by their ids. */
+  readonly usage: ReadonlyMap<number, Usage>;
   /** The ids of owners who are no more. */
   readonly gone: readonly number[];
 }
@@ -49,7 +62,7 @@ export class Totals {
   readonly #ledger: TotalsOptions['ledger'];
   readonly #loop: ReconcileLoop;
   /** By key. */
-  readonly #counted: CountedOwners;
+  readonly #counted = new Map<string, CountedOwner>();
   #promised = 0n;
   #unlimited = 0;
   readonly #states: Record<KindState, number> = { over: 0, grace: 0, near: 0, ok: 0 };
@@ -57,12 +70,11 @@ export class Totals {
   readonly #sums = leaves.map(() => 0n);
   /** Tells whether all have been counted in this life. */
   #isCounted = false;
-  #moved = new MovedOwners();
+  #moved = new Map<number, Usage>();
   #gone = new Set<number>();
 
   constructor({ ledger, log }: TotalsOptions) {
     this.#ledger = ledger;
-    this.#counted = new CountedOwners(ledger.documents.owners.keys);
     this.#loop = new ReconcileLoop({
       ledger,
       reconcile: ownerKey => this.#reconcile(ownerKey),
@@ -100,22 +112,26 @@ export class Totals {
     return { owners: this.#counted.size, over, grace, near, usage, promised, unlimited: this.#unlimited };
   }
 
-  /** The owner's whose key is in this row, from the last count. */
-  nearnessAt(row: number): Nearness {
-    return this.#counted.nearnessAt(row) ?? noLimit;
+  /** From the last count of the owner. */
+  nearnessOf(ownerKey: string): Nearness {
+    return this.#counted.get(ownerKey) ?? noLimit;
   }
 
   /** To be asked by one only, and given back with `putBack` where it came to nothing. */
   takeMoved(): Moved {
     const moved = { usage: this.#moved, gone: [...this.#gone] };
-    this.#moved = new MovedOwners();
+    this.#moved = new Map();
     this.#gone = new Set();
     return moved;
   }
 
   /** Owners that have changed again since are left alone. */
   putBack({ usage, gone }: Moved): void {
-    this.#moved.putBack(usage, (row, id) => this.#counted.idIn(row) === id);
+    const { owners } = this.#ledger.documents;
+    for (const [id, used] of usage) {
+      const isCounted = this.#counted.get(owners.byId(id)?.key ?? '')?.id === id;
+      if (isCounted && !this.#moved.has(id)) this.#moved.set(id, used);
+    }
     for (const id of gone) this.#gone.add(id);
   }
 
@@ -131,15 +147,16 @@ export class Totals {
     this.#count(now, 1);
     if (!isSame) this.#add(before?.usage ?? noUsage, now?.usage ?? noUsage);
     if (now === undefined) {
-      this.#moved.delete(this.#counted.rowOf(ownerKey));
       this.#counted.delete(ownerKey);
     } else {
-      const row = this.#counted.set(ownerKey, now);
-      if (!isSame || before.id !== now.id) this.#moved.set(row, now.id, now.usage);
+      this.#counted.set(ownerKey, now);
+      if (!isSame || before.id !== now.id) this.#moved.set(now.id, now.usage);
     }
+    if (before === undefined || before.id === now?.id) return;
     // A renamed owner has another key.
-    const isLeft = before !== undefined && before.id !== now?.id;
-    if (isLeft && this.#ledger.documents.owners.byId(before.id) === undefined) this.#gone.add(before.id);
+    if (this.#ledger.documents.owners.byId(before.id) !== undefined) return;
+    this.#moved.delete(before.id);
+    this.#gone.add(before.id);
   }
 
   #countedNow(ownerKey: string, before: CountedOwner | undefined): CountedOwner | undefined {

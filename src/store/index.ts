@@ -12,7 +12,6 @@ export { type Away, AwayState } from './away.ts';
 export { eventPages } from './event-pages.ts';
 export { newGeneration, newMark } from './generation.ts';
 export type { HistoryStore, OwnerUsageRecord, PastUsage } from './history.ts';
-export { kindFlags, nameIn, type PackedUnits, type UnitColumns } from './packed-units.ts';
 export { mostEvents } from './pending-writes.ts';
 export type {
   DocumentRecord,
@@ -53,15 +52,15 @@ export { openStore } from './sqlite/store.ts';
 export type {
   Changes,
   DeltaRecord,
-  Loader,
+  ReachRecord,
   ReplicatedPosition,
   RootRecord,
   Store,
   StoredRecords,
   SweepRecord,
+  UnitRecord,
   VersionRecord,
 } from './store.ts';
-export { type ReachRecord, reachOf, type UnitRecord } from './unit.ts';
 export type { UnitSetRecord, UnitSourceStore, UnitSum } from './unit-sources.ts';
 export { usageText } from './usage-text.ts';
 export { WriteBehind } from './write-behind.ts';

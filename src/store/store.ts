@@ -7,9 +7,41 @@
  */
 
 import type { Leaf } from '../quota/index.ts';
-import type { PackedUnits } from './packed-units.ts';
-import type { OwnerRecord, Position, RecordChanges, RecordStore, Records } from './record-store.ts';
-import type { UnitRecord } from './unit.ts';
+import type { Position, RecordChanges, RecordStore, Records } from './record-store.ts';
+
+/** The bytes of a repository's objects, as the git user's worker last measured them. */
+export interface ReachRecord {
+  readonly reachableBytes: number;
+  /** Above 0. */
+  readonly unreachableBytes: number;
+}
+
+/** One thing that takes space. */
+export interface UnitRecord {
+  /** The name that finds it: the path of a walked unit; `owner key \0 leaf \0 name` of a reported one. */
+  readonly id: string;
+  readonly kind: 'walked' | 'reported';
+  readonly host: string;
+  /**
+   * Path of a walked unit (bytes that are not UTF-8 stand as lone surrogates, see layout/path.ts), name of a
+   * reported one.
+   */
+  readonly name: string;
+  /** The owner's name as found; null where nobody could be told. */
+  readonly owner: string | null;
+  readonly leaf: Leaf;
+  readonly bytes: number;
+  /** Regular files counted; 0 for a reported unit. */
+  readonly files: number;
+  /** Some of it could not be read, and counts with its last known bytes. */
+  readonly partial: boolean;
+  /** Absent where nothing in it is unreachable, or nobody has said so. */
+  readonly reach?: ReachRecord;
+  /** Milliseconds since 1970. */
+  readonly measuredAt: number;
+  /** The place in the order of things at which the walk began, or the report came. */
+  readonly seq: number;
+}
 
 /** Bytes that a trusted program reported between two walks. */
 export interface DeltaRecord {
@@ -80,25 +112,14 @@ export interface Changes extends RecordChanges {
   readonly replicated?: ReplicatedPosition;
 }
 
-/** Takes owners some at a time, so that nobody has to hold all of them. */
-export interface Loader {
-  /** Called first: there are so many owners and units. */
-  expect(owners: number, units: number): void;
-  takeOwners(owners: readonly OwnerRecord[]): void;
-}
-
 export interface Store extends RecordStore {
   /**
-   * Everything that is kept, the writes asked for before included; owners that the loader does not take are
-   * in what is loaded. Rejects with `store_refused` where what is kept cannot be understood, as all that
-   * reads does, and with `store_away`; some owners may have been handed over then.
+   * Everything that is kept, the writes asked for before included. Rejects with `store_refused` where what is
+   * kept cannot be understood, as all that reads does, and with `store_away`.
    */
-  load(loader?: Loader): Promise<StoredRecords>;
-  /**
-   * Hands over every unit, some at a time and in no order, so that nobody has to hold all of them. Rejects as
-   * `load` does, where some may have been handed over.
-   */
-  units(take: (units: PackedUnits) => void): Promise<void>;
+  load(): Promise<StoredRecords>;
+  /** Gives every unit, some at a time and in no order. Rejects as `load` does. */
+  units(): AsyncIterable<readonly UnitRecord[]>;
   write(changes: Changes): Promise<void>;
   /** Ends after the writes under way; what is asked for later is rejected with `store_away`. */
   close(): Promise<void>;

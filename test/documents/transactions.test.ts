@@ -104,7 +104,7 @@ t.test('while the store is away a change is refused, and nothing of it is in for
   let isAway = false;
   const failing: Store = {
     load: () => store.load(),
-    units: take => store.units(take),
+    units: () => store.units(),
     events: query => store.events(query),
     levels: () => store.levels(),
     write: async changes => {

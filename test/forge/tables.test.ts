@@ -1,36 +1,20 @@
-/** The packed tables that readings are put together in have the same laws as maps and sets. */
+/** The tables that readings are put together in, and which parts of a reading are due. */
 
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
 import { DueParts } from '../../src/forge/due.ts';
-import { IdTable } from '../../src/forge/id-table.ts';
 import { LfsSums } from '../../src/forge/object-sums.ts';
 import { OwnerRows } from '../../src/forge/owner-rows.ts';
-
-t.test('a table by ids has what a map would have', async t => {
-  const ids = fc.uniqueArray(fc.integer({ min: 0, max: 2 ** 40 }), { maxLength: 3000 });
-  fc.assert(
-    fc.property(ids, fc.array(fc.integer({ min: 0, max: 2 ** 40 })), (known, others) => {
-      const sorted = [...known].sort((a, b) => a - b);
-      const table = new IdTable();
-      for (const id of sorted) table.add(id, id * 2);
-      const map = new Map(sorted.map(id => [id, id * 2]));
-      return table.size === map.size && [...sorted, ...others].every(id => table.get(id) === map.get(id));
-    }),
-    { numRuns: 50 },
-  );
-  t.equal(new IdTable().get(0), undefined);
-});
 
 const total = (sizes: Iterable<number>) => [...sizes].reduce((sum, size) => sum + size, 0);
 
 /** Five owners with a repository each, of the same number. */
 function fiveOwners() {
-  const [owners, repositories] = [new OwnerRows(), new IdTable()];
+  const [owners, repositories] = [new OwnerRows(), new Map<number, number>()];
   for (let id = 0; id < 5; id++) {
     owners.put({ id, name: `owner ${id}`, type: 'user', email: '', isAdmin: false });
-    repositories.add(id, id);
+    repositories.set(id, id);
   }
   return { owners, repositories };
 }

@@ -132,7 +132,7 @@ export class World {
   #watched(store: Store): Store {
     return {
       load: () => store.load(),
-      units: take => store.units(take),
+      units: () => store.units(),
       events: query => store.events(query),
       levels: () => store.levels(),
       close: () => store.close(),

@@ -17,7 +17,6 @@ import type {
   SweepRecord,
   UnitRecord,
 } from '../../src/store/index.ts';
-import { columnsOf, PackedUnits } from '../../src/store/packed-units.ts';
 
 export interface Model {
   readonly units: Map<string, UnitRecord>;
@@ -111,9 +110,7 @@ export async function allIn(store: Store): Promise<AllRecords> {
 
 export async function unitsIn(store: Store): Promise<readonly UnitRecord[]> {
   const units: UnitRecord[] = [];
-  await store.units(some => {
-    units.push(...some);
-  });
+  for await (const some of store.units()) units.push(...some);
   return units;
 }
 
@@ -165,7 +162,9 @@ function order(a: string, b: string): number {
 export function storeOn(model: Model): Store {
   return {
     load: async () => keptBy(model),
-    units: async take => take(new PackedUnits(columnsOf(keptBy(model).units))),
+    units: async function* () {
+      yield keptBy(model).units;
+    },
     write: async changes => applyTo(model, changes),
     events: async query => eventsBy(model, query),
     levels: async () => levelsBy(model),

@@ -1,7 +1,4 @@
-/**
- * Units and owners are read many at a time where they are as a daemon usually writes them, and row by row
- * where they are not: what was written comes out of both, and damage out of neither.
- */
+/** Units and owners come out as they were written, whatever is in them, and damage is told. */
 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -11,7 +8,7 @@ import { type OwnerRecord, openStore, type UnitRecord } from '../../src/store/in
 import { unitsIn } from './model.ts';
 import { owner, unit } from './records.ts';
 
-/** More than are read together, several times over. */
+/** More than come in one message, several times over. */
 const many = 9000;
 
 const spellings = ['alice', 'Bob', 'zoë', '\ufeffbom', '日本', 'a "quoted" one', 'tab\t'];
@@ -75,23 +72,6 @@ t.test('owners come out as they went in, whatever is among them', async t => {
   t.strictSame((await store.load()).owners.toSorted(byKey), owners.toSorted(byKey), 'usual ones');
   await store.write({ owners: more });
   t.strictSame((await store.load()).owners.toSorted(byKey), more.toSorted(byKey), 'odd ones among them');
-});
-
-t.test('whoever takes owners is told first how many there are, and gets them some at a time', async t => {
-  const { store } = await open(t);
-  const owners = Array.from({ length: many }, (_, at) => owner(`owner-${at}`));
-  await store.write({ owners, units: [unit('/a'), unit('/b')] });
-  const told: (string | number)[] = [];
-  const taken: OwnerRecord[] = [];
-  const kept = await store.load({
-    expect: (ownerCount, unitCount) => told.push(ownerCount, unitCount),
-    takeOwners: some => {
-      told.push('some');
-      taken.push(...some);
-    },
-  });
-  t.strictSame(told.slice(0, 4), [many, 2, 'some', 'some']);
-  t.strictSame([kept.owners, taken.toSorted(byKey)], [[], owners.toSorted(byKey)]);
 });
 
 const damages: Readonly<Record<string, { readonly sql: string; readonly says: RegExp }>> = {

@@ -10,9 +10,9 @@ import {
   mostEvents,
   type Store,
   type StoredRecords,
+  type UnitRecord,
   WriteBehind,
 } from '../../src/store/index.ts';
-import { columnsOf, PackedUnits } from '../../src/store/packed-units.ts';
 import { silentLog } from '../ledger/world.ts';
 import { applyTo, emptyModel, eventsBy, keptBy, levelsBy } from './model.ts';
 import { event, owner, unit } from './records.ts';
@@ -28,8 +28,8 @@ class HeldStore implements Store {
     return keptBy(this.model);
   }
 
-  async units(take: (units: PackedUnits) => void): Promise<void> {
-    take(new PackedUnits(columnsOf(keptBy(this.model).units)));
+  async *units(): AsyncGenerator<readonly UnitRecord[]> {
+    yield keptBy(this.model).units;
   }
 
   async write(changes: Changes): Promise<void> {

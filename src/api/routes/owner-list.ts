@@ -1,7 +1,6 @@
 /** Owners as a list is asked for: those who are meant, in an order. */
 
 import { z } from 'zod';
-import type { Owners } from '../../documents/index.ts';
 import type { OwnerSize } from '../../ledger/index.ts';
 import { assignedGroups, mustBeGroup } from '../../policy/index.ts';
 import { leafMask, leaves } from '../../quota/index.ts';
@@ -52,23 +51,10 @@ const asked = z.object(ownersQuery);
 type OwnersQuery = z.output<typeof asked>;
 
 /** An owner's place in the list; what is shown is read when it is shown. */
-export class RankedOwner {
+export interface RankedOwner {
   readonly id: number;
+  readonly name: string;
   readonly rank: number;
-  readonly #owners: Owners;
-  #name: string | null = null;
-
-  constructor(owners: Owners, id: number, rank: number) {
-    this.#owners = owners;
-    this.id = id;
-    this.rank = rank;
-  }
-
-  /** Made when it is asked for first: of most owners in a long list nobody asks. */
-  get name(): string {
-    this.#name ??= this.#owners.byId(this.id)?.name ?? '';
-    return this.#name;
-  }
 }
 
 interface OwnerList {
@@ -102,18 +88,18 @@ function chosen(
   isIn: ((ownerId: number) => boolean) | null,
 ): Generator<RankedOwner | null> {
   const { owners } = ledger.documents;
-  const isMeant = ({ row, id }: OwnerSize) =>
-    (state === undefined || state.includes(totals.nearnessAt(row).state)) &&
-    (type === undefined || owners.atRow(row)?.type === type) &&
-    (isIn === null || isIn(id));
+  const isMeant = ({ owner }: OwnerSize) =>
+    (state === undefined || state.includes(totals.nearnessOf(owner.key).state)) &&
+    (type === undefined || owner.type === type) &&
+    (isIn === null || isIn(owner.id));
   const counts = sort === 'name' || sort === 'percent' || sort === 'total' ? 'size:all' : sort;
   return filterMapInSlices(ledger.ownerSizes(leafMask(counts), owners.keyOf(q)), size => {
     if (size === null) return null;
     if (!isMeant(size)) return undefined;
-    const { row, id, bytes } = size;
+    const { id, key, name } = size.owner;
     // Those of one rank stand by name.
-    const rank = sort === 'name' ? 0 : sort === 'percent' ? totals.nearnessAt(row).fullness : bytes;
-    return new RankedOwner(owners, id, rank);
+    const rank = sort === 'name' ? 0 : sort === 'percent' ? totals.nearnessOf(key).fullness : size.bytes;
+    return { id, name, rank };
   });
 }
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import type { Ledger } from '../../ledger/index.ts';
 import { leafMask } from '../../quota/index.ts';
-import type { LargeUnit } from '../../store/index.ts';
+import type { LargeUnit, UnitRecord } from '../../store/index.ts';
 import { isoTime } from '../../text/index.ts';
 import { type AnyUnit, anyUnit, askedSubject, text } from '../../wire/index.ts';
 import { listAddress, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
@@ -17,11 +17,10 @@ const listQuery = z.strictObject({
   ...pageQuery,
 });
 
-/** A row of this host's table, or a unit of another host. */
-interface Found {
-  readonly bytes: number;
-  readonly row?: number;
-  readonly other?: { readonly owner: string; readonly host: string; readonly unit: LargeUnit };
+/** A unit of this host, or a larger one of another host, of which less is known. */
+interface ListedUnit extends LargeUnit, Pick<UnitRecord, 'host' | 'owner' | 'partial'> {
+  readonly files: number | null;
+  readonly measuredAt: number | null;
 }
 
 export function unitRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
@@ -42,7 +41,7 @@ export function unitRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
         const entries = unitsIn(ledger, mask, q, others);
         const address = listAddress(baseUrl(), '/admin/quota/units', { subject, q });
         const page = await tellPage(call, { entries, compare: larger, address }, query);
-        return page.flatMap(entry => shown(ledger, entry) ?? []);
+        return page.map(unit => shown(ledger, unit));
       },
     }),
   ];
@@ -52,25 +51,25 @@ function* unitsIn(
   ledger: Ledger,
   mask: number,
   q: string,
-  others: readonly Found[],
-): Generator<Found | null> {
-  yield* ledger.units.sizes(mask, q);
+  others: readonly ListedUnit[],
+): Generator<ListedUnit | null> {
+  yield* ledger.units.unitsBelow(mask, q);
   yield* others;
 }
 
 /** Number of units of other hosts that are listed at most: the largest ones. */
 const mostElsewhere = 10_000;
-const larger = (a: Found, b: Found) => b.bytes - a.bytes;
+const larger = (a: ListedUnit, b: ListedUnit) => b.bytes - a.bytes;
 
 /** None while the store that hosts share is away. */
-async function unitsElsewhere(ledger: Ledger, mask: number, q: string): Promise<readonly Found[]> {
-  const found: Found[] = [];
+async function unitsElsewhere(ledger: Ledger, mask: number, q: string): Promise<readonly ListedUnit[]> {
+  const found: ListedUnit[] = [];
   try {
     for await (const page of ledger.shares.largestOfOthers()) {
       for (const { ownerKey: owner, host, units } of page) {
         for (const unit of units) {
           const isMeant = (leafMask(unit.leaf) & mask) !== 0 && unit.name.includes(q);
-          if (isMeant) found.push({ bytes: unit.bytes, other: { owner, host, unit } });
+          if (isMeant) found.push({ ...unit, owner, host, files: null, partial: false, measuredAt: null });
         }
       }
       if (found.length > 2 * mostElsewhere) found.sort(larger).splice(mostElsewhere);
@@ -81,17 +80,9 @@ async function unitsElsewhere(ledger: Ledger, mask: number, q: string): Promise<
   return found.sort(larger).slice(0, mostElsewhere);
 }
 
-/** Undefined: it has gone meanwhile. */
-function shown(ledger: Ledger, { row, other }: Found): AnyUnit | undefined {
-  const named = (owner: string) => ledger.documents.owners.named(owner)?.name ?? owner;
-  if (other !== undefined) {
-    const { kind, name, leaf: subject, bytes } = other.unit;
-    const measured = { files: null, partial: false, measured_at: null };
-    return { host: other.host, owner: named(other.owner), kind, name, subject, bytes, ...measured };
-  }
-  const unit = row === undefined ? undefined : ledger.units.unitAtRow(row);
-  if (unit === undefined) return undefined;
+function shown(ledger: Ledger, unit: ListedUnit): AnyUnit {
   const { host, owner, kind, name, leaf: subject, bytes, files, partial, measuredAt } = unit;
-  const measured_at = kind === 'reported' ? null : isoTime(measuredAt);
-  return { host, owner: owner && named(owner), kind, name, subject, bytes, files, partial, measured_at };
+  const known = owner === null ? undefined : ledger.documents.owners.named(owner);
+  const measured_at = kind === 'reported' || measuredAt === null ? null : isoTime(measuredAt);
+  return { host, owner: known?.name ?? owner, kind, name, subject, bytes, files, partial, measured_at };
 }

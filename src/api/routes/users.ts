@@ -122,10 +122,10 @@ function found(
   wanted: string,
   type: OwnerRecord['type'] | undefined,
 ): Generator<OwnerRecord | null> {
-  const part = Buffer.from(owners.keyOf(wanted));
-  return filterMapInSlices(owners.rows(), row => {
-    const owner = owners.keys.contains(row, part) ? owners.atRow(row) : undefined;
-    return type === undefined || owner?.type === type ? owner : undefined;
+  const part = owners.keyOf(wanted);
+  return filterMapInSlices(owners.all, owner => {
+    const isMeant = owner.key.includes(part) && (type === undefined || owner.type === type);
+    return isMeant ? owner : undefined;
   });
 }
 

@@ -1,7 +1,6 @@
 /** The namespaces of GitLab: users and groups, and which of them owns what is in a subgroup. */
 
 import type { ForgeDatabase } from '../database.ts';
-import { IdTable } from '../id-table.ts';
 import { addMember, membersById } from '../members.ts';
 import { eachRow, flagAt, numberAt, textAt } from '../pages.ts';
 import type { ForgeMembers, ForgeOwner } from '../picture.ts';
@@ -24,7 +23,7 @@ const mostLevels = 50;
 export class Namespaces {
   readonly #level: OwnerLevel;
   #all: Namespace[] = [];
-  #rows = new IdTable();
+  #rows = new Map<number, number>();
   #byUser = new Map<number, number>();
 
   constructor(level: OwnerLevel) {
@@ -33,7 +32,7 @@ export class Namespaces {
 
   async read(db: ForgeDatabase): Promise<void> {
     const all: Namespace[] = [];
-    const rows = new IdTable();
+    const rows = new Map<number, number>();
     const byUser = new Map<number, number>();
     await eachRow(db, 'namespaces', gitlabTables.namespaces, (id, row) => {
       const type = textAt(row, 2);
@@ -41,7 +40,7 @@ export class Namespaces {
       if (type === 'Project') return;
       const isGroup = type === 'Group';
       const userId = isGroup ? 0 : numberAt(row, 4);
-      rows.add(id, all.length);
+      rows.set(id, all.length);
       all.push({ id, path: textAt(row, 1), isGroup, parentId: numberAt(row, 3), userId });
       if (userId !== 0) byUser.set(userId, id);
     });

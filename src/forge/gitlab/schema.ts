@@ -2,7 +2,6 @@
 
 import type { ForgeDatabase } from '../database.ts';
 import { type ForgeSchema, ownerOfRepository, type RowOwners } from '../forge-schema.ts';
-import { IdTable } from '../id-table.ts';
 import { ObjectSums, readObjects } from '../object-sums.ts';
 import { eachRow, numberAt, textAt } from '../pages.ts';
 import type { OwnerLevel } from '../settings.ts';
@@ -13,7 +12,7 @@ import { artifactTables, gitlabTables } from './tables.ts';
 
 export function gitlabSchema(level: OwnerLevel): ForgeSchema {
   const namespaces = new Namespaces(level);
-  let snippets = new IdTable();
+  let snippets = new Map<number, number>();
   return {
     needed: gitlabTables,
     versionTable: 'schema_migrations',
@@ -46,7 +45,7 @@ export function gitlabSchema(level: OwnerLevel): ForgeSchema {
     eachOwner: (db, take) => eachGitlabOwner(db, namespaces, take),
     members: db => gitlabMembers(db, namespaces),
     eachRepository: (db, _owners, take) => {
-      snippets = new IdTable();
+      snippets = new Map<number, number>();
       return eachGitlabRepository(db, namespaces, snippets, take);
     },
     lfsObjects: projectLfsObjects,
@@ -68,7 +67,7 @@ async function countUploads(
   db: ForgeDatabase,
   whose: RowOwners,
   namespaces: Namespaces,
-  snippets: IdTable,
+  snippets: ReadonlyMap<number, number>,
 ): Promise<PartSums> {
   const leaf = 'size:assets:attachments:issues';
   const sums = new PartSums([leaf], whose.owners.size);
@@ -113,9 +112,9 @@ async function countGitlabArtifacts(db: ForgeDatabase, whose: RowOwners): Promis
 async function countGitlabPackages(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
   const leaf = 'size:assets:packages:all';
   const sums = new PartSums([leaf], whose.owners.size);
-  const projects = new IdTable();
+  const projects = new Map<number, number>();
   await eachRow(db, 'packages_packages', gitlabTables.packages_packages, (id, row) =>
-    projects.add(id, numberAt(row, 1)),
+    projects.set(id, numberAt(row, 1)),
   );
   await eachRow(db, 'packages_package_files', gitlabTables.packages_package_files, (_, row) => {
     const owner = ownerOfRepository(whose, projects.get(numberAt(row, 1)));

@@ -18,9 +18,9 @@ import { writeInParts } from './parts.ts';
 import type { RefusedFile } from './set-files.ts';
 
 interface Waiting {
-  readonly resolve: () => void;
+  readonly resolve: (chunks: readonly Chunk<Question>[]) => void;
   readonly reject: (error: Error) => void;
-  readonly take: (chunk: Chunk<Question>) => void;
+  readonly chunks: Chunk<Question>[];
 }
 
 export class Connection {
@@ -63,18 +63,18 @@ export class Connection {
     return connection;
   }
 
-  write(changes: Changes): Promise<void> {
+  async write(changes: Changes): Promise<void> {
     const id = ++this.#lastId;
     this.#send(writeInParts(id, changes));
-    return this.#answered(id);
+    await this.#answered(id);
   }
 
-  /** Hands over the answer in chunks. */
-  ask<Asked extends Question>(question: Asked, take: (chunk: Chunk<Asked>) => void): Promise<void> {
+  /** Gives all chunks of the answer. */
+  ask<Asked extends Question>(question: Asked): Promise<readonly Chunk<Asked>[]> {
     const id = ++this.#lastId;
     this.#send([{ id, is: 'ask', question }]);
     // The thread answers what was asked.
-    return this.#answered(id, take as (chunk: Chunk<Question>) => void);
+    return this.#answered(id) as Promise<readonly Chunk<Asked>[]>;
   }
 
   /** Ends the thread after it has done what was asked before. */
@@ -94,33 +94,26 @@ export class Connection {
     this.#isSending = true;
     for (let next = this.#unsent.shift(); next !== undefined; next = this.#unsent.shift()) {
       for (const request of next) {
-        this.#worker.postMessage(request, givenWith(request));
+        this.#worker.postMessage(request);
         if (request.is === 'write' && !request.isLast) await nextTurn();
       }
     }
     this.#isSending = false;
   }
 
-  #answered(id: number, take: Waiting['take'] = () => {}): Promise<void> {
-    return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject, take }));
+  #answered(id: number): Promise<readonly Chunk<Question>[]> {
+    return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject, chunks: [] }));
   }
 
   #take(answer: Answer): void {
     const waiting = this.#waiting.get(answer.id);
     if (answer.is === 'chunk') {
-      waiting?.take(answer.chunk);
+      waiting?.chunks.push(answer.chunk);
       return;
     }
     this.#waiting.delete(answer.id);
     if (answer.is === 'open') this.refusedFiles = answer.refusedFiles;
     if (answer.is === 'fault') waiting?.reject(errorOf(answer.fault));
-    else waiting?.resolve();
+    else waiting?.resolve(waiting.chunks);
   }
-}
-
-/** The buffers that go to the thread, and are not copied. */
-function givenWith(request: Request): readonly ArrayBuffer[] {
-  if (request.is !== 'ask' || request.question.is !== 'units') return [];
-  const { spare } = request.question;
-  return spare === null ? [] : [spare];
 }

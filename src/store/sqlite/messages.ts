@@ -1,11 +1,9 @@
 /** Messages between a store and its thread. */
 
 import { type ErrorCode, SoftquotaError } from '../../errors.ts';
-import type { UnitColumns } from '../packed-units.ts';
 import type { EventQuery, EventRecord, LevelRecord } from '../record-store.ts';
-import type { Changes, StoredRecords, VersionRecord } from '../store.ts';
+import type { Changes, StoredRecords, UnitRecord, VersionRecord } from '../store.ts';
 import type { HistoryAnswers, HistoryQuestion } from './history.ts';
-import type { OwnerColumns } from './owner-rows.ts';
 import type { RefusedFile } from './set-files.ts';
 import type { SetAnswers, SetQuestion } from './unit-sets.ts';
 
@@ -18,24 +16,25 @@ export interface ThreadSettings {
 
 export const opening = 0;
 
+/** Units in one answer: a few milliseconds' work on both sides. */
+export const unitsAtOnce = 200;
+
 export type ReadQuestion =
   | { readonly is: 'load' }
-  | { readonly is: 'units'; readonly after: Uint8Array | null; readonly spare: ArrayBuffer | null }
+  | { readonly is: 'units'; readonly after: string | null }
   | { readonly is: 'events'; readonly query: EventQuery }
   | { readonly is: 'levels' };
 
 /** Some of what is loaded. */
-export interface LoadedPart extends Partial<Omit<StoredRecords, 'owners'>> {
-  readonly counts?: { readonly owners: number; readonly units: number };
-  readonly owners?: OwnerColumns;
+export interface LoadedPart extends Partial<StoredRecords> {
   readonly versions?: readonly VersionRecord[];
 }
 
 /** A chunk of the answer to each question; `never`: the answer is that it was done. */
 export interface ReadAnswers {
   readonly load: LoadedPart;
-  /** At most `unitsAtOnce` that come after this one, in one chunk. */
-  readonly units: UnitColumns;
+  /** At most `unitsAtOnce` that come after the one with this id. */
+  readonly units: readonly UnitRecord[];
   readonly events: readonly EventRecord[];
   readonly levels: readonly LevelRecord[];
 }

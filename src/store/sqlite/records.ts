@@ -10,15 +10,20 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { SoftquotaError } from '../../errors.ts';
 import { isLeaf, type Leaf } from '../../quota/index.ts';
 import { encodeWtf8 } from '../../wtf8.ts';
-import type { DocumentRecord, EventRecord, LevelRecord, Position, ShareRecord } from '../record-store.ts';
+import type {
+  DocumentRecord,
+  EventRecord,
+  LevelRecord,
+  OwnerRecord,
+  Position,
+  ShareRecord,
+} from '../record-store.ts';
 import { shareIn, textOfShare } from '../share.ts';
-import type { Changes, DeltaRecord, RootRecord, SweepRecord, VersionRecord } from '../store.ts';
-import { leafValue, wholeValue } from '../untrusted.ts';
+import type { Changes, DeltaRecord, RootRecord, SweepRecord, UnitRecord, VersionRecord } from '../store.ts';
+import { choiceValue, leafValue, wholeValue } from '../untrusted.ts';
 import { eventStatements } from './events.ts';
-import type { LoadedPart, ReadAnswers, ReadQuestion } from './messages.ts';
-import { ownerReader } from './owner-rows.ts';
-import { chunksOf, digitsValue, type Handlers, type TableRow, textValue } from './rows.ts';
-import { unitReader } from './unit-rows.ts';
+import { type LoadedPart, type ReadAnswers, type ReadQuestion, unitsAtOnce } from './messages.ts';
+import { asText, chunksOf, digitsValue, type Handlers, type TableRow, textValue } from './rows.ts';
 
 /** Puts in and takes out what `changes` names, inside the caller's transaction. */
 type Apply = (changes: Changes) => void;
@@ -125,12 +130,12 @@ function leafToKeep(leaf: string): Leaf {
 
 /** The statements that reading takes; throws where a table or a column is missing. */
 export function reader(db: DatabaseSync, file: string): Handlers<ReadQuestion, ReadAnswers> {
-  const units = unitReader(db, file);
-  const deltas = db.prepare('SELECT seq, owner, leaf, bytes, at FROM deltas ORDER BY seq');
-  const owners = ownerReader(db, file);
-  const counts = db.prepare(
-    'SELECT (SELECT count(*) FROM owners) AS owners, (SELECT count(*) FROM units) AS units',
+  const units = db.prepare(
+    `SELECT ${asText('id')}, kind, ${asText('host')}, ${asText('name')}, ${asText('owner')}, leaf, bytes, files, ` +
+      'partial, measured_at, seq, reachable, unreachable FROM units WHERE id > ? ORDER BY units.id LIMIT ?',
   );
+  const deltas = db.prepare('SELECT seq, owner, leaf, bytes, at FROM deltas ORDER BY seq');
+  const owners = db.prepare(`SELECT ${asText('key')}, id, ${asText('name')}, type, since FROM owners`);
   const documents = db.prepare('SELECT kind, key, text FROM documents');
   const shares = db.prepare('SELECT owner_key, host, text FROM shares');
   const adoptions = db.prepare('SELECT generation, version, mark FROM adopted');
@@ -145,9 +150,8 @@ export function reader(db: DatabaseSync, file: string): Handlers<ReadQuestion, R
   }
 
   function* load(): Generator<LoadedPart> {
-    for (const [one] of chunks('owners', counts, countsOf)) if (one) yield { counts: one };
     for (const chunk of chunks('deltas', deltas, deltaOf)) yield { deltas: chunk };
-    for (const chunk of owners()) yield { owners: chunk };
+    for (const chunk of chunks('owners', owners, ownerOf)) yield { owners: chunk };
     for (const chunk of chunks('documents', documents, documentOf)) yield { documents: chunk };
     for (const chunk of chunks('shares', shares, shareOf)) yield { shares: chunk };
     for (const [replicated = null] of chunks('adopted', adoptions, positionOf)) yield { replicated };
@@ -158,7 +162,13 @@ export function reader(db: DatabaseSync, file: string): Handlers<ReadQuestion, R
 
   return {
     load,
-    units: ({ after, spare }) => [units(after, spare)],
+    // Bytes come after every text.
+    units: ({ after }) =>
+      chunksOf(
+        { file, table: 'units' },
+        units.iterate(after === null ? '' : encodeWtf8(after), unitsAtOnce),
+        unitOf,
+      ),
     levels: () => chunks('levels', levels, levelOf),
     events: ({ query }) => {
       const { statement, values } = events(query);
@@ -167,9 +177,32 @@ export function reader(db: DatabaseSync, file: string): Handlers<ReadQuestion, R
   };
 }
 
-const countsOf = (row: TableRow) => ({
-  owners: wholeValue(row.owners, 'owners'),
-  units: wholeValue(row.units, 'units'),
+function unitOf(row: TableRow): UnitRecord {
+  const id = textValue(row.id, 'id');
+  const unreachableBytes = wholeValue(row.unreachable, 'unreachable');
+  const reach = { reachableBytes: wholeValue(row.reachable, 'reachable'), unreachableBytes };
+  return {
+    id,
+    kind: choiceValue(row.kind, 'kind', ['walked', 'reported']),
+    host: textValue(row.host, 'host'),
+    name: row.name === null ? id : textValue(row.name, 'name'),
+    owner: row.owner === null ? null : textValue(row.owner, 'owner'),
+    leaf: leafValue(row.leaf),
+    bytes: wholeValue(row.bytes, 'bytes'),
+    files: wholeValue(row.files, 'files'),
+    partial: wholeValue(row.partial, 'partial') === 1,
+    measuredAt: wholeValue(row.measured_at, 'measured_at'),
+    seq: wholeValue(row.seq, 'seq'),
+    ...(unreachableBytes > 0 ? { reach } : {}),
+  };
+}
+
+const ownerOf = (row: TableRow): OwnerRecord => ({
+  key: textValue(row.key, 'key'),
+  id: wholeValue(row.id, 'id'),
+  name: textValue(row.name, 'name'),
+  type: choiceValue(row.type, 'type', ['user', 'organization']),
+  since: wholeValue(row.since, 'since'),
 });
 
 const deltaOf = (row: TableRow): DeltaRecord => ({

@@ -11,16 +11,12 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { SoftquotaError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { HistoryStore } from '../history.ts';
-import { PackedUnits, type UnitColumns } from '../packed-units.ts';
-import type { OwnerRecord } from '../record-store.ts';
-import type { Changes, ReplicatedPosition, Store, VersionRecord } from '../store.ts';
-import type { UnitSourceStore } from '../unit-sources.ts';
+import type { Changes, ReplicatedPosition, Store, UnitRecord, VersionRecord } from '../store.ts';
+import type { KeptSet, UnitSourceStore } from '../unit-sources.ts';
 import { Connection } from './connection.ts';
 import { away, inUse } from './faults.ts';
-import type { Chunk, LoadedPart, Question } from './messages.ts';
-import { ownersFrom } from './owner-rows.ts';
-import { unitsAtOnce } from './unit-rows.ts';
-import { unitSourcesOn } from './unit-sources.ts';
+import { type Chunk, type Question, unitsAtOnce } from './messages.ts';
+import type { SetQuestion } from './unit-sets.ts';
 
 interface SqliteSettings {
   /** Made, readable by its owner only, where it does not exist; its directory must exist. */
@@ -62,26 +58,14 @@ function physical(path: string): string {
 type OwnStore = Store & HistoryStore & { readonly unitSources: UnitSourceStore };
 
 function storeOn(thread: StoreThread): OwnStore {
-  const unitsAfter = async (after: Uint8Array | null, spare: ArrayBuffer | null) => {
-    const [units = null] = await thread.ask({ is: 'units', after, spare });
-    return units;
-  };
   return {
-    load: async loader => {
-      const owners: OwnerRecord[] = [];
-      const parts: LoadedPart[] = [];
-      await thread.each({ is: 'load' }, ({ counts, owners: columns, ...part }) => {
-        if (counts !== undefined) loader?.expect(counts.owners, counts.units);
-        const some = columns === undefined ? [] : [...ownersFrom(columns)];
-        if (loader === undefined) owners.push(...some);
-        else if (some.length > 0) loader.takeOwners(some);
-        parts.push(part);
-      });
+    load: async () => {
+      const parts = await thread.ask({ is: 'load' });
       const replicated = parts.find(part => part.replicated)?.replicated ?? null;
       const versions = parts.flatMap(part => part.versions ?? []);
       return {
         deltas: parts.flatMap(part => part.deltas ?? []),
-        owners,
+        owners: parts.flatMap(part => part.owners ?? []),
         documents: parts.flatMap(part => part.documents ?? []),
         shares: parts.flatMap(part => part.shares ?? []),
         roots: parts.flatMap(part => part.roots ?? []),
@@ -89,15 +73,12 @@ function storeOn(thread: StoreThread): OwnStore {
         replicated: withLineage(replicated, versions),
       };
     },
-    units: async take => {
-      let spare: ArrayBuffer | null = null;
-      let next: Promise<UnitColumns | null> = unitsAfter(null, null);
-      for (let units = await next; units !== null; units = await next) {
-        const { ids, ends } = units;
-        // The thread reads the next ones while these are taken.
-        next = ends.length < unitsAtOnce ? Promise.resolve(null) : unitsAfter(ids.slice(ends.at(-2)), spare);
-        take(new PackedUnits(units));
-        spare = ids.buffer;
+    units: async function* () {
+      for (let after: string | null = null; ; ) {
+        const units: readonly UnitRecord[] = (await thread.ask({ is: 'units', after })).flat();
+        yield units;
+        after = units.at(-1)?.id ?? null;
+        if (units.length < unitsAtOnce) return;
       }
     },
     events: async query => (await thread.ask({ is: 'events', query })).flat(),
@@ -113,6 +94,38 @@ function storeOn(thread: StoreThread): OwnStore {
     forgetHistory: async ownerIds => void (await thread.ask({ is: 'forget history', ownerIds })),
     unitSources: unitSourcesOn(question => thread.ask(question)),
     close: () => thread.close(),
+  };
+}
+
+/** The sets that sources put. `ask` gives all chunks of the answer. */
+function unitSourcesOn(
+  ask: <Asked extends SetQuestion>(question: Asked) => Promise<readonly Chunk<Asked>[]>,
+): UnitSourceStore {
+  const sumsOf = async (set: number) => (await ask({ is: 'sum set', set })).flat();
+  const act = async (question: SetQuestion): Promise<void> => void (await ask(question));
+  return {
+    load: async () => {
+      const sets: KeptSet[] = [];
+      for (const { number, ...set } of (await ask({ is: 'list sets' })).flat()) {
+        sets.push({ set, sums: await sumsOf(number) });
+      }
+      return sets;
+    },
+    begin: async newSet => {
+      const [set = 0] = await ask({ is: 'begin set', set: newSet });
+      return {
+        take: chunk => act({ is: 'take units', set, chunk }),
+        finish: async () => {
+          await act({ is: 'end set', set });
+          return sumsOf(set);
+        },
+        keep: record => act({ is: 'keep set', set, record }),
+        // Rows that stay now are taken out when the next set begins.
+        discard: () => act({ is: 'discard set', set }).catch(() => {}),
+      };
+    },
+    remove: source => act({ is: 'remove source', source }),
+    units: async query => (await ask({ is: 'units of source', query })).flat(),
   };
 }
 
@@ -141,17 +154,10 @@ class StoreThread {
     await connection.write(changes);
   }
 
-  /** Hands over each chunk of the answer. */
-  async each<Asked extends Question>(question: Asked, take: (chunk: Chunk<Asked>) => void): Promise<void> {
-    const connection = await this.#connected();
-    await connection.ask(question, take);
-  }
-
   /** Gives all chunks of the answer. */
   async ask<Asked extends Question>(question: Asked): Promise<readonly Chunk<Asked>[]> {
-    const chunks: Chunk<Asked>[] = [];
-    await this.each(question, chunk => chunks.push(chunk));
-    return chunks;
+    const connection = await this.#connected();
+    return connection.ask(question);
   }
 
   close(): Promise<void> {

@@ -10,7 +10,6 @@
 import { dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import { collectGarbage } from '../../heap.ts';
 import type { Changes } from '../store.ts';
 import { openDatabase } from './database.ts';
 import { failureOf, isFaultOfWrite, refusalOf } from './faults.ts';
@@ -28,7 +27,6 @@ import {
 import { reader, writer } from './records.ts';
 import { inTransaction } from './rows.ts';
 import { takeSetFiles } from './set-files.ts';
-import { unitsAtOnce } from './unit-rows.ts';
 import { unitSets } from './unit-sets.ts';
 
 if (parentPort === null) throw new Error('this is a thread of the store, not a program');
@@ -126,18 +124,8 @@ function serve(db: DatabaseSync): void {
 
   function answerTo(id: number, question: Question): void {
     try {
-      let isLoaded = false;
-      for (const chunk of handlers[question.is](question) ?? []) {
-        const units = typeof chunk === 'object' && 'ends' in chunk ? chunk : null;
-        isLoaded = units !== null && units.ends.length < unitsAtOnce;
-        // The buffer of units is given away, and not copied.
-        port.postMessage(
-          { id, is: 'chunk', chunk } satisfies Answer,
-          units === null ? [] : [units.ids.buffer],
-        );
-      }
+      for (const chunk of handlers[question.is](question) ?? []) answer({ id, is: 'chunk', chunk });
       answer({ id, is: 'done' });
-      if (isLoaded) collectGarbage();
     } catch (error) {
       answer({ id, is: 'fault', fault: storeFaultOf(failureOf(file, error)) });
     }
