@@ -117,7 +117,7 @@ export class History {
     // Half-way through a round an owner who is renamed would be there twice.
     await totals.settled();
     if (this.#isClosed) return;
-    // In the same turn, so that the sum is that of what is recorded.
+    // Owners who change while they are written are recorded again in the next hour.
     const moved = totals.takeMoved();
     const { usage } = totals.figures;
     try {

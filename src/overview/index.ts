@@ -27,6 +27,6 @@ export {
 export { Events, type EventsOptions, type EventsPage, type EventsQuery } from './events.ts';
 export { type DayPoint, growthOf, reachedAt } from './growth.ts';
 export { History } from './history.ts';
+export { stateOfKind, worstKind } from './levels.ts';
 export { dailyDays, hourlyDays, type Range, totalOf } from './points.ts';
-export { stateOfKind, worstKind } from './states.ts';
 export { Totals } from './totals.ts';

@@ -3,12 +3,11 @@
 import { SoftquotaError } from '../errors.ts';
 import { type Ledger, type OwnerUsage, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
+import { PackedNumbers } from '../packed-numbers.ts';
 import { leaves, noUsage, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
 import { within } from '../within.ts';
-import { type CountedOwner, CountedOwners, type Nearness } from './counted.ts';
-import { MovedOwners } from './moved.ts';
-import { type KindState, worstKind } from './states.ts';
+import { type KindState, type Nearness, worstKind } from './levels.ts';
 
 interface TotalsOptions {
   readonly ledger: Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'watch'>;
@@ -35,10 +34,19 @@ interface TotalFigures {
 
 /** Owners who have become others since this was asked for last. */
 interface Moved {
-  /** With their present usage. */
-  readonly usage: MovedOwners;
+  /** The rows of their keys. */
+  readonly rows: ReadonlySet<number>;
+  /** With the usage that they have when this is gone through, once. */
+  readonly usage: Iterable<readonly [id: number, usage: Usage]>;
   /** The ids of owners who are no more. */
   readonly gone: readonly number[];
+}
+
+/** The values that an owner is counted with, besides the usage. */
+interface CountedOwner extends Nearness {
+  readonly id: number;
+  /** The limit for everything; -1: none. */
+  readonly limit: number;
 }
 
 const noLimit: Nearness = { state: 'ok', fullness: -1 };
@@ -48,8 +56,9 @@ const most = BigInt(Number.MAX_SAFE_INTEGER);
 export class Totals {
   readonly #ledger: TotalsOptions['ledger'];
   readonly #loop: ReconcileLoop;
-  /** By key. */
-  readonly #counted: CountedOwners;
+  /** By the rows of their keys, as their usage is. */
+  readonly #counted = new Map<number, CountedOwner>();
+  readonly #usages = new PackedNumbers(leaves.length);
   #promised = 0n;
   #unlimited = 0;
   readonly #states: Record<KindState, number> = { over: 0, grace: 0, near: 0, ok: 0 };
@@ -57,12 +66,12 @@ export class Totals {
   readonly #sums = leaves.map(() => 0n);
   /** Tells whether all have been counted in this life. */
   #isCounted = false;
-  #moved = new MovedOwners();
+  /** The rows of owners who have become others. */
+  #moved = new Set<number>();
   #gone = new Set<number>();
 
   constructor({ ledger, log }: TotalsOptions) {
     this.#ledger = ledger;
-    this.#counted = new CountedOwners(ledger.documents.owners.keys);
     this.#loop = new ReconcileLoop({
       ledger,
       reconcile: ownerKey => this.#reconcile(ownerKey),
@@ -102,21 +111,28 @@ export class Totals {
 
   /** The owner's whose key is in this row, from the last count. */
   nearnessAt(row: number): Nearness {
-    return this.#counted.nearnessAt(row) ?? noLimit;
+    return this.#counted.get(row) ?? noLimit;
   }
 
   /** To be asked by one only, and given back with `putBack` where it came to nothing. */
   takeMoved(): Moved {
-    const moved = { usage: this.#moved, gone: [...this.#gone] };
-    this.#moved = new MovedOwners();
+    const rows = this.#moved;
+    const moved = { rows, usage: this.#usageIn(rows), gone: [...this.#gone] };
+    this.#moved = new Set();
     this.#gone = new Set();
     return moved;
   }
 
-  /** Owners that have changed again since are left alone. */
-  putBack({ usage, gone }: Moved): void {
-    this.#moved.putBack(usage, (row, id) => this.#counted.idIn(row) === id);
+  putBack({ rows, gone }: Pick<Moved, 'gone' | 'rows'>): void {
+    for (const row of rows) this.#moved.add(row);
     for (const id of gone) this.#gone.add(id);
+  }
+
+  *#usageIn(rows: Iterable<number>): Generator<readonly [id: number, usage: Usage]> {
+    for (const row of rows) {
+      const counted = this.#counted.get(row);
+      if (counted !== undefined) yield [counted.id, this.#usages.get(row) ?? noUsage];
+    }
   }
 
   close(): Promise<void> {
@@ -124,38 +140,39 @@ export class Totals {
   }
 
   #reconcile(ownerKey: string): void {
-    const before = this.#counted.get(ownerKey);
-    const now = this.#countedNow(ownerKey, before);
-    const isSame = before !== undefined && before.usage === now?.usage;
+    const { keys } = this.#ledger.documents.owners;
+    const known = keys.find(ownerKey);
+    const before = this.#counted.get(known);
+    const usageBefore = this.#usages.get(known) ?? noUsage;
+    const [now, usage] = this.#countedNow(ownerKey, usageBefore) ?? [undefined, noUsage];
     this.#count(before, -1);
     this.#count(now, 1);
-    if (!isSame) this.#add(before?.usage ?? noUsage, now?.usage ?? noUsage);
-    if (now === undefined) {
-      this.#moved.delete(this.#counted.rowOf(ownerKey));
-      this.#counted.delete(ownerKey);
-    } else {
-      const row = this.#counted.set(ownerKey, now);
-      if (!isSame || before.id !== now.id) this.#moved.set(row, now.id, now.usage);
+    const hasGrown = this.#add(usageBefore, usage);
+    if (now !== undefined) {
+      const row = before === undefined ? keys.hold(ownerKey) : known;
+      this.#counted.set(row, now);
+      this.#usages.set(row, usage);
+      if (hasGrown || before?.id !== now.id) this.#moved.add(row);
+    } else if (before !== undefined) {
+      this.#counted.delete(known);
+      this.#usages.delete(known);
+      this.#moved.delete(known);
+      keys.release(known);
     }
     // A renamed owner has another key.
     const isLeft = before !== undefined && before.id !== now?.id;
     if (isLeft && this.#ledger.documents.owners.byId(before.id) === undefined) this.#gone.add(before.id);
   }
 
-  #countedNow(ownerKey: string, before: CountedOwner | undefined): CountedOwner | undefined {
+  #countedNow(ownerKey: string, before: Usage): readonly [CountedOwner, Usage] | undefined {
     try {
       const owner = this.#ledger.ownerUsage(ownerKey);
-      if (owner.id === null) return undefined;
-      const isSame =
-        before !== undefined && owner.usage.every((bytes, index) => bytes === before.usage[index]);
-      const usage = isSame ? before.usage : owner.usage;
-      const { state, fullness, limit } = this.#nearnessNow(owner);
-      return { id: owner.id, usage, state, fullness, limit };
+      return owner.id === null ? undefined : [{ id: owner.id, ...this.#nearnessNow(owner) }, owner.usage];
     } catch (error) {
       if (!(error instanceof SoftquotaError) || error.code !== 'sum_too_large') throw error;
       // An owner whose bytes cannot be added up counts with the last sum that could.
       const owner = this.#ledger.documents.owners.named(ownerKey);
-      return owner && { id: owner.id, usage: before?.usage ?? noUsage, ...noLimit, limit: 0 };
+      return owner && [{ id: owner.id, ...noLimit, limit: 0 }, before];
     }
   }
 
@@ -174,17 +191,24 @@ export class Totals {
     else this.#promised += BigInt(step) * BigInt(counted.limit);
   }
 
-  #add(before: Usage, now: Usage): void {
+  /** True: there is something to add. */
+  #add(before: Usage, now: Usage): boolean {
+    let hasGrown = false;
     for (const [index, sum] of this.#sums.entries()) {
       const grown = (now[index] ?? 0) - (before[index] ?? 0);
       // Most owners have most kinds of data as before, or none.
-      if (grown !== 0) this.#sums[index] = sum + BigInt(grown);
+      if (grown === 0) continue;
+      this.#sums[index] = sum + BigInt(grown);
+      hasGrown = true;
     }
+    return hasGrown;
   }
 
   #forgetGone(): Promise<void> {
-    return inSlices(this.#counted.keys(), key => {
-      if (this.#ledger.documents.owners.named(key) === undefined) this.#reconcile(key);
+    const { owners } = this.#ledger.documents;
+    return inSlices(this.#counted.keys(), row => {
+      const key = owners.keys.key(row);
+      if (owners.named(key) === undefined) this.#reconcile(key);
     });
   }
 }
