@@ -1,9 +1,11 @@
-/** Finds the configuration file. */
+/** Finds the configuration file, and reads the small text files that a configuration consists of. */
 
 import { lstatSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { readBounded } from '../bounded/index.ts';
+import { systemCode } from '../errors.ts';
+import { beforeFollow, saysHangs } from '../layout/index.ts';
 import { type ConfigFault, faultAt } from './fault.ts';
-import { readTextFile } from './text-file.ts';
 
 export interface Where {
   /** The file that `--config` names. */
@@ -88,4 +90,36 @@ function readAt(path: string, shown: string, variable: string | null = null): Ca
 function isOwnOfRoot(candidate: Candidate, path: string): boolean {
   const owners = [candidate.uid, lstatSync(path, { throwIfNoEntry: false })?.uid];
   return owners.every(uid => uid === 0);
+}
+
+type TextFile =
+  | { readonly ok: true; readonly text: string; readonly uid: number }
+  | { readonly ok: false; readonly absent: boolean; readonly problem: string };
+
+const problems = {
+  link: 'its links lead in a circle',
+  directory: 'it is a directory, not a file',
+  special: 'it is not a regular file',
+} as const;
+
+/** The whole text of a regular file of at most `mostBytes`, without a byte order mark. */
+export function readTextFile(path: string, mostBytes: number): TextFile {
+  const fault = (problem: string, absent = false): TextFile => ({ ok: false, absent, problem });
+  if (path.includes('\0')) return fault('its name has a NUL character');
+  try {
+    beforeFollow(path);
+    const file = readBounded(path, { follow: true, mostBytes });
+    if (file.kind === 'absent') return fault('there is no such file', true);
+    if (file.kind !== 'file') return fault(problems[file.kind]);
+    if (!file.whole) return fault(`it is larger than ${mostBytes / 1024} KiB`);
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(file.bytes);
+    return { ok: true, text, uid: file.stats.uid };
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return fault('it is not UTF-8 text');
+    if (code === null) throw error;
+    const isDenied = code === 'EACCES' || code === 'EPERM';
+    if (saysHangs(error)) return fault('its disk does not answer');
+    return fault(isDenied ? 'this user has no permission to read it' : `it cannot be read (${code})`);
+  }
 }

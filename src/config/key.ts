@@ -1,7 +1,8 @@
-/** The definition of one key of the configuration, and what follows from it alone. */
+/** The definition of a key of the configuration, and the value that it has by what was written. */
 
 import type { Parsed } from '../parsed.ts';
 import { maskBeforeAt, maskPassword } from './addresses.ts';
+import { type ConfigEntry, type ConfigFault, faultAt, keyId } from './fault.ts';
 import type { ValueType } from './kinds.ts';
 
 export interface Key<T> {
@@ -107,4 +108,79 @@ export function defaultOf<T>(key: Key<T>): T {
   const parsed = key.parse(key.text);
   if (parsed.ok) return parsed.value;
   throw new TypeError(`the default of [${key.section}] ${key.name} is ${parsed.problem}`);
+}
+
+/**
+ * Takes typed values out of what was written, and collects what is wrong with them. Of two entries of one key
+ * the later counts.
+ */
+export class Values {
+  readonly #entries: ReadonlyMap<string, ConfigEntry>;
+  readonly #faulty = new Set<string>();
+  readonly faults: ConfigFault[] = [];
+
+  constructor(entries: readonly ConfigEntry[]) {
+    this.#entries = new Map(entries.map(entry => [keyId(entry), entry]));
+  }
+
+  /**
+   * The value of a key. A faulty one is noted and its default returned, so that everything else
+   * is looked at too; a Config made of it must not be used.
+   */
+  take<T>(key: Key<T>): T {
+    const entry = this.#entries.get(keyId(key));
+    if (entry === undefined) return defaultOf(key);
+    const parsed = key.parse(entry.text);
+    if (parsed.ok) return parsed.value;
+    this.refuse(key, `${parsed.problem}. ${key.expected}.`);
+    return defaultOf(key);
+  }
+
+  /** The values of all keys of a section, in the same way. */
+  takeAll<Section>(keys: KeysOf<Section>): Section {
+    const taken = Object.entries<Key<unknown>>(keys).map(([field, key]) => [field, this.take(key)]);
+    // The fields of `keys`, each with its own value.
+    return Object.fromEntries(taken) as Section;
+  }
+
+  /** The values of all keys of several sections, in the same way. */
+  takeSections<Sections extends Readonly<Record<string, KeysOf<object>>>>(
+    sections: Sections,
+  ): { readonly [Name in keyof Sections]: ValuesOf<Sections[Name]> } {
+    const taken = Object.entries(sections).map(([name, keys]) => [name, this.takeAll(keys)]);
+    // The names of `sections`, each with its own values.
+    return Object.fromEntries(taken);
+  }
+
+  /** Tells whether a value was written. */
+  isGiven(key: Key<unknown>): boolean {
+    return this.#entries.has(keyId(key));
+  }
+
+  /** Tells whether a fault of it is noted, so that what it came to means nothing. */
+  isFaulty(key: Key<unknown>): boolean {
+    return this.#faulty.has(keyId(key));
+  }
+
+  /** Notes a fault of what a key says; a key that is faulty in itself gets no second one. */
+  refuse(key: Key<unknown>, message: string): void {
+    if (this.isFaulty(key)) return;
+    this.#faulty.add(keyId(key));
+    const { section, name } = key;
+    const entry = this.#entries.get(keyId(key));
+    const value = entry === undefined ? null : key.show(entry.text);
+    const place = { section, key: name, ...(value === null ? {} : { value }) };
+    this.faults.push(faultAt(entry?.origin ?? null, { ...place, message }));
+  }
+}
+
+/** Notes about those of the keys that were written and have no effect, since `missing` was not. */
+export function withoutEffect(
+  values: Values,
+  missing: Key<unknown>,
+  keys: readonly Key<unknown>[],
+): readonly string[] {
+  return keys
+    .filter(key => key !== missing && values.isGiven(key))
+    .map(({ section, name }) => `[${section}] has no ${missing.name}, so its ${name} has no effect.`);
 }

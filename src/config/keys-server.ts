@@ -1,6 +1,5 @@
 /** The keys of the daemon itself: its sockets, its store, its secrets, what it tells of itself. */
 
-import { z } from 'zod';
 import { listenAddress, network, storeAddress, webAddress } from './addresses.ts';
 import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
@@ -143,10 +142,7 @@ export const metrics = keysOf('metrics', {
   token: key(
     'TOKEN',
     kind.optional(
-      kind.textKind(
-        z.string().regex(/^[!-~]{16,}$/, 'no token'),
-        'Write 16 or more letters, digits or signs',
-      ),
+      kind.matching(/^[!-~]{16,}$/, 'no token', 'Write 16 or more letters, digits or signs', text => text),
     ),
     {
       doc: 'Whoever reads the metrics sends it: `Authorization: Bearer TOKEN`. Without it, only programs of this host that do not come through a proxy can read them, and the administrator on ADMIN_SOCKET.',
