@@ -12,7 +12,7 @@ import { type DatabaseAddress, defaultPorts, tlsModeOf } from './address.ts';
 import { textOfConfig } from './config-text.ts';
 import { ForgeFault } from './fault.ts';
 import { type IniValues, readIniText } from './ini-text.ts';
-import type { ForgeKind } from './settings.ts';
+import type { ForgeKind } from './messages.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -12,14 +12,16 @@ export { triedSchemaVersion } from './gitea.ts';
 export { readIniText } from './ini-text.ts';
 export type { LfsObject } from './lfs-objects.ts';
 export type { Chunk, ReadMode, RepositoryNames } from './messages.ts';
-export { isAmong, ownerIdIn, type PlaceOwnerColumns } from './names.ts';
-export { sqliteFileOf } from './open.ts';
 export {
+  type ForgeKind,
   type ForgeMembers,
   type ForgeOwner,
+  type ForgeSettings,
+  forgeKinds,
   forgeLeaves,
   unownedReasons,
-} from './picture.ts';
+} from './messages.ts';
+export { isAmong, ownerIdIn, type PlaceOwnerColumns } from './names.ts';
+export { sqliteFileOf } from './open.ts';
 export { probeForge } from './probe.ts';
 export { ForgeReader } from './reader.ts';
-export { type ForgeKind, type ForgeSettings, forgeKinds } from './settings.ts';

@@ -5,7 +5,6 @@
  */
 
 import { createHash } from 'node:crypto';
-import { rowIn } from './id-table.ts';
 
 /** `name`: `owner/name`, in lower case. */
 export function repositoryHash(seed: string, name: string): number {
@@ -14,7 +13,7 @@ export function repositoryHash(seed: string, name: string): number {
 
 /** Tells whether a number is among others in ascending order. */
 export function isAmong(sorted: Float64Array, wanted: number): boolean {
-  return rowIn(sorted, sorted.length, wanted) !== -1;
+  return rowOf(sorted, wanted) !== -1;
 }
 
 /** The owners of repositories by the hashes of their names, which ascend. */
@@ -34,6 +33,18 @@ export function placeOwnerColumns(hashes: readonly number[], ownerIds: readonly 
 
 /** The forge's id of the owner; null: there is none. */
 export function ownerIdIn({ hashes, ownerIds }: PlaceOwnerColumns, hash: number): number | null {
-  const row = rowIn(hashes, hashes.length, hash);
-  return row === -1 ? null : (ownerIds[row] ?? null);
+  return ownerIds[rowOf(hashes, hash)] ?? null;
+}
+
+/** The place of a number among others in ascending order, or -1. */
+function rowOf(sorted: Float64Array, wanted: number): number {
+  let [low, high] = [0, sorted.length - 1];
+  while (low <= high) {
+    const middle = (low + high) >>> 1;
+    const found = sorted[middle] ?? 0;
+    if (found === wanted) return middle;
+    if (found < wanted) low = middle + 1;
+    else high = middle - 1;
+  }
+  return -1;
 }

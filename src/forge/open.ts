@@ -12,7 +12,7 @@ import { giteaSchema } from './gitea.ts';
 import { databaseOfGitlab } from './gitlab/config.ts';
 import { gitlabSchema } from './gitlab/schema.ts';
 import { gogsSchema } from './gogs.ts';
-import type { ForgeKind, ForgeSettings } from './settings.ts';
+import type { ForgeKind, ForgeSettings } from './messages.ts';
 
 /** The tables of the kind of forge. */
 export function schemaOf(

@@ -2,8 +2,8 @@
 
 import type { ForgeDatabase } from './database.ts';
 import { forgeFaultOf } from './fault.ts';
+import type { ForgeSettings } from './messages.ts';
 import { openForgeDatabase, schemaOf } from './open.ts';
-import type { ForgeSettings } from './settings.ts';
 
 interface ForgeProbe {
   /** The name and version of the database. */

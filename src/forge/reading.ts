@@ -2,25 +2,31 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { ForgeDatabase } from './database.ts';
-import type { ForgeSchema, RowOwners } from './forge-schema.ts';
-import { IdTable } from './id-table.ts';
-import type { Chunk, FigureDrift, RepositoryNames } from './messages.ts';
+import type { ForgeSchema } from './forge-schema.ts';
+import {
+  type Chunk,
+  type FigureDrift,
+  type ForgeLeaf,
+  type ForgeOwner,
+  forgeLeaves,
+  type RepositoryNames,
+  unitNames,
+} from './messages.ts';
 import { isAmong, ownerIdIn, placeOwnerColumns, repositoryHash } from './names.ts';
-import { OwnerRows } from './owner-rows.ts';
-import type { ForgeOwner } from './picture.ts';
 import type { PartSums } from './sums.ts';
 
 /** Number of changed names that are handled one by one, at most. */
 const mostChangedNames = 10_000;
 /** Each commit of fewer owners would write the same pages of the store again. */
 const ownersAtOnce = 1000;
+const chunkCharacters = 64 * 1024;
 
 /** Changes that a reading found. */
 export interface News {
   /** Those of accounts and repositories. */
   readonly chunks: Chunk[];
-  /** Tells whether owners came or went, or have another name. */
-  haveNamesChanged: boolean;
+  /** Tells whether owners came or went, or have another name, or have other figures. */
+  haveLinesChanged: boolean;
   readonly drift: FigureDrift[];
   /** The parts that were read, and how many milliseconds each took. */
   readonly tookMs: Map<string, number>;
@@ -33,9 +39,10 @@ export const repositoriesPart = 'repositories';
 export class ForgeReading {
   readonly #schema: ForgeSchema;
   readonly #seed: string;
-  readonly owners = new OwnerRows();
+  /** Those who are there, by their ids, as they were told. */
+  owners = new Map<number, ForgeOwner>();
   /** Ids of owners by the ids of repositories. */
-  repositories = new IdTable();
+  repositories = new Map<number, number>();
   #names: Omit<RepositoryNames, 'changed'> | null = null;
   #membersText = '';
   /** By part. */
@@ -52,7 +59,7 @@ export class ForgeReading {
    */
   async read(db: ForgeDatabase, parts: ReadonlySet<string>, trusted: ReadonlySet<string>): Promise<News> {
     const tookMs = new Map<string, number>();
-    const news: News = { chunks: [], haveNamesChanged: false, drift: [], tookMs };
+    const news: News = { chunks: [], haveLinesChanged: false, drift: [], tookMs };
     const timed = async <T>(part: string, act: () => Promise<T>): Promise<T> => {
       const start = performance.now();
       const result = await act();
@@ -62,14 +69,13 @@ export class ForgeReading {
     if (parts.has(accountsPart)) await timed(accountsPart, () => this.#readAccounts(db, news));
     const haveOwnersMoved =
       parts.has(repositoriesPart) && (await timed(repositoriesPart, () => this.#readRepositories(db, news)));
-    const whose: RowOwners = { owners: this.owners, repositories: this.repositories };
     for (const [part, { isByRepository, count }] of Object.entries(this.#schema.byteParts)) {
       if (!parts.has(part) && !(haveOwnersMoved && isByRepository)) continue;
-      const sums = await timed(part, () => count(db, whose));
+      const sums = await timed(part, () => count(db, this));
       const before = this.sums.get(part);
-      if (before !== undefined && trusted.has(part) && !haveOwnersMoved) {
-        news.drift.push(...driftOf(before, sums, whose.owners.size));
-      }
+      const differences = before === undefined ? [] : sums.since(before);
+      if (before === undefined || differences.length > 0) news.haveLinesChanged = true;
+      if (trusted.has(part) && !haveOwnersMoved) news.drift.push(...differences);
       this.sums.set(part, sums);
     }
     return news;
@@ -77,16 +83,19 @@ export class ForgeReading {
 
   async #readAccounts(db: ForgeDatabase, news: News): Promise<void> {
     const changed: ForgeOwner[] = [];
-    this.owners.begin();
+    const [before, after] = [this.owners, new Map<number, ForgeOwner>()];
     await this.#schema.eachOwner(db, owner => {
-      if (this.owners.put(owner)) changed.push(owner);
+      after.set(owner.id, owner);
+      if (!isDeepStrictEqual(before.get(owner.id), owner)) changed.push(owner);
     });
+    this.owners = after;
     for (let start = 0; start < changed.length; start += ownersAtOnce) {
       news.chunks.push({ is: 'owners', owners: changed.slice(start, start + ownersAtOnce) });
     }
-    const { hasPresenceChanged } = this.owners;
-    if (hasPresenceChanged) news.chunks.push({ is: 'present', ids: this.owners.presentIds() });
-    news.haveNamesChanged = changed.length > 0 || hasPresenceChanged;
+    const haveOthersCome = changed.some(({ id }) => !before.has(id));
+    const havePresentChanged = haveOthersCome || after.size < before.size;
+    if (havePresentChanged) news.chunks.push({ is: 'present', ids: Float64Array.from(after.keys()).sort() });
+    news.haveLinesChanged = changed.length > 0 || havePresentChanged;
     const members = await this.#schema.members(db);
     const text = JSON.stringify(members);
     if (text !== this.#membersText) news.chunks.push({ is: 'members', members });
@@ -96,7 +105,7 @@ export class ForgeReading {
   /** True: a repository went, or belongs to somebody else. */
   async #readRepositories(db: ForgeDatabase, news: News): Promise<boolean> {
     const before = this.repositories;
-    const after = new IdTable();
+    const after = new Map<number, number>();
     const publicOnes: number[] = [];
     const [hashes, ownerIds]: [number[], number[]] = [[], []];
     const known = this.#names;
@@ -105,7 +114,7 @@ export class ForgeReading {
     let kept = 0;
     await this.#schema.eachRepository(db, this.owners, ({ id, ownerId, name, isPublic }) => {
       if (id !== null) {
-        after.add(id, ownerId);
+        after.set(id, ownerId);
         if (before.get(id) === ownerId) kept++;
       }
       const hash = repositoryHash(this.#seed, name);
@@ -131,17 +140,24 @@ export class ForgeReading {
     this.repositories = after;
     return kept < before.size;
   }
-}
 
-function driftOf(before: PartSums, after: PartSums, owners: number): readonly FigureDrift[] {
-  return after.leaves.flatMap(leaf => {
-    let [count, bytes] = [0, 0];
-    for (let row = 0; row < owners; row++) {
-      const difference = Math.abs(after.of(leaf, row) - before.of(leaf, row));
-      if (difference === 0) continue;
-      count++;
-      bytes += difference;
+  /** Everybody's figures as JSON. */
+  *lines(): Generator<Chunk, void> {
+    let text = '';
+    for (const { id, name } of this.owners.values()) {
+      for (const subject of forgeLeaves) {
+        const bytes = this.#bytesOf(subject, id);
+        if (bytes === 0) continue;
+        text += `${JSON.stringify({ owner: name, subject, unit: unitNames[subject], bytes })}\n`;
+      }
+      if (text.length < chunkCharacters) continue;
+      yield { is: 'lines', bytes: new TextEncoder().encode(text) };
+      text = '';
     }
-    return count === 0 ? [] : [{ leaf, owners: count, bytes }];
-  });
+    yield { is: 'lines', bytes: new TextEncoder().encode(text) };
+  }
+
+  #bytesOf(leaf: ForgeLeaf, ownerId: number): number {
+    return [...this.sums.values()].reduce((sum, part) => sum + part.of(leaf, ownerId), 0);
+  }
 }

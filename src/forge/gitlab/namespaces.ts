@@ -1,11 +1,9 @@
 /** The namespaces of GitLab: users and groups, and which of them owns what is in a subgroup. */
 
 import type { ForgeDatabase } from '../database.ts';
-import { IdTable } from '../id-table.ts';
-import { addMember, membersById } from '../members.ts';
+import { addMember, membersById } from '../forge-schema.ts';
+import type { ForgeMembers, ForgeOwner, OwnerLevel } from '../messages.ts';
 import { eachRow, flagAt, numberAt, textAt } from '../pages.ts';
-import type { ForgeMembers, ForgeOwner } from '../picture.ts';
-import type { OwnerLevel } from '../settings.ts';
 import { gitlabTables } from './tables.ts';
 
 interface Namespace {
@@ -23,8 +21,8 @@ const mostLevels = 50;
 
 export class Namespaces {
   readonly #level: OwnerLevel;
-  #all: Namespace[] = [];
-  #rows = new IdTable();
+  /** By their ids, which ascend. */
+  #all = new Map<number, Namespace>();
   #byUser = new Map<number, number>();
 
   constructor(level: OwnerLevel) {
@@ -32,8 +30,7 @@ export class Namespaces {
   }
 
   async read(db: ForgeDatabase): Promise<void> {
-    const all: Namespace[] = [];
-    const rows = new IdTable();
+    const all = new Map<number, Namespace>();
     const byUser = new Map<number, number>();
     await eachRow(db, 'namespaces', gitlabTables.namespaces, (id, row) => {
       const type = textAt(row, 2);
@@ -41,18 +38,16 @@ export class Namespaces {
       if (type === 'Project') return;
       const isGroup = type === 'Group';
       const userId = isGroup ? 0 : numberAt(row, 4);
-      rows.add(id, all.length);
-      all.push({ id, path: textAt(row, 1), isGroup, parentId: numberAt(row, 3), userId });
+      all.set(id, { id, path: textAt(row, 1), isGroup, parentId: numberAt(row, 3), userId });
       if (userId !== 0) byUser.set(userId, id);
     });
     this.#all = all;
-    this.#rows = rows;
     this.#byUser = byUser;
   }
 
   /** Those that own data, by ascending ids. */
   get owners(): readonly Namespace[] {
-    return this.#level === 'top' ? this.#all.filter(({ parentId }) => parentId === 0) : this.#all;
+    return [...this.#all.values()].filter(({ parentId }) => this.#level !== 'top' || parentId === 0);
   }
 
   /** The id of the owner of what is in a namespace; undefined if there is none. */
@@ -77,8 +72,7 @@ export class Namespaces {
   lineOf(namespaceId: number): readonly Namespace[] {
     const line: Namespace[] = [];
     for (let id = namespaceId; id !== 0; ) {
-      const row = this.#rows.get(id);
-      const namespace = row === undefined ? undefined : this.#all[row];
+      const namespace = this.#all.get(id);
       if (namespace === undefined || line.length === mostLevels) return [];
       line.push(namespace);
       id = namespace.parentId;

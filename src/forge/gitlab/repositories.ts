@@ -6,7 +6,6 @@
 import { createHash } from 'node:crypto';
 import type { ForgeDatabase } from '../database.ts';
 import type { ForgeRepository } from '../forge-schema.ts';
-import { IdTable } from '../id-table.ts';
 import { type LfsObject, mostLfsObjects, objectIn } from '../lfs-objects.ts';
 import { eachRow, numberAt, textAt } from '../pages.ts';
 import type { Namespaces } from './namespaces.ts';
@@ -21,23 +20,23 @@ const noOwner = 0;
 export async function eachGitlabRepository(
   db: ForgeDatabase,
   namespaces: Namespaces,
-  snippets: IdTable,
+  snippets: Map<number, number>,
   take: (repository: ForgeRepository) => void,
 ): Promise<void> {
-  const owners = new IdTable();
-  const levels = new IdTable();
+  const owners = new Map<number, number>();
+  const levels = new Map<number, number>();
   await eachRow(db, 'projects', gitlabTables.projects, (id, row) => {
     const ownerId = namespaces.ownerIdOf(numberAt(row, 1)) ?? noOwner;
     const level = numberAt(row, 2);
-    owners.add(id, ownerId);
-    levels.add(id, level);
+    owners.set(id, ownerId);
+    levels.set(id, level);
     take({ id, ownerId, name: placeOf('@hashed', id), isPublic: level === publicLevel });
   });
   await eachRow(db, 'snippets', gitlabTables.snippets, (id, row) => {
     const project = numberAt(row, 2);
     const owner = project === 0 ? namespaces.ownerIdOfUser(numberAt(row, 1)) : owners.get(project);
     const ownerId = owner ?? noOwner;
-    snippets.add(id, ownerId);
+    snippets.set(id, ownerId);
     const isPublic = numberAt(row, 3) === publicLevel;
     take({ id: null, ownerId, name: placeOf('@snippets', id), isPublic });
   });
