@@ -17,7 +17,7 @@ import {
   type ReadEntries,
 } from './fault.ts';
 import { readTextFile } from './find.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from './known.ts';
 
 const prefix = 'SOFTQUOTA__';
 const mostBytes = 64 * 1024;

@@ -11,8 +11,7 @@ import { makeFinding } from '../health/index.ts';
 import { configValue, encodePath } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import type { CheckResult, HostContext, Installation } from './installation.ts';
-import { asUser, setKey } from './mend.ts';
+import { asUser, type CheckResult, type HostContext, type Installation, setKey } from './installation.ts';
 import { beginningOf, entriesIn, filesBelow } from './paths.ts';
 import type { Repository } from './repositories.ts';
 

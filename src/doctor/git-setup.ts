@@ -19,8 +19,7 @@ import {
 import { commandLine, makeFinding } from '../health/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import type { CheckResult, HookUser, HostContext } from './installation.ts';
-import { asUser } from './mend.ts';
+import { asUser, type CheckResult, type HookUser, type HostContext } from './installation.ts';
 import { beginningOf, filesBelow } from './paths.ts';
 import type { Repository } from './repositories.ts';
 import { mayAskFor } from './rights.ts';

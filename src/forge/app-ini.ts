@@ -9,9 +9,8 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { printable } from '../text/index.ts';
 import { type DatabaseAddress, defaultPorts, tlsModeOf } from './address.ts';
-import { textOfConfig } from './config-text.ts';
+import { type IniValues, readIniText, textOfConfig } from './config-text.ts';
 import { ForgeFault } from './fault.ts';
-import { type IniValues, readIniText } from './ini-text.ts';
 import type { ForgeKind } from './messages.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -7,21 +7,22 @@
  */
 
 export { parseDatabaseAddress } from './address.ts';
+export { readIniText } from './config-text.ts';
 export { ForgeFault } from './fault.ts';
 export { triedSchemaVersion } from './gitea.ts';
-export { readIniText } from './ini-text.ts';
 export type { LfsObject } from './lfs-objects.ts';
-export type { Chunk, ReadMode, RepositoryNames } from './messages.ts';
 export {
+  type Chunk,
   type ForgeKind,
   type ForgeMembers,
   type ForgeOwner,
   type ForgeSettings,
   forgeKinds,
   forgeLeaves,
+  type ReadMode,
+  type RepositoryNames,
   unownedReasons,
 } from './messages.ts';
 export { isAmong, ownerIdIn, type PlaceOwnerColumns } from './names.ts';
-export { sqliteFileOf } from './open.ts';
-export { probeForge } from './probe.ts';
+export { probeForge, sqliteFileOf } from './open.ts';
 export { ForgeReader } from './reader.ts';

@@ -29,11 +29,6 @@ export const daemonFindings = {
       'A file system has less free space, or room for fewer files, than `[disk] MIN_FREE`: everything that grows there is refused. Or less than 64 MiB or 1,000 inodes are free on the disk of DATA_PATH: soon the daemon can store nothing.',
     mend: 'delete data there, or make the file system larger; then everything goes on by itself',
   },
-  disk_full_soon: {
-    severity: 'notice',
-    meaning: 'At the growth of the last weeks the disks with storage are full within 30 days.',
-    mend: 'delete data, make the disks larger, or lower limits',
-  },
   overcommitted: {
     severity: 'notice',
     meaning:
@@ -42,8 +37,9 @@ export const daemonFindings = {
   },
   disk_low: {
     severity: 'notice',
-    meaning: 'A file system has less free space, or room for fewer files, than twice `[disk] MIN_FREE`.',
-    mend: 'delete data there, or make the file system larger, before `[disk] MIN_FREE` is reached',
+    meaning:
+      'A file system has less free space, or room for fewer files, than twice `[disk] MIN_FREE`; or at the growth of the last weeks the disks with storage are full within 30 days.',
+    mend: 'delete data there, or make the file system larger, before `[disk] MIN_FREE` is reached; or lower limits',
   },
   shared_away: {
     severity: 'wrong',
@@ -130,8 +126,8 @@ export const daemonFindings = {
   worker_missing: {
     severity: 'wrong',
     meaning:
-      '`[hooks] KEEP` is true, `[reclaim] RUN` is gc or `[quota] GARBAGE` is forgive, and no worker has reported for half a minute. New repositories get hooks only from a template, and what is deleted frees no space. What was measured before is still forgiven, but not in repositories that somebody pushed to more than ten minutes ago, and after a day nothing is.',
-    mend: '`systemctl enable --now softquota-worker`, or run `softquota worker` as the user that git runs as',
+      '`[hooks] KEEP` is true, `[reclaim] RUN` is gc or `[quota] GARBAGE` is forgive, and no worker has reported for half a minute. New repositories get hooks only from a template, and what is deleted frees no space. What was measured before is still forgiven, but not in repositories that somebody pushed to more than ten minutes ago, and after a day nothing is. Or the worker runs with a configuration from before `[hooks] KEEP = true`, so it keeps no hooks.',
+    mend: '`systemctl enable --now softquota-worker`, or run `softquota worker` as the user that git runs as; `systemctl restart softquota-worker` if it runs',
   },
   broken_pushes: {
     severity: 'notice',
@@ -154,11 +150,6 @@ export const daemonFindings = {
   worker_outdated: {
     severity: 'notice',
     meaning: 'The worker is of another version than the daemon.',
-    mend: '`systemctl restart softquota-worker`',
-  },
-  worker_idle: {
-    severity: 'wrong',
-    meaning: 'The worker runs with a configuration from before `[hooks] KEEP = true`, so it keeps no hooks.',
     mend: '`systemctl restart softquota-worker`',
   },
   garbage: {
@@ -212,7 +203,8 @@ export const daemonFindings = {
   },
   restart_needed: {
     severity: 'wrong',
-    meaning: 'Keys were changed that take effect only after a restart.',
+    meaning:
+      'Keys were changed that take effect only after a restart; or the running daemon has another version than this command, because it was not restarted after an update.',
     mend: 'restart the daemon',
   },
   unread: {
@@ -280,12 +272,6 @@ export const doctorFindings = {
     meaning:
       "No daemon answers. At the administrator's socket: doctor could not check what only the daemon knows, such as unreadable files. At the socket that hooks ask: `onError` decides about pushes.",
     mend: 'start the daemon, or set `[server] SOCKET` to where it listens',
-  },
-  version: {
-    severity: 'wrong',
-    meaning:
-      'The running daemon has another version than this command: it was not restarted after an update.',
-    mend: 'restart the daemon',
   },
   gate_blocked: {
     severity: 'wrong',

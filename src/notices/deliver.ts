@@ -1,4 +1,4 @@
-/** Delivers one notice to one place, at once. */
+/** Delivers one notice to one place, at once, with the link by which its owner unsubscribes. */
 
 import type { Documents } from '../documents/index.ts';
 import { wantsMail } from '../identity/index.ts';
@@ -8,7 +8,6 @@ import { isoTime } from '../text/index.ts';
 import type { Delivery, NoticeDocument, Target } from './kinds.ts';
 import type { NoticeSettings } from './recipients.ts';
 import type { MailTemplates, RenderedMail } from './templates.ts';
-import { unsubscribeLink } from './unsubscribe.ts';
 import { adminView, digestView, ownerView, type ViewOptions } from './views.ts';
 
 export interface DeliverOptions extends ViewOptions {
@@ -99,4 +98,19 @@ function bodyOf({ type, at, data }: NoticeDocument): string {
   if (Buffer.byteLength(whole) <= mostBodyBytes) return whole;
   const { changes: _, ...others } = data;
   return body({ ...others, is_shortened: true });
+}
+
+const purpose = 'unsubscribe from notices';
+
+/** `baseUrl` ends with a slash. */
+export function unsubscribeLink(keys: SecretKeys, ownerId: number, baseUrl: string): string {
+  const address = new URL('unsubscribe', baseUrl);
+  address.searchParams.set('token', keys.seal(String(ownerId), purpose));
+  return address.href;
+}
+
+/** The id of the owner; null: it is no such token. */
+export function ownerUnsubscribing(keys: SecretKeys, token: string): number | null {
+  const opened = keys.open(token, purpose);
+  return opened !== null && /^\d{1,16}$/.test(opened) ? Number(opened) : null;
 }

@@ -22,7 +22,7 @@ import {
 import { beginningAt, readNotices } from './reader.ts';
 import { adminAddresses, type NoticeSettings, recipientsOf } from './recipients.ts';
 import { placeNameOf, Sender } from './sender.ts';
-import { type Summary, summaryValues } from './summary.ts';
+import { type Summary, summaryValues } from './views.ts';
 
 interface NoticesOptions
   extends Omit<DeliverOptions, 'documents' | 'settings'>,

@@ -1,15 +1,19 @@
-/** Gets the claims of a user whom the provider sent back with a code. */
+/**
+ * Sends a browser to a provider, and gets the claims of the user whom the provider sends back with a code.
+ */
 
 import {
   AuthorizationResponseError,
   authorizationCodeGrant,
+  buildAuthorizationUrl,
+  buildAuthorizationUrlWithPAR,
   type Configuration,
   fetchUserInfo,
   ResponseBodyError,
 } from 'openid-client';
 import { systemCode } from '../errors.ts';
 import type { SignInFaultCode } from '../wire/index.ts';
-import type { Claims } from './claim-names.ts';
+import type { Claims } from './claims.ts';
 import { SignInFault } from './fault.ts';
 import type { LoginResult } from './login.ts';
 import type { PendingLogin } from './pending-sign-ins.ts';
@@ -89,4 +93,45 @@ export function mergedClaims(idToken: Claims, userinfo: Claims): Claims {
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Anybody can begin a sign-in: no more than so many wait for providers at once. */
+const mostAtOnce = 32;
+
+export class Authorizations {
+  #underWay = 0;
+
+  /**
+   * Makes the address. If a provider takes pushed requests but does not require them, the browser brings the
+   * parameters itself whenever the provider does not take them beforehand. Rejects with a `SignInFault`.
+   */
+  async addressFor(provider: Provider, parameters: Readonly<Record<string, string>>): Promise<URL> {
+    const [configuration] = provider;
+    const {
+      pushed_authorization_request_endpoint: offered,
+      require_pushed_authorization_requests: isRequired,
+    } = configuration.serverMetadata();
+    if (offered === undefined) return buildAuthorizationUrl(configuration, parameters);
+    try {
+      return await this.#pushed(provider, parameters);
+    } catch (error) {
+      if (isRequired !== true) return buildAuthorizationUrl(configuration, parameters);
+      throw (
+        refusalIn(error, 'provider_refused', 'the provider refuses the pushed request') ??
+        new SignInFault('provider_away', `the request could not be pushed: ${causesOf(error)}`)
+      );
+    }
+  }
+
+  async #pushed(provider: Provider, parameters: Readonly<Record<string, string>>): Promise<URL> {
+    if (this.#underWay >= mostAtOnce) {
+      throw new SignInFault('not_now', `${mostAtOnce} sign-ins wait for their providers already`);
+    }
+    this.#underWay += 1;
+    try {
+      return await byFirstWay(provider, by => buildAuthorizationUrlWithPAR(by, { ...parameters }));
+    } finally {
+      this.#underWay -= 1;
+    }
+  }
 }

@@ -17,8 +17,7 @@ import {
 import type { Log } from '../log.ts';
 import { printable } from '../text/index.ts';
 import { type OfferedSource, wayBack } from '../wire/index.ts';
-import { Authorizations } from './authorization.ts';
-import { arrivalBy } from './exchange.ts';
+import { Authorizations, arrivalBy } from './exchange.ts';
 import { SignInFault } from './fault.ts';
 import { issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';

@@ -7,7 +7,7 @@
  * that names the source. The module knows nothing of HTTP except addresses and cookies.
  */
 
-export type { Claims } from './claim-names.ts';
+export type { Claims } from './claims.ts';
 export { SignInFault } from './fault.ts';
 export { SignInFlow } from './flow.ts';
 export { issuerOf } from './issuer.ts';
@@ -27,5 +27,4 @@ export {
   unknownQuotaGroups,
   unlink,
 } from './sources.ts';
-export { type Claimed, synchronizeClaimed } from './synchronization.ts';
-export { draftSource, tryClaims } from './trial.ts';
+export { type Claimed, draftSource, synchronizeClaimed, tryClaims } from './synchronization.ts';

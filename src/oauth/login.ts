@@ -20,8 +20,7 @@ import {
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { isEmail } from '../text/index.ts';
-import { applyAdministration } from './administration.ts';
-import { type Claims, textClaim } from './claim-names.ts';
+import { applyAdministration, type Claims, textClaim } from './claims.ts';
 import { SignInFault } from './fault.ts';
 import { issuerOf } from './issuer.ts';
 import type { SourceDocument } from './kinds.ts';

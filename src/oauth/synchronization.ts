@@ -1,18 +1,21 @@
-/** Applies claims to a user's quota groups, as one change with one event that names the source. */
+/**
+ * Applies claims to a user's quota groups, as one change with one event that names the source; and tells what
+ * claims would change, without changing it.
+ */
 
 import type { Author, Documents, Snapshot, Transaction } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
+import { linkAt, linkOf, profileOf } from '../identity/index.ts';
 import type { Log } from '../log.ts';
 import { assignedGroups, groupNamed, setGroups } from '../policy/index.ts';
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
-import { type Synchronization, unmappedIn } from '../wire/index.ts';
-import type { Administration } from './administration.ts';
-import type { Claims } from './claim-names.ts';
-import { synchronize } from './claimed-groups.ts';
+import { type Synchronization, type TriedSynchronization, unmappedIn } from '../wire/index.ts';
+import { type Administration, administrationBy, type Claims, synchronize, textClaim } from './claims.ts';
+import { issuerOf } from './issuer.ts';
 import type { SourceDocument } from './kinds.ts';
-import { sourceNamed } from './sources.ts';
+import { draftedSource, type NewSource, sourceNamed, unknownQuotaGroups } from './sources.ts';
 
 /** The claims that a program sends about a user. */
 export interface Claimed {
@@ -149,4 +152,50 @@ function userFor(transaction: Transaction, name: string, create: boolean): Owner
   }
   if (owner.type === 'user') return owner;
   throw new SoftquotaError('conflict', `${printable(owner.name)} is an organization: only users have claims`);
+}
+
+type Trying = Pick<Documents, 'owners' | 'snapshot'>;
+
+/** No source has it. */
+const noId = 0;
+
+/** `user` null: whose claims they are, by subject or else by name, if that is anybody. */
+export function tryClaims(
+  documents: Trying,
+  source: SourceDocument,
+  user: string | null,
+  claims: Claims,
+): TriedSynchronization {
+  const { snapshot } = documents;
+  const issuer = issuerOf(source.discoveryUrl);
+  const owner = user === null ? whose(documents, source, claims) : documents.owners.named(user);
+  const link = owner === undefined ? null : linkAt(snapshot, owner.id, issuer);
+  const standing = {
+    isAdmin: owner !== undefined && profileOf(snapshot, owner.id).isAdmin,
+    by: link?.administrationBy ?? null,
+  };
+  return {
+    ...plan(snapshot, source, owner?.id ?? null, claims),
+    is_known: owner !== undefined,
+    administration: administrationBy(source, claims, standing),
+    unknown_quota_groups: unknownQuotaGroups(snapshot, source.mapping),
+  };
+}
+
+/**
+ * Gives a source as it would be saved: a change to the source of that name, if there is one. Throws `invalid`
+ * where it could not be saved.
+ */
+export function draftSource(snapshot: Snapshot, wanted: NewSource, now: number): SourceDocument {
+  return draftedSource(sourceNamed(snapshot, wanted.name)?.id ?? noId, wanted, now);
+}
+
+/** Finds the user as a sign-in would. */
+function whose(documents: Trying, source: SourceDocument, claims: Claims): OwnerRecord | undefined {
+  const subject = textClaim(claims, 'sub');
+  const link =
+    subject === null ? null : linkOf(documents.snapshot, { issuer: issuerOf(source.discoveryUrl), subject });
+  if (link !== null) return documents.owners.byId(link.owner);
+  const name = textClaim(claims, source.usernameClaim);
+  return name === null ? undefined : documents.owners.named(name);
 }

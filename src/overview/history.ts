@@ -5,10 +5,11 @@ import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Usage } from '../quota/index.ts';
 import type { HistoryStore, OwnerUsageRecord } from '../store/index.ts';
-import { type Growth, growthOf } from './growth.ts';
 import {
   dailyDays,
   fewOf,
+  type Growth,
+  growthOf,
   growthSpan,
   hourlyDays,
   hourMs,

@@ -25,8 +25,7 @@ export {
   type SignInEvent,
 } from './event-shapes.ts';
 export { Events, type EventsOptions, type EventsPage, type EventsQuery } from './events.ts';
-export { type DayPoint, growthOf, reachedAt } from './growth.ts';
 export { History } from './history.ts';
 export { stateOfKind, worstKind } from './levels.ts';
-export { dailyDays, hourlyDays, type Range, totalOf } from './points.ts';
+export { type DayPoint, dailyDays, growthOf, hourlyDays, type Range, reachedAt, totalOf } from './points.ts';
 export { Totals } from './totals.ts';

@@ -1,10 +1,9 @@
 /** The namespaces of GitLab: users and groups, and which of them owns what is in a subgroup. */
 
 import type { ForgeDatabase } from '../database.ts';
-import { addMember, membersById } from '../forge-schema.ts';
+import { addMember, membersById, type NeededColumns } from '../forge-schema.ts';
 import type { ForgeMembers, ForgeOwner, OwnerLevel } from '../messages.ts';
 import { eachRow, flagAt, numberAt, textAt } from '../pages.ts';
-import { gitlabTables } from './tables.ts';
 
 interface Namespace {
   readonly id: number;
@@ -135,3 +134,22 @@ export async function gitlabMembers(
   }
   return membersById(owners, all);
 }
+
+/** GitLab divided the table of artifacts in version 16.10; the former one is a part of it since then. */
+export const artifactTables = ['p_ci_job_artifacts', 'ci_job_artifacts'] as const;
+
+export const gitlabTables = {
+  namespaces: ['id', 'path', 'type', 'parent_id', 'owner_id'],
+  users: ['id', 'email', 'admin'],
+  members: ['id', 'source_type', 'source_id', 'user_id', 'access_level', 'requested_at'],
+  projects: ['id', 'namespace_id', 'visibility_level'],
+  snippets: ['id', 'author_id', 'project_id', 'visibility_level'],
+  pool_repositories: ['id', 'disk_path', 'source_project_id'],
+  lfs_objects: ['id', 'size', 'oid'],
+  lfs_objects_projects: ['id', 'lfs_object_id', 'project_id'],
+  uploads: ['id', 'size', 'model_type', 'model_id'],
+  'p_ci_job_artifacts or ci_job_artifacts': ['id', 'project_id', 'size'],
+  ci_pipeline_artifacts: ['id', 'project_id', 'size'],
+  packages_packages: ['id', 'project_id'],
+  packages_package_files: ['id', 'package_id', 'size'],
+} as const satisfies NeededColumns;

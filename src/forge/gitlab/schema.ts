@@ -5,9 +5,8 @@ import type { ForgeSchema } from '../forge-schema.ts';
 import type { OwnerLevel } from '../messages.ts';
 import { eachRow, numberAt, textAt } from '../pages.ts';
 import { PartSums, type RowOwners, readObjects } from '../sums.ts';
-import { eachGitlabOwner, gitlabMembers, Namespaces } from './namespaces.ts';
+import { artifactTables, eachGitlabOwner, gitlabMembers, gitlabTables, Namespaces } from './namespaces.ts';
 import { eachGitlabRepository, projectLfsObjects } from './repositories.ts';
-import { artifactTables, gitlabTables } from './tables.ts';
 
 export function gitlabSchema(level: OwnerLevel): ForgeSchema {
   const namespaces = new Namespaces(level);
