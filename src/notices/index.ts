@@ -7,9 +7,9 @@
  * the own network unless that is allowed. Without a webhook and without mail nothing of it runs.
  */
 
-export { ownerUnsubscribing } from './deliver.ts';
 export type { PresentFault, PresentFaults } from './faults.ts';
 export { noticeKinds } from './kinds.ts';
 export { Notices } from './notices.ts';
 export type { NoticeSettings } from './recipients.ts';
+export { ownerUnsubscribing } from './sender.ts';
 export type { Summary } from './views.ts';

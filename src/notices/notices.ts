@@ -8,7 +8,6 @@ import type { Log } from '../log.ts';
 import type { Events } from '../overview/index.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { printable } from '../text/index.ts';
-import { Deliverer, type DeliverOptions } from './deliver.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
 import { FaultWatch, type FaultWatchOptions } from './faults.ts';
 import {
@@ -21,7 +20,7 @@ import {
 } from './kinds.ts';
 import { beginningAt, readNotices } from './reader.ts';
 import { adminAddresses, type NoticeSettings, recipientsOf } from './recipients.ts';
-import { placeNameOf, Sender } from './sender.ts';
+import { Deliverer, type DeliverOptions, placeNameOf, Sender } from './sender.ts';
 import { type Summary, summaryValues } from './views.ts';
 
 interface NoticesOptions

@@ -1,9 +1,20 @@
 /**
  * Signing in at a provider and coming back: authorization code with PKCE, state and nonce (OpenID Connect
- * Core, RFC 7636, RFC 9207), by openid-client. Whatever goes wrong rejects with a `SignInFault`.
+ * Core, RFC 7636, RFC 9207), by openid-client; and signing out there as well (RP-Initiated Logout 1.0).
+ * Whatever goes wrong rejects with a `SignInFault`.
+ *
+ * Browsers bring their cookies along with whatever link of another site leads here. So the address of a
+ * sign-out has the number of the session in it, which no other site knows: who comes without it is signed out
+ * of nothing.
  */
 
-import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
+import {
+  buildEndSessionUrl,
+  calculatePKCECodeChallenge,
+  randomNonce,
+  randomPKCECodeVerifier,
+  randomState,
+} from 'openid-client';
 import type { Author, Documents, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import {
@@ -24,8 +35,7 @@ import type { SecretKeys } from './keys.ts';
 import type { SourceDocument } from './kinds.ts';
 import { type LoginResult, logIn } from './login.ts';
 import { begunSeconds, type PendingLogin, PendingSignIns, UsedOnce } from './pending-sign-ins.ts';
-import { causesOf, lostSecret, Providers } from './providers.ts';
-import { endSessionAddress, isSignOutOf } from './sign-out.ts';
+import { causesOf, isSafeFor, lostSecret, type Provider, Providers } from './providers.ts';
 import { clientSecretOf, sourceById, sourcesIn } from './sources.ts';
 import { warn } from './synchronization.ts';
 
@@ -273,3 +283,37 @@ const unusable =
   'at the moment nobody can sign in with this source: the provider cannot be used with these settings; the log of the daemon has the reason';
 const onlyHere =
   'a sign-out ends only the session on this server: the provider has no usable end_session_endpoint';
+
+/**
+ * Path at which a browser with this session signs out, relative to the base URL; null: the session ends here
+ * alone.
+ */
+export function signOutHref(snapshot: Snapshot, { id, via }: SessionDocument): string | null {
+  const source = via.is === 'source' ? sourceById(snapshot, String(via.source)) : undefined;
+  if (source?.signOutAtProvider !== true) return null;
+  return `sign-in/oauth2/${source.id}/sign-out?session=${id}`;
+}
+
+/** Tells whether the address of this source with this mark is the one that this very session was given. */
+export function isSignOutOf(session: SessionDocument, source: string, mark: string | null): boolean {
+  return session.via.is === 'source' && String(session.via.source) === source && String(session.id) === mark;
+}
+
+/**
+ * Address at which a browser ends its session at the provider, which sends it to `back` then. No token is
+ * kept that could say whose session it is, so most providers ask the person. Throws a `SignInFault`.
+ */
+export function endSessionAddress([configuration]: Provider, source: SourceDocument, back: string): URL {
+  const address = addressAt(configuration, back);
+  if (isSafeFor(source, address)) return address;
+  throw new SignInFault('still_signed_in_there', 'the end_session_endpoint of the provider is plain http');
+}
+
+function addressAt(configuration: Provider[0], back: string): URL {
+  try {
+    return buildEndSessionUrl(configuration, { post_logout_redirect_uri: back });
+  } catch (error) {
+    const reason = `the provider has no usable end_session_endpoint: ${causesOf(error)}`;
+    throw new SignInFault('still_signed_in_there', reason, error);
+  }
+}

@@ -9,11 +9,10 @@
 
 export type { Claims } from './claims.ts';
 export { SignInFault } from './fault.ts';
-export { SignInFlow } from './flow.ts';
+export { SignInFlow, signOutHref } from './flow.ts';
 export { issuerOf } from './issuer.ts';
 export { type SecretKeys, secretKeysOf } from './keys.ts';
 export { type SourceDocument, sourceKinds, sourceShown } from './kinds.ts';
-export { signOutHref } from './sign-out.ts';
 export {
   clientSecretOf,
   createSource,

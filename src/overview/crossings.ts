@@ -15,7 +15,7 @@ import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import { type Decision, type Leaf, leaves } from '../quota/index.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
-import type { GraceEvent, ThresholdEvent } from './event-shapes.ts';
+import { type GraceEvent, isoOf, type ThresholdEvent } from './event-shapes.ts';
 import {
   atLimit,
   belowAll,
@@ -29,7 +29,6 @@ import {
   nextLevel,
   refusing,
 } from './levels.ts';
-import { isoOf } from './record.ts';
 
 /** Says whether this host is the one that tells. */
 export interface Telling {

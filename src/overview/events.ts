@@ -7,9 +7,8 @@ import type { Log } from '../log.ts';
 import { inSlices } from '../slices.ts';
 import type { EventQuery, EventRecord } from '../store/index.ts';
 import { Crossings, type CrossingsOptions, type Telling } from './crossings.ts';
-import { type Event, type EventKind, eventKinds } from './event-shapes.ts';
+import { type Event, type EventKind, eventKinds, eventOf, fieldsIn, isoOf } from './event-shapes.ts';
 import { dayMs, dayOf, hourMs } from './points.ts';
-import { eventOf, fieldsIn, isoOf } from './record.ts';
 import { dayKind, Tally, type TallyLimits, type ToldRefusal } from './tally.ts';
 
 export type { ToldRefusal } from './tally.ts';

@@ -14,7 +14,7 @@ import {
   reachedThreshold,
   type Subject,
 } from '../quota/index.ts';
-import { fieldsIn } from './record.ts';
+import { fieldsIn } from './event-shapes.ts';
 
 type Limits = Pick<QuotaSettings, 'warnAt'>;
 
