@@ -20,11 +20,11 @@ import {
 } from './kinds.ts';
 import { beginningAt, readNotices } from './reader.ts';
 import { adminAddresses, type NoticeSettings, recipientsOf } from './recipients.ts';
-import { Deliverer, type DeliverOptions, placeNameOf, Sender } from './sender.ts';
+import { placeNameOf, Sender, type SenderOptions } from './sender.ts';
 import { type Summary, summaryValues } from './views.ts';
 
 interface NoticesOptions
-  extends Omit<DeliverOptions, 'documents' | 'settings'>,
+  extends Omit<SenderOptions, 'documents' | 'queue' | 'settings'>,
     Pick<FaultWatchOptions, 'present'> {
   readonly settings: NoticeSettings;
   readonly documents: Pick<Documents, 'owners' | 'snapshot' | 'takeLease' | 'transact'>;
@@ -57,13 +57,11 @@ const leaseMs = 8000;
 const takeLeaseMs = 3000;
 const positionKey = 'events';
 const lease = 'notices';
-const giveUpMs = 3 * 86_400_000;
 const mostDigestMs = 40 * 86_400_000;
 
 export class Notices {
   readonly #options: NoticesOptions;
   readonly #queue: DeliveryQueue;
-  readonly #deliverer: Deliverer;
   readonly #sender: Sender;
   readonly #faults: FaultWatch;
   readonly #ids = new EventIds('n');
@@ -79,18 +77,11 @@ export class Notices {
   #lastFault: string | null = null;
 
   constructor(options: NoticesOptions) {
-    const { documents, log, now, settings } = options;
+    const { documents, settings } = options;
     this.#options = options;
     this.#settings = settings;
     this.#queue = new DeliveryQueue(documents);
-    this.#deliverer = new Deliverer({ ...options, settings: () => this.#settings });
-    this.#sender = new Sender({
-      queue: this.#queue,
-      deliverer: this.#deliverer,
-      log,
-      now,
-      giveUpMs: to => this.#giveUpMs(to),
-    });
+    this.#sender = new Sender({ ...options, queue: this.#queue, settings: () => this.#settings });
     this.#faults = new FaultWatch({ ...options, queue: this.#queue });
   }
 
@@ -107,7 +98,7 @@ export class Notices {
 
   reconfigure(settings: NoticeSettings): void {
     this.#settings = settings;
-    this.#deliverer.reconfigure();
+    this.#sender.reconfigure();
     if (this.#isStarted) this.#next(0);
   }
 
@@ -193,7 +184,7 @@ export class Notices {
     const id = `${this.#ids.next()}-${randomBytes(4).toString('hex')}`;
     const notice = this.#trial(id);
     if (webhooks.some(hook => hook.name === name)) {
-      return this.#deliverNow(id, notice, { via: 'webhook', name });
+      return this.#sender.deliver(id, notice, { via: 'webhook', name });
     }
     if (name !== 'mail' || mail === null) {
       const known = this.places().map(place => place.name);
@@ -210,7 +201,7 @@ export class Notices {
     const faults = await Promise.all(
       addresses.map(async (to, index) => {
         const target: Target = { via: 'mail', address: to, ownerId: null };
-        const fault = await this.#deliverNow(`${id}-${index}`, notice, target);
+        const fault = await this.#sender.deliver(`${id}-${index}`, notice, target);
         return fault === null ? [] : [`${printable(to)}: ${fault}`];
       }),
     );
@@ -319,18 +310,9 @@ export class Notices {
     }
   }
 
-  #giveUpMs(to: Target): number {
-    const isWanted = to.via === 'mail' || this.#settings.webhooks.some(({ name }) => name === to.name);
-    return isWanted ? giveUpMs : 0;
-  }
-
   #trial(id: string): NoticeDocument {
     const { host, now } = this.#options;
     const message = printable(`This is a trial of notices, sent by the host ${host}.`);
     return { id, type: 'test', at: now(), owner: null, message, data: { host, message } };
-  }
-
-  #deliverNow(id: string, notice: NoticeDocument, to: Target): Promise<string | null> {
-    return this.#deliverer.deliver({ id, notice, to, signal: new AbortController().signal });
   }
 }

@@ -1,5 +1,6 @@
 /**
- * Sends what is due, some at a time to each place, tries again with growing waits, and gives up in the end.
+ * Delivers notices: what is due, some at a time to each place. Tries again with growing waits, and gives up in
+ * the end.
  */
 
 import type { Documents } from '../documents/index.ts';
@@ -13,14 +14,15 @@ import type { NoticeSettings } from './recipients.ts';
 import type { MailTemplates, RenderedMail } from './templates.ts';
 import { adminView, digestView, ownerView, type ViewOptions } from './views.ts';
 
-interface SenderOptions {
+export interface SenderOptions extends ViewOptions {
+  readonly documents: Pick<Documents, 'snapshot'>;
+  readonly keys: SecretKeys;
   readonly queue: DeliveryQueue;
-  readonly deliverer: Pick<Deliverer, 'deliver'>;
   readonly log: Pick<Log, 'error' | 'warn'>;
+  /** Settings as they are now. */
+  settings(): NoticeSettings;
   /** Milliseconds since 1970. */
   now(): number;
-  /** Milliseconds after which a delivery there is given up. */
-  giveUpMs(to: Target): number;
 }
 
 /** Deliveries to one place, in this life of the daemon. */
@@ -36,6 +38,8 @@ const mostAtOnce = 4;
 const firstWaitMs = 2000;
 const longestWaitMs = 6 * 3_600_000;
 const growth = 4;
+/** Milliseconds after which a delivery is given up. */
+const giveUpMs = 3 * 86_400_000;
 /** Milliseconds that a running delivery has when the daemon stops. */
 const lastMs = 3000;
 
@@ -46,6 +50,7 @@ export class Sender {
   readonly #busy = new Map<string, number>();
   readonly #sent = new Map<string, Sent>();
   readonly #end = new AbortController();
+  #templates: { readonly of: string | null; readonly read: MailTemplates } | null = null;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -89,10 +94,9 @@ export class Sender {
   }
 
   async #send(id: string, { notice, to }: Delivery, place: string): Promise<void> {
-    const { queue, deliverer, log, now } = this.#options;
+    const { queue, log, now } = this.#options;
     try {
-      const fault = await deliverer.deliver({ id, notice, to, signal: this.#end.signal });
-      this.#take(id, place, fault);
+      this.#take(id, place, await this.deliver(id, notice, to));
     } catch (error) {
       // A mistake of ours: the same will happen again, and must not stop all others.
       log.error({ err: error, notice: notice.id }, 'a notice could not be made up');
@@ -104,7 +108,7 @@ export class Sender {
   }
 
   #take(id: string, place: string, fault: string | null): void {
-    const { queue, log, now, giveUpMs } = this.#options;
+    const { queue, log, now, settings } = this.#options;
     const delivery = queue.get(deliveryKind, id);
     const before = this.sentTo(place);
     const at = now();
@@ -116,7 +120,9 @@ export class Sender {
     this.#sent.set(place, { ...before, failed: before.failed + 1 });
     if (delivery === undefined) return;
     const attempts = delivery.attempts + 1;
-    const endsAt = delivery.createdAt + giveUpMs(delivery.to);
+    const { to } = delivery;
+    const isWanted = to.via === 'mail' || settings().webhooks.some(({ name }) => name === to.name);
+    const endsAt = delivery.createdAt + (isWanted ? giveUpMs : 0);
     const isOver = at >= endsAt;
     const nextAt = isOver ? at : Math.min(at + waitMs(attempts), endsAt);
     const state = isOver ? 'dead' : 'pending';
@@ -125,43 +131,6 @@ export class Sender {
     if (isOver) log.warn(told, 'a notice could not be delivered: softquota notices send-again tries again');
     else if (attempts === 1) log.warn(told, 'a notice could not be delivered yet');
   }
-}
-
-/** 2 s, 8 s, 32 s … 6 h. */
-function waitMs(attempts: number): number {
-  return Math.min(firstWaitMs * growth ** (attempts - 1), longestWaitMs);
-}
-
-/** Name of a place for administrators. */
-export function placeNameOf(to: Target): string {
-  return to.via === 'webhook' ? to.name : 'mail';
-}
-
-export interface DeliverOptions extends ViewOptions {
-  readonly documents: Pick<Documents, 'snapshot'>;
-  readonly keys: SecretKeys;
-  readonly log: Pick<Log, 'error'>;
-  /** Settings as they are now. */
-  settings(): NoticeSettings;
-  /** Milliseconds since 1970. */
-  now(): number;
-}
-
-/** The id of a delivery, with what is to be delivered. */
-interface Sending extends Pick<Delivery, 'notice' | 'to'> {
-  readonly id: string;
-  readonly signal: AbortSignal;
-}
-
-const mostBodyBytes = 65_536;
-
-export class Deliverer {
-  readonly #options: DeliverOptions;
-  #templates: { readonly of: string | null; readonly read: MailTemplates } | null = null;
-
-  constructor(options: DeliverOptions) {
-    this.#options = options;
-  }
 
   /** Reads the templates again before the next mail. */
   reconfigure(): void {
@@ -169,16 +138,16 @@ export class Deliverer {
   }
 
   /** Null: it was delivered, or nobody wants it any more; else why not. */
-  deliver({ id, notice, to, signal }: Sending): Promise<string | null> {
-    return to.via === 'webhook' ? this.#post(notice, to.name, signal) : this.#mail(id, notice, to);
+  deliver(id: string, notice: NoticeDocument, to: Target): Promise<string | null> {
+    return to.via === 'webhook' ? this.#post(notice, to.name) : this.#mail(id, notice, to);
   }
 
-  async #post(notice: NoticeDocument, name: string, signal: AbortSignal): Promise<string | null> {
+  async #post(notice: NoticeDocument, name: string): Promise<string | null> {
     const { settings, now } = this.#options;
     const hook = settings().webhooks.find(one => one.name === name);
     if (hook === undefined) return `there is no section [webhook.${name}] any more`;
     const { postWebhook } = await import('./webhook.ts');
-    return postWebhook(hook, { id: notice.id, body: bodyOf(notice), now: now(), signal });
+    return postWebhook(hook, { id: notice.id, body: bodyOf(notice), now: now(), signal: this.#end.signal });
   }
 
   async #mail(
@@ -216,6 +185,18 @@ export class Deliverer {
     }
     return this.#templates.read;
   }
+}
+
+const mostBodyBytes = 65_536;
+
+/** 2 s, 8 s, 32 s … 6 h. */
+function waitMs(attempts: number): number {
+  return Math.min(firstWaitMs * growth ** (attempts - 1), longestWaitMs);
+}
+
+/** Name of a place for administrators. */
+export function placeNameOf(to: Target): string {
+  return to.via === 'webhook' ? to.name : 'mail';
 }
 
 /** Body in the form of Standard Webhooks. */
