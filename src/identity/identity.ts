@@ -48,6 +48,18 @@ export interface IdentityOptions {
   readonly usesEveryMs?: number;
 }
 
+interface SignInLink {
+  /** The user to sign in. */
+  readonly ownerId: number;
+  /** The most rights that the creator may give, in scope and in time. */
+  readonly scopes: readonly string[];
+  readonly endsAt: number | null;
+}
+
+/** The time for which a link signs somebody in. */
+export const linkLifeMs = 600_000;
+const mostLinks = 1000;
+const codeBytes = 32;
 const twentyAMinute: AttemptLimits = { wrongTries: 20, perSeconds: 60 };
 const minuteMs = 60_000;
 
@@ -57,14 +69,14 @@ export class Identity {
   readonly #options: IdentityOptions;
   readonly #attempts: Attempts;
   readonly #uses: Uses;
-  readonly #links: SignInLinks;
+  /** Links that sign somebody in, by the SHA-256 of their codes, the oldest first. */
+  readonly #links = new Map<string, SignInLink & { readonly until: number }>();
 
   constructor(options: IdentityOptions) {
     const { documents, log, now, limits = twentyAMinute, usesEveryMs = minuteMs } = options;
     this.#options = options;
     this.#attempts = new Attempts(limits);
     this.#uses = new Uses({ documents, log, everyMs: usesEveryMs });
-    this.#links = new SignInLinks(now);
     this.signedIn = new SignedIn({ documents, now, log, uses: this.#uses });
   }
 
@@ -126,7 +138,14 @@ export class Identity {
 
   /** Makes a code that signs somebody in once, within ten minutes. `until`: milliseconds since 1970. */
   makeSignInLink(link: SignInLink): { readonly code: string; readonly until: number } {
-    return this.#links.make(link);
+    const now = this.#options.now();
+    for (const [key, { until }] of this.#links) {
+      if (until <= now || this.#links.size >= mostLinks) this.#links.delete(key);
+    }
+    const code = randomBytes(codeBytes).toString('base64url');
+    const until = now + linkLifeMs;
+    this.#links.set(hash('sha256', code), { ...link, until });
+    return { code, until };
   }
 
   /** A user's tokens as they were made, with their last use up to now. */
@@ -184,9 +203,12 @@ export class Identity {
   }
 
   #sessionByLink(code: string): Wanted | null {
-    const link = this.#links.take(code);
-    const owner = link === null ? undefined : this.#options.documents.owners.byId(link.ownerId);
-    if (link === null || owner === undefined) return null;
+    const { documents, now } = this.#options;
+    const key = hash('sha256', code);
+    const link = this.#links.get(key);
+    this.#links.delete(key);
+    const owner = link === undefined ? undefined : documents.owners.byId(link.ownerId);
+    if (link === undefined || link.until <= now() || owner === undefined) return null;
     const { scopes, endsAt } = link;
     const author = { ownerId: owner.id, name: owner.name, tokenId: null };
     return { author, ownerId: owner.id, session: { via: { is: 'link' }, scopes, endsAt } };
@@ -198,47 +220,4 @@ interface Wanted {
   readonly author: Pick<Caller, 'ownerId' | 'name' | 'tokenId'>;
   readonly ownerId: number;
   readonly session: NewSession;
-}
-
-export interface SignInLink {
-  /** The user to sign in. */
-  readonly ownerId: number;
-  /** The most rights that the creator may give, in scope and in time. */
-  readonly scopes: readonly string[];
-  readonly endsAt: number | null;
-}
-
-export const linkLifeMs = 600_000;
-const mostLinks = 1000;
-const codeBytes = 32;
-
-export class SignInLinks {
-  /** By the SHA-256 of the code, the oldest first. */
-  readonly #links = new Map<string, SignInLink & { readonly until: number }>();
-  /** Milliseconds since 1970. */
-  readonly #now: () => number;
-
-  constructor(now: () => number) {
-    this.#now = now;
-  }
-
-  /** `until`: milliseconds since 1970. */
-  make(link: SignInLink): { readonly code: string; readonly until: number } {
-    const now = this.#now();
-    for (const [key, { until }] of this.#links) {
-      if (until <= now || this.#links.size >= mostLinks) this.#links.delete(key);
-    }
-    const code = randomBytes(codeBytes).toString('base64url');
-    const until = now + linkLifeMs;
-    this.#links.set(hash('sha256', code), { ...link, until });
-    return { code, until };
-  }
-
-  /** Takes the code, which works once; null if it is not valid. */
-  take(code: string): SignInLink | null {
-    const key = hash('sha256', code);
-    const link = this.#links.get(key);
-    this.#links.delete(key);
-    return link === undefined || link.until <= this.#now() ? null : link;
-  }
 }

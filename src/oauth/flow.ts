@@ -28,7 +28,7 @@ import {
 import type { Log } from '../log.ts';
 import { printable } from '../text/index.ts';
 import { type OfferedSource, wayBack } from '../wire/index.ts';
-import { Authorizations, arrivalBy } from './exchange.ts';
+import { arrivalBy, authorizationAddress } from './exchange.ts';
 import { SignInFault } from './fault.ts';
 import { issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';
@@ -69,7 +69,6 @@ export class SignInFlow {
   readonly #options: SignInFlowOptions;
   readonly #providers: Providers;
   readonly #used: UsedOnce;
-  readonly #authorizations = new Authorizations();
 
   constructor(options: SignInFlowOptions) {
     this.#options = options;
@@ -182,7 +181,7 @@ export class SignInFlow {
       returnTo: wayBack(returnTo?.replace(/^\//, './') ?? null, new URL(this.#options.baseUrl())),
       at: this.#options.now(),
     };
-    const location = await this.#authorizations.addressFor(provider, {
+    const location = await authorizationAddress(provider, {
       redirect_uri: this.redirectUri(source.id),
       scope: [...new Set(['openid', ...source.scopes])].join(' '),
       state: begun.state,

@@ -19,6 +19,7 @@ import { type GraceEvent, isoOf, type ThresholdEvent } from './event-shapes.ts';
 import {
   atLimit,
   belowAll,
+  decidedOwner,
   inForce,
   type Level,
   type Levels,
@@ -133,12 +134,13 @@ export class Crossings {
     const { ledger } = this.#options;
     const { settings } = ledger;
     const owner = ledger.documents.owners.named(ownerKey);
-    const decisions = decisionsOf(ledger, ownerKey);
-    if (!settings.enabled || owner === undefined || decisions === null) return;
+    const decided = decidedOwner(ledger, ownerKey);
+    if (!settings.enabled || owner === undefined || decided === null) return;
     const last = this.#levels.get(owner.id) ?? lowest;
     const crossings = new Map<string, Crossing>();
     const next: Level[] = [];
-    for (const [leaf, decision] of decisions) {
+    for (const leaf of leaves) {
+      const decision = decided.decide(leaf);
       const from = inForce(settings, levelOf(last, leaf));
       const reached = nextLevel(settings, decision, from);
       // After a restore, what no sweep has measured yet is only missing.
@@ -221,22 +223,6 @@ export class Crossings {
       levels.delete(ownerId);
       this.#moved.add(ownerId);
     }
-  }
-}
-
-/** By leaf, in the order of `leaves`; null where the owner's bytes cannot be added up. */
-function decisionsOf(
-  ledger: CrossingsOptions['ledger'],
-  ownerKey: string,
-): readonly (readonly [Leaf, Decision])[] | null {
-  try {
-    const owner = ledger.ownerUsage(ownerKey);
-    // Reserved bytes may never come.
-    const decide = ledger.deciderFor({ ...owner, reserved: null });
-    return leaves.map(leaf => [leaf, decide(leaf)]);
-  } catch (error) {
-    if (error instanceof SoftquotaError && error.code === 'sum_too_large') return null;
-    throw error;
   }
 }
 

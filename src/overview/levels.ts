@@ -3,7 +3,8 @@
  * the worst one. Levels have some play downwards, so that small changes there change no level.
  */
 
-import type { OwnerUsage } from '../ledger/index.ts';
+import { SoftquotaError } from '../errors.ts';
+import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import {
   type Decision,
   type Leaf,
@@ -154,4 +155,16 @@ function fullnessOf({ by, used, limit }: Decision, storedBytes: number): number 
   if (by === 'no_match') return storedBytes > 0 ? Number.MAX_VALUE : -1;
   if (limit === 0) return used > 0 ? Number.MAX_VALUE : -1;
   return limit === -1 ? -1 : Math.floor((used / limit) * 100);
+}
+
+/** An owner's usage, and what decides about it; null where the bytes cannot be added up. */
+export function decidedOwner(ledger: Pick<Ledger, 'deciderFor' | 'ownerUsage'>, ownerKey: string) {
+  try {
+    const owner = ledger.ownerUsage(ownerKey);
+    // Reserved bytes may never come, and change nobody's state.
+    return { owner, decide: ledger.deciderFor({ ...owner, reserved: null }) };
+  } catch (error) {
+    if (error instanceof SoftquotaError && error.code === 'sum_too_large') return null;
+    throw error;
+  }
 }

@@ -1,13 +1,12 @@
 /** Sums over all owners, each taken out and put in again when it has become another. */
 
-import { SoftquotaError } from '../errors.ts';
-import { type Ledger, type OwnerUsage, ReconcileLoop } from '../ledger/index.ts';
+import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import { PackedNumbers } from '../packed-numbers.ts';
 import { leaves, noUsage, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
 import { within } from '../within.ts';
-import { type KindState, type Nearness, worstKind } from './levels.ts';
+import { decidedOwner, type KindState, type Nearness, worstKind } from './levels.ts';
 
 interface TotalsOptions {
   readonly ledger: Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'watch'>;
@@ -165,23 +164,16 @@ export class Totals {
   }
 
   #countedNow(ownerKey: string, before: Usage): readonly [CountedOwner, Usage] | undefined {
-    try {
-      const owner = this.#ledger.ownerUsage(ownerKey);
-      return owner.id === null ? undefined : [{ id: owner.id, ...this.#nearnessNow(owner) }, owner.usage];
-    } catch (error) {
-      if (!(error instanceof SoftquotaError) || error.code !== 'sum_too_large') throw error;
+    const decided = decidedOwner(this.#ledger, ownerKey);
+    if (decided === null) {
       // An owner whose bytes cannot be added up counts with the last sum that could.
-      const owner = this.#ledger.documents.owners.named(ownerKey);
-      return owner && [{ id: owner.id, ...noLimit, limit: 0 }, before];
+      const known = this.#ledger.documents.owners.named(ownerKey);
+      return known && [{ id: known.id, ...noLimit, limit: 0 }, before];
     }
-  }
-
-  #nearnessNow(owner: OwnerUsage): Pick<CountedOwner, 'fullness' | 'limit' | 'state'> {
-    const { settings } = this.#ledger;
-    // Reserved bytes change nobody's state.
-    const decide = this.#ledger.deciderFor({ ...owner, reserved: null });
-    const { state, fullness } = worstKind(settings, decide, owner);
-    return { state, fullness, limit: decide('size:all').limit ?? 0 };
+    const { owner, decide } = decided;
+    if (owner.id === null) return undefined;
+    const { state, fullness } = worstKind(this.#ledger.settings, decide, owner);
+    return [{ id: owner.id, state, fullness, limit: decide('size:all').limit ?? 0 }, owner.usage];
   }
 
   #count(counted: CountedOwner | undefined, step: 1 | -1): void {
