@@ -2,7 +2,7 @@
 
 import { hash, randomBytes } from 'node:crypto';
 import { SoftquotaError } from '../errors.ts';
-import { type AttemptLimits, Attempts } from './attempts.ts';
+import { type AttemptLimits, wrongAttempts } from './attempts.ts';
 import { type Caller, callerWith, tokenIn } from './caller.ts';
 import { type TokenDocument, tokenKind } from './kinds.ts';
 import { endBrought, type NewSession, type SessionCookie, type Started, startSession } from './sessions.ts';
@@ -67,7 +67,7 @@ export class Identity {
   /** The sessions of browsers. */
   readonly signedIn: SignedIn;
   readonly #options: IdentityOptions;
-  readonly #attempts: Attempts;
+  readonly #wrong: ReturnType<typeof wrongAttempts>;
   readonly #uses: Uses;
   /** Links that sign somebody in, by the SHA-256 of their codes, the oldest first. */
   readonly #links = new Map<string, SignInLink & { readonly until: number }>();
@@ -75,7 +75,7 @@ export class Identity {
   constructor(options: IdentityOptions) {
     const { documents, log, now, limits = twentyAMinute, usesEveryMs = minuteMs } = options;
     this.#options = options;
-    this.#attempts = new Attempts(limits);
+    this.#wrong = wrongAttempts(limits);
     this.#uses = new Uses({ documents, log, everyMs: usesEveryMs });
     this.signedIn = new SignedIn({ documents, now, log, uses: this.#uses });
   }
@@ -176,7 +176,7 @@ export class Identity {
   /** Counts failed credentials against the address. */
   async #attempt<T extends object>(address: string, found: T | null): Promise<T | NotAuthenticated> {
     if (found !== null) return found;
-    const seconds = await this.#attempts.wrong(address);
+    const seconds = await this.#wrong(address);
     return seconds === null ? { is: 'refused' } : { is: 'slowed', retryAfterSeconds: seconds };
   }
 

@@ -9,7 +9,7 @@ import type { Events } from '../overview/index.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { printable } from '../text/index.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
-import { FaultWatch, type FaultWatchOptions } from './faults.ts';
+import { type FaultWatchOptions, faultWatch } from './faults.ts';
 import {
   type Delivery,
   deliveryKind,
@@ -63,7 +63,7 @@ export class Notices {
   readonly #options: NoticesOptions;
   readonly #queue: DeliveryQueue;
   readonly #sender: Sender;
-  readonly #faults: FaultWatch;
+  readonly #faultNotices: ReturnType<typeof faultWatch>;
   readonly #ids = new EventIds('n');
   #settings: NoticeSettings;
   #timer: NodeJS.Timeout | null = null;
@@ -82,7 +82,7 @@ export class Notices {
     this.#settings = settings;
     this.#queue = new DeliveryQueue(documents);
     this.#sender = new Sender({ ...options, queue: this.#queue, settings: () => this.#settings });
-    this.#faults = new FaultWatch({ ...options, queue: this.#queue });
+    this.#faultNotices = faultWatch({ ...options, queue: this.#queue });
   }
 
   /** False: there is nowhere to send anything, and nothing is looked at. */
@@ -229,7 +229,7 @@ export class Notices {
   async #tick(): Promise<void> {
     if (this.#isClosed || !this.isOn) return;
     const { now, host } = this.#options;
-    for (const notice of this.#faults.look(now())) this.#add(notice, host);
+    for (const notice of this.#faultNotices(now())) this.#add(notice, host);
     const isLeading = await this.#lead();
     if (isLeading) await this.#tryTo('events could not be read', () => this.#read());
     this.#queue.bound();

@@ -34,8 +34,15 @@ import { issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';
 import type { SourceDocument } from './kinds.ts';
 import { type LoginResult, logIn } from './login.ts';
-import { begunSeconds, type PendingLogin, PendingSignIns, UsedOnce } from './pending-sign-ins.ts';
-import { causesOf, isSafeFor, lostSecret, type Provider, Providers } from './providers.ts';
+import { begunSeconds, type PendingLogin, PendingSignIns, usedOnce } from './pending-sign-ins.ts';
+import {
+  causesOf,
+  type FindProvider,
+  isSafeFor,
+  lostSecret,
+  type Provider,
+  rememberingProviders,
+} from './providers.ts';
 import { clientSecretOf, sourceById, sourcesIn } from './sources.ts';
 import { warn } from './synchronization.ts';
 
@@ -67,13 +74,12 @@ interface Finishing {
 
 export class SignInFlow {
   readonly #options: SignInFlowOptions;
-  readonly #providers: Providers;
-  readonly #used: UsedOnce;
+  readonly #providerOf: FindProvider;
+  readonly #useState = usedOnce(begunSeconds * 1000);
 
   constructor(options: SignInFlowOptions) {
     this.#options = options;
-    this.#providers = new Providers(options.keys, () => options.now());
-    this.#used = new UsedOnce(begunSeconds * 1000);
+    this.#providerOf = rememberingProviders(options.keys, () => options.now());
   }
 
   /** The active sources, for those who are not signed in. */
@@ -112,7 +118,7 @@ export class SignInFlow {
     if (clientSecretOf(source, keys).is === 'lost')
       return `at the moment nobody can sign in with this source: ${lostSecret}`;
     try {
-      const provider = await this.#providers.of(source);
+      const provider = await this.#providerOf(source);
       if (source.signOutAtProvider) endSessionAddress(provider, source, this.postLogoutRedirectUri);
       return null;
     } catch (error) {
@@ -156,7 +162,7 @@ export class SignInFlow {
   async endThere(sourceId: string): Promise<string> {
     try {
       const source = this.#activeSource(sourceId);
-      const provider = await this.#providers.of(source);
+      const provider = await this.#providerOf(source);
       return endSessionAddress(provider, source, this.postLogoutRedirectUri).href;
     } catch (error) {
       if (error instanceof SignInFault) throw new SignInFault('still_signed_in_there', error.message, error);
@@ -170,7 +176,7 @@ export class SignInFlow {
    */
   async begin(sourceId: string, returnTo: string | null, cookies: string | undefined): Promise<Onward> {
     const source = this.#activeSource(sourceId);
-    const provider = await this.#providers.of(source);
+    const provider = await this.#providerOf(source);
     const begun: PendingLogin = {
       state: randomState(),
       nonce: randomNonce(),
@@ -233,14 +239,14 @@ export class SignInFlow {
         'the sign-in was begun with another provider than the one that answers',
       );
     }
-    if (!this.#used.use(state, now)) {
+    if (!this.#useState(state, now)) {
       throw new SignInFault('not_started_here', 'the sign-in was finished before');
     }
     return begun;
   }
 
   async #asked(source: SourceDocument, begun: PendingLogin, query: string): Promise<LoginResult> {
-    const provider = await this.#providers.of(source);
+    const provider = await this.#providerOf(source);
     const address = new URL(this.redirectUri(source.id));
     address.search = query;
     return arrivalBy(provider, address, begun);
