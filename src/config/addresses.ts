@@ -1,7 +1,7 @@
 /** Kinds of values that name places on a network, and mailboxes. */
 
 import { BlockList, isIP } from 'node:net';
-import { matching, textKind, type ValueType } from './kinds.ts';
+import { listOf, matching, textKind, type ValueType } from './kinds.ts';
 
 const hostName =
   /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
@@ -20,10 +20,15 @@ export const listenAddress: ValueType<string> = matching(
 );
 
 /** `10.0.0.7`, `10.0.0.0/8`, `fd00::/8`. */
-export const network: ValueType<string> = matching(
+const network: ValueType<string> = matching(
   isNetwork,
   'not an address',
   'Write an IP address or a network, such as 10.0.0.7 or 10.0.0.0/8',
+);
+
+export const networks: ValueType<readonly string[]> = listOf(
+  network,
+  'Write IP addresses and networks, separated by commas, such as 127.0.0.1, 10.0.0.0/8',
 );
 
 function isNetwork(text: string): boolean {

@@ -2,7 +2,7 @@
 
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { listenAddress, mailAddress, network, senderAddress } from './addresses.ts';
+import { listenAddress, mailAddress, networks, senderAddress } from './addresses.ts';
 import type { ConfigEntry } from './fault.ts';
 import { key, keysOf, type Values, type ValuesOf } from './key.ts';
 import * as kind from './kinds.ts';
@@ -70,17 +70,10 @@ export function webhookKeys(section: string) {
       doc: `The notices that are sent there: ${noticeTypes.join(', ')}.`,
       example: 'threshold, refusal, fault',
     }),
-    allowPrivate: key(
-      'ALLOW_PRIVATE',
-      kind.listOf(
-        network,
-        'Write IP addresses and networks, separated by commas, such as 127.0.0.1, 10.0.0.0/8',
-      ),
-      {
-        doc: 'Addresses inside your own network that may be connected to. Without it, loopback, private, link-local and other special addresses are refused, whatever name or redirect leads there.',
-        example: '10.1.2.3',
-      },
-    ),
+    allowPrivate: key('ALLOW_PRIVATE', networks, {
+      doc: 'Addresses inside your own network that may be connected to. Without it, loopback, private, link-local and other special addresses are refused, whatever name or redirect leads there.',
+      example: '10.1.2.3',
+    }),
   });
 }
 

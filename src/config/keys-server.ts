@@ -1,6 +1,6 @@
 /** The keys of the daemon itself: its sockets, its store, its secrets, what it tells of itself. */
 
-import { listenAddress, network, storeAddress, webAddress } from './addresses.ts';
+import { listenAddress, networks, storeAddress, webAddress } from './addresses.ts';
 import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
 
@@ -58,17 +58,10 @@ export const server = keysOf('server', {
     example: 'https://git.example/quota/',
     secret: 'password',
   }),
-  trustedProxies: key(
-    'TRUSTED_PROXIES',
-    kind.listOf(
-      network,
-      'Write IP addresses and networks, separated by commas, such as 127.0.0.1, 10.0.0.0/8',
-    ),
-    {
-      doc: 'The addresses and networks of trusted proxies. Their X-Forwarded-For is used, so that wrong tokens count against their senders and not against the proxy. They may ask at `[gate] PORT`.',
-      example: '127.0.0.1, 10.0.0.0/8',
-    },
-  ),
+  trustedProxies: key('TRUSTED_PROXIES', networks, {
+    doc: 'The addresses and networks of trusted proxies. Their X-Forwarded-For is used, so that wrong tokens count against their senders and not against the proxy. They may ask at `[gate] PORT`.',
+    example: '127.0.0.1, 10.0.0.0/8',
+  }),
   hostId: key(
     'HOST_ID',
     kind.optional(

@@ -6,8 +6,8 @@
  * is new since the one before; after a fault the next reading connects again.
  */
 
-export { parseDatabaseAddress } from './address.ts';
-export { readIniText } from './config-text.ts';
+export { readIniText } from './app-ini.ts';
+export { parseDatabaseAddress } from './database.ts';
 export { ForgeFault } from './fault.ts';
 export { triedSchemaVersion } from './gitea.ts';
 export type { LfsObject } from './lfs-objects.ts';

@@ -1,8 +1,14 @@
 /** A forge's MySQL or MariaDB database: one connection, on which every transaction is read-only. */
 
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise';
-import type { DatabaseServerAddress } from './address.ts';
-import { columnsByTable, type ForgeDatabase, limits, type Row, serverFault } from './database.ts';
+import {
+  columnsByTable,
+  type DatabaseServerAddress,
+  type ForgeDatabase,
+  limits,
+  type Row,
+  serverFault,
+} from './database.ts';
 
 export async function openMysql(address: DatabaseServerAddress): Promise<ForgeDatabase> {
   let connection: Connection | null = null;

@@ -3,9 +3,8 @@
  * there.
  */
 
-import { type DatabaseAddress, parseDatabaseAddress } from './address.ts';
 import { databaseOfAppIni, gogsAttachments } from './app-ini.ts';
-import type { ForgeDatabase } from './database.ts';
+import { type DatabaseAddress, type ForgeDatabase, parseDatabaseAddress } from './database.ts';
 import { ForgeFault, forgeFaultOf } from './fault.ts';
 import type { ForgeSchema, NeededColumns } from './forge-schema.ts';
 import { giteaSchema } from './gitea.ts';

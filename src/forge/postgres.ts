@@ -1,8 +1,14 @@
 /** A forge's PostgreSQL database: one connection, on which every statement is in a read-only transaction. */
 
 import { Client } from 'pg';
-import type { DatabaseServerAddress } from './address.ts';
-import { columnsByTable, type ForgeDatabase, limits, type Row, serverFault } from './database.ts';
+import {
+  columnsByTable,
+  type DatabaseServerAddress,
+  type ForgeDatabase,
+  limits,
+  type Row,
+  serverFault,
+} from './database.ts';
 
 export async function openPostgres(address: DatabaseServerAddress): Promise<ForgeDatabase> {
   const client = new Client({

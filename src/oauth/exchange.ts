@@ -15,9 +15,9 @@ import { systemCode } from '../errors.ts';
 import type { SignInFaultCode } from '../wire/index.ts';
 import type { Claims } from './claims.ts';
 import { SignInFault } from './fault.ts';
-import type { LoginResult } from './login.ts';
 import type { PendingLogin } from './pending-sign-ins.ts';
 import { causesOf, type Provider } from './providers.ts';
+import type { LoginResult } from './synchronization.ts';
 
 /** `address` is the one that the browser came to. Rejects with a `SignInFault`. */
 export async function arrivalBy(provider: Provider, address: URL, begun: PendingLogin): Promise<LoginResult> {

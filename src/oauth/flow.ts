@@ -33,7 +33,6 @@ import { SignInFault } from './fault.ts';
 import { issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';
 import type { SourceDocument } from './kinds.ts';
-import { type LoginResult, logIn } from './login.ts';
 import { begunSeconds, type PendingLogin, PendingSignIns, usedOnce } from './pending-sign-ins.ts';
 import {
   causesOf,
@@ -44,7 +43,7 @@ import {
   rememberingProviders,
 } from './providers.ts';
 import { clientSecretOf, sourceById, sourcesIn } from './sources.ts';
-import { warn } from './synchronization.ts';
+import { type LoginResult, logIn, warn } from './synchronization.ts';
 
 interface SignInFlowOptions {
   readonly documents: Pick<Documents, 'snapshot' | 'transact'>;

@@ -31,12 +31,6 @@ import {
   refusing,
 } from './levels.ts';
 
-/** Says whether this host is the one that tells. */
-export interface Telling {
-  /** Tells whether it is this host's at the moment. */
-  readonly isTelling: boolean;
-}
-
 export interface CrossingsOptions {
   readonly ledger: Pick<
     Ledger,
@@ -47,8 +41,8 @@ export interface CrossingsOptions {
   now(): number;
   /** Milliseconds between two rounds, at least; a second unless given. */
   readonly pauseMs?: number | undefined;
-  /** Null: always this host's. */
-  readonly turn: Telling | null;
+  /** Says whether this host is the one that tells at the moment; null: it always is. */
+  readonly turn: { readonly isTelling: boolean } | null;
 }
 
 /** Number of crossings that are handed over at once, and waited for. */

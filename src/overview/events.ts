@@ -3,30 +3,24 @@
 import { EventIds } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
-import type { Log } from '../log.ts';
 import { inSlices } from '../slices.ts';
 import type { EventQuery, EventRecord } from '../store/index.ts';
-import { Crossings, type CrossingsOptions, type Telling } from './crossings.ts';
+import { Crossings, type CrossingsOptions } from './crossings.ts';
 import { type Event, type EventKind, eventKinds, eventOf, fieldsIn, isoOf } from './event-shapes.ts';
-import { dayMs, dayOf, hourMs } from './points.ts';
+import { dayMs, dayOf, hourMs } from './history.ts';
 import { dayKind, Tally, type TallyLimits, type ToldRefusal } from './tally.ts';
 
 export type { ToldRefusal } from './tally.ts';
 
-export interface EventsOptions {
-  readonly ledger: CrossingsOptions['ledger'];
+/** `pauseMs`: also the time for which refusals are added up before they are written. */
+export interface EventsOptions extends Omit<CrossingsOptions, 'turn'> {
   /** This host's name. */
   readonly host: string;
   /** `[events] KEEP`, in milliseconds. */
   readonly keepMs: number;
-  readonly log: Pick<Log, 'error'>;
-  /** Milliseconds since 1970. */
-  now(): number;
-  /** Milliseconds for which refusals are added up before they are written; a second unless given. */
-  readonly pauseMs?: number;
   readonly limits?: TallyLimits;
   /** Says whether this host tells of thresholds; null: this host's, which has its quota for itself. */
-  readonly turn?: Telling | null;
+  readonly turn?: CrossingsOptions['turn'];
 }
 
 export interface EventsQuery extends EventFilter {

@@ -25,7 +25,15 @@ export {
   type SignInEvent,
 } from './event-shapes.ts';
 export { Events, type EventsOptions, type EventsPage, type EventsQuery } from './events.ts';
-export { History } from './history.ts';
+export {
+  type DayPoint,
+  dailyDays,
+  growthOf,
+  History,
+  hourlyDays,
+  type Range,
+  reachedAt,
+  totalOf,
+} from './history.ts';
 export { stateOfKind, worstKind } from './levels.ts';
-export { type DayPoint, dailyDays, growthOf, hourlyDays, type Range, reachedAt, totalOf } from './points.ts';
 export { Totals } from './totals.ts';

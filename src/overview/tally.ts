@@ -9,7 +9,7 @@ import { EventIds } from '../documents/index.ts';
 import type { Decision, DiskFull, QuotaSettings, Subject } from '../quota/index.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
 import { eventOf, isoOf, type RefusalEvent } from './event-shapes.ts';
-import { dayOf, hourOf } from './points.ts';
+import { dayOf, hourOf } from './history.ts';
 
 /** One refusal, as the gate tells it. */
 export interface ToldRefusal {

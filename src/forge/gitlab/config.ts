@@ -7,8 +7,8 @@
  */
 
 import { printable } from '../../text/index.ts';
-import { type DatabaseServerAddress, defaultPorts, tlsModeOf } from '../address.ts';
-import { textOfConfig } from '../config-text.ts';
+import { textOfConfig } from '../app-ini.ts';
+import { type DatabaseServerAddress, defaultPorts, tlsModeOf } from '../database.ts';
 import { ForgeFault } from '../fault.ts';
 
 /** The defaults of GitLab's package. */
