@@ -1,11 +1,10 @@
 /** The definition of a key of the configuration, and the value that it has by what was written. */
 
-import type { Parsed } from '../parsed.ts';
 import { maskBeforeAt, maskPassword } from './addresses.ts';
 import { type ConfigEntry, type ConfigFault, faultAt, keyId } from './fault.ts';
 import type { ValueType } from './kinds.ts';
 
-export interface Key<T> {
+export interface Key<T> extends ValueType<T> {
   /** In lower case. */
   readonly section: string;
   /** In capitals. */
@@ -20,11 +19,6 @@ export interface Key<T> {
   readonly example: string | null;
   /** Tells whether a reload takes it; else it takes a restart. */
   readonly reloads: boolean;
-  /** The value to write, as a sentence. */
-  readonly expected: string;
-  readonly parse: (text: string) => Parsed<T>;
-  /** Gives a text that is read as the same value. */
-  print(value: T): string;
   /** Name of the value in a `Config`. */
   readonly field: string;
   /** Gives a printed value as it may be shown; null for a secret. */
@@ -56,32 +50,13 @@ interface KeySpec {
 /** Sections of which every change takes a restart. */
 const readAtStart = new Set(['forge', 'metrics', 'reclaim', 'security', 'server', 'store', 'users']);
 
-/** A key before its section is known. */
-interface UnplacedKey<T> {
-  readonly name: string;
-  readonly kind: ValueType<T>;
-  readonly spec: KeySpec;
-}
+/** A key before its section, and the name of its value there, are known. */
+type UnplacedKey<T> = (section: string, field: string) => Key<T>;
 
 export function key<T>(name: string, kind: ValueType<T>, spec: KeySpec): UnplacedKey<T> {
-  return { name, kind, spec };
-}
-
-/** Defines the keys of one section, each under the name that its value has in a Config. */
-export function keysOf<Values>(
-  section: string,
-  keys: { readonly [Field in keyof Values]: UnplacedKey<Values[Field]> },
-): KeysOf<Values> {
-  const placed = <Field extends keyof Values>(field: Field) =>
-    defineKey<Values[Field]>(section, String(field), keys[field]);
-  // Object.keys and Object.fromEntries forget the names of fields.
-  const fields = Object.keys(keys) as (keyof Values)[];
-  return Object.fromEntries(fields.map(field => [field, placed(field)])) as KeysOf<Values>;
-}
-
-function defineKey<T>(section: string, field: string, { name, kind, spec }: UnplacedKey<T>): Key<T> {
   const { secret } = spec;
-  return {
+  return (section, field) => ({
+    ...kind,
     section,
     field,
     name,
@@ -90,12 +65,22 @@ function defineKey<T>(section: string, field: string, { name, kind, spec }: Unpl
     doc: spec.doc,
     example: spec.example ?? null,
     reloads: spec.restarts !== true && !readAtStart.has(section),
-    expected: kind.expected,
-    parse: kind.parse,
-    print: kind.print,
     mask: text => (text === '' ? text : shownOf(text, secret, maskPassword)),
     show: text => shownOf(text, secret, maskBeforeAt),
-  };
+  });
+}
+
+/** Defines the keys of one section, each under the name that its value has in a Config. */
+export function keysOf<Values>(
+  section: string,
+  keys: { readonly [Field in keyof Values]: UnplacedKey<Values[Field]> },
+): KeysOf<Values> {
+  const placed = Object.entries<UnplacedKey<unknown>>(keys).map(([field, place]) => [
+    field,
+    place(section, field),
+  ]);
+  // The fields of `keys`, each with its own value.
+  return Object.fromEntries(placed) as KeysOf<Values>;
 }
 
 function shownOf(text: string, secret: KeySpec['secret'], mask: (text: string) => string): string | null {

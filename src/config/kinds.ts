@@ -11,9 +11,11 @@ import { type GraceMost, graceMostText, parseGraceMost } from '../quota/index.ts
 import { parseDuration, parseSize, writeDuration } from '../text/index.ts';
 
 export interface ValueType<T> {
+  /** The value to write, as a sentence. */
   readonly expected: string;
   readonly parse: (text: string) => Parsed<T>;
-  readonly print: (value: T) => string;
+  /** Gives a text that is read as the same value. */
+  print(value: T): string;
 }
 
 /**
