@@ -28,7 +28,7 @@ export interface Key<T> extends ValueType<T> {
 }
 
 /** The keys of a section, by the names of their values. */
-export type KeysOf<Values> = { readonly [Field in keyof Values]: Key<Values[Field]> };
+type KeysOf<Values> = { readonly [Field in keyof Values]: Key<Values[Field]> };
 
 /** The values of keys, by the same names. */
 export type ValuesOf<Keys> = {

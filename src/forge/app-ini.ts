@@ -185,7 +185,7 @@ export function textOfConfig(file: string, faultIn: (what: string) => ForgeFault
 }
 
 /** By section and key; the section is empty before the first one. */
-export type IniValues = (section: string, key: string) => string | null;
+type IniValues = (section: string, key: string) => string | null;
 
 export function readIniText(text: string): IniValues {
   const values = new Map<string, string>();

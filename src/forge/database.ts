@@ -194,7 +194,7 @@ function wrong(problem: string): Parsed<DatabaseAddress> {
 }
 
 /** Names the database for people, without user and password. */
-export function shownAddress(address: DatabaseAddress): string {
+function shownAddress(address: DatabaseAddress): string {
   if (address.engine === 'sqlite') return address.path;
   const { engine, host, port, database } = address;
   return host.startsWith('/')

@@ -157,6 +157,6 @@ export function setMailWanted(changes: ChangeSet, ownerId: number, isWanted: boo
 }
 
 /** When an owner goes. */
-export function forgetMailPreference(changes: ChangeSet, ownerId: number): void {
+function forgetMailPreference(changes: ChangeSet, ownerId: number): void {
   setMailWanted(changes, ownerId, true, 0);
 }

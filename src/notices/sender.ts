@@ -211,7 +211,7 @@ function bodyOf({ type, at, data }: NoticeDocument): string {
 const purpose = 'unsubscribe from notices';
 
 /** `baseUrl` ends with a slash. */
-export function unsubscribeLink(keys: SecretKeys, ownerId: number, baseUrl: string): string {
+function unsubscribeLink(keys: SecretKeys, ownerId: number, baseUrl: string): string {
   const address = new URL('unsubscribe', baseUrl);
   address.searchParams.set('token', keys.seal(String(ownerId), purpose));
   return address.href;

@@ -127,7 +127,7 @@ export interface View {
   readonly [name: string]: string | readonly View[];
 }
 
-export type MailTemplate = readonly Part[];
+type MailTemplate = readonly Part[];
 
 type Part =
   | { readonly is: 'text'; readonly text: string }

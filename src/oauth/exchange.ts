@@ -49,7 +49,7 @@ export async function arrivalBy(provider: Provider, address: URL, begun: Pending
 /**
  * Asks by the first way to say who we are that the provider takes: one that it does not take uses up no code.
  */
-export async function byFirstWay<T>(
+async function byFirstWay<T>(
   [by, next, ...others]: Provider,
   ask: (by: Configuration) => Promise<T>,
 ): Promise<T> {
@@ -65,7 +65,7 @@ export async function byFirstWay<T>(
  * Fault of what the provider refused; null: it refused nothing. Its answer goes nowhere, not even to the log,
  * except the name of its error.
  */
-export function refusalIn(error: unknown, code: SignInFaultCode, words: string): SignInFault | null {
+function refusalIn(error: unknown, code: SignInFaultCode, words: string): SignInFault | null {
   if (error instanceof SignInFault) return error;
   if (isUnknownClient(error)) {
     return new SignInFault('misconfigured', 'the provider does not know this client id with this secret');

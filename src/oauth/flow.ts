@@ -299,7 +299,7 @@ export function signOutHref(snapshot: Snapshot, { id, via }: SessionDocument): s
 }
 
 /** Tells whether the address of this source with this mark is the one that this very session was given. */
-export function isSignOutOf(session: SessionDocument, source: string, mark: string | null): boolean {
+function isSignOutOf(session: SessionDocument, source: string, mark: string | null): boolean {
   return session.via.is === 'source' && String(session.via.source) === source && String(session.id) === mark;
 }
 
@@ -307,7 +307,7 @@ export function isSignOutOf(session: SessionDocument, source: string, mark: stri
  * Address at which a browser ends its session at the provider, which sends it to `back` then. No token is
  * kept that could say whose session it is, so most providers ask the person. Throws a `SignInFault`.
  */
-export function endSessionAddress([configuration]: Provider, source: SourceDocument, back: string): URL {
+function endSessionAddress([configuration]: Provider, source: SourceDocument, back: string): URL {
   const address = addressAt(configuration, back);
   if (isSafeFor(source, address)) return address;
   throw new SignInFault('still_signed_in_there', 'the end_session_endpoint of the provider is plain http');

@@ -51,7 +51,7 @@ interface ClaimedOptions {
 }
 
 /** The content of a sign-in event besides the user and the changes. */
-export interface SignInFacts extends Omit<Synchronization, 'claimed'> {
+interface SignInFacts extends Omit<Synchronization, 'claimed'> {
   readonly owner: string;
   readonly source: { readonly id: number; readonly name: string };
   /** `program`: a program told the claims, and nobody signed in. */
@@ -62,12 +62,12 @@ export interface SignInFacts extends Omit<Synchronization, 'claimed'> {
   readonly administration: Administration;
 }
 
-export const signInKind = 'sign-in';
+const signInKind = 'sign-in';
 
 /**
  * Returns the effect that claims would have on quota groups; null stands for a user who does not exist yet.
  */
-export function plan(
+function plan(
   snapshot: Snapshot,
   source: SourceDocument,
   ownerId: number | null,
@@ -78,7 +78,7 @@ export function plan(
 }
 
 /** Groups that stay keep their order. */
-export function applyClaims(
+function applyClaims(
   { changes }: Transaction,
   source: SourceDocument,
   owner: OwnerRecord,
@@ -93,7 +93,7 @@ export function applyClaims(
   return done;
 }
 
-export function factsOf(
+function factsOf(
   { id, name, mapping }: Pick<SourceDocument, 'id' | 'name' | 'mapping'>,
   owner: OwnerRecord,
   { claimed, ...done }: Synchronization,

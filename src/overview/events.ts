@@ -297,7 +297,7 @@ function placeIn(text: string): Place {
   return { at: Number(at), id };
 }
 
-export interface EventFilter {
+interface EventFilter {
   /** In milliseconds since 1970, both included: an event of an hour is in all of that hour. */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
@@ -308,7 +308,7 @@ export interface EventFilter {
 }
 
 /** Makes what tells whether an event is meant; null: all are. */
-export function eventMatcher(
+function eventMatcher(
   { since, actor, q }: EventFilter,
   keyOf: (name: string) => string,
 ): ((record: EventRecord, read: () => Event) => boolean) | null {

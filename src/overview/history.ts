@@ -150,7 +150,7 @@ function* slicesOf(usage: Iterable<readonly [number, Usage]>): Generator<OwnerUs
   if (slice.length > 0) yield slice;
 }
 
-export interface Point {
+interface Point {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly usage: Usage;
@@ -188,14 +188,14 @@ export function dayOf(time: number): number {
   return Math.floor(time / dayMs);
 }
 
-export function spanOf(range: Range, now: number): Span {
+function spanOf(range: Range, now: number): Span {
   const toHour = hourOf(now);
   const step = range === 'day' || range === 'week' ? 1 : hoursOfDay;
   return { fromHour: hoursBack(days[range], toHour, step), toHour, step };
 }
 
 /** The days that growth follows from. */
-export function growthSpan(now: number): Span {
+function growthSpan(now: number): Span {
   const toHour = hourOf(now);
   return { fromHour: hoursBack(growthDays, toHour, hoursOfDay), toHour, step: hoursOfDay };
 }
@@ -209,11 +209,7 @@ function hoursBack(count: number, hour: number, step: number): number {
  * The last recorded hour of each `step`, oldest first. Of an owner only what there is since the first record
  * of it, and what held until the next one; without `ofOwner` that of all owners.
  */
-export function pointsOf(
-  { hours, steps }: PastUsage,
-  { step }: Pick<Span, 'step'>,
-  ofOwner: boolean,
-): Point[] {
+function pointsOf({ hours, steps }: PastUsage, { step }: Pick<Span, 'step'>, ofOwner: boolean): Point[] {
   const points: Point[] = [];
   let held: Usage | null = null;
   let next = 0;
@@ -231,7 +227,7 @@ export function pointsOf(
  * Thins points out to as many as a plot has room for: the last of each few, so that the newest is always
  * among them.
  */
-export function fewOf(points: readonly Point[]): readonly Point[] {
+function fewOf(points: readonly Point[]): readonly Point[] {
   const each = Math.ceil(points.length / mostPoints);
   return points.filter((_, index) => (points.length - 1 - index) % each === 0);
 }

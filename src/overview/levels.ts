@@ -82,7 +82,7 @@ export function levelOf(levels: Levels, leaf: Leaf): Level {
 }
 
 /** The states of an owner in one kind of data, the best first; that of the owner is the worst of them. */
-export const kindStates = ['ok', 'near', 'grace', 'over'] as const;
+const kindStates = ['ok', 'near', 'grace', 'over'] as const;
 
 export type KindState = (typeof kindStates)[number];
 
