@@ -53,8 +53,9 @@ export class History {
   /** Returns the history of an owner, or with null of all owners. Rejects as reading the store does. */
   async of(ownerId: number | null, range: Range): Promise<Past> {
     const { store, now } = this.#options;
-    const span = spanOf(range, now());
-    const lately = growthSpan(now());
+    const step = range === 'day' || range === 'week' ? 1 : hoursOfDay;
+    const span = spanOf(days[range], step, now());
+    const lately = spanOf(growthDays, hoursOfDay, now());
     const fromHour = Math.min(span.fromHour, lately.fromHour);
     const past = await store.history({ ownerId, fromHour, toHour: span.toHour });
     const within = (from: number) => ({ ...past, hours: past.hours.filter(({ hour }) => hour >= from) });
@@ -165,6 +166,7 @@ export const hourMs = 3_600_000;
 const hoursOfDay = 24;
 export const dayMs = hoursOfDay * hourMs;
 const mostPoints = 400;
+/** Days that growth follows from. */
 const growthDays = 28;
 
 /** The hours that a range is about; a point for each `step` of them. */
@@ -188,21 +190,11 @@ export function dayOf(time: number): number {
   return Math.floor(time / dayMs);
 }
 
-function spanOf(range: Range, now: number): Span {
+/** From the beginning of the `step` in which the hour lies that was so many days before. */
+function spanOf(count: number, step: number, now: number): Span {
   const toHour = hourOf(now);
-  const step = range === 'day' || range === 'week' ? 1 : hoursOfDay;
-  return { fromHour: hoursBack(days[range], toHour, step), toHour, step };
-}
-
-/** The days that growth follows from. */
-function growthSpan(now: number): Span {
-  const toHour = hourOf(now);
-  return { fromHour: hoursBack(growthDays, toHour, hoursOfDay), toHour, step: hoursOfDay };
-}
-
-/** The beginning of the `step` in which the hour lies that was so many days before. */
-function hoursBack(count: number, hour: number, step: number): number {
-  return Math.max(0, Math.floor((hour - count * hoursOfDay) / step) * step);
+  const fromHour = Math.floor((toHour - count * hoursOfDay) / step) * step;
+  return { fromHour: Math.max(0, fromHour), toHour, step };
 }
 
 /**
