@@ -48,9 +48,8 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
   };
   refuseBadSockets(config, values);
   refuseCaseOfForge(config.forge, values);
-  refuseNamelessHost(config, values);
+  refuseForSharedStore(config, values);
   refuseSharingAlone(config, values);
-  refuseUnsharedKey(config, values);
   return {
     config: deepFreeze(config),
     faults: values.faults,
@@ -81,15 +80,24 @@ function refuseBadSockets(config: Config, values: Values): void {
   }
 }
 
-/**
- * A name that is made up would be another one after DATA_PATH is lost, and what the host said would count
- * twice.
- */
-function refuseNamelessHost(config: Config, values: Values): void {
-  if (config.store.adapter === 'sqlite' || config.server.hostId !== null) return;
-  const where =
-    '[store] ADAPTER = redis needs [server] HOST_ID, a name for this host that no other host uses.';
-  values.refuse(store.adapter, where);
+/** A store that hosts share needs a name and a key that they agree upon. */
+function refuseForSharedStore(config: Config, values: Values): void {
+  if (config.store.adapter === 'sqlite') return;
+  // A name that is made up would be another one after DATA_PATH is lost, and what the host said would count
+  // twice.
+  if (config.server.hostId === null) {
+    values.refuse(
+      store.adapter,
+      '[store] ADAPTER = redis needs [server] HOST_ID, a name for this host that no other host uses.',
+    );
+  }
+  // The other hosts have to read what one host encrypts. A value that is no key is its own fault.
+  if (config.security.secretKeys.length === 0 && !values.isFaulty(security.secretKeys)) {
+    values.refuse(
+      store.adapter,
+      '[store] ADAPTER = redis needs [security] SECRET_KEY, the same on each host. Write at least 32 characters that nobody can guess, such as openssl rand -base64 32 gives.',
+    );
+  }
 }
 
 /** The host that walks is agreed upon in the store that hosts share. */
@@ -99,17 +107,6 @@ function refuseSharingAlone(config: Config, values: Values): void {
     if (values.take(shared) === null) continue;
     values.refuse(shared, 'this host does not share its quota. SHARED needs [store] ADAPTER = redis.');
   }
-}
-
-/** The other hosts have to read what one host encrypts. */
-function refuseUnsharedKey(config: Config, values: Values): void {
-  const { secretKeys } = config.security;
-  // A value that is no key is its own fault.
-  if (config.store.adapter === 'sqlite' || secretKeys.length > 0 || values.isFaulty(security.secretKeys))
-    return;
-  const where =
-    '[store] ADAPTER = redis needs [security] SECRET_KEY, the same on each host. Write at least 32 characters that nobody can guess, such as openssl rand -base64 32 gives.';
-  values.refuse(store.adapter, where);
 }
 
 function notesOn(config: Config, values: Values): string[] {
