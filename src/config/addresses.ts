@@ -1,8 +1,7 @@
 /** Kinds of values that name places on a network, and mailboxes. */
 
 import { BlockList, isIP } from 'node:net';
-import { z } from 'zod';
-import { matching, textKind, type ValueType } from './kinds.ts';
+import { listOf, matching, textKind, type ValueType } from './kinds.ts';
 
 const hostName =
   /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
@@ -13,20 +12,23 @@ function isHost(text: string): boolean {
 }
 
 /** Address to listen on: an IP address, or a name of this host. */
-export const listenAddress: ValueType<string> = textKind(
-  z
-    .string()
-    .trim()
-    .transform(text => text.replace(/^\[(.*)\]$/, '$1'))
-    .refine(isHost, 'neither an address nor a host name'),
+export const listenAddress: ValueType<string> = matching(
+  isHost,
+  'neither an address nor a host name',
   'Write an IP address or a host name, such as 127.0.0.1, :: or localhost',
+  text => text.trim().replace(/^\[(.*)\]$/, '$1'),
 );
 
 /** `10.0.0.7`, `10.0.0.0/8`, `fd00::/8`. */
-export const network: ValueType<string> = matching(
+const network: ValueType<string> = matching(
   isNetwork,
   'not an address',
   'Write an IP address or a network, such as 10.0.0.7 or 10.0.0.0/8',
+);
+
+export const networks: ValueType<readonly string[]> = listOf(
+  network,
+  'Write IP addresses and networks, separated by commas, such as 127.0.0.1, 10.0.0.0/8',
 );
 
 function isNetwork(text: string): boolean {
@@ -44,20 +46,19 @@ function isNetwork(text: string): boolean {
 }
 
 /** An address for browsers, with the slash that other addresses are appended to. */
-export const webAddress: ValueType<string> = textKind(
-  z
-    .string()
-    .trim()
-    .refine(text => /^https?:\/\//i.test(text) && URL.canParse(text), {
-      error: 'not an http or https address',
-      abort: true,
-    })
+export const webAddress: ValueType<string> = {
+  expected: 'Write an address such as https://git.example/quota/, with nothing after the path',
+  parse: text => {
+    const written = text.trim();
+    const url = /^https?:\/\//i.test(written) ? URL.parse(written) : null;
+    if (url === null) return { ok: false, problem: 'not an http or https address' };
     // An empty query or fragment shows in the text only.
-    .refine(text => !/[?#]/.test(text), 'an address with a query or a fragment')
-    .refine(text => !/^https?:\/\/[^/]*@/i.test(text), 'an address with a user')
-    .transform(text => new URL(text).href.replace(/\/?$/, '/')),
-  'Write an address such as https://git.example/quota/, with nothing after the path',
-);
+    if (/[?#]/.test(written)) return { ok: false, problem: 'an address with a query or a fragment' };
+    if (/^[^/]*\/\/[^/]*@/.test(written)) return { ok: false, problem: 'an address with a user' };
+    return { ok: true, value: url.href.replace(/\/?$/, '/') };
+  },
+  print: text => text,
+};
 
 const storeUrl =
   /^(?<scheme>rediss?|redis\+sentinel):\/\/(?:[^\s@/?#]*@)?(?<hosts>[^\s@/?#]+)(?<rest>\/[^\s?#]*)?$/i;
@@ -69,19 +70,13 @@ const storeRests: Readonly<Record<string, RegExp>> = {
 };
 
 /** Address of the shared store. The password in it must not be shown: see `maskPassword`. */
-export const storeAddress: ValueType<string> = textKind(
-  z
-    .string()
-    .trim()
-    .refine(text => !/^redis\+cluster:/i.test(text), {
-      error: 'a Redis Cluster, which softquota cannot use any more (docs/redis.md)',
-      abort: true,
-    })
-    .refine(isStoreAddress, 'not an address of a store'),
-  'Write redis://HOST:PORT/DATABASE, rediss:// for TLS, or redis+sentinel://H1:P,H2:P/MASTER/0, each with USER:PASSWORD@, percent-encoded, before the host where needed',
-);
+export const storeAddress: ValueType<string> = textKind(text => {
+  if (/^redis\+cluster:/i.test(text))
+    return 'a Redis Cluster, which softquota cannot use any more (docs/redis.md)';
+  return isStoreAddress(text) ? null : 'not an address of a store';
+}, 'Write redis://HOST:PORT/DATABASE, rediss:// for TLS, or redis+sentinel://H1:P,H2:P/MASTER/0, each with USER:PASSWORD@, percent-encoded, before the host where needed');
 
-export function isStoreAddress(text: string): boolean {
+function isStoreAddress(text: string): boolean {
   const { scheme = '', hosts = '', rest = '' } = storeUrl.exec(text)?.groups ?? {};
   const list = hosts.split(',');
   if (list.length > 1 && !scheme.includes('+')) return false;

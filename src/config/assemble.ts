@@ -2,19 +2,15 @@
 
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { UploadRoute } from '../layout/index.ts';
-import type { Config } from './config.ts';
+import { type Config, sectionKeys } from './config.ts';
 import type { ConfigEntry, ConfigFault } from './fault.ts';
-import { forgeSettings, notesOnForge, refuseCaseOfForge } from './forge.ts';
-import type { Key } from './key.ts';
-import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
-import { mail } from './keys-notices.ts';
-import { events, hooks, quota, quotaDefault, reclaim, requests, users } from './keys-policy.ts';
-import { disk, log, metrics, security, server, store } from './keys-server.ts';
+import { type Key, Values, withoutEffect } from './key.ts';
+import { forgeSettings, notesOnForge, refuseCaseOfForge } from './keys-forge.ts';
+import { ownRoutes } from './keys-gate.ts';
+import { mail, mailSettings, webhookSettings } from './keys-notices.ts';
+import { security, server, store } from './keys-server.ts';
 import { scan, storages } from './keys-storage.ts';
-import { mailSettings, webhookSettings } from './notices.ts';
 import { storageSettings } from './storage.ts';
-import { Values, withoutEffect } from './values.ts';
 
 interface Assembled {
   /** Not to be used where there are faults. */
@@ -31,77 +27,34 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
     const given = values.take(key);
     return given === null ? join(dataPath, name) : resolve(base, given);
   };
+  const plain = values.takeSections(sectionKeys);
   const config: Config = {
+    ...plain,
     file,
     server: {
-      ...values.takeAll(server),
+      ...plain.server,
       dataPath,
       socket: socketAt(server.socket, 'gate.sock'),
       trustedSocket: socketAt(server.trustedSocket, 'trusted.sock'),
       adminSocket: socketAt(server.adminSocket, 'admin.sock'),
     },
-    quota: {
-      ...values.takeAll(quota),
-      ...values.takeAll(quotaDefault),
-      warnAt: [...values.take(quota.warnAt)].sort((a, b) => a - b),
-    },
-    store: values.takeAll(store),
+    quota: { ...plain.quota, warnAt: [...plain.quota.warnAt].sort((a, b) => a - b) },
     storages: storageSettings(values, base),
     forge: forgeSettings(values, base),
-    users: values.takeAll(users),
-    scan: {
-      ...values.takeAll(scan),
-      workers: values.take(scan.workers) ?? Math.min(availableParallelism(), 4),
-    },
-    requests: values.takeAll(requests),
-    hooks: values.takeAll(hooks),
-    reclaim: values.takeAll(reclaim),
-    gate: { ...values.takeAll(gate), routes: ownRoutes(entries, values) },
-    lfs: values.takeAll(lfs),
-    events: values.takeAll(events),
-    security: values.takeAll(security),
-    disk: values.takeAll(disk),
-    metrics: values.takeAll(metrics),
+    scan: { ...plain.scan, workers: plain.scan.workers ?? Math.min(availableParallelism(), 4) },
+    gate: { ...plain.gate, routes: ownRoutes(entries, values) },
     webhooks: webhookSettings(entries, values),
-    mail: mailSettings(values, base, values.take(server.rootUrl)),
-    log: values.takeAll(log),
+    mail: mailSettings(values, base, plain.server.rootUrl),
   };
   refuseBadSockets(config, values);
-  refuseCaseOfForge(config, values);
-  refuseNamelessHost(config, values);
+  refuseCaseOfForge(config.forge, values);
+  refuseForSharedStore(config, values);
   refuseRootsAlone(config, values);
-  refuseUnsharedKey(config, values);
   return {
     config: deepFreeze(config),
     faults: values.faults,
     notes: notesOn(config, values),
   };
-}
-
-/** The routes of the `[gate.NAME]` sections, in the order in which they are asked: that of the entries. */
-function ownRoutes(entries: readonly ConfigEntry[], values: Values): readonly UploadRoute[] {
-  const sections = new Set(
-    entries.map(({ section }) => section).filter(section => routeSection.test(section)),
-  );
-  return [...sections].map((section): UploadRoute => {
-    const keys = routeKeys(section);
-    const { templates, methods, subject, owner } = values.takeAll(keys);
-    const hasOwner = owner !== null || templates.every(({ text }) => text.includes('{owner}'));
-    if (templates.length === 0) values.refuse(keys.templates, `is missing. ${keys.templates.expected}.`);
-    if (subject === null) values.refuse(keys.subject, `is missing. ${keys.subject.expected}.`);
-    else if (subject !== 'none' && !hasOwner) {
-      values.refuse(keys.templates, 'a template has no {owner}. Add it, or write OWNER.');
-    }
-    return {
-      name: section.slice('gate.'.length),
-      templates,
-      methods,
-      subject: subject ?? 'none',
-      owner,
-      isNoOwner: () => false,
-      client: 'any',
-    };
-  });
 }
 
 /** The most bytes that the system takes for a Unix socket's path; Node cuts a longer one without a word. */
@@ -127,15 +80,24 @@ function refuseBadSockets(config: Config, values: Values): void {
   }
 }
 
-/**
- * A name that is made up would be another one after DATA_PATH is lost, and what the host said would count
- * twice.
- */
-function refuseNamelessHost(config: Config, values: Values): void {
-  if (config.store.adapter === 'sqlite' || config.server.hostId !== null) return;
-  const where =
-    '[store] ADAPTER = redis needs [server] HOST_ID, a name for this host that no other host uses.';
-  values.refuse(store.adapter, where);
+/** A store that hosts share needs a name and a key that they agree upon. */
+function refuseForSharedStore(config: Config, values: Values): void {
+  if (config.store.adapter === 'sqlite') return;
+  // A name that is made up would be another one after DATA_PATH is lost, and what the host said would count
+  // twice.
+  if (config.server.hostId === null) {
+    values.refuse(
+      store.adapter,
+      '[store] ADAPTER = redis needs [server] HOST_ID, a name for this host that no other host uses.',
+    );
+  }
+  // The other hosts have to read what one host encrypts. A value that is no key is its own fault.
+  if (config.security.secretKeys.length === 0 && !values.isFaulty(security.secretKeys)) {
+    values.refuse(
+      store.adapter,
+      '[store] ADAPTER = redis needs [security] SECRET_KEY, the same on each host. Write at least 32 characters that nobody can guess, such as openssl rand -base64 32 gives.',
+    );
+  }
 }
 
 /** Nobody else walks the rest if nobody shares the quota. */
@@ -144,17 +106,6 @@ function refuseRootsAlone(config: Config, values: Values): void {
   const where =
     'this host does not share its quota, so it has to walk all. ROOTS needs [store] ADAPTER = redis.';
   values.refuse(scan.roots, where);
-}
-
-/** The other hosts have to read what one host encrypts. */
-function refuseUnsharedKey(config: Config, values: Values): void {
-  const { secretKeys } = config.security;
-  // A value that is no key is its own fault.
-  if (config.store.adapter === 'sqlite' || secretKeys.length > 0 || values.isFaulty(security.secretKeys))
-    return;
-  const where =
-    '[store] ADAPTER = redis needs [security] SECRET_KEY, the same on each host. Write at least 32 characters that nobody can guess, such as openssl rand -base64 32 gives.';
-  values.refuse(store.adapter, where);
 }
 
 function notesOn(config: Config, values: Values): string[] {
@@ -171,7 +122,7 @@ function notesOn(config: Config, values: Values): string[] {
     config.quota.enabled && config.storages.length === 0 && config.forge === null
       ? ['No [storage.*] section has a PATH: only what trusted programs report is counted.']
       : [];
-  return [...idle, ...notesOnForge(config, values), ...unsent, ...unmeasured, ...blind];
+  return [...idle, ...notesOnForge(config.forge, values), ...unsent, ...unmeasured, ...blind];
 }
 
 function deepFreeze<T>(value: T): T {

@@ -16,8 +16,8 @@ import {
   keyId,
   type ReadEntries,
 } from './fault.ts';
-import { nearest } from './nearest.ts';
-import { readTextFile } from './text-file.ts';
+import { readTextFile } from './find.ts';
+import { nearest } from './known.ts';
 
 const prefix = 'SOFTQUOTA__';
 const mostBytes = 64 * 1024;

@@ -1,7 +1,6 @@
 /** Faults of a configuration and their places, and where each given value came from. */
 
 import { printable } from '../text/index.ts';
-import type { Key } from './key.ts';
 
 /** Place where a value was written. */
 export type ConfigOrigin =
@@ -50,17 +49,6 @@ export function faultAt(
   if (origin === null) return rest;
   if (origin.in === 'file') return { file: origin.file, line: origin.line, ...rest };
   return { variable: origin.variable, ...(origin.file === null ? {} : { file: origin.file }), ...rest };
-}
-
-/** A fault of a known key's value; `entry` is null where the default is at fault. */
-export function configFaultOf(key: Key<unknown>, entry: ConfigEntry | null, message: string): ConfigFault {
-  const value = entry === null ? null : key.show(entry.text);
-  return faultAt(entry?.origin ?? null, {
-    section: entry?.section ?? key.section,
-    key: key.name,
-    ...(value === null ? {} : { value }),
-    message,
-  });
 }
 
 const longestShown = 120;

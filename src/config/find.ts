@@ -1,9 +1,11 @@
-/** Finds the configuration file. */
+/** Finds the configuration file, and reads the small text files that a configuration consists of. */
 
 import { lstatSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type ConfigFault, faultAt } from './fault.ts';
-import { readTextFile } from './text-file.ts';
+import { readBounded } from '../bounded/index.ts';
+import { systemCode } from '../errors.ts';
+import { beforeFollow, saysHangs } from '../layout/index.ts';
+import type { ConfigFault } from './fault.ts';
 
 export interface Where {
   /** The file that `--config` names. */
@@ -17,11 +19,17 @@ export interface Where {
 }
 
 type FoundConfig =
-  /** `shown`: as it was named; `path`: absolute. */
-  | { readonly is: 'file'; readonly path: string; readonly shown: string; readonly text: string }
+  /** `shown`: as it was named; `path`: absolute; `uid`: whose it is. */
+  | {
+      readonly is: 'file';
+      readonly path: string;
+      readonly shown: string;
+      readonly text: string;
+      readonly uid: number;
+    }
+  | { readonly is: 'fault'; readonly fault: ConfigFault; readonly isAbsent: boolean }
   /** `message`: where it was looked, and what to do. */
-  | { readonly is: 'nothing'; readonly message: string }
-  | { readonly is: 'fault'; readonly fault: ConfigFault };
+  | { readonly is: 'nothing'; readonly message: string };
 
 const mostBytes = 1024 * 1024;
 
@@ -39,53 +47,76 @@ export function findFile(where: Where): { readonly found: FoundConfig; readonly 
   const named = file ?? (fromVariable === '' ? undefined : fromVariable);
   if (named !== undefined) {
     const variable = file === undefined ? 'SOFTQUOTA_CONFIG' : null;
-    return { found: readAt(resolve(cwd, named), named, variable).found, notes: [] };
+    return { found: readAt(resolve(cwd, named), named, variable), notes: [] };
   }
   const local = resolve(cwd, 'app.ini');
-  const candidate = readAt(local, 'app.ini');
-  const foreign = !candidate.isAbsent && where.uid === 0 && !isOwnOfRoot(candidate, local);
-  if (candidate.found.is === 'file' && !foreign) return { found: candidate.found, notes: [] };
+  const own = readAt(local, 'app.ini');
+  const isForeign = !isAbsent(own) && where.uid === 0 && !isOwnOfRoot(own, local);
+  if (own.is === 'file' && !isForeign) return { found: own, notes: [] };
   const usual = readAt(systemFile, systemFile);
-  const system = usual.isAbsent ? null : usual.found;
-  const fault = candidate.found.is === 'fault' && !candidate.isAbsent && !foreign ? candidate.found : null;
+  const system = isAbsent(usual) ? null : usual;
+  const fault = own.is === 'fault' && !isAbsent(own) && !isForeign ? own : null;
   const notes = [
-    ...(foreign
+    ...(isForeign
       ? [`${local} is ignored, because root does not own it. To use it nevertheless, name it with --config.`]
       : []),
     ...(fault !== null && system !== null
       ? [`${local} ${fault.fault.message} ${systemFile} is used instead.`]
       : []),
   ];
-  const found = system ?? fault;
   const message =
     `no configuration found, neither ./app.ini (in ${cwd}) nor ${systemFile}. ` +
     'Create one, for example from app.ini.example, or name one with --config FILE or SOFTQUOTA_CONFIG.';
-  return { found: found ?? { is: 'nothing', message }, notes };
-}
-
-interface Candidate {
-  readonly found: FoundConfig;
-  /** Null: it was not read. */
-  readonly uid: number | null;
-  readonly isAbsent: boolean;
+  return { found: system ?? fault ?? { is: 'nothing', message }, notes };
 }
 
 /** `variable`: the one that names the file. */
-function readAt(path: string, shown: string, variable: string | null = null): Candidate {
+function readAt(path: string, shown: string, variable: string | null = null): FoundConfig {
   const file = readTextFile(path, mostBytes);
-  if (file.ok) {
-    return { found: { is: 'file', path, shown, text: file.text }, uid: file.uid, isAbsent: false };
-  }
-  const message = `cannot be used: ${file.problem}.`;
-  const fault =
-    variable === null
-      ? { file: shown, message }
-      : faultAt({ in: 'variable', variable, file: shown }, { message });
-  return { found: { is: 'fault', fault }, uid: null, isAbsent: file.absent };
+  if (file.ok) return { is: 'file', path, shown, text: file.text, uid: file.uid };
+  const place = variable === null ? { file: shown } : { variable, file: shown };
+  const fault = { ...place, message: `cannot be used: ${file.problem}.` };
+  return { is: 'fault', fault, isAbsent: file.absent };
+}
+
+function isAbsent(found: FoundConfig): boolean {
+  return found.is === 'fault' && found.isAbsent;
 }
 
 /** Neither what was read nor the name that led to it, which may be a link, is somebody else's. */
-function isOwnOfRoot(candidate: Candidate, path: string): boolean {
-  const owners = [candidate.uid, lstatSync(path, { throwIfNoEntry: false })?.uid];
-  return owners.every(uid => uid === 0);
+function isOwnOfRoot(found: FoundConfig, path: string): boolean {
+  const named = lstatSync(path, { throwIfNoEntry: false })?.uid;
+  return found.is === 'file' && found.uid === 0 && named === 0;
+}
+
+type TextFile =
+  | { readonly ok: true; readonly text: string; readonly uid: number }
+  | { readonly ok: false; readonly absent: boolean; readonly problem: string };
+
+const problems = {
+  link: 'its links lead in a circle',
+  directory: 'it is a directory, not a file',
+  special: 'it is not a regular file',
+} as const;
+
+/** The whole text of a regular file of at most `mostBytes`, without a byte order mark. */
+export function readTextFile(path: string, mostBytes: number): TextFile {
+  const fault = (problem: string, absent = false): TextFile => ({ ok: false, absent, problem });
+  if (path.includes('\0')) return fault('its name has a NUL character');
+  try {
+    beforeFollow(path);
+    const file = readBounded(path, { follow: true, mostBytes });
+    if (file.kind === 'absent') return fault('there is no such file', true);
+    if (file.kind !== 'file') return fault(problems[file.kind]);
+    if (!file.whole) return fault(`it is larger than ${mostBytes / 1024} KiB`);
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(file.bytes);
+    return { ok: true, text, uid: file.stats.uid };
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return fault('it is not UTF-8 text');
+    if (code === null) throw error;
+    const isDenied = code === 'EACCES' || code === 'EPERM';
+    if (saysHangs(error)) return fault('its disk does not answer');
+    return fault(isDenied ? 'this user has no permission to read it' : `it cannot be read (${code})`);
+  }
 }

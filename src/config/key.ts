@@ -1,10 +1,10 @@
-/** The definition of one key of the configuration, and what follows from it alone. */
+/** The definition of a key of the configuration, and the value that it has by what was written. */
 
-import type { Parsed } from '../parsed.ts';
 import { maskBeforeAt, maskPassword } from './addresses.ts';
+import { type ConfigEntry, type ConfigFault, faultAt, keyId } from './fault.ts';
 import type { ValueType } from './kinds.ts';
 
-export interface Key<T> {
+export interface Key<T> extends ValueType<T> {
   /** In lower case. */
   readonly section: string;
   /** In capitals. */
@@ -19,11 +19,6 @@ export interface Key<T> {
   readonly example: string | null;
   /** Tells whether a reload takes it; else it takes a restart. */
   readonly reloads: boolean;
-  /** The value to write, as a sentence. */
-  readonly expected: string;
-  readonly parse: (text: string) => Parsed<T>;
-  /** Gives a text that is read as the same value. */
-  print(value: T): string;
   /** Name of the value in a `Config`. */
   readonly field: string;
   /** Gives a printed value as it may be shown; null for a secret. */
@@ -33,7 +28,7 @@ export interface Key<T> {
 }
 
 /** The keys of a section, by the names of their values. */
-export type KeysOf<Values> = { readonly [Field in keyof Values]: Key<Values[Field]> };
+type KeysOf<Values> = { readonly [Field in keyof Values]: Key<Values[Field]> };
 
 /** The values of keys, by the same names. */
 export type ValuesOf<Keys> = {
@@ -55,32 +50,13 @@ interface KeySpec {
 /** Sections of which every change takes a restart. */
 const readAtStart = new Set(['forge', 'metrics', 'reclaim', 'security', 'server', 'store', 'users']);
 
-/** A key before its section is known. */
-interface UnplacedKey<T> {
-  readonly name: string;
-  readonly kind: ValueType<T>;
-  readonly spec: KeySpec;
-}
+/** A key before its section, and the name of its value there, are known. */
+type UnplacedKey<T> = (section: string, field: string) => Key<T>;
 
 export function key<T>(name: string, kind: ValueType<T>, spec: KeySpec): UnplacedKey<T> {
-  return { name, kind, spec };
-}
-
-/** Defines the keys of one section, each under the name that its value has in a Config. */
-export function keysOf<Values>(
-  section: string,
-  keys: { readonly [Field in keyof Values]: UnplacedKey<Values[Field]> },
-): KeysOf<Values> {
-  const placed = <Field extends keyof Values>(field: Field) =>
-    defineKey<Values[Field]>(section, String(field), keys[field]);
-  // Object.keys and Object.fromEntries forget the names of fields.
-  const fields = Object.keys(keys) as (keyof Values)[];
-  return Object.fromEntries(fields.map(field => [field, placed(field)])) as KeysOf<Values>;
-}
-
-function defineKey<T>(section: string, field: string, { name, kind, spec }: UnplacedKey<T>): Key<T> {
   const { secret } = spec;
-  return {
+  return (section, field) => ({
+    ...kind,
     section,
     field,
     name,
@@ -89,12 +65,22 @@ function defineKey<T>(section: string, field: string, { name, kind, spec }: Unpl
     doc: spec.doc,
     example: spec.example ?? null,
     reloads: spec.restarts !== true && !readAtStart.has(section),
-    expected: kind.expected,
-    parse: kind.parse,
-    print: kind.print,
     mask: text => (text === '' ? text : shownOf(text, secret, maskPassword)),
     show: text => shownOf(text, secret, maskBeforeAt),
-  };
+  });
+}
+
+/** Defines the keys of one section, each under the name that its value has in a Config. */
+export function keysOf<Values>(
+  section: string,
+  keys: { readonly [Field in keyof Values]: UnplacedKey<Values[Field]> },
+): KeysOf<Values> {
+  const placed = Object.entries<UnplacedKey<unknown>>(keys).map(([field, place]) => [
+    field,
+    place(section, field),
+  ]);
+  // The fields of `keys`, each with its own value.
+  return Object.fromEntries(placed) as KeysOf<Values>;
 }
 
 function shownOf(text: string, secret: KeySpec['secret'], mask: (text: string) => string): string | null {
@@ -107,4 +93,79 @@ export function defaultOf<T>(key: Key<T>): T {
   const parsed = key.parse(key.text);
   if (parsed.ok) return parsed.value;
   throw new TypeError(`the default of [${key.section}] ${key.name} is ${parsed.problem}`);
+}
+
+/**
+ * Takes typed values out of what was written, and collects what is wrong with them. Of two entries of one key
+ * the later counts.
+ */
+export class Values {
+  readonly #entries: ReadonlyMap<string, ConfigEntry>;
+  readonly #faulty = new Set<string>();
+  readonly faults: ConfigFault[] = [];
+
+  constructor(entries: readonly ConfigEntry[]) {
+    this.#entries = new Map(entries.map(entry => [keyId(entry), entry]));
+  }
+
+  /**
+   * The value of a key. A faulty one is noted and its default returned, so that everything else
+   * is looked at too; a Config made of it must not be used.
+   */
+  take<T>(key: Key<T>): T {
+    const entry = this.#entries.get(keyId(key));
+    if (entry === undefined) return defaultOf(key);
+    const parsed = key.parse(entry.text);
+    if (parsed.ok) return parsed.value;
+    this.refuse(key, `${parsed.problem}. ${key.expected}.`);
+    return defaultOf(key);
+  }
+
+  /** The values of all keys of a section, in the same way. */
+  takeAll<Section>(keys: KeysOf<Section>): Section {
+    const taken = Object.entries<Key<unknown>>(keys).map(([field, key]) => [field, this.take(key)]);
+    // The fields of `keys`, each with its own value.
+    return Object.fromEntries(taken) as Section;
+  }
+
+  /** The values of all keys of several sections, in the same way. */
+  takeSections<Sections extends Readonly<Record<string, KeysOf<object>>>>(
+    sections: Sections,
+  ): { readonly [Name in keyof Sections]: ValuesOf<Sections[Name]> } {
+    const taken = Object.entries(sections).map(([name, keys]) => [name, this.takeAll(keys)]);
+    // The names of `sections`, each with its own values.
+    return Object.fromEntries(taken);
+  }
+
+  /** Tells whether a value was written. */
+  isGiven(key: Key<unknown>): boolean {
+    return this.#entries.has(keyId(key));
+  }
+
+  /** Tells whether a fault of it is noted, so that what it came to means nothing. */
+  isFaulty(key: Key<unknown>): boolean {
+    return this.#faulty.has(keyId(key));
+  }
+
+  /** Notes a fault of what a key says; a key that is faulty in itself gets no second one. */
+  refuse(key: Key<unknown>, message: string): void {
+    if (this.isFaulty(key)) return;
+    this.#faulty.add(keyId(key));
+    const { section, name } = key;
+    const entry = this.#entries.get(keyId(key));
+    const value = entry === undefined ? null : key.show(entry.text);
+    const place = { section, key: name, ...(value === null ? {} : { value }) };
+    this.faults.push(faultAt(entry?.origin ?? null, { ...place, message }));
+  }
+}
+
+/** Notes about those of the keys that were written and have no effect, since `missing` was not. */
+export function withoutEffect(
+  values: Values,
+  missing: Key<unknown>,
+  keys: readonly Key<unknown>[],
+): readonly string[] {
+  return keys
+    .filter(key => key !== missing && values.isGiven(key))
+    .map(({ section, name }) => `[${section}] has no ${missing.name}, so its ${name} has no effect.`);
 }

@@ -1,7 +1,9 @@
-/** The keys of the forge whose database is read. */
+/** The `[forge]` section: its keys, and what it asks of others. */
 
-import { forgeKinds, parseDatabaseAddress } from '../forge/index.ts';
-import { key, keysOf } from './key.ts';
+import { resolve } from 'node:path';
+import { type ForgeSettings, forgeKinds, parseDatabaseAddress } from '../forge/index.ts';
+import { key, keysOf, type Values, withoutEffect } from './key.ts';
+import { users } from './keys-policy.ts';
 import * as kind from './kinds.ts';
 
 /** Address of a forge's database. The password in it must not be shown. */
@@ -36,3 +38,43 @@ export const forgeKeys = keysOf('forge', {
     doc: 'GitLab only: who owns what is in a subgroup: `top`: the top-level group; `namespace`: the subgroup itself, whose name is its full path. `[storage.*] OWNER = forge` follows it.',
   }),
 });
+
+/** Null without KIND. */
+export function forgeSettings(values: Values, base: string): ForgeSettings | null {
+  const { kind, configFile, database, ownerLevel } = values.takeAll(forgeKeys);
+  if (kind === null) return null;
+  if (configFile === null && database === null && !values.isFaulty(forgeKeys.database)) {
+    values.refuse(
+      forgeKeys.kind,
+      'the forge needs [forge] CONFIG or DATABASE, which say where its database is.',
+    );
+  }
+  if (kind === 'gogs' && configFile === null && database !== null) {
+    values.refuse(forgeKeys.kind, 'gogs needs [forge] CONFIG, too: its app.ini says where attachments are.');
+  }
+  if (kind === 'gitlab' && database !== null && !/^postgres/i.test(database)) {
+    values.refuse(forgeKeys.database, 'GitLab has a PostgreSQL database. Write postgres://….');
+  }
+  return {
+    kind,
+    configFile: configFile === null ? null : resolve(base, configFile),
+    database,
+    ownerLevel,
+  };
+}
+
+/** A forge's directories are in lower case, and the names in its database are not. */
+export function refuseCaseOfForge(forge: ForgeSettings | null, values: Values): void {
+  if (forge === null || values.take(users.foldCase)) return;
+  values.refuse(users.foldCase, 'keep would make two owners of one with [forge]. Write fold.');
+}
+
+/** Keys that have no effect. */
+export function notesOnForge(forge: ForgeSettings | null, values: Values): readonly string[] {
+  if (forge !== null) {
+    return forge.kind === 'gitlab' || !values.isGiven(forgeKeys.ownerLevel)
+      ? []
+      : ['[forge] OWNER has an effect with KIND = gitlab only.'];
+  }
+  return withoutEffect(values, forgeKeys.kind, Object.values(forgeKeys));
+}

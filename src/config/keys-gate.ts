@@ -1,15 +1,16 @@
 /** The keys of what a reverse proxy asks before it lets an upload through. */
 
-import { z } from 'zod';
 import {
   type PresetName,
   parseUrlTemplate,
   presetNames,
   routeSubject,
+  type UploadRoute,
   type UrlTemplate,
 } from '../layout/index.ts';
 import { listenAddress } from './addresses.ts';
-import { key, keysOf } from './key.ts';
+import type { ConfigEntry } from './fault.ts';
+import { key, keysOf, type Values } from './key.ts';
 import * as kind from './kinds.ts';
 
 const preset: kind.ValueType<PresetName> = kind.oneOf(presetNames);
@@ -77,13 +78,11 @@ const url: kind.ValueType<UrlTemplate> = {
   print: ({ text }) => text,
 };
 
-const method = kind.textKind(
-  z
-    .string()
-    .trim()
-    .toUpperCase()
-    .regex(/^[A-Z]{3,20}$/, 'not a method'),
+const method = kind.matching(
+  /^[A-Z]{3,20}$/,
+  'not a method',
   'Write methods such as POST, PUT, separated by commas',
+  text => text.trim().toUpperCase(),
 );
 
 const subject: kind.ValueType<NonNullable<ReturnType<typeof routeSubject>>> = {
@@ -117,5 +116,31 @@ export function routeKeys(section: string) {
       doc: 'Whose usage grows where the address has no `{owner}`.',
       example: 'registry',
     }),
+  });
+}
+
+/** The routes of the `[gate.NAME]` sections, in the order in which they are asked: that of the entries. */
+export function ownRoutes(entries: readonly ConfigEntry[], values: Values): readonly UploadRoute[] {
+  const sections = new Set(
+    entries.map(({ section }) => section).filter(section => routeSection.test(section)),
+  );
+  return [...sections].map((section): UploadRoute => {
+    const keys = routeKeys(section);
+    const { templates, methods, subject, owner } = values.takeAll(keys);
+    const hasOwner = owner !== null || templates.every(({ text }) => text.includes('{owner}'));
+    if (templates.length === 0) values.refuse(keys.templates, `is missing. ${keys.templates.expected}.`);
+    if (subject === null) values.refuse(keys.subject, `is missing. ${keys.subject.expected}.`);
+    else if (subject !== 'none' && !hasOwner) {
+      values.refuse(keys.templates, 'a template has no {owner}. Add it, or write OWNER.');
+    }
+    return {
+      name: section.slice('gate.'.length),
+      templates,
+      methods,
+      subject: subject ?? 'none',
+      owner,
+      isNoOwner: () => false,
+      client: 'any',
+    };
   });
 }

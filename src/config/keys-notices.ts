@@ -1,8 +1,10 @@
 /** The keys of notices: where webhooks go, and how mails are sent. */
 
-import { z } from 'zod';
-import { listenAddress, mailAddress, network, senderAddress } from './addresses.ts';
-import { key, keysOf } from './key.ts';
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { listenAddress, mailAddress, networks, senderAddress } from './addresses.ts';
+import type { ConfigEntry } from './fault.ts';
+import { key, keysOf, type Values, type ValuesOf } from './key.ts';
 import * as kind from './kinds.ts';
 
 /** Types of notices. */
@@ -21,14 +23,10 @@ export type NoticeType = (typeof noticeTypes)[number];
 const typesExpected = `Write some of ${noticeTypes.join(', ')}, separated by commas`;
 const types = kind.listOf(kind.oneOf(noticeTypes), typesExpected);
 
-const hookUrl = kind.textKind(
-  z
-    .string()
-    .trim()
-    .max(2000, 'too long')
-    .refine(isHookUrl, 'not an http or https address without a user and a fragment'),
-  'Write an address such as https://chat.example/hooks/softquota',
-);
+const hookUrl = kind.textKind(text => {
+  if (text.length > 2000) return 'too long';
+  return isHookUrl(text) ? null : 'not an http or https address without a user and a fragment';
+}, 'Write an address such as https://chat.example/hooks/softquota');
 
 function isHookUrl(text: string): boolean {
   const url = URL.parse(text);
@@ -72,17 +70,10 @@ export function webhookKeys(section: string) {
       doc: `The notices that are sent there: ${noticeTypes.join(', ')}.`,
       example: 'threshold, refusal, fault',
     }),
-    allowPrivate: key(
-      'ALLOW_PRIVATE',
-      kind.listOf(
-        network,
-        'Write IP addresses and networks, separated by commas, such as 127.0.0.1, 10.0.0.0/8',
-      ),
-      {
-        doc: 'Addresses inside your own network that may be connected to. Without it, loopback, private, link-local and other special addresses are refused, whatever name or redirect leads there.',
-        example: '10.1.2.3',
-      },
-    ),
+    allowPrivate: key('ALLOW_PRIVATE', networks, {
+      doc: 'Addresses inside your own network that may be connected to. Without it, loopback, private, link-local and other special addresses are refused, whatever name or redirect leads there.',
+      example: '10.1.2.3',
+    }),
   });
 }
 
@@ -139,3 +130,66 @@ export const mail = keysOf('mail', {
     example: '/etc/softquota/mail',
   }),
 });
+
+export type WebhookSettings = ValuesOf<ReturnType<typeof webhookKeys>> & {
+  readonly name: string;
+  readonly url: string;
+};
+
+export type MailSettings = ValuesOf<typeof mail> & { readonly host: string; readonly from: string };
+
+const mostWebhooks = 50;
+
+/** In the order of their names. */
+export function webhookSettings(entries: readonly ConfigEntry[], values: Values): readonly WebhookSettings[] {
+  const sections = new Set(
+    entries.map(({ section }) => section).filter(section => webhookSection.test(section)),
+  );
+  return [...sections].sort().flatMap((section, index): WebhookSettings[] => {
+    const keys = webhookKeys(section);
+    const { url, ...settings } = values.takeAll(keys);
+    if (url === null) values.refuse(keys.url, `is missing. ${keys.url.expected}.`);
+    if (settings.secrets.length === 0) values.refuse(keys.secrets, `is missing. ${keys.secrets.expected}.`);
+    if (section === 'webhook.mail') {
+      values.refuse(
+        keys.url,
+        'a webhook cannot have the name mail, which stands for mails: rename the section.',
+      );
+    }
+    if (index >= mostWebhooks) values.refuse(keys.url, `at most ${mostWebhooks} webhooks are possible.`);
+    return url === null ? [] : [{ name: section.slice('webhook.'.length), url, ...settings }];
+  });
+}
+
+/** Null without HOST. */
+export function mailSettings(values: Values, base: string, rootUrl: string | null): MailSettings | null {
+  const settings = values.takeAll(mail);
+  const { host, from, tls, user, password, templates } = settings;
+  if (host === null) return null;
+  if (from === null) values.refuse(mail.from, `is missing. ${mail.from.expected}.`);
+  if (rootUrl === null) {
+    values.refuse(
+      mail.host,
+      'mails contain links, which need [server] ROOT_URL, such as https://git.example/quota/.',
+    );
+  }
+  if (user !== null && password === null) {
+    values.refuse(mail.user, 'needs PASSWORD, or SOFTQUOTA__MAIL__PASSWORD__FILE with the name of a file.');
+  }
+  if (password !== null && tls === 'none' && !isThisHost(host)) {
+    values.refuse(
+      mail.tls,
+      'would send the password in clear to another host. Write starttls or tls, or leave USER out.',
+    );
+  }
+  return {
+    ...settings,
+    host,
+    from: from ?? '',
+    templates: templates === null ? null : resolve(base, templates),
+  };
+}
+
+function isThisHost(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}

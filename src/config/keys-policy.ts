@@ -1,11 +1,10 @@
 /** The keys of what is allowed, and of what people are told. */
 
-import { z } from 'zod';
 import { parseSize } from '../text/index.ts';
 import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
 
-const groupName = kind.textKind(z.string(), 'Write a name');
+const groupName = kind.textKind(() => null, 'Write a name');
 
 export const quota = keysOf('quota', {
   enabled: key('ENABLED', kind.flag, {
@@ -171,7 +170,11 @@ export const reclaim = keysOf('reclaim', {
   gits: key(
     'GIT',
     kind.listOf(
-      kind.textKind(z.string().regex(/^(?:[^/]+|\/.+)$/), 'Write a name or an absolute path'),
+      kind.matching(
+        /^(?:[^/]+|\/.+)$/,
+        'neither a name nor an absolute path',
+        'Write a name or an absolute path',
+      ),
       'Write names or absolute paths of git, separated by commas',
     ),
     {

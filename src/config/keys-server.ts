@@ -1,7 +1,6 @@
 /** The keys of the daemon itself: its sockets, its store, its secrets, what it tells of itself. */
 
-import { z } from 'zod';
-import { listenAddress, network, storeAddress, webAddress } from './addresses.ts';
+import { listenAddress, networks, storeAddress, webAddress } from './addresses.ts';
 import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
 
@@ -59,17 +58,10 @@ export const server = keysOf('server', {
     example: 'https://git.example/quota/',
     secret: 'password',
   }),
-  trustedProxies: key(
-    'TRUSTED_PROXIES',
-    kind.listOf(
-      network,
-      'Write IP addresses and networks, separated by commas, such as 127.0.0.1, 10.0.0.0/8',
-    ),
-    {
-      doc: 'The addresses and networks of trusted proxies. Their X-Forwarded-For is used, so that wrong tokens count against their senders and not against the proxy. They may ask at `[gate] PORT`.',
-      example: '127.0.0.1, 10.0.0.0/8',
-    },
-  ),
+  trustedProxies: key('TRUSTED_PROXIES', networks, {
+    doc: 'The addresses and networks of trusted proxies. Their X-Forwarded-For is used, so that wrong tokens count against their senders and not against the proxy. They may ask at `[gate] PORT`.',
+    example: '127.0.0.1, 10.0.0.0/8',
+  }),
   hostId: key(
     'HOST_ID',
     kind.optional(
@@ -143,10 +135,7 @@ export const metrics = keysOf('metrics', {
   token: key(
     'TOKEN',
     kind.optional(
-      kind.textKind(
-        z.string().regex(/^[!-~]{16,}$/, 'no token'),
-        'Write 16 or more letters, digits or signs',
-      ),
+      kind.matching(/^[!-~]{16,}$/, 'no token', 'Write 16 or more letters, digits or signs', text => text),
     ),
     {
       doc: 'Whoever reads the metrics sends it: `Authorization: Bearer TOKEN`. Without it, only programs of this host that do not come through a proxy can read them, and the administrator on ADMIN_SOCKET.',

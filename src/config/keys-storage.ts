@@ -1,6 +1,5 @@
 /** The keys of where data lies and how it is measured. */
 
-import { z } from 'zod';
 import { type OwnerSource, storageKinds } from '../layout/index.ts';
 import { nameFault } from '../quota/index.ts';
 import { key, keysOf } from './key.ts';
@@ -139,10 +138,7 @@ export const scan = keysOf('scan', {
   exclude: key(
     'EXCLUDE',
     kind.listOf(
-      kind.textKind(
-        z.string().refine(name => !/[/\0]/.test(name) && name !== '.' && name !== '..', 'not a name'),
-        'Write a name',
-      ),
+      kind.matching(isFileName, 'not a name', 'Write a name'),
       'Write names of directories without /, separated by commas',
     ),
     {

@@ -6,47 +6,47 @@
  */
 
 import { Cron } from 'croner';
-import { z } from 'zod';
 import type { Parsed } from '../parsed.ts';
 import { type GraceMost, graceMostText, parseGraceMost } from '../quota/index.ts';
 import { parseDuration, parseSize, writeDuration } from '../text/index.ts';
 
 export interface ValueType<T> {
+  /** The value to write, as a sentence. */
   readonly expected: string;
   readonly parse: (text: string) => Parsed<T>;
-  readonly print: (value: T) => string;
+  /** Gives a text that is read as the same value. */
+  print(value: T): string;
 }
 
-/** A kind whose schema's first message is the problem. */
-function valueTypeOf<T>(
-  schema: z.ZodType<T, string>,
+/**
+ * A kind of text that is taken as `made` makes it, without the white space around it unless given.
+ * `problemOf` says what is wrong with that; null: nothing.
+ */
+export function textKind(
+  problemOf: (text: string) => string | null,
   expected: string,
-  print: (value: T) => string,
-): ValueType<T> {
+  made = (text: string) => text.trim(),
+): ValueType<string> {
   return {
     expected,
     parse: text => {
-      const result = schema.safeParse(text);
-      if (result.success) return { ok: true, value: result.data };
-      return { ok: false, problem: result.error.issues[0]?.message ?? 'not understood' };
+      const value = made(text);
+      const problem = problemOf(value);
+      return problem === null ? { ok: true, value } : { ok: false, problem };
     },
-    print,
+    print: text => text,
   };
 }
 
-/** A kind of text that is taken as it stands once `schema` has passed it. */
-export function textKind(schema: z.ZodType<string, string>, expected: string): ValueType<string> {
-  return valueTypeOf(schema, expected, text => text);
-}
-
-/** A kind of text, without the white space around it, that a pattern or a function accepts. */
+/** A kind of text that a pattern or a function accepts. */
 export function matching(
   test: RegExp | ((text: string) => boolean),
   problem: string,
   expected: string,
+  made?: (text: string) => string,
 ): ValueType<string> {
   const accepts = typeof test === 'function' ? test : (text: string) => test.test(text);
-  return textKind(z.string().trim().refine(accepts, problem), expected);
+  return textKind(text => (accepts(text) ? null : problem), expected, made);
 }
 
 /** Returns a kind for which an empty value means null. */
@@ -85,52 +85,47 @@ export function listOf<T>(item: ValueType<T>, expected: string, repeated?: 'kept
 /** One of some words, capitals or not. */
 export function oneOf<const Words extends readonly string[]>(words: Words): ValueType<Words[number]> {
   const others = words.slice(0, -1).join(', ');
-  return valueTypeOf(
-    z
-      .string()
-      .trim()
-      .toLowerCase()
-      .pipe(z.enum(words, { error: 'not one of the possible values' })),
-    `Write ${others} or ${words.at(-1)}`,
-    word => word,
-  );
+  return {
+    expected: `Write ${others} or ${words.at(-1)}`,
+    parse: text => {
+      const value = words.find(word => word === text.trim().toLowerCase());
+      return value === undefined
+        ? { ok: false, problem: 'not one of the possible values' }
+        : { ok: true, value };
+    },
+    print: word => word,
+  };
 }
 
-export const flag: ValueType<boolean> = valueTypeOf(
-  z
-    .string()
-    .trim()
-    .pipe(
-      z.stringbool({
-        truthy: ['true', 'yes', 'on', '1'],
-        falsy: ['false', 'no', 'off', '0'],
-        error: 'neither true nor false',
-      }),
-    ),
-  'Write true or false',
-  String,
-);
+export const flag: ValueType<boolean> = {
+  expected: 'Write true or false',
+  parse: text => {
+    const word = text.trim().toLowerCase();
+    const value = ['true', 'yes', 'on', '1'].includes(word);
+    if (value || ['false', 'no', 'off', '0'].includes(word)) return { ok: true, value };
+    return { ok: false, problem: 'neither true nor false' };
+  },
+  print: String,
+};
 
 export function wholeNumber(least: number, most: number): ValueType<number> {
-  return valueTypeOf(
-    z
-      .string()
-      .trim()
-      .regex(/^\d{1,15}$/, 'not a whole number')
-      .transform(Number)
-      .pipe(z.number().min(least, 'too small').max(most, 'too large')),
-    `Write a whole number from ${least} to ${most}`,
-    String,
-  );
+  return {
+    expected: `Write a whole number from ${least} to ${most}`,
+    parse: text => {
+      if (!/^\d{1,15}$/.test(text.trim())) return { ok: false, problem: 'not a whole number' };
+      const value = Number(text);
+      if (value < least) return { ok: false, problem: 'too small' };
+      return value > most ? { ok: false, problem: 'too large' } : { ok: true, value };
+    },
+    print: String,
+  };
 }
 
 /** A path of this host, absolute or not. */
 export const path: ValueType<string> = textKind(
-  z
-    .string()
-    .regex(/\S/, 'empty')
-    .regex(/^[^\0]*$/, 'not a path: it has a NUL character'),
+  text => (text.trim() === '' ? 'empty' : text.includes('\0') ? 'not a path: it has a NUL character' : null),
   'Write a path; a path that does not begin with / is relative to the directory of the configuration file',
+  text => text,
 );
 
 export const line: ValueType<string> = matching(
@@ -160,15 +155,14 @@ export function secrets(
 }
 
 /** A socket's permissions, in octal. */
-export const mode: ValueType<number> = valueTypeOf(
-  z
-    .string()
-    .trim()
-    .regex(/^0?[0-7]{3}$/, 'not a mode')
-    .transform(digits => Number.parseInt(digits, 8)),
-  'Write three octal digits after a 0, such as 0660',
-  bits => bits.toString(8).padStart(4, '0'),
-);
+export const mode: ValueType<number> = {
+  expected: 'Write three octal digits after a 0, such as 0660',
+  parse: text =>
+    /^0?[0-7]{3}$/.test(text.trim())
+      ? { ok: true, value: Number.parseInt(text, 8) }
+      : { ok: false, problem: 'not a mode' },
+  print: bits => bits.toString(8).padStart(4, '0'),
+};
 
 /** A group of the system; `-1` would tell chown to change nothing. */
 export const systemGroup: ValueType<string> = matching(
@@ -258,13 +252,7 @@ export function durationOfAtLeast(shortestMs: number, shortest: string): ValueTy
 
 /** A time table that comes at least once more. */
 export const cron: ValueType<string> = textKind(
-  z
-    .string()
-    .trim()
-    .superRefine((text, context) => {
-      const problem = cronProblem(text);
-      if (problem !== null) context.addIssue(problem);
-    }),
+  cronProblem,
   'Write the five fields of cron (minute, hour, day of the month, month, day of the week), such as */15 * * * *, or @hourly, @daily, @weekly',
 );
 

@@ -9,9 +9,9 @@ import {
   type Template,
   type Visibility,
 } from '../layout/index.ts';
+import type { Values } from './key.ts';
 import { forgeKeys } from './keys-forge.ts';
 import { scan, storages, visibility } from './keys-storage.ts';
-import type { Values } from './values.ts';
 
 /** The sections that have a PATH; `base` is the folder that relative templates count from. */
 export function storageSettings(values: Values, base: string): readonly StorageSettings[] {

@@ -32,10 +32,9 @@ import { prepareDataPath, storeFile } from './data-path.ts';
 import { joinFleet } from './fleet.ts';
 import { forgetForge, patternsOf } from './forge.ts';
 import { hostIdIn } from './host-id.ts';
-import { openMetrics } from './metrics/open-metrics.ts';
 import { openNotices } from './notices.ts';
 import { secretKeysIn } from './secret-key.ts';
-import { openServers } from './servers.ts';
+import { openServers, reasonsAgainst } from './servers.ts';
 import { spacePage } from './space-lines.ts';
 import { DaemonWorker } from './worker-state.ts';
 
@@ -172,7 +171,9 @@ export class Daemon {
       };
       const notices = openNotices(parts);
       opened.push(notices);
-      const metrics = await openMetrics(config, { ...parts, notices });
+      const { Metrics } = config.metrics.enabled ? await import('./metrics/metrics.ts') : { Metrics: null };
+      const isReady = () => reasonsAgainst(parts).length === 0;
+      const metrics = Metrics && new Metrics({ ...parts, notices, isReady });
       const served = { ...parts, notices, metrics };
       const servers = await openServers({ ...served, env, socketLost });
       opened.push(servers);

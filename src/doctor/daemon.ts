@@ -10,8 +10,16 @@ import { commandLine, makeFinding } from '../health/index.ts';
 import { formatBytes, printable } from '../text/index.ts';
 import { version } from '../version.ts';
 import { type Finding, finding as findingShape, versionReport } from '../wire/index.ts';
-import { type CheckResult, type HostContext, type Installation, together } from './installation.ts';
-import { localized, restart, setKey, start } from './mend.ts';
+import {
+  type CheckResult,
+  type HostContext,
+  type Installation,
+  localized,
+  restart,
+  setKey,
+  start,
+  together,
+} from './installation.ts';
 
 interface DaemonCheck extends CheckResult {
   /** Tells whether it told what it finds itself. */
@@ -62,7 +70,7 @@ function succeeded<Answer extends { readonly status: number }>(answer: Answer): 
 function versions(running: string): Finding[] {
   if (running === version) return [];
   const message = `the daemon has version ${printable(running)}, this command ${version}`;
-  return [makeFinding('version', message, restart())];
+  return [makeFinding('restart_needed', message, restart())];
 }
 
 function modes(installation: Installation): Finding[] {

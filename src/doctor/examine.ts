@@ -18,9 +18,9 @@ import {
   type HostContext,
   type Installation,
   type Loaded,
+  softquota,
   together,
 } from './installation.ts';
-import { softquota } from './mend.ts';
 import {
   checkInnerRepositories,
   checkUnmanaged,

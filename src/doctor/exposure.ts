@@ -17,8 +17,7 @@ import { commandLine, makeFinding } from '../health/index.ts';
 import { exposureOf } from '../service/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import type { CheckResult, Installation } from './installation.ts';
-import { setKey } from './mend.ts';
+import { type CheckResult, type Installation, setKey } from './installation.ts';
 import { modeOf } from './paths.ts';
 
 export function checkFaults(loaded: LoadedConfig | RefusedConfig): CheckResult {

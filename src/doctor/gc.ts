@@ -7,12 +7,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { homeOf } from '../accounts.ts';
+import { readIniText } from '../forge/index.ts';
 import { makeFinding } from '../health/index.ts';
 import { configValue, encodePath } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import type { CheckResult, HostContext, Installation } from './installation.ts';
-import { asUser, setKey } from './mend.ts';
+import { asUser, type CheckResult, type HostContext, type Installation, setKey } from './installation.ts';
 import { beginningOf, entriesIn, filesBelow } from './paths.ts';
 import type { Repository } from './repositories.ts';
 
@@ -134,14 +134,8 @@ function whereSwitchedOff({ path, user }: Repository, places: CollectionPlaces):
 /** Tells whether the forge's own app.ini has it run git's garbage collection. */
 function collectsByCron(file: string | null): boolean {
   if (file === null) return false;
-  let section = '';
-  return beginningOf(file, { mostBytes })
-    .split('\n')
-    .some(line => {
-      const text = line.trim().toLowerCase();
-      if (text.startsWith('[')) section = text;
-      return section === '[cron.git_gc_repos]' && text.replaceAll(/[ \t]/g, '') === 'enabled=true';
-    });
+  const written = readIniText(beginningOf(file, { mostBytes }));
+  return written('cron.git_gc_repos', 'ENABLED')?.toLowerCase() === 'true';
 }
 
 /** Tells whether something that runs from time to time names git's gc or its maintenance. */

@@ -4,11 +4,10 @@
  * pushes, of which git stores the certificate before any hook can refuse it.
  */
 
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { homeOf, userWords } from '../accounts.ts';
 import { runProgram } from '../bounded/index.ts';
-import { systemCode } from '../errors.ts';
 import {
   configSetting,
   findClient,
@@ -19,9 +18,8 @@ import {
 import { commandLine, makeFinding } from '../health/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import type { CheckResult, HookUser, HostContext } from './installation.ts';
-import { asUser } from './mend.ts';
-import { beginningOf, filesBelow } from './paths.ts';
+import { asUser, type CheckResult, type HookUser, type HostContext } from './installation.ts';
+import { beginningOf, filesBelow, isClosed } from './paths.ts';
 import type { Repository } from './repositories.ts';
 import { mayAskFor } from './rights.ts';
 
@@ -198,10 +196,9 @@ export async function checkSignedPushes(
     const home = homeOf(uid);
     if (home === null) continue;
     for (const file of [join(home, '.gitconfig'), join(home, '.config/git/config')]) {
-      const is = lookedAt(file);
-      if (is === 'denied') missed.push(printable(file));
-      if (is !== 'file' || (await configSetting({ file, owner: user }, key)) === null) continue;
-      findings.push(signed(file, unset(context, uid, file)));
+      if (isClosed(file)) missed.push(printable(file));
+      else if (existsSync(file) && (await configSetting({ file, owner: user }, key)) !== null)
+        findings.push(signed(file, unset(context, uid, file)));
     }
   }
   if (repositories.length > 0 && (await configSetting('system', key)) !== null) {
@@ -218,13 +215,4 @@ function signed(from: string, mend: string): Finding {
 
 function unset(context: HostContext, uid: number, file: string): string {
   return asUser(context, uid, 'git', 'config', '--file', file, '--unset-all', key);
-}
-
-function lookedAt(path: string): 'file' | 'none' | 'denied' {
-  try {
-    return statSync(path, { throwIfNoEntry: false })?.isFile() ? 'file' : 'none';
-  } catch (error) {
-    if (systemCode(error) === 'EACCES') return 'denied';
-    throw error;
-  }
 }

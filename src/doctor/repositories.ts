@@ -22,8 +22,15 @@ import {
 } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import type { CheckResult, HookUser, HostContext, Installation } from './installation.ts';
-import { asUser, setKey, softquota } from './mend.ts';
+import {
+  asUser,
+  type CheckResult,
+  type HookUser,
+  type HostContext,
+  type Installation,
+  setKey,
+  softquota,
+} from './installation.ts';
 import { entriesIn } from './paths.ts';
 
 export interface Repository {

@@ -21,8 +21,7 @@ import { entryUrl } from '../package.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import type { GrantedRights, Right, RightsOrder } from './impersonator.ts';
-import type { CheckResult, HookUser, Installation } from './installation.ts';
-import { setKey } from './mend.ts';
+import { type CheckResult, type HookUser, type Installation, setKey } from './installation.ts';
 import type { Repository } from './repositories.ts';
 
 /** A hook's file that git runs, and the user it runs it as. */

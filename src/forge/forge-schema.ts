@@ -2,19 +2,11 @@
 
 import type { ForgeDatabase } from './database.ts';
 import type { LfsObject } from './lfs-objects.ts';
-import type { OwnerRows } from './owner-rows.ts';
-import type { ForgeMembers, ForgeOwner } from './picture.ts';
-import { nobody, type PartSums } from './sums.ts';
+import type { ForgeMembers, ForgeOwner } from './messages.ts';
+import type { PartSums, RowOwners } from './sums.ts';
 
 /** Columns by table; `new or old`: a table that has another name in older versions. */
 export type NeededColumns = Readonly<Record<string, readonly string[]>>;
-
-/** Says whose a row is: an owner's row, or `nobody` or `missingOwner`. */
-export interface RowOwners {
-  readonly owners: OwnerRows;
-  /** Ids of owners by the ids of repositories. */
-  readonly repositories: ReadonlyMap<number, number>;
-}
 
 /** A repository as the forge has it. */
 export interface ForgeRepository {
@@ -51,18 +43,32 @@ export interface ForgeSchema {
   /** Gives those with an id by ascending ids. */
   eachRepository(
     db: ForgeDatabase,
-    owners: OwnerRows,
+    owners: RowOwners['owners'],
     take: (repository: ForgeRepository) => void,
   ): Promise<void>;
   /** The largest LFS objects that the repository of this name has alone. */
   lfsObjects(db: ForgeDatabase, name: string): Promise<readonly LfsObject[]>;
 }
 
-/** Undefined: of no repository. */
-export function ownerOfRepository(
-  { owners, repositories }: RowOwners,
-  repositoryId: number | undefined,
-): number {
-  const ownerId = repositoryId === undefined ? undefined : repositories.get(repositoryId);
-  return ownerId === undefined ? nobody : owners.rowOf(ownerId);
+type UsersByOrganization = Map<number, Set<number>>;
+
+export function addMember(sets: UsersByOrganization, organization: number, user: number): void {
+  const set = sets.get(organization) ?? new Set();
+  sets.set(organization, set.add(user));
+}
+
+/** Gives the organizations by ascending ids; an owner is no member besides. */
+export function membersById(
+  owners: ReadonlyMap<number, ReadonlySet<number>>,
+  all: ReadonlyMap<number, ReadonlySet<number>>,
+): readonly ForgeMembers[] {
+  return ascending(new Set([...all.keys(), ...owners.keys()])).map(organization => {
+    const ownerIds = owners.get(organization) ?? new Set<number>();
+    const members = [...(all.get(organization) ?? [])].filter(user => !ownerIds.has(user));
+    return { organization, owners: ascending(ownerIds), members: ascending(members) };
+  });
+}
+
+function ascending(ids: Iterable<number>): readonly number[] {
+  return [...ids].sort((a, b) => a - b);
 }

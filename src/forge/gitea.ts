@@ -6,13 +6,11 @@
  */
 
 import type { ForgeDatabase } from './database.ts';
-import { type ForgeSchema, type NeededColumns, ownerOfRepository, type RowOwners } from './forge-schema.ts';
+import { addMember, type ForgeSchema, membersById, type NeededColumns } from './forge-schema.ts';
 import { lfsObjectsOf } from './lfs-objects.ts';
-import { addMember, membersById } from './members.ts';
-import { LfsSums, ObjectSums, readObjects } from './object-sums.ts';
+import type { ForgeMembers, ForgeOwner } from './messages.ts';
 import { eachRow, flagAt, numberAt, textAt } from './pages.ts';
-import type { ForgeMembers, ForgeOwner } from './picture.ts';
-import { PartSums } from './sums.ts';
+import { ObjectSums, PartSums, type RowOwners, readObjects } from './sums.ts';
 
 /** The tables, as far as they are read. Gitea 1.27.3 has them; see docs/forges. */
 const tables = {
@@ -100,19 +98,21 @@ async function membersIn(db: ForgeDatabase): Promise<readonly ForgeMembers[]> {
 }
 
 async function countLfs(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
-  const lfs = new LfsSums(whose);
-  await eachRow(db, 'lfs_meta_object', tables.lfs_meta_object, (_, row) =>
-    lfs.add(textAt(row, 1), numberAt(row, 2), numberAt(row, 3)),
-  );
-  return lfs.sums();
+  const objects = new ObjectSums<string>();
+  await eachRow(db, 'lfs_meta_object', tables.lfs_meta_object, (_, row) => {
+    const oid = textAt(row, 1);
+    objects.add(oid, numberAt(row, 2));
+    objects.addOwner(oid, whose.repositories.get(numberAt(row, 3)));
+  });
+  return objects.sums('size:git:lfs', whose, 'lfs_orphaned');
 }
 
 async function countAttachments(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
   const [issues, releases] = ['size:assets:attachments:issues', 'size:assets:attachments:releases'] as const;
-  const sums = new PartSums([issues, releases], whose.owners.size);
+  const sums = new PartSums([issues, releases], whose);
   await eachRow(db, 'attachment', tables.attachment, (_, row) => {
     const isOfRelease = numberAt(row, 2) !== 0;
-    const owner = ownerOfRepository(whose, numberAt(row, 1));
+    const owner = whose.repositories.get(numberAt(row, 1));
     sums.add(isOfRelease ? releases : issues, owner, numberAt(row, 3), 'attachments_orphaned');
   });
   return sums;
@@ -123,35 +123,29 @@ const storedArtifacts = [2, 5];
 
 async function countArtifacts(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
   const leaf = 'size:assets:artifacts';
-  const sums = new PartSums([leaf], whose.owners.size);
+  const sums = new PartSums([leaf], whose);
   await eachRow(db, 'action_artifact', tables.action_artifact, (_, row) => {
     if (!storedArtifacts.includes(numberAt(row, 3))) return;
-    sums.add(leaf, ownerOfRepository(whose, numberAt(row, 1)), numberAt(row, 2), 'artifacts_orphaned');
+    sums.add(leaf, whose.repositories.get(numberAt(row, 1)), numberAt(row, 2), 'artifacts_orphaned');
   });
   return sums;
 }
 
 /** Counts each blob once for each owner. */
 async function countPackages(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
-  const owners = await ownersByVersion(db, whose);
-  const sums = new ObjectSums('size:assets:packages:all', whose, 'packages_orphaned');
-  const blobs = await readObjects(db, 'package_blob', tables.package_blob, sums);
+  const owners = await ownersByVersion(db);
+  const blobs = await readObjects(db, 'package_blob', tables.package_blob);
   await eachRow(db, 'package_file', tables.package_file, (_, row) => {
-    const [owner, blob] = [owners.get(numberAt(row, 1)), blobs.get(numberAt(row, 2))];
-    if (owner !== undefined && blob !== undefined) sums.addOwner(blob, owner);
+    const owner = owners.get(numberAt(row, 1));
+    if (owner !== undefined) blobs.addOwner(numberAt(row, 2), owner);
   });
-  return sums.sums();
+  return blobs.sums('size:assets:packages:all', whose, 'packages_orphaned');
 }
 
-/** Rows of owners by the ids of versions. */
-async function ownersByVersion(
-  db: ForgeDatabase,
-  { owners }: RowOwners,
-): Promise<ReadonlyMap<number, number>> {
+/** Ids of owners by the ids of versions. */
+async function ownersByVersion(db: ForgeDatabase): Promise<ReadonlyMap<number, number>> {
   const byPackage = new Map<number, number>();
-  await eachRow(db, 'package', tables.package, (id, row) =>
-    byPackage.set(id, owners.rowOf(numberAt(row, 1))),
-  );
+  await eachRow(db, 'package', tables.package, (id, row) => byPackage.set(id, numberAt(row, 1)));
   const byVersion = new Map<number, number>();
   await eachRow(db, 'package_version', tables.package_version, (id, row) => {
     const owner = byPackage.get(numberAt(row, 1));

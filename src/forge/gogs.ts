@@ -6,14 +6,12 @@ import { messageOf, systemCode } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import type { ForgeDatabase, Row } from './database.ts';
 import { ForgeFault } from './fault.ts';
-import { type ForgeSchema, type NeededColumns, ownerOfRepository, type RowOwners } from './forge-schema.ts';
+import { addMember, type ForgeSchema, membersById, type NeededColumns } from './forge-schema.ts';
 import { eachGiteaOwner } from './gitea.ts';
 import { lfsObjectsOf } from './lfs-objects.ts';
-import { addMember, membersById } from './members.ts';
-import { LfsSums } from './object-sums.ts';
+import type { ForgeMembers } from './messages.ts';
 import { eachRow, flagAt, numberAt, textAt } from './pages.ts';
-import type { ForgeMembers } from './picture.ts';
-import { PartSums } from './sums.ts';
+import { ObjectSums, PartSums, type RowOwners } from './sums.ts';
 
 /** The tables, as far as they are read. Gogs 0.12 to 0.14 have them; see docs/forges. */
 const tables = {
@@ -47,7 +45,7 @@ export function gogsSchema(attachmentsPath: () => string): ForgeSchema {
     eachRepository: (db, owners, take) =>
       eachRow(db, 'repository', tables.repository, (id, row) => {
         const ownerId = numberAt(row, 1);
-        const owner = owners.nameAt(owners.rowOf(ownerId)) ?? '';
+        const owner = owners.get(ownerId)?.name ?? '';
         const name = `${owner}/${textAt(row, 2)}`.toLowerCase();
         take({ id, ownerId, name, isPublic: !flagAt(row, 3) });
       }),
@@ -68,9 +66,13 @@ async function membersIn(db: ForgeDatabase): Promise<readonly ForgeMembers[]> {
 }
 
 async function countLfs(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
-  const lfs = new LfsSums(whose);
-  await eachObject(db, row => lfs.add(textAt(row, 1), numberAt(row, 2), numberAt(row, 0)));
-  return lfs.sums();
+  const objects = new ObjectSums<string>();
+  await eachObject(db, row => {
+    const oid = textAt(row, 1);
+    objects.add(oid, numberAt(row, 2));
+    objects.addOwner(oid, whose.repositories.get(numberAt(row, 0)));
+  });
+  return objects.sums('size:git:lfs', whose, 'lfs_orphaned');
 }
 
 /**
@@ -107,7 +109,7 @@ const attachmentRows = 1000;
  * `directory`, and is never written again. A row without a file counts nothing.
  */
 async function countAttachments(db: ForgeDatabase, whose: RowOwners, directory: string): Promise<PartSums> {
-  const sums = new PartSums([issues, releases], whose.owners.size);
+  const sums = new PartSums([issues, releases], whose);
   const [byIssue, byRelease] = [await repositoriesBy(db, 'issue'), await repositoriesBy(db, 'release')];
   let isThere = false;
   const take = (_: number, row: Row): void => {
@@ -116,7 +118,7 @@ async function countAttachments(db: ForgeDatabase, whose: RowOwners, directory: 
     const [issueId, releaseId] = [numberAt(row, 2), numberAt(row, 3)];
     const repository = releaseId === 0 ? byIssue.get(issueId) : byRelease.get(releaseId);
     const bytes = sizeOf(directory, textAt(row, 1));
-    const owner = ownerOfRepository(whose, repository);
+    const owner = repository === undefined ? undefined : whose.repositories.get(repository);
     sums.add(releaseId === 0 ? issues : releases, owner, bytes, 'attachments_orphaned');
   };
   await eachRow(db, 'attachment', tables.attachment, take, attachmentRows);

@@ -6,20 +6,23 @@
  * is new since the one before; after a fault the next reading connects again.
  */
 
-export { parseDatabaseAddress } from './address.ts';
+export { readIniText } from './app-ini.ts';
+export { parseDatabaseAddress } from './database.ts';
 export { ForgeFault } from './fault.ts';
 export { triedSchemaVersion } from './gitea.ts';
-export { readIniText } from './ini-text.ts';
 export type { LfsObject } from './lfs-objects.ts';
-export type { Chunk, ReadMode, RepositoryNames } from './messages.ts';
-export { isAmong, ownerIdIn, type PlaceOwnerColumns } from './names.ts';
-export { sqliteFileOf } from './open.ts';
 export {
+  type Chunk,
+  type ForgeKind,
   type ForgeMembers,
   type ForgeOwner,
+  type ForgeSettings,
+  forgeKinds,
   forgeLeaves,
+  type ReadMode,
+  type RepositoryNames,
   unownedReasons,
-} from './picture.ts';
-export { probeForge } from './probe.ts';
+} from './messages.ts';
+export { isAmong, ownerIdIn, type PlaceOwnerColumns } from './names.ts';
+export { probeForge, sqliteFileOf } from './open.ts';
 export { ForgeReader } from './reader.ts';
-export { type ForgeKind, type ForgeSettings, forgeKinds } from './settings.ts';

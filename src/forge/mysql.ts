@@ -1,10 +1,9 @@
 /** A forge's MySQL or MariaDB database: one connection, on which every transaction is read-only. */
 
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise';
-import type { DatabaseServerAddress } from './address.ts';
 import {
-  type ChangeMarks,
   columnsByTable,
+  type DatabaseServerAddress,
   type ForgeDatabase,
   limits,
   type Row,
@@ -45,74 +44,56 @@ export async function openMysql(address: DatabaseServerAddress): Promise<ForgeDa
     for (const setting of ['SET SESSION TRANSACTION READ ONLY', ...settings]) {
       await rowsOf(connection, setting, []);
     }
-    return new MysqlDatabase(connection, address, isMaria ? product : `MySQL ${product}`);
+    return databaseOn(connection, address, isMaria ? product : `MySQL ${product}`);
   } catch (error) {
     connection?.destroy();
     throw serverFault(address, error);
   }
 }
 
-class MysqlDatabase implements ForgeDatabase {
-  readonly pageRows = limits.pageRows;
-  readonly product: string;
-  readonly #connection: Connection;
-  readonly #address: DatabaseServerAddress;
-  #unsettled = 0;
-
-  constructor(connection: Connection, address: DatabaseServerAddress, product: string) {
-    this.#connection = connection;
-    this.#address = address;
-    this.product = product;
-  }
-
-  quoted(name: string): string {
-    return `\`${name}\``;
-  }
-
-  async columns(tables: readonly string[]): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-    const rows = await this.rows(
-      `SELECT table_name, column_name FROM information_schema.columns
-       WHERE table_schema = DATABASE() AND table_name IN (${tables.map(() => '?').join(', ')})`,
-      tables,
-    );
-    return columnsByTable(rows);
-  }
-
-  async rows(sql: string, values: readonly (number | string)[]): Promise<readonly Row[]> {
+function databaseOn(connection: Connection, address: DatabaseServerAddress, product: string): ForgeDatabase {
+  let unsettled = 0;
+  const rows: ForgeDatabase['rows'] = async (sql, values) => {
     try {
-      return await rowsOf(this.#connection, sql, values);
+      return await rowsOf(connection, sql, values);
     } catch (error) {
-      throw serverFault(this.#address, error);
+      throw serverFault(address, error);
     }
-  }
-
-  async consistently<T>(act: () => Promise<T>): Promise<T> {
-    await this.rows('START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT', []);
-    try {
-      return await act();
-    } finally {
-      await this.rows('COMMIT', []).catch(() => {});
-    }
-  }
-
-  /** The time of a table's last change has whole seconds: one of this second may be followed by another. */
-  async marks(tables: readonly string[]): Promise<ChangeMarks> {
-    const rows = await this.rows(
-      `SELECT table_name, COALESCE(UNIX_TIMESTAMP(update_time), 0), UNIX_TIMESTAMP(NOW())
-       FROM information_schema.tables
-       WHERE table_schema = DATABASE() AND table_name IN (${tables.map(() => '?').join(', ')})`,
-      tables,
-    );
-    const marks = rows.map(([table, changed, now]): [string, string] => {
-      const isSettled = Number(now) - Number(changed) > 1;
-      return [String(table), isSettled ? String(changed) : `${changed}+${++this.#unsettled}`];
-    });
-    return { whole: null, tables: new Map(marks) };
-  }
-
-  async close(): Promise<void> {
-    this.#connection.destroy();
-  }
+  };
+  const inSchema = (tables: readonly string[]) =>
+    `WHERE table_schema = DATABASE() AND table_name IN (${tables.map(() => '?').join(', ')})`;
+  return {
+    product,
+    pageRows: limits.pageRows,
+    quoted: name => `\`${name}\``,
+    rows,
+    columns: async tables => {
+      const sql = `SELECT table_name, column_name FROM information_schema.columns ${inSchema(tables)}`;
+      return columnsByTable(await rows(sql, tables));
+    },
+    consistently: async act => {
+      await rows('START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT', []);
+      try {
+        return await act();
+      } finally {
+        await rows('COMMIT', []).catch(() => {});
+      }
+    },
+    // The time of a table's last change has whole seconds: one of this second may be followed by another.
+    marks: async tables => {
+      const found = await rows(
+        `SELECT table_name, COALESCE(UNIX_TIMESTAMP(update_time), 0), UNIX_TIMESTAMP(NOW())
+         FROM information_schema.tables ${inSchema(tables)}`,
+        tables,
+      );
+      const marks = found.map(([table, changed, now]): [string, string] => {
+        const isSettled = Number(now) - Number(changed) > 1;
+        return [String(table), isSettled ? String(changed) : `${changed}+${++unsettled}`];
+      });
+      return { whole: null, tables: new Map(marks) };
+    },
+    close: async () => connection.destroy(),
+  };
 }
 
 async function rowsOf(

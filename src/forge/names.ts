@@ -13,7 +13,7 @@ export function repositoryHash(seed: string, name: string): number {
 
 /** Tells whether a number is among others in ascending order. */
 export function isAmong(sorted: Float64Array, wanted: number): boolean {
-  return rowIn(sorted, wanted) !== -1;
+  return rowOf(sorted, wanted) !== -1;
 }
 
 /** The owners of repositories by the hashes of their names, which ascend. */
@@ -31,8 +31,13 @@ export function placeOwnerColumns(hashes: readonly number[], ownerIds: readonly 
   };
 }
 
+/** The forge's id of the owner; null: there is none. */
+export function ownerIdIn({ hashes, ownerIds }: PlaceOwnerColumns, hash: number): number | null {
+  return ownerIds[rowOf(hashes, hash)] ?? null;
+}
+
 /** The place of a number among others in ascending order, or -1. */
-function rowIn(sorted: Float64Array, wanted: number): number {
+function rowOf(sorted: Float64Array, wanted: number): number {
   let [low, high] = [0, sorted.length - 1];
   while (low <= high) {
     const middle = (low + high) >>> 1;
@@ -42,10 +47,4 @@ function rowIn(sorted: Float64Array, wanted: number): number {
     else high = middle - 1;
   }
   return -1;
-}
-
-/** The forge's id of the owner; null: there is none. */
-export function ownerIdIn({ hashes, ownerIds }: PlaceOwnerColumns, hash: number): number | null {
-  const row = rowIn(hashes, hash);
-  return row === -1 ? null : (ownerIds[row] ?? null);
 }

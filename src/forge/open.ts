@@ -3,16 +3,15 @@
  * there.
  */
 
-import { type DatabaseAddress, parseDatabaseAddress } from './address.ts';
 import { databaseOfAppIni, gogsAttachments } from './app-ini.ts';
-import type { ForgeDatabase } from './database.ts';
-import { ForgeFault } from './fault.ts';
+import { type DatabaseAddress, type ForgeDatabase, parseDatabaseAddress } from './database.ts';
+import { ForgeFault, forgeFaultOf } from './fault.ts';
 import type { ForgeSchema, NeededColumns } from './forge-schema.ts';
 import { giteaSchema } from './gitea.ts';
 import { databaseOfGitlab } from './gitlab/config.ts';
 import { gitlabSchema } from './gitlab/schema.ts';
 import { gogsSchema } from './gogs.ts';
-import type { ForgeKind, ForgeSettings } from './settings.ts';
+import type { ForgeKind, ForgeSettings } from './messages.ts';
 
 /** The tables of the kind of forge. */
 export function schemaOf(
@@ -120,4 +119,33 @@ async function checkTables(db: ForgeDatabase, needed: NeededColumns, forge: stri
     `the database is not as ${forge} has it: ${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing, or may not be read`,
     'if the forge is being upgraded, wait; else give the right to read these, or see docs/forges for the versions that softquota reads',
   );
+}
+
+interface ForgeProbe {
+  /** The name and version of the database. */
+  readonly database: string;
+  /** The forge's own number of its tables' state; null if it has none. */
+  readonly schemaVersion: number | null;
+}
+
+/** Throws a `ForgeFault` if the database cannot be read, or lacks a table or a column. */
+export async function probeForge(settings: ForgeSettings, env: NodeJS.ProcessEnv): Promise<ForgeProbe> {
+  let db: ForgeDatabase | null = null;
+  try {
+    const schema = schemaOf(settings, env);
+    db = await openForgeDatabase(settings, schema, env);
+    return { database: db.product, schemaVersion: await schemaVersion(db, schema.versionTable) };
+  } catch (error) {
+    throw forgeFaultOf(error, 'see the log of the database, then try again');
+  } finally {
+    await db?.close().catch(() => {});
+  }
+}
+
+async function schemaVersion(db: ForgeDatabase, table: string): Promise<number | null> {
+  const columns = (await db.columns([table])).get(table);
+  if (columns === undefined || !columns.has('version')) return null;
+  const [row] = await db.rows(`SELECT MAX(${db.quoted('version')}) FROM ${db.quoted(table)}`, []);
+  const version = Number(row?.[0]);
+  return Number.isSafeInteger(version) ? version : null;
 }

@@ -9,12 +9,20 @@ import { messageOf } from '../errors.ts';
 import { entryUrl } from '../package.ts';
 import { ForgeFault } from './fault.ts';
 import type { LfsObject } from './lfs-objects.ts';
-import type { Answer, Chunk, Found, Question, ReadMode, Request, ThreadSettings } from './messages.ts';
+import type {
+  Answer,
+  Chunk,
+  ForgeSettings,
+  Found,
+  Question,
+  ReadMode,
+  Request,
+  ThreadSettings,
+} from './messages.ts';
 import { repositoryHash } from './names.ts';
-import type { ForgeSettings } from './settings.ts';
 
-/** Figures are in typed arrays; rows live for one page. */
-const limits = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 512 };
+/** A million objects that are being counted take 250 MB; rows live for one page. */
+const limits = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 1024 };
 
 export class ForgeReader {
   readonly #settings: ForgeSettings;

@@ -1,48 +1,61 @@
-/** The bytes of every owner by leaf, packed, and those of nobody. */
+/** The bytes of owners by leaf, and those of nobody. */
 
-import { type ForgeLeaf, type Unowned, type UnownedReason, unownedReasons } from './picture.ts';
+import type { ForgeDatabase } from './database.ts';
+import {
+  type FigureDrift,
+  type ForgeLeaf,
+  type ForgeOwner,
+  type Unowned,
+  type UnownedReason,
+  unownedReasons,
+} from './messages.ts';
+import { eachRow, numberAt } from './pages.ts';
 
-/** In place of an owner's row: nothing says whose it is. */
-export const nobody = -1;
-/** In place of an owner's row: the database does not have the owner. */
-export const missingOwner = -2;
+/** Says whose a row is. */
+export interface RowOwners {
+  /** By their ids. */
+  readonly owners: ReadonlyMap<number, ForgeOwner>;
+  /** Ids of owners, who may be missing, by the ids of repositories. */
+  readonly repositories: ReadonlyMap<number, number>;
+}
 
 /** One part of a reading, such as all LFS objects, which is replaced as a whole. */
 export class PartSums {
-  readonly leaves: readonly ForgeLeaf[];
-  readonly #owners: number;
-  readonly #bytes: Float64Array;
+  readonly #owners: RowOwners['owners'];
+  /** By leaf, then by the ids of owners. */
+  readonly #bytes: ReadonlyMap<ForgeLeaf, Map<number, number>>;
   readonly unowned = new Map<UnownedReason, { count: number; bytes: number }>();
 
-  /** `owners`: how many there are; they are known by their rows. */
-  constructor(leaves: readonly ForgeLeaf[], owners: number) {
-    this.leaves = leaves;
+  constructor(leaves: readonly ForgeLeaf[], { owners }: Pick<RowOwners, 'owners'>) {
     this.#owners = owners;
-    this.#bytes = new Float64Array(leaves.length * owners);
+    this.#bytes = new Map(leaves.map(leaf => [leaf, new Map()]));
   }
 
-  /** Adds to an owner, or to nobody. */
-  add(leaf: ForgeLeaf, ownerRow: number, bytes: number, orphaned: UnownedReason): void {
-    if (ownerRow >= 0) {
-      const at = this.leaves.indexOf(leaf) * this.#owners + ownerRow;
-      this.#bytes[at] = (this.#bytes[at] ?? 0) + bytes;
+  /** Adds to an owner. Undefined: it is nobody's, because it is `orphaned`. */
+  add(leaf: ForgeLeaf, ownerId: number | undefined, bytes: number, orphaned: UnownedReason): void {
+    if (ownerId !== undefined && this.#owners.has(ownerId)) {
+      this.#bytes.get(leaf)?.set(ownerId, this.of(leaf, ownerId) + bytes);
       return;
     }
-    const reason = ownerRow === missingOwner ? 'owner_missing' : orphaned;
+    const reason = ownerId === undefined ? orphaned : 'owner_missing';
     const sum = this.unowned.get(reason) ?? { count: 0, bytes: 0 };
     this.unowned.set(reason, { count: sum.count + 1, bytes: sum.bytes + bytes });
   }
 
-  of(leaf: ForgeLeaf, ownerRow: number): number {
-    const index = this.leaves.indexOf(leaf);
-    // Owners who came after the count have nothing in it.
-    if (index === -1 || ownerRow >= this.#owners) return 0;
-    return this.#bytes[index * this.#owners + ownerRow] ?? 0;
+  of(leaf: ForgeLeaf, ownerId: number): number {
+    return this.#bytes.get(leaf)?.get(ownerId) ?? 0;
   }
 
-  /** The figures as bytes, to compare them. */
-  get raw(): Uint8Array {
-    return new Uint8Array(this.#bytes.buffer);
+  /** The differences to an earlier count of the same part. */
+  since(before: PartSums): readonly FigureDrift[] {
+    return [...this.#bytes].flatMap(([leaf, sums]) => {
+      const ids = new Set([...sums.keys(), ...(before.#bytes.get(leaf)?.keys() ?? [])]);
+      const differences = [...ids]
+        .map(id => Math.abs(this.of(leaf, id) - before.of(leaf, id)))
+        .filter(bytes => bytes > 0);
+      const bytes = differences.reduce((sum, one) => sum + one, 0);
+      return bytes === 0 ? [] : [{ leaf, owners: differences.length, bytes }];
+    });
   }
 }
 
@@ -54,4 +67,54 @@ export function unownedIn(parts: readonly PartSums[]): readonly Unowned[] {
     const count = sums.reduce((sum, one) => sum + one.count, 0);
     return count === 0 ? [] : [{ reason, count, bytes: sums.reduce((sum, one) => sum + one.bytes, 0) }];
   });
+}
+
+interface StoredObject {
+  readonly size: number;
+  /** The id of the first one; undefined: nobody who is there has it. */
+  owner: number | undefined;
+  /** Few objects have any. */
+  others: readonly number[];
+}
+
+const none: readonly number[] = [];
+
+/** Counts objects that several owners may have: each once for each of them. */
+export class ObjectSums<Id extends number | string> {
+  readonly #objects = new Map<Id, StoredObject>();
+
+  add(id: Id, size: number): void {
+    if (!this.#objects.has(id)) this.#objects.set(id, { size, owner: undefined, others: none });
+  }
+
+  /** An object that was not added has no owner. Undefined: a repository that is not there has it. */
+  addOwner(id: Id, ownerId: number | undefined): void {
+    const object = this.#objects.get(id);
+    if (object === undefined || ownerId === undefined) return;
+    const { owner, others } = object;
+    if (owner === undefined) object.owner = ownerId;
+    else if (owner !== ownerId && !others.includes(ownerId)) object.others = [...others, ownerId];
+  }
+
+  /** After the last row; `orphaned`: why an object that nobody has is nobody's. */
+  sums(leaf: ForgeLeaf, whose: RowOwners, orphaned: UnownedReason): PartSums {
+    const sums = new PartSums([leaf], whose);
+    for (const { size, owner, others } of this.#objects.values()) {
+      const known = [owner, ...others].filter(id => id !== undefined && whose.owners.has(id));
+      for (const id of known) sums.add(leaf, id, size, orphaned);
+      if (known.length === 0) sums.add(leaf, owner, size, orphaned);
+    }
+    return sums;
+  }
+}
+
+/** Reads objects from a table that has the size behind the id. */
+export async function readObjects(
+  db: ForgeDatabase,
+  table: string,
+  columns: readonly string[],
+): Promise<ObjectSums<number>> {
+  const objects = new ObjectSums<number>();
+  await eachRow(db, table, columns, (id, row) => objects.add(id, numberAt(row, 1)));
+  return objects;
 }

@@ -3,19 +3,14 @@
  * blocks, and counting a million rows would hold up every check.
  */
 
-import { createHash } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { SerialQueue } from '../serial-queue.ts';
 import type { ForgeDatabase } from './database.ts';
-import { DueParts } from './due.ts';
 import { ForgeFault, forgeFaultOf } from './fault.ts';
 import type { Answer, Chunk, Found, Question, ReadMode, Request, ThreadSettings } from './messages.ts';
 import { openForgeDatabase, schemaOf, tableNames } from './open.ts';
-import { type ForgeLeaf, forgeLeaves, unitNames } from './picture.ts';
-import { accountsPart, ForgeReading, type News, repositoriesPart } from './reading.ts';
+import { accountsPart, DueParts, ForgeReading, type News, repositoriesPart } from './reading.ts';
 import { unownedIn } from './sums.ts';
-
-const chunkCharacters = 64 * 1024;
 
 if (parentPort === null) throw new Error('this is a thread of the forge reader, not a program');
 const port = parentPort;
@@ -28,8 +23,6 @@ const turns = new SerialQueue();
 let connection: ForgeDatabase | null = null;
 let reading = new ForgeReading(schema, seed);
 let due = newDue();
-/** Digest of the figures that were reported last. */
-let reportedDigest = '';
 /** The reading that is under way. */
 let chunks: AsyncGenerator<Chunk, void, void> | null = null;
 
@@ -83,17 +76,13 @@ async function* read(mode: ReadMode): AsyncGenerator<Chunk, void, void> {
   if (news === null) return;
   yield* news.chunks;
   yield { is: 'rest', unowned: unownedIn([...reading.sums.values()]), drift: news.drift };
-  const digest = figuresDigest();
-  if (digest === reportedDigest && !news.haveNamesChanged && !isFull) return;
-  yield* lines();
-  reportedDigest = digest;
+  if (isFull || news.haveLinesChanged) yield* reading.lines();
 }
 
 /** From now on everything is new. */
 function forget(): void {
   reading = new ForgeReading(schema, seed);
   due = newDue();
-  reportedDigest = '';
 }
 
 function newDue(): DueParts {
@@ -111,7 +100,7 @@ async function readDue(db: ForgeDatabase, full: boolean): Promise<News | null> {
   const { parts, unchanged } = due.due(marks, full);
   if (parts.size === 0) return null;
   const news = await db.consistently(() => reading.read(db, parts, unchanged));
-  if (!reading.owners.isAnybodyPresent) throw noOwners();
+  if (reading.owners.size === 0) throw noOwners();
   due.read(news.tookMs, marks);
   return news;
 }
@@ -126,34 +115,4 @@ function noOwners(): ForgeFault {
     'the database has no users, so its figures are not used',
     'if it is being restored, wait; else correct [forge] DATABASE',
   );
-}
-
-function figuresDigest(): string {
-  const hash = createHash('sha1');
-  for (const sums of reading.sums.values()) hash.update(sums.raw);
-  return hash.digest('hex');
-}
-
-function* lines(): Generator<Chunk, void> {
-  let text = '';
-  const { owners } = reading;
-  for (let row = 0; row < owners.size; row++) {
-    const owner = owners.nameAt(row);
-    if (owner === null) continue;
-    for (const subject of forgeLeaves) {
-      const bytes = bytesOf(subject, row);
-      if (bytes === 0) continue;
-      text += `${JSON.stringify({ owner, subject, unit: unitNames[subject], bytes })}\n`;
-    }
-    if (text.length < chunkCharacters) continue;
-    yield { is: 'lines', bytes: new TextEncoder().encode(text) };
-    text = '';
-  }
-  yield { is: 'lines', bytes: new TextEncoder().encode(text) };
-}
-
-function bytesOf(leaf: ForgeLeaf, row: number): number {
-  let bytes = 0;
-  for (const sums of reading.sums.values()) bytes += sums.of(leaf, row);
-  return bytes;
 }

@@ -233,7 +233,7 @@ function* disks({ shortDisks, outlook, keepsFree, now }: Observed): Generator<Fi
   if (fullAt !== null && fullAt - now < soonMs) {
     const day = new Date(fullAt).toISOString().slice(0, 10);
     const message = `at the growth of the last weeks the disks are full on ${day}`;
-    yield makeFinding('disk_full_soon', message, 'softquota usage  # the largest owners first');
+    yield makeFinding('disk_low', message, 'softquota usage  # the largest owners first');
   }
   if (sizeBytes > 0 && promisedBytes > sizeBytes && !keepsFree) {
     const message = `the limits promise ${formatBytes(promisedBytes)}, and the disks have ${formatBytes(sizeBytes)}`;

@@ -15,36 +15,33 @@ interface UnownedBytes extends Words {
   readonly bytes: number;
 }
 
+const reasonWords: Readonly<Record<string, string>> = {
+  lfs_orphaned: 'LFS objects of repositories that no longer exist',
+  attachments_orphaned: 'attachments of repositories that no longer exist, or of none',
+  artifacts_orphaned: 'artifacts of repositories that no longer exist',
+  packages_orphaned: 'blobs of packages that no file refers to',
+  owner_missing: 'data of owners whom the database does not have',
+};
+
 /** By the reason for which the forge's database has no owner of them. */
 function wordsOf(kind: string, reason: string): Words {
-  const isGitlab = kind === 'gitlab';
-  const page = isGitlab || kind === 'gogs' ? kind : 'gitea';
+  const what = reasonWords[reason] ?? reason;
+  const page = kind === 'gitlab' || kind === 'gogs' ? kind : 'gitea';
   const seeDocs = `see "What belongs to nobody" in docs/forges/${page}.md`;
-  const program = kind === 'forgejo' ? 'forgejo' : 'gitea';
-  switch (reason) {
-    case 'lfs_orphaned': {
-      const what = 'LFS objects of repositories that no longer exist';
-      if (isGitlab)
-        return { what, mend: 'nothing: GitLab removes those that no project refers to every night' };
-      return { what, mend: kind === 'gogs' ? seeDocs : `${program} doctor check --run gc-lfs --fix` };
-    }
-    case 'attachments_orphaned':
-      return { what: 'attachments of repositories that no longer exist, or of none', mend: seeDocs };
-    case 'artifacts_orphaned': {
-      const mend = isGitlab ? 'nothing: GitLab removes their rows some time after the project' : seeDocs;
-      return { what: 'artifacts of repositories that no longer exist', mend };
-    }
-    case 'packages_orphaned':
-      return isGitlab
-        ? { what: 'files of packages that no longer exist', mend: seeDocs }
-        : {
-            what: 'blobs of packages that no file refers to',
-            mend: 'nothing: the forge removes them after a day',
-          };
-    case 'owner_missing':
-      return { what: 'data of owners whom the database does not have', mend: seeDocs };
+  switch (`${page} ${reason}`) {
+    case 'gitlab lfs_orphaned':
+      return { what, mend: 'nothing: GitLab removes those that no project refers to every night' };
+    case 'gitlab artifacts_orphaned':
+      return { what, mend: 'nothing: GitLab removes their rows some time after the project' };
+    case 'gitlab packages_orphaned':
+      return { what: 'files of packages that no longer exist', mend: seeDocs };
+    case 'gitea lfs_orphaned':
+      return { what, mend: `${kind === 'forgejo' ? kind : 'gitea'} doctor check --run gc-lfs --fix` };
+    case 'gitea packages_orphaned':
+    case 'gogs packages_orphaned':
+      return { what, mend: 'nothing: the forge removes them after a day' };
     default:
-      return { what: reason, mend: seeDocs };
+      return { what, mend: seeDocs };
   }
 }
 

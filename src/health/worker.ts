@@ -41,7 +41,7 @@ function* presence(worker: ObservedWorker): Generator<Finding> {
   yield* garbage(worker);
   if (!isWanted || state === null) return;
   if (state.hooks === null) {
-    yield makeFinding('worker_idle', 'the worker was started before [hooks] KEEP = true was set', restart);
+    yield makeFinding('worker_missing', 'the worker was started before [hooks] KEEP = true was set', restart);
     return;
   }
   yield* listed(state.hooks.unguarded, ({ path, why }) => {

@@ -18,33 +18,26 @@ export interface AttemptLimits {
 /** Networks that share a slot are slowed together; who does is chance, and another one after each start. */
 const slotDigits = 4;
 
-export class Attempts {
-  readonly #limiter: RateLimiterMemory;
-  readonly #salt = randomBytes(16).toString('hex');
-
-  constructor({ wrongTries, perSeconds }: AttemptLimits) {
-    this.#limiter = new RateLimiterMemory({ points: wrongTries, duration: perSeconds });
-  }
-
-  /** Counts a wrong one: seconds from now where it was one too many; null: not yet. */
-  async wrong(address: string): Promise<number | null> {
+/**
+ * Gives a function that counts a wrong one from an address: seconds from now where it was one too many; null:
+ * not yet.
+ */
+export function wrongAttempts({
+  wrongTries,
+  perSeconds,
+}: AttemptLimits): (address: string) => Promise<number | null> {
+  const limiter = new RateLimiterMemory({ points: wrongTries, duration: perSeconds });
+  const salt = randomBytes(16).toString('hex');
+  return async address => {
     try {
-      await this.#limiter.consume(this.#slotOf(address));
+      await limiter.consume(hash('sha256', salt + networkOf(address)).slice(0, slotDigits));
       return null;
     } catch (result) {
-      if (result instanceof RateLimiterRes) return secondsOf(result);
-      throw result;
+      if (!(result instanceof RateLimiterRes)) throw result;
+      // At least one, so that it is never asked again at once.
+      return result.msBeforeNext > 0 ? Math.ceil(result.msBeforeNext / 1000) : null;
     }
-  }
-
-  #slotOf(address: string): string {
-    return hash('sha256', this.#salt + networkOf(address)).slice(0, slotDigits);
-  }
-}
-
-/** At least one, so that it is never asked again at once. */
-function secondsOf({ msBeforeNext }: RateLimiterRes): number | null {
-  return msBeforeNext > 0 ? Math.ceil(msBeforeNext / 1000) : null;
+  };
 }
 
 /** Returns the 64 bits of an IPv6 address that one subscriber has. */

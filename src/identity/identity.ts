@@ -1,11 +1,11 @@
 /** Tells who brings which credentials, and signs people in. */
 
+import { hash, randomBytes } from 'node:crypto';
 import { SoftquotaError } from '../errors.ts';
-import { type AttemptLimits, Attempts } from './attempts.ts';
+import { type AttemptLimits, wrongAttempts } from './attempts.ts';
 import { type Caller, callerWith, tokenIn } from './caller.ts';
 import { type TokenDocument, tokenKind } from './kinds.ts';
 import { endBrought, type NewSession, type SessionCookie, type Started, startSession } from './sessions.ts';
-import { type SignInLink, SignInLinks } from './sign-in-links.ts';
 import { SignedIn, type SignedInOptions } from './signed-in.ts';
 import { entriesOf, keyOfToken } from './tokens.ts';
 import { profileOf } from './users.ts';
@@ -48,6 +48,18 @@ export interface IdentityOptions {
   readonly usesEveryMs?: number;
 }
 
+interface SignInLink {
+  /** The user to sign in. */
+  readonly ownerId: number;
+  /** The most rights that the creator may give, in scope and in time. */
+  readonly scopes: readonly string[];
+  readonly endsAt: number | null;
+}
+
+/** The time for which a link signs somebody in. */
+export const linkLifeMs = 600_000;
+const mostLinks = 1000;
+const codeBytes = 32;
 const twentyAMinute: AttemptLimits = { wrongTries: 20, perSeconds: 60 };
 const minuteMs = 60_000;
 
@@ -55,16 +67,16 @@ export class Identity {
   /** The sessions of browsers. */
   readonly signedIn: SignedIn;
   readonly #options: IdentityOptions;
-  readonly #attempts: Attempts;
+  readonly #wrong: ReturnType<typeof wrongAttempts>;
   readonly #uses: Uses;
-  readonly #links: SignInLinks;
+  /** Links that sign somebody in, by the SHA-256 of their codes, the oldest first. */
+  readonly #links = new Map<string, SignInLink & { readonly until: number }>();
 
   constructor(options: IdentityOptions) {
     const { documents, log, now, limits = twentyAMinute, usesEveryMs = minuteMs } = options;
     this.#options = options;
-    this.#attempts = new Attempts(limits);
+    this.#wrong = wrongAttempts(limits);
     this.#uses = new Uses({ documents, log, everyMs: usesEveryMs });
-    this.#links = new SignInLinks(now);
     this.signedIn = new SignedIn({ documents, now, log, uses: this.#uses });
   }
 
@@ -126,7 +138,14 @@ export class Identity {
 
   /** Makes a code that signs somebody in once, within ten minutes. `until`: milliseconds since 1970. */
   makeSignInLink(link: SignInLink): { readonly code: string; readonly until: number } {
-    return this.#links.make(link);
+    const now = this.#options.now();
+    for (const [key, { until }] of this.#links) {
+      if (until <= now || this.#links.size >= mostLinks) this.#links.delete(key);
+    }
+    const code = randomBytes(codeBytes).toString('base64url');
+    const until = now + linkLifeMs;
+    this.#links.set(hash('sha256', code), { ...link, until });
+    return { code, until };
   }
 
   /** A user's tokens as they were made, with their last use up to now. */
@@ -157,7 +176,7 @@ export class Identity {
   /** Counts failed credentials against the address. */
   async #attempt<T extends object>(address: string, found: T | null): Promise<T | NotAuthenticated> {
     if (found !== null) return found;
-    const seconds = await this.#attempts.wrong(address);
+    const seconds = await this.#wrong(address);
     return seconds === null ? { is: 'refused' } : { is: 'slowed', retryAfterSeconds: seconds };
   }
 
@@ -184,9 +203,12 @@ export class Identity {
   }
 
   #sessionByLink(code: string): Wanted | null {
-    const link = this.#links.take(code);
-    const owner = link === null ? undefined : this.#options.documents.owners.byId(link.ownerId);
-    if (link === null || owner === undefined) return null;
+    const { documents, now } = this.#options;
+    const key = hash('sha256', code);
+    const link = this.#links.get(key);
+    this.#links.delete(key);
+    const owner = link === undefined ? undefined : documents.owners.byId(link.ownerId);
+    if (link === undefined || link.until <= now() || owner === undefined) return null;
     const { scopes, endsAt } = link;
     const author = { ownerId: owner.id, name: owner.name, tokenId: null };
     return { author, ownerId: owner.id, session: { via: { is: 'link' }, scopes, endsAt } };

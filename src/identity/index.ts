@@ -12,6 +12,7 @@ export {
   type Authentication,
   Identity,
   type IdentityOptions,
+  linkLifeMs,
   type SignIn,
 } from './identity.ts';
 export {
@@ -31,7 +32,6 @@ export {
   removeLink,
   setAdministrationBy,
 } from './links.ts';
-export { setMailWanted, wantsMail } from './mail-preferences.ts';
 export {
   membersOf,
   mustBeOrganization,
@@ -48,7 +48,6 @@ export {
   sessionLimits,
   startSession,
 } from './sessions.ts';
-export { linkLifeMs } from './sign-in-links.ts';
 export type { KnownSession } from './signed-in.ts';
 export { createToken, type NewToken, revokeToken, tokensOf } from './tokens.ts';
 export {
@@ -58,5 +57,7 @@ export {
   editUser,
   isOnlyFound,
   profileOf,
+  setMailWanted,
   type UserFields,
+  wantsMail,
 } from './users.ts';

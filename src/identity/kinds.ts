@@ -6,7 +6,6 @@
 import { z } from 'zod';
 import type { Kind } from '../documents/index.ts';
 import { isoTime } from '../text/index.ts';
-import { mailPreferenceKind } from './mail-preferences.ts';
 
 const whole = z.number().int();
 
@@ -170,6 +169,20 @@ export const linkKind: Kind<LinkDocument> = {
     content: { issuer, subject, user: nameOf(owner), gives_administration: administrationBy !== null },
   }),
   ownerOf: ({ owner }) => owner,
+};
+
+const preference = z.strictObject({ unsubscribedAt: z.number().int() });
+
+/** By the owner's id; kept only for owners who want none. Milliseconds since 1970. */
+export const mailPreferenceKind: Kind<Readonly<z.infer<typeof preference>>> = {
+  name: 'mail-preference',
+  durability: 'versioned',
+  schema: preference,
+  describe: (key, { unsubscribedAt }, nameOf) => ({
+    name: nameOf(Number(key)),
+    ownerId: Number(key),
+    content: { unsubscribed_at: isoTime(unsubscribedAt) },
+  }),
 };
 
 /** The kinds of documents of this module. */

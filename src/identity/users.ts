@@ -5,7 +5,7 @@
  * is used again inherits nothing.
  */
 
-import type { Snapshot, Transaction } from '../documents/index.ts';
+import type { ChangeSet, Snapshot, Transaction } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import {
   assignedGroups,
@@ -18,9 +18,8 @@ import {
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { isEmail, printable } from '../text/index.ts';
-import { type Profile, profileKind } from './kinds.ts';
+import { mailPreferenceKind, type Profile, profileKind } from './kinds.ts';
 import { forgetAdministrationBy, forgetLinks, hasLinks } from './links.ts';
-import { forgetMailPreference } from './mail-preferences.ts';
 import { forgetMemberships, membersOf, organizationsOf } from './members.ts';
 import { endSessions, sessionEntriesOf } from './sessions.ts';
 import { revokeAllTokens, tokensOf } from './tokens.ts';
@@ -143,4 +142,21 @@ function mustFit(snapshot: Snapshot, { id, name }: OwnerRecord, type: OwnerRecor
     'conflict',
     `type: ${printable(name)} has ${has.join(' and ')}, which ${article} cannot have: remove those first`,
   );
+}
+
+export function wantsMail(snapshot: Snapshot, ownerId: number): boolean {
+  return snapshot.get(mailPreferenceKind, String(ownerId)) === undefined;
+}
+
+/** `now`: milliseconds since 1970. */
+export function setMailWanted(changes: ChangeSet, ownerId: number, isWanted: boolean, now: number): void {
+  const wanted = wantsMail(changes, ownerId);
+  if (wanted === isWanted) return;
+  if (isWanted) changes.remove(mailPreferenceKind, String(ownerId));
+  else changes.put(mailPreferenceKind, String(ownerId), { unsubscribedAt: now });
+}
+
+/** When an owner goes. */
+function forgetMailPreference(changes: ChangeSet, ownerId: number): void {
+  setMailWanted(changes, ownerId, true, 0);
 }

@@ -43,51 +43,44 @@ export interface FaultWatchOptions {
 /** Milliseconds for which a fault has to last, or be gone. */
 const holdMs = 10_000;
 
-export class FaultWatch {
-  readonly #options: FaultWatchOptions;
-  readonly #ids = new EventIds('f');
+/** Gives a function that makes the notices of what has begun or ended by now. */
+export function faultWatch({
+  queue,
+  host,
+  present,
+}: FaultWatchOptions): (now: number) => readonly NoticeDocument[] {
+  const ids = new EventIds('f');
   /** By key: since when it is as it is, and was not told so, in milliseconds since 1970. */
-  readonly #changedAt = new Map<string, number>();
-
-  constructor(options: FaultWatchOptions) {
-    this.#options = options;
-  }
-
-  /** The notices of what has begun or ended by now. */
-  look(now: number): readonly NoticeDocument[] {
-    const { queue, host, present } = this.#options;
+  const changedAt = new Map<string, number>();
+  const hasLasted = (key: string, now: number): boolean => {
+    const since = changedAt.get(key) ?? now;
+    changedAt.set(key, since);
+    return now - since >= holdMs;
+  };
+  return now => {
     const { faults, unknown } = present();
     const found = new Map(faults.map(fault => [keyOf(host, fault), fault]));
     const open = new Map([...queue.all(openFaultKind)].filter(([key]) => placeIn(key).host === host));
     const notices: NoticeDocument[] = [];
-    for (const key of this.#changedAt.keys()) {
-      if (found.has(key) === open.has(key)) this.#changedAt.delete(key);
-    }
+    for (const key of changedAt.keys()) if (found.has(key) === open.has(key)) changedAt.delete(key);
     for (const [key, fault] of found) {
-      if (open.has(key) || !this.#hasLasted(key, now)) continue;
-      const since = this.#changedAt.get(key) ?? now;
-      this.#changedAt.delete(key);
-      const id = this.#ids.next();
+      if (open.has(key) || !hasLasted(key, now)) continue;
+      const since = changedAt.get(key) ?? now;
+      changedAt.delete(key);
+      const id = ids.next();
       queue.put(openFaultKind, key, { id, since, reason: fault.reason });
       notices.push(noticeOfFault({ ...fault, host, id, since, endedAt: null }));
     }
     for (const [key, { id, since, reason }] of open) {
       const { what, where } = placeIn(key);
-      if (found.has(key) || unknown.includes(what)) continue;
-      if (!this.#hasLasted(key, now)) continue;
-      const endedAt = this.#changedAt.get(key) ?? now;
-      this.#changedAt.delete(key);
+      if (found.has(key) || unknown.includes(what) || !hasLasted(key, now)) continue;
+      const endedAt = changedAt.get(key) ?? now;
+      changedAt.delete(key);
       queue.remove(openFaultKind, key);
       notices.push(noticeOfFault({ what, where, reason, host, id: `${id}-end`, since, endedAt }));
     }
     return notices;
-  }
-
-  #hasLasted(key: string, now: number): boolean {
-    const since = this.#changedAt.get(key) ?? now;
-    this.#changedAt.set(key, since);
-    return now - since >= holdMs;
-  }
+  };
 }
 
 function keyOf(host: string, { what, where }: Pick<PresentFault, 'what' | 'where'>): string {

@@ -11,5 +11,5 @@ export type { PresentFault, PresentFaults } from './faults.ts';
 export { noticeKinds } from './kinds.ts';
 export { Notices } from './notices.ts';
 export type { NoticeSettings } from './recipients.ts';
-export type { Summary } from './summary.ts';
-export { ownerUnsubscribing } from './unsubscribe.ts';
+export { ownerUnsubscribing } from './sender.ts';
+export type { Summary } from './views.ts';

@@ -5,7 +5,7 @@ import type { MailSettings } from '../config/index.ts';
 import { messageOf } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import { within } from '../within.ts';
-import { certificateFault } from './certificate-fault.ts';
+import { certificateFault } from './outgoing.ts';
 import type { RenderedMail } from './templates.ts';
 
 interface OutgoingMail extends RenderedMail {

@@ -8,9 +8,8 @@ import type { Log } from '../log.ts';
 import type { Events } from '../overview/index.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { printable } from '../text/index.ts';
-import { Deliverer, type DeliverOptions } from './deliver.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
-import { FaultWatch, type FaultWatchOptions } from './faults.ts';
+import { type FaultWatchOptions, faultWatch } from './faults.ts';
 import {
   type Delivery,
   deliveryKind,
@@ -21,11 +20,11 @@ import {
 } from './kinds.ts';
 import { beginningAt, readNotices } from './reader.ts';
 import { adminAddresses, type NoticeSettings, recipientsOf } from './recipients.ts';
-import { placeNameOf, Sender } from './sender.ts';
-import { type Summary, summaryValues } from './summary.ts';
+import { placeNameOf, Sender, type SenderOptions } from './sender.ts';
+import { type Summary, summaryValues } from './views.ts';
 
 interface NoticesOptions
-  extends Omit<DeliverOptions, 'documents' | 'settings'>,
+  extends Omit<SenderOptions, 'documents' | 'queue' | 'settings'>,
     Pick<FaultWatchOptions, 'present'> {
   readonly settings: NoticeSettings;
   readonly documents: Pick<Documents, 'owners' | 'snapshot' | 'takeLease' | 'transact'>;
@@ -58,15 +57,13 @@ const leaseMs = 8000;
 const takeLeaseMs = 3000;
 const positionKey = 'events';
 const lease = 'notices';
-const giveUpMs = 3 * 86_400_000;
 const mostDigestMs = 40 * 86_400_000;
 
 export class Notices {
   readonly #options: NoticesOptions;
   readonly #queue: DeliveryQueue;
-  readonly #deliverer: Deliverer;
   readonly #sender: Sender;
-  readonly #faults: FaultWatch;
+  readonly #faultNotices: ReturnType<typeof faultWatch>;
   readonly #ids = new EventIds('n');
   #settings: NoticeSettings;
   #timer: NodeJS.Timeout | null = null;
@@ -80,19 +77,12 @@ export class Notices {
   #lastFault: string | null = null;
 
   constructor(options: NoticesOptions) {
-    const { documents, log, now, settings } = options;
+    const { documents, settings } = options;
     this.#options = options;
     this.#settings = settings;
     this.#queue = new DeliveryQueue(documents);
-    this.#deliverer = new Deliverer({ ...options, settings: () => this.#settings });
-    this.#sender = new Sender({
-      queue: this.#queue,
-      deliverer: this.#deliverer,
-      log,
-      now,
-      giveUpMs: to => this.#giveUpMs(to),
-    });
-    this.#faults = new FaultWatch({ ...options, queue: this.#queue });
+    this.#sender = new Sender({ ...options, queue: this.#queue, settings: () => this.#settings });
+    this.#faultNotices = faultWatch({ ...options, queue: this.#queue });
   }
 
   /** False: there is nowhere to send anything, and nothing is looked at. */
@@ -108,7 +98,7 @@ export class Notices {
 
   reconfigure(settings: NoticeSettings): void {
     this.#settings = settings;
-    this.#deliverer.reconfigure();
+    this.#sender.reconfigure();
     if (this.#isStarted) this.#next(0);
   }
 
@@ -194,7 +184,7 @@ export class Notices {
     const id = `${this.#ids.next()}-${randomBytes(4).toString('hex')}`;
     const notice = this.#trial(id);
     if (webhooks.some(hook => hook.name === name)) {
-      return this.#deliverNow(id, notice, { via: 'webhook', name });
+      return this.#sender.deliver(id, notice, { via: 'webhook', name });
     }
     if (name !== 'mail' || mail === null) {
       const known = this.places().map(place => place.name);
@@ -211,7 +201,7 @@ export class Notices {
     const faults = await Promise.all(
       addresses.map(async (to, index) => {
         const target: Target = { via: 'mail', address: to, ownerId: null };
-        const fault = await this.#deliverNow(`${id}-${index}`, notice, target);
+        const fault = await this.#sender.deliver(`${id}-${index}`, notice, target);
         return fault === null ? [] : [`${printable(to)}: ${fault}`];
       }),
     );
@@ -239,7 +229,7 @@ export class Notices {
   async #tick(): Promise<void> {
     if (this.#isClosed || !this.isOn) return;
     const { now, host } = this.#options;
-    for (const notice of this.#faults.look(now())) this.#add(notice, host);
+    for (const notice of this.#faultNotices(now())) this.#add(notice, host);
     const isLeading = await this.#lead();
     if (isLeading) await this.#tryTo('events could not be read', () => this.#read());
     this.#queue.bound();
@@ -320,18 +310,9 @@ export class Notices {
     }
   }
 
-  #giveUpMs(to: Target): number {
-    const isWanted = to.via === 'mail' || this.#settings.webhooks.some(({ name }) => name === to.name);
-    return isWanted ? giveUpMs : 0;
-  }
-
   #trial(id: string): NoticeDocument {
     const { host, now } = this.#options;
     const message = printable(`This is a trial of notices, sent by the host ${host}.`);
     return { id, type: 'test', at: now(), owner: null, message, data: { host, message } };
-  }
-
-  #deliverNow(id: string, notice: NoticeDocument, to: Target): Promise<string | null> {
-    return this.#deliverer.deliver({ id, notice, to, signal: new AbortController().signal });
   }
 }

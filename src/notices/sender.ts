@@ -1,20 +1,28 @@
 /**
- * Sends what is due, some at a time to each place, tries again with growing waits, and gives up in the end.
+ * Delivers notices: what is due, some at a time to each place. Tries again with growing waits, and gives up in
+ * the end.
  */
 
+import type { Documents } from '../documents/index.ts';
+import { wantsMail } from '../identity/index.ts';
 import type { Log } from '../log.ts';
-import type { Deliverer } from './deliver.ts';
+import type { SecretKeys } from '../oauth/index.ts';
+import { isoTime } from '../text/index.ts';
 import type { DeliveryQueue } from './delivery-queue.ts';
-import { type Delivery, deliveryKind, type Target } from './kinds.ts';
+import { type Delivery, deliveryKind, type NoticeDocument, type Target } from './kinds.ts';
+import type { NoticeSettings } from './recipients.ts';
+import type { MailTemplates, RenderedMail } from './templates.ts';
+import { adminView, digestView, ownerView, type ViewOptions } from './views.ts';
 
-interface SenderOptions {
+export interface SenderOptions extends ViewOptions {
+  readonly documents: Pick<Documents, 'snapshot'>;
+  readonly keys: SecretKeys;
   readonly queue: DeliveryQueue;
-  readonly deliverer: Pick<Deliverer, 'deliver'>;
   readonly log: Pick<Log, 'error' | 'warn'>;
+  /** Settings as they are now. */
+  settings(): NoticeSettings;
   /** Milliseconds since 1970. */
   now(): number;
-  /** Milliseconds after which a delivery there is given up. */
-  giveUpMs(to: Target): number;
 }
 
 /** Deliveries to one place, in this life of the daemon. */
@@ -30,6 +38,8 @@ const mostAtOnce = 4;
 const firstWaitMs = 2000;
 const longestWaitMs = 6 * 3_600_000;
 const growth = 4;
+/** Milliseconds after which a delivery is given up. */
+const giveUpMs = 3 * 86_400_000;
 /** Milliseconds that a running delivery has when the daemon stops. */
 const lastMs = 3000;
 
@@ -40,6 +50,7 @@ export class Sender {
   readonly #busy = new Map<string, number>();
   readonly #sent = new Map<string, Sent>();
   readonly #end = new AbortController();
+  #templates: { readonly of: string | null; readonly read: MailTemplates } | null = null;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -83,10 +94,9 @@ export class Sender {
   }
 
   async #send(id: string, { notice, to }: Delivery, place: string): Promise<void> {
-    const { queue, deliverer, log, now } = this.#options;
+    const { queue, log, now } = this.#options;
     try {
-      const fault = await deliverer.deliver({ id, notice, to, signal: this.#end.signal });
-      this.#take(id, place, fault);
+      this.#take(id, place, await this.deliver(id, notice, to));
     } catch (error) {
       // A mistake of ours: the same will happen again, and must not stop all others.
       log.error({ err: error, notice: notice.id }, 'a notice could not be made up');
@@ -98,7 +108,7 @@ export class Sender {
   }
 
   #take(id: string, place: string, fault: string | null): void {
-    const { queue, log, now, giveUpMs } = this.#options;
+    const { queue, log, now, settings } = this.#options;
     const delivery = queue.get(deliveryKind, id);
     const before = this.sentTo(place);
     const at = now();
@@ -110,7 +120,9 @@ export class Sender {
     this.#sent.set(place, { ...before, failed: before.failed + 1 });
     if (delivery === undefined) return;
     const attempts = delivery.attempts + 1;
-    const endsAt = delivery.createdAt + giveUpMs(delivery.to);
+    const { to } = delivery;
+    const isWanted = to.via === 'mail' || settings().webhooks.some(({ name }) => name === to.name);
+    const endsAt = delivery.createdAt + (isWanted ? giveUpMs : 0);
     const isOver = at >= endsAt;
     const nextAt = isOver ? at : Math.min(at + waitMs(attempts), endsAt);
     const state = isOver ? 'dead' : 'pending';
@@ -119,7 +131,63 @@ export class Sender {
     if (isOver) log.warn(told, 'a notice could not be delivered: softquota notices send-again tries again');
     else if (attempts === 1) log.warn(told, 'a notice could not be delivered yet');
   }
+
+  /** Reads the templates again before the next mail. */
+  reconfigure(): void {
+    this.#templates = null;
+  }
+
+  /** Null: it was delivered, or nobody wants it any more; else why not. */
+  deliver(id: string, notice: NoticeDocument, to: Target): Promise<string | null> {
+    return to.via === 'webhook' ? this.#post(notice, to.name) : this.#mail(id, notice, to);
+  }
+
+  async #post(notice: NoticeDocument, name: string): Promise<string | null> {
+    const { settings, now } = this.#options;
+    const hook = settings().webhooks.find(one => one.name === name);
+    if (hook === undefined) return `there is no section [webhook.${name}] any more`;
+    const { postWebhook } = await import('./webhook.ts');
+    return postWebhook(hook, { id: notice.id, body: bodyOf(notice), now: now(), signal: this.#end.signal });
+  }
+
+  async #mail(
+    id: string,
+    notice: NoticeDocument,
+    { address, ownerId }: Extract<Target, { readonly via: 'mail' }>,
+  ): Promise<string | null> {
+    const { settings, documents, keys, baseUrl } = this.#options;
+    const { mail } = settings();
+    if (mail === null) return 'there is no [mail] HOST any more';
+    if (ownerId !== null && !wantsMail(documents.snapshot, ownerId)) return null;
+    const unsubscribe = ownerId === null ? null : unsubscribeLink(keys, ownerId, baseUrl());
+    const rendered = await this.#rendered(notice, mail.templates, unsubscribe);
+    const { sendMail } = await import('./mailer.ts');
+    const messageId = `${id}@${new URL(baseUrl()).hostname}`;
+    return sendMail(mail, { ...rendered, to: address, messageId, unsubscribe, at: notice.at });
+  }
+
+  async #rendered(
+    notice: NoticeDocument,
+    directory: string | null,
+    unsubscribe: string | null,
+  ): Promise<RenderedMail> {
+    const options = this.#options;
+    const templates = await this.#templatesIn(directory);
+    if (notice.type === 'digest') return templates.render('digest', digestView(options, notice));
+    if (unsubscribe === null) return templates.render('admin', adminView(options, notice));
+    return templates.render('owner', await ownerView(options, notice, unsubscribe));
+  }
+
+  async #templatesIn(directory: string | null): Promise<MailTemplates> {
+    if (this.#templates?.of !== directory) {
+      const { readMailTemplates } = await import('./templates.ts');
+      this.#templates = { of: directory, read: readMailTemplates(directory, this.#options.log) };
+    }
+    return this.#templates.read;
+  }
 }
+
+const mostBodyBytes = 65_536;
 
 /** 2 s, 8 s, 32 s … 6 h. */
 function waitMs(attempts: number): number {
@@ -129,4 +197,28 @@ function waitMs(attempts: number): number {
 /** Name of a place for administrators. */
 export function placeNameOf(to: Target): string {
   return to.via === 'webhook' ? to.name : 'mail';
+}
+
+/** Body in the form of Standard Webhooks. */
+function bodyOf({ type, at, data }: NoticeDocument): string {
+  const body = (of: object) => JSON.stringify({ type, timestamp: isoTime(at), data: of });
+  const whole = body(data);
+  if (Buffer.byteLength(whole) <= mostBodyBytes) return whole;
+  const { changes: _, ...others } = data;
+  return body({ ...others, is_shortened: true });
+}
+
+const purpose = 'unsubscribe from notices';
+
+/** `baseUrl` ends with a slash. */
+function unsubscribeLink(keys: SecretKeys, ownerId: number, baseUrl: string): string {
+  const address = new URL('unsubscribe', baseUrl);
+  address.searchParams.set('token', keys.seal(String(ownerId), purpose));
+  return address.href;
+}
+
+/** The id of the owner; null: it is no such token. */
+export function ownerUnsubscribing(keys: SecretKeys, token: string): number | null {
+  const opened = keys.open(token, purpose);
+  return opened !== null && /^\d{1,16}$/.test(opened) ? Number(opened) : null;
 }

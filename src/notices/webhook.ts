@@ -15,8 +15,7 @@ import type { WebhookSettings } from '../config/index.ts';
 import { messageOf } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import { within } from '../within.ts';
-import { certificateFault } from './certificate-fault.ts';
-import { isInNetworks, isPrivateAddress } from './private-networks.ts';
+import { certificateFault, isInNetworks, isPrivateAddress } from './outgoing.ts';
 
 interface Post {
   /** Stays the same in every attempt. */

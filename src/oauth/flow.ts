@@ -1,9 +1,20 @@
 /**
  * Signing in at a provider and coming back: authorization code with PKCE, state and nonce (OpenID Connect
- * Core, RFC 7636, RFC 9207), by openid-client. Whatever goes wrong rejects with a `SignInFault`.
+ * Core, RFC 7636, RFC 9207), by openid-client; and signing out there as well (RP-Initiated Logout 1.0).
+ * Whatever goes wrong rejects with a `SignInFault`.
+ *
+ * Browsers bring their cookies along with whatever link of another site leads here. So the address of a
+ * sign-out has the number of the session in it, which no other site knows: who comes without it is signed out
+ * of nothing.
  */
 
-import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
+import {
+  buildEndSessionUrl,
+  calculatePKCECodeChallenge,
+  randomNonce,
+  randomPKCECodeVerifier,
+  randomState,
+} from 'openid-client';
 import type { Author, Documents, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import {
@@ -17,18 +28,22 @@ import {
 import type { Log } from '../log.ts';
 import { printable } from '../text/index.ts';
 import { type OfferedSource, wayBack } from '../wire/index.ts';
-import { Authorizations } from './authorization.ts';
-import { arrivalBy } from './exchange.ts';
+import { arrivalBy, authorizationAddress } from './exchange.ts';
 import { SignInFault } from './fault.ts';
 import { issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';
 import type { SourceDocument } from './kinds.ts';
-import { type LoginResult, logIn } from './login.ts';
-import { begunSeconds, type PendingLogin, PendingSignIns, UsedOnce } from './pending-sign-ins.ts';
-import { causesOf, lostSecret, Providers } from './providers.ts';
-import { endSessionAddress, isSignOutOf } from './sign-out.ts';
+import { begunSeconds, type PendingLogin, PendingSignIns, usedOnce } from './pending-sign-ins.ts';
+import {
+  causesOf,
+  type FindProvider,
+  isSafeFor,
+  lostSecret,
+  type Provider,
+  rememberingProviders,
+} from './providers.ts';
 import { clientSecretOf, sourceById, sourcesIn } from './sources.ts';
-import { warn } from './synchronization.ts';
+import { type LoginResult, logIn, warn } from './synchronization.ts';
 
 interface SignInFlowOptions {
   readonly documents: Pick<Documents, 'snapshot' | 'transact'>;
@@ -58,14 +73,12 @@ interface Finishing {
 
 export class SignInFlow {
   readonly #options: SignInFlowOptions;
-  readonly #providers: Providers;
-  readonly #used: UsedOnce;
-  readonly #authorizations = new Authorizations();
+  readonly #providerOf: FindProvider;
+  readonly #useState = usedOnce(begunSeconds * 1000);
 
   constructor(options: SignInFlowOptions) {
     this.#options = options;
-    this.#providers = new Providers(options.keys, () => options.now());
-    this.#used = new UsedOnce(begunSeconds * 1000);
+    this.#providerOf = rememberingProviders(options.keys, () => options.now());
   }
 
   /** The active sources, for those who are not signed in. */
@@ -104,7 +117,7 @@ export class SignInFlow {
     if (clientSecretOf(source, keys).is === 'lost')
       return `at the moment nobody can sign in with this source: ${lostSecret}`;
     try {
-      const provider = await this.#providers.of(source);
+      const provider = await this.#providerOf(source);
       if (source.signOutAtProvider) endSessionAddress(provider, source, this.postLogoutRedirectUri);
       return null;
     } catch (error) {
@@ -148,7 +161,7 @@ export class SignInFlow {
   async endThere(sourceId: string): Promise<string> {
     try {
       const source = this.#activeSource(sourceId);
-      const provider = await this.#providers.of(source);
+      const provider = await this.#providerOf(source);
       return endSessionAddress(provider, source, this.postLogoutRedirectUri).href;
     } catch (error) {
       if (error instanceof SignInFault) throw new SignInFault('still_signed_in_there', error.message, error);
@@ -162,7 +175,7 @@ export class SignInFlow {
    */
   async begin(sourceId: string, returnTo: string | null, cookies: string | undefined): Promise<Onward> {
     const source = this.#activeSource(sourceId);
-    const provider = await this.#providers.of(source);
+    const provider = await this.#providerOf(source);
     const begun: PendingLogin = {
       state: randomState(),
       nonce: randomNonce(),
@@ -173,7 +186,7 @@ export class SignInFlow {
       returnTo: wayBack(returnTo?.replace(/^\//, './') ?? null, new URL(this.#options.baseUrl())),
       at: this.#options.now(),
     };
-    const location = await this.#authorizations.addressFor(provider, {
+    const location = await authorizationAddress(provider, {
       redirect_uri: this.redirectUri(source.id),
       scope: [...new Set(['openid', ...source.scopes])].join(' '),
       state: begun.state,
@@ -225,14 +238,14 @@ export class SignInFlow {
         'the sign-in was begun with another provider than the one that answers',
       );
     }
-    if (!this.#used.use(state, now)) {
+    if (!this.#useState(state, now)) {
       throw new SignInFault('not_started_here', 'the sign-in was finished before');
     }
     return begun;
   }
 
   async #asked(source: SourceDocument, begun: PendingLogin, query: string): Promise<LoginResult> {
-    const provider = await this.#providers.of(source);
+    const provider = await this.#providerOf(source);
     const address = new URL(this.redirectUri(source.id));
     address.search = query;
     return arrivalBy(provider, address, begun);
@@ -274,3 +287,37 @@ const unusable =
   'at the moment nobody can sign in with this source: the provider cannot be used with these settings; the log of the daemon has the reason';
 const onlyHere =
   'a sign-out ends only the session on this server: the provider has no usable end_session_endpoint';
+
+/**
+ * Path at which a browser with this session signs out, relative to the base URL; null: the session ends here
+ * alone.
+ */
+export function signOutHref(snapshot: Snapshot, { id, via }: SessionDocument): string | null {
+  const source = via.is === 'source' ? sourceById(snapshot, String(via.source)) : undefined;
+  if (source?.signOutAtProvider !== true) return null;
+  return `sign-in/oauth2/${source.id}/sign-out?session=${id}`;
+}
+
+/** Tells whether the address of this source with this mark is the one that this very session was given. */
+function isSignOutOf(session: SessionDocument, source: string, mark: string | null): boolean {
+  return session.via.is === 'source' && String(session.via.source) === source && String(session.id) === mark;
+}
+
+/**
+ * Address at which a browser ends its session at the provider, which sends it to `back` then. No token is
+ * kept that could say whose session it is, so most providers ask the person. Throws a `SignInFault`.
+ */
+function endSessionAddress([configuration]: Provider, source: SourceDocument, back: string): URL {
+  const address = addressAt(configuration, back);
+  if (isSafeFor(source, address)) return address;
+  throw new SignInFault('still_signed_in_there', 'the end_session_endpoint of the provider is plain http');
+}
+
+function addressAt(configuration: Provider[0], back: string): URL {
+  try {
+    return buildEndSessionUrl(configuration, { post_logout_redirect_uri: back });
+  } catch (error) {
+    const reason = `the provider has no usable end_session_endpoint: ${causesOf(error)}`;
+    throw new SignInFault('still_signed_in_there', reason, error);
+  }
+}

@@ -7,13 +7,12 @@
  * that names the source. The module knows nothing of HTTP except addresses and cookies.
  */
 
-export type { Claims } from './claim-names.ts';
+export type { Claims } from './claims.ts';
 export { SignInFault } from './fault.ts';
-export { SignInFlow } from './flow.ts';
+export { SignInFlow, signOutHref } from './flow.ts';
 export { issuerOf } from './issuer.ts';
 export { type SecretKeys, secretKeysOf } from './keys.ts';
 export { type SourceDocument, sourceKinds, sourceShown } from './kinds.ts';
-export { signOutHref } from './sign-out.ts';
 export {
   clientSecretOf,
   createSource,
@@ -27,5 +26,4 @@ export {
   unknownQuotaGroups,
   unlink,
 } from './sources.ts';
-export { type Claimed, synchronizeClaimed } from './synchronization.ts';
-export { draftSource, tryClaims } from './trial.ts';
+export { type Claimed, draftSource, synchronizeClaimed, tryClaims } from './synchronization.ts';

@@ -97,23 +97,20 @@ export class PendingSignIns {
 /** Beyond so many the oldest are forgotten: who has that many could do without. */
 const mostRemembered = 100_000;
 
-export class UsedOnce {
-  readonly #forMs: number;
-  /** In the order in which they are forgotten; until when, in milliseconds since 1970. */
-  readonly #until = new Map<string, number>();
-
-  constructor(forMs: number) {
-    this.#forMs = forMs;
-  }
-
-  /** False: it was used before. */
-  use(name: string, now: number): boolean {
-    for (const [oldest, until] of this.#until) {
-      if (until > now && this.#until.size < mostRemembered) break;
-      this.#until.delete(oldest);
+/**
+ * Gives a function that uses a name, at a time in milliseconds since 1970. False: it was used before. Names are
+ * forgotten after so many milliseconds.
+ */
+export function usedOnce(forMs: number): (name: string, now: number) => boolean {
+  /** In the order in which they are forgotten, and when. */
+  const untilByName = new Map<string, number>();
+  return (name, now) => {
+    for (const [oldest, until] of untilByName) {
+      if (until > now && untilByName.size < mostRemembered) break;
+      untilByName.delete(oldest);
     }
-    if (this.#until.has(name)) return false;
-    this.#until.set(name, now + this.#forMs);
+    if (untilByName.has(name)) return false;
+    untilByName.set(name, now + forMs);
     return true;
-  }
+  };
 }

@@ -77,45 +77,39 @@ interface Remembered {
   until: number;
 }
 
-export class Providers {
-  readonly #keys: SecretKeys;
-  readonly #now: () => number;
-  readonly #remembered = new Map<string, Remembered>();
+/** Gives the provider of a source. Rejects with a `SignInFault`: `provider_away` or `misconfigured`. */
+export type FindProvider = (source: SourceDocument) => Promise<Provider>;
 
-  constructor(keys: SecretKeys, now: () => number) {
-    this.#keys = keys;
-    this.#now = now;
-  }
-
-  /**
-   * Without keys of the provider, so that one sign-in is never looked at with keys that an earlier one had
-   * fetched: they may have been rotated since. They are fetched only once the provider took a code, so nobody
-   * has them fetched at will. Rejects with a `SignInFault`: `provider_away` or `misconfigured`.
-   */
-  async of(source: SourceDocument): Promise<Provider> {
+/**
+ * Remembers providers without their keys, so that one sign-in is never looked at with keys that an earlier one
+ * had fetched: they may have been rotated since. They are fetched only once the provider took a code, so
+ * nobody has them fetched at will.
+ */
+export function rememberingProviders(keys: SecretKeys, now: () => number): FindProvider {
+  const remembered = new Map<string, Remembered>();
+  return async source => {
     const { id, discoveryUrl, clientId, clientSecret } = source;
     const key = JSON.stringify([id, discoveryUrl, clientId, clientSecret]);
-    const now = this.#now();
-    for (const [other, { until }] of this.#remembered) if (until <= now) this.#remembered.delete(other);
-    const known = this.#remembered.get(key);
+    const at = now();
+    for (const [other, { until }] of remembered) if (until <= at) remembered.delete(other);
+    const known = remembered.get(key);
     if (known !== undefined) return (await known.found)();
-    const found = this.#found(source);
-    const remembered = { found, until: now + rememberedMs };
-    this.#remembered.set(key, remembered);
-    found.catch(() => {
-      remembered.until = this.#now() + awayMs;
+    const asked: Remembered = { found: foundAt(source, keys), until: at + rememberedMs };
+    remembered.set(key, asked);
+    asked.found.catch(() => {
+      asked.until = now() + awayMs;
     });
-    return (await found)();
-  }
+    return (await asked.found)();
+  };
+}
 
-  /** Maker of configurations: the library remembers the provider's keys with each of them, for minutes. */
-  async #found(source: SourceDocument): Promise<() => Provider> {
-    const secret = clientSecretOf(source, this.#keys);
-    if (secret.is === 'lost') throw new SignInFault('misconfigured', lostSecret);
-    const server = acceptable(await discovered(source), source);
-    const [first, ...others] = waysFor(secret, server.token_endpoint_auth_methods_supported);
-    return () => [configured(source, server, first), ...others.map(way => configured(source, server, way))];
-  }
+/** Maker of configurations: the library remembers the provider's keys with each of them, for minutes. */
+async function foundAt(source: SourceDocument, keys: SecretKeys): Promise<() => Provider> {
+  const secret = clientSecretOf(source, keys);
+  if (secret.is === 'lost') throw new SignInFault('misconfigured', lostSecret);
+  const server = acceptable(await discovered(source), source);
+  const [first, ...others] = waysFor(secret, server.token_endpoint_auth_methods_supported);
+  return () => [configured(source, server, first), ...others.map(way => configured(source, server, way))];
 }
 
 /** Ways in which a client may authenticate, in the order in which they are tried. */

@@ -8,7 +8,7 @@ import { groupNamed } from '../policy/index.ts';
 import { nameFault } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { type Mapping, quotaGroupsIn } from '../wire/index.ts';
-import { endAdministration } from './administration.ts';
+import { endAdministration } from './claims.ts';
 import { addressFault, issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';
 import { type SourceDocument, sourceKind } from './kinds.ts';

@@ -1,18 +1,37 @@
-/** Applies claims to a user's quota groups, as one change with one event that names the source. */
+/**
+ * The effect of claims: on the user who signs in, and on quota groups, as one change with one event that names
+ * the source; and what claims would change, without changing it.
+ */
 
 import type { Author, Documents, Snapshot, Transaction } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
+import {
+  createUser,
+  type LinkDocument,
+  linkAt,
+  linkOf,
+  profileOf,
+  putLink,
+  tokensOf,
+} from '../identity/index.ts';
 import type { Log } from '../log.ts';
 import { assignedGroups, groupNamed, setGroups } from '../policy/index.ts';
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
-import { printable } from '../text/index.ts';
-import { type Synchronization, unmappedIn } from '../wire/index.ts';
-import type { Administration } from './administration.ts';
-import type { Claims } from './claim-names.ts';
-import { synchronize } from './claimed-groups.ts';
+import { isEmail, printable } from '../text/index.ts';
+import { type Synchronization, type TriedSynchronization, unmappedIn } from '../wire/index.ts';
+import {
+  type Administration,
+  administrationBy,
+  applyAdministration,
+  type Claims,
+  synchronize,
+  textClaim,
+} from './claims.ts';
+import { SignInFault } from './fault.ts';
+import { issuerOf } from './issuer.ts';
 import type { SourceDocument } from './kinds.ts';
-import { sourceNamed } from './sources.ts';
+import { draftedSource, type NewSource, sourceNamed, unknownQuotaGroups } from './sources.ts';
 
 /** The claims that a program sends about a user. */
 export interface Claimed {
@@ -32,7 +51,7 @@ interface ClaimedOptions {
 }
 
 /** The content of a sign-in event besides the user and the changes. */
-export interface SignInFacts extends Omit<Synchronization, 'claimed'> {
+interface SignInFacts extends Omit<Synchronization, 'claimed'> {
   readonly owner: string;
   readonly source: { readonly id: number; readonly name: string };
   /** `program`: a program told the claims, and nobody signed in. */
@@ -43,12 +62,12 @@ export interface SignInFacts extends Omit<Synchronization, 'claimed'> {
   readonly administration: Administration;
 }
 
-export const signInKind = 'sign-in';
+const signInKind = 'sign-in';
 
 /**
  * Returns the effect that claims would have on quota groups; null stands for a user who does not exist yet.
  */
-export function plan(
+function plan(
   snapshot: Snapshot,
   source: SourceDocument,
   ownerId: number | null,
@@ -59,7 +78,7 @@ export function plan(
 }
 
 /** Groups that stay keep their order. */
-export function applyClaims(
+function applyClaims(
   { changes }: Transaction,
   source: SourceDocument,
   owner: OwnerRecord,
@@ -74,7 +93,7 @@ export function applyClaims(
   return done;
 }
 
-export function factsOf(
+function factsOf(
   { id, name, mapping }: Pick<SourceDocument, 'id' | 'name' | 'mapping'>,
   owner: OwnerRecord,
   { claimed, ...done }: Synchronization,
@@ -149,4 +168,130 @@ function userFor(transaction: Transaction, name: string, create: boolean): Owner
   }
   if (owner.type === 'user') return owner;
   throw new SoftquotaError('conflict', `${printable(owner.name)} is an organization: only users have claims`);
+}
+
+type Trying = Pick<Documents, 'owners' | 'snapshot'>;
+
+/** No source has it. */
+const noId = 0;
+
+/** `user` null: whose claims they are, by subject or else by name, if that is anybody. */
+export function tryClaims(
+  documents: Trying,
+  source: SourceDocument,
+  user: string | null,
+  claims: Claims,
+): TriedSynchronization {
+  const { snapshot } = documents;
+  const issuer = issuerOf(source.discoveryUrl);
+  const owner = user === null ? whose(documents, source, claims) : documents.owners.named(user);
+  const link = owner === undefined ? null : linkAt(snapshot, owner.id, issuer);
+  const standing = {
+    isAdmin: owner !== undefined && profileOf(snapshot, owner.id).isAdmin,
+    by: link?.administrationBy ?? null,
+  };
+  return {
+    ...plan(snapshot, source, owner?.id ?? null, claims),
+    is_known: owner !== undefined,
+    administration: administrationBy(source, claims, standing),
+    unknown_quota_groups: unknownQuotaGroups(snapshot, source.mapping),
+  };
+}
+
+/**
+ * Gives a source as it would be saved: a change to the source of that name, if there is one. Throws `invalid`
+ * where it could not be saved.
+ */
+export function draftSource(snapshot: Snapshot, wanted: NewSource, now: number): SourceDocument {
+  return draftedSource(sourceNamed(snapshot, wanted.name)?.id ?? noId, wanted, now);
+}
+
+/** Finds the user as a sign-in would. */
+function whose(documents: Trying, source: SourceDocument, claims: Claims): OwnerRecord | undefined {
+  const subject = textClaim(claims, 'sub');
+  const link =
+    subject === null ? null : linkOf(documents.snapshot, { issuer: issuerOf(source.discoveryUrl), subject });
+  if (link !== null) return documents.owners.byId(link.owner);
+  const name = textClaim(claims, source.usernameClaim);
+  return name === null ? undefined : documents.owners.named(name);
+}
+
+export interface LoginResult {
+  /** The identifier of the account at the provider, which is never reused there. */
+  readonly subject: string;
+  /** From the ID token and userinfo. */
+  readonly claims: Claims;
+}
+
+interface LoggedIn {
+  readonly owner: OwnerRecord;
+  readonly told: SignInFacts;
+}
+
+/**
+ * With one event, also where nothing becomes another. `now`: milliseconds since 1970. Throws a `SignInFault`:
+ * `nameless` where no claim tells a name, `name_unusable` where nobody could have it here, `name_taken` where
+ * it is another's. For the log, it says also what an administrator does about it.
+ */
+export function logIn(
+  transaction: Transaction,
+  source: SourceDocument,
+  { subject, claims }: LoginResult,
+  now: number,
+): LoggedIn {
+  const who = { issuer: issuerOf(source.discoveryUrl), subject };
+  const known = linkOf(transaction.changes, who);
+  const knownOwner = known === null ? undefined : transaction.ownerById(known.owner);
+  if (known !== null && knownOwner !== undefined)
+    return settled(transaction, source, knownOwner, known, claims);
+  const name = textClaim(claims, source.usernameClaim);
+  const link = `PUT /api/v1/admin/auths/${source.id}/links/USER with {"subject": ${JSON.stringify(subject)}} links this account to a user`;
+  if (name === null) {
+    throw new SignInFault('nameless', `the claim ${source.usernameClaim} has no name; ${link}`);
+  }
+  const shown = JSON.stringify(name);
+  if (nameFault(name) !== null || nameFault(subject) !== null) {
+    throw new SignInFault('name_unusable', `${shown} or the subject cannot be a name here; ${link}`);
+  }
+  const there = transaction.owner(name);
+  if (there !== undefined && !mayBeTaken(transaction, source, there)) {
+    throw new SignInFault('name_taken', `there is an owner ${shown} already; ${link}`);
+  }
+  const owner = there ?? createUser(transaction, { name, ...profileIn(claims) });
+  return settled(transaction, source, owner, putLink(transaction.changes, owner, who, now), claims);
+}
+
+function mayBeTaken({ changes }: Transaction, source: SourceDocument, owner: OwnerRecord): boolean {
+  return (
+    source.trustUsernames &&
+    owner.type === 'user' &&
+    !profileOf(changes, owner.id).isAdmin &&
+    tokensOf(changes, owner.id).length === 0 &&
+    // Somebody else at the same provider had this name before.
+    linkAt(changes, owner.id, issuerOf(source.discoveryUrl)) === null
+  );
+}
+
+function settled(
+  transaction: Transaction,
+  source: SourceDocument,
+  owner: OwnerRecord,
+  link: LinkDocument,
+  claims: Claims,
+): LoggedIn {
+  const done = applyClaims(transaction, source, owner, claims);
+  const administration = applyAdministration(transaction, source, link, claims);
+  const told = factsOf(source, owner, done, { via: 'sign-in', administration });
+  transaction.auditAs({ kind: signInKind, owner, facts: told });
+  return { owner, told };
+}
+
+/** A claim that cannot be used is left out: it must not prevent a sign-in. */
+function profileIn(claims: Claims): { readonly email: string; readonly fullName: string } {
+  const email = textClaim(claims, 'email') ?? '';
+  const fullName = textClaim(claims, 'name') ?? '';
+  return {
+    email: isEmail(email) ? email : '',
+    fullName: fullName !== '' && nameFault(fullName) === null ? fullName : '',
+  };
 }

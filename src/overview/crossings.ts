@@ -15,10 +15,11 @@ import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import { type Decision, type Leaf, leaves } from '../quota/index.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
-import type { GraceEvent, ThresholdEvent } from './event-shapes.ts';
+import { type GraceEvent, isoOf, type ThresholdEvent } from './event-shapes.ts';
 import {
   atLimit,
   belowAll,
+  decidedOwner,
   inForce,
   type Level,
   type Levels,
@@ -29,13 +30,6 @@ import {
   nextLevel,
   refusing,
 } from './levels.ts';
-import { isoOf } from './record.ts';
-
-/** Says whether this host is the one that tells. */
-export interface Telling {
-  /** Tells whether it is this host's at the moment. */
-  readonly isTelling: boolean;
-}
 
 export interface CrossingsOptions {
   readonly ledger: Pick<
@@ -47,8 +41,8 @@ export interface CrossingsOptions {
   now(): number;
   /** Milliseconds between two rounds, at least; a second unless given. */
   readonly pauseMs?: number | undefined;
-  /** Null: always this host's. */
-  readonly turn: Telling | null;
+  /** Says whether this host is the one that tells at the moment; null: it always is. */
+  readonly turn: { readonly isTelling: boolean } | null;
 }
 
 /** Number of crossings that are handed over at once, and waited for. */
@@ -134,12 +128,13 @@ export class Crossings {
     const { ledger } = this.#options;
     const { settings } = ledger;
     const owner = ledger.documents.owners.named(ownerKey);
-    const decisions = decisionsOf(ledger, ownerKey);
-    if (!settings.enabled || owner === undefined || decisions === null) return;
+    const decided = decidedOwner(ledger, ownerKey);
+    if (!settings.enabled || owner === undefined || decided === null) return;
     const last = this.#levels.get(owner.id) ?? lowest;
     const crossings = new Map<string, Crossing>();
     const next: Level[] = [];
-    for (const [leaf, decision] of decisions) {
+    for (const leaf of leaves) {
+      const decision = decided.decide(leaf);
       const from = inForce(settings, levelOf(last, leaf));
       const reached = nextLevel(settings, decision, from);
       // After a restore, what no sweep has measured yet is only missing.
@@ -222,22 +217,6 @@ export class Crossings {
       levels.delete(ownerId);
       this.#moved.add(ownerId);
     }
-  }
-}
-
-/** By leaf, in the order of `leaves`; null where the owner's bytes cannot be added up. */
-function decisionsOf(
-  ledger: CrossingsOptions['ledger'],
-  ownerKey: string,
-): readonly (readonly [Leaf, Decision])[] | null {
-  try {
-    const owner = ledger.ownerUsage(ownerKey);
-    // Reserved bytes may never come.
-    const decide = ledger.deciderFor({ ...owner, reserved: null });
-    return leaves.map(leaf => [leaf, decide(leaf)]);
-  } catch (error) {
-    if (error instanceof SoftquotaError && error.code === 'sum_too_large') return null;
-    throw error;
   }
 }
 

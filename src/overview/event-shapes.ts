@@ -1,7 +1,11 @@
-/** Events, in the form in which they are read: refusals, crossings of thresholds, ends of graces, changes of policy. */
+/**
+ * Events, in the form in which they are read: refusals, crossings of thresholds, ends of graces, changes of
+ * policy; and how they are read from what is kept.
+ */
 
 import { z } from 'zod';
 import { leaves, subjects } from '../quota/index.ts';
+import type { EventRecord } from '../store/index.ts';
 
 export const eventKinds = [
   'refusal',
@@ -255,3 +259,32 @@ export type GraceEvent = z.infer<typeof graceEvent>;
 export type ThresholdEvent = z.infer<typeof thresholdEvent>;
 export type Event = z.infer<typeof event>;
 export type EventKind = (typeof eventKinds)[number];
+
+/** Null where it is none. */
+export function eventOf({ id, kind, at, text }: EventRecord): Event | null {
+  const kept = keptFields.safeParse(fieldsIn(text));
+  if (!kept.success) return null;
+  const { lastAt, by, ...fields } = kept.data;
+  const author = by && { owner_id: by.ownerId, name: by.name, token_id: by.tokenId };
+  return event.safeParse({ id, kind, at: isoOf(at), ...fields, last_at: lastAt, by: author }).data ?? null;
+}
+
+/** Fields that have another name in the store than in the API; `event` looks at their values. */
+const keptFields = z.looseObject({
+  lastAt: z.unknown().optional(),
+  by: z.object({ ownerId: z.unknown(), name: z.unknown(), tokenId: z.unknown() }).nullish(),
+});
+
+/** None where it is no JSON object. */
+export function fieldsIn(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const fields: unknown = JSON.parse(text);
+    return typeof fields === 'object' && !Array.isArray(fields) ? { ...fields } : {};
+  } catch {
+    return {};
+  }
+}
+
+export function isoOf(time: number): string {
+  return new Date(time).toISOString();
+}

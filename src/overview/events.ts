@@ -3,32 +3,24 @@
 import { EventIds } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
-import type { Log } from '../log.ts';
 import { inSlices } from '../slices.ts';
 import type { EventQuery, EventRecord } from '../store/index.ts';
-import { Crossings, type CrossingsOptions, type Telling } from './crossings.ts';
-import { type EventFilter, earliest, eventMatcher } from './event-filter.ts';
-import { type Event, type EventKind, eventKinds } from './event-shapes.ts';
-import { dayMs, dayOf, hourMs } from './points.ts';
-import { eventOf, fieldsIn, isoOf } from './record.ts';
+import { Crossings, type CrossingsOptions } from './crossings.ts';
+import { type Event, type EventKind, eventKinds, eventOf, fieldsIn, isoOf } from './event-shapes.ts';
+import { dayMs, dayOf, hourMs } from './history.ts';
 import { dayKind, Tally, type TallyLimits, type ToldRefusal } from './tally.ts';
 
 export type { ToldRefusal } from './tally.ts';
 
-export interface EventsOptions {
-  readonly ledger: CrossingsOptions['ledger'];
+/** `pauseMs`: also the time for which refusals are added up before they are written. */
+export interface EventsOptions extends Omit<CrossingsOptions, 'turn'> {
   /** This host's name. */
   readonly host: string;
   /** `[events] KEEP`, in milliseconds. */
   readonly keepMs: number;
-  readonly log: Pick<Log, 'error'>;
-  /** Milliseconds since 1970. */
-  now(): number;
-  /** Milliseconds for which refusals are added up before they are written; a second unless given. */
-  readonly pauseMs?: number;
   readonly limits?: TallyLimits;
   /** Says whether this host tells of thresholds; null: this host's, which has its quota for itself. */
-  readonly turn?: Telling | null;
+  readonly turn?: CrossingsOptions['turn'];
 }
 
 export interface EventsQuery extends EventFilter {
@@ -303,4 +295,58 @@ function placeIn(text: string): Place {
   if (id === '')
     throw new SoftquotaError('invalid', 'after: expected the value from the Link of the previous page');
   return { at: Number(at), id };
+}
+
+interface EventFilter {
+  /** In milliseconds since 1970, both included: an event of an hour is in all of that hour. */
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  /** The name of a user: who acted. */
+  readonly actor?: string | undefined;
+  /** A part of some name, path or text of the event. */
+  readonly q?: string | undefined;
+}
+
+/** Makes what tells whether an event is meant; null: all are. */
+function eventMatcher(
+  { since, actor, q }: EventFilter,
+  keyOf: (name: string) => string,
+): ((record: EventRecord, read: () => Event) => boolean) | null {
+  if (since === undefined && actor === undefined && q === undefined) return null;
+  const from = since === undefined ? null : isoOf(since);
+  const actorKey = actor === undefined ? null : keyOf(actor);
+  const words = q === undefined ? null : folded(q);
+  // Most records are passed over by their text, and not read.
+  const inText = words === null ? null : JSON.stringify(words).slice(1, -1);
+  return (record, read) => {
+    if (inText !== null && !folded(record.text).includes(inText)) return false;
+    const event = read();
+    if (from !== null && (event.kind === 'refusal' ? event.last_at : event.at) < from) return false;
+    if (actorKey !== null && !isBy(event, name => keyOf(name) === actorKey)) return false;
+    return words === null || hasWords(event, words);
+  };
+}
+
+/** Nothing from before is meant: the refusals of an hour are told at its first one. */
+export function earliest({ since }: EventFilter): number {
+  return since === undefined ? Number.NEGATIVE_INFINITY : since - hourMs;
+}
+
+function isBy(event: Event, isActor: (name: string) => boolean): boolean {
+  const name = event.kind === 'refusal' ? event.actor : 'by' in event ? event.by?.name : null;
+  return name !== null && name !== undefined && isActor(name);
+}
+
+const unspoken: ReadonlySet<string> = new Set(['id', 'at', 'last_at', 'kind', 'change', 'token_id']);
+
+/** Names of fields are no words of it. */
+function hasWords(value: unknown, words: string): boolean {
+  if (typeof value === 'string') return folded(value).includes(words);
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.some(each => hasWords(each, words));
+  return Object.entries(value).some(([name, field]) => !unspoken.has(name) && hasWords(field, words));
+}
+
+function folded(text: string): string {
+  return text.normalize('NFC').toLowerCase();
 }

@@ -25,8 +25,15 @@ export {
   type SignInEvent,
 } from './event-shapes.ts';
 export { Events, type EventsOptions, type EventsPage, type EventsQuery } from './events.ts';
-export { type DayPoint, growthOf, reachedAt } from './growth.ts';
-export { History } from './history.ts';
-export { dailyDays, hourlyDays, type Range, totalOf } from './points.ts';
-export { stateOfKind, worstKind } from './states.ts';
+export {
+  type DayPoint,
+  dailyDays,
+  growthOf,
+  History,
+  hourlyDays,
+  type Range,
+  reachedAt,
+  totalOf,
+} from './history.ts';
+export { stateOfKind, worstKind } from './levels.ts';
 export { Totals } from './totals.ts';

@@ -1,17 +1,23 @@
 /**
- * Levels: how near something is to a limit, with some play downwards, so that small changes there change no
- * level.
+ * Nearness to a limit: a level for each kind of data, and the state of an owner, which is that of the kind in
+ * the worst one. Levels have some play downwards, so that small changes there change no level.
  */
 
+import { SoftquotaError } from '../errors.ts';
+import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import {
   type Decision,
   type Leaf,
   leafIndex,
+  leafMask,
   leaves,
   type QuotaSettings,
   reachedThreshold,
+  type Subject,
 } from '../quota/index.ts';
-import { fieldsIn } from './record.ts';
+import { fieldsIn } from './event-shapes.ts';
+
+type Limits = Pick<QuotaSettings, 'warnAt'>;
 
 /** 0: below all thresholds; 1 to 100: the highest threshold reached, in percent; `atLimit`; `refusing`. */
 export type Level = number;
@@ -31,13 +37,13 @@ export const lowest: Levels = leaves.map(() => belowAll);
 const play = 0.98;
 
 /** Level in other settings: a threshold that is gone counts as the next one below. */
-export function inForce({ warnAt }: Pick<QuotaSettings, 'warnAt'>, level: Level): Level {
+export function inForce({ warnAt }: Limits, level: Level): Level {
   if (level === belowAll || level >= atLimit) return level;
   return warnAt.findLast(percent => percent <= level) ?? belowAll;
 }
 
 /** Level after this decision, for something that stood at a level in force. */
-export function nextLevel(settings: Pick<QuotaSettings, 'warnAt'>, decision: Decision, last: Level): Level {
+export function nextLevel(settings: Limits, decision: Decision, last: Level): Level {
   if (decision.by !== 'rule' || decision.limit === -1) return belowAll;
   const { used, limit } = decision;
   // With limit 0, nothing stored is no news.
@@ -73,4 +79,92 @@ export function levelsIn(text: string): Levels {
 
 export function levelOf(levels: Levels, leaf: Leaf): Level {
   return levels[leafIndex(leaf)] ?? belowAll;
+}
+
+/** The states of an owner in one kind of data, the best first; that of the owner is the worst of them. */
+const kindStates = ['ok', 'near', 'grace', 'over'] as const;
+
+export type KindState = (typeof kindStates)[number];
+
+/** Nearness of an owner to a limit, with the kind of data that is nearest. */
+export interface Nearness {
+  readonly state: KindState;
+  /** The percentage of the limit, as far as owners are compared by it; -1 without a limit. */
+  readonly fullness: number;
+}
+
+/**
+ * Returns the state that follows from a decision about a kind of data, of which so many bytes are stored.
+ * With limit 0 and nothing stored the state is `ok`.
+ */
+export function stateOfKind(settings: Limits, decision: Decision, storedBytes: number): KindState {
+  if (decision.by === 'no_match') return storedBytes > 0 ? 'over' : 'ok';
+  const level = nextLevel(settings, decision, belowAll);
+  if (level >= atLimit) return decision.allowed ? 'grace' : 'over';
+  return level === belowAll ? 'ok' : 'near';
+}
+
+interface WorstKind extends Nearness {
+  /** All that the deciding limit counts together with the kind in the worst state. */
+  readonly subject: Subject;
+  readonly decision: Decision;
+}
+
+/** The kind of data that is refused, else the nearest to its limit; of those alike the first. */
+export function worstKind(
+  settings: Limits,
+  decide: (subject: Subject) => Decision,
+  { usage }: Pick<OwnerUsage, 'usage'>,
+): WorstKind {
+  const kindOf = (leaf: Leaf): WorstKind => {
+    const decision = decide(leaf);
+    const stored = usage[leafIndex(leaf)] ?? 0;
+    return {
+      subject: countedWith(leaf, decision),
+      decision,
+      state: stateOfKind(settings, decision, stored),
+      fullness: fullnessOf(decision, stored),
+    };
+  };
+  const [first, ...others] = leaves;
+  return others.map(kindOf).reduce((worst, kind) => (isWorse(kind, worst) ? kind : worst), kindOf(first));
+}
+
+/** The deciding rule's subject that the kind is of; itself where no rule decides. */
+function countedWith(leaf: Leaf, { subjects }: Decision): Subject {
+  let wide: Subject = leaf;
+  for (const subject of subjects) if (subject !== 'none' && isWithin(wide, subject)) wide = subject;
+  return wide;
+}
+
+function isWithin(inner: Subject, outer: Subject): boolean {
+  return (leafMask(inner) & ~leafMask(outer)) === 0;
+}
+
+function isWorse(a: WorstKind, b: WorstKind): boolean {
+  if (a.state !== b.state) return kindStates.indexOf(a.state) > kindStates.indexOf(b.state);
+  // A kind that may not be stored, and is not, tells less of an owner than any other.
+  if (a.fullness === b.fullness) return a.decision.allowed && !b.decision.allowed;
+  return a.fullness > b.fullness;
+}
+
+/**
+ * Returns the percentage of the limit. With limit 0, any stored byte makes an owner fuller than all others.
+ */
+function fullnessOf({ by, used, limit }: Decision, storedBytes: number): number {
+  if (by === 'no_match') return storedBytes > 0 ? Number.MAX_VALUE : -1;
+  if (limit === 0) return used > 0 ? Number.MAX_VALUE : -1;
+  return limit === -1 ? -1 : Math.floor((used / limit) * 100);
+}
+
+/** An owner's usage, and what decides about it; null where the bytes cannot be added up. */
+export function decidedOwner(ledger: Pick<Ledger, 'deciderFor' | 'ownerUsage'>, ownerKey: string) {
+  try {
+    const owner = ledger.ownerUsage(ownerKey);
+    // Reserved bytes may never come, and change nobody's state.
+    return { owner, decide: ledger.deciderFor({ ...owner, reserved: null }) };
+  } catch (error) {
+    if (error instanceof SoftquotaError && error.code === 'sum_too_large') return null;
+    throw error;
+  }
 }

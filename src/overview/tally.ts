@@ -8,9 +8,8 @@
 import { EventIds } from '../documents/index.ts';
 import type { Decision, DiskFull, QuotaSettings, Subject } from '../quota/index.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
-import type { RefusalEvent } from './event-shapes.ts';
-import { dayOf, hourOf } from './points.ts';
-import { eventOf, isoOf } from './record.ts';
+import { eventOf, isoOf, type RefusalEvent } from './event-shapes.ts';
+import { dayOf, hourOf } from './history.ts';
 
 /** One refusal, as the gate tells it. */
 export interface ToldRefusal {

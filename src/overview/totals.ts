@@ -1,12 +1,11 @@
 /** Sums over all owners, each taken out and put in again when it has become another. */
 
-import { SoftquotaError } from '../errors.ts';
-import { type Ledger, type OwnerUsage, ReconcileLoop } from '../ledger/index.ts';
+import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import { leaves, noUsage, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
 import { within } from '../within.ts';
-import { type KindState, worstKind } from './states.ts';
+import { decidedOwner, type KindState, type Nearness, worstKind } from './levels.ts';
 
 interface TotalsOptions {
   readonly ledger: Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'watch'>;
@@ -29,13 +28,6 @@ interface TotalFigures {
   /** The sum of the limits that owners have for everything, and how many have none. */
   readonly promised: number;
   readonly unlimited: number;
-}
-
-/** Nearness of an owner to a limit, with the kind of data that is nearest. */
-interface Nearness {
-  readonly state: KindState;
-  /** The percentage of the limit, as far as owners are compared by it. */
-  readonly fullness: number;
 }
 
 /** The values that an owner is counted with. */
@@ -160,28 +152,18 @@ export class Totals {
   }
 
   #countedNow(ownerKey: string, before: CountedOwner | undefined): CountedOwner | undefined {
-    try {
-      const owner = this.#ledger.ownerUsage(ownerKey);
-      if (owner.id === null) return undefined;
-      const isSame =
-        before !== undefined && owner.usage.every((bytes, index) => bytes === before.usage[index]);
-      const usage = isSame ? before.usage : owner.usage;
-      const { state, fullness, limit } = this.#nearnessNow(owner);
-      return { id: owner.id, usage, state, fullness, limit };
-    } catch (error) {
-      if (!(error instanceof SoftquotaError) || error.code !== 'sum_too_large') throw error;
+    const decided = decidedOwner(this.#ledger, ownerKey);
+    if (decided === null) {
       // An owner whose bytes cannot be added up counts with the last sum that could.
-      const owner = this.#ledger.documents.owners.named(ownerKey);
-      return owner && { id: owner.id, usage: before?.usage ?? noUsage, ...noLimit, limit: 0 };
+      const known = this.#ledger.documents.owners.named(ownerKey);
+      return known && { id: known.id, usage: before?.usage ?? noUsage, ...noLimit, limit: 0 };
     }
-  }
-
-  #nearnessNow(owner: OwnerUsage): Pick<CountedOwner, 'fullness' | 'limit' | 'state'> {
-    const { settings } = this.#ledger;
-    // Reserved bytes change nobody's state.
-    const decide = this.#ledger.deciderFor({ ...owner, reserved: null });
-    const { state, fullness } = worstKind(settings, decide, owner);
-    return { state, fullness, limit: decide('size:all').limit ?? 0 };
+    const { owner, decide } = decided;
+    if (owner.id === null) return undefined;
+    const isSame = before !== undefined && owner.usage.every((bytes, index) => bytes === before.usage[index]);
+    const usage = isSame ? before.usage : owner.usage;
+    const { state, fullness } = worstKind(this.#ledger.settings, decide, owner);
+    return { id: owner.id, usage, state, fullness, limit: decide('size:all').limit ?? 0 };
   }
 
   #count(counted: CountedOwner | undefined, step: 1 | -1): void {

@@ -1,7 +1,7 @@
 /** Configurations as somebody might write them: any keys, any sound values, any quoting. */
 
 import fc from 'fast-check';
-import { encodeValue } from '../../src/config/value.ts';
+import { encodeValue } from '../../src/config/lines.ts';
 import { nameFault } from '../../src/quota/index.ts';
 
 const anyText = fc.string({ unit: 'binary', maxLength: 20 }).filter(text => text.isWellFormed());

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { decodeValue, encodeValue } from '../../src/config/value.ts';
+import { decodeValue, encodeValue } from '../../src/config/lines.ts';
 import { configOf, faultsOf } from './written.ts';
 
 /** Text after the `=`, the value that it means, and why. */

@@ -31,7 +31,9 @@ t.test('a daemon that is well is heard, and nothing is wrong', async t => {
 
 t.test('a daemon of another version is named', async t => {
   const { findings } = await checkDaemon(installation(t, answering({ version: '0.0.1' })));
-  t.match(findings, [{ code: 'version', message: `the daemon has version 0.0.1, this command ${version}` }]);
+  t.match(findings, [
+    { code: 'restart_needed', message: `the daemon has version 0.0.1, this command ${version}` },
+  ]);
 });
 
 t.test("the daemon's own findings name the configuration that doctor was given", async t => {

@@ -280,7 +280,7 @@ export const daemonFaults: readonly Fault[] = [
       "cd $(dirname $(sed -n 's/.* node \\(.*\\)scripts.built.js.*/\\1package.json/p' /usr/local/bin/softquota)) && cp package.json /root && " +
       'sed -i \'s/"version": "[^"]*"/"version": "0.0.7"/\' package.json && systemctl restart softquota && ' +
       'until curl -sf --unix-socket /run/softquota/gate.sock http://localhost/healthz; do :; done && cp /root/package.json .',
-    found: ['version'],
+    found: ['restart_needed'],
     names: 'the daemon has version 0.0.7',
   },
   {

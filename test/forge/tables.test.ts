@@ -1,36 +1,41 @@
-/** The tables that readings are put together in, and which parts of a reading are due. */
+/** Objects are counted by owners, and parts of a database are read when they are due. */
 
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
-import { DueParts } from '../../src/forge/due.ts';
-import { LfsSums } from '../../src/forge/object-sums.ts';
-import { OwnerRows } from '../../src/forge/owner-rows.ts';
+import type { ForgeSchema } from '../../src/forge/forge-schema.ts';
+import { giteaSchema } from '../../src/forge/gitea.ts';
+import { DueParts, ForgeReading } from '../../src/forge/reading.ts';
+import { openSqlite } from '../../src/forge/sqlite.ts';
+import { ObjectSums } from '../../src/forge/sums.ts';
+import { folderWith } from '../config/written.ts';
+import { writeSqlite } from './fixture.ts';
 
 const total = (sizes: Iterable<number>) => [...sizes].reduce((sum, size) => sum + size, 0);
 
 /** Five owners with a repository each, of the same number. */
-function fiveOwners() {
-  const [owners, repositories] = [new OwnerRows(), new Map<number, number>()];
-  for (let id = 0; id < 5; id++) {
-    owners.put({ id, name: `owner ${id}`, type: 'user', email: '', isAdmin: false });
-    repositories.set(id, id);
-  }
-  return { owners, repositories };
-}
+const ids = [0, 1, 2, 3, 4];
+const whose = {
+  owners: new Map(
+    ids.map(id => [id, { id, name: `owner ${id}`, type: 'user' as const, email: '', isAdmin: false }]),
+  ),
+  repositories: new Map(ids.map(id => [id, id])),
+};
 
-t.test('an object counts once for each of its owners, and for nobody where it has none', async t => {
+t.test('an object counts once for each of its owners, and for nobody where it has none', async () => {
   const objects = Array.from({ length: 500 }, () => randomBytes(32).toString('hex'));
   const pair = fc.tuple(fc.integer({ min: 0, max: 499 }), fc.integer({ min: 0, max: 7 }));
   fc.assert(
     fc.property(fc.array(pair, { maxLength: 5000 }), pairs => {
-      const lfs = new LfsSums(fiveOwners());
+      const lfs = new ObjectSums<string>();
       const owned = Array.from({ length: 5 }, () => new Set<number>());
       for (const [object, repository] of pairs) {
-        lfs.add(objects[object] ?? '', object, repository);
+        lfs.add(objects[object] ?? '', object);
+        lfs.addOwner(objects[object] ?? '', whose.repositories.get(repository));
         owned[repository]?.add(object);
       }
-      const sums = lfs.sums();
+      const sums = lfs.sums('size:git:lfs', whose, 'lfs_orphaned');
       const all = new Set(pairs.map(([object]) => object));
       const orphans = [...all].filter(object => !owned.some(own => own.has(object)));
       const found = sums.unowned.get('lfs_orphaned') ?? { count: 0, bytes: 0 };
@@ -42,22 +47,37 @@ t.test('an object counts once for each of its owners, and for nobody where it ha
     }),
     { numRuns: 50 },
   );
-  const lfs = new LfsSums(fiveOwners());
-  for (let n = 0; n < 10_000; n++) lfs.add(`${n.toString(16).padStart(26, '0')}${'0'.repeat(38)}`, 1, 1);
-  t.equal(lfs.sums().of('size:git:lfs', 1), 10_000, 'names that begin alike are told apart');
 });
 
 t.test('an owner who comes back is told again, whatever the id is', async t => {
-  const owners = new OwnerRows();
-  const read = (...ids: number[]) => {
-    owners.begin();
-    const told = ids.filter(id => owners.put({ id, name: 'a', type: 'user', email: '', isAdmin: false }));
-    return [told, owners.hasPresenceChanged, [...owners.presentIds()]];
+  let there: readonly number[] = [];
+  const schema: ForgeSchema = {
+    ...giteaSchema(),
+    eachOwner: async (_, take) => {
+      for (const id of there) take({ id, name: 'a', type: 'user', email: '', isAdmin: false });
+    },
+    members: async () => [],
   };
-  t.same(read(2, 7), [[2, 7], true, [2, 7]]);
-  t.same(read(2, 7), [[], false, [2, 7]]);
-  t.same(read(7), [[], true, [7]]);
-  t.same(read(1, 2), [[1, 2], true, [1, 2]]);
+  const reading = new ForgeReading(schema, 'seed');
+  const file = join(folderWith(t, {}), 'gitea.db');
+  writeSqlite(file);
+  const db = openSqlite(file);
+  t.teardown(() => db.close());
+  const read = async (...present: number[]) => {
+    there = present;
+    const { chunks } = await reading.read(db, new Set(['accounts']), new Set());
+    return chunks.map(chunk => {
+      if (chunk.is === 'owners') return chunk.owners.map(({ id }) => id);
+      return chunk.is === 'present' ? [...chunk.ids] : chunk.is;
+    });
+  };
+  t.strictSame(await read(2, 7), [[2, 7], [2, 7], 'members']);
+  t.strictSame(await read(2, 7), []);
+  t.strictSame(await read(7), [[7]]);
+  t.strictSame(await read(1, 2), [
+    [1, 2],
+    [1, 2],
+  ]);
 });
 
 t.test(

@@ -68,7 +68,7 @@ t.test('disks with too little left, or that limits promise more than they have, 
       message: /^\/srv\/git: The disk is nearly full: 4 B of 100 B are free/,
     },
     { code: 'disk_low', message: /^\/srv\/lfs: .*: 4 of 100 more files fit, and 5 have to stay possible$/ },
-    { code: 'disk_full_soon', message: /are full on 2026-12-03$/ },
+    { code: 'disk_low', message: /are full on 2026-12-03$/ },
     { code: 'overcommitted', message: 'the limits promise 12 TB, and the disks have 4 TB' },
   ]);
   const safe = findings({ ...observation, shortDisks: [], keepsFree: true });

@@ -168,7 +168,7 @@ t.test('a worker that is wanted and silent is named, and what it cannot guard', 
   t.same(told({ isWanted: true, state: { version, hooks, quarantines }, silentMs: 5000 }), []);
   t.match(told({ isWanted: true, state: { version: '0.0.1', hooks: null, quarantines }, silentMs: 5000 }), [
     { code: 'worker_outdated', message: /the worker is version 0\.0\.1/ },
-    { code: 'worker_idle' },
+    { code: 'worker_missing', message: /was started before/ },
   ]);
   const place = { path: '/srv/git/a/\u001bb.git', why: 'it belongs to the user 7' };
   const unguarded = { first: [place], count: 1 };

@@ -1,7 +1,7 @@
 /** Addresses inside are told from those of the public internet. */
 
 import t from 'tap';
-import { isInNetworks, isPrivateAddress } from '../../src/notices/private-networks.ts';
+import { isInNetworks, isPrivateAddress } from '../../src/notices/outgoing.ts';
 
 t.test('only addresses of the public internet are no private ones', async t => {
   for (const address of [

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { type Claims, namesInClaim } from '../../src/oauth/claim-names.ts';
-import { type ClaimRules, synchronize } from '../../src/oauth/claimed-groups.ts';
+import { type ClaimRules, type Claims, namesInClaim, synchronize } from '../../src/oauth/claims.ts';
 import { mappingIn } from '../../src/wire/index.ts';
 
 const rules: ClaimRules = {

@@ -5,7 +5,7 @@ import {
   begunSeconds,
   type PendingLogin,
   PendingSignIns,
-  UsedOnce,
+  usedOnce,
 } from '../../src/oauth/pending-sign-ins.ts';
 
 const at = Date.parse('2026-11-21T09:00:00Z');
@@ -78,11 +78,11 @@ t.test('a browser keeps eight at most, and gives up the oldest', async t => {
 });
 
 t.test('a state is good once, until it is forgotten together with its cookie', async t => {
-  const used = new UsedOnce(1000);
-  t.ok(used.use('a', 0));
-  t.notOk(used.use('a', 999));
-  t.ok(used.use('b', 1000));
-  t.ok(used.use('a', 1000));
+  const use = usedOnce(1000);
+  t.ok(use('a', 0));
+  t.notOk(use('a', 999));
+  t.ok(use('b', 1000));
+  t.ok(use('a', 1000));
 });
 
 t.test(

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { synchronize } from '../../src/oauth/claimed-groups.ts';
+import { synchronize } from '../../src/oauth/claims.ts';
 import { mappingIn } from '../../src/wire/index.ts';
 import { vectors } from './vectors.ts';
 

@@ -3,13 +3,12 @@
  */
 
 import type { Fleet } from '../../fleet/index.ts';
-import { hungDisks, type ObservedForge } from '../../health/index.ts';
-import type { Ledger, Origins } from '../../ledger/index.ts';
+import { hungDisks } from '../../health/index.ts';
+import type { Ledger } from '../../ledger/index.ts';
 import type { ForgeSync, Measuring } from '../../measuring/index.ts';
 import type { Notices } from '../../notices/index.ts';
 import type { Totals } from '../../overview/index.ts';
 import { leaves } from '../../quota/index.ts';
-import type { WatchedDisk } from '../../scan/index.ts';
 import { version } from '../../version.ts';
 import type { DaemonWorker } from '../worker-state.ts';
 
@@ -21,18 +20,26 @@ export interface MeteredParts {
   readonly forge: ForgeSync | null;
   readonly worker: DaemonWorker;
   readonly notices: Notices;
+  /** Tells whether decisions are reliable. */
+  isReady(): boolean;
 }
 
-/** The daemon at one moment. */
-export interface Moment extends MeteredParts {
-  /** Decisions are reliable. */
-  readonly isReady: boolean;
-  readonly figures: Totals['figures'];
-  readonly disks: readonly WatchedDisk[];
-  readonly origins: Origins;
-  readonly observed: ReturnType<Measuring['observed']>;
-  /** Null: no forge's database is read. */
-  readonly read: ObservedForge | null;
+/** For sums that are being added up again, and for a disk that does not answer. */
+const deadlineMs = 1000;
+
+type Moment = Awaited<ReturnType<typeof daemonState>>;
+
+/** The daemon at this moment. */
+export async function daemonState(parts: MeteredParts) {
+  const { ledger, totals, measuring, forge } = parts;
+  const [figures, disks, origins] = await Promise.all([
+    totals.lately(deadlineMs),
+    measuring.scanner.disks(deadlineMs),
+    ledger.units.origins(),
+  ]);
+  // `read` is null where no forge's database is read.
+  const read = forge?.observed() ?? null;
+  return { ...parts, figures, disks, origins, read, observed: measuring.observed() };
 }
 
 /** The values of the labels, in their order, and the figure. */
@@ -49,11 +56,10 @@ interface MetricSpec {
 
 /** A metric without labels; null or undefined: there is nothing to say, and so no line. */
 function gauge(help: string, value: (moment: Moment) => number | boolean | null | undefined): MetricSpec {
-  const samples = (moment: Moment): readonly Sample[] => {
+  return gauges(help, [], moment => {
     const figure = value(moment);
     return figure === null || figure === undefined ? [] : [[Number(figure)]];
-  };
-  return { kind: 'gauge', help, labels: [], samples };
+  });
 }
 
 function gauges(
@@ -64,6 +70,11 @@ function gauges(
   return { kind: 'gauge', help, labels, samples };
 }
 
+/** Counts as things happen. */
+function counter(help: string, labels: readonly string[] = []): MetricSpec {
+  return { kind: 'counter', help, labels };
+}
+
 /** The upper bounds of the buckets of a decision's time, in seconds. */
 export const decisionBuckets: readonly number[] = [
   0.000_01, 0.000_03, 0.000_1, 0.000_3, 0.001, 0.003, 0.01, 0.1, 1,
@@ -71,19 +82,17 @@ export const decisionBuckets: readonly number[] = [
 
 export const metricSpecs = {
   softquota_build_info: gauges('Always 1; the label has the version', ['version'], () => [[version, 1]]),
-  softquota_ready: gauge(
-    '1 while /readyz answers that decisions are reliable, else 0',
-    ({ isReady }) => isReady,
+  softquota_ready: gauge('1 while /readyz answers that decisions are reliable, else 0', ({ isReady }) =>
+    isReady(),
   ),
   softquota_enforcing: gauge(
     '1 where quotas refuse; 0 where they are off or only reported',
     ({ ledger: { settings } }) => settings.enabled && settings.mode === 'enforce',
   ),
-  softquota_decisions_total: {
-    kind: 'counter',
-    help: 'Decisions since the start; result is allowed, refused or would_refuse, mode is enforce, report or off',
-    labels: ['result', 'subject', 'mode'],
-  },
+  softquota_decisions_total: counter(
+    'Decisions since the start; result is allowed, refused or would_refuse, mode is enforce, report or off',
+    ['result', 'subject', 'mode'],
+  ),
   softquota_decision_duration_seconds: {
     kind: 'histogram',
     help: 'The time from a check that is read to its answer, without looking a new path up on the disk',
@@ -191,16 +200,10 @@ export const metricSpecs = {
     'Bytes in repositories that no ref reaches, as far as the worker measured them',
     ({ worker }) => (worker.isKnown ? worker.space.observed().unreachableBytes : null),
   ),
-  softquota_reclaimed_bytes_total: {
-    kind: 'counter',
-    help: 'Bytes that collections of garbage freed since the start',
-    labels: [],
-  },
-  softquota_collections_total: {
-    kind: 'counter',
-    help: 'Collections of garbage since the start; result is done or failed',
-    labels: ['result'],
-  },
+  softquota_reclaimed_bytes_total: counter('Bytes that collections of garbage freed since the start'),
+  softquota_collections_total: counter('Collections of garbage since the start; result is done or failed', [
+    'result',
+  ]),
   softquota_notices: gauges(
     'Notices by place (a webhook, or mail); state is waiting (to be delivered) or dead (given up)',
     ['place', 'state'],
@@ -230,9 +233,8 @@ export const metricSpecs = {
 
 export type MetricName = keyof typeof metricSpecs;
 
-export const allMetrics: readonly (readonly [MetricName, MetricSpec])[] = Object.entries(metricSpecs).filter(
-  (entry): entry is [MetricName, MetricSpec] => Object.hasOwn(metricSpecs, entry[0]),
-);
+/** Object.entries forgets the names. */
+export const allMetrics = Object.entries(metricSpecs) as readonly (readonly [MetricName, MetricSpec])[];
 
 function usageOf({ figures, origins, forge, fleet }: Moment): readonly Sample[] {
   return leaves.flatMap((subject, at): readonly Sample[] => {

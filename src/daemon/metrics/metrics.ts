@@ -6,7 +6,14 @@
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { QuotaSettings, Subject } from '../../quota/index.ts';
-import { allMetrics, decisionBuckets, type MetricName, type Moment, metricSpecs } from './catalog.ts';
+import {
+  allMetrics,
+  daemonState,
+  decisionBuckets,
+  type MeteredParts,
+  type MetricName,
+  metricSpecs,
+} from './catalog.ts';
 
 /** The text of all metrics, and its type. */
 interface MetricsText {
@@ -24,7 +31,7 @@ const durationName = 'softquota_decision_duration_seconds';
 type DecisionResult = 'allowed' | 'refused' | 'would_refuse';
 
 export class Metrics {
-  readonly #now: () => Promise<Moment>;
+  readonly #parts: MeteredParts;
   readonly #registry = new Registry();
   readonly #shown = new Map<MetricName, Gauge | Counter>();
   readonly #durations: Histogram;
@@ -32,8 +39,8 @@ export class Metrics {
   readonly #decisions = new Map<string, { readonly labels: Record<string, string>; count: number }>();
   #asked: Promise<MetricsText> | null = null;
 
-  constructor(now: () => Promise<Moment>) {
-    this.#now = now;
+  constructor(parts: MeteredParts) {
+    this.#parts = parts;
     const registers = [this.#registry];
     for (const [name, { kind, help, labels }] of allMetrics) {
       if (kind === 'histogram') continue;
@@ -79,7 +86,7 @@ export class Metrics {
   }
 
   async #text(): Promise<MetricsText> {
-    const moment = await this.#now();
+    const moment = await daemonState(this.#parts);
     for (const [name, { labels, samples }] of allMetrics) {
       const metric = this.#shown.get(name);
       if (samples === undefined || metric === undefined) continue;

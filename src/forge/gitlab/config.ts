@@ -7,8 +7,8 @@
  */
 
 import { printable } from '../../text/index.ts';
-import { type DatabaseServerAddress, defaultPorts, tlsModeOf } from '../address.ts';
-import { textOfConfig } from '../config-text.ts';
+import { textOfConfig } from '../app-ini.ts';
+import { type DatabaseServerAddress, defaultPorts, tlsModeOf } from '../database.ts';
 import { ForgeFault } from '../fault.ts';
 
 /** The defaults of GitLab's package. */
@@ -30,7 +30,7 @@ export function databaseOfGitlab(
   const value = (name: string, usual: string | null = null): string | null => {
     const setting = settings.get(name);
     if (setting === undefined) return usual;
-    if (setting.is === 'text') return setting.text === '' ? usual : setting.text;
+    if (setting !== null) return setting === '' ? usual : setting;
     const shown = isYaml ? name : `gitlab_rails['db_${name}']`;
     throw faultIn(file, `${shown} is computed there, which softquota does not do`);
   };
@@ -74,9 +74,9 @@ function rubyValue(written: string): Setting {
     /^(?:"((?:[^"\\#]|#(?!\{)|\\["\\])*)"|'((?:[^'\\]|\\['\\])*)'|(\d+)|(nil|false))\s*(?:#.*)?$/.exec(
       written.trim(),
     );
-  if (text === null) return { is: 'computed' };
+  if (text === null) return null;
   const [, double, single, number] = text;
-  return { is: 'text', text: (double ?? single ?? number ?? '').replace(/\\(["'\\])/g, '$1') };
+  return (double ?? single ?? number ?? '').replace(/\\(["'\\])/g, '$1');
 }
 
 function textOf(file: string): string {
@@ -95,8 +95,8 @@ function faultIn(file: string, what: string): ForgeFault {
   );
 }
 
-/** A value that is written, or one that only GitLab knows. */
-type Setting = { readonly is: 'text'; readonly text: string } | { readonly is: 'computed' };
+/** A value that is written; null: one that only GitLab computes. */
+type Setting = string | null;
 
 /**
  * The settings of `production` in GitLab's database.yml: of `main` below it, or, in older files, right there.
@@ -117,25 +117,22 @@ function databaseYaml(text: string): ReadonlyMap<string, Setting> {
     const path = above.map(one => one.name).join('.');
     above.push({ indent: spaces.length, name });
     const value = valueIn(written.trim());
-    if (value === null) continue;
+    if (value === undefined) continue;
     if (path === 'production.main' || (path === 'production' && !settings.has(name)))
       settings.set(name, value);
   }
   return settings;
 }
 
-/** Null: names follow below. */
-function valueIn(written: string): Setting | null {
+/** Undefined: names follow below. */
+function valueIn(written: string): Setting | undefined {
   const quoted = /^(?:"((?:[^"\\]|\\["\\])*)"|'((?:[^']|'')*)')\s*(?:#.*)?$/.exec(written);
   if (quoted !== null) {
-    const [, double, single] = quoted;
-    return {
-      is: 'text',
-      text: double?.replace(/\\(["\\])/g, '$1') ?? single?.replaceAll("''", "'") ?? '',
-    };
+    const [, double, single = ''] = quoted;
+    return double?.replace(/\\(["\\])/g, '$1') ?? single.replaceAll("''", "'");
   }
   const plain = written.replace(/(?:^|\s)#.*$/, '').trim();
-  if (plain === '') return null;
-  if (/^[<&*!|>{["'%@`]/.test(plain) || plain.includes('<%')) return { is: 'computed' };
-  return { is: 'text', text: plain === 'null' || plain === '~' ? '' : plain };
+  if (plain === '') return undefined;
+  if (/^[<&*!|>{["'%@`]/.test(plain) || plain.includes('<%')) return null;
+  return plain === 'null' || plain === '~' ? '' : plain;
 }

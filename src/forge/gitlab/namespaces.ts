@@ -1,11 +1,9 @@
 /** The namespaces of GitLab: users and groups, and which of them owns what is in a subgroup. */
 
 import type { ForgeDatabase } from '../database.ts';
-import { addMember, membersById } from '../members.ts';
+import { addMember, membersById, type NeededColumns } from '../forge-schema.ts';
+import type { ForgeMembers, ForgeOwner, OwnerLevel } from '../messages.ts';
 import { eachRow, flagAt, numberAt, textAt } from '../pages.ts';
-import type { ForgeMembers, ForgeOwner } from '../picture.ts';
-import type { OwnerLevel } from '../settings.ts';
-import { gitlabTables } from './tables.ts';
 
 interface Namespace {
   readonly id: number;
@@ -22,8 +20,8 @@ const mostLevels = 50;
 
 export class Namespaces {
   readonly #level: OwnerLevel;
-  #all: Namespace[] = [];
-  #rows = new Map<number, number>();
+  /** By their ids, which ascend. */
+  #all = new Map<number, Namespace>();
   #byUser = new Map<number, number>();
 
   constructor(level: OwnerLevel) {
@@ -31,8 +29,7 @@ export class Namespaces {
   }
 
   async read(db: ForgeDatabase): Promise<void> {
-    const all: Namespace[] = [];
-    const rows = new Map<number, number>();
+    const all = new Map<number, Namespace>();
     const byUser = new Map<number, number>();
     await eachRow(db, 'namespaces', gitlabTables.namespaces, (id, row) => {
       const type = textAt(row, 2);
@@ -40,18 +37,16 @@ export class Namespaces {
       if (type === 'Project') return;
       const isGroup = type === 'Group';
       const userId = isGroup ? 0 : numberAt(row, 4);
-      rows.set(id, all.length);
-      all.push({ id, path: textAt(row, 1), isGroup, parentId: numberAt(row, 3), userId });
+      all.set(id, { id, path: textAt(row, 1), isGroup, parentId: numberAt(row, 3), userId });
       if (userId !== 0) byUser.set(userId, id);
     });
     this.#all = all;
-    this.#rows = rows;
     this.#byUser = byUser;
   }
 
   /** Those that own data, by ascending ids. */
   get owners(): readonly Namespace[] {
-    return this.#level === 'top' ? this.#all.filter(({ parentId }) => parentId === 0) : this.#all;
+    return [...this.#all.values()].filter(({ parentId }) => this.#level !== 'top' || parentId === 0);
   }
 
   /** The id of the owner of what is in a namespace; undefined if there is none. */
@@ -76,8 +71,7 @@ export class Namespaces {
   lineOf(namespaceId: number): readonly Namespace[] {
     const line: Namespace[] = [];
     for (let id = namespaceId; id !== 0; ) {
-      const row = this.#rows.get(id);
-      const namespace = row === undefined ? undefined : this.#all[row];
+      const namespace = this.#all.get(id);
       if (namespace === undefined || line.length === mostLevels) return [];
       line.push(namespace);
       id = namespace.parentId;
@@ -140,3 +134,22 @@ export async function gitlabMembers(
   }
   return membersById(owners, all);
 }
+
+/** GitLab divided the table of artifacts in version 16.10; the former one is a part of it since then. */
+export const artifactTables = ['p_ci_job_artifacts', 'ci_job_artifacts'] as const;
+
+export const gitlabTables = {
+  namespaces: ['id', 'path', 'type', 'parent_id', 'owner_id'],
+  users: ['id', 'email', 'admin'],
+  members: ['id', 'source_type', 'source_id', 'user_id', 'access_level', 'requested_at'],
+  projects: ['id', 'namespace_id', 'visibility_level'],
+  snippets: ['id', 'author_id', 'project_id', 'visibility_level'],
+  pool_repositories: ['id', 'disk_path', 'source_project_id'],
+  lfs_objects: ['id', 'size', 'oid'],
+  lfs_objects_projects: ['id', 'lfs_object_id', 'project_id'],
+  uploads: ['id', 'size', 'model_type', 'model_id'],
+  'p_ci_job_artifacts or ci_job_artifacts': ['id', 'project_id', 'size'],
+  ci_pipeline_artifacts: ['id', 'project_id', 'size'],
+  packages_packages: ['id', 'project_id'],
+  packages_package_files: ['id', 'package_id', 'size'],
+} as const satisfies NeededColumns;

@@ -8,8 +8,7 @@ import type { ForgeDatabase } from '../database.ts';
 import type { ForgeRepository } from '../forge-schema.ts';
 import { type LfsObject, mostLfsObjects, objectIn } from '../lfs-objects.ts';
 import { eachRow, numberAt, textAt } from '../pages.ts';
-import type { Namespaces } from './namespaces.ts';
-import { gitlabTables } from './tables.ts';
+import { gitlabTables, type Namespaces } from './namespaces.ts';
 
 /** The value of `visibility_level` that is open to everybody. */
 const publicLevel = 20;

@@ -1,14 +1,12 @@
 /** GitLab: owners are namespaces, and no path says whose a repository is. */
 
 import type { ForgeDatabase } from '../database.ts';
-import { type ForgeSchema, ownerOfRepository, type RowOwners } from '../forge-schema.ts';
-import { ObjectSums, readObjects } from '../object-sums.ts';
+import type { ForgeSchema } from '../forge-schema.ts';
+import type { OwnerLevel } from '../messages.ts';
 import { eachRow, numberAt, textAt } from '../pages.ts';
-import type { OwnerLevel } from '../settings.ts';
-import { nobody, PartSums } from '../sums.ts';
-import { eachGitlabOwner, gitlabMembers, Namespaces } from './namespaces.ts';
+import { PartSums, type RowOwners, readObjects } from '../sums.ts';
+import { artifactTables, eachGitlabOwner, gitlabMembers, gitlabTables, Namespaces } from './namespaces.ts';
 import { eachGitlabRepository, projectLfsObjects } from './repositories.ts';
-import { artifactTables, gitlabTables } from './tables.ts';
 
 export function gitlabSchema(level: OwnerLevel): ForgeSchema {
   const namespaces = new Namespaces(level);
@@ -53,13 +51,11 @@ export function gitlabSchema(level: OwnerLevel): ForgeSchema {
 }
 
 async function countGitlabLfs(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
-  const sums = new ObjectSums('size:git:lfs', whose, 'lfs_orphaned');
-  const objects = await readObjects(db, 'lfs_objects', gitlabTables.lfs_objects, sums);
-  await eachRow(db, 'lfs_objects_projects', gitlabTables.lfs_objects_projects, (_, row) => {
-    const object = objects.get(numberAt(row, 1));
-    if (object !== undefined) sums.addOwner(object, ownerOfRepository(whose, numberAt(row, 2)));
-  });
-  return sums.sums();
+  const objects = await readObjects(db, 'lfs_objects', gitlabTables.lfs_objects);
+  await eachRow(db, 'lfs_objects_projects', gitlabTables.lfs_objects_projects, (_, row) =>
+    objects.addOwner(numberAt(row, 1), whose.repositories.get(numberAt(row, 2))),
+  );
+  return objects.sums('size:git:lfs', whose, 'lfs_orphaned');
 }
 
 /** An uploaded file belongs to a project, a group, a user or a snippet. `snippets`: owners by their ids. */
@@ -70,21 +66,19 @@ async function countUploads(
   snippets: ReadonlyMap<number, number>,
 ): Promise<PartSums> {
   const leaf = 'size:assets:attachments:issues';
-  const sums = new PartSums([leaf], whose.owners.size);
-  const rowOfOwner = (ownerId: number | undefined): number =>
-    ownerId === undefined ? nobody : whose.owners.rowOf(ownerId);
-  const ownerOf = (type: string, id: number): number => {
+  const sums = new PartSums([leaf], whose);
+  const ownerOf = (type: string, id: number): number | undefined => {
     switch (type) {
       case 'Project':
-        return ownerOfRepository(whose, id);
+        return whose.repositories.get(id);
       case 'Namespace':
-        return rowOfOwner(namespaces.ownerIdOf(id));
+        return namespaces.ownerIdOf(id);
       case 'User':
-        return rowOfOwner(namespaces.ownerIdOfUser(id));
+        return namespaces.ownerIdOfUser(id);
       case 'Snippet':
-        return rowOfOwner(snippets.get(id));
+        return snippets.get(id);
       default:
-        return nobody;
+        return undefined;
     }
   };
   await eachRow(db, 'uploads', gitlabTables.uploads, (_, row) => {
@@ -97,12 +91,12 @@ async function countUploads(
 /** Rows of artifacts go when their files do. */
 async function countGitlabArtifacts(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
   const leaf = 'size:assets:artifacts';
-  const sums = new PartSums([leaf], whose.owners.size);
+  const sums = new PartSums([leaf], whose);
   const present = await db.columns(artifactTables);
   const jobs = artifactTables.find(table => present.has(table)) ?? artifactTables[0];
   for (const table of [jobs, 'ci_pipeline_artifacts']) {
     await eachRow(db, table, gitlabTables.ci_pipeline_artifacts, (_, row) => {
-      sums.add(leaf, ownerOfRepository(whose, numberAt(row, 1)), numberAt(row, 2), 'artifacts_orphaned');
+      sums.add(leaf, whose.repositories.get(numberAt(row, 1)), numberAt(row, 2), 'artifacts_orphaned');
     });
   }
   return sums;
@@ -111,13 +105,14 @@ async function countGitlabArtifacts(db: ForgeDatabase, whose: RowOwners): Promis
 /** Each file of a package lies on the disk on its own, also if another one has the same content. */
 async function countGitlabPackages(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
   const leaf = 'size:assets:packages:all';
-  const sums = new PartSums([leaf], whose.owners.size);
+  const sums = new PartSums([leaf], whose);
   const projects = new Map<number, number>();
   await eachRow(db, 'packages_packages', gitlabTables.packages_packages, (id, row) =>
     projects.set(id, numberAt(row, 1)),
   );
   await eachRow(db, 'packages_package_files', gitlabTables.packages_package_files, (_, row) => {
-    const owner = ownerOfRepository(whose, projects.get(numberAt(row, 1)));
+    const project = projects.get(numberAt(row, 1));
+    const owner = project === undefined ? undefined : whose.repositories.get(project);
     sums.add(leaf, owner, numberAt(row, 2), 'packages_orphaned');
   });
   return sums;

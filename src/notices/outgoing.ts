@@ -1,4 +1,7 @@
-/** Addresses that are not of the public internet: nobody makes softquota ask them unless an administrator says so. */
+/**
+ * Connections to other hosts: addresses that are not of the public internet, which nobody makes softquota ask
+ * unless an administrator says so, and certificates that are not trusted, in words for administrators.
+ */
 
 import { BlockList, isIP } from 'node:net';
 
@@ -55,4 +58,36 @@ function networksOf(networks: readonly string[]): BlockList {
 function familyOf(address: string): 'ipv4' | 'ipv6' | null {
   const version = isIP(address);
   return version === 0 ? null : version === 4 ? 'ipv4' : 'ipv6';
+}
+
+/** Why a certificate was not taken, as Node and OpenSSL name it. */
+const codes: ReadonlySet<unknown> = new Set([
+  'CERT_CHAIN_TOO_LONG',
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_REJECTED',
+  'CERT_REVOKED',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'HOSTNAME_MISMATCH',
+  'INVALID_CA',
+  'INVALID_PURPOSE',
+  'PATH_LENGTH_EXCEEDED',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+/** Null: the fault is another one. `place`: the host, and its port if it is known. */
+export function certificateFault(error: unknown, place: string): string | null {
+  if (!(error instanceof Error)) return null;
+  // nodemailer has a code of its own, and keeps the first.
+  const code = 'originalCode' in error ? error.originalCode : 'code' in error ? error.code : null;
+  if (!codes.has(code)) return null;
+  // Behind a semicolon stands how Node itself is called.
+  const [why = ''] = error.message.split(';');
+  return `the certificate of ${place} is not trusted: ${why}`;
 }

@@ -1,0 +1,78 @@
+/**
+ * The configuration in force: as an app.ini that says of each value where it came from, and what of it a
+ * running daemon can exchange.
+ */
+
+import { isDeepStrictEqual } from 'node:util';
+import { printable } from '../text/index.ts';
+import type { Config } from './config.ts';
+import { sectionsIn, valueIn } from './definition.ts';
+import { type ConfigEntry, type ConfigOrigin, keyId } from './fault.ts';
+import type { Key } from './key.ts';
+import { encodeValue } from './lines.ts';
+import type { LoadedConfig } from './load.ts';
+
+/**
+ * An app.ini that loads as the same Config from any folder, apart from what is masked: a secret
+ * stands in a comment, an address has stars for its user and password.
+ */
+export function printConfig(loaded: LoadedConfig): string {
+  const origins = new Map(loaded.given.map(entry => [keyId(entry), entry]));
+  const blocks = sectionsIn(loaded.config)
+    .map(section => {
+      const lines = section.keys.flatMap(key => printKey(key, loaded, origins.get(keyId(key))));
+      return lines.length === 0 ? null : [`[${section.name}]`, ...lines, ''].join('\n');
+    })
+    .filter(block => block !== null);
+  return blocks.join('\n');
+}
+
+function printKey(key: Key<unknown>, { config }: LoadedConfig, entry: ConfigEntry | undefined): string[] {
+  const from = entry === undefined ? 'default' : originOf(entry.origin);
+  const shown = key.mask(key.print(valueIn(config, key)));
+  if (shown === null) return [`# ${key.name} = ********  # hidden; ${from}`];
+  const words = shown === '' && key.words !== null ? `: ${key.words}` : '';
+  const value = shown === '' ? '' : ` ${encodeValue(shown)}`;
+  return [`${key.name} =${value}  # ${from}${words}`];
+}
+
+function originOf(origin: ConfigOrigin): string {
+  if (origin.in === 'file') return printable(`${origin.file}:${origin.line}`);
+  return printable(origin.file === null ? origin.variable : `${origin.variable} (${origin.file})`);
+}
+
+interface ConfigChange {
+  readonly section: string;
+  readonly key: string;
+  /** Else it takes a restart. */
+  readonly reloadable: boolean;
+}
+
+export function compareConfigs(old: Config, next: Config): { readonly changed: readonly ConfigChange[] } {
+  const sections = new Map([...sectionsIn(old), ...sectionsIn(next)].map(section => [section.name, section]));
+  const changed = [...sections.values()]
+    .flatMap(({ keys }) => keys)
+    .filter(key => !isDeepStrictEqual(valueIn(old, key), valueIn(next, key)))
+    .map(({ section, name, reloads }) => ({ section, key: name, reloadable: reloads }));
+  return { changed };
+}
+
+/** The old configuration with those changes that need no restart: exactly the keys with `reloads`. */
+export function merged(old: Config, next: Config): Config {
+  return Object.freeze({
+    ...old,
+    quota: next.quota,
+    // The choice between forge and disk, which say what is public, changes only at the next start.
+    storages: (old.forge === null) === (next.forge === null) ? next.storages : old.storages,
+    scan: Object.freeze({ ...next.scan, workers: old.scan.workers }),
+    requests: next.requests,
+    hooks: next.hooks,
+    gate: Object.freeze({ ...next.gate, addr: old.gate.addr, port: old.gate.port }),
+    lfs: next.lfs,
+    events: next.events,
+    disk: next.disk,
+    webhooks: next.webhooks,
+    mail: next.mail,
+    log: Object.freeze({ ...old.log, level: next.log.level }),
+  });
+}
