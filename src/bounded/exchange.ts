@@ -22,8 +22,11 @@ interface ExchangeOptions {
 }
 
 export interface ExchangeHandlers {
-  /** Answers a question; rejects with the reason. The signal comes when nobody waits any more. */
-  answer(question: Fields, signal: AbortSignal): Promise<object>;
+  /**
+   * Answers a question; rejects with the reason. The signal comes when nobody waits any more. Absent: this side
+   * is asked nothing.
+   */
+  answer?(question: Fields, signal: AbortSignal): Promise<object>;
   /** Takes a message. It throws what is wrong with it; the connection ends then. */
   take(message: Fields): void;
   ended(): void;
@@ -150,6 +153,7 @@ export class Exchange {
 
   async #do(id: string, task: Fields, handlers: ExchangeHandlers, signal: AbortSignal): Promise<void> {
     try {
+      if (handlers.answer === undefined) throw notReady('no questions are taken here');
       const value = await handlers.answer(task, signal);
       if (!signal.aborted && !this.send({ result: { id, value } }))
         this.send({ fault: { id, why: 'the answer is too long' } });

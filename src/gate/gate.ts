@@ -35,7 +35,7 @@ import { bodyOf, type Nested, type Parameters, parametersOf, requestAddress } fr
 import { changeReservation, reservationsAddress, reserve } from './reservations.ts';
 import type { GateServices, Health } from './services.ts';
 import { answerSource, longestSetMs, sources, sourcesAddress } from './unit-sources.ts';
-import { asksForWorker, noUpgrade, serveWorker, workerAddress } from './worker.ts';
+import { asksForWorker, noUpgrade, workerAddress } from './worker.ts';
 
 interface Route {
   readonly methods: readonly string[];
@@ -221,7 +221,7 @@ export class Gate {
       // The server listens on sockets only.
       if (!(socket instanceof Socket)) return;
       connections.upgraded(socket);
-      serveWorker(services, socket, head);
+      services.worker.link.take(socket, head, services.unforeseen);
     });
     // Requests that came before a fault are answered before it.
     server.on('clientError', (error, socket) =>

@@ -14,8 +14,6 @@ export type { LocatedUnit } from './located-unit.ts';
 export { PushQuestions } from './push/push.ts';
 export type {
   AllowedPush,
-  Judgement,
-  JudgeTask,
   PushServices,
   PushWorker,
   QuarantineLook,
@@ -25,7 +23,5 @@ export type {
   GateServices,
   RefusalRecord,
   UploadSettings,
-  WorkerChannel,
-  WorkerLink,
-  WorkerPeer,
 } from './services.ts';
+export { WorkerLink } from './worker.ts';

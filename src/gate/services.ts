@@ -1,11 +1,10 @@
 /** The parts of the daemon that the gate needs. */
 
-import type { Exchange } from '../bounded/index.ts';
 import type { Upload, UploadRoute } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Claimed } from '../oauth/index.ts';
 import type { Decision, DiskFull, FullDisk, QuotaSettings, Subject } from '../quota/index.ts';
-import type { Synchronization, WorkerReport } from '../wire/index.ts';
+import type { Synchronization } from '../wire/index.ts';
 import type { LocatedUnit } from './located-unit.ts';
 import type { PushAnswer, PushServices, PushWorker } from './push/services.ts';
 
@@ -40,26 +39,6 @@ export interface UploadSettings {
   };
   /** Returns the paths at which the storage templates expect the repository of an upload. */
   repositoryPathsOf(upload: Upload): readonly string[];
-}
-
-/** The connection to a worker. */
-export type WorkerChannel = Pick<Exchange, 'ask' | 'close' | 'send'>;
-
-/** Takes what comes from one connection of a worker. */
-export interface WorkerPeer {
-  reported(report: WorkerReport): void;
-  /**
-   * The largest LFS objects that the repository at this path has alone, by the forge's database; null: no
-   * forge is named. Rejects with `not_ready` where that cannot be read.
-   */
-  lfsObjects(path: string): Promise<readonly { readonly oid: string; readonly bytes: number }[] | null>;
-  closed(): void;
-}
-
-/** The git user's worker, as the gate meets it. */
-export interface WorkerLink extends PushWorker {
-  /** A worker has connected. It takes the place of an earlier one. */
-  connected(channel: WorkerChannel): WorkerPeer;
 }
 
 /** Counts decisions. */
@@ -120,7 +99,7 @@ export interface GateServices {
   notUnderstood(why: string): void;
   /** For the record. `unitPath`: the repository of a push. */
   refused(record: RefusalRecord, unitPath?: string): void;
-  readonly worker: WorkerLink;
+  readonly worker: PushWorker;
   /** The pushes under way. */
   readonly pushes: PushServices;
   /** `POST /v1/push`, by the body of a request. Rejects with what is wrong with it, or away. */

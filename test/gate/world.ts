@@ -21,6 +21,7 @@ import {
   type RefusalsOptions,
   refusedFile,
   type UploadSettings,
+  WorkerLink,
 } from '../../src/gate/index.ts';
 import type { Timing } from '../../src/gate/push/timing.ts';
 import { type Clock, Ledger, type LedgerSettings, type WalkedRecord } from '../../src/ledger/index.ts';
@@ -58,7 +59,7 @@ export interface Told {
   readonly pushes: AllowedPush[];
   /** Methods of the daemon's book of pushes and of its worker that a test replaces. */
   readonly pushServices: Partial<PushServices>;
-  readonly pushWorker: Partial<PushWorker>;
+  readonly pushWorker: Partial<PushWorker & Pick<WorkerLink, 'ask'>>;
   readonly unforeseen: unknown[];
   uploads: UploadSettings;
   readonly notUnderstood: string[];
@@ -67,6 +68,7 @@ export interface Told {
 export interface World {
   readonly ledger: Ledger;
   readonly services: GateServices;
+  readonly link: WorkerLink;
   readonly gate: Gate;
   readonly trusted: Gate;
   readonly sockets: { readonly gate: string; readonly trusted: string };
@@ -121,6 +123,8 @@ export async function openWorld(
     },
     notUnderstood: [],
   };
+  const link = new WorkerLink({ mark: () => 'mark', reported: report => told.workers.push(report) });
+  t.teardown(() => link.close());
   const parts: Omit<GateServices, 'pushQuestions'> = {
     metrics: null,
     fullDisk: () => told.fullDisk,
@@ -155,27 +159,24 @@ export async function openWorld(
       existingNames: async (unit, names) => (await told.pushServices.existingNames?.(unit, names)) ?? [],
     },
     worker: {
+      link: {
+        get isHere() {
+          return told.pushWorker.isHere ?? false;
+        },
+        isClosed: false,
+        connection: async () => {},
+        ask: async (task, ms, signal) => (await told.pushWorker.ask?.(task, ms, signal)) ?? {},
+        take: (socket, head, unforeseen) => link.take(socket, head, unforeseen),
+      },
       get isHere() {
         return told.pushWorker.isHere ?? false;
       },
+      gitUsed: () => {},
       letThrough: unit => told.pushWorker.letThrough?.(unit),
       changed: unit => told.pushWorker.changed?.(unit),
-      judge: async (task, signal) =>
-        (await told.pushWorker.judge?.(task, signal)) ?? { is: 'refused', words: '' },
-      isUnderWay: unit => told.pushWorker.isUnderWay?.(unit) ?? false,
       quarantine: async () => null,
       spaceLines: unit => told.pushWorker.spaceLines?.(unit) ?? [],
-      bringsBack: async (task, signal) => (await told.pushWorker.bringsBack?.(task, signal)) ?? null,
       askedEarly: () => told.pushWorker.askedEarly?.(),
-      connected: channel => {
-        channel.send({ daemon: 'this start' });
-        return {
-          reported: state => told.workers.push(state),
-          lfsObjects: async path =>
-            path === '/srv/git/a/b.git' ? [{ oid: 'f'.repeat(64), bytes: 5 }] : null,
-          closed: () => {},
-        };
-      },
     },
     health: () => ({ reasons: told.reasons, notes: told.notes }),
     unforeseen: error => told.unforeseen.push(error),
@@ -197,6 +198,7 @@ export async function openWorld(
   return {
     ledger,
     services,
+    link,
     gate,
     trusted,
     sockets,

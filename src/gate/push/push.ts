@@ -7,6 +7,7 @@
  */
 
 import { workInSlices } from '../../slices.ts';
+import type { JudgedPush } from '../../wire/index.ts';
 import { type Decided, decidedFirstByDisk, recordDecision } from '../decided.ts';
 import type { GateServices } from '../services.ts';
 import {
@@ -22,13 +23,13 @@ import {
 import { fieldOf, type PushRequest, readPush } from './fields.ts';
 import { FoldersUnderWay } from './folders-under-way.ts';
 import { type Growth, pushGrowth } from './growth.ts';
-import { judgedWithinMs, mannerOf, TimedJudgements } from './judging.ts';
+import { Judgements, judgedWithinMs, mannerOf } from './judging.ts';
 import { linesText, type RefChanges, readChanges } from './lines.ts';
 import { type AskedPush, AskedPushes } from './memory.ts';
 import { findPlace, type PushPlace } from './place.ts';
 import { RefAllowance } from './ref-allowance.ts';
 import { giteaFile, isInternal, type ServerFacts, serverFacts } from './servers.ts';
-import type { AllowedPush, JudgeTask, PushAnswer, PushWorker, QuarantineLook } from './services.ts';
+import type { AllowedPush, PushAnswer, PushWorker, QuarantineLook } from './services.ts';
 import { inTime, systemTiming, type Timing } from './timing.ts';
 
 interface PushParts
@@ -73,7 +74,7 @@ export class PushQuestions {
   readonly #parts: PushParts;
   readonly #timing: Timing;
   readonly #asked: AskedPushes;
-  readonly #judgements: TimedJudgements;
+  readonly #judgements: Judgements;
   readonly #foldersUnderWay: FoldersUnderWay;
   readonly #refs = new RefAllowance();
   #isClosed = false;
@@ -83,7 +84,18 @@ export class PushQuestions {
     this.#timing = parts.timing ?? systemTiming;
     this.#asked = new AskedPushes(this.#timing);
     this.#foldersUnderWay = new FoldersUnderWay(this.#timing);
-    this.#judgements = new TimedJudgements(parts.worker, this.#timing);
+    const { ledger, worker } = parts;
+    const ownerOf = (unit: string) => ledger.units.unit(unit)?.owner ?? null;
+    this.#judgements = new Judgements({
+      link: worker.link,
+      ownerOf,
+      isRefused: path => {
+        const unit = ledger.units.unit(path);
+        const owner = unit?.owner ?? null;
+        return unit !== undefined && owner !== null && !ledger.decide(owner, unit.leaf).decision.allowed;
+      },
+      timing: this.#timing,
+    });
   }
 
   /**
@@ -253,7 +265,7 @@ export class PushQuestions {
         endOf(push),
         over,
       );
-      if (bringsBack !== false) return false;
+      if (bringsBack) return false;
     }
     const hasLogs =
       growth.quarantine !== null && (await this.#parts.pushes.existingNames(unit.path, ['logs'])).length > 0;
@@ -278,7 +290,7 @@ export class PushQuestions {
       const judged = await this.#judgements.judge(this.#task(push, unit, manner), endOf(push), over);
       notice = judged.words;
       if (over.aborted || this.#isClosed) return askAgain;
-      if (judged.is === 'smaller') {
+      if (judged.smaller) {
         asked.allowed = this.#begin(push);
         return { status: 200, text: saying(notice) };
       }
@@ -296,10 +308,12 @@ export class PushQuestions {
   #task(
     { lines, facts, request, growth }: MeasuredPush,
     unit: string,
-    manner: JudgeTask['manner'],
-  ): JudgeTask {
+    manner: JudgedPush['manner'],
+  ): JudgedPush {
     const execPath = fieldOf(request.fields, 'GIT_EXEC_PATH');
-    return { unit, quarantine: growth.name, lines, manner, hidden: facts.hidden, execPath };
+    this.#parts.worker.gitUsed(execPath);
+    const { name: quarantine } = growth;
+    return { path: unit, quarantine, lines, manner, hidden: facts.hidden, exec_path: execPath };
   }
 
   /** Counts the push from now on. Returns it where its end can be noticed. */

@@ -4,6 +4,7 @@
 
 import type { Quarantine } from '../../layout/index.ts';
 import type { LocatedUnit } from '../located-unit.ts';
+import type { WorkerLink } from '../worker.ts';
 
 export interface PushAnswer {
   /** 200: go on; 202: ask again; 404: not managed; 413: refused. */
@@ -63,53 +64,23 @@ export interface PushServices {
   deniesForce(unit: string): Promise<boolean>;
 }
 
-/** A refused push for the worker to judge. */
-export interface JudgeTask {
-  readonly unit: string;
-  /** The name of the quarantine; null: the push brings no object. */
-  readonly quarantine: string | null;
-  readonly lines: string;
-  /** `less`: it must not bring more bytes than it frees. */
-  readonly manner: 'any' | 'less';
-  /** Beginnings of the names of refs that the server hides, besides those of git's configuration. */
-  readonly hidden: readonly string[];
-  /** GIT_EXEC_PATH as the hook had it: chooses among the gits that the administrator named. Empty: none. */
-  readonly execPath: string;
-}
-
-export type Judgement =
-  /** It makes the repository smaller: it goes on, and `words` say so. */
-  | { readonly is: 'smaller'; readonly words: string }
-  /** It does not, or nobody can tell: `words` say why, behind the refusal. */
-  | { readonly is: 'refused'; readonly words: string };
-
+/** The git user's worker, as pushes need it. */
 export interface PushWorker {
+  readonly link: Pick<WorkerLink, 'ask' | 'connection' | 'isClosed' | 'isHere' | 'take'>;
   /** Tells whether a worker is connected. */
   readonly isHere: boolean;
+  /** A push came by the git with this exec path. */
+  gitUsed(execPath: string): void;
   /** A push may write refs there: nothing in the unit is forgiven until it is measured again. */
   letThrough(unit: string): void;
   /** Refs were written there. */
   changed(unit: string): void;
   /** A receive-pack asked before the objects of a push came: nothing of a refused one is left behind. */
   askedEarly(): void;
-  /**
-   * Judges a refused push. Never rejects: without a worker, or where its connection breaks, it stays refused.
-   */
-  judge(task: JudgeTask, signal: AbortSignal): Promise<Judgement>;
-  /**
-   * A judged push was let through: the worker looks, once its quarantine is gone, whether all its lines were
-   * done. `isUnderWay` is true until then.
-   */
-  isUnderWay(unit: string): boolean;
   /** Measures a quarantine by the git user's rights; null: it cannot. */
   quarantine(unit: string, name: string, deadlineMs: number): Promise<Quarantine | null>;
   /**
    * The lines that tell what takes the space in this unit, for whoever may read it; empty: nothing is known.
    */
   spaceLines(unit: string): readonly string[];
-  /**
-   * Tells whether refs written to these objects bring back what nothing reached (GARBAGE = forgive); null: no
-   * worker.
-   */
-  bringsBack(task: JudgeTask, signal: AbortSignal): Promise<boolean | null>;
 }

@@ -25,7 +25,7 @@ import { SoftquotaError, systemCode } from '../../errors.ts';
 import { beforeFollow, beforeLook, decodePath, encodePath } from '../../layout/index.ts';
 
 /** The permissions of a new file or directory: permission bits, and, where the process may, the owner. */
-export interface Belonging {
+interface Belonging {
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;

@@ -1,10 +1,12 @@
 /** A gate that is asked about pushes, on a real ledger: quarantines, refs, the worker and the clock are the test's. */
 
 import type { Test } from 'tap';
+import type { Fields } from '../../../src/bounded/index.ts';
 import type { PushServices, PushWorker } from '../../../src/gate/index.ts';
 import type { Timing } from '../../../src/gate/push/timing.ts';
 import type { Quarantine } from '../../../src/layout/index.ts';
 import type { LedgerSettings } from '../../../src/ledger/index.ts';
+import type { PushJudgement, WorkerTask } from '../../../src/wire/index.ts';
 import { type Answer, ask, openWorld, type World } from '../world.ts';
 
 export const MB = 1_000_000;
@@ -59,7 +61,7 @@ export interface PushWorld extends Omit<World, 'services'> {
   /** The units in which refs may be written, as the worker is told. */
   readonly mayWrite: string[];
   readonly services: Partial<PushServices>;
-  worker(changes: Partial<PushWorker>): void;
+  worker(changes: World['told']['pushWorker']): void;
   /** Asks as git's hook does, over a connection of its own, in `unit` with a quarantine, unless said otherwise. */
   push(question?: Question): Promise<Answer>;
   /** Asks as another process each time; gives the status of the answer. */
@@ -161,22 +163,26 @@ export async function openPushWorld(t: Test, changed: Partial<LedgerSettings> = 
 
 /** A worker that judges when the test says so. */
 export function pendingJudge() {
-  const asked = Promise.withResolvers<Parameters<PushWorker['judge']>[0]>();
-  const answered = Promise.withResolvers<Awaited<ReturnType<PushWorker['judge']>>>();
+  const asked = Promise.withResolvers<WorkerTask>();
+  const answered = Promise.withResolvers<PushJudgement>();
+  const outcome = Promise.withResolvers<{ readonly kept: boolean }>();
   let calls = 0;
   let signal: AbortSignal | null = null;
   return {
     asked: asked.promise,
-    answer: answered.resolve,
+    answer: (smaller: boolean, words: string) => answered.resolve({ smaller, words, sample: null }),
+    /** The push that was judged has ended. */
+    end: () => outcome.resolve({ kept: true }),
     get calls() {
       return calls;
     },
     get signal() {
       return signal;
     },
-    judge: (task: Parameters<PushWorker['judge']>[0], end: AbortSignal) => {
+    ask: (task: WorkerTask, _: number, end?: AbortSignal): Promise<Fields> => {
+      if (task.kind === 'outcome') return outcome.promise;
       calls++;
-      signal = end;
+      signal = end ?? null;
       asked.resolve(task);
       return answered.promise;
     },

@@ -7,7 +7,7 @@
 
 import { decodePath } from '../../../layout/index.ts';
 import { formatBytes, printable } from '../../../text/index.ts';
-import type { PushJudgement, WorkerTask } from '../../../wire/index.ts';
+import type { JudgedPush, PushJudgement } from '../../../wire/index.ts';
 import type { GitProgram } from '../space/git-programs.ts';
 import { bytesOf } from '../space/measure.ts';
 import { UnusableRepository } from '../space/repository-config.ts';
@@ -17,7 +17,7 @@ import { broughtBy, quarantineAt, whileThere } from './quarantine.ts';
 import { receiveSettingsOf, refsOf } from './repository.ts';
 
 /** A push, as the daemon names it. */
-export type JudgedPush = Omit<Extract<WorkerTask, { readonly kind: 'brings_back' }>, 'kind' | 'exec_path'>;
+export type NamedPush = Omit<JudgedPush, 'exec_path' | 'manner'>;
 
 const cannotTell =
   'git cannot tell here whether this push makes the repository smaller. Delete branches and tags first, in ' +
@@ -29,7 +29,7 @@ const mostReplacing = 100;
  * `manner`: with `less` it must not bring more bytes than it frees, for those stay on the disk for a while.
  */
 export async function judgePush(
-  push: JudgedPush & { readonly manner: 'any' | 'less' },
+  push: NamedPush & Pick<JudgedPush, 'manner'>,
   program: GitProgram,
   limits: RunLimits,
 ): Promise<PushJudgement> {
@@ -49,7 +49,7 @@ export async function judgePush(
  * Tells whether a push writes refs to objects that nothing reaches, which are still there from before their
  * refs were deleted. Rejects where git cannot tell.
  */
-export async function bringsBack(push: JudgedPush, program: GitProgram, limits: RunLimits): Promise<boolean> {
+export async function bringsBack(push: NamedPush, program: GitProgram, limits: RunLimits): Promise<boolean> {
   const tips = newObjects(changesIn(push.lines) ?? []);
   if (tips.length === 0) return false;
   return inQuarantine(push, program, limits, (view, within) =>
@@ -59,7 +59,7 @@ export async function bringsBack(push: JudgedPush, program: GitProgram, limits: 
 
 /** Works with a view of the repository and the push's objects, as long as these are there. */
 async function inQuarantine<Result>(
-  { path, quarantine: name }: JudgedPush,
+  { path, quarantine: name }: NamedPush,
   program: GitProgram,
   limits: RunLimits,
   work: (view: RepositoryView, limits: RunLimits, quarantine: string | null) => Promise<Result>,
@@ -82,7 +82,7 @@ async function inQuarantine<Result>(
 async function judgeIn(
   view: RepositoryView,
   limits: RunLimits,
-  push: JudgedPush & { readonly manner: 'any' | 'less' },
+  push: NamedPush & Pick<JudgedPush, 'manner'>,
   changes: readonly RefChange[],
 ): Promise<PushJudgement> {
   const [takesAway, refs, settings, kinds] = await Promise.all([

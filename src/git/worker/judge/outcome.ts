@@ -12,7 +12,7 @@ import { pushProcesses, seesAllProcesses } from '../quarantines/processes.ts';
 import type { GitProgram } from '../space/git-programs.ts';
 import { type RunLimits, withView } from '../space/view.ts';
 import { changesIn, doneOf, type RefChange } from './changes.ts';
-import type { JudgedPush } from './judge.ts';
+import type { NamedPush } from './judge.ts';
 import { refsOf } from './repository.ts';
 
 const firstStepMs = 10;
@@ -25,7 +25,7 @@ const mostMs = 60_000;
  * is of its verdict.
  */
 export async function isKept(
-  push: JudgedPush & { readonly sample: string | null },
+  push: NamedPush & { readonly sample: string | null },
   program: GitProgram,
   limits: RunLimits & { readonly isAlone: boolean },
 ): Promise<boolean> {

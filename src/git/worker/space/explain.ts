@@ -3,7 +3,7 @@
 import type { SpaceReport } from '../../../wire/index.ts';
 import { pathAdvice, refAdvice } from './advice.ts';
 import { largestPaths } from './largest-paths.ts';
-import { type LfsObjects, lfsObjects, unneededLfs } from './lfs.ts';
+import { lfsObjects, unneededLfs } from './lfs.ts';
 import { holdingRefs } from './refs.ts';
 import { storedObjects } from './stored.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
@@ -14,18 +14,25 @@ const quickMs = 7000;
 const refsMs = 9000;
 const leastMs = 1000;
 
+interface LfsPlaces {
+  readonly stores: readonly string[];
+  readonly ofForge: readonly { readonly oid: string; readonly bytes: number }[] | null;
+}
+
 /**
- * Bounded in memory whatever the repository holds, and in time by `limits`. `ownLfs`: finds the LFS objects
- * that are this repository's alone.
+ * Bounded in memory whatever the repository holds, and in time by `limits`. `lfs`: the stores that are this
+ * repository's alone, and the objects of a forge's store that only it has; null: these are not known.
  */
 export async function explainSpace(
   view: RepositoryView,
   limits: RunLimits,
-  ownLfs: () => Promise<LfsObjects | null> = () => lfsObjects([`${view.path}/lfs`], limits.signal),
+  { stores, ofForge }: LfsPlaces = { stores: [`${view.path}/lfs`], ofForge: null },
 ): Promise<SpaceReport> {
   // A push meanwhile makes the unreachable bytes fewer, as in the measurement.
   const stored = await storedObjects(view.path, limits.signal);
-  const lfs = await ownLfs();
+  const own = await lfsObjects(stores, limits.signal);
+  const others = ofForge?.map(({ oid, bytes }) => [oid, bytes] as const) ?? [];
+  const lfs = own === null && ofForge === null ? null : new Map([...(own ?? []), ...others]);
   const begun = performance.now();
   const history = await largestPaths(view, limits, {
     wantsShortBlobs: lfs !== null,
