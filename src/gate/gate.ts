@@ -22,16 +22,22 @@ import {
   type SocketPlace,
   usualShares,
 } from '../service/index.ts';
-import { faultReply, type Reply, sendAnswer } from './answer.ts';
 import { answerCheck } from './check.ts';
 import { claims, claimsNested, longestClaimsBytes } from './claims.ts';
 import { answerForwardAuth, forwardAuthAddress, refusalAddress } from './forward-auth.ts';
 import { answerLfsBatch, isLfsBatch } from './lfs-batch.ts';
-import { BodyRoom } from './push/body-room.ts';
-import { answerPush, pushAddress } from './push/request.ts';
-import { ownerQuota } from './quota.ts';
-import { changed, changedTrusted, units, usage } from './reports.ts';
-import { bodyOf, type Nested, type Parameters, parametersOf, requestAddress } from './request.ts';
+import { answerPush, BodyRoom, pushAddress } from './push/request.ts';
+import { changed, changedTrusted, ownerQuota, units, usage } from './reports.ts';
+import {
+  bodyOf,
+  faultReply,
+  type Nested,
+  type Parameters,
+  parametersOf,
+  type Reply,
+  requestAddress,
+  sendAnswer,
+} from './request.ts';
 import { changeReservation, reservationsAddress, reserve } from './reservations.ts';
 import type { GateServices, Health } from './services.ts';
 import { answerSource, longestSetMs, sources, sourcesAddress } from './unit-sources.ts';

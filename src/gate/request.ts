@@ -1,15 +1,16 @@
 /**
- * Reads a request: its address, its parameters, what kind of answer it wants.
+ * Reads a request: its address, its parameters, what kind of answer it wants; and sends that answer.
  *
  * Parameters come in the query, as a form, or as JSON; the body goes before the query. Written by hand,
  * because every push waits for it: a query of a few names takes no more than a few splits.
  */
 
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { JsonFault, readJson } from '../bounded/index.ts';
 import { badParameter, SoftquotaError } from '../errors.ts';
 import { decodePath } from '../layout/index.ts';
+import { printable } from '../text/index.ts';
 
 export type Parameters = ReadonlyMap<string, string>;
 
@@ -32,7 +33,7 @@ export function requestAddress(request: IncomingMessage): string {
  * Tells whether the lines for a person are wanted. Programs that take anything readable, JSON first, want
  * JSON.
  */
-export function wantsText(accept = ''): boolean {
+function wantsText(accept = ''): boolean {
   return accept.includes('text/plain') && !accept.includes('application/json');
 }
 
@@ -201,4 +202,49 @@ function digitAt(bytes: Buffer, at: number): number {
   const letter = byte | 0x20;
   if (letter >= 0x61 && letter <= 0x66) return letter - 0x61 + 10;
   throw badParameter('a "%" is not followed by two hexadecimal digits');
+}
+
+/** An answer on a socket: JSON for programs, text for people. */
+export interface Reply {
+  readonly status: number;
+  /** Only one of the two is ever put into words. */
+  readonly json: () => unknown;
+  /** The lines to show a person instead. */
+  readonly text: () => string;
+  /** Set where something was decided, and nowhere else. */
+  readonly decision?: 'allowed' | 'refused';
+}
+
+export function sendAnswer(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
+  if (response.headersSent) return;
+  if (reply.status === 204) {
+    response.writeHead(204).end();
+    return;
+  }
+  const text = wantsText(request.headers.accept);
+  const body = text ? reply.text() : JSON.stringify(reply.json());
+  const headers = [
+    'Content-Type',
+    text ? 'text/plain; charset=utf-8' : 'application/json',
+    'Content-Length',
+    String(Buffer.byteLength(body)),
+  ];
+  if (reply.decision !== undefined) headers.push('X-Softquota-Decision', reply.decision);
+  response.writeHead(reply.status, headers);
+  response.end(request.method === 'HEAD' ? undefined : body);
+}
+
+/**
+ * A fault as an answer, on one line and harmless on a terminal. What is none of ours is not told to the
+ * asker; `unforeseen` gets it.
+ */
+export function faultReply(error: unknown, unforeseen: (error: unknown) => void): Reply {
+  if (error instanceof SoftquotaError) {
+    // It may quote what the asker sent.
+    const message = printable(error.message);
+    return { status: error.status, json: () => ({ code: error.code, message }), text: () => `${message}\n` };
+  }
+  unforeseen(error);
+  const message = 'internal error; the log of the daemon has details';
+  return { status: 500, json: () => ({ code: 'internal', message }), text: () => `${message}\n` };
 }

@@ -11,8 +11,7 @@ import { Exchange, type Fields } from '../bounded/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { version } from '../version.ts';
 import { type WorkerReport, type WorkerTask, workerReport } from '../wire/index.ts';
-import type { Reply } from './answer.ts';
-import { requestAddress } from './request.ts';
+import { type Reply, requestAddress } from './request.ts';
 
 export const workerAddress = '/v1/worker';
 

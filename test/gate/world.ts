@@ -23,7 +23,7 @@ import {
   type UploadSettings,
   WorkerLink,
 } from '../../src/gate/index.ts';
-import type { Timing } from '../../src/gate/push/timing.ts';
+import type { Timing } from '../../src/gate/push/services.ts';
 import { type Clock, Ledger, type LedgerSettings, type WalkedRecord } from '../../src/ledger/index.ts';
 import type { FullDisk } from '../../src/quota/index.ts';
 import { openStore } from '../../src/store/index.ts';

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { defaultSettings } from '../../src/git/hooks/head.ts';
+import { defaultSettings } from '../../src/git/hooks/hook.ts';
 import { filled, type HookSettings } from '../../src/git/index.ts';
 import { Gate } from './gate.ts';
 import { GitWorld, type Run } from './git-world.ts';

@@ -5,7 +5,7 @@ import { printable } from '../../text/index.ts';
 import type { Decided } from '../decided.ts';
 import { type RefusalWords, refusalText } from '../refusal-text.ts';
 import type { GateServices } from '../services.ts';
-import type { PushPlace } from './place.ts';
+import type { PushPlace } from './facts.ts';
 import type { PushAnswer, PushWorker } from './services.ts';
 
 export const goOn: PushAnswer = { status: 200, text: '' };

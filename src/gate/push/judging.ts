@@ -17,7 +17,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Decision, type DiskFull, isLeaf, isRepository, type Subject } from '../../quota/index.ts';
 import { type JudgedPush, type PushJudgement, workerAnswers } from '../../wire/index.ts';
 import type { WorkerLink } from '../worker.ts';
-import { inTime, type Timing } from './timing.ts';
+import { inTime, type Timing } from './services.ts';
 
 /** Returns how a push that is refused is judged; null: it is not. */
 export function mannerOf(decision: Decision | DiskFull, subject: Subject): JudgedPush['manner'] | null {

@@ -20,17 +20,29 @@ import {
   shownText,
   warningText,
 } from './answer.ts';
-import { fieldOf, type PushRequest, readPush } from './fields.ts';
-import { FoldersUnderWay } from './folders-under-way.ts';
-import { type Growth, pushGrowth } from './growth.ts';
+import {
+  findPlace,
+  type Growth,
+  giteaFile,
+  isInternal,
+  type PushPlace,
+  pushGrowth,
+  type ServerFacts,
+  serverFacts,
+} from './facts.ts';
 import { Judgements, judgedWithinMs, mannerOf } from './judging.ts';
-import { linesText, type RefChanges, readChanges } from './lines.ts';
-import { type AskedPush, AskedPushes } from './memory.ts';
-import { findPlace, type PushPlace } from './place.ts';
-import { RefAllowance } from './ref-allowance.ts';
-import { giteaFile, isInternal, type ServerFacts, serverFacts } from './servers.ts';
-import type { AllowedPush, PushAnswer, PushWorker, QuarantineLook } from './services.ts';
-import { inTime, systemTiming, type Timing } from './timing.ts';
+import { FoldersUnderWay, linesText, type RefChanges, readChanges } from './lines.ts';
+import { type AskedPush, AskedPushes, RefAllowance } from './memory.ts';
+import { fieldOf, type PushRequest, readPush } from './request.ts';
+import {
+  type AllowedPush,
+  inTime,
+  type PushAnswer,
+  type PushWorker,
+  type QuarantineLook,
+  systemTiming,
+  type Timing,
+} from './services.ts';
 
 interface PushParts
   extends Pick<

@@ -1,7 +1,9 @@
 /** One repository after the other. */
 
+import { SoftquotaError } from '../../errors.ts';
+import { DiskHangs } from '../../layout/index.ts';
+import { systemWords } from '../../system-words.ts';
 import { Folder } from './folder.ts';
-import { reasonOf } from './reason.ts';
 
 /** Why nothing, or not all, was done in a repository. */
 export interface RepositoryFault {
@@ -24,4 +26,13 @@ export async function inEach<Result extends { readonly repository: string }>(
     }
   }
   return results;
+}
+
+/** The words for a fault of ours or the system's; anything else is a mistake of ours and is thrown on. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof SoftquotaError) return error.message;
+  if (error instanceof DiskHangs) return 'the disk does not answer';
+  const words = systemWords(error);
+  if (words === null) throw error;
+  return words;
 }

@@ -7,7 +7,7 @@ import { isAbsolute, resolve } from 'node:path';
 import { readBounded } from '../../bounded/index.ts';
 import { decodePath, encodePath } from '../../layout/index.ts';
 import { identity } from './files.ts';
-import type { Pace } from './pace.ts';
+import type { Pace } from './repository-walk.ts';
 
 const mostAlternates = 100;
 

@@ -17,15 +17,12 @@ import type { RepositoryFigures } from '../../wire/index.ts';
 import { lentObjects } from './borrowers.ts';
 import { DiskQueues } from './disk-queues.ts';
 import { identity } from './files.ts';
-import { Pace } from './pace.ts';
 import { mayDiffer, type RefsSignature, refsSignature } from './refs-signature.ts';
-import type { RepositoryWalk } from './repository-walk.ts';
-import { collect } from './space/collect.ts';
+import { Pace, type RepositoryWalk } from './repository-walk.ts';
+import { collect, writeBitmap } from './space/collect.ts';
 import type { GitProgram } from './space/git-programs.ts';
-import { measure, type Reachability } from './space/measure.ts';
-import { writeBitmap } from './space/repack.ts';
+import { measure, type Reachability, storedObjects } from './space/measure.ts';
 import { UnusableRepository } from './space/repository-config.ts';
-import { storedObjects } from './space/stored.ts';
 import { withView } from './space/view.ts';
 
 export interface ReclaimOptions {

@@ -1,5 +1,6 @@
 /** The walk over the storages that finds the repositories for all of the worker's tasks, and misses those that go. */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import {
   isWithin,
@@ -10,7 +11,6 @@ import {
   walkedRoots,
 } from '../../layout/index.ts';
 import { Directories } from '../../scan/index.ts';
-import { Pace } from './pace.ts';
 
 interface RepositoryWalkOptions {
   readonly storages: readonly StorageSettings[];
@@ -108,5 +108,39 @@ export class RepositoryWalk {
     this.#layout = layout;
     const roots = outermost(walkedRoots(layout).filter(({ state }) => state === 'present'));
     this.#directories = roots.map(root => new Directories(layout, root));
+  }
+}
+
+const sliceMs = 10;
+
+/** Work in slices, with pauses between them, so that it takes only a part of a core. */
+export class Pace {
+  readonly #restPerWork: number;
+  readonly #stopped: AbortSignal;
+  #sliceBegun = performance.now();
+  #usedBefore = process.cpuUsage();
+
+  /** `restPerWork`: how long it rests after working, as a multiple of that. */
+  constructor(restPerWork: number, stopped: AbortSignal) {
+    this.#restPerWork = restPerWork;
+    this.#stopped = stopped;
+  }
+
+  /**
+   * Call it after each step: it pauses where the slice is over. Time in which a disk or the processors were
+   * waited for is no work.
+   */
+  async step(): Promise<void> {
+    const passedMs = performance.now() - this.#sliceBegun;
+    if (passedMs < sliceMs) return;
+    const { user, system } = process.cpuUsage(this.#usedBefore);
+    await this.pause(Math.min(passedMs, (user + system) / 1000) * this.#restPerWork);
+  }
+
+  /** Resolves after the time, or as soon as the work is stopped. */
+  async pause(milliseconds: number): Promise<void> {
+    await delay(milliseconds, undefined, { signal: this.#stopped }).catch(() => {});
+    this.#sliceBegun = performance.now();
+    this.#usedBefore = process.cpuUsage();
   }
 }

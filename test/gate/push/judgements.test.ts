@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { Judgements } from '../../../src/gate/push/judging.ts';
-import { systemTiming } from '../../../src/gate/push/timing.ts';
+import { systemTiming } from '../../../src/gate/push/services.ts';
 import type { WorkerTask } from '../../../src/wire/index.ts';
 
 interface Asked {

@@ -3,7 +3,7 @@
 import type { Test } from 'tap';
 import type { Fields } from '../../../src/bounded/index.ts';
 import type { PushServices, PushWorker } from '../../../src/gate/index.ts';
-import type { Timing } from '../../../src/gate/push/timing.ts';
+import type { Timing } from '../../../src/gate/push/services.ts';
 import type { Quarantine } from '../../../src/layout/index.ts';
 import type { LedgerSettings } from '../../../src/ledger/index.ts';
 import type { PushJudgement, WorkerTask } from '../../../src/wire/index.ts';

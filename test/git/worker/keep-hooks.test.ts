@@ -13,9 +13,9 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { guardRepository } from '../../../src/git/hooks/guard.ts';
-import { settingsIn } from '../../../src/git/hooks/head.ts';
+import { settingsIn } from '../../../src/git/hooks/hook.ts';
 import { installHooks, writeForgeTemplates } from '../../../src/git/index.ts';
+import { guardRepository } from '../../../src/git/worker/keep-hooks.ts';
 import { isLong } from '../../run-length.ts';
 import { gogsDelegate, makeForgeHooks } from '../hooks/forge-hooks.ts';
 import { World } from './world.ts';

@@ -11,9 +11,8 @@ import { identity, isThere } from '../files.ts';
 import { pushProcesses, seesAllProcesses } from '../quarantines/processes.ts';
 import type { GitProgram } from '../space/git-programs.ts';
 import { type RunLimits, withView } from '../space/view.ts';
-import { changesIn, doneOf, type RefChange } from './changes.ts';
+import { changesIn, doneOf, type RefChange, refsOf } from './changes.ts';
 import type { NamedPush } from './judge.ts';
-import { refsOf } from './repository.ts';
 
 const firstStepMs = 10;
 const lastStepMs = 1000;

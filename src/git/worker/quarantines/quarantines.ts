@@ -14,10 +14,8 @@ import { Mounts } from '../../../scan/index.ts';
 import { SerialQueue } from '../../../serial-queue.ts';
 import type { WorkerReport } from '../../../wire/index.ts';
 import { entryNames, identity } from '../files.ts';
-import { Pace } from '../pace.ts';
-import type { RepositoryWalk } from '../repository-walk.ts';
-import { heldQuarantines } from './owners.ts';
-import { type Process, pushProcesses, seesAllProcesses } from './processes.ts';
+import { Pace, type RepositoryWalk } from '../repository-walk.ts';
+import { heldQuarantines, type Process, pushProcesses, seesAllProcesses } from './processes.ts';
 import { isGoneName, ObjectsDirectory } from './remove.ts';
 
 export interface QuarantinesOptions {

@@ -15,7 +15,7 @@ import { text as textOf } from 'node:stream/consumers';
 import type { Test } from 'tap';
 import { WorkerLink } from '../../../../src/gate/index.ts';
 import { Judgements } from '../../../../src/gate/push/judging.ts';
-import { systemTiming } from '../../../../src/gate/push/timing.ts';
+import { systemTiming } from '../../../../src/gate/push/services.ts';
 import { findGits, Worker, type WorkerOptions } from '../../../../src/git/index.ts';
 import { GitWorld } from '../../../hooks/git-world.ts';
 import { storage } from '../../../layout/world.ts';
