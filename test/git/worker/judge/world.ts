@@ -141,7 +141,7 @@ export class World extends GitWorld {
   async #decide(quarantine: string | null, execPath: string, lines: string): Promise<string | null> {
     const isOnlyDeletion = lines.split('\n').every(line => line === '' || / 0+ /.test(line));
     if (this.over === null || isOnlyDeletion) return null;
-    const signal = AbortSignal.timeout(this.judgeMs);
+    const { signal } = new AbortController();
     const { hidden, judgements } = this;
     const task = { path: this.bare, quarantine, lines, manner: this.over, hidden, exec_path: execPath };
     const until = performance.now() + this.judgeMs;
