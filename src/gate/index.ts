@@ -9,7 +9,7 @@
  * continues, reports it, and tries again.
  */
 
-export { Gate, type GateLimits } from './gate.ts';
+export { type Gate, type GateLimits, openGate, openGateAt } from './gate.ts';
 export type { LocatedUnit } from './located-unit.ts';
 export { PushQuestions } from './push/push.ts';
 export type {

@@ -177,31 +177,11 @@ function add(found: Map<string, string>, name: string, value: string): void {
  */
 function decode(text: string): string {
   if (!/[%+\x80-\xff]/.test(text)) return text;
-  const bytes = Buffer.from(text, 'latin1');
-  let length = 0;
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at] ?? 0;
-    if (byte === percent) {
-      bytes[length++] = digitAt(bytes, at + 1) * 16 + digitAt(bytes, at + 2);
-      at += 2;
-    } else {
-      bytes[length++] = byte === plus ? space : byte;
-    }
-  }
-  return decodePath(bytes.subarray(0, length));
-}
-
-const percent = 0x25;
-const plus = 0x2b;
-const space = 0x20;
-
-function digitAt(bytes: Buffer, at: number): number {
-  const byte = bytes[at] ?? 0;
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
-  // Letters differ by this bit from capital ones.
-  const letter = byte | 0x20;
-  if (letter >= 0x61 && letter <= 0x66) return letter - 0x61 + 10;
-  throw badParameter('a "%" is not followed by two hexadecimal digits');
+  const bytes = text.replaceAll('+', ' ').replace(/%([0-9a-f]{2})?/gi, (_, digits?: string) => {
+    if (digits === undefined) throw badParameter('a "%" is not followed by two hexadecimal digits');
+    return String.fromCharCode(Number.parseInt(digits, 16));
+  });
+  return decodePath(Buffer.from(bytes, 'latin1'));
 }
 
 /** An answer on a socket: JSON for programs, text for people. */

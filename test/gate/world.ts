@@ -10,9 +10,10 @@ import type { Test } from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
 import {
   type AllowedPush,
-  Gate,
+  type Gate,
   type GateLimits,
   type GateServices,
+  openGate,
   PushQuestions,
   type PushServices,
   type PushWorker,
@@ -185,8 +186,8 @@ export async function openWorld(
   const services: GateServices = { ...parts, pushQuestions };
   const sockets = { gate: join(directory, 'g'), trusted: join(directory, 't') };
   const place = (path: string) => ({ path, mode: 0o600, group: null, setting: '[server] SOCKET' });
-  const gate = await Gate.open(services, place(sockets.gate), 'anybody', limits);
-  const trusted = await Gate.open(services, place(sockets.trusted), 'trusted', limits);
+  const gate = await openGate(services, place(sockets.gate), 'anybody', limits);
+  const trusted = await openGate(services, place(sockets.trusted), 'trusted', limits);
   const agent = new Agent({ keepAlive: true, maxSockets: 4 });
   t.teardown(async () => {
     agent.destroy();

@@ -108,22 +108,10 @@ export class Folder {
     }
   }
 
-  /** The path that a link of this name leads to in the end, for looking only; null where it leads nowhere. */
-  async linked(name: string): Promise<BoundedFile | Folder | null> {
-    let path: string;
-    try {
-      beforeFollow(`${this.path}/${name}`);
-      const physical = await realpath(this.at(name), { encoding: 'buffer' });
-      path = decodePath(physical);
-    } catch (error) {
-      const code = systemCode(error);
-      if (code === 'ENOENT' || code === 'ELOOP' || code === 'ENOTDIR') return null;
-      throw error;
-    }
-    const at = path.lastIndexOf('/');
-    await using parent = await Folder.open(path.slice(0, at) || '/');
-    const entry = parent.entry(path.slice(at + 1));
-    return entry.kind === 'directory' ? await Folder.open(path) : entry;
+  /** As `entry`, but a link stands for what it leads to; for looking only. */
+  followed(name: string): BoundedFile {
+    beforeFollow(`${this.path}/${name}`);
+    return readBounded(this.at(name), { follow: true });
   }
 
   /** The text of the link of this name; null where there is none. */

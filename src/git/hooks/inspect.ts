@@ -81,12 +81,12 @@ async function placeIn(
   isFollowed: boolean,
   isKnownForge = false,
 ): Promise<HookPlace> {
-  const look = isFollowed ? entryThrough : fileIn;
-  const main = await look(hooks, name);
+  const look = isFollowed ? followedIn : fileIn;
+  const main = look(hooks, name);
   const folder = await (isFollowed ? folderThrough(hooks, `${name}.d`) : hooks.directory(`${name}.d`));
   try {
-    const inFolder = await look(folder, folderFile);
-    const previous = await look(folder, previousFile);
+    const inFolder = look(folder, folderFile);
+    const previous = look(folder, previousFile);
     const below = hooks.path.endsWith(`/${customFolder}`) ? customFolder : 'hooks';
     const delegates = runsFolder(name, main);
     const seen = { name, below, main, folder, inFolder, previous, delegates };
@@ -128,7 +128,11 @@ export async function runFolder(repository: Folder): Promise<Folder | null> {
   return repository.directory(customFolder);
 }
 
-async function fileIn(where: Folder | null, file: string): Promise<BoundedFile> {
+function followedIn(where: Folder | null, file: string): BoundedFile {
+  return where?.followed(file) ?? absent;
+}
+
+function fileIn(where: Folder | null, file: string): BoundedFile {
   const entry = where?.entry(file) ?? absent;
   if (entry.kind === 'file' || entry.kind === 'absent') return entry;
   const what =
@@ -146,21 +150,8 @@ export async function statesIn(hooks: Folder): Promise<Record<HookName, HookStat
   return states;
 }
 
-async function entryThrough(where: Folder | null, file: string): Promise<BoundedFile> {
-  const entry = where?.entry(file) ?? absent;
-  if (entry.kind !== 'link' || where === null) return entry;
-  const aim = await where.linked(file);
-  if (!(aim instanceof Folder)) return aim ?? absent;
-  await aim.close();
-  return { kind: 'directory' };
-}
-
 async function folderThrough(hooks: Folder, name: string): Promise<Folder | null> {
-  const entry = hooks.entry(name);
-  if (entry.kind === 'directory') return hooks.directory(name);
-  if (entry.kind !== 'link') return null;
-  const aim = await hooks.linked(name);
-  return aim instanceof Folder ? aim : null;
+  return hooks.followed(name).kind === 'directory' ? Folder.find(`${hooks.path}/${name}`) : null;
 }
 
 function stateOf(place: HookPlace, hooks: Folder): HookState {

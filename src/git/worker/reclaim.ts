@@ -84,7 +84,7 @@ export class Reclaim {
   /** Those whose figures the daemon does not have yet. */
   readonly #unsent = new Set<string>();
   readonly #queues = new DiskQueues();
-  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
   /** The object directories that other repositories borrow from. */
   #lent: ReadonlySet<string> = new Set();
   /** The last mark of the daemon. */
@@ -93,6 +93,7 @@ export class Reclaim {
 
   constructor(options: ReclaimOptions) {
     this.#options = options;
+    this.#signal = options.repositories.signal;
     options.repositories.add({
       found: path => this.#meet(path),
       gone: path => {
@@ -108,7 +109,6 @@ export class Reclaim {
 
   /** Ends what runs, without harm to any repository. */
   async close(): Promise<void> {
-    this.#stop.abort();
     await Promise.all([this.#rounds, this.#queues.close()]);
   }
 
@@ -150,10 +150,6 @@ export class Reclaim {
     return found;
   }
 
-  get #isStopped(): boolean {
-    return this.#stop.signal.aborted;
-  }
-
   #meet(path: string): Known {
     const before = this.#known.get(path);
     if (before !== undefined) return before;
@@ -173,12 +169,12 @@ export class Reclaim {
   }
 
   async #goRound(): Promise<void> {
-    const pace = new Pace(restForRound, this.#stop.signal);
+    const pace = new Pace(restForRound, this.#signal);
     await this.#options.repositories.start();
-    while (!this.#isStopped) {
+    while (!this.#signal.aborted) {
       await this.#findLent(pace);
       for (const [path, known] of [...this.#known]) {
-        if (this.#isStopped) return;
+        if (this.#signal.aborted) return;
         const signature = await refsSignature(path);
         if (signature === null) continue;
         if (mayDiffer(known.signature, signature)) this.#measureSoon(path, known);
@@ -200,7 +196,7 @@ export class Reclaim {
   /** Anybody can say again and again that somebody pushed. */
   async #rest({ restsUntil }: Known): Promise<void> {
     const restMs = restsUntil - performance.now();
-    if (restMs > 0) await delay(restMs, undefined, { signal: this.#stop.signal }).catch(() => {});
+    if (restMs > 0) await delay(restMs, undefined, { signal: this.#signal }).catch(() => {});
   }
 
   #collectSoon(path: string, known: Known): void {
@@ -228,7 +224,7 @@ export class Reclaim {
       const found = await withView(
         path,
         { program: this.#options.program },
-        { timeoutMs: measureMs, signal: this.#stop.signal },
+        { timeoutMs: measureMs, signal: this.#signal },
         async (view, limits) => {
           const measured = await measure(view, limits);
           const tookMs = performance.now() - begun;
@@ -242,7 +238,7 @@ export class Reclaim {
       await this.#tell(path, known, found, { mark });
       this.#planCollection(path, known, found);
     } catch (error) {
-      if (this.#isStopped) return;
+      if (this.#signal.aborted) return;
       // It is tried again on the next round.
       known.signature = null;
       this.#tellFault(path, known, error);
@@ -275,13 +271,13 @@ export class Reclaim {
     const { program, expireMs, log } = this.#options;
     try {
       await this.#options.repositories.start();
-      await this.#findLent(new Pace(1, this.#stop.signal));
+      await this.#findLent(new Pace(1, this.#signal));
       if (await this.#isLent(path))
         throw new UnusableRepository('nothing is deleted: another repository uses its objects');
       const { before, after } = await withView(
         path,
         { program },
-        { timeoutMs: collectMs, signal: this.#stop.signal },
+        { timeoutMs: collectMs, signal: this.#signal },
         (view, limits) => collect(view, { expireMs, limits, now: Date.now }),
       );
       const freedBytes = before.stored.bytes - after.stored.bytes;
@@ -292,7 +288,7 @@ export class Reclaim {
       this.#planCollection(path, known, after);
       return { freed_bytes: freedBytes, unreachable_bytes: after.unreachableBytes };
     } catch (error) {
-      if (!this.#isStopped) {
+      if (!this.#signal.aborted) {
         known.vain += 1;
         const collected = { at: Date.now(), freed_bytes: 0, fault: messageOf(error) };
         this.#tellFault(path, known, error, { collected });
@@ -306,7 +302,7 @@ export class Reclaim {
     if (measured === null || known.signature === null || !known.signature.isSure) return false;
     if (known.signature.text !== signature.text) return false;
     // Another program may have collected garbage.
-    const stored = await storedObjects(path, this.#stop.signal);
+    const stored = await storedObjects(path, this.#signal);
     return stored.bytes === measured.object_bytes;
   }
 

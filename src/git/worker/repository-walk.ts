@@ -33,7 +33,7 @@ export class RepositoryWalk {
   readonly #options: RepositoryWalkOptions;
   readonly #tasks: RepositoryTask[] = [];
   readonly #stop = new AbortController();
-  readonly #pace = new Pace(restPerWork, this.#stop.signal);
+  readonly #pace = new Pace(restPerWork, this.signal);
   #layout: Layout | null = null;
   /** On the monotonic clock. */
   #layoutAt = Number.NEGATIVE_INFINITY;
@@ -43,6 +43,11 @@ export class RepositoryWalk {
 
   constructor(options: RepositoryWalkOptions) {
     this.#options = options;
+  }
+
+  /** Comes when this is closed: each task ends then. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
   }
 
   /** Each task is added before the start. */
@@ -75,7 +80,7 @@ export class RepositoryWalk {
   }
 
   async #goOn(): Promise<void> {
-    while (!this.#stop.signal.aborted) {
+    while (!this.signal.aborted) {
       await this.#pace.pause(this.#options.everyMs);
       await this.#walk();
     }
@@ -86,7 +91,7 @@ export class RepositoryWalk {
     this.#resolve();
     for (const directories of this.#directories) {
       const steps = directories.pass();
-      for (let step = steps.next(); !this.#stop.signal.aborted; step = steps.next()) {
+      for (let step = steps.next(); !this.signal.aborted; step = steps.next()) {
         for (const path of directories.takeFound()) for (const task of this.#tasks) task.found(path);
         if (step.done === true) {
           for (const path of step.value.gone) for (const task of this.#tasks) task.gone(path);
@@ -124,6 +129,10 @@ export class Pace {
   constructor(restPerWork: number, stopped: AbortSignal) {
     this.#restPerWork = restPerWork;
     this.#stopped = stopped;
+  }
+
+  get isStopped(): boolean {
+    return this.#stopped.aborted;
   }
 
   /**

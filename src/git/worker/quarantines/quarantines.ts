@@ -58,7 +58,6 @@ const freshAtATime = 100;
 
 export class Quarantines {
   readonly #options: QuarantinesOptions;
-  readonly #stop = new AbortController();
   /** All repositories, with the last change of their `objects`. */
   readonly #known = new Map<string, number>();
   /** Those that are looked at every five seconds, on the monotonic clock until when. */
@@ -86,7 +85,6 @@ export class Quarantines {
   }
 
   async close(): Promise<void> {
-    this.#stop.abort();
     await this.#rounds;
     await this.#looks.idle();
   }
@@ -113,14 +111,10 @@ export class Quarantines {
     };
   }
 
-  get #isStopped(): boolean {
-    return this.#stop.signal.aborted;
-  }
-
   /** Looks often at repositories that somebody pushes to, however long the pass over all others takes. */
   async #lookOften(): Promise<void> {
-    const pace = new Pace(restPerWork, this.#stop.signal);
-    while (!this.#isStopped) {
+    const pace = new Pace(restPerWork, this.#options.repositories.signal);
+    while (!pace.isStopped) {
       const now = performance.now();
       for (const [path, until] of this.#recent) if (until < now) this.#recent.delete(path);
       await this.#look([...this.#recent.keys()]).catch(() => {});
@@ -129,9 +123,9 @@ export class Quarantines {
   }
 
   async #passOften(): Promise<void> {
-    const pace = new Pace(restPerWork, this.#stop.signal);
+    const pace = new Pace(restPerWork, this.#options.repositories.signal);
     await this.#options.repositories.start();
-    while (!this.#isStopped) {
+    while (!pace.isStopped) {
       const nextAt = performance.now() + passEveryMs;
       await this.#passOver(pace);
       await pace.pause(Math.max(0, nextAt - performance.now()));
@@ -144,7 +138,7 @@ export class Quarantines {
     // A quarantine that is there at the start may be old.
     const lookAtFresh = () => this.#look(fresh.splice(0)).catch(() => {});
     for (const [path, before] of [...this.#known]) {
-      if (this.#isStopped) return;
+      if (pace.isStopped) return;
       const stats = await lstat(encodePath(`${path}/objects`)).catch(() => null);
       if (stats === null || stats.mtimeMs === before) continue;
       this.#known.set(path, stats.mtimeMs);
@@ -176,7 +170,7 @@ export class Quarantines {
     const mounts = new Mounts();
     await mounts.refresh();
     for (const [path, names] of found) {
-      if (this.#isStopped) break;
+      if (this.#options.repositories.signal.aborted) break;
       try {
         removed.push(...(await this.#removeOver(path, names, { processes, seesAll, mounts })));
         this.#faults.delete(path);
