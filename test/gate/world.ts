@@ -24,7 +24,6 @@ import {
   type UploadSettings,
   WorkerLink,
 } from '../../src/gate/index.ts';
-import type { Timing } from '../../src/gate/push/services.ts';
 import { type Clock, Ledger, type LedgerSettings, type WalkedRecord } from '../../src/ledger/index.ts';
 import type { FullDisk } from '../../src/quota/index.ts';
 import { openStore } from '../../src/store/index.ts';
@@ -86,7 +85,6 @@ export async function openWorld(
   changed: Partial<LedgerSettings> = {},
   limits: Partial<GateLimits> = {},
   clock?: Clock,
-  timing?: Timing,
 ): Promise<World> {
   const directory = fs.mkdtempSync(join(tmpdir(), 'sq-'));
   const store = await openStore({ file: join(directory, 'softquota.db') });
@@ -182,7 +180,7 @@ export async function openWorld(
     health: () => ({ reasons: told.reasons, notes: told.notes }),
     unforeseen: error => told.unforeseen.push(error),
   };
-  const pushQuestions = new PushQuestions({ ...parts, ...(timing === undefined ? {} : { timing }) });
+  const pushQuestions = new PushQuestions(parts);
   const services: GateServices = { ...parts, pushQuestions };
   const sockets = { gate: join(directory, 'g'), trusted: join(directory, 't') };
   const place = (path: string) => ({ path, mode: 0o600, group: null, setting: '[server] SOCKET' });

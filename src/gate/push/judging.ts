@@ -16,8 +16,8 @@ import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Decision, type DiskFull, isLeaf, isRepository, type Subject } from '../../quota/index.ts';
 import { type JudgedPush, type PushJudgement, workerAnswers } from '../../wire/index.ts';
+import { within } from '../../within.ts';
 import type { WorkerLink } from '../worker.ts';
-import { inTime, type Timing } from './services.ts';
 
 /** Returns how a push that is refused is judged; null: it is not. */
 export function mannerOf(decision: Decision | DiskFull, subject: Subject): JudgedPush['manner'] | null {
@@ -35,7 +35,6 @@ interface JudgementsOptions {
   ownerOf(unit: string): string | null;
   /** Tells whether a push into this unit is refused. */
   isRefused(unit: string): boolean;
-  readonly timing: Timing;
 }
 
 /** From the question to the end of the matter. */
@@ -87,7 +86,7 @@ export class Judgements {
   }
 
   /**
-   * Judges in a unit in which none is under way, until then on the clock. Never rejects: without a worker, or
+   * Judges in a unit in which none is under way, until then on the monotonic clock. Never rejects: without a worker, or
    * where its connection breaks, the push stays refused. What comes back after `over` is for nobody.
    */
   async judge(push: JudgedPush, until: number, over: AbortSignal): Promise<PushJudgement> {
@@ -95,7 +94,7 @@ export class Judgements {
     const linesBytes = push.lines.length;
     // The words of the refusal say what is left.
     if (!this.#options.link.isHere) return refused('');
-    if ((this.#overdue.get(unit) ?? 0) > this.#options.timing.now()) {
+    if ((this.#overdue.get(unit) ?? 0) > performance.now()) {
       return refused(`git took too long a moment ago, so it ${cannotTell}. ${advice}`);
     }
     if (this.#judged.size >= mostUnderWay || this.#linesBytes + linesBytes > mostLinesBytes) {
@@ -155,11 +154,10 @@ export class Judgements {
     over: AbortSignal,
     find: (signal: AbortSignal) => Promise<Found>,
   ): Promise<Found | 'overdue'> {
-    const { timing } = this.#options;
     const end = new AbortController();
     const found = find(AbortSignal.any([end.signal, over, this.#closed.signal]));
-    const leftMs = Math.max(0, until - timing.now());
-    const inItsTime = await inTime(timing, found, leftMs, 'overdue' as const);
+    const leftMs = Math.max(0, until - performance.now());
+    const inItsTime = await within(found, leftMs, 'overdue' as const);
     if (inItsTime === 'overdue') end.abort();
     return inItsTime;
   }
@@ -187,11 +185,11 @@ export class Judgements {
   /** Has the worker see to the end of a push that goes on. A worker that comes later does as well. */
   async #follow(push: JudgedPush, sample: string | null): Promise<void> {
     const { path: unit } = push;
-    const { link, timing } = this.#options;
+    const { link } = this.#options;
     this.#going.add(unit);
-    const begun = timing.now();
+    const begun = performance.now();
     let isKept = false;
-    while (!link.isClosed && timing.now() - begun < pushMs) {
+    while (!link.isClosed && performance.now() - begun < pushMs) {
       try {
         await link.connection();
         const answer = await link.ask({ kind: 'outcome', ...push, sample }, pushMs);
@@ -206,7 +204,7 @@ export class Judgements {
   }
 
   #noteOverdue(unit: string): void {
-    const now = this.#options.timing.now();
+    const now = performance.now();
     for (const [other, until] of this.#overdue) {
       if (until > now && this.#overdue.size < mostOverdue) break;
       this.#overdue.delete(other);

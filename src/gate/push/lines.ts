@@ -6,7 +6,6 @@
 import { isUtf8 } from 'node:buffer';
 import { decodePath } from '../../layout/index.ts';
 import type { Work } from '../../slices.ts';
-import type { Timing } from './services.ts';
 
 /** The changes of refs that a push makes. */
 export interface RefChanges {
@@ -187,13 +186,8 @@ const mostInAll = 16_000_000;
  * them, nobody finds them in the repository, and pushes at once would not see each other.
  */
 export class FoldersUnderWay {
-  readonly #timing: Timing;
   readonly #units = new Map<string, UnitNames>();
   #characters = 0;
-
-  constructor(timing: Timing) {
-    this.#timing = timing;
-  }
 
   names(unit: string): readonly string[] {
     this.#dropEnded(unit);
@@ -207,7 +201,7 @@ export class FoldersUnderWay {
     const known = this.#units.get(unit) ?? { until: new Map<string, number>(), characters: 0 };
     const added = names.filter(name => !known.until.has(name)).reduce((sum, { length }) => sum + length, 0);
     if (known.characters + added > mostInUnit) return false;
-    const until = this.#timing.now() + rememberedMs;
+    const until = performance.now() + rememberedMs;
     for (const name of names) {
       known.until.delete(name);
       known.until.set(name, until);
@@ -226,7 +220,7 @@ export class FoldersUnderWay {
   #dropEnded(unit: string): void {
     const known = this.#units.get(unit);
     if (known === undefined) return;
-    const now = this.#timing.now();
+    const now = performance.now();
     for (const [name, until] of known.until) {
       if (until > now) break;
       known.until.delete(name);

@@ -1,6 +1,6 @@
 /** Remembers earlier pushes: their questions, and the refs that they wrote over the limit. */
 
-import type { AllowedPush, PushAnswer, Timing } from './services.ts';
+import type { AllowedPush, PushAnswer } from './services.ts';
 
 export interface AskedPush {
   /**
@@ -34,20 +34,15 @@ const mostLinesBytes = 32 * 1024 * 1024;
  * before the hook had it.
  */
 export class AskedPushes {
-  readonly #timing: Timing;
   /** The oldest first. */
   readonly #all = new Map<string, Remembered>();
   readonly #units = new Map<string, Set<string>>();
   #linesBytes = 0;
 
-  constructor(timing: Timing) {
-    this.#timing = timing;
-  }
-
   /** The last question about this push. */
   find(unit: string, push: string): AskedPush | null {
     const found = this.#all.get(keyOf(unit, push));
-    return found === undefined || this.#timing.now() - found.at > rememberedMs ? null : found.asked;
+    return found === undefined || performance.now() - found.at > rememberedMs ? null : found.asked;
   }
 
   remember(unit: string, push: string, asked: AskedPush, linesBytes: number): void {
@@ -56,7 +51,7 @@ export class AskedPushes {
     const ofUnit = this.#units.get(unit) ?? new Set<string>();
     const [oldest] = ofUnit;
     if (ofUnit.size >= mostInUnit && oldest !== undefined) this.#forget(oldest);
-    const now = this.#timing.now();
+    const now = performance.now();
     this.#all.set(key, { asked, unit, linesBytes, at: now });
     this.#units.set(unit, ofUnit.add(key));
     this.#linesBytes += linesBytes;

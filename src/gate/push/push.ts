@@ -8,6 +8,7 @@
 
 import { workInSlices } from '../../slices.ts';
 import type { JudgedPush } from '../../wire/index.ts';
+import { within } from '../../within.ts';
 import { type Decided, decidedFirstByDisk, recordDecision } from '../decided.ts';
 import type { GateServices } from '../services.ts';
 import {
@@ -34,15 +35,7 @@ import { Judgements, judgedWithinMs, mannerOf } from './judging.ts';
 import { FoldersUnderWay, linesText, type RefChanges, readChanges } from './lines.ts';
 import { type AskedPush, AskedPushes, RefAllowance } from './memory.ts';
 import { fieldOf, type PushRequest, readPush } from './request.ts';
-import {
-  type AllowedPush,
-  inTime,
-  type PushAnswer,
-  type PushWorker,
-  type QuarantineLook,
-  systemTiming,
-  type Timing,
-} from './services.ts';
+import type { AllowedPush, PushAnswer, PushWorker, QuarantineLook } from './services.ts';
 
 interface PushParts
   extends Pick<
@@ -50,8 +43,6 @@ interface PushParts
     'contact' | 'fullDisk' | 'ledger' | 'letThrough' | 'locate' | 'metrics' | 'pushes' | 'refused'
   > {
   readonly worker: PushWorker;
-  /** The system's, unless given. */
-  readonly timing?: Timing;
 }
 
 /** A hook waits for five seconds in all. */
@@ -78,24 +69,20 @@ interface MeasuredPush {
   /** Key of the push among those of its unit. */
   readonly key: string;
   readonly identity: string;
-  /** On the clock. */
+  /** On the monotonic clock. */
   readonly askedAt: number;
 }
 
 export class PushQuestions {
   readonly #parts: PushParts;
-  readonly #timing: Timing;
-  readonly #asked: AskedPushes;
+  readonly #asked = new AskedPushes();
   readonly #judgements: Judgements;
-  readonly #foldersUnderWay: FoldersUnderWay;
+  readonly #foldersUnderWay = new FoldersUnderWay();
   readonly #refs = new RefAllowance();
   #isClosed = false;
 
   constructor(parts: PushParts) {
     this.#parts = parts;
-    this.#timing = parts.timing ?? systemTiming;
-    this.#asked = new AskedPushes(this.#timing);
-    this.#foldersUnderWay = new FoldersUnderWay(this.#timing);
     const { ledger, worker } = parts;
     const ownerOf = (unit: string) => ledger.units.unit(unit)?.owner ?? null;
     this.#judgements = new Judgements({
@@ -106,7 +93,6 @@ export class PushQuestions {
         const owner = unit?.owner ?? null;
         return unit !== undefined && owner !== null && !ledger.decide(owner, unit.leaf).decision.allowed;
       },
-      timing: this.#timing,
     });
   }
 
@@ -115,7 +101,7 @@ export class PushQuestions {
    * where the disk does not answer.
    */
   async answer(body: Buffer): Promise<PushAnswer> {
-    const askedAt = this.#timing.now();
+    const askedAt = performance.now();
     const request = readPush(body);
     if (request === null) return refusing('the environment of this push is too large to be checked.');
     const facts = serverFacts(request.fields);
@@ -238,7 +224,7 @@ export class PushQuestions {
   }
 
   #held(answer: Promise<PushAnswer>): Promise<PushAnswer> {
-    return inTime(this.#timing, answer, heldMs, askAgain);
+    return within(answer, heldMs, askAgain);
   }
 
   async #answerNew(push: MeasuredPush, asked: AskedPush, before: AllowedPush | null): Promise<PushAnswer> {

@@ -1,5 +1,5 @@
 /**
- * The parts of the daemon that a push needs: its quarantine, the book of pushes, the worker, and a clock.
+ * The parts of the daemon that a push needs: its quarantine, the book of pushes, and the worker.
  */
 
 import type { Quarantine } from '../../layout/index.ts';
@@ -84,34 +84,3 @@ export interface PushWorker {
    */
   spaceLines(unit: string): readonly string[];
 }
-
-/** A clock that nobody sets, in milliseconds, and its alarm. */
-export interface Timing {
-  now(): number;
-  /** Calls back once; returns a function that calls that off. */
-  after(milliseconds: number, callback: () => void): () => void;
-}
-
-/** Waits so many milliseconds for an answer; then it is `late`. */
-export async function inTime<Answer, Late>(
-  timing: Timing,
-  answer: Promise<Answer>,
-  milliseconds: number,
-  late: Late,
-): Promise<Answer | Late> {
-  const { promise: over, resolve } = Promise.withResolvers<Late>();
-  const callOff = timing.after(milliseconds, () => resolve(late));
-  try {
-    return await Promise.race([answer, over]);
-  } finally {
-    callOff();
-  }
-}
-
-export const systemTiming: Timing = {
-  now: () => performance.now(),
-  after: (milliseconds, callback) => {
-    const timer = setTimeout(callback, milliseconds);
-    return () => clearTimeout(timer);
-  },
-};

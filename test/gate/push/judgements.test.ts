@@ -4,7 +4,6 @@ import { availableParallelism } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { Judgements } from '../../../src/gate/push/judging.ts';
-import { systemTiming } from '../../../src/gate/push/services.ts';
 import type { WorkerTask } from '../../../src/wire/index.ts';
 
 interface Asked {
@@ -41,7 +40,6 @@ function open(t: Test) {
     },
     ownerOf: path => path.split('/')[0] ?? null,
     isRefused: () => state.isRefused,
-    timing: systemTiming,
   });
   const judge = (unit: string, signal = new AbortController().signal) =>
     judgements.judge(taskIn(unit), performance.now() + 60_000, signal);

@@ -1,9 +1,9 @@
 /** A gate that is asked about pushes, on a real ledger: quarantines, refs, the worker and the clock are the test's. */
 
+import { mock } from 'node:test';
 import type { Test } from 'tap';
 import type { Fields } from '../../../src/bounded/index.ts';
 import type { PushServices, PushWorker } from '../../../src/gate/index.ts';
-import type { Timing } from '../../../src/gate/push/services.ts';
 import type { Quarantine } from '../../../src/layout/index.ts';
 import type { LedgerSettings } from '../../../src/ledger/index.ts';
 import type { PushJudgement, WorkerTask } from '../../../src/wire/index.ts';
@@ -21,27 +21,24 @@ export const creates = (...names: string[]) => names.map(name => `${zeros} ${one
 export const updates = (...names: string[]) => names.map(name => `${one} ${two} ${name}\n`).join('');
 export const deletes = (...names: string[]) => names.map(name => `${one} ${zeros} ${name}\n`).join('');
 
-/** A clock that stands still until it is moved. */
-export class SetTiming implements Timing {
-  #now = 1_000_000;
-  readonly #alarms = new Set<{ readonly at: number; readonly callback: () => void }>();
+/** A clock that is moved forward, with the alarms of it; the ledger's rest. */
+export class SetTiming {
+  #passedMs = 0;
 
-  now(): number {
-    return this.#now;
-  }
-
-  after(milliseconds: number, callback: () => void): () => void {
-    const alarm = { at: this.#now + milliseconds, callback };
-    this.#alarms.add(alarm);
-    return () => this.#alarms.delete(alarm);
+  constructor(t: Test) {
+    const { now } = performance;
+    const clock = mock.method(performance, 'now', () => now.call(performance) + this.#passedMs);
+    mock.timers.reset();
+    mock.timers.enable({ apis: ['setTimeout'] });
+    t.teardown(() => {
+      mock.timers.reset();
+      clock.mock.restore();
+    });
   }
 
   pass(milliseconds: number): void {
-    this.#now += milliseconds;
-    for (const alarm of [...this.#alarms]) {
-      if (alarm.at > this.#now || !this.#alarms.delete(alarm)) continue;
-      alarm.callback();
-    }
+    this.#passedMs += milliseconds;
+    mock.timers.tick(milliseconds);
   }
 }
 
@@ -84,8 +81,8 @@ export const usualFields = {
 } as const;
 
 export async function openPushWorld(t: Test, changed: Partial<LedgerSettings> = {}): Promise<PushWorld> {
-  const timing = new SetTiming();
-  const world = await openWorld(t, { totalBytes: 10 * MB, ...changed }, {}, undefined, timing);
+  const world = await openWorld(t, { totalBytes: 10 * MB, ...changed });
+  const timing = new SetTiming(t);
   const { told, ledger } = world;
   const quarantines: PushWorld['quarantines'] = new Map();
   const names = new Set<string>();

@@ -15,7 +15,6 @@ import { text as textOf } from 'node:stream/consumers';
 import type { Test } from 'tap';
 import { WorkerLink } from '../../../../src/gate/index.ts';
 import { Judgements } from '../../../../src/gate/push/judging.ts';
-import { systemTiming } from '../../../../src/gate/push/services.ts';
 import { findGits, Worker, type WorkerOptions } from '../../../../src/git/index.ts';
 import { GitWorld } from '../../../hooks/git-world.ts';
 import { storage } from '../../../layout/world.ts';
@@ -48,7 +47,6 @@ export class World extends GitWorld {
       link: this.link,
       ownerOf: () => 'alice',
       isRefused: () => this.over !== null,
-      timing: systemTiming,
     });
   }
 
