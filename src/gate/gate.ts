@@ -267,7 +267,7 @@ function serve(
       hasBody(request) && route?.isStreamed !== true
         ? bodyOf(request, route?.mostBodyBytes).then(answered)
         : answered(null);
-    // What can be answered at once is: else the answers to many questions in one piece would pile up.
+    // Answers that need not wait are sent at once: else those to many questions in one piece would pile up.
     if (reply instanceof Promise) reply.then(found => sendAnswer(request, response, found)).catch(fail);
     else sendAnswer(request, response, reply);
   } catch (error) {

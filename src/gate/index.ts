@@ -10,17 +10,15 @@
  */
 
 export { type Gate, type GateLimits, openGate, openGateAt } from './gate.ts';
-export type { LocatedUnit } from './located-unit.ts';
 export { PushQuestions } from './push/push.ts';
+export { Refusals, type RefusalsOptions, refusedFile } from './refusals.ts';
 export type {
   AllowedPush,
+  GateServices,
+  LocatedUnit,
   PushServices,
   PushWorker,
   QuarantineLook,
-} from './push/services.ts';
-export { Refusals, type RefusalsOptions, refusedFile } from './refusals.ts';
-export type {
-  GateServices,
   RefusalRecord,
   UploadSettings,
 } from './services.ts';

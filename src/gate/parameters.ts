@@ -24,7 +24,7 @@ export function required(parameters: Parameters, name: string): string {
 }
 
 /** The name of an owner or of a reported unit. */
-export function nameIn(parameters: Parameters, name: 'actor' | 'owner' | 'unit'): string {
+export function nameParameter(parameters: Parameters, name: 'actor' | 'owner' | 'unit'): string {
   const value = required(parameters, name);
   const why = nameFault(value);
   if (why !== null) throw badParameter(`${name} is ${shown(value)}, which is no name: ${why}`);
@@ -34,7 +34,7 @@ export function nameIn(parameters: Parameters, name: 'actor' | 'owner' | 'unit')
 /** The name of an owner who may be known: a directory can have given a name that nobody could choose here. */
 export function askedOwnerIn(parameters: Parameters, { documents }: Pick<Ledger, 'documents'>): string {
   const owner = required(parameters, 'owner');
-  return documents.owners.named(owner) === undefined ? nameIn(parameters, 'owner') : owner;
+  return documents.owners.named(owner) === undefined ? nameParameter(parameters, 'owner') : owner;
 }
 
 /** An absolute path with single slashes, without `.` and `..`. */
@@ -84,7 +84,7 @@ export function deltaIn(parameters: Parameters): number {
 
 /** Returns the actor for the record; empty if none is given. */
 export function actorIn(parameters: Parameters): string {
-  return (parameters.get('actor') ?? '') === '' ? '' : nameIn(parameters, 'actor');
+  return (parameters.get('actor') ?? '') === '' ? '' : nameParameter(parameters, 'actor');
 }
 
 /** Returns the name of the push that is about to start, or is over; null if none is given. */

@@ -8,7 +8,7 @@ import type { Reservation } from '../ledger/index.ts';
 import { asTree, type Group, refusal, standing, subjects } from '../quota/index.ts';
 import { formatBytes, isoTime, printable } from '../text/index.ts';
 import { pushId, verdictWithWords } from './check.ts';
-import { askedOwnerIn, bytesIn, deltaIn, leafIn, nameIn, pathIn, pushIn } from './parameters.ts';
+import { askedOwnerIn, bytesIn, deltaIn, leafIn, nameParameter, pathIn, pushIn } from './parameters.ts';
 import type { Parameters, Reply } from './request.ts';
 import { reportedReservation } from './reservations.ts';
 import type { GateServices } from './services.ts';
@@ -54,7 +54,7 @@ async function existing(services: GateServices, path: string): Promise<string> {
 /** `/v1/changed` as trusted programs may say it: by path, or how much came or went. */
 export async function changedTrusted(services: GateServices, parameters: Parameters): Promise<Reply> {
   if ((parameters.get('path') ?? '') !== '' || !parameters.has('owner')) return changed(services, parameters);
-  const owner = nameIn(parameters, 'owner');
+  const owner = nameParameter(parameters, 'owner');
   const subject = leafIn(parameters);
   const delta = deltaIn(parameters);
   const reservation = reservationIn(services, parameters);
@@ -65,9 +65,9 @@ export async function changedTrusted(services: GateServices, parameters: Paramet
 
 /** `/v1/units`: a reported unit's absolute size. */
 export async function units(services: GateServices, parameters: Parameters): Promise<Reply> {
-  const owner = nameIn(parameters, 'owner');
+  const owner = nameParameter(parameters, 'owner');
   const subject = leafIn(parameters);
-  const unit = nameIn(parameters, 'unit');
+  const unit = nameParameter(parameters, 'unit');
   const bytes = bytesIn(parameters, 'bytes');
   await services.ledger.reports.reportUnit(owner, subject, unit, bytes);
   return reply(200, { owner, subject, unit, bytes }, 'counted');

@@ -17,8 +17,8 @@
 
 export { asks, findClient, findProgram, programFolders } from './hooks/client.ts';
 export { configSetting, hookConfPath } from './hooks/config.ts';
-export type { RepositoryFault } from './hooks/each.ts';
 export { findRepositories, type UnreadPlace } from './hooks/find.ts';
+export type { RepositoryFault } from './hooks/folder.ts';
 export {
   type CommonStatus,
   commonStatus,

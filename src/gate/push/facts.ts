@@ -7,12 +7,16 @@ import { basename, posix } from 'node:path';
 import { SoftquotaError } from '../../errors.ts';
 import { isQuarantineName, type Quarantine } from '../../layout/index.ts';
 import { type Leaf, nameFault } from '../../quota/index.ts';
-import { knownUnitAt, type LocatedUnit } from '../located-unit.ts';
 import { pathIn } from '../parameters.ts';
-import type { GateServices } from '../services.ts';
+import {
+  type GateServices,
+  knownUnitAt,
+  type LocatedUnit,
+  type PushServices,
+  type QuarantineLook,
+} from '../services.ts';
 import type { RefChanges } from './lines.ts';
 import { fieldOf, type PushFields } from './request.ts';
-import type { PushServices, QuarantineLook } from './services.ts';
 
 /** The place of a push's objects until it is accepted. */
 type Arriving =

@@ -1,6 +1,6 @@
 /** Remembers earlier pushes: their questions, and the refs that they wrote over the limit. */
 
-import type { AllowedPush, PushAnswer } from './services.ts';
+import type { AllowedPush, PushAnswer } from '../services.ts';
 
 export interface AskedPush {
   /**

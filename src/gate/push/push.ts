@@ -10,7 +10,6 @@ import { workInSlices } from '../../slices.ts';
 import type { JudgedPush } from '../../wire/index.ts';
 import { within } from '../../within.ts';
 import { type Decided, decidedFirstByDisk, recordDecision } from '../decided.ts';
-import type { GateServices } from '../services.ts';
 import {
   askAgain,
   goOn,
@@ -20,7 +19,8 @@ import {
   shortened,
   shownText,
   warningText,
-} from './answer.ts';
+} from '../refusal-text.ts';
+import type { AllowedPush, GateServices, PushAnswer, PushWorker, QuarantineLook } from '../services.ts';
 import {
   findPlace,
   type Growth,
@@ -35,7 +35,6 @@ import { Judgements, judgedWithinMs, mannerOf } from './judging.ts';
 import { FoldersUnderWay, linesText, type RefChanges, readChanges } from './lines.ts';
 import { type AskedPush, AskedPushes, RefAllowance } from './memory.ts';
 import { fieldOf, type PushRequest, readPush } from './request.ts';
-import type { AllowedPush, PushAnswer, PushWorker, QuarantineLook } from './services.ts';
 
 interface PushParts
   extends Pick<

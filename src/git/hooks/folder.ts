@@ -22,7 +22,8 @@ import {
 } from 'node:fs/promises';
 import { type BoundedFile, readBounded } from '../../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
-import { beforeFollow, beforeLook, decodePath, encodePath } from '../../layout/index.ts';
+import { beforeFollow, beforeLook, DiskHangs, decodePath, encodePath } from '../../layout/index.ts';
+import { systemWords } from '../../system-words.ts';
 
 /** The permissions of a new file or directory: permission bits, and, where the process may, the owner. */
 interface Belonging {
@@ -108,7 +109,7 @@ export class Folder {
     }
   }
 
-  /** As `entry`, but a link stands for what it leads to; for looking only. */
+  /** The entry at `name`, where a link stands for what it leads to; for looking only. */
   followed(name: string): BoundedFile {
     beforeFollow(`${this.path}/${name}`);
     return readBounded(this.at(name), { follow: true });
@@ -270,4 +271,36 @@ function isSame(before: BoundedFile, now: BoundedFile): boolean {
 async function give(handle: FileHandle, { mode, uid, gid }: Belonging): Promise<void> {
   if (process.getuid?.() === 0) await handle.chown(uid, gid);
   await handle.chmod(mode);
+}
+
+/** Why nothing, or not all, was done in a repository. */
+export interface RepositoryFault {
+  readonly repository: string;
+  readonly fault: string;
+}
+
+/** Does something in each repository; a fault of one keeps none of the others waiting. */
+export async function inEach<Result extends { readonly repository: string }>(
+  repositories: readonly string[],
+  act: (repository: Folder, path: string) => Promise<Result>,
+): Promise<readonly (Result | RepositoryFault)[]> {
+  const results: (Result | RepositoryFault)[] = [];
+  for (const path of repositories) {
+    try {
+      await using repository = await Folder.open(path);
+      results.push(await act(repository, path));
+    } catch (error) {
+      results.push({ repository: path, fault: reasonOf(error) });
+    }
+  }
+  return results;
+}
+
+/** The words for a fault of ours or the system's; anything else is a mistake of ours and is thrown on. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof SoftquotaError) return error.message;
+  if (error instanceof DiskHangs) return 'the disk does not answer';
+  const words = systemWords(error);
+  if (words === null) throw error;
+  return words;
 }

@@ -14,9 +14,8 @@ import { runProgram } from '../../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
 import { beforeFollow, saysHangs } from '../../layout/index.ts';
 import { findProgram } from './client.ts';
-import { reasonOf } from './each.ts';
 import { findRepositories } from './find.ts';
-import { belongingOf, Folder, physicalPath } from './folder.ts';
+import { belongingOf, Folder, physicalPath, reasonOf } from './folder.ts';
 import { type HookName, hookNames, isOurs } from './hook.ts';
 import { absentHooks, type HookPlace, type HookState, inspectPlace, statesIn } from './inspect.ts';
 import {

@@ -7,9 +7,7 @@ import { type BoundedFile, readBounded } from '../../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
 import { beforeFollow, encodePath, saysHangs } from '../../layout/index.ts';
 import { type ConfigFacts, configSetting, oldFiles, readFacts } from './config.ts';
-import { inEach, type RepositoryFault } from './each.ts';
-import { Folder } from './folder.ts';
-import { gitlabEvidence, gitlabWords } from './gitlab.ts';
+import { Folder, inEach, type RepositoryFault } from './folder.ts';
 import {
   customFolder,
   filled,
@@ -332,4 +330,24 @@ export async function hooksStatus(repositories: readonly string[]): Promise<read
       leftovers: left.length === 0 ? null : left.join(', '),
     };
   });
+}
+
+/** Names that Gitaly gives the directories above repositories. */
+const directories = ['@hashed', '@groups', '@snippets', '@pools', '@cluster'];
+
+/**
+ * The sign that a repository is one of GitLab's, whose Gitaly runs no hook that lies in a repository, so that
+ * there nothing is ever asked; null where there is none. Without its configuration only
+ * its path is looked at.
+ */
+export function gitlabEvidence(path: string, facts: ConfigFacts | null): string | null {
+  const directory = path.split('/').find(name => directories.includes(name));
+  if (directory !== undefined) return `it is in ${directory}`;
+  if (facts === null || facts.gitlabProject === null) return null;
+  return 'its config has gitlab.fullpath; if GitLab no longer serves it, remove that';
+}
+
+/** Why hooks are of no use in such a repository. */
+export function gitlabWords(evidence: string): string {
+  return `a GitLab repository (${evidence}): GitLab does not run its hooks, so no push is checked or refused, except by a global hook (docs/forges/hooks.md)`;
 }

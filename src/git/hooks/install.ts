@@ -3,9 +3,7 @@
 import type { BoundedFile } from '../../bounded/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import { hookConfPath, type OldSettings, readFacts, readOldSettings, removeOld } from './config.ts';
-import { inEach, type RepositoryFault } from './each.ts';
-import { belongingOf, ChangedMeanwhile, type Folder } from './folder.ts';
-import { gitlabEvidence, gitlabWords } from './gitlab.ts';
+import { belongingOf, ChangedMeanwhile, type Folder, inEach, type RepositoryFault } from './folder.ts';
 import {
   customFolder,
   defaultSettings,
@@ -20,6 +18,8 @@ import {
   settingsIn,
 } from './hook.ts';
 import {
+  gitlabEvidence,
+  gitlabWords,
   type HookPlace,
   type HooksPath,
   hooksPathFinder,

@@ -6,8 +6,7 @@
 
 import { basename, dirname, join, resolve } from 'node:path';
 import { isWithin } from '../../layout/index.ts';
-import { reasonOf } from './each.ts';
-import { belongingOf, Folder, physicalPath } from './folder.ts';
+import { belongingOf, Folder, physicalPath, reasonOf } from './folder.ts';
 import {
   customFolder,
   defaultSettings,

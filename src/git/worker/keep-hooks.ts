@@ -9,11 +9,9 @@
 import { isWithin } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import type { WorkerReport } from '../../wire/index.ts';
-import { reasonOf } from '../hooks/each.ts';
-import { Folder } from '../hooks/folder.ts';
-import { gitlabEvidence, gitlabWords } from '../hooks/gitlab.ts';
+import { Folder, reasonOf } from '../hooks/folder.ts';
 import { folderFile } from '../hooks/hook.ts';
-import { runFolder, statesIn } from '../hooks/inspect.ts';
+import { gitlabEvidence, gitlabWords, runFolder, statesIn } from '../hooks/inspect.ts';
 import { installInto, type WantedSettings } from '../hooks/install.ts';
 import { isGone } from './files.ts';
 import { Pace, type RepositoryWalk } from './repository-walk.ts';
