@@ -53,7 +53,7 @@ export class Folder {
 
   /** Opens a physical path; throws `conflict` where a part of it is a link. */
   static async open(path: string): Promise<Folder> {
-    const folder = await Folder.#openAt(encodePath(path), path);
+    const folder = await Folder.openUnresolved(path);
     try {
       if (process.platform === 'linux') {
         const physical = decodePath(await readlink(folder.at('.'), { encoding: 'buffer' }));
@@ -66,6 +66,11 @@ export class Folder {
       await folder.close();
       throw error;
     }
+  }
+
+  /** Opens a directory that is no link itself; the path to it may have links. */
+  static openUnresolved(path: string): Promise<Folder> {
+    return Folder.#openAt(encodePath(path), path);
   }
 
   /** Opens a path that may have links; null where nothing is there. */

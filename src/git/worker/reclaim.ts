@@ -8,13 +8,14 @@
  */
 
 import { unlink } from 'node:fs/promises';
+import { isAbsolute, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { readBounded } from '../../bounded/index.ts';
 import { messageOf } from '../../errors.ts';
-import { encodePath } from '../../layout/index.ts';
+import { decodePath, encodePath } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import { formatBytes } from '../../text/index.ts';
 import type { RepositoryFigures } from '../../wire/index.ts';
-import { lentObjects } from './borrowers.ts';
 import { DiskQueues } from './disk-queues.ts';
 import { identity } from './files.ts';
 import { mayDiffer, type RefsSignature, refsSignature } from './refs-signature.ts';
@@ -354,4 +355,33 @@ export class Reclaim {
     this.#unsent.add(known.figures.path);
     this.#options.changed();
   }
+}
+
+const mostAlternates = 100;
+
+/**
+ * Returns the object directories that these repositories borrow from, as `identity` gives them: nothing of these
+ * may be deleted or forgiven, whether the refs of their own repository reach it or not.
+ */
+async function lentObjects(repositories: Iterable<string>, pace: Pace): Promise<ReadonlySet<string>> {
+  const lent = new Set<string>();
+  for (const repository of repositories) {
+    await pace.step();
+    for (const alternate of alternatesOf(repository)) {
+      const lender = await identity(alternate);
+      if (lender !== null && lender !== (await identity(`${repository}/objects`))) lent.add(lender);
+    }
+  }
+  return lent;
+}
+
+function alternatesOf(repository: string): readonly string[] {
+  const objects = `${repository}/objects`;
+  const file = readBounded(encodePath(`${objects}/info/alternates`), { mostBytes: 64 * 1024, follow: true });
+  if (file.kind !== 'file') return [];
+  return decodePath(file.bytes)
+    .split('\n')
+    .filter(line => line !== '' && !line.startsWith('#'))
+    .slice(0, mostAlternates)
+    .map(line => (isAbsolute(line) ? line : resolve(objects, line)));
 }
