@@ -20,8 +20,6 @@ interface DaemonWorkerOptions
   readonly reach: Pick<Reach, 'doubt' | 'doubted' | 'forget' | 'measured' | 'number' | 'onLapse'>;
   /** `[quota] GARBAGE = forgive`. */
   isForgiving(): boolean;
-  /** Milliseconds since any moment, on a clock that nobody sets. */
-  monotonic(): number;
   /** The worker has removed a quarantine of this unit. */
   quarantineRemoved(unit: string): void;
   /** The page about the space of this unit; empty where nobody said where it is. */
@@ -52,12 +50,11 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
   #isAskedEarly = false;
   /** Exec paths of gits that pushes used and the worker does not have. */
   readonly #otherGits = new Set<string>();
-  readonly #startedAt: number;
+  readonly #startedAt = performance.now();
 
   constructor(options: DaemonWorkerOptions) {
     const { ledger } = options;
     this.#options = options;
-    this.#startedAt = options.monotonic();
     this.space = new Space({
       ...options,
       link: this.link,
@@ -138,7 +135,7 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
       otherGits: [...this.#otherGits],
       ...this.space.observed(),
       state,
-      silentMs: this.#options.monotonic() - at,
+      silentMs: performance.now() - at,
     };
   }
 
@@ -164,7 +161,7 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
   }
 
   #reported({ repositories, ...state }: WorkerReport, isFirst: boolean): void {
-    this.#last = { state, at: this.#options.monotonic() };
+    this.#last = { state, at: performance.now() };
     this.space.take(repositories);
     for (const figures of repositories) this.#take(figures);
     for (const { unit, name, bytes } of state.quarantines.removed) {
@@ -195,7 +192,7 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
   look(): void {
     if (this.link.isHere) return;
     const { state: _, at } = this.#last ?? { state: null, at: this.#startedAt };
-    if (this.#options.monotonic() - at < forgottenMs) return;
+    if (performance.now() - at < forgottenMs) return;
     const words = this.#options.reach.forget();
     if (words > 0)
       this.#options.log.warn(

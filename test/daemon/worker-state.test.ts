@@ -6,6 +6,7 @@ import { createServer } from 'node:http';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { DaemonWorker } from '../../src/daemon/worker-state.ts';
@@ -44,7 +45,6 @@ async function open(t: Test, isForgiving = true) {
     forge: null,
     collected: () => {},
     now: Date.now,
-    monotonic: () => performance.now(),
     measure: () => 'apparent',
     log: { error: () => {}, info: () => {}, warn: () => {} },
   });
@@ -182,7 +182,10 @@ t.test('a silent worker is believed for a day, and no longer', async t => {
   const ledger = await world.open();
   walk(ledger, 'alice/a', 100, { path: '/srv/a.git' });
   const forgotten: object[] = [];
-  const clock = { now: 0 };
+  const { now } = performance;
+  let passedMs = 0;
+  const clock = mock.method(performance, 'now', () => now.call(performance) + passedMs);
+  t.teardown(() => clock.mock.restore());
   const worker = new DaemonWorker({
     quarantineRemoved: () => {},
     reach: ledger.reach,
@@ -192,14 +195,13 @@ t.test('a silent worker is believed for a day, and no longer', async t => {
     forge: null,
     collected: () => {},
     now: () => 0,
-    monotonic: () => clock.now,
     measure: () => 'apparent',
     log: { error: () => {}, info: () => {}, warn: details => void forgotten.push(Object(details)) },
   });
   t.teardown(() => worker.close());
   const unreachable = () => ledger.units.unit('/srv/a.git')?.reach?.unreachableBytes ?? 0;
   const hours = (count: number): void => {
-    clock.now += count * 3_600_000;
+    passedMs += count * 3_600_000;
     worker.look();
   };
   const report = async (...repositories: readonly RepositoryFigures[]): Promise<void> => {
