@@ -73,7 +73,7 @@ function unreachable(version: GitVersion, expire: string): readonly string[] {
  * The first directory of objects that this user may not remove from; null: there is none. Where a repository's
  * users write it as members of a group, the worker may be able to add packs and not to remove any.
  */
-async function unremovable(path: string): Promise<string | null> {
+export async function unremovable(path: string): Promise<string | null> {
   const objects = `${path}/objects`;
   for (const name of await readdir(encodePath(objects))) {
     if (!/^(?:pack|[0-9a-f]{2})$/.test(name)) continue;
