@@ -212,7 +212,9 @@ export class Space implements SpaceService {
     }
   }
 
-  /** The largest LFS objects that the repository has alone, by the forge's database; null: they are not known. */
+  /**
+   * The largest LFS objects that the repository has alone, by the forge's database; null: they are not known.
+   */
   async #forgeLfs(path: string) {
     const { forge, log } = this.#options;
     if (forge === null) return null;

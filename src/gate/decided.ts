@@ -1,4 +1,6 @@
-/** Decisions of the gate: by the disk first, then by the owner's limits; their record, and that of uploads. */
+/**
+ * Decisions of the gate: by the disk first, then by the owner's limits; their record, and that of uploads.
+ */
 
 import type { Action, OwnerDecision, OwnerUsage } from '../ledger/index.ts';
 import { type Decision, type DiskFull, refusedByDisk, type Subject } from '../quota/index.ts';
@@ -59,8 +61,8 @@ const mostMeasured = 4;
 const mostLookedAt = 200;
 
 /**
- * Decides about an upload that nobody reports. With PRECISE its room is kept until the owner's usage has grown by
- * it, or its time ends. A part of 0 bytes is one of unknown size.
+ * Decides about an upload that nobody reports. With PRECISE its room is kept until the owner's usage has
+ * grown by it, or its time ends. A part of 0 bytes is one of unknown size.
  */
 export function startUpload(
   services: GateServices,

@@ -1,6 +1,6 @@
 /**
- * The file of refused owners, for hooks that cannot ask: it is kept as true as the ledger is. A line has fields
- * with tabs between, so that a script compares its beginning as it is, with no pattern.
+ * The file of refused owners, for hooks that cannot ask: it is kept as true as the ledger is. A line has
+ * fields with tabs between, so that a script compares its beginning as it is, with no pattern.
  *
  *     softquota refused  1  2026-11-21T09:14:03Z  CASE=fold
  *     path   /srv/git/alice/app.git  Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).
@@ -8,8 +8,8 @@
  *
  * The first says the version of the form, when it was written, and whether owners' names compare without the
  * case of ASCII letters; they stand as they are compared. `path` is a repository's or a wiki's directory,
- * because a script cannot read storage templates. Bytes of a path that are no UTF-8 stand as they are.
- * A path or a name with a control character has no line.
+ * because a script cannot read storage templates. Bytes of a path that are no UTF-8 stand as they are. A path
+ * or a name with a control character has no line.
  */
 
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';

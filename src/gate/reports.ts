@@ -119,8 +119,8 @@ function reply(status: number, json: unknown, words: string): Reply {
 }
 
 /**
- * `/v1/quota`: what an owner stores and may store, as owners are shown it. Throws `not_found` where nobody has
- * the name.
+ * `/v1/quota`: what an owner stores and may store, as owners are shown it. Throws `not_found` where nobody
+ * has the name.
  */
 export function ownerQuota({ ledger, myUsage }: GateServices, parameters: Parameters): Reply {
   const asked = askedOwnerIn(parameters, ledger);

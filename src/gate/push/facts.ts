@@ -224,8 +224,8 @@ interface PlaceServices extends Pick<GateServices, 'locate'> {
 }
 
 /**
- * Finds what a push grows: the unit of its repository, or what the server says of an unknown one. Null: nobody
- * has a quota for it. Rejects with `not_ready` where the disk does not answer.
+ * Finds what a push grows: the unit of its repository, or what the server says of an unknown one. Null:
+ * nobody has a quota for it. Rejects with `not_ready` where the disk does not answer.
  */
 export async function findPlace(services: PlaceServices, facts: ServerFacts): Promise<PushPlace | null> {
   const unit = await unitAt(services, pathIn(facts.directory));

@@ -1,14 +1,14 @@
 /**
- * Judgements: the git user's worker looks at a refused push that deletes or replaces history. One that makes the
- * repository smaller goes on.
+ * Judgements: the git user's worker looks at a refused push that deletes or replaces history. One that makes
+ * the repository smaller goes on.
  *
  * The data that such a push takes away stays on the disk until the server's next garbage collection, beside
  * all that it brings. So far over the limit that the disk would hold twice what it should, it must not bring
  * more than it frees. Where GARBAGE = forgive, what it takes away is forgiven up to a most; beyond that the
  * disk would fill by such pushes alone, so they have to wait for a collection.
  *
- * Each repository has one at a time, from the beginning of its judgement to the end of its push. Where git then
- * did less than was judged, nothing more is judged there until the owner is below the limit.
+ * Each repository has one at a time, from the beginning of its judgement to the end of its push. Where git
+ * then did less than was judged, nothing more is judged there until the owner is below the limit.
  */
 
 import { EventEmitter, once } from 'node:events';
@@ -86,8 +86,9 @@ export class Judgements {
   }
 
   /**
-   * Judges in a unit in which none is under way, until then on the monotonic clock. Never rejects: without a worker, or
-   * where its connection breaks, the push stays refused. What comes back after `over` is for nobody.
+   * Judges in a unit in which none is under way, until then on the monotonic clock. Never rejects: without a
+   * worker, or where its connection breaks, the push stays refused. What comes back after `over` is for
+   * nobody.
    */
   async judge(push: JudgedPush, until: number, over: AbortSignal): Promise<PushJudgement> {
     const { path: unit } = push;
@@ -122,8 +123,8 @@ export class Judgements {
   }
 
   /**
-   * Tells whether refs written to these objects bring back what nothing reached (GARBAGE = forgive); also true
-   * where nobody can tell in time.
+   * Tells whether refs written to these objects bring back what nothing reached (GARBAGE = forgive); also
+   * true where nobody can tell in time.
    */
   async bringsBack(push: JudgedPush, until: number, over: AbortSignal): Promise<boolean> {
     // Until a push that is under way has ended nobody knows what it takes away.

@@ -1,4 +1,6 @@
-/** `POST /v1/push` as HTTP, and the reading of its body. The answer is always the text that the hook shows. */
+/**
+ * `POST /v1/push` as HTTP, and the reading of its body. The answer is always the text that the hook shows.
+ */
 
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -120,11 +122,11 @@ const mostFields = 200;
 export const longestPushBytes = longestFieldsBytes + 1 + longestLinesBytes;
 
 /**
- * Reads the body of `POST /v1/push`: fields `NAME=VALUE`, each ended by NUL, an empty field, then git's lines.
- * Null: the fields are too long, as whoever pushes may have made them.
+ * Reads the body of `POST /v1/push`: fields `NAME=VALUE`, each ended by NUL, an empty field, then git's
+ * lines. Null: the fields are too long, as whoever pushes may have made them.
  *
- * The hook writes the names, so a fault in them is the hook's (`bad_parameter`). Whoever pushes may choose the
- * values and the lines: none of them is a fault. Bytes that are not UTF-8 stand as in layout's paths.
+ * The hook writes the names, so a fault in them is the hook's (`bad_parameter`). Whoever pushes may choose
+ * the values and the lines: none of them is a fault. Bytes that are not UTF-8 stand as in layout's paths.
  */
 export function readPush(body: Buffer): PushRequest | null {
   const fields = new Map<string, string>();

@@ -1,9 +1,9 @@
 /**
  * Reads and changes the configuration file of a repository, which strangers may have written.
  *
- * Release 0.1 kept settings and files outside of its hooks: softquota.* in the configurations of repositories,
- * softquota-* files beside their objects, and /etc/softquota/hook.conf. Installing takes on what was chosen
- * there, and removes it from the repository.
+ * Release 0.1 kept settings and files outside of its hooks: softquota.* in the configurations of
+ * repositories, softquota-* files beside their objects, and /etc/softquota/hook.conf. Installing takes on
+ * what was chosen there, and removes it from the repository.
  */
 
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';

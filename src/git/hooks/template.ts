@@ -1,7 +1,7 @@
 /**
  * Puts our scripts where one copy serves many repositories, or other programs than git. Such is the directory
- * that a forge has git copy into its new repositories, so that they are guarded before the first push: a forge
- * replaces `hooks/pre-receive` of a repository that it makes, and leaves alone what its own hook runs.
+ * that a forge has git copy into its new repositories, so that they are guarded before the first push: a
+ * forge replaces `hooks/pre-receive` of a repository that it makes, and leaves alone what its own hook runs.
  */
 
 import { basename, dirname, join, resolve } from 'node:path';

@@ -360,8 +360,8 @@ export class Reclaim {
 const mostAlternates = 100;
 
 /**
- * Returns the object directories that these repositories borrow from, as `identity` gives them: nothing of these
- * may be deleted or forgiven, whether the refs of their own repository reach it or not.
+ * Returns the object directories that these repositories borrow from, as `identity` gives them: nothing of
+ * these may be deleted or forgiven, whether the refs of their own repository reach it or not.
  */
 async function lentObjects(repositories: Iterable<string>, pace: Pace): Promise<ReadonlySet<string>> {
   const lent = new Set<string>();

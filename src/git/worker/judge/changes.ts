@@ -1,6 +1,6 @@
 /**
- * Changes of refs: those that a push asks for, and those that git will make, by the refs of the repository and
- * the settings by which git takes pushes. Names are bytes, as Latin-1.
+ * Changes of refs: those that a push asks for, and those that git will make, by the refs of the repository
+ * and the settings by which git takes pushes. Names are bytes, as Latin-1.
  */
 
 import { readdir } from 'node:fs/promises';
@@ -60,9 +60,9 @@ export function isNone(id: string): boolean {
 }
 
 /**
- * The objects that refs lead to afterwards; null where that is not followed up. What git will not do counts as
- * not done: another old value than the pusher says, what the settings deny or hide, and anything but a commit in
- * a branch. What such a push brings counts nevertheless. `kinds` are the kinds of the new objects.
+ * The objects that refs lead to afterwards; null where that is not followed up. What git will not do counts
+ * as not done: another old value than the pusher says, what the settings deny or hide, and anything but a
+ * commit in a branch. What such a push brings counts nevertheless. `kinds` are the kinds of the new objects.
  */
 export function tipsAfter(
   refs: Refs,

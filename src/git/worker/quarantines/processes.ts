@@ -1,4 +1,7 @@
-/** The processes of this host that may own a quarantine (git that takes a push, and what it started), and which. */
+/**
+ * The processes of this host that may own a quarantine (git that takes a push, and what it started), and
+ * which.
+ */
 
 import { readdirSync, readlinkSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
@@ -117,11 +120,12 @@ interface SeenQuarantine {
 const slackMs = 5000;
 
 /**
- * Names the quarantines of a repository that must stay, because a living process may own them. `directories` are the devices and inodes of the repository and its worktrees.
+ * Names the quarantines of a repository that must stay, because a living process may own them. `directories`
+ * are the devices and inodes of the repository and its worktrees.
  *
  * A process holds the quarantine that it or its children name. While git takes a push there are moments
- * without a child: then it holds all of its user that are younger than itself, for one of them is its own. One
- * whose directory cannot be read may be at work anywhere, and holds the youngest of its user besides.
+ * without a child: then it holds all of its user that are younger than itself, for one of them is its own.
+ * One whose directory cannot be read may be at work anywhere, and holds the youngest of its user besides.
  */
 export function heldQuarantines(
   quarantines: readonly SeenQuarantine[],

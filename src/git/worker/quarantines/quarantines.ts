@@ -286,9 +286,9 @@ async function statusOf(objects: Folder, name: string, hasManyWriters: boolean):
 }
 
 /**
- * Renames a quarantine, and removes it; one that was renamed before is only removed. A push that goes on against
- * all expectation fails by that, and nothing is broken; one whose quarantine was only half there made a commit
- * without its tree.
+ * Renames a quarantine, and removes it; one that was renamed before is only removed. A push that goes on
+ * against all expectation fails by that, and nothing is broken; one whose quarantine was only half there made
+ * a commit without its tree.
  */
 async function remove(objects: Folder, name: string): Promise<void> {
   const renamed = isGoneName(name) ? name : gone + name.slice(-6);

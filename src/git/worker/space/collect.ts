@@ -70,8 +70,9 @@ function unreachable(version: GitVersion, expire: string): readonly string[] {
 }
 
 /**
- * The first directory of objects that this user may not remove from; null: there is none. Where a repository's
- * users write it as members of a group, the worker may be able to add packs and not to remove any.
+ * The first directory of objects that this user may not remove from; null: there is none. Where a
+ * repository's users write it as members of a group, the worker may be able to add packs and not to remove
+ * any.
  */
 export async function unremovable(path: string): Promise<string | null> {
   const objects = `${path}/objects`;
@@ -92,7 +93,10 @@ const staleMs = 12 * 3_600_000;
 /** A lock gets its text at once: one that is empty for longer is left from a process that was killed. */
 const emptyMs = 10_000;
 
-/** Takes `gc.pid`, the lock of git gc, so that two collections never meet; gives what lets it go, or null where another collection is under way. */
+/**
+ * Takes `gc.pid`, the lock of git gc, so that two collections never meet; gives what lets it go, or null
+ * where another collection is under way.
+ */
 async function lockForGc(path: string): Promise<(() => Promise<void>) | null> {
   const file = encodePath(`${path}/gc.pid`);
   const making = encodePath(`${path}/gc.pid.lock`);
@@ -172,9 +176,9 @@ async function repack(view: RepositoryView, args: readonly string[], limits: Run
 }
 
 /**
- * Covers all packs by one bitmap, with which the next measurement takes a hundredth of the time. Loose objects
- * that something reaches go into a pack before; nothing is deleted that is not in a pack. Where git cannot do
- * that, everything stays as it is.
+ * Covers all packs by one bitmap, with which the next measurement takes a hundredth of the time. Loose
+ * objects that something reaches go into a pack before; nothing is deleted that is not in a pack. Where git
+ * cannot do that, everything stays as it is.
  */
 export async function writeBitmap(view: RepositoryView, limits: RunLimits): Promise<void> {
   if (view.hasAlternates || !isAtLeast(view.program, 2, 34)) return;
@@ -189,8 +193,8 @@ export async function writeBitmap(view: RepositoryView, limits: RunLimits): Prom
 
 /**
  * Removes what processes left that are gone, and gives packs without an index theirs: from 2.37 to 2.40 git
- * finds each `.pack` in its folder, and gives up, now and ever after, where one has no index. What changed after
- * `before` may belong to a push or a repack that is under way, also on another host.
+ * finds each `.pack` in its folder, and gives up, now and ever after, where one has no index. What changed
+ * after `before` may belong to a push or a repack that is under way, also on another host.
  */
 async function mendBroken(view: RepositoryView, before: number, limits: RunLimits): Promise<void> {
   const objects = `${view.path}/objects`;

@@ -197,8 +197,8 @@ function ownText(text: string): string {
 }
 
 /**
- * Puts all names into the versions, by their ids, such as the one before a file was moved; false: the time was
- * over before. Goes through every commit.
+ * Puts all names into the versions, by their ids, such as the one before a file was moved; false: the time
+ * was over before. Goes through every commit.
  */
 async function findOtherNames(
   view: RepositoryView,

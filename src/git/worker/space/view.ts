@@ -125,8 +125,8 @@ export class RepositoryView {
   }
 
   /**
-   * Runs git's commands as a pipe, and gives each line that the last one prints, as bytes in Latin-1. `end` is
-   * what ends a line.
+   * Runs git's commands as a pipe, and gives each line that the last one prints, as bytes in Latin-1. `end`
+   * is what ends a line.
    */
   async lines(
     stages: readonly GitStage[],
@@ -309,8 +309,8 @@ const mostBytes = 64 * 1024 * 1024;
 const mostDepth = 60;
 
 /**
- * Copies a repository's reflogs, since git follows no link to a directory of them; returns whether there are any. Rejects with a `UnusableRepository` where they are too many or too long to
- * be copied.
+ * Copies a repository's reflogs, since git follows no link to a directory of them; returns whether there are
+ * any. Rejects with a `UnusableRepository` where they are too many or too long to be copied.
  */
 async function copyReflogs(from: string, to: string): Promise<boolean> {
   const left = { files: mostFiles, bytes: mostBytes };
