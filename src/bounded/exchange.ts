@@ -1,9 +1,10 @@
 /**
  * Questions and answers between the daemon and the git user's worker: lines of JSON over one connection.
  *
- * Each line has one field that says its kind. Either side asks with `task`, takes a question back with `cancel`,
- * and is answered with `result` or `fault`. `refused` tells why the other side ends the connection; any other
- * line is a message. When the connection ends, what was asked has failed, and what runs for it is ended.
+ * Each line has one field that says its kind. Either side asks with `task`, takes a question back with
+ * `cancel`, and is answered with `result` or `fault`. `refused` tells why the other side ends the connection;
+ * any other line is a message. When the connection ends, what was asked has failed, and what runs for it is
+ * ended.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -22,8 +23,11 @@ interface ExchangeOptions {
 }
 
 export interface ExchangeHandlers {
-  /** Answers a question; rejects with the reason. The signal comes when nobody waits any more. */
-  answer(question: Fields, signal: AbortSignal): Promise<object>;
+  /**
+   * Answers a question; rejects with the reason. The signal comes when nobody waits any more. Absent: this
+   * side is asked nothing.
+   */
+  answer?(question: Fields, signal: AbortSignal): Promise<object>;
   /** Takes a message. It throws what is wrong with it; the connection ends then. */
   take(message: Fields): void;
   ended(): void;
@@ -88,8 +92,8 @@ export class Exchange {
   }
 
   /**
-   * Asks the other side, at once. Rejects with `not_ready` where there is no answer in time, too much is asked,
-   * the signal comes, or the connection ends; the other side ends what it has begun then.
+   * Asks the other side, at once. Rejects with `not_ready` where there is no answer in time, too much is
+   * asked, the signal comes, or the connection ends; the other side ends what it has begun then.
    */
   async ask(question: object, answerMs: number, signal?: AbortSignal): Promise<Fields> {
     const { other } = this.#options;
@@ -150,6 +154,7 @@ export class Exchange {
 
   async #do(id: string, task: Fields, handlers: ExchangeHandlers, signal: AbortSignal): Promise<void> {
     try {
+      if (handlers.answer === undefined) throw notReady('no questions are taken here');
       const value = await handlers.answer(task, signal);
       if (!signal.aborted && !this.send({ result: { id, value } }))
         this.send({ fault: { id, why: 'the answer is too long' } });

@@ -13,7 +13,7 @@ export interface Current {
 }
 
 /** A file as it was when it was read. */
-export interface ConfigFile {
+interface ConfigFile {
   /** When the file was written, in milliseconds since 1970, if that was after it was read; else null. */
   writtenSince(): Promise<number | null>;
 }

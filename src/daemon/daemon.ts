@@ -125,7 +125,6 @@ export class Daemon {
         },
         measure: () => current.config.scan.measure,
         now: Date.now,
-        monotonic: () => performance.now(),
         log,
       });
       // Earlier measurements no longer count where nobody measures again.

@@ -1,7 +1,7 @@
 /** All that answers: the gate, the trusted gate, and the API on its socket and its address. */
 
 import type { Config } from '../config/index.ts';
-import { Gate, type GateServices, PushQuestions } from '../gate/index.ts';
+import { type Gate, type GateServices, openGate, openGateAt, PushQuestions } from '../gate/index.ts';
 import { notes, notReady } from '../health/index.ts';
 import { synchronizeClaimed } from '../oauth/index.ts';
 import {
@@ -30,19 +30,13 @@ interface ServersOptions extends ServedParts {
 /** Milliseconds between two looks whether the sockets are where hooks ask. */
 const lookAtSocketsMs = 60_000;
 
-interface Open {
-  /** Ends some connections on which nothing is asked. */
-  makeRoom(): void;
-  close(): Promise<void>;
-}
-
 /**
  * All of them or none; rejects with `configuration`. `url` is what HTTP is served at; `close` answers what is
  * under way.
  */
 export async function openServers(
   options: ServersOptions,
-): Promise<Pick<Open, 'close'> & { readonly url: string }> {
+): Promise<Pick<Gate, 'close'> & { readonly url: string }> {
   const { current, env, log, refusals } = options;
   const { server, gate } = current.config;
   const parts = gateServices(options);
@@ -63,9 +57,9 @@ export async function openServers(
     const descriptor = inherited.get(name);
     return { ...made, watch, ...(descriptor === undefined ? {} : { descriptor }) };
   };
-  const openGate = (who: 'anybody' | 'trusted', name: SocketName, made: SocketPlace): Promise<Gate> =>
-    Gate.open(services, place(name, made), who, { mostConnections: shares[name] });
-  const opened: Open[] = [];
+  const openAs = (who: 'anybody' | 'trusted', name: SocketName, made: SocketPlace): Promise<Gate> =>
+    openGate(services, place(name, made), who, { mostConnections: shares[name] });
+  const opened: Gate[] = [];
   const unwatch = watchDescriptors({
     exhausted: code =>
       log.error({ code }, `no file can be opened any more: ${howToRaise}. Idle connections are closed`),
@@ -83,14 +77,14 @@ export async function openServers(
   try {
     const { socket, socketMode, socketGroup, trustedSocket, trustedMode, trustedGroup } = server;
     const gateMade = { path: socket, mode: socketMode, group: socketGroup, setting: '[server] SOCKET' };
-    opened.push(await openGate('anybody', 'gate', gateMade));
+    opened.push(await openAs('anybody', 'gate', gateMade));
     const setting = '[server] TRUSTED_SOCKET';
     const trustedMade = { path: trustedSocket, mode: trustedMode, group: trustedGroup, setting };
-    opened.push(await openGate('trusted', 'trusted', trustedMade));
+    opened.push(await openAs('trusted', 'trusted', trustedMade));
     if (gate.port !== null) {
       const address = { host: gate.addr, port: gate.port, settings: { host: '[gate] ADDR', port: 'PORT' } };
       const limits = { mostConnections: shares.gate };
-      opened.push(await Gate.openAt(services, address, server.trustedProxies, limits));
+      opened.push(await openGateAt(services, address, server.trustedProxies, limits));
     }
     const api = await openApi(
       { ...options, unforeseen: services.unforeseen },

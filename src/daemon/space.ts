@@ -5,7 +5,10 @@
 
 import type { SpaceService, SpaceState } from '../api/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
+import type { WorkerLink } from '../gate/index.ts';
 import type { ObservedWorker } from '../health/index.ts';
+import type { Log } from '../log.ts';
+import type { ForgeSync } from '../measuring/index.ts';
 import {
   type ReclaimRun,
   type RepositoryFigures,
@@ -13,21 +16,34 @@ import {
   spaceReport,
   workerAnswers,
 } from '../wire/index.ts';
-import { SpaceReports } from './space-reports.ts';
-import type { WorkerTasks } from './worker-tasks.ts';
+import { within } from '../within.ts';
 
 const otherVersion = 'the worker is of another version than the daemon';
 
 export interface SpaceOptions {
-  readonly tasks: Pick<WorkerTasks, 'ask'>;
-  /** A worker has reported lately. */
-  hasWorker(): boolean;
+  readonly link: Pick<WorkerLink, 'ask' | 'isHere'>;
+  /** Null: no forge is named. */
+  readonly forge: Pick<ForgeSync, 'lfsObjects'> | null;
   /** True while there is such a unit. */
   isUnit(path: string): boolean;
   /** The worker collected garbage, or failed to. */
   collected(figures: RepositoryFigures): void;
   /** Milliseconds since 1970. */
   now(): number;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+/** The last report about a repository, as text: many of them, in bounded memory. */
+interface KeptReport {
+  readonly text: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly objectBytes: number;
+  readonly reachableBytes: number;
+  /** The repository has changed while it was looked through. */
+  readonly hasMoved: boolean;
+  /** The repository has changed since. */
+  isOld: boolean;
 }
 
 /** The repository is being looked through, or could not be. */
@@ -37,6 +53,8 @@ type Look =
 
 const explainMs = 90_000;
 const noteMs = 360_000;
+/** The time that the forge's database gets. */
+const lfsMs = 30_000;
 const reclaimMs = 7 * 3_600_000;
 const freshMs = 3_600_000;
 const keptFaultMs = 10_000;
@@ -46,6 +64,8 @@ const restMs = 5000;
 const noteEveryMs = 72_000_000;
 const noteAgainMs = 3_600_000;
 const mostLooks = 2000;
+const mostReports = 2000;
+const mostCharacters = 16 * 1024 * 1024;
 const mostRuns = 2000;
 const mostFailing = 100;
 const noWorker =
@@ -55,7 +75,9 @@ export class Space implements SpaceService {
   readonly #options: SpaceOptions;
   readonly #startedAt: number;
   readonly #figures = new Map<string, RepositoryFigures>();
-  readonly #reports = new SpaceReports();
+  /** The latest last. */
+  readonly #reports = new Map<string, KeptReport>();
+  #characters = 0;
   readonly #looks = new Map<string, Look>();
   #runs: readonly (ReclaimRun & { readonly path: string })[] = [];
   #lastRun = 0;
@@ -72,7 +94,11 @@ export class Space implements SpaceService {
       const before = this.#figures.get(figures.path);
       const at = figures.collected?.at ?? 0;
       this.#figures.set(figures.path, figures);
-      if (figures.measured !== null) this.#reports.measured(figures.path, figures.measured);
+      const { measured } = figures;
+      const kept = this.#reports.get(figures.path);
+      if (kept !== undefined && measured !== null)
+        kept.isOld ||=
+          kept.objectBytes !== measured.object_bytes || kept.reachableBytes !== measured.reachable_bytes;
       // The collections before this start are known.
       if (at >= this.#startedAt && at !== before?.collected?.at) this.#options.collected(figures);
     }
@@ -81,7 +107,8 @@ export class Space implements SpaceService {
 
   /** Something was pushed: the last report is not true any more. */
   pushed(path: string): void {
-    this.#reports.changed(path);
+    const kept = this.#reports.get(path);
+    if (kept !== undefined) kept.isOld = true;
     const look = this.#looks.get(path);
     if (look?.is === 'running') look.hasChanged = true;
     else this.#looks.delete(path);
@@ -106,9 +133,9 @@ export class Space implements SpaceService {
   }
 
   explain(path: string, newerThan: number): SpaceState {
-    const { now, hasWorker } = this.#options;
-    const known = this.#reports.of(path);
-    const last = known && { at: known.at, report: known.report };
+    const { now, link } = this.#options;
+    const known = this.#reports.get(path);
+    const last = known === undefined ? null : { at: known.at, report: () => reportIn(known) };
     const look = this.#looks.get(path);
     if (look?.is === 'running') return { is: 'running', last };
     if (look !== undefined && isWithin(now() - look.at, keptFaultMs))
@@ -117,7 +144,7 @@ export class Space implements SpaceService {
       const isFresh = last.at > newerThan && !known.hasMoved;
       if (isWithin(now() - last.at, isFresh ? freshMs : restMs)) return { is: 'done', last };
     }
-    if (!hasWorker()) {
+    if (!link.isHere) {
       if (last === null) throw new SoftquotaError('not_ready', noWorker);
       return { is: 'failed', message: noWorker, last };
     }
@@ -127,18 +154,18 @@ export class Space implements SpaceService {
 
   /** The last report, while the repository is as it was then; null: there is none. */
   current(path: string): SpaceReport | null {
-    const known = this.#reports.of(path);
-    return known === null || known.isOld || known.hasMoved ? null : known.report();
+    const known = this.#reports.get(path);
+    return known === undefined || known.isOld || known.hasMoved ? null : reportIn(known);
   }
 
   /** Tells whether refused pushes into the repository should show something newer than they do. */
   isDue(path: string): boolean {
-    const { now, hasWorker } = this.#options;
-    if (!hasWorker()) return false;
+    const { now, link } = this.#options;
+    if (!link.isHere) return false;
     const look = this.#looks.get(path);
     if (look !== undefined && (look.is === 'running' || isWithin(now() - look.at, noteAgainMs))) return false;
-    const known = this.#reports.of(path);
-    if (known === null || known.isOld || known.hasMoved) return true;
+    const known = this.#reports.get(path);
+    if (known === undefined || known.isOld || known.hasMoved) return true;
     return !isWithin(now() - known.at, noteEveryMs);
   }
 
@@ -150,7 +177,7 @@ export class Space implements SpaceService {
   reclaim(path: string, repository: string): ReclaimRun {
     const running = this.#runs.find(run => run.path === path && run.state === 'running');
     if (running !== undefined) return shown(running);
-    if (!this.#options.hasWorker()) throw new SoftquotaError('not_ready', noWorker);
+    if (!this.#options.link.isHere) throw new SoftquotaError('not_ready', noWorker);
     const id = ++this.#lastRun;
     const begun = {
       id,
@@ -171,18 +198,50 @@ export class Space implements SpaceService {
   }
 
   async #look(path: string, isUrgent: boolean): Promise<void> {
-    const { tasks, now } = this.#options;
+    const { link, now } = this.#options;
     const look: Look = { is: 'running', hasChanged: false };
     this.#keepLook(path, look);
     try {
-      const task = { kind: 'space', path, urgent: isUrgent } as const;
-      const parsed = spaceReport.safeParse(await tasks.ask(task, isUrgent ? explainMs : noteMs));
+      const task = { kind: 'space', path, urgent: isUrgent, lfs: await this.#forgeLfs(path) } as const;
+      const parsed = spaceReport.safeParse(await link.ask(task, isUrgent ? explainMs : noteMs));
       if (!parsed.success) throw new SoftquotaError('not_ready', otherVersion);
-      this.#reports.put(path, parsed.data, { at: now(), hasMoved: look.hasChanged });
+      this.#keepReport(path, parsed.data, look.hasChanged);
       this.#looks.delete(path);
     } catch (error) {
       this.#keepLook(path, { is: 'failed', message: messageOf(error), at: now() });
     }
+  }
+
+  /**
+   * The largest LFS objects that the repository has alone, by the forge's database; null: they are not known.
+   */
+  async #forgeLfs(path: string) {
+    const { forge, log } = this.#options;
+    if (forge === null) return null;
+    try {
+      return [...((await within(forge.lfsObjects(path), lfsMs, null)) ?? [])];
+    } catch (error) {
+      log.warn({ path, why: messageOf(error) }, 'the LFS objects of a repository are not known');
+      return null;
+    }
+  }
+
+  #keepReport(path: string, report: SpaceReport, hasMoved: boolean): void {
+    this.#forgetReport(path);
+    const text = JSON.stringify(report);
+    const { object_bytes: objectBytes, reachable_bytes: reachableBytes } = report;
+    const at = this.#options.now();
+    this.#reports.set(path, { text, at, objectBytes, reachableBytes, hasMoved, isOld: false });
+    this.#characters += text.length;
+    for (const oldest of this.#reports.keys()) {
+      if (this.#reports.size <= mostReports && this.#characters <= mostCharacters) return;
+      this.#forgetReport(oldest);
+    }
+  }
+
+  #forgetReport(path: string): void {
+    this.#characters -= this.#reports.get(path)?.text.length ?? 0;
+    this.#reports.delete(path);
   }
 
   #keepLook(path: string, look: Look): void {
@@ -199,7 +258,7 @@ export class Space implements SpaceService {
   async #reclaim(id: number, path: string): Promise<void> {
     try {
       const found = workerAnswers.reclaim.safeParse(
-        await this.#options.tasks.ask({ kind: 'reclaim', path }, reclaimMs),
+        await this.#options.link.ask({ kind: 'reclaim', path }, reclaimMs),
       );
       this.#ended(
         id,
@@ -225,6 +284,10 @@ export class Space implements SpaceService {
 /** False where the clock was set back. */
 function isWithin(ageMs: number, mostMs: number): boolean {
   return ageMs >= 0 && ageMs < mostMs;
+}
+
+function reportIn({ text }: KeptReport): SpaceReport {
+  return spaceReport.parse(JSON.parse(text));
 }
 
 function shown({ path: _path, ...run }: ReclaimRun & { readonly path: string }): ReclaimRun {

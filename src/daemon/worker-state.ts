@@ -2,31 +2,24 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/index.ts';
-import type { Judgement, JudgeTask, WorkerChannel, WorkerLink, WorkerPeer } from '../gate/index.ts';
+import { type PushWorker, WorkerLink } from '../gate/index.ts';
 import type { ObservedWorker } from '../health/index.ts';
 import type { Quarantine } from '../layout/index.ts';
 import type { Reach } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
-import type { ForgeSync, RepositoryWatch } from '../measuring/index.ts';
+import type { RepositoryWatch } from '../measuring/index.ts';
 import type { UnitRecord } from '../store/index.ts';
-import { version } from '../version.ts';
 import { type RepositoryFigures, type WorkerReport, workerAnswers } from '../wire/index.ts';
-import { Judgements } from './judgements.ts';
 import { Space, type SpaceOptions } from './space.ts';
 import { spaceLines } from './space-lines.ts';
 import { SpaceRound, type SpaceRoundOptions } from './space-round.ts';
-import { WorkerTasks } from './worker-tasks.ts';
 
 interface DaemonWorkerOptions
-  extends Omit<SpaceOptions, 'tasks' | 'hasWorker' | 'isUnit'>,
-    Omit<SpaceRoundOptions, 'space' | 'log'> {
+  extends Omit<SpaceOptions, 'isUnit' | 'link' | 'log'>,
+    Omit<SpaceRoundOptions, 'log' | 'space'> {
   readonly reach: Pick<Reach, 'doubt' | 'doubted' | 'forget' | 'measured' | 'number' | 'onLapse'>;
   /** `[quota] GARBAGE = forgive`. */
   isForgiving(): boolean;
-  /** Null: no forge is named. */
-  readonly forge: Pick<ForgeSync, 'lfsObjects'> | null;
-  /** Milliseconds since any moment, on a clock that nobody sets. */
-  monotonic(): number;
   /** The worker has removed a quarantine of this unit. */
   quarantineRemoved(unit: string): void;
   /** The page about the space of this unit; empty where nobody said where it is. */
@@ -43,42 +36,34 @@ const forgottenMs = 86_400_000;
 /** New repositories are measured out of turn only where there is little else to do. */
 const fewTasks = 100;
 
-export class DaemonWorker implements RepositoryWatch, WorkerLink {
+export class DaemonWorker implements RepositoryWatch, PushWorker {
   readonly space: Space;
+  readonly link = new WorkerLink({
+    mark: () => `${this.#id} ${this.#options.reach.number}`,
+    reported: (report, isFirst) => this.#reported(report, isFirst),
+  });
   readonly #options: DaemonWorkerOptions;
   readonly #round: SpaceRound;
-  readonly #tasks = new WorkerTasks(() => this.#mark);
-  readonly #judgements: Judgements;
   readonly #id = randomUUID();
   readonly #watching: NodeJS.Timeout;
   #last: { readonly state: Omit<WorkerReport, 'repositories'>; readonly at: number } | null = null;
-  /** The connected worker has reported. */
-  #isHere = false;
   #isAskedEarly = false;
   /** Exec paths of gits that pushes used and the worker does not have. */
   readonly #otherGits = new Set<string>();
-  readonly #startedAt: number;
+  readonly #startedAt = performance.now();
 
   constructor(options: DaemonWorkerOptions) {
     const { ledger } = options;
     this.#options = options;
-    this.#startedAt = options.monotonic();
     this.space = new Space({
       ...options,
-      tasks: this.#tasks,
-      hasWorker: () => this.isHere,
+      link: this.link,
       isUnit: path => ledger.units.unit(path) !== undefined,
-    });
-    this.#judgements = new Judgements({
-      tasks: this.#tasks,
-      ownerOf: path => ledger.units.unit(path)?.owner ?? null,
-      isRefused: path => this.#isRefused(path),
-      monotonic: options.monotonic,
     });
     this.#round = new SpaceRound({ ...options, space: this.space });
     options.reach.onLapse = path =>
       options.log.warn(
-        { path, worker: this.isHere },
+        { path, worker: this.link.isHere },
         'the worker has not measured this repository after a push: nothing in it is forgiven until then',
       );
     this.#watching = setInterval(() => this.look(), lookEveryMs).unref();
@@ -89,34 +74,15 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
     this.#round.start();
   }
 
-  connected(channel: WorkerChannel): WorkerPeer {
-    this.#isHere = false;
-    this.#tasks.connected(channel);
-    this.#greet(channel);
-    return {
-      reported: state => this.#reported(channel, state),
-      lfsObjects: async path => (await this.#options.forge?.lfsObjects(path)) ?? null,
-      closed: () => this.#closed(channel),
-    };
-  }
-
-  judge(task: JudgeTask, signal: AbortSignal): Promise<Judgement> {
-    this.#noteGit(task.execPath);
-    return this.#judgements.judge(task, signal);
-  }
-
-  isUnderWay(unit: string): boolean {
-    return this.#judgements.isUnderWay(unit);
-  }
-
-  bringsBack(task: JudgeTask, signal: AbortSignal): Promise<boolean | null> {
-    this.#noteGit(task.execPath);
-    return this.#judgements.bringsBack(task, signal);
+  gitUsed(execPath: string): void {
+    const gits = this.#last?.state.gits ?? [];
+    if (execPath === '' || gits.length === 0 || this.#otherGits.size >= mostGits) return;
+    if (!gits.some(({ exec_paths: known }) => known.includes(execPath))) this.#otherGits.add(execPath);
   }
 
   async quarantine(unit: string, name: string, deadlineMs: number): Promise<Quarantine | null> {
     const task = { kind: 'quarantine', path: unit, name, measure: this.#options.measure() } as const;
-    const found = await this.#tasks.ask(task, deadlineMs).catch(() => null);
+    const found = await this.link.ask(task, deadlineMs).catch(() => null);
     const parsed = workerAnswers.quarantine.safeParse(found);
     if (!parsed.success) return null;
     const { has_objects: hasObjects, ...quarantine } = parsed.data;
@@ -134,16 +100,16 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
     this.space.pushed(path);
     if (this.#options.isForgiving()) this.#options.reach.doubt(path);
     this.#round.want(path);
-    this.#tasks.tell(path, 'pushed');
+    this.link.tell(path, 'pushed');
   }
 
   letThrough(path: string): void {
-    this.#tasks.tell(path, 'asked');
+    this.link.tell(path, 'asked');
     if (this.#options.isForgiving()) this.#options.reach.doubt(path);
   }
 
   mayHaveChanged(path: string): void {
-    if (this.#options.isForgiving()) this.#tasks.tell(path, 'pushed');
+    if (this.#options.isForgiving()) this.link.tell(path, 'pushed');
   }
 
   resized(path: string): void {
@@ -151,7 +117,7 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
   }
 
   appeared(path: string): void {
-    if (this.#tasks.untoldCount < fewTasks) this.mayHaveChanged(path);
+    if (this.link.untoldCount < fewTasks) this.mayHaveChanged(path);
   }
 
   /** A receive-pack asked before the objects of a push came. */
@@ -169,19 +135,19 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
       otherGits: [...this.#otherGits],
       ...this.space.observed(),
       state,
-      silentMs: this.#options.monotonic() - at,
+      silentMs: performance.now() - at,
     };
   }
 
   /** Somebody wants to push there and may not. */
   refused(path: string): void {
-    this.#tasks.tell(path, 'asked');
+    this.link.tell(path, 'asked');
     this.#round.want(path);
   }
 
   async close(): Promise<void> {
     clearInterval(this.#watching);
-    this.#tasks.close();
+    this.link.close();
     await this.#round.close();
   }
 
@@ -190,15 +156,12 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
     return this.#last !== null;
   }
 
-  /** Tells whether one is connected that has reported. */
   get isHere(): boolean {
-    return this.#isHere;
+    return this.link.isHere;
   }
 
-  #reported(channel: WorkerChannel, { repositories, ...state }: WorkerReport): void {
-    const isFirst = !this.#isHere;
-    this.#isHere = true;
-    this.#last = { state, at: this.#options.monotonic() };
+  #reported({ repositories, ...state }: WorkerReport, isFirst: boolean): void {
+    this.#last = { state, at: performance.now() };
     this.space.take(repositories);
     for (const figures of repositories) this.#take(figures);
     for (const { unit, name, bytes } of state.quarantines.removed) {
@@ -208,21 +171,8 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
         'the worker removed what a push left behind',
       );
     }
-    this.#greet(channel);
     // Another one does not know what the one before was told.
-    if (isFirst) for (const path of this.#options.reach.doubted) this.#tasks.tell(path, 'pushed');
-  }
-
-  #greet(channel: WorkerChannel): void {
-    channel.send({ version, mark: this.#mark });
-  }
-
-  get #mark(): string {
-    return `${this.#id} ${this.#options.reach.number}`;
-  }
-
-  #closed(channel: WorkerChannel): void {
-    this.#isHere = this.#tasks.closed(channel) ? false : this.#isHere;
+    if (isFirst) for (const path of this.#options.reach.doubted) this.link.tell(path, 'pushed');
   }
 
   /**
@@ -238,31 +188,16 @@ export class DaemonWorker implements RepositoryWatch, WorkerLink {
     this.#options.reach.measured(path, found, /^\d{1,15}$/.test(number) ? Number(number) : 0);
   }
 
-  /** Notices owners who are below their limits again, and a worker that is silent: after a day nothing is forgiven. */
+  /** Notices a worker that is silent: after a day nothing is forgiven. */
   look(): void {
-    this.#judgements.look();
-    if (this.isHere) return;
+    if (this.link.isHere) return;
     const { state: _, at } = this.#last ?? { state: null, at: this.#startedAt };
-    if (this.#options.monotonic() - at < forgottenMs) return;
+    if (performance.now() - at < forgottenMs) return;
     const words = this.#options.reach.forget();
     if (words > 0)
       this.#options.log.warn(
         { repositories: words },
         'no worker has reported for a day: nothing is forgiven any more',
       );
-  }
-
-  #noteGit(execPath: string): void {
-    const gits = this.#last?.state.gits ?? [];
-    if (execPath === '' || gits.length === 0 || this.#otherGits.size >= mostGits) return;
-    if (!gits.some(({ exec_paths: known }) => known.includes(execPath))) this.#otherGits.add(execPath);
-  }
-
-  #isRefused(path: string): boolean {
-    const { ledger } = this.#options;
-    const unit = ledger.units.unit(path);
-    if (unit === undefined || unit.owner === null) return false;
-    const key = ledger.documents.owners.keyOf(unit.owner);
-    return !ledger.deciderFor(ledger.ownerUsage(key))(unit.leaf).allowed;
   }
 }

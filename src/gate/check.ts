@@ -12,13 +12,11 @@ import {
 } from '../quota/index.ts';
 import { isoTime, printable } from '../text/index.ts';
 import { verdictShown } from '../wire/index.ts';
-import type { Reply } from './answer.ts';
 import { type Decided, decidedFirstByDisk, recordDecision } from './decided.ts';
-import { knownUnitAt, type LocatedUnit } from './located-unit.ts';
 import { actorIn, askedOwnerIn, bytesIn, pathIn, pushIn, subjectIn } from './parameters.ts';
 import { refusalText } from './refusal-text.ts';
-import type { Parameters } from './request.ts';
-import type { GateServices } from './services.ts';
+import type { Parameters, Reply } from './request.ts';
+import { type GateServices, knownUnitAt, type LocatedUnit } from './services.ts';
 
 interface Question {
   readonly ownerName: string;

@@ -5,9 +5,8 @@ import { badParameter } from '../errors.ts';
 import type { Claims } from '../oauth/index.ts';
 import { nameFault } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
-import type { Reply } from './answer.ts';
 import { required } from './parameters.ts';
-import type { Parameters } from './request.ts';
+import type { Parameters, Reply } from './request.ts';
 import type { GateServices } from './services.ts';
 
 /** Groups, and whatever else an ID token has. */

@@ -1,6 +1,8 @@
-/** Decisions of the gate: by the disk first, then by the owner's limits; and their record. */
+/**
+ * Decisions of the gate: by the disk first, then by the owner's limits; their record, and that of uploads.
+ */
 
-import type { OwnerDecision, OwnerUsage } from '../ledger/index.ts';
+import type { Action, OwnerDecision, OwnerUsage } from '../ledger/index.ts';
 import { type Decision, type DiskFull, refusedByDisk, type Subject } from '../quota/index.ts';
 import type { GateServices, RefusalRecord } from './services.ts';
 
@@ -49,4 +51,35 @@ export function recordDecision(
   const result = mode === 'report' ? 'would_refuse' : 'refused';
   metrics?.decided(allowed ? 'allowed' : result, told.subject, ledger.settings);
   if (!allowed) refused({ ...told, mode }, unitPath);
+}
+
+/** Seconds that the bytes of an upload count if they never arrive. */
+const uploadSeconds = 600;
+/** Units of an owner that are measured soon after an upload; most owners have one of a kind. */
+const mostMeasured = 4;
+/** Units that are searched for those; the next sweep measures the others. */
+const mostLookedAt = 200;
+
+/**
+ * Decides about an upload that nobody reports. With PRECISE its room is kept until the owner's usage has
+ * grown by it, or its time ends. A part of 0 bytes is one of unknown size.
+ */
+export function startUpload(
+  services: GateServices,
+  { ownerName, subject, parts }: Pick<Action, 'ownerName' | 'subject' | 'parts'>,
+): Decided {
+  return decidedFirstByDisk(services, { ownerName, subject, path: null }, () => {
+    const { ledger, letThrough } = services;
+    // The owner is part of each id: several may upload the same object.
+    const ownParts = parts.map(({ id, bytes }) => ({ id: `upload ${ownerName} ${id}`, bytes }));
+    const upload = { ownerName, subject, parts: ownParts, isReported: false, unit: null };
+    const decided = ledger.settings.precise
+      ? ledger.admit({ ...upload, seconds: uploadSeconds })
+      : ledger.decide(ownerName, subject);
+    const paths = decided.decision.allowed
+      ? ledger.units.walkedOf(ownerName, subject, mostMeasured, mostLookedAt)
+      : [];
+    for (const path of paths) letThrough(path);
+    return decided;
+  });
 }

@@ -22,20 +22,26 @@ import {
   type SocketPlace,
   usualShares,
 } from '../service/index.ts';
-import { faultReply, type Reply, sendAnswer } from './answer.ts';
 import { answerCheck } from './check.ts';
 import { claims, claimsNested, longestClaimsBytes } from './claims.ts';
 import { answerForwardAuth, forwardAuthAddress, refusalAddress } from './forward-auth.ts';
 import { answerLfsBatch, isLfsBatch } from './lfs-batch.ts';
-import { BodyRoom } from './push/body-room.ts';
-import { answerPush, pushAddress } from './push/request.ts';
-import { ownerQuota } from './quota.ts';
-import { changed, changedTrusted, units, usage } from './reports.ts';
-import { bodyOf, type Nested, type Parameters, parametersOf, requestAddress } from './request.ts';
+import { answerPush, BodyRoom, pushAddress } from './push/request.ts';
+import { changed, changedTrusted, ownerQuota, units, usage } from './reports.ts';
+import {
+  bodyOf,
+  faultReply,
+  type Nested,
+  type Parameters,
+  parametersOf,
+  type Reply,
+  requestAddress,
+  sendAnswer,
+} from './request.ts';
 import { changeReservation, reservationsAddress, reserve } from './reservations.ts';
 import type { GateServices, Health } from './services.ts';
 import { answerSource, longestSetMs, sources, sourcesAddress } from './unit-sources.ts';
-import { asksForWorker, noUpgrade, serveWorker, workerAddress } from './worker.ts';
+import { asksForWorker, noUpgrade, workerAddress } from './worker.ts';
 
 interface Route {
   readonly methods: readonly string[];
@@ -122,127 +128,107 @@ const usualLimits: GateLimits = {
 const longestHeaderBytes = 64 * 1024;
 const checkEveryMs = 1000;
 
-interface GateParts {
-  readonly connections: Connections;
-  readonly listening: Listening;
-  readonly drainMs: number;
+export interface Gate {
+  /** Ends some connections on which nothing is asked. */
+  makeRoom(): void;
+  /** Answers whoever has connected, and ends. */
+  close(): Promise<void>;
 }
 
-export class Gate {
-  readonly #parts: GateParts;
+/**
+ * Opens a gate at this socket; a trusted one takes what only trusted programs may say. Rejects with
+ * `configuration`.
+ */
+export function openGate(
+  services: GateServices,
+  place: SocketPlace,
+  trust: 'anybody' | 'trusted',
+  limits: Partial<GateLimits> = {},
+): Promise<Gate> {
+  const routes = trust === 'trusted' ? trustedRoutes : openRoutes;
+  const begin = (server: Server) => listen(server, place);
+  return opened(services, routes, begin, () => true, limits);
+}
 
-  private constructor(parts: GateParts) {
-    this.#parts = parts;
-  }
+/**
+ * Opens what reverse proxies ask at an address, for this host and the proxies that it trusts. Rejects with
+ * `configuration`.
+ */
+export function openGateAt(
+  services: GateServices,
+  place: AddressPlace,
+  trustedProxies: readonly string[],
+  limits: Partial<GateLimits> = {},
+): Promise<Gate> {
+  const begin = (server: Server) => listenAt(server, place);
+  return opened(services, addressRoutes, begin, comesFrom(trustedProxies), limits);
+}
 
-  /**
-   * Opens a gate at this socket; a trusted one takes what only trusted programs may say. Rejects with
-   * `configuration`.
-   */
-  static async open(
-    services: GateServices,
-    place: SocketPlace,
-    trust: 'anybody' | 'trusted',
-    limits: Partial<GateLimits> = {},
-  ): Promise<Gate> {
-    const routes = trust === 'trusted' ? trustedRoutes : openRoutes;
-    return Gate.#opened(
-      services,
-      routes,
-      server => listen(server, place),
-      () => true,
-      limits,
-    );
-  }
-
-  /**
-   * Opens what reverse proxies ask at an address, for this host and the proxies that it trusts. Rejects with
-   * `configuration`.
-   */
-  static async openAt(
-    services: GateServices,
-    place: AddressPlace,
-    trustedProxies: readonly string[],
-    limits: Partial<GateLimits> = {},
-  ): Promise<Gate> {
-    const mayAsk = comesFrom(trustedProxies);
-    return Gate.#opened(services, addressRoutes, server => listenAt(server, place), mayAsk, limits);
-  }
-
-  static async #opened(
-    services: GateServices,
-    routes: ReadonlyMap<string, Route>,
-    begin: (server: Server) => Promise<Listening>,
-    mayAsk: (socket: Socket) => boolean,
-    limits: Partial<GateLimits>,
-  ): Promise<Gate> {
-    const { mostConnections, headersMs, requestMs, idleMs, drainMs } = { ...usualLimits, ...limits };
-    const isTrusted = routes === trustedRoutes;
-    const server = createServer({
-      maxHeaderSize: longestHeaderBytes,
-      headersTimeout: headersMs,
-      // Sets of a source may take longer; other bodies have their own time limit.
-      requestTimeout: isTrusted ? Math.max(requestMs, longestSetMs) : requestMs,
-      keepAliveTimeout: idleMs,
-      connectionsCheckingInterval: Math.min(checkEveryMs, headersMs),
-      // All other requests are answered as if they did not ask for another protocol.
-      shouldUpgradeCallback: request => isTrusted && asksForWorker(request),
-    });
-    server.maxRequestsPerSocket = 0;
-    server.timeout = idleMs;
-    // A client that has nothing more to ask may say so and still wait for the answer. Node has the switch,
-    // its types do not.
-    Object.assign(server, { httpAllowHalfOpen: true });
-    const connections = new Connections(server, { most: mostConnections });
-    const room = new BodyRoom();
-    server.on('request', (request, response) => {
-      const address = requestAddress(request);
-      if (!mayAsk(request.socket)) {
-        refuseStranger(services, request, response);
-        return;
-      }
-      if (address === forwardAuthAddress || address === refusalAddress) {
-        void answerForwardAuth(services, request, response);
-        return;
-      }
-      if (isLfsBatch(services, request)) {
-        void answerLfsBatch(services, request, response);
-        return;
-      }
-      const route = routeAt(routes, address);
-      if (isTrusted && hasBody(request) && route?.isStreamed !== true) endAfter(requestMs, request);
-      if (address === pushAddress && routes !== addressRoutes) {
-        void answerPush(services, room, request, response);
-        return;
-      }
-      serve(services, routes, request, response);
-    });
-    server.on('upgrade', (_request, socket, head) => {
-      // The server listens on sockets only.
-      if (!(socket instanceof Socket)) return;
-      connections.upgraded(socket);
-      serveWorker(services, socket, head);
-    });
-    // Requests that came before a fault are answered before it.
-    server.on('clientError', (error, socket) =>
-      connections.whenAnswered(socket, () => rejectConnection(error, socket)),
-    );
-    const listening = await begin(server);
-    // An error of accepting, such as no free descriptor, loses one connection and must not end the gate.
-    server.on('error', services.unforeseen);
-    return new Gate({ connections, listening, drainMs });
-  }
-
-  /** Ends some connections on which nothing is asked. */
-  makeRoom(): void {
-    this.#parts.connections.makeRoom();
-  }
-
-  /** Answers whoever has connected, and ends. */
-  close(): Promise<void> {
-    const { connections, listening, drainMs } = this.#parts;
-    return connections.close(listening, drainMs);
-  }
+async function opened(
+  services: GateServices,
+  routes: ReadonlyMap<string, Route>,
+  begin: (server: Server) => Promise<Listening>,
+  mayAsk: (socket: Socket) => boolean,
+  limits: Partial<GateLimits>,
+): Promise<Gate> {
+  const { mostConnections, headersMs, requestMs, idleMs, drainMs } = { ...usualLimits, ...limits };
+  const isTrusted = routes === trustedRoutes;
+  const server = createServer({
+    maxHeaderSize: longestHeaderBytes,
+    headersTimeout: headersMs,
+    // Sets of a source may take longer; other bodies have their own time limit.
+    requestTimeout: isTrusted ? Math.max(requestMs, longestSetMs) : requestMs,
+    keepAliveTimeout: idleMs,
+    connectionsCheckingInterval: Math.min(checkEveryMs, headersMs),
+    // All other requests are answered as if they did not ask for another protocol.
+    shouldUpgradeCallback: request => isTrusted && asksForWorker(request),
+  });
+  server.maxRequestsPerSocket = 0;
+  server.timeout = idleMs;
+  // A client that has nothing more to ask may say so and still wait for the answer. Node has the switch,
+  // its types do not.
+  Object.assign(server, { httpAllowHalfOpen: true });
+  const connections = new Connections(server, { most: mostConnections });
+  const room = new BodyRoom();
+  server.on('request', (request, response) => {
+    const address = requestAddress(request);
+    if (!mayAsk(request.socket)) {
+      refuseStranger(services, request, response);
+      return;
+    }
+    if (address === forwardAuthAddress || address === refusalAddress) {
+      void answerForwardAuth(services, request, response);
+      return;
+    }
+    if (isLfsBatch(services, request)) {
+      void answerLfsBatch(services, request, response);
+      return;
+    }
+    const route = routeAt(routes, address);
+    if (isTrusted && hasBody(request) && route?.isStreamed !== true) endAfter(requestMs, request);
+    if (address === pushAddress && routes !== addressRoutes) {
+      void answerPush(services, room, request, response);
+      return;
+    }
+    void serve(services, routes, request, response);
+  });
+  server.on('upgrade', (_request, socket, head) => {
+    // The server listens on sockets only.
+    if (!(socket instanceof Socket)) return;
+    connections.upgraded(socket);
+    services.worker.link.take(socket, head, services.unforeseen);
+  });
+  // Requests that came before a fault are answered before it.
+  server.on('clientError', (error, socket) =>
+    connections.whenAnswered(socket, () => rejectConnection(error, socket)),
+  );
+  const listening = await begin(server);
+  // An error of accepting, such as no free descriptor, loses one connection and must not end the gate.
+  server.on('error', services.unforeseen);
+  return {
+    makeRoom: () => connections.makeRoom(),
+    close: () => connections.close(listening, drainMs),
+  };
 }
 
 /** The log says it as well: where a proxy shows no answer of ours, nobody sees why all is refused. */
@@ -281,6 +267,7 @@ function serve(
       hasBody(request) && route?.isStreamed !== true
         ? bodyOf(request, route?.mostBodyBytes).then(answered)
         : answered(null);
+    // Answers that need not wait are sent at once: else those to many questions in one piece would pile up.
     if (reply instanceof Promise) reply.then(found => sendAnswer(request, response, found)).catch(fail);
     else sendAnswer(request, response, reply);
   } catch (error) {

@@ -9,23 +9,17 @@
  * continues, reports it, and tries again.
  */
 
-export { Gate, type GateLimits } from './gate.ts';
-export type { LocatedUnit } from './located-unit.ts';
+export { type Gate, type GateLimits, openGate, openGateAt } from './gate.ts';
 export { PushQuestions } from './push/push.ts';
+export { Refusals, type RefusalsOptions, refusedFile } from './refusals.ts';
 export type {
   AllowedPush,
-  Judgement,
-  JudgeTask,
+  GateServices,
+  LocatedUnit,
   PushServices,
   PushWorker,
   QuarantineLook,
-} from './push/services.ts';
-export { Refusals, type RefusalsOptions, refusedFile } from './refusals.ts';
-export type {
-  GateServices,
   RefusalRecord,
   UploadSettings,
-  WorkerChannel,
-  WorkerLink,
-  WorkerPeer,
 } from './services.ts';
+export { WorkerLink } from './worker.ts';

@@ -23,18 +23,18 @@ export function required(parameters: Parameters, name: string): string {
   return value;
 }
 
-/** An owner's name. */
-export function ownerParameter(parameters: Parameters): string {
-  const owner = required(parameters, 'owner');
-  const why = nameFault(owner);
-  if (why !== null) throw badParameter(`owner is ${shown(owner)}, which is no name: ${why}`);
-  return owner;
+/** The name of an owner or of a reported unit. */
+export function nameParameter(parameters: Parameters, name: 'actor' | 'owner' | 'unit'): string {
+  const value = required(parameters, name);
+  const why = nameFault(value);
+  if (why !== null) throw badParameter(`${name} is ${shown(value)}, which is no name: ${why}`);
+  return value;
 }
 
 /** The name of an owner who may be known: a directory can have given a name that nobody could choose here. */
 export function askedOwnerIn(parameters: Parameters, { documents }: Pick<Ledger, 'documents'>): string {
   const owner = required(parameters, 'owner');
-  return documents.owners.named(owner) === undefined ? ownerParameter(parameters) : owner;
+  return documents.owners.named(owner) === undefined ? nameParameter(parameters, 'owner') : owner;
 }
 
 /** An absolute path with single slashes, without `.` and `..`. */
@@ -84,10 +84,7 @@ export function deltaIn(parameters: Parameters): number {
 
 /** Returns the actor for the record; empty if none is given. */
 export function actorIn(parameters: Parameters): string {
-  const actor = parameters.get('actor') ?? '';
-  const why = actor === '' ? null : nameFault(actor);
-  if (why !== null) throw badParameter(`actor is ${shown(actor)}, which is no name: ${why}`);
-  return actor;
+  return (parameters.get('actor') ?? '') === '' ? '' : nameParameter(parameters, 'actor');
 }
 
 /** Returns the name of the push that is about to start, or is over; null if none is given. */
@@ -96,14 +93,6 @@ export function pushIn(parameters: Parameters): string | null {
   if (push === '') return null;
   if (/^[!-~]{1,255}$/.test(push)) return push;
   throw badParameter(`push is ${shown(push)}, where at most 255 printable ASCII characters are expected`);
-}
-
-/** The name of a reported unit: any text that a name may be. */
-export function unitNameIn(parameters: Parameters): string {
-  const name = required(parameters, 'unit');
-  const why = nameFault(name);
-  if (why !== null) throw badParameter(`unit is ${shown(name)}, which is no name: ${why}`);
-  return name;
 }
 
 function wholeNumber(name: string, text: string, form: RegExp, expected: string): number {

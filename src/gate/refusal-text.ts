@@ -5,13 +5,23 @@
  * The text names no other repository, because the reader may not be allowed to see it.
  */
 
-import { decidedBy, type Refusal, refusal, type Subject } from '../quota/index.ts';
-import { formatBytes } from '../text/index.ts';
+import {
+  decidedBy,
+  type QuotaSettings,
+  type Refusal,
+  refusal,
+  type Subject,
+  warning,
+} from '../quota/index.ts';
+import { formatBytes, printable } from '../text/index.ts';
+import type { Decided } from './decided.ts';
+import type { PushPlace } from './push/facts.ts';
+import type { GateServices, PushAnswer, PushWorker } from './services.ts';
 
 /** The width of a terminal without git's `remote: `. */
 const lineWidth = 76;
 
-export interface RefusalWords {
+interface RefusalWords {
   readonly ownerName: string;
   readonly subject: Subject;
   readonly decision: Refusal;
@@ -89,4 +99,64 @@ function wrapped(text: string): string[] {
   }
   lines.push(line);
   return lines;
+}
+
+/** The answers to a push that have no words. */
+export const goOn: PushAnswer = { status: 200, text: '' };
+export const askAgain: PushAnswer = { status: 202, text: '' };
+export const notManaged: PushAnswer = { status: 404, text: '' };
+
+const mostLines = 20;
+const longestLine = 1000;
+const mostSpaceLines = 5;
+const longestName = 80;
+
+/** Lines of softquota itself, which are no words about a limit. */
+export function saying(words: string): string {
+  return words === '' ? '' : `softquota: ${words}\n`;
+}
+
+/**
+ * The text of an answer, harmless on a terminal; GitLab shows lines with its prefix in the browser as well.
+ */
+export function shownText(text: string, prefix: string): string {
+  return text
+    .split('\n', mostLines)
+    .filter(line => line !== '')
+    .map(line => `${prefix}${printable(line).slice(0, longestLine)}\n`)
+    .join('');
+}
+
+/** A name that whoever pushes has chosen. */
+export function shortened(name: string): string {
+  return name.length > longestName ? `${name.slice(0, longestName)}...` : name;
+}
+
+/** Returns the warning for a push that goes on. In report mode the pusher sees no message. */
+export function warningText(settings: QuotaSettings, { owner, decision }: Decided): string {
+  const warned =
+    settings.mode === 'report' || !decision.allowed ? null : warning(settings, owner.name, decision);
+  return warned === null ? '' : `${warned}\n`;
+}
+
+/** Returns the text of a refusal; empty for a push that goes on. */
+export function refusedText(
+  { contact, ledger, worker }: Pick<GateServices, 'contact' | 'ledger'> & { readonly worker: PushWorker },
+  { leaf, unit }: PushPlace,
+  { owner, decision }: Decided,
+  { space = [], ...more }: Partial<RefusalWords>,
+): string {
+  if (decision.allowed) return '';
+  return refusalText({
+    ownerName: owner.name,
+    subject: leaf,
+    decision,
+    isPush: true,
+    isForgiving: ledger.settings.garbage === 'forgive',
+    isJudged: worker.isHere,
+    repositoryBytes: unit?.bytes ?? null,
+    space: space.slice(0, mostSpaceLines),
+    contact: contact(),
+    ...more,
+  });
 }

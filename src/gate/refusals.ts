@@ -1,11 +1,32 @@
-/** Keeps the file as true as the ledger is. */
+/**
+ * The file of refused owners, for hooks that cannot ask: it is kept as true as the ledger is. A line has
+ * fields with tabs between, so that a script compares its beginning as it is, with no pattern.
+ *
+ *     softquota refused  1  2026-11-21T09:14:03Z  CASE=fold
+ *     path   /srv/git/alice/app.git  Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).
+ *     owner  alice  size:repos:private  Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).
+ *
+ * The first says the version of the form, when it was written, and whether owners' names compare without the
+ * case of ASCII letters; they stand as they are compared. `path` is a repository's or a wiki's directory,
+ * because a script cannot read storage templates. Bytes of a path that are no UTF-8 stand as they are. A path
+ * or a name with a control character has no line.
+ */
 
-import { messageOf } from '../errors.ts';
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
+import { encodePath } from '../layout/index.ts';
 import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
+import {
+  type FullDisk,
+  fullDiskWords,
+  isRepository,
+  refusal,
+  type Subject,
+  subjects,
+} from '../quota/index.ts';
 import type { Away } from '../store/index.ts';
-import { type FullDisks, headerLine, isRefused, type RefusalLedger, refusedLines } from './refusal-lines.ts';
-import { doubtAbout, publishFile, rightsOf } from './refused-file.ts';
 
 export interface RefusalsOptions {
   readonly ledger: RefusalLedger & Pick<Ledger, 'watch'>;
@@ -131,4 +152,158 @@ export class Refusals {
     this.#trouble = null;
     this.#options.log.info({ file: this.#file }, 'the list of refused owners is written again');
   }
+}
+
+function headerLine(now: number, foldCase: boolean): string {
+  const time = `${new Date(now).toISOString().slice(0, 19)}Z`;
+  return `softquota refused\t1\t${time}\tCASE=${foldCase ? 'fold' : 'keep'}\n`;
+}
+
+/** The part of the ledger that is read. */
+type RefusalLedger = Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'units'>;
+
+/** The disks on which nothing may grow. */
+interface FullDisks {
+  /** Tells whether there are any. */
+  readonly areAny: boolean;
+  /**
+   * The full one on which this would grow; null: there is none. Without a path, all with such data are full.
+   */
+  at(path: string | null, subject: Subject): FullDisk | null;
+}
+
+/** Tells whether the owner is refused anything now. */
+function isRefused(ledger: RefusalLedger, disks: FullDisks, ownerKey: string): boolean {
+  return refusedLines(ledger, disks, ownerKey).next().done !== true;
+}
+
+/**
+ * Returns the lines for everything that the owner is refused now, each with its line end; paths are as in
+ * layout.
+ */
+function* refusedLines(ledger: RefusalLedger, disks: FullDisks, ownerKey: string): Generator<string> {
+  const messages = new Map<Subject, string>();
+  const { enabled, mode } = ledger.settings;
+  const hasFull = disks.areAny && enabled && mode === 'enforce';
+  for (const [subject, message] of refusals(ledger, hasFull ? disks : null, ownerKey)) {
+    messages.set(subject, message);
+    if (isWritable(ownerKey)) yield `owner\t${ownerKey}\t${subject}\t${message}\n`;
+  }
+  if (messages.size === 0 && !hasFull) return;
+  for (const { kind, name, leaf } of ledger.units.unitsOf(ownerKey)) {
+    if (kind !== 'walked' || !isRepository(leaf) || !isWritable(name)) continue;
+    const disk = hasFull ? disks.at(name, leaf) : null;
+    const message = disk === null ? messages.get(leaf) : diskMessage(disk);
+    if (message !== undefined) {
+      yield `path\t${name}\t${message}\n`;
+    }
+  }
+}
+
+/** Each with the first line that a pusher would read. */
+function* refusals(
+  ledger: RefusalLedger,
+  disks: FullDisks | null,
+  ownerKey: string,
+): Generator<readonly [Subject, string]> {
+  if (ledger.settings.mode === 'report') return;
+  const owner = exactly(() => ledger.ownerUsage(ownerKey));
+  if (owner === null) return;
+  const decide = ledger.deciderFor(owner);
+  for (const subject of subjects) {
+    const disk = disks?.at(null, subject) ?? null;
+    const decision = disk === null ? exactly(() => decide(subject)) : null;
+    if (disk !== null) yield [subject, diskMessage(disk)];
+    else if (decision !== null && !decision.allowed) yield [subject, refusal(owner.name, subject, decision)];
+  }
+}
+
+function diskMessage(disk: FullDisk): string {
+  return `${fullDiskWords(disk)}.`;
+}
+
+/** Null where bytes cannot be added up: nobody decides by them. */
+function exactly<Known>(known: () => Known): Known | null {
+  try {
+    return known();
+  } catch (error) {
+    if (error instanceof SoftquotaError && error.code === 'sum_too_large') return null;
+    throw error;
+  }
+}
+
+function isWritable(text: string): boolean {
+  return !/[\0-\x1f\x7f]/.test(text);
+}
+
+/** Characters that are put together before others get a turn on the loop. */
+const pieceCharacters = 64 * 1024;
+
+/** The permissions of a socket, as its directory entry has them or will have them once it is created. */
+interface Rights {
+  readonly mode: number;
+  /** Null: the daemon's own. */
+  readonly gid: number | null;
+}
+
+/** The socket's rights; `mode` where there is no such file. Rejects with the system's error. */
+async function rightsOf(socket: string, mode: number): Promise<Rights> {
+  try {
+    const stats = await stat(socket);
+    return { mode: stats.mode, gid: stats.gid };
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw error;
+    return { mode, gid: null };
+  }
+}
+
+/**
+ * Makes `file` hold these lines, readable for those who may use the socket, writable for the daemon
+ * alone. Rejects with the system's error, and then what was there stays.
+ */
+async function publishFile(file: string, lines: Iterable<string>, rights: Rights): Promise<void> {
+  const draft = `${file}.new`;
+  // One that a killed daemon left. Nothing is written through what may be there instead.
+  await rm(draft, { force: true });
+  const handle = await open(draft, 'wx', 0o600);
+  try {
+    for (const piece of piecesOf(lines)) await handle.writeFile(piece);
+    await grant(handle, rights);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  } finally {
+    await handle.close();
+  }
+  await rename(draft, file);
+}
+
+/** Why hooks do not believe what lies in that directory, or null. */
+async function doubtAbout(file: string): Promise<string | null> {
+  const directory = dirname(file);
+  if (((await stat(directory)).mode & 0o022) === 0) return null;
+  return `other users than the daemon's can write ${directory}, so hooks do not trust the list there`;
+}
+
+function* piecesOf(lines: Iterable<string>): Generator<string | Buffer> {
+  let piece = '';
+  for (const line of lines) {
+    if (!line.isWellFormed()) {
+      yield piece;
+      yield encodePath(line);
+      piece = '';
+      continue;
+    }
+    piece += line;
+    if (piece.length < pieceCharacters) continue;
+    yield piece;
+    piece = '';
+  }
+  yield piece;
+}
+
+/** Users who can connect may read; connecting needs write permission. */
+async function grant(handle: FileHandle, { mode, gid }: Rights): Promise<void> {
+  if (gid !== null && gid !== (await handle.stat()).gid) await handle.chown(-1, gid);
+  await handle.chmod(0o600 | (mode & 0o044) | ((mode & 0o022) << 1));
 }

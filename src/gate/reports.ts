@@ -1,25 +1,15 @@
 /**
  * The reports of hooks and trusted programs: that a unit changed, by how much, and how large a reported unit
- * is.
+ * is. And what these are told of an owner.
  */
 
 import { SoftquotaError } from '../errors.ts';
 import type { Reservation } from '../ledger/index.ts';
-import { asTree, type Group, subjects } from '../quota/index.ts';
-import { isoTime, printable } from '../text/index.ts';
-import type { Reply } from './answer.ts';
+import { asTree, type Group, refusal, standing, subjects } from '../quota/index.ts';
+import { formatBytes, isoTime, printable } from '../text/index.ts';
 import { pushId, verdictWithWords } from './check.ts';
-import {
-  askedOwnerIn,
-  bytesIn,
-  deltaIn,
-  leafIn,
-  ownerParameter,
-  pathIn,
-  pushIn,
-  unitNameIn,
-} from './parameters.ts';
-import type { Parameters } from './request.ts';
+import { askedOwnerIn, bytesIn, deltaIn, leafIn, nameParameter, pathIn, pushIn } from './parameters.ts';
+import type { Parameters, Reply } from './request.ts';
 import { reportedReservation } from './reservations.ts';
 import type { GateServices } from './services.ts';
 
@@ -64,7 +54,7 @@ async function existing(services: GateServices, path: string): Promise<string> {
 /** `/v1/changed` as trusted programs may say it: by path, or how much came or went. */
 export async function changedTrusted(services: GateServices, parameters: Parameters): Promise<Reply> {
   if ((parameters.get('path') ?? '') !== '' || !parameters.has('owner')) return changed(services, parameters);
-  const owner = ownerParameter(parameters);
+  const owner = nameParameter(parameters, 'owner');
   const subject = leafIn(parameters);
   const delta = deltaIn(parameters);
   const reservation = reservationIn(services, parameters);
@@ -75,9 +65,9 @@ export async function changedTrusted(services: GateServices, parameters: Paramet
 
 /** `/v1/units`: a reported unit's absolute size. */
 export async function units(services: GateServices, parameters: Parameters): Promise<Reply> {
-  const owner = ownerParameter(parameters);
+  const owner = nameParameter(parameters, 'owner');
   const subject = leafIn(parameters);
-  const unit = unitNameIn(parameters);
+  const unit = nameParameter(parameters, 'unit');
   const bytes = bytesIn(parameters, 'bytes');
   await services.ledger.reports.reportUnit(owner, subject, unit, bytes);
   return reply(200, { owner, subject, unit, bytes }, 'counted');
@@ -126,4 +116,28 @@ function groupShown({ name, rules }: Group): object {
 
 function reply(status: number, json: unknown, words: string): Reply {
   return { status, json: () => json, text: () => `${words}\n` };
+}
+
+/**
+ * `/v1/quota`: what an owner stores and may store, as owners are shown it. Throws `not_found` where nobody
+ * has the name.
+ */
+export function ownerQuota({ ledger, myUsage }: GateServices, parameters: Parameters): Reply {
+  const asked = askedOwnerIn(parameters, ledger);
+  if (ledger.documents.owners.named(asked) === undefined) {
+    throw new SoftquotaError('not_found', `no such owner: ${printable(asked)}`);
+  }
+  const { name, usage } = ledger.ownerUsage(asked);
+  const { decision } = ledger.decide(name, 'size:all');
+  const { allowed, used, limit } = decision;
+  const message = allowed ? standing(name, decision) : refusal(name, 'size:all', decision);
+  const total = usage.reduce((sum, bytes) => sum + bytes, 0);
+  const page = myUsage();
+  const json = { owner: name, allowed, used, limit, total, message, my_usage: page };
+  const lines = [
+    message,
+    ...(used === total ? [] : [`${printable(name)} stores ${formatBytes(total)} in total.`]),
+    ...(page === null ? [] : [`My usage: ${page}`]),
+  ];
+  return { status: 200, json: () => json, text: () => `${lines.join('\n')}\n` };
 }

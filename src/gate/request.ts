@@ -1,15 +1,16 @@
 /**
- * Reads a request: its address, its parameters, what kind of answer it wants.
+ * Reads a request: its address, its parameters, what kind of answer it wants; and sends that answer.
  *
  * Parameters come in the query, as a form, or as JSON; the body goes before the query. Written by hand,
  * because every push waits for it: a query of a few names takes no more than a few splits.
  */
 
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { JsonFault, readJson } from '../bounded/index.ts';
 import { badParameter, SoftquotaError } from '../errors.ts';
 import { decodePath } from '../layout/index.ts';
+import { printable } from '../text/index.ts';
 
 export type Parameters = ReadonlyMap<string, string>;
 
@@ -32,7 +33,7 @@ export function requestAddress(request: IncomingMessage): string {
  * Tells whether the lines for a person are wanted. Programs that take anything readable, JSON first, want
  * JSON.
  */
-export function wantsText(accept = ''): boolean {
+function wantsText(accept = ''): boolean {
   return accept.includes('text/plain') && !accept.includes('application/json');
 }
 
@@ -176,29 +177,54 @@ function add(found: Map<string, string>, name: string, value: string): void {
  */
 function decode(text: string): string {
   if (!/[%+\x80-\xff]/.test(text)) return text;
-  const bytes = Buffer.from(text, 'latin1');
-  let length = 0;
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at] ?? 0;
-    if (byte === percent) {
-      bytes[length++] = digitAt(bytes, at + 1) * 16 + digitAt(bytes, at + 2);
-      at += 2;
-    } else {
-      bytes[length++] = byte === plus ? space : byte;
-    }
-  }
-  return decodePath(bytes.subarray(0, length));
+  const bytes = text.replaceAll('+', ' ').replace(/%([0-9a-f]{2})?/gi, (_, digits?: string) => {
+    if (digits === undefined) throw badParameter('a "%" is not followed by two hexadecimal digits');
+    return String.fromCharCode(Number.parseInt(digits, 16));
+  });
+  return decodePath(Buffer.from(bytes, 'latin1'));
 }
 
-const percent = 0x25;
-const plus = 0x2b;
-const space = 0x20;
+/** An answer on a socket: JSON for programs, text for people. */
+export interface Reply {
+  readonly status: number;
+  /** Only one of the two is ever put into words. */
+  readonly json: () => unknown;
+  /** The lines to show a person instead. */
+  readonly text: () => string;
+  /** Set where something was decided, and nowhere else. */
+  readonly decision?: 'allowed' | 'refused';
+}
 
-function digitAt(bytes: Buffer, at: number): number {
-  const byte = bytes[at] ?? 0;
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
-  // Letters differ by this bit from capital ones.
-  const letter = byte | 0x20;
-  if (letter >= 0x61 && letter <= 0x66) return letter - 0x61 + 10;
-  throw badParameter('a "%" is not followed by two hexadecimal digits');
+export function sendAnswer(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
+  if (response.headersSent) return;
+  if (reply.status === 204) {
+    response.writeHead(204).end();
+    return;
+  }
+  const text = wantsText(request.headers.accept);
+  const body = text ? reply.text() : JSON.stringify(reply.json());
+  const headers = [
+    'Content-Type',
+    text ? 'text/plain; charset=utf-8' : 'application/json',
+    'Content-Length',
+    String(Buffer.byteLength(body)),
+  ];
+  if (reply.decision !== undefined) headers.push('X-Softquota-Decision', reply.decision);
+  response.writeHead(reply.status, headers);
+  response.end(request.method === 'HEAD' ? undefined : body);
+}
+
+/**
+ * A fault as an answer, on one line and harmless on a terminal. What is none of ours is not told to the
+ * asker; `unforeseen` gets it.
+ */
+export function faultReply(error: unknown, unforeseen: (error: unknown) => void): Reply {
+  if (error instanceof SoftquotaError) {
+    // It may quote what the asker sent.
+    const message = printable(error.message);
+    return { status: error.status, json: () => ({ code: error.code, message }), text: () => `${message}\n` };
+  }
+  unforeseen(error);
+  const message = 'internal error; the log of the daemon has details';
+  return { status: 500, json: () => ({ code: 'internal', message }), text: () => `${message}\n` };
 }

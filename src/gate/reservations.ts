@@ -11,11 +11,10 @@ import type { IncomingMessage } from 'node:http';
 import { SoftquotaError } from '../errors.ts';
 import type { Reservation } from '../ledger/index.ts';
 import { printable } from '../text/index.ts';
-import type { Reply } from './answer.ts';
 import { answered, askedQuestion } from './check.ts';
 import { decidedFirstByDisk } from './decided.ts';
 import { bytesIn, secondsIn } from './parameters.ts';
-import { type Parameters, requestAddress } from './request.ts';
+import { type Parameters, type Reply, requestAddress } from './request.ts';
 import type { GateServices } from './services.ts';
 
 export const reservationsAddress = '/v1/reservations';

@@ -1,18 +1,17 @@
 /**
  * `GET /v1/worker` with `Upgrade: softquota-worker`: the open connection of the git user's worker, on which
  * both sides write lines of JSON. Where GARBAGE = forgive, decisions depend on what it says, so only the
- * trusted socket takes it.
+ * trusted socket takes it. Nothing here waits for a disk.
  */
 
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { z } from 'zod';
-import { Exchange, type ExchangeHandlers, type Fields } from '../bounded/index.ts';
+import { Exchange, type Fields } from '../bounded/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { lfsQuestion, workerReport } from '../wire/index.ts';
-import type { Reply } from './answer.ts';
-import { requestAddress } from './request.ts';
-import type { GateServices } from './services.ts';
+import { version } from '../version.ts';
+import { type WorkerReport, type WorkerTask, workerReport } from '../wire/index.ts';
+import { type Reply, requestAddress } from './request.ts';
 
 export const workerAddress = '/v1/worker';
 
@@ -20,6 +19,7 @@ const protocol = 'softquota-worker';
 const longestLine = 1024 * 1024;
 /** A task has the lines of a push. */
 const longestSent = 4 * 1024 * 1024;
+const mostUntold = 10_000;
 const reported = z.object({ report: workerReport });
 
 export function asksForWorker(request: IncomingMessage): boolean {
@@ -38,33 +38,128 @@ export function noUpgrade(): Reply {
   );
 }
 
-/** Takes a connection over until it ends. `head` is what has come behind the request. */
-export function serveWorker(services: GateServices, socket: Socket, head: Buffer): void {
-  socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`);
-  const channel = new Exchange(socket, {
-    other: 'the worker',
-    mostTaken: longestLine,
-    mostSent: longestSent,
-  });
-  const peer = services.worker.connected(channel);
-  const handlers: ExchangeHandlers = {
-    answer: async question => ({ objects: await peer.lfsObjects(parsed(lfsQuestion, question).path) }),
-    take: message => {
-      const { report } = parsed(reported, message);
-      try {
-        peer.reported(report);
-      } catch (error) {
-        services.unforeseen(error);
-        throw error;
-      }
-    },
-    ended: () => peer.closed(),
-  };
-  channel.serve(handlers, head);
+interface WorkerLinkOptions {
+  /** Returns the mark of what the worker measures from now on. */
+  mark(): string;
+  /** `isFirst`: it is the first report over this connection. */
+  reported(report: WorkerReport, isFirst: boolean): void;
 }
 
-function parsed<Output>(schema: z.ZodType<Output>, given: Fields): Output {
-  const found = schema.safeParse(given);
+export class WorkerLink {
+  readonly #options: WorkerLinkOptions;
+  #channel: Exchange | null = null;
+  #isHere = false;
+  #isClosed = false;
+  /** Repositories that the worker has not been told of yet. */
+  readonly #untold = new Map<string, 'pushed' | 'asked'>();
+  /** Settled when a worker connects, and at the end. */
+  #connection = Promise.withResolvers<void>();
+
+  constructor(options: WorkerLinkOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Takes a connection over until it ends, in place of an earlier one: what was asked over that has failed.
+   * `head` is what has come behind the request.
+   */
+  take(socket: Socket, head: Buffer, unforeseen: (error: unknown) => void): void {
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`);
+    const channel = new Exchange(socket, {
+      other: 'the worker',
+      mostTaken: longestLine,
+      mostSent: longestSent,
+    });
+    const take = (message: Fields): void => {
+      const { report } = parsed(message);
+      if (this.#channel !== channel) return;
+      const isFirst = !this.#isHere;
+      this.#isHere = true;
+      try {
+        this.#options.reported(report, isFirst);
+      } catch (error) {
+        unforeseen(error);
+        throw error;
+      }
+      this.#greet();
+    };
+    channel.serve({ take, ended: () => this.#ended(channel) }, head);
+    if (this.#isClosed) {
+      channel.close('the daemon stops');
+      return;
+    }
+    this.#channel?.close('another worker has connected', 'the worker was restarted; ask again');
+    this.#channel = channel;
+    this.#isHere = false;
+    this.#greet();
+    this.#connection.resolve();
+  }
+
+  /** Tells whether a worker is connected that has reported. */
+  get isHere(): boolean {
+    return this.#isHere;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Resolves once a worker is connected, or at the end of the daemon. */
+  connection(): Promise<void> {
+    return this.#connection.promise;
+  }
+
+  /**
+   * Somebody pushed there, or asked for it. The worker finds by itself what is beyond some thousands at once,
+   * and what happens while none is connected.
+   */
+  tell(path: string, what: 'pushed' | 'asked'): void {
+    if (this.#channel === null || this.#untold.size >= mostUntold) return;
+    if (this.#untold.size === 0) setImmediate(() => this.#tellAll());
+    if (what === 'pushed' || !this.#untold.has(path)) this.#untold.set(path, what);
+  }
+
+  get untoldCount(): number {
+    return this.#untold.size;
+  }
+
+  /** Has the worker do a task, at once; see `Exchange.ask`. */
+  async ask(task: WorkerTask, answerMs: number, signal?: AbortSignal): Promise<Fields> {
+    if (this.#channel === null) throw new SoftquotaError('not_ready', 'no worker is connected');
+    return this.#channel.ask(task, answerMs, signal);
+  }
+
+  /** Answers whoever waits, and ends the connection. */
+  close(): void {
+    this.#isClosed = true;
+    this.#channel?.close('the daemon stops');
+    this.#channel = null;
+    this.#connection.resolve();
+  }
+
+  #ended(channel: Exchange): void {
+    if (this.#channel !== channel) return;
+    this.#channel = null;
+    this.#isHere = false;
+    this.#connection = Promise.withResolvers();
+    this.#untold.clear();
+  }
+
+  #greet(): void {
+    this.#channel?.send({ version, mark: this.#options.mark() });
+  }
+
+  #tellAll(): void {
+    const all = [...this.#untold];
+    this.#untold.clear();
+    const of = (what: 'pushed' | 'asked') => all.filter(([, each]) => each === what).map(([path]) => path);
+    const mark = this.#options.mark();
+    if (all.length > 0) this.#channel?.send({ mark, pushed: of('pushed'), asked: of('asked') });
+  }
+}
+
+function parsed(message: Fields): z.infer<typeof reported> {
+  const found = reported.safeParse(message);
   if (found.success) return found.data;
   const [issue] = found.error.issues;
   throw new SoftquotaError('bad_parameter', `${issue?.path.join('.')}: ${issue?.message}`);

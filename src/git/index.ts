@@ -16,43 +16,46 @@
  */
 
 export { asks, findClient, findProgram, programFolders } from './hooks/client.ts';
-export { configSetting } from './hooks/config.ts';
+export { configSetting, hookConfPath } from './hooks/config.ts';
+export { findRepositories, type UnreadPlace } from './hooks/find.ts';
+export type { RepositoryFault } from './hooks/folder.ts';
 export {
   type CommonStatus,
   commonStatus,
   type DistributeReport,
   distributeHooks,
+  findGitolite,
+  type Gitolite,
   type WithdrawReport,
   withdrawHooks,
-} from './hooks/distribute.ts';
-export type { RepositoryFault } from './hooks/each.ts';
-export { findRepositories, type UnreadPlace } from './hooks/find.ts';
-export { findGitolite, type Gitolite } from './hooks/gitolite.ts';
-export { type GlobalHooks, installGlobally, writePrograms } from './hooks/global.ts';
+} from './hooks/gitolite.ts';
 export {
   type Client,
   filled,
   type HookSettings,
+  hookNames,
+  isOurs,
   parsePolicies,
-} from './hooks/head.ts';
-export { hookNames, isOurs } from './hooks/hook.ts';
-export type { HooksPath } from './hooks/hooks-path.ts';
-export type { HookState } from './hooks/inspect.ts';
+} from './hooks/hook.ts';
+export type { HookState, HooksPath } from './hooks/inspect.ts';
+export { hooksStatus, isProtected, type RepositoryStatus } from './hooks/inspect.ts';
 export {
   type InstalledHook,
   type InstalledHooks,
   type InstallResult,
   installHooks,
+  type RemoveResult,
+  removeHooks,
   type WantedSettings,
 } from './hooks/install.ts';
-export { hookConfPath } from './hooks/old-settings.ts';
-export { type RemoveResult, removeHooks } from './hooks/remove.ts';
-export { hooksStatus, isProtected, type RepositoryStatus } from './hooks/status.ts';
 export {
   type ForgeTemplate,
+  type GlobalHooks,
+  installGlobally,
   type RemovedTemplate,
   removeForgeTemplates,
   writeForgeTemplates,
+  writePrograms,
 } from './hooks/template.ts';
 export { findGits } from './worker/space/git-programs.ts';
 export { Worker, type WorkerOptions } from './worker/worker.ts';

@@ -1,6 +1,6 @@
 /**
- * Messages between the daemon and the git user's worker: the worker's reports and questions, and the
- * tasks that the daemon asks for, with their answers. Times are milliseconds since 1970.
+ * Messages between the daemon and the git user's worker: the worker's reports, and the tasks that
+ * the daemon asks for, with their answers. Times are milliseconds since 1970.
  */
 
 import { z } from 'zod';
@@ -85,7 +85,13 @@ const push = {
 export const workerTask = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('reclaim'), path: z.string() }),
   /** `urgent`: somebody waits for it. */
-  z.object({ kind: z.literal('space'), path: z.string(), urgent: z.boolean() }),
+  z.object({
+    kind: z.literal('space'),
+    path: z.string(),
+    urgent: z.boolean(),
+    /** The largest LFS objects that it has alone, by the forge's database; null: they are not known. */
+    lfs: z.array(z.object({ oid: z.string(), bytes: z.number() })).nullable(),
+  }),
   /** A refused push: whether it makes the repository smaller, or brings back what nothing reached. */
   z.object({ kind: z.literal('judge'), ...push, manner: z.enum(['any', 'less']) }),
   z.object({ kind: z.literal('brings_back'), ...push }),
@@ -100,6 +106,9 @@ export const workerTask = z.discriminatedUnion('kind', [
 ]);
 
 export type WorkerTask = z.infer<typeof workerTask>;
+
+/** A refused push for the worker to judge; `less`: it must not bring more bytes than it frees. */
+export type JudgedPush = Omit<Extract<WorkerTask, { readonly kind: 'judge' }>, 'kind'>;
 
 /**
  * Empty `words`: it is a push that takes nothing away. `sample` is an object that came with it, as a path
@@ -126,11 +135,3 @@ export const workerAnswers = {
     sample: z.string().max(4096).nullable(),
   }),
 } as const;
-
-/** The worker's question about the LFS objects that a repository has alone, by the forge's database. */
-export const lfsQuestion = z.object({ kind: z.literal('lfs'), path });
-
-/** Null: no forge is named. */
-export const lfsAnswer = z.object({
-  objects: z.array(z.object({ oid: z.string(), bytes: z.number() })).nullable(),
-});

@@ -37,7 +37,7 @@ async function open(t: Parameters<typeof World.open>[0]) {
   /** Resolves once the daemon has taken the report. */
   const says = async (worker: FakeWorker, repositories: readonly object[]) => {
     worker.report({ repositories });
-    await worker.lfs(path);
+    await worker.taken();
   };
   const space = async (query: string, as: 'admin1' | 'alice' = 'admin1') => {
     const address = as === 'admin1' ? `/admin/quota/space?${query}` : `/user/quota/space?${query}`;

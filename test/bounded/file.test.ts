@@ -86,10 +86,10 @@ t.test(
       'daemon/kept-once.ts': "the daemon's own, in DATA_PATH",
       'doctor/impersonator.ts': 'standard input',
       'draft.ts': 'a new file, and directories',
-      'gate/refused-file.ts': 'writes a new file',
+      'gate/refusals.ts': 'writes a new file',
       'git/hooks/folder.ts': 'directories, and new files',
       'git/hooks/config.ts': "a copy of a configuration in a folder of the command's own",
-      'git/hooks/head.ts': 'the hooks of this package',
+      'git/hooks/hook.ts': 'the hooks of this package',
       'layout/hung-mounts.ts': '/proc, and stat(1), which is killed after a time',
       'measuring/mounted.ts': '/proc',
       'commands/playground-daemon.ts': "the playground's own daemon and its log",
@@ -103,7 +103,7 @@ t.test(
       'accounts.ts': '/etc/passwd and /etc/group',
       'version.ts': "this package's own",
       'git/worker/quarantines/processes.ts': '/proc',
-      'git/worker/quarantines/remove.ts': 'directories',
+      'git/worker/quarantines/quarantines.ts': 'directories',
     };
     const imports = /^import (?:type )?\{([^}]*)\} from 'node:(fs|fs\/promises|child_process)';/gm;
     const readers = /\b(?:readFile|readFileSync|open|openSync|createReadStream)\b/;

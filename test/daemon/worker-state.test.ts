@@ -1,9 +1,17 @@
 /** Figures of the worker reach the ledger with the number of the doubts that they answer. */
 
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { DaemonWorker } from '../../src/daemon/worker-state.ts';
 import type { RepositoryFigures } from '../../src/wire/index.ts';
+import { FakeWorker } from '../gate/fake-worker.ts';
 import { World, walk } from '../ledger/world.ts';
 
 // The daemon has other things that keep it running; the times of a queue do not.
@@ -37,46 +45,56 @@ async function open(t: Test, isForgiving = true) {
     forge: null,
     collected: () => {},
     now: Date.now,
-    monotonic: () => performance.now(),
     measure: () => 'apparent',
     log: { error: () => {}, info: () => {}, warn: () => {} },
   });
   t.teardown(() => worker.close());
-  return { worker, connect: () => connect(worker), words, doubts };
+  return { worker, connect: () => connect(t, worker), words, doubts };
 }
 
 /** Connects a worker, and gives what it says and is told. */
-function connect(worker: DaemonWorker) {
+async function connect(t: Test, worker: DaemonWorker) {
+  const folder = await mkdtemp(join(tmpdir(), 'softquota-worker-'));
+  const server = createServer({ shouldUpgradeCallback: () => true });
+  server.on('upgrade', (_, socket, head) => {
+    if (socket instanceof Socket) worker.link.take(socket, head, error => t.error(error));
+  });
+  await once(server.listen(join(folder, 'trusted.sock')), 'listening');
+  t.teardown(async () => {
+    server.close();
+    await rm(folder, { recursive: true });
+  });
+  const fake = await FakeWorker.connect(t, join(folder, 'trusted.sock'));
   let mark = '';
   const pushed: string[] = [];
-  const peer = worker.connected({
-    send: message => {
-      if ('mark' in message) mark = String(message.mark);
-      if ('pushed' in message && Array.isArray(message.pushed)) pushed.push(...message.pushed);
-      return true;
-    },
-    ask: () => Promise.reject(new Error('it answers nothing')),
-    close: () => {},
-  });
+  /** Reads up to the next greeting, which answers a report. */
+  const greeting = async () => {
+    for (;;) {
+      const message = (await fake.next('mark')) ?? {};
+      mark = String(message.mark);
+      if (!Array.isArray(message.pushed)) return;
+      pushed.push(...message.pushed);
+    }
+  };
+  await greeting();
+  const report = async (...repositories: readonly RepositoryFigures[]) => {
+    fake.report({ repositories });
+    await greeting();
+  };
   return {
-    report: (...repositories: readonly RepositoryFigures[]) =>
-      peer.reported({
-        version: '1',
-        pid: 1,
-        uid: 0,
-        gits: [],
-        hooks: null,
-        quarantines: { removed: [], held: [] },
-        repositories,
-      }),
+    report,
     /** The mark that it was given last. */
     mark: () => mark,
     /** The pushes that it has been told of since. */
     pushed: async () => {
       await nextTurn();
+      await report();
       return pushed.splice(0);
     },
-    end: () => peer.closed(),
+    end: async () => {
+      fake.socket.destroy();
+      while (worker.isHere) await nextTurn();
+    },
   };
 }
 
@@ -87,22 +105,22 @@ function figures(mark: string, lent = false): RepositoryFigures {
 
 t.test('a word answers the doubts before the mark that the worker had, of this daemon only', async t => {
   const { worker, connect, words } = await open(t);
-  const { report, mark: given, pushed } = connect();
-  report();
+  const { report, mark: given, pushed } = await connect();
+  await report();
   worker.letThrough('/srv/a.git');
   worker.changed('/srv/a.git');
   t.same(await pushed(), ['/srv/a.git'], 'only a change is a task');
-  report();
+  await report();
   const mark = given();
   worker.letThrough('/srv/a.git');
-  report(
+  await report(
     figures(mark),
     figures(''),
     figures(`${mark}9`.replace(/^./, 'x')),
     figures(`${mark} `),
     figures(`${mark}x`),
   );
-  report(figures(mark, true), { ...figures(mark), measured: null });
+  await report(figures(mark, true), { ...figures(mark), measured: null });
   t.same(words, [
     ['/srv/a.git', 70, 2],
     ['/srv/a.git', 70, 0],
@@ -116,8 +134,8 @@ t.test('a word answers the doubts before the mark that the worker had, of this d
 
 t.test('a worker is told of a push with the mark that answers its doubt', async t => {
   const { worker, connect } = await open(t);
-  const { report, mark, pushed } = connect();
-  report();
+  const { report, mark, pushed } = await connect();
+  await report();
   worker.changed('/srv/a.git');
   t.same(await pushed(), ['/srv/a.git']);
   t.match(mark(), / 1$/);
@@ -127,30 +145,29 @@ t.test('a worker that comes new is told what has no answer yet', async t => {
   const { worker, connect } = await open(t);
   worker.changed('/srv/a.git');
   worker.mayHaveChanged('/srv/b.git');
-  const first = connect();
-  t.same(await first.pushed(), []);
+  const first = await connect();
   t.notOk(worker.isHere, 'it has not reported');
-  first.report();
+  await first.report();
   t.ok(worker.isHere);
   t.same(await first.pushed(), ['/srv/a.git']);
-  first.report();
+  await first.report();
   t.same(await first.pushed(), []);
-  const second = connect();
-  first.end();
-  second.report();
+  const second = await connect();
+  await first.end();
+  await second.report();
   t.same(await second.pushed(), ['/srv/a.git'], 'another one');
   worker.mayHaveChanged('/srv/b.git');
   worker.resized('/srv/c.git');
   worker.appeared('/srv/d.git');
   t.same(await second.pushed(), ['/srv/b.git', '/srv/c.git', '/srv/d.git']);
-  second.end();
+  await second.end();
   t.notOk(worker.isHere);
 });
 
 t.test('where all counts, only changes are tasks, and nothing is in doubt', async t => {
   const { worker, connect, doubts } = await open(t, false);
-  const { report, pushed } = connect();
-  report();
+  const { report, pushed } = await connect();
+  await report();
   worker.letThrough('/srv/a.git');
   worker.mayHaveChanged('/srv/b.git');
   worker.resized('/srv/c.git');
@@ -165,7 +182,10 @@ t.test('a silent worker is believed for a day, and no longer', async t => {
   const ledger = await world.open();
   walk(ledger, 'alice/a', 100, { path: '/srv/a.git' });
   const forgotten: object[] = [];
-  const clock = { now: 0 };
+  const { now } = performance;
+  let passedMs = 0;
+  const clock = mock.method(performance, 'now', () => now.call(performance) + passedMs);
+  t.teardown(() => clock.mock.restore());
   const worker = new DaemonWorker({
     quarantineRemoved: () => {},
     reach: ledger.reach,
@@ -175,27 +195,26 @@ t.test('a silent worker is believed for a day, and no longer', async t => {
     forge: null,
     collected: () => {},
     now: () => 0,
-    monotonic: () => clock.now,
     measure: () => 'apparent',
     log: { error: () => {}, info: () => {}, warn: details => void forgotten.push(Object(details)) },
   });
   t.teardown(() => worker.close());
   const unreachable = () => ledger.units.unit('/srv/a.git')?.reach?.unreachableBytes ?? 0;
   const hours = (count: number): void => {
-    clock.now += count * 3_600_000;
+    passedMs += count * 3_600_000;
     worker.look();
   };
-  const report = (...repositories: readonly RepositoryFigures[]): void => {
-    const connection = connect(worker);
-    connection.report(...repositories.map(each => ({ ...each, mark: connection.mark() })));
-    connection.end();
+  const report = async (...repositories: readonly RepositoryFigures[]): Promise<void> => {
+    const connection = await connect(t, worker);
+    await connection.report(...repositories.map(each => ({ ...each, mark: connection.mark() })));
+    await connection.end();
   };
-  report(figures(''));
+  await report(figures(''));
   t.equal(unreachable(), 70);
   hours(23.99);
   t.equal(unreachable(), 70, 'it has been silent for less than a day');
   t.same(forgotten, []);
-  report();
+  await report();
   hours(23.99);
   t.equal(unreachable(), 70, 'a report begins the day anew');
   hours(0.02);
@@ -203,6 +222,6 @@ t.test('a silent worker is believed for a day, and no longer', async t => {
   t.same(forgotten, [{ repositories: 1 }], 'and the log says so');
   hours(24);
   t.equal(forgotten.length, 1, 'once');
-  report(figures(''));
+  await report(figures(''));
   t.equal(unreachable(), 70, 'until a worker has measured');
 });

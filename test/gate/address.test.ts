@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import t, { type Test } from 'tap';
-import { Gate } from '../../src/gate/index.ts';
+import { openGateAt } from '../../src/gate/index.ts';
 import { lfsBatchRoutes, routesOf } from '../../src/layout/index.ts';
 import { freePort } from '../e2e/transports.ts';
 import { openWorld } from './world.ts';
@@ -19,7 +19,7 @@ async function open(t: Test, trusted: readonly string[] = [], host = '127.0.0.1'
   told.uploads = { ...told.uploads, routes: routesOf(['gitea'], '/', false), headers: 'forwarded', lfs };
   world.walk('/srv/git/alice/app.git', 'alice', 1200);
   const port = await freePort();
-  const gate = await Gate.openAt(world.services, { host, port, settings }, trusted);
+  const gate = await openGateAt(world.services, { host, port, settings }, trusted);
   t.teardown(() => gate.close());
   return { ...world, port };
 }
@@ -62,13 +62,13 @@ t.test('a port that is taken is a fault that names the keys, and closing ends co
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as AddressInfo; // as it is of every TCP server that listens
-  await t.rejects(Gate.openAt(services, { host: '127.0.0.1', port, settings }, []), {
+  await t.rejects(openGateAt(services, { host: '127.0.0.1', port, settings }, []), {
     code: 'configuration',
     message: new RegExp(`\\[gate\\] ADDR = 127\\.0\\.0\\.1, PORT = ${port}: nothing can listen there`),
   });
   taken.close();
   await once(taken, 'close');
-  const gate = await Gate.openAt(services, { host: '127.0.0.1', port, settings }, []);
+  const gate = await openGateAt(services, { host: '127.0.0.1', port, settings }, []);
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
   const ended = once(socket, 'close');

@@ -52,10 +52,10 @@ export class FakeWorker {
     this.send({ report: { ...idleReport, ...differing } });
   }
 
-  /** Resolves with an answer, which comes after all that was sent before. */
-  lfs(path: string): Promise<Message | null> {
-    this.send({ task: { id: 'lfs', kind: 'lfs', path } });
-    return this.next('result');
+  /** Resolves once the daemon has taken all that was sent before: it answers no question. */
+  async taken(): Promise<void> {
+    this.send({ task: { id: 'taken' } });
+    await this.next('fault');
   }
 
   /** Resolves with the next message that has this field; null: the connection has ended. */

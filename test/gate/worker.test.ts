@@ -1,6 +1,7 @@
 /** The open connection of the git user's worker. */
 
 import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { FakeWorker, idleReport } from './fake-worker.ts';
 import { ask, openWorld } from './world.ts';
@@ -28,7 +29,7 @@ t.test('a worker connects on the trusted socket only, and an older one is told s
   });
   t.match(await ask(sockets.trusted, '/healthz', { headers }), { status: 200 }, 'it is only for a worker');
   const worker = await FakeWorker.connect(t, sockets.trusted);
-  t.match(await worker.next('daemon'), { daemon: 'this start' });
+  t.match(await worker.next('version'), { mark: 'mark' });
 });
 
 t.test('reports are taken as they are, many on one connection', async t => {
@@ -40,8 +41,7 @@ t.test('reports are taken as they are, many on one connection', async t => {
     repositories: [figures],
     gits: [{ path: 'git', version: '2.39.5', exec_paths: ['/usr/lib/git-core'] }],
   });
-  const objects = [{ oid: 'f'.repeat(64), bytes: 5 }];
-  t.match(await worker.lfs('/srv/git/a/b.git'), { result: { value: { objects } } });
+  await worker.taken();
   t.match(told.workers, [
     { hooks, quarantines: { removed: [], held }, repositories: [] },
     {
@@ -79,8 +79,53 @@ t.test('the connection is open as long as both are there, whatever else the sock
   t.equal((await askTrusted('/healthz')).status, 200);
   // Longer than a connection may be idle.
   await new Promise(resolve => setTimeout(resolve, 250));
-  t.match(await worker.lfs('/srv/git/a/c.git'), { result: { value: { objects: null } } });
+  await worker.taken();
   const ended = once(worker.socket, 'close');
   await trusted.close();
   await ended;
+});
+
+const space = { kind: 'space', path: '/srv/a.git', urgent: true, lfs: null } as const;
+
+t.test('a worker takes the place of the one before, until the daemon ends', async t => {
+  const { sockets, link } = await openWorld(t);
+  await t.rejects(link.ask(space, 60_000), { code: 'not_ready', message: /no worker is connected/ });
+  const waiting = link.connection();
+  const first = await FakeWorker.connect(t, sockets.trusted);
+  await waiting;
+  const lost = t.rejects(link.ask(space, 60_000), {
+    code: 'not_ready',
+    message: /the worker was restarted; ask again/,
+  });
+  t.match(await first.task(), space);
+  const second = await FakeWorker.connect(t, sockets.trusted);
+  await lost;
+  t.same(await first.next('refused'), { refused: 'another worker has connected' });
+  const asked = link.ask(space, 60_000);
+  const { id } = await second.task();
+  second.send({ result: { id, value: { kept: true } } });
+  t.same(await asked, { kept: true });
+  t.notOk(link.isHere, 'it has not reported');
+  second.report();
+  while (!link.isHere) await nextTurn();
+  second.socket.destroy();
+  while (link.isHere) await nextTurn();
+  const again = link.connection();
+  link.close();
+  await again;
+  const late = await FakeWorker.connect(t, sockets.trusted);
+  t.same(await late.next('refused'), { refused: 'the daemon stops' });
+});
+
+t.test('what changed is told together, and no more than there is room for', async t => {
+  const { sockets, link } = await openWorld(t);
+  link.tell('/srv/before.git', 'pushed');
+  const worker = await FakeWorker.connect(t, sockets.trusted);
+  link.tell('/srv/a.git', 'asked');
+  link.tell('/srv/b.git', 'asked');
+  link.tell('/srv/a.git', 'pushed');
+  link.tell('/srv/a.git', 'asked');
+  t.same(await worker.next('pushed'), { mark: 'mark', pushed: ['/srv/a.git'], asked: ['/srv/b.git'] });
+  for (let at = 0; at < 10_100; at++) link.tell(`/srv/${at}.git`, 'pushed');
+  t.match(await worker.next('pushed'), { pushed: { length: 10_000 } });
 });

@@ -10,9 +10,10 @@ import type { Test } from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
 import {
   type AllowedPush,
-  Gate,
+  type Gate,
   type GateLimits,
   type GateServices,
+  openGate,
   PushQuestions,
   type PushServices,
   type PushWorker,
@@ -21,8 +22,8 @@ import {
   type RefusalsOptions,
   refusedFile,
   type UploadSettings,
+  WorkerLink,
 } from '../../src/gate/index.ts';
-import type { Timing } from '../../src/gate/push/timing.ts';
 import { type Clock, Ledger, type LedgerSettings, type WalkedRecord } from '../../src/ledger/index.ts';
 import type { FullDisk } from '../../src/quota/index.ts';
 import { openStore } from '../../src/store/index.ts';
@@ -58,7 +59,7 @@ export interface Told {
   readonly pushes: AllowedPush[];
   /** Methods of the daemon's book of pushes and of its worker that a test replaces. */
   readonly pushServices: Partial<PushServices>;
-  readonly pushWorker: Partial<PushWorker>;
+  readonly pushWorker: Partial<PushWorker & Pick<WorkerLink, 'ask'>>;
   readonly unforeseen: unknown[];
   uploads: UploadSettings;
   readonly notUnderstood: string[];
@@ -67,6 +68,7 @@ export interface Told {
 export interface World {
   readonly ledger: Ledger;
   readonly services: GateServices;
+  readonly link: WorkerLink;
   readonly gate: Gate;
   readonly trusted: Gate;
   readonly sockets: { readonly gate: string; readonly trusted: string };
@@ -83,7 +85,6 @@ export async function openWorld(
   changed: Partial<LedgerSettings> = {},
   limits: Partial<GateLimits> = {},
   clock?: Clock,
-  timing?: Timing,
 ): Promise<World> {
   const directory = fs.mkdtempSync(join(tmpdir(), 'sq-'));
   const store = await openStore({ file: join(directory, 'softquota.db') });
@@ -121,6 +122,8 @@ export async function openWorld(
     },
     notUnderstood: [],
   };
+  const link = new WorkerLink({ mark: () => 'mark', reported: report => told.workers.push(report) });
+  t.teardown(() => link.close());
   const parts: Omit<GateServices, 'pushQuestions'> = {
     metrics: null,
     fullDisk: () => told.fullDisk,
@@ -155,37 +158,34 @@ export async function openWorld(
       existingNames: async (unit, names) => (await told.pushServices.existingNames?.(unit, names)) ?? [],
     },
     worker: {
+      link: {
+        get isHere() {
+          return told.pushWorker.isHere ?? false;
+        },
+        isClosed: false,
+        connection: async () => {},
+        ask: async (task, ms, signal) => (await told.pushWorker.ask?.(task, ms, signal)) ?? {},
+        take: (socket, head, unforeseen) => link.take(socket, head, unforeseen),
+      },
       get isHere() {
         return told.pushWorker.isHere ?? false;
       },
+      gitUsed: () => {},
       letThrough: unit => told.pushWorker.letThrough?.(unit),
       changed: unit => told.pushWorker.changed?.(unit),
-      judge: async (task, signal) =>
-        (await told.pushWorker.judge?.(task, signal)) ?? { is: 'refused', words: '' },
-      isUnderWay: unit => told.pushWorker.isUnderWay?.(unit) ?? false,
       quarantine: async () => null,
       spaceLines: unit => told.pushWorker.spaceLines?.(unit) ?? [],
-      bringsBack: async (task, signal) => (await told.pushWorker.bringsBack?.(task, signal)) ?? null,
       askedEarly: () => told.pushWorker.askedEarly?.(),
-      connected: channel => {
-        channel.send({ daemon: 'this start' });
-        return {
-          reported: state => told.workers.push(state),
-          lfsObjects: async path =>
-            path === '/srv/git/a/b.git' ? [{ oid: 'f'.repeat(64), bytes: 5 }] : null,
-          closed: () => {},
-        };
-      },
     },
     health: () => ({ reasons: told.reasons, notes: told.notes }),
     unforeseen: error => told.unforeseen.push(error),
   };
-  const pushQuestions = new PushQuestions({ ...parts, ...(timing === undefined ? {} : { timing }) });
+  const pushQuestions = new PushQuestions(parts);
   const services: GateServices = { ...parts, pushQuestions };
   const sockets = { gate: join(directory, 'g'), trusted: join(directory, 't') };
   const place = (path: string) => ({ path, mode: 0o600, group: null, setting: '[server] SOCKET' });
-  const gate = await Gate.open(services, place(sockets.gate), 'anybody', limits);
-  const trusted = await Gate.open(services, place(sockets.trusted), 'trusted', limits);
+  const gate = await openGate(services, place(sockets.gate), 'anybody', limits);
+  const trusted = await openGate(services, place(sockets.trusted), 'trusted', limits);
   const agent = new Agent({ keepAlive: true, maxSockets: 4 });
   t.teardown(async () => {
     agent.destroy();
@@ -197,6 +197,7 @@ export async function openWorld(
   return {
     ledger,
     services,
+    link,
     gate,
     trusted,
     sockets,

@@ -3,7 +3,7 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { defaultSettings } from '../../src/git/hooks/head.ts';
+import { defaultSettings } from '../../src/git/hooks/hook.ts';
 import { filled, type HookSettings } from '../../src/git/index.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { Gate } from './gate.ts';

@@ -1,9 +1,11 @@
-/** Reads git's lines `OLD NEW REF`: which refs a push creates, updates and deletes. */
+/**
+ * Reads git's lines `OLD NEW REF`: which refs a push creates, updates and deletes, and which folders of the
+ * repository they would make repositories for git.
+ */
 
 import { isUtf8 } from 'node:buffer';
 import { decodePath } from '../../layout/index.ts';
 import type { Work } from '../../slices.ts';
-import { Folders } from './folders.ts';
 
 /** The changes of refs that a push makes. */
 export interface RefChanges {
@@ -96,4 +98,140 @@ function levelsOf(name: string): number {
   for (let at = name.indexOf('/'); at !== -1 && levels <= mostLevels; at = name.indexOf('/', at + 1))
     levels++;
   return levels;
+}
+
+/** More folders than that are of no push that means well. */
+const mostFolders = 1000;
+
+const telling = /\/(?:HEAD$|commondir$|objects\/|refs\/)/;
+const parts = ['HEAD', 'objects', 'commondir'] as const;
+
+/**
+ * Refs that would make a folder of the repository a repository for git, without any hook: `x/HEAD`,
+ * `x/objects/a` and `x/refs/a` do so with `refs/heads/x`. A folder is one if it has HEAD and one of `objects`
+ * and `commondir`.
+ */
+class Folders {
+  /** By folder, which of the parts the push itself writes there. */
+  readonly #folders = new Map<string, Set<string>>();
+  #areTooMany = false;
+
+  /** Takes the name of a ref that is written. */
+  add(name: string): void {
+    // A cheap look first: nearly all names end here.
+    if (!telling.test(name)) return;
+    for (let at = name.indexOf('/'); at !== -1; ) {
+      const end = name.indexOf('/', at + 1);
+      const level = name.slice(at + 1, end === -1 ? name.length : end);
+      const tells =
+        end === -1 ? level === 'HEAD' || level === 'commondir' : level === 'objects' || level === 'refs';
+      if (tells) this.#note(name.slice(0, at), level);
+      at = end;
+    }
+  }
+
+  get areTooMany(): boolean {
+    return this.#areTooMany;
+  }
+
+  /** The names that the push itself writes, as `wanted` has those of others. */
+  get written(): readonly string[] {
+    return this.#names(true);
+  }
+
+  /** The names that have to be looked for in the repository. */
+  get wanted(): readonly string[] {
+    return this.#names(false);
+  }
+
+  /** A folder that would be a repository beside these names that exist; null: none would. */
+  repositoryWith(existing: readonly string[]): string | null {
+    const there = new Set(existing);
+    for (const [folder, own] of this.#folders) {
+      const has = (part: string) => own.has(part) || there.has(`${folder}/${part}`);
+      if (has('HEAD') && (has('objects') || has('commondir'))) return folder;
+    }
+    return null;
+  }
+
+  #names(isOwn: boolean): readonly string[] {
+    return [...this.#folders].flatMap(([folder, own]) =>
+      parts.filter(part => own.has(part) === isOwn).map(part => `${folder}/${part}`),
+    );
+  }
+
+  #note(folder: string, part: string): void {
+    const known = this.#folders.get(folder);
+    if (known !== undefined) known.add(part);
+    else if (this.#folders.size < mostFolders) this.#folders.set(folder, new Set([part]));
+    else this.#areTooMany = true;
+  }
+}
+
+interface UnitNames {
+  /** By name, until when it counts. */
+  readonly until: Map<string, number>;
+  characters: number;
+}
+
+/** Longer than the hooks of a push take. */
+const rememberedMs = 10 * 60_000;
+/** More are of no push that means well. */
+const mostInUnit = 250_000;
+/** Beyond that, those of the unit that began first are forgotten. */
+const mostInAll = 16_000_000;
+
+/**
+ * Names that pushes of the last minutes write and that tell of a repository in a folder: until git has written
+ * them, nobody finds them in the repository, and pushes at once would not see each other.
+ */
+export class FoldersUnderWay {
+  readonly #units = new Map<string, UnitNames>();
+  #characters = 0;
+
+  names(unit: string): readonly string[] {
+    this.#dropEnded(unit);
+    return [...(this.#units.get(unit)?.until.keys() ?? [])];
+  }
+
+  /** False: they are too many, and none is taken. */
+  add(unit: string, names: readonly string[]): boolean {
+    if (names.length === 0) return true;
+    this.#dropEnded(unit);
+    const known = this.#units.get(unit) ?? { until: new Map<string, number>(), characters: 0 };
+    const added = names.filter(name => !known.until.has(name)).reduce((sum, { length }) => sum + length, 0);
+    if (known.characters + added > mostInUnit) return false;
+    const until = performance.now() + rememberedMs;
+    for (const name of names) {
+      known.until.delete(name);
+      known.until.set(name, until);
+    }
+    known.characters += added;
+    this.#characters += added;
+    this.#units.delete(unit);
+    this.#units.set(unit, known);
+    for (const other of this.#units.keys()) {
+      if (this.#characters <= mostInAll) break;
+      this.#forget(other);
+    }
+    return true;
+  }
+
+  #dropEnded(unit: string): void {
+    const known = this.#units.get(unit);
+    if (known === undefined) return;
+    const now = performance.now();
+    for (const [name, until] of known.until) {
+      if (until > now) break;
+      known.until.delete(name);
+      known.characters -= name.length;
+      this.#characters -= name.length;
+    }
+    if (known.until.size === 0) this.#units.delete(unit);
+  }
+
+  #forget(unit: string): void {
+    this.#characters -= this.#units.get(unit)?.characters ?? 0;
+    this.#units.delete(unit);
+  }
 }

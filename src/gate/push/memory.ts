@@ -1,10 +1,6 @@
-/**
- * The questions of the last minutes: the same question gets the same answer, also where the connection broke
- * before the hook had it.
- */
+/** Remembers earlier pushes: their questions, and the refs that they wrote over the limit. */
 
-import type { AllowedPush, PushAnswer } from './services.ts';
-import type { Timing } from './timing.ts';
+import type { AllowedPush, PushAnswer } from '../services.ts';
 
 export interface AskedPush {
   /**
@@ -33,21 +29,20 @@ const mostInUnit = 100;
 const mostInAll = 10_000;
 const mostLinesBytes = 32 * 1024 * 1024;
 
+/**
+ * The questions of the last minutes: the same question gets the same answer, also where the connection broke
+ * before the hook had it.
+ */
 export class AskedPushes {
-  readonly #timing: Timing;
   /** The oldest first. */
   readonly #all = new Map<string, Remembered>();
   readonly #units = new Map<string, Set<string>>();
   #linesBytes = 0;
 
-  constructor(timing: Timing) {
-    this.#timing = timing;
-  }
-
   /** The last question about this push. */
   find(unit: string, push: string): AskedPush | null {
     const found = this.#all.get(keyOf(unit, push));
-    return found === undefined || this.#timing.now() - found.at > rememberedMs ? null : found.asked;
+    return found === undefined || performance.now() - found.at > rememberedMs ? null : found.asked;
   }
 
   remember(unit: string, push: string, asked: AskedPush, linesBytes: number): void {
@@ -56,7 +51,7 @@ export class AskedPushes {
     const ofUnit = this.#units.get(unit) ?? new Set<string>();
     const [oldest] = ofUnit;
     if (ofUnit.size >= mostInUnit && oldest !== undefined) this.#forget(oldest);
-    const now = this.#timing.now();
+    const now = performance.now();
     this.#all.set(key, { asked, unit, linesBytes, at: now });
     this.#units.set(unit, ofUnit.add(key));
     this.#linesBytes += linesBytes;
@@ -86,4 +81,54 @@ export class AskedPushes {
 
 function keyOf(unit: string, push: string): string {
   return `${unit}\0${push}`;
+}
+
+/** One takes some hundred bytes. Of more, those of the owner who began first are forgotten. */
+const mostRepositories = 50_000;
+const mostNames = 1000;
+const mostBytes = 1_000_000;
+
+interface Written {
+  readonly names: number;
+  readonly bytes: number;
+}
+
+const nothing: Written = { names: 0, bytes: 0 };
+
+/**
+ * Refs that pushes without objects write over the limit: each is a file, and git makes its directories, so
+ * there is an end to them. Counting starts from 0 when the owner comes over the limit, or the daemon starts.
+ */
+export class RefAllowance {
+  /** By owner and leaf, since a limit may be for one leaf only; then by unit. */
+  readonly #owners = new Map<string, Map<string, Written>>();
+  #repositories = 0;
+
+  /** Counts refs of a push into this unit. False: they are too many, and nothing is counted. */
+  take(owner: string, unit: string, { names, bytes }: Written): boolean {
+    const units = this.#owners.get(owner) ?? new Map<string, Written>();
+    const before = units.get(unit) ?? nothing;
+    const whole = { names: before.names + names, bytes: before.bytes + bytes };
+    if (whole.names > mostNames || whole.bytes > mostBytes) return false;
+    if (!units.has(unit)) this.#repositories++;
+    units.set(unit, whole);
+    this.#owners.set(owner, units);
+    if (this.#repositories > mostRepositories) this.#forgetFirst(owner);
+    return true;
+  }
+
+  /** The owner is below the limit. */
+  reset(owner: string): void {
+    this.#repositories -= this.#owners.get(owner)?.size ?? 0;
+    this.#owners.delete(owner);
+  }
+
+  #forgetFirst(except: string): void {
+    for (const owner of this.#owners.keys()) {
+      if (owner === except) continue;
+      this.reset(owner);
+      return;
+    }
+    this.reset(except);
+  }
 }

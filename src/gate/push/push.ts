@@ -7,8 +7,9 @@
  */
 
 import { workInSlices } from '../../slices.ts';
+import type { JudgedPush } from '../../wire/index.ts';
+import { within } from '../../within.ts';
 import { type Decided, decidedFirstByDisk, recordDecision } from '../decided.ts';
-import type { GateServices } from '../services.ts';
 import {
   askAgain,
   goOn,
@@ -18,18 +19,22 @@ import {
   shortened,
   shownText,
   warningText,
-} from './answer.ts';
-import { fieldOf, type PushRequest, readPush } from './fields.ts';
-import { FoldersUnderWay } from './folders-under-way.ts';
-import { type Growth, pushGrowth } from './growth.ts';
-import { judgedWithinMs, mannerOf, TimedJudgements } from './judging.ts';
-import { linesText, type RefChanges, readChanges } from './lines.ts';
-import { type AskedPush, AskedPushes } from './memory.ts';
-import { findPlace, type PushPlace } from './place.ts';
-import { RefAllowance } from './ref-allowance.ts';
-import { giteaFile, isInternal, type ServerFacts, serverFacts } from './servers.ts';
-import type { AllowedPush, JudgeTask, PushAnswer, PushWorker, QuarantineLook } from './services.ts';
-import { inTime, systemTiming, type Timing } from './timing.ts';
+} from '../refusal-text.ts';
+import type { AllowedPush, GateServices, PushAnswer, PushWorker, QuarantineLook } from '../services.ts';
+import {
+  findPlace,
+  type Growth,
+  giteaFile,
+  isInternal,
+  type PushPlace,
+  pushGrowth,
+  type ServerFacts,
+  serverFacts,
+} from './facts.ts';
+import { Judgements, judgedWithinMs, mannerOf } from './judging.ts';
+import { FoldersUnderWay, linesText, type RefChanges, readChanges } from './lines.ts';
+import { type AskedPush, AskedPushes, RefAllowance } from './memory.ts';
+import { fieldOf, type PushRequest, readPush } from './request.ts';
 
 interface PushParts
   extends Pick<
@@ -37,8 +42,6 @@ interface PushParts
     'contact' | 'fullDisk' | 'ledger' | 'letThrough' | 'locate' | 'metrics' | 'pushes' | 'refused'
   > {
   readonly worker: PushWorker;
-  /** The system's, unless given. */
-  readonly timing?: Timing;
 }
 
 /** A hook waits for five seconds in all. */
@@ -65,25 +68,31 @@ interface MeasuredPush {
   /** Key of the push among those of its unit. */
   readonly key: string;
   readonly identity: string;
-  /** On the clock. */
+  /** On the monotonic clock. */
   readonly askedAt: number;
 }
 
 export class PushQuestions {
   readonly #parts: PushParts;
-  readonly #timing: Timing;
-  readonly #asked: AskedPushes;
-  readonly #judgements: TimedJudgements;
-  readonly #foldersUnderWay: FoldersUnderWay;
+  readonly #asked = new AskedPushes();
+  readonly #judgements: Judgements;
+  readonly #foldersUnderWay = new FoldersUnderWay();
   readonly #refs = new RefAllowance();
   #isClosed = false;
 
   constructor(parts: PushParts) {
     this.#parts = parts;
-    this.#timing = parts.timing ?? systemTiming;
-    this.#asked = new AskedPushes(this.#timing);
-    this.#foldersUnderWay = new FoldersUnderWay(this.#timing);
-    this.#judgements = new TimedJudgements(parts.worker, this.#timing);
+    const { ledger, worker } = parts;
+    const ownerOf = (unit: string) => ledger.units.unit(unit)?.owner ?? null;
+    this.#judgements = new Judgements({
+      link: worker.link,
+      ownerOf,
+      isRefused: path => {
+        const unit = ledger.units.unit(path);
+        const owner = unit?.owner ?? null;
+        return unit !== undefined && owner !== null && !ledger.decide(owner, unit.leaf).decision.allowed;
+      },
+    });
   }
 
   /**
@@ -91,7 +100,7 @@ export class PushQuestions {
    * where the disk does not answer.
    */
   async answer(body: Buffer): Promise<PushAnswer> {
-    const askedAt = this.#timing.now();
+    const askedAt = performance.now();
     const request = readPush(body);
     if (request === null) return refusing('the environment of this push is too large to be checked.');
     const facts = serverFacts(request.fields);
@@ -214,7 +223,7 @@ export class PushQuestions {
   }
 
   #held(answer: Promise<PushAnswer>): Promise<PushAnswer> {
-    return inTime(this.#timing, answer, heldMs, askAgain);
+    return within(answer, heldMs, askAgain);
   }
 
   async #answerNew(push: MeasuredPush, asked: AskedPush, before: AllowedPush | null): Promise<PushAnswer> {
@@ -253,7 +262,7 @@ export class PushQuestions {
         endOf(push),
         over,
       );
-      if (bringsBack !== false) return false;
+      if (bringsBack) return false;
     }
     const hasLogs =
       growth.quarantine !== null && (await this.#parts.pushes.existingNames(unit.path, ['logs'])).length > 0;
@@ -278,7 +287,7 @@ export class PushQuestions {
       const judged = await this.#judgements.judge(this.#task(push, unit, manner), endOf(push), over);
       notice = judged.words;
       if (over.aborted || this.#isClosed) return askAgain;
-      if (judged.is === 'smaller') {
+      if (judged.smaller) {
         asked.allowed = this.#begin(push);
         return { status: 200, text: saying(notice) };
       }
@@ -296,10 +305,12 @@ export class PushQuestions {
   #task(
     { lines, facts, request, growth }: MeasuredPush,
     unit: string,
-    manner: JudgeTask['manner'],
-  ): JudgeTask {
+    manner: JudgedPush['manner'],
+  ): JudgedPush {
     const execPath = fieldOf(request.fields, 'GIT_EXEC_PATH');
-    return { unit, quarantine: growth.name, lines, manner, hidden: facts.hidden, execPath };
+    this.#parts.worker.gitUsed(execPath);
+    const { name: quarantine } = growth;
+    return { path: unit, quarantine, lines, manner, hidden: facts.hidden, exec_path: execPath };
   }
 
   /** Counts the push from now on. Returns it where its end can be noticed. */

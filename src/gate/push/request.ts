@@ -1,12 +1,14 @@
-/** `POST /v1/push` as HTTP. The answer is always the text that the hook shows. */
+/**
+ * `POST /v1/push` as HTTP, and the reading of its body. The answer is always the text that the hook shows.
+ */
 
+import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { SoftquotaError } from '../../errors.ts';
-import { faultReply } from '../answer.ts';
-import { bodyOf } from '../request.ts';
+import { badParameter, SoftquotaError } from '../../errors.ts';
+import { decodePath } from '../../layout/index.ts';
+import { printable } from '../../text/index.ts';
+import { bodyOf, faultReply } from '../request.ts';
 import type { GateServices } from '../services.ts';
-import type { BodyRoom } from './body-room.ts';
-import { longestPushBytes } from './fields.ts';
 
 export const pushAddress = '/v1/push';
 
@@ -45,4 +47,121 @@ function send(response: ServerResponse, status: number, text: string): void {
     String(Buffer.byteLength(text)),
   ]);
   response.end(text);
+}
+
+/** Nearly all requests are shorter, and never wait. */
+const shortBytes = 16 * 1024;
+
+/** Bounds the memory of long requests: those for which there is no room wait, and nothing of them is read. */
+export class BodyRoom {
+  readonly #mostLong: number;
+  #long = 0;
+  readonly #waiting = new Set<() => void>();
+
+  /** `mostLong`: the number of long requests that are read at a time. */
+  constructor(mostLong = 64) {
+    this.#mostLong = mostLong;
+  }
+
+  /** Resolves with what gives the place back; rejects where the asker goes away before there is one. */
+  async enter(request: IncomingMessage): Promise<() => void> {
+    const length = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);
+    if (length <= shortBytes) return () => {};
+    if (this.#long >= this.#mostLong) await this.#turn(request);
+    else this.#long++;
+    return () => this.#leave();
+  }
+
+  /** The place of another is handed over. */
+  #turn(request: IncomingMessage): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const enter = () => {
+      request.off('close', gone);
+      resolve();
+    };
+    const gone = () => {
+      this.#waiting.delete(enter);
+      reject(new SoftquotaError('bad_parameter', 'the asker has gone'));
+    };
+    request.once('close', gone);
+    this.#waiting.add(enter);
+    return promise;
+  }
+
+  #leave(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) {
+      this.#long--;
+      return;
+    }
+    this.#waiting.delete(next);
+    next();
+  }
+}
+
+export type PushFields = ReadonlyMap<string, string>;
+
+const hooks = ['pre-receive', 'post-receive', 'receive-pack'] as const;
+
+export interface PushRequest {
+  readonly hook: (typeof hooks)[number];
+  readonly fields: PushFields;
+  readonly lines: Buffer;
+  /** git had more lines than were sent. */
+  readonly isCut: boolean;
+  /** A hash of the fields and lines. */
+  readonly digest: string;
+}
+
+const longestFieldsBytes = 64 * 1024;
+const longestPathBytes = 4095;
+const longestLinesBytes = 1024 * 1024;
+const mostFields = 200;
+
+/** All that a body may have. */
+export const longestPushBytes = longestFieldsBytes + 1 + longestLinesBytes;
+
+/**
+ * Reads the body of `POST /v1/push`: fields `NAME=VALUE`, each ended by NUL, an empty field, then git's
+ * lines. Null: the fields are too long, as whoever pushes may have made them.
+ *
+ * The hook writes the names, so a fault in them is the hook's (`bad_parameter`). Whoever pushes may choose
+ * the values and the lines: none of them is a fault. Bytes that are not UTF-8 stand as in layout's paths.
+ */
+export function readPush(body: Buffer): PushRequest | null {
+  const fields = new Map<string, string>();
+  let at = 0;
+  for (;;) {
+    const end = body.indexOf(0, at);
+    if (at > longestFieldsBytes || (end === -1 && body.length > longestFieldsBytes)) return null;
+    if (end === -1) throw badParameter('an empty field has to follow the fields');
+    if (end === at) break;
+    addField(fields, body.subarray(at, end));
+    at = end + 1;
+  }
+  const hook = hooks.find(name => name === fields.get('hook'));
+  if (hook === undefined) throw badParameter(`hook is none of ${hooks.join(', ')}`);
+  const directory = fieldOf(fields, 'directory');
+  if (!directory.startsWith('/')) throw badParameter('directory is not an absolute path');
+  // The system takes no longer path.
+  if (Buffer.byteLength(directory) > longestPathBytes) return null;
+  const lines = body.subarray(at + 1);
+  if (lines.length > longestLinesBytes)
+    throw badParameter(`there are more than ${longestLinesBytes} bytes of lines`);
+  const digest = createHash('sha256').update(body).digest('base64');
+  return { hook, fields, lines, isCut: fields.get('more') === 'yes', digest };
+}
+
+/** The value of a field; empty where there is none. */
+export function fieldOf(fields: PushFields, name: string): string {
+  return fields.get(name) ?? '';
+}
+
+function addField(fields: Map<string, string>, bytes: Buffer): void {
+  const end = bytes.indexOf('=');
+  if (end < 1) throw badParameter('a field is not of the form NAME=VALUE');
+  const name = bytes.toString('latin1', 0, end);
+  if (fields.has(name)) throw badParameter(`${printable(name.slice(0, 80))} is given more than once`);
+  if (fields.size === mostFields) throw badParameter(`there are more than ${mostFields} fields`);
+  fields.set(name, decodePath(bytes.subarray(end + 1)));
 }

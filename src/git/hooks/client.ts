@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runProgram } from '../../bounded/index.ts';
 import { beforeFollow } from '../../layout/index.ts';
-import { type Client, clients, defaultSettings, headLines } from './head.ts';
+import { type Client, clients, defaultSettings, headLines } from './hook.ts';
 
 /** The folders that hooks take programs from. */
 export const programFolders: readonly string[] = ['/usr/local/bin', '/usr/bin', '/bin'];

@@ -1,12 +1,19 @@
-/** Reads and changes the configuration file of a repository, which strangers may have written. */
+/**
+ * Reads and changes the configuration file of a repository, which strangers may have written.
+ *
+ * Release 0.1 kept settings and files outside of its hooks: softquota.* in the configurations of
+ * repositories, softquota-* files beside their objects, and /etc/softquota/hook.conf. Installing takes on
+ * what was chosen there, and removes it from the repository.
+ */
 
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ProgramOptions, runProgram } from '../../bounded/index.ts';
+import { type ProgramOptions, readBounded, runProgram } from '../../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
 import { configEntries, decodePath } from '../../layout/index.ts';
 import { belongingOf, type Folder } from './folder.ts';
+import { type HookSettings, parseLastFor, parseOnError } from './hook.ts';
 
 /** Facts about hooks from a repository's own configuration. */
 export interface ConfigFacts {
@@ -39,7 +46,7 @@ export function readFacts(repository: Folder): ConfigFacts {
  * Takes keys out of a copy of the file, and puts that in its place under config.lock, as git does. Owner and
  * mode stay. Rejects with `conflict` where another program has the lock, or changes the file meanwhile.
  */
-export async function unsetKeys(repository: Folder, keys: Iterable<string>): Promise<void> {
+async function unsetKeys(repository: Folder, keys: Iterable<string>): Promise<void> {
   const seen = configOf(repository);
   const workshop = await mkdtemp(join(tmpdir(), 'softquota-'));
   const copy = join(workshop, 'config');
@@ -99,4 +106,62 @@ async function git(args: readonly string[], options: Pick<ProgramOptions, 'user'
   const { status, output, complaint } = await runProgram('git', args, { ...options, env, timeoutMs: gitMs });
   if (status === 0 || status === 1 || status === 5) return output;
   throw new SoftquotaError('conflict', `git ${args[0]}: ${complaint || `ended with ${status}`}`);
+}
+
+export const hookConfPath = '/etc/softquota/hook.conf';
+
+/** Settings of release 0.1 that stay in force. A value that its hooks did not take is left out. */
+export type OldSettings = Partial<Pick<HookSettings, 'onError' | 'lastFor'>>;
+
+/** A file of 0.1 in a repository; a hook that was killed left one with its process number behind. */
+const oldFile = /^softquota-(?:promise|judging|space|offline)(?:\.\d+)?$/;
+
+export async function oldFiles(repository: Folder): Promise<readonly string[]> {
+  const names = await readdir(repository.at('.'));
+  return names.filter(name => oldFile.test(name) && repository.entry(name).kind === 'file').sort();
+}
+
+/** The settings of 0.1 in the repository's own configuration, which need not be one that git can read. */
+function oldValues(repository: Folder): ReadonlyMap<string, string> {
+  const config = repository.entry('config');
+  if (config.kind !== 'file' || !/softquota/i.test(config.bytes.toString('latin1'))) return new Map();
+  return readFacts(repository).oldSettings;
+}
+
+/** hook.conf counted instead of the repository's own settings. */
+export function readOldSettings(repository: Folder, hookConf: string): OldSettings {
+  const file = readBounded(hookConf, { follow: true });
+  if (file.kind === 'file') return settingsOf(new Map(linesOf(file.bytes.toString())));
+  return settingsOf(oldValues(repository));
+}
+
+function linesOf(text: string): [string, string][] {
+  return text.split('\n').flatMap(line => {
+    const setting = line.trim();
+    const [key = ''] = /^[A-Za-z]+(?=[ \t=])/.exec(setting) ?? [];
+    return key === ''
+      ? []
+      : [[`softquota.${key.toLowerCase()}`, setting.slice(key.length).replace(/^[ \t=]+/, '')]];
+  });
+}
+
+function settingsOf(values: ReadonlyMap<string, string>): OldSettings {
+  const onError = taken(values.get('softquota.onerror'), parseOnError);
+  const lastFor = taken(values.get('softquota.lastfor'), parseLastFor);
+  return { ...(onError !== null && { onError }), ...(lastFor !== null && { lastFor }) };
+}
+
+function taken<Value>(text: string | undefined, parse: (text: string) => Value): Value | null {
+  try {
+    return text === undefined ? null : parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Removes what 0.1 kept in a repository. */
+export async function removeOld(repository: Folder): Promise<void> {
+  for (const name of await oldFiles(repository)) await repository.remove(name);
+  const values = oldValues(repository);
+  if (values.size > 0) await unsetKeys(repository, values.keys());
 }

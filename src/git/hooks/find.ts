@@ -3,7 +3,7 @@
 import { opendir, realpath } from 'node:fs/promises';
 import { systemCode } from '../../errors.ts';
 import { beforeFollow, decodePath, encodePath, holdsRepository, saysHangs } from '../../layout/index.ts';
-import { reasonOf } from './reason.ts';
+import { reasonOf } from './folder.ts';
 
 interface FoundRepositories {
   /** Physical paths in order, each once. */

@@ -22,10 +22,11 @@ import {
 } from 'node:fs/promises';
 import { type BoundedFile, readBounded } from '../../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
-import { beforeFollow, beforeLook, decodePath, encodePath } from '../../layout/index.ts';
+import { beforeFollow, beforeLook, DiskHangs, decodePath, encodePath } from '../../layout/index.ts';
+import { systemWords } from '../../system-words.ts';
 
 /** The permissions of a new file or directory: permission bits, and, where the process may, the owner. */
-export interface Belonging {
+interface Belonging {
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
@@ -52,7 +53,7 @@ export class Folder {
 
   /** Opens a physical path; throws `conflict` where a part of it is a link. */
   static async open(path: string): Promise<Folder> {
-    const folder = await Folder.#openAt(encodePath(path), path);
+    const folder = await Folder.openUnresolved(path);
     try {
       if (process.platform === 'linux') {
         const physical = decodePath(await readlink(folder.at('.'), { encoding: 'buffer' }));
@@ -65,6 +66,11 @@ export class Folder {
       await folder.close();
       throw error;
     }
+  }
+
+  /** Opens a directory that is no link itself; the path to it may have links. */
+  static openUnresolved(path: string): Promise<Folder> {
+    return Folder.#openAt(encodePath(path), path);
   }
 
   /** Opens a path that may have links; null where nothing is there. */
@@ -108,22 +114,10 @@ export class Folder {
     }
   }
 
-  /** The path that a link of this name leads to in the end, for looking only; null where it leads nowhere. */
-  async linked(name: string): Promise<BoundedFile | Folder | null> {
-    let path: string;
-    try {
-      beforeFollow(`${this.path}/${name}`);
-      const physical = await realpath(this.at(name), { encoding: 'buffer' });
-      path = decodePath(physical);
-    } catch (error) {
-      const code = systemCode(error);
-      if (code === 'ENOENT' || code === 'ELOOP' || code === 'ENOTDIR') return null;
-      throw error;
-    }
-    const at = path.lastIndexOf('/');
-    await using parent = await Folder.open(path.slice(0, at) || '/');
-    const entry = parent.entry(path.slice(at + 1));
-    return entry.kind === 'directory' ? await Folder.open(path) : entry;
+  /** The entry at `name`, where a link stands for what it leads to; for looking only. */
+  followed(name: string): BoundedFile {
+    beforeFollow(`${this.path}/${name}`);
+    return readBounded(this.at(name), { follow: true });
   }
 
   /** The text of the link of this name; null where there is none. */
@@ -282,4 +276,36 @@ function isSame(before: BoundedFile, now: BoundedFile): boolean {
 async function give(handle: FileHandle, { mode, uid, gid }: Belonging): Promise<void> {
   if (process.getuid?.() === 0) await handle.chown(uid, gid);
   await handle.chmod(mode);
+}
+
+/** Why nothing, or not all, was done in a repository. */
+export interface RepositoryFault {
+  readonly repository: string;
+  readonly fault: string;
+}
+
+/** Does something in each repository; a fault of one keeps none of the others waiting. */
+export async function inEach<Result extends { readonly repository: string }>(
+  repositories: readonly string[],
+  act: (repository: Folder, path: string) => Promise<Result>,
+): Promise<readonly (Result | RepositoryFault)[]> {
+  const results: (Result | RepositoryFault)[] = [];
+  for (const path of repositories) {
+    try {
+      await using repository = await Folder.open(path);
+      results.push(await act(repository, path));
+    } catch (error) {
+      results.push({ repository: path, fault: reasonOf(error) });
+    }
+  }
+  return results;
+}
+
+/** The words for a fault of ours or the system's; anything else is a mistake of ours and is thrown on. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof SoftquotaError) return error.message;
+  if (error instanceof DiskHangs) return 'the disk does not answer';
+  const words = systemWords(error);
+  if (words === null) throw error;
+  return words;
 }

@@ -1,13 +1,19 @@
-/** The hooks of this package, and telling them from other people's. */
+/**
+ * The hooks of this package, telling them from other people's, and the settings in their heads: written at
+ * installation, and all that a hook reads besides its push.
+ */
 
+import { readFileSync } from 'node:fs';
 import type { BoundedFile } from '../../bounded/index.ts';
+import { SoftquotaError } from '../../errors.ts';
 import { packageDirectory } from '../../package.ts';
+import { shellQuoted } from '../../text/index.ts';
 
 export const hookNames = ['pre-receive', 'post-receive'] as const;
 
 export type HookName = (typeof hookNames)[number];
 
-export const hooksDirectory = new URL('hooks/', packageDirectory);
+const hooksDirectory = new URL('hooks/', packageDirectory);
 
 /** The name, in `hooks/NAME.d`, of a hook that was there before ours. */
 export const previousFile = '50-previous';
@@ -65,4 +71,109 @@ export function isSkipped(entry: BoundedFile): boolean {
 
 function textOf(content: Uint8Array): string {
   return Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString('latin1');
+}
+
+const onErrors = ['allow', 'deny', 'last'] as const;
+
+/** The decision about a push while the daemon does not answer. */
+type OnError = (typeof onErrors)[number];
+
+/** The programs by which hooks can ask, the quickest first. */
+export const clients = ['nc', 'curl'] as const;
+
+export type Client = (typeof clients)[number];
+
+export interface HookSettings {
+  /** Absolute path of the gate's socket. */
+  readonly socket: string;
+  readonly client: Client;
+  readonly onError: OnError;
+  /** Minutes for which the list that the daemon published last counts. */
+  readonly lastFor: number;
+}
+
+export const defaultSettings = { onError: 'last', lastFor: 24 * 60 } as const;
+
+/** Returns the policy; throws `usage` for anything else. */
+export function parseOnError(text: string): OnError {
+  const policy = onErrors.find(each => each === text);
+  if (policy !== undefined) return policy;
+  throw new SoftquotaError('usage', `onError = ${text} is not known; expected allow, deny or last`);
+}
+
+/** Returns the minutes of an age such as `24h` or `7d`; throws `usage` for anything else. */
+export function parseLastFor(text: string): number {
+  const [, number, unit] = /^([1-9]\d{0,2})([hd])$/.exec(text) ?? [];
+  if (number !== undefined) return Number(number) * (unit === 'd' ? 24 * 60 : 60);
+  throw new SoftquotaError(
+    'usage',
+    `lastFor = ${text} is not known; expected 1 to 999 hours or days, such as 24h or 7d`,
+  );
+}
+
+/** The policies that a command names; throws `usage`. */
+export function parsePolicies({
+  onError,
+  lastFor,
+}: {
+  readonly onError?: string;
+  readonly lastFor?: string;
+}): Partial<Pick<HookSettings, 'onError' | 'lastFor'>> {
+  return {
+    ...(onError !== undefined && { onError: parseOnError(onError) }),
+    ...(lastFor !== undefined && { lastFor: parseLastFor(lastFor) }),
+  };
+}
+
+/** The programs that ask beside the two hooks. */
+export const programNames = ['upload', 'quota', 'receive-pack/git'] as const;
+
+type ProgramName = (typeof programNames)[number];
+
+/** From the line that opens the settings to the first line of the work. */
+const settingsBlock = /^(# Settings.*\n)[\s\S]*?\n(?=set -u\n)/m;
+
+const calls: Readonly<Record<Client, string>> = {
+  nc: 'call() { request "$@" | timeout -s KILL "$left" nc -U "$socket"; }',
+  // It writes the head of the request itself.
+  curl: `call() {
+	request "$@" | {
+		read -r method path _ && while read -r line && [ "\${#line}" -gt 1 ]; do :; done
+		env -i PATH="$PATH" curl -q -s -i -0 -m "$left" -X "$method" -H Accept:text/plain --noproxy localhost \\
+			--unix-socket "$socket" --data-binary @- "http://localhost$path"
+	}
+}`,
+};
+
+const unnamable = /[\p{Cc}]/u;
+
+/** The lines that tell a script of ours where and by which program it asks. */
+export function headLines({ socket, client, onError, lastFor }: HookSettings): string {
+  if (!socket.startsWith('/') || unnamable.test(socket))
+    throw new SoftquotaError('conflict', `the hooks cannot ask at the socket ${JSON.stringify(socket)}`);
+  return `socket=${shellQuoted(socket)} on_error=${onError} last_for=${lastFor}\n${calls[client]}\n`;
+}
+
+/** A hook or program of this package with its settings. */
+export function filled(name: HookName | ProgramName, settings: HookSettings): Buffer {
+  const template = readFileSync(new URL(name, hooksDirectory), 'latin1');
+  const head = Buffer.from(headLines(settings)).toString('latin1');
+  return Buffer.from(
+    template.replace(settingsBlock, (_, title) => `${title}${head}\n`),
+    'latin1',
+  );
+}
+
+/** The settings in the head of such a file; null where it has none, as those of release 0.1. */
+export function settingsIn(content: Uint8Array): HookSettings | null {
+  const text = Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString();
+  const [, quoted, policy, minutes] =
+    /^socket=('[^\n]*'|[\w./@%+:=,-]+) on_error=(\w+) last_for=(\d{1,9})$/m.exec(text) ?? [];
+  const onError = onErrors.find(each => each === policy);
+  if (quoted === undefined || onError === undefined) return null;
+  const socket = quoted.replace(/^'|'$/g, '').replaceAll("'\\''", "'");
+  // The package's own file has none yet.
+  if (!socket.startsWith('/')) return null;
+  const client = text.includes(calls.nc) ? 'nc' : 'curl';
+  return { socket, client, onError, lastFor: Number(minutes) };
 }

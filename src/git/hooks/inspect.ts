@@ -1,15 +1,19 @@
-/** The state of one hook of one repository. */
+/** The state of the hooks of repositories. */
 
-import { accessSync, constants } from 'node:fs';
-import type { BoundedFile } from '../../bounded/index.ts';
+import { accessSync, constants, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type SystemAccount, systemAccounts } from '../../accounts.ts';
+import { type BoundedFile, readBounded } from '../../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
-import { encodePath } from '../../layout/index.ts';
-import { Folder } from './folder.ts';
-import { filled, type HookSettings, settingsIn } from './head.ts';
+import { beforeFollow, encodePath, saysHangs } from '../../layout/index.ts';
+import { type ConfigFacts, configSetting, oldFiles, readFacts } from './config.ts';
+import { Folder, inEach, type RepositoryFault } from './folder.ts';
 import {
   customFolder,
+  filled,
   folderFile,
   type HookName,
+  type HookSettings,
   hookNames,
   isExecutable,
   isOfGogs,
@@ -17,6 +21,7 @@ import {
   isSkipped,
   previousFile,
   runsFolder,
+  settingsIn,
 } from './hook.ts';
 
 /** `older`: ours, of another version, or with a settings head that none or another installation wrote. */
@@ -74,12 +79,12 @@ async function placeIn(
   isFollowed: boolean,
   isKnownForge = false,
 ): Promise<HookPlace> {
-  const look = isFollowed ? entryThrough : fileIn;
-  const main = await look(hooks, name);
+  const look = isFollowed ? followedIn : fileIn;
+  const main = look(hooks, name);
   const folder = await (isFollowed ? folderThrough(hooks, `${name}.d`) : hooks.directory(`${name}.d`));
   try {
-    const inFolder = await look(folder, folderFile);
-    const previous = await look(folder, previousFile);
+    const inFolder = look(folder, folderFile);
+    const previous = look(folder, previousFile);
     const below = hooks.path.endsWith(`/${customFolder}`) ? customFolder : 'hooks';
     const delegates = runsFolder(name, main);
     const seen = { name, below, main, folder, inFolder, previous, delegates };
@@ -121,7 +126,11 @@ export async function runFolder(repository: Folder): Promise<Folder | null> {
   return repository.directory(customFolder);
 }
 
-async function fileIn(where: Folder | null, file: string): Promise<BoundedFile> {
+function followedIn(where: Folder | null, file: string): BoundedFile {
+  return where?.followed(file) ?? absent;
+}
+
+function fileIn(where: Folder | null, file: string): BoundedFile {
   const entry = where?.entry(file) ?? absent;
   if (entry.kind === 'file' || entry.kind === 'absent') return entry;
   const what =
@@ -139,21 +148,8 @@ export async function statesIn(hooks: Folder): Promise<Record<HookName, HookStat
   return states;
 }
 
-async function entryThrough(where: Folder | null, file: string): Promise<BoundedFile> {
-  const entry = where?.entry(file) ?? absent;
-  if (entry.kind !== 'link' || where === null) return entry;
-  const aim = await where.linked(file);
-  if (!(aim instanceof Folder)) return aim ?? absent;
-  await aim.close();
-  return { kind: 'directory' };
-}
-
 async function folderThrough(hooks: Folder, name: string): Promise<Folder | null> {
-  const entry = hooks.entry(name);
-  if (entry.kind === 'directory') return hooks.directory(name);
-  if (entry.kind !== 'link') return null;
-  const aim = await hooks.linked(name);
-  return aim instanceof Folder ? aim : null;
+  return hooks.followed(name).kind === 'directory' ? Folder.find(`${hooks.path}/${name}`) : null;
 }
 
 function stateOf(place: HookPlace, hooks: Folder): HookState {
@@ -175,7 +171,7 @@ function stateOf(place: HookPlace, hooks: Folder): HookState {
 }
 
 /** Tells whether it is this version's hook with some settings, and git would run it. */
-export function isCurrentEntry(name: HookName, entry: BoundedFile): boolean {
+function isCurrentEntry(name: HookName, entry: BoundedFile): boolean {
   if (!isOurs(name, entry)) return false;
   const settings = settingsIn(entry.bytes);
   return settings !== null && isInPlace(filled(name, settings), entry);
@@ -198,4 +194,160 @@ function blockedAt(entry: BoundedFile & { kind: 'file' }, path: string): string 
       return 'its file system is mounted with noexec, or its user may not reach it';
     throw error;
   }
+}
+
+/** The setting core.hooksPath: git runs the hooks of that directory and not the repository's. */
+export interface HooksPath {
+  /** The path as the configuration has it. */
+  readonly path: string;
+  /** The file that says so, or `the system's configuration`. */
+  readonly from: string;
+  /** The directory that it leads to; absolute. */
+  readonly directory: string;
+  /** Tells whether this version's hooks lie there, so that pushes are asked about all the same. */
+  readonly ours: boolean;
+}
+
+type Setting = Pick<HooksPath, 'path' | 'from'>;
+
+const key = 'core.hooksPath';
+
+/** Answers for one repository after the other; what is the same for all is read once. */
+type HooksPathFinder = (repository: Folder, facts: ConfigFacts) => Promise<HooksPath | null>;
+
+/**
+ * Looks for it as git does when the repository's owner runs it: in the
+ * repository's config, the owner's two, the system's. Null where none says so, or where it
+ * is the repository's own `hooks` after all. `passwd` is the file that tells the owner's home.
+ */
+export function hooksPathFinder(passwd = '/etc/passwd'): HooksPathFinder {
+  const ofOwners = new Map<number, Promise<Setting | null>>();
+  let ofSystem: Promise<Setting | null> | undefined;
+
+  return async (repository, facts) => {
+    const { uid } = repository.stats;
+    const owners = ofOwners.get(uid) ?? ofOwner(uid, passwd);
+    ofOwners.set(uid, owners);
+    ofSystem ??= settingOf(configSetting('system', key), "the system's configuration");
+    const own =
+      facts.hooksPath === null ? null : { path: facts.hooksPath, from: `${repository.path}/config` };
+    const found = own ?? (await owners) ?? (await ofSystem);
+    if (found === null) return null;
+    const directory = directoryOf(found.path, repository, passwd);
+    if (directory === join(repository.path, 'hooks')) return null;
+    const ours = hookNames.every(name => isCurrentAt(name, join(directory, name)));
+    return { ...found, directory, ours };
+  };
+}
+
+/** Relative to the repository, in which git runs hooks; `~/` is the owner's home. */
+function directoryOf(path: string, repository: Folder, passwd: string): string {
+  if (!path.startsWith('~/')) return resolve(repository.path, path);
+  const home = accountOf(repository.stats.uid, passwd)?.home ?? '/';
+  return resolve(home, path.slice(2));
+}
+
+function isCurrentAt(name: HookName, path: string): boolean {
+  try {
+    beforeFollow(path);
+    return isCurrentEntry(name, readBounded(encodePath(path), { follow: true }));
+  } catch {
+    return false;
+  }
+}
+
+/** Finds the account of a number in a file as passwd(5), if it has a home. */
+function accountOf(uid: number, passwd: string): SystemAccount | undefined {
+  return systemAccounts(passwd).users.find(user => user.uid === uid && user.home !== '');
+}
+
+async function ofOwner(uid: number, passwd: string): Promise<Setting | null> {
+  const account = accountOf(uid, passwd);
+  if (account === undefined) return null;
+  const { gid, home } = account;
+  for (const file of [join(home, '.gitconfig'), join(home, '.config/git/config')]) {
+    if (isNoFile(file)) continue;
+    const found = await settingOf(configSetting({ file, owner: { uid, gid } }, key), file);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/**
+ * Tells whether git would wait there: something else is there, such as a pipe, or the disk does not answer.
+ */
+function isNoFile(path: string): boolean {
+  try {
+    beforeFollow(path);
+    return statSync(path, { throwIfNoEntry: false })?.isFile() === false;
+  } catch (error) {
+    return saysHangs(error); // else git says what it can
+  }
+}
+
+async function settingOf(value: Promise<string | null>, from: string): Promise<Setting | null> {
+  const path = await value;
+  return path ? { path, from } : null;
+}
+
+interface ReadStatus {
+  readonly repository: string;
+  readonly hooks: Readonly<Record<HookName, HookState>>;
+  /** The setting by which git takes hooks from elsewhere; null: there is none. */
+  readonly hooksPath: HooksPath | null;
+  /** Tells whether its own config file has clients asked for signed pushes. */
+  readonly signedPushes: boolean;
+  /** Why git runs no hooks there at all, whatever lies in it; null where it does. */
+  readonly gitlab: string | null;
+  /** Settings or files of release 0.1 in the repository, in words; null: there are none. */
+  readonly leftovers: string | null;
+}
+
+export type RepositoryStatus = ReadStatus | RepositoryFault;
+
+/** Tells whether pushes to it are asked about, and reported, by this version's hooks. */
+export function isProtected(status: RepositoryStatus): boolean {
+  if ('fault' in status || status.gitlab !== null) return false;
+  if (status.hooksPath !== null) return status.hooksPath.ours;
+  return hookNames.every(name => status.hooks[name].state === 'ours');
+}
+
+/** Looks at the hooks of repositories, and changes nothing. */
+export async function hooksStatus(repositories: readonly string[]): Promise<readonly RepositoryStatus[]> {
+  const findHooksPath = hooksPathFinder();
+  return inEach(repositories, async (repository, path): Promise<ReadStatus> => {
+    const facts = readFacts(repository);
+    const gitlab = gitlabEvidence(path, facts);
+    await using hooks = await runFolder(repository);
+    const files = await oldFiles(repository);
+    const left = [...(facts.oldSettings.size > 0 ? ['softquota.* settings'] : []), ...files];
+    return {
+      repository: path,
+      hooks: hooks === null ? absentHooks : await statesIn(hooks),
+      hooksPath: await findHooksPath(repository, facts),
+      signedPushes: facts.signedPushes,
+      gitlab: gitlab === null ? null : gitlabWords(gitlab),
+      leftovers: left.length === 0 ? null : left.join(', '),
+    };
+  });
+}
+
+/** Names that Gitaly gives the directories above repositories. */
+const directories = ['@hashed', '@groups', '@snippets', '@pools', '@cluster'];
+
+/**
+ * The sign that a repository is one of GitLab's, whose Gitaly runs no hook that lies in a repository, so that
+ * there nothing is ever asked; null where there is none. Without its configuration only
+ * its path is looked at.
+ */
+export function gitlabEvidence(path: string, facts: ConfigFacts | null): string | null {
+  const directory = path.split('/').find(name => directories.includes(name));
+  if (directory !== undefined) return `it is in ${directory}`;
+  if (facts === null || facts.gitlabProject === null) return null;
+  return 'its config has gitlab.fullpath; if GitLab no longer serves it, remove that';
+}
+
+/** Why hooks are of no use in such a repository. */
+export function gitlabWords(evidence: string): string {
+  return `a GitLab repository (${evidence}): GitLab does not run its hooks, so no push is checked or refused, except by a global hook (docs/forges/hooks.md)`;
 }

@@ -1,24 +1,33 @@
-/** Puts the hooks into repositories. */
+/** Puts the hooks into repositories, and takes them out again. */
 
 import type { BoundedFile } from '../../bounded/index.ts';
 import { SoftquotaError } from '../../errors.ts';
-import { readFacts } from './config.ts';
-import { inEach, type RepositoryFault } from './each.ts';
-import { belongingOf, ChangedMeanwhile, type Folder } from './folder.ts';
-import { gitlabEvidence, gitlabWords } from './gitlab.ts';
-import { defaultSettings, filled, type HookSettings, settingsIn } from './head.ts';
+import { hookConfPath, type OldSettings, readFacts, readOldSettings, removeOld } from './config.ts';
+import { belongingOf, ChangedMeanwhile, type Folder, inEach, type RepositoryFault } from './folder.ts';
 import {
   customFolder,
+  defaultSettings,
+  filled,
   folderFile,
   type HookName,
+  type HookSettings,
   hookNames,
   isOurs,
   isSkipped,
   previousFile,
+  settingsIn,
 } from './hook.ts';
-import { type HooksPath, hooksPathFinder } from './hooks-path.ts';
-import { type HookPlace, inspectPlace, isGogs, isInPlace, statesIn } from './inspect.ts';
-import { hookConfPath, type OldSettings, readOldSettings, removeOld } from './old-settings.ts';
+import {
+  gitlabEvidence,
+  gitlabWords,
+  type HookPlace,
+  type HooksPath,
+  hooksPathFinder,
+  inspectPlace,
+  isGogs,
+  isInPlace,
+  statesIn,
+} from './inspect.ts';
 
 /** The settings to be written; where a policy is not given, that of the hook in place stays. */
 export interface WantedSettings extends Pick<HookSettings, 'socket' | 'client'>, OldSettings {
@@ -219,4 +228,64 @@ async function keepPrevious(
 export function ownedLike(hooks: Folder) {
   const { mode, uid, gid } = hooks.stats;
   return { mode: 0o700 | (mode & 0o010 ? 0o050 : 0) | (mode & 0o001 ? 0o005 : 0), uid, gid };
+}
+
+/** `restored`: ours is gone, and the hook that was there before it is back in its place. */
+export type RemovedHook = 'removed' | 'restored' | 'absent';
+
+export const nothingRemoved = { 'pre-receive': 'absent', 'post-receive': 'absent' } as const;
+
+interface RemoveDone {
+  readonly repository: string;
+  readonly hooks: Readonly<Record<HookName, RemovedHook>>;
+}
+
+export type RemoveResult = RemoveDone | RepositoryFault;
+
+/**
+ * Undoes `installHooks`: ours go, a hook that had made room returns with its content, mode and owner, and
+ * what release 0.1 kept in the repository is removed. Hooks of other people are left alone.
+ */
+export async function removeHooks(repositories: readonly string[]): Promise<readonly RemoveResult[]> {
+  return inEach(repositories, async (repository, path): Promise<RemoveDone> => {
+    const removed: Record<HookName, RemovedHook> = { ...nothingRemoved };
+    for (const folder of ['hooks', customFolder]) {
+      await using hooks = await repository.directory(folder);
+      if (hooks === null) continue;
+      const found = await removeFrom(hooks);
+      for (const name of hookNames) if (found[name] !== 'absent') removed[name] = found[name];
+      if (folder === customFolder) await repository.removeEmpty(folder);
+    }
+    await removeOld(repository);
+    return { repository: path, hooks: removed };
+  });
+}
+
+/** Takes both hooks out of a folder of hooks. */
+export async function removeFrom(hooks: Folder): Promise<Record<HookName, RemovedHook>> {
+  const removed: Record<HookName, RemovedHook> = { ...nothingRemoved };
+  const states = await statesIn(hooks);
+  for (const name of hookNames) {
+    const isAnothers = states[name].state === 'foreign' || states[name].state === 'absent';
+    if (!(isAnothers && hooks.entry(name).kind === 'link')) removed[name] = await removeAt(hooks, name);
+  }
+  return removed;
+}
+
+async function removeAt(hooks: Folder, name: HookName): Promise<RemovedHook> {
+  const { main, inFolder, previous, ...place } = await inspectPlace(hooks, name);
+  await using folder = place.folder;
+  let removed: RemovedHook = 'absent';
+  if (folder !== null && isOurs(name, inFolder)) {
+    await folder.remove(folderFile);
+    removed = 'removed';
+  }
+  if (!isOurs(name, main)) return removed;
+  if (folder === null || previous.kind !== 'file') {
+    await hooks.remove(name);
+    return 'removed';
+  }
+  await folder.move(previousFile, hooks, name);
+  await hooks.removeEmpty(`${name}.d`);
+  return 'restored';
 }

@@ -1,17 +1,32 @@
 /**
- * The directory that a forge has git copy into its new repositories, so that they are guarded before the
- * first push. A forge replaces `hooks/pre-receive` of a repository that it makes, and leaves alone what its
- * own hook runs.
+ * Puts our scripts where one copy serves many repositories, or other programs than git. Such is the directory
+ * that a forge has git copy into its new repositories, so that they are guarded before the first push: a
+ * forge replaces `hooks/pre-receive` of a repository that it makes, and leaves alone what its own hook runs.
  */
 
-import { join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { isWithin } from '../../layout/index.ts';
-import { belongingOf, Folder, physicalPath } from './folder.ts';
-import { defaultSettings, filled, type HookSettings } from './head.ts';
-import { customFolder, folderFile, type HookName, hookNames, isOurs } from './hook.ts';
+import { belongingOf, Folder, physicalPath, reasonOf } from './folder.ts';
+import {
+  customFolder,
+  defaultSettings,
+  filled,
+  folderFile,
+  type HookName,
+  type HookSettings,
+  hookNames,
+  isOurs,
+  programNames,
+} from './hook.ts';
 import { isInPlace } from './inspect.ts';
-import type { InstallResult, WantedSettings } from './install.ts';
-import { reasonOf } from './reason.ts';
+import {
+  type InstalledHooks,
+  type InstallResult,
+  installForGitlab,
+  installIn,
+  ownedLike,
+  type WantedSettings,
+} from './install.ts';
 
 export interface ForgeTemplate {
   /** The directory in which the forge keeps its repositories. */
@@ -151,4 +166,55 @@ async function removeBelow(
   if (next === null || !(await removeBelow(next, below, hook, file))) return false;
   await folder.removeEmpty(name);
   return true;
+}
+
+export interface GlobalHooks {
+  readonly directory: string;
+  readonly hooks: InstalledHooks;
+}
+
+/**
+ * Puts both hooks into a directory: for core.hooksPath, or for Gitaly's custom_hooks_dir, which runs what
+ * lies in its NAME.d. It is made where it is missing, but not those above it.
+ */
+export async function installGlobally(
+  directory: string,
+  server: 'git' | 'gitlab',
+  wanted: WantedSettings,
+): Promise<GlobalHooks> {
+  await using folder = await openOrMake(directory);
+  const hooks =
+    server === 'gitlab' ? await installForGitlab(folder, wanted) : await installIn(folder, { wanted });
+  return { directory: folder.path, hooks };
+}
+
+/**
+ * Writes upload, quota and receive-pack/git with the settings of this server into a directory; gives their
+ * paths.
+ */
+export async function writePrograms(directory: string, wanted: WantedSettings): Promise<readonly string[]> {
+  await using folder = await openOrMake(directory);
+  const written: string[] = [];
+  for (const name of programNames) {
+    const below = dirname(name);
+    await using inner = below === '.' ? null : await folder.directoryOrMade(below, made(folder));
+    const [place, file] = [inner ?? folder, basename(name)];
+    const content = filled(name, { ...defaultSettings, ...wanted });
+    if (!isInPlace(content, place.entry(file))) await place.write(file, content, ownedLike(place));
+    written.push(`${place.path}/${file}`);
+  }
+  return written;
+}
+
+async function openOrMake(directory: string): Promise<Folder> {
+  const path = resolve(directory);
+  const found = await Folder.find(path);
+  if (found !== null) return found;
+  const above = dirname(path);
+  await using folder = await Folder.open((await physicalPath(above)) ?? above);
+  return await folder.directoryOrMade(basename(path), made(folder));
+}
+
+function made({ stats }: Folder) {
+  return { mode: 0o755, uid: stats.uid, gid: stats.gid };
 }

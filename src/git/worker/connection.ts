@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Exchange, type ExchangeHandlers, type Fields } from '../../bounded/index.ts';
 import { messageOf } from '../../errors.ts';
 
-interface ConnectionOptions extends Pick<ExchangeHandlers, 'answer' | 'take'> {
+interface ConnectionOptions extends Required<Pick<ExchangeHandlers, 'answer' | 'take'>> {
   /** `[server] TRUSTED_SOCKET`. */
   readonly socketPath: string;
   connected(): void;
@@ -59,12 +59,6 @@ export class DaemonConnection {
   /** Sends a message; false where there is no connection, or it is too long. */
   send(message: object): boolean {
     return this.#exchange?.send(message) ?? false;
-  }
-
-  /** Asks the daemon; see `Exchange.ask`. */
-  async ask(question: object, mostMs: number, signal: AbortSignal): Promise<Fields> {
-    if (this.#exchange === null) throw new Error('the daemon is away');
-    return this.#exchange.ask(question, mostMs, signal);
   }
 
   async #go(): Promise<void> {

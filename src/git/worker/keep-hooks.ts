@@ -9,10 +9,12 @@
 import { isWithin } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import type { WorkerReport } from '../../wire/index.ts';
-import { guardRepository } from '../hooks/guard.ts';
-import type { WantedSettings } from '../hooks/install.ts';
-import { Pace } from './pace.ts';
-import type { RepositoryWalk } from './repository-walk.ts';
+import { Folder, reasonOf } from '../hooks/folder.ts';
+import { folderFile } from '../hooks/hook.ts';
+import { gitlabEvidence, gitlabWords, runFolder, statesIn } from '../hooks/inspect.ts';
+import { installInto, type WantedSettings } from '../hooks/install.ts';
+import { isGone } from './files.ts';
+import { Pace, type RepositoryWalk } from './repository-walk.ts';
 
 interface KeepHooksOptions {
   /** Those whose walk comes some times a second. */
@@ -46,13 +48,15 @@ const longestWhy = 1000;
 /** Characters as JSON; there is room for all else of a report. */
 const mostReported = 20_000;
 const notGuarded = 'a repository is not guarded';
+const guarded: Known = { isGuarded: true, why: null };
+/** It is none, or none yet. */
+const noRepository: Known = { isGuarded: false, why: null };
 
 export class KeepHooks {
   readonly #options: KeepHooksOptions;
   readonly #known = new Map<string, Known>();
   /** Those that appeared, with the time, on the monotonic clock. */
   readonly #young = new Map<string, number>();
-  readonly #stop = new AbortController();
   /** Roots below which a repository of a forge was seen. */
   readonly #forgeRoots = new Set<string>();
   /** Places where a repository may be that the worker cannot look into, and why. */
@@ -63,7 +67,7 @@ export class KeepHooks {
     this.#options = options;
     options.repositories.add({
       found: path => {
-        this.#known.set(path, { isGuarded: false, why: null });
+        this.#known.set(path, noRepository);
         this.#young.set(path, performance.now());
       },
       gone: path => {
@@ -77,8 +81,9 @@ export class KeepHooks {
    * Resolves once every repository that is there now has been looked after. New ones do not wait for that.
    */
   async start(): Promise<void> {
-    const { signal } = this.#stop;
-    await this.#options.repositories.start();
+    const { repositories } = this.#options;
+    const { signal } = repositories;
+    await repositories.start();
     const first = [...this.#young.keys()];
     this.#young.clear();
     const watching = this.#watch(new Pace(restForNew, signal));
@@ -99,26 +104,19 @@ export class KeepHooks {
       if (length > mostReported) break;
       first.push(place);
     }
-    return {
-      repositories: this.#known.size,
-      unguarded: { count: unguarded.length, first },
-    };
+    return { repositories: this.#known.size, unguarded: { count: unguarded.length, first } };
   }
 
+  /** Resolves once nothing runs after the end of the walk. */
   async close(): Promise<void> {
-    this.#stop.abort();
     await this.#ended;
   }
 
-  get #isStopped(): boolean {
-    return this.#stop.signal.aborted;
-  }
-
   async #watch(pace: Pace): Promise<void> {
-    while (!this.#isStopped) {
+    while (!pace.isStopped) {
       this.#noticeUnread();
       for (const [path, since] of this.#young) {
-        if (this.#isStopped) return;
+        if (pace.isStopped) return;
         const isGuarded = await this.#lookAfter(path);
         // A guarded repository that nothing has touched for so long is left to the round.
         if (performance.now() - since > (isGuarded ? settledMs : youngMs)) this.#young.delete(path);
@@ -138,7 +136,7 @@ export class KeepHooks {
 
   /** Goes round all that is known. */
   async #goRound(pace: Pace): Promise<void> {
-    while (!this.#isStopped) {
+    while (!pace.isStopped) {
       const begun = performance.now();
       await this.#goThrough([...this.#known.keys()], pace);
       await pace.pause(Math.max(roundEveryMs - (performance.now() - begun), lookEveryMs));
@@ -147,48 +145,80 @@ export class KeepHooks {
 
   async #goThrough(paths: readonly string[], pace: Pace): Promise<void> {
     for (const path of paths) {
-      if (this.#isStopped) return;
+      if (pace.isStopped) return;
       if (!this.#young.has(path)) await this.#lookAfter(path);
       await pace.step();
     }
   }
 
-  /** True if the repository is guarded now. */
+  /** True if the repository is guarded now. A fault that came or went is told. */
   async #lookAfter(path: string): Promise<boolean> {
-    const known = this.#known.get(path);
-    if (known === undefined) return false;
-    const { wanted, log } = this.#options;
-    const found = await guardRepository(path, this.#isInForge(path), wanted);
-    if (found.isForge) this.#rememberForge(path);
-    const { isGuarded, why } = found;
-    if (found.put && known.isGuarded)
-      log.warn({ path }, 'the hooks were taken out or replaced; they are back');
-    else if (found.put) log.info({ path }, 'the hooks are put in');
-    for (const file of found.skipped)
-      log.warn({ path, file }, 'a hook that was there is not executable, so it does not run');
-    this.#put(path, { isGuarded, why });
-    return isGuarded;
-  }
-
-  /** Keeps what was found, unless the repository has gone, and tells of a fault that came or went. */
-  #put(path: string, found: Known): void {
     const before = this.#known.get(path);
-    if (before === undefined) return;
+    if (before === undefined) return false;
+    let found = noRepository;
+    try {
+      await using repository = await Folder.open(path);
+      found = await this.#guard(repository, before.isGuarded);
+    } catch (error) {
+      if (!isGone(error)) found = { isGuarded: false, why: reasonOf(error) };
+    }
+    // It may have gone meanwhile.
+    if (this.#known.get(path) !== before) return false;
     this.#known.set(path, found);
-    if (before.why === found.why) return;
+    if (before.why === found.why) return found.isGuarded;
     if (found.why !== null) this.#options.log.warn({ path, why: found.why }, notGuarded);
     this.#options.changed();
+    return found.isGuarded;
+  }
+
+  /**
+   * Puts in what is missing, and replaces what is of another version; the settings of hooks in place stay.
+   * What is in place costs some looks at the disk and starts no program. Nothing is written through a link,
+   * nor into a repository of another user.
+   */
+  async #guard(repository: Folder, wasGuarded: boolean): Promise<Known> {
+    const { wanted, log } = this.#options;
+    const { path, stats } = repository;
+    if (['HEAD', 'objects', 'refs'].some(name => repository.entry(name).kind === 'absent'))
+      return noRepository;
+    const uid = process.geteuid?.() ?? -1;
+    if (stats.uid !== uid)
+      return { isGuarded: false, why: `it belongs to the user ${stats.uid}, and the worker runs as ${uid}` };
+    const gitlab = gitlabEvidence(path, null);
+    if (gitlab !== null) return { isGuarded: false, why: gitlabWords(gitlab) };
+    const inPlace = await filesOfGuarded(repository);
+    const hooks =
+      inPlace === null ? Object.values(await installInto(repository, wanted, this.#isInForge(path))) : [];
+    const files = inPlace ?? hooks.map(({ file }) => file);
+    if (files.some(file => file.endsWith(`/${folderFile}`)))
+      for (const root of this.#options.repositories.rootsAround(path)) this.#forgeRoots.add(root);
+    // Hooks on a file system without exec are in place, although git cannot run them.
+    if (hooks.every(({ did }) => did === 'unchanged')) return guarded;
+    if (wasGuarded) log.warn({ path }, 'the hooks were taken out or replaced; they are back');
+    else log.info({ path }, 'the hooks are put in');
+    for (const { skipped, previous, file } of hooks)
+      if (skipped)
+        log.warn(
+          { path, file: previous ?? file },
+          'a hook that was there is not executable, so it does not run',
+        );
+    return guarded;
   }
 
   #isInForge(path: string): boolean {
     return this.#options.isForge || [...this.#forgeRoots].some(root => isWithin(path, root));
   }
-
-  #rememberForge(path: string): void {
-    for (const root of this.#options.repositories.rootsAround(path)) this.#forgeRoots.add(root);
-  }
 }
 
 function unreadable(code: string): string {
   return `it cannot be looked into (${code}): the worker runs as the user ${process.geteuid?.() ?? -1}`;
+}
+
+/** The files of both hooks where git runs this version's; null where it does not. */
+async function filesOfGuarded(repository: Folder): Promise<readonly string[] | null> {
+  await using hooks = await runFolder(repository);
+  if (hooks === null) return null;
+  const states = Object.values(await statesIn(hooks));
+  if (states.some(({ state }) => state !== 'ours')) return null;
+  return states.flatMap(({ file }) => file ?? []);
 }

@@ -8,24 +8,22 @@
  */
 
 import { unlink } from 'node:fs/promises';
+import { isAbsolute, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { readBounded } from '../../bounded/index.ts';
 import { messageOf } from '../../errors.ts';
-import { encodePath } from '../../layout/index.ts';
+import { decodePath, encodePath } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import { formatBytes } from '../../text/index.ts';
 import type { RepositoryFigures } from '../../wire/index.ts';
-import { lentObjects } from './borrowers.ts';
 import { DiskQueues } from './disk-queues.ts';
 import { identity } from './files.ts';
-import { Pace } from './pace.ts';
 import { mayDiffer, type RefsSignature, refsSignature } from './refs-signature.ts';
-import type { RepositoryWalk } from './repository-walk.ts';
-import { collect } from './space/collect.ts';
+import { Pace, type RepositoryWalk } from './repository-walk.ts';
+import { collect, writeBitmap } from './space/collect.ts';
 import type { GitProgram } from './space/git-programs.ts';
-import { measure, type Reachability } from './space/measure.ts';
-import { writeBitmap } from './space/repack.ts';
+import { measure, type Reachability, storedObjects } from './space/measure.ts';
 import { UnusableRepository } from './space/repository-config.ts';
-import { storedObjects } from './space/stored.ts';
 import { withView } from './space/view.ts';
 
 export interface ReclaimOptions {
@@ -87,7 +85,7 @@ export class Reclaim {
   /** Those whose figures the daemon does not have yet. */
   readonly #unsent = new Set<string>();
   readonly #queues = new DiskQueues();
-  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
   /** The object directories that other repositories borrow from. */
   #lent: ReadonlySet<string> = new Set();
   /** The last mark of the daemon. */
@@ -96,6 +94,7 @@ export class Reclaim {
 
   constructor(options: ReclaimOptions) {
     this.#options = options;
+    this.#signal = options.repositories.signal;
     options.repositories.add({
       found: path => this.#meet(path),
       gone: path => {
@@ -111,7 +110,6 @@ export class Reclaim {
 
   /** Ends what runs, without harm to any repository. */
   async close(): Promise<void> {
-    this.#stop.abort();
     await Promise.all([this.#rounds, this.#queues.close()]);
   }
 
@@ -153,10 +151,6 @@ export class Reclaim {
     return found;
   }
 
-  get #isStopped(): boolean {
-    return this.#stop.signal.aborted;
-  }
-
   #meet(path: string): Known {
     const before = this.#known.get(path);
     if (before !== undefined) return before;
@@ -176,12 +170,12 @@ export class Reclaim {
   }
 
   async #goRound(): Promise<void> {
-    const pace = new Pace(restForRound, this.#stop.signal);
+    const pace = new Pace(restForRound, this.#signal);
     await this.#options.repositories.start();
-    while (!this.#isStopped) {
+    while (!this.#signal.aborted) {
       await this.#findLent(pace);
       for (const [path, known] of [...this.#known]) {
-        if (this.#isStopped) return;
+        if (this.#signal.aborted) return;
         const signature = await refsSignature(path);
         if (signature === null) continue;
         if (mayDiffer(known.signature, signature)) this.#measureSoon(path, known);
@@ -203,7 +197,7 @@ export class Reclaim {
   /** Anybody can say again and again that somebody pushed. */
   async #rest({ restsUntil }: Known): Promise<void> {
     const restMs = restsUntil - performance.now();
-    if (restMs > 0) await delay(restMs, undefined, { signal: this.#stop.signal }).catch(() => {});
+    if (restMs > 0) await delay(restMs, undefined, { signal: this.#signal }).catch(() => {});
   }
 
   #collectSoon(path: string, known: Known): void {
@@ -231,7 +225,7 @@ export class Reclaim {
       const found = await withView(
         path,
         { program: this.#options.program },
-        { timeoutMs: measureMs, signal: this.#stop.signal },
+        { timeoutMs: measureMs, signal: this.#signal },
         async (view, limits) => {
           const measured = await measure(view, limits);
           const tookMs = performance.now() - begun;
@@ -245,7 +239,7 @@ export class Reclaim {
       await this.#tell(path, known, found, { mark });
       this.#planCollection(path, known, found);
     } catch (error) {
-      if (this.#isStopped) return;
+      if (this.#signal.aborted) return;
       // It is tried again on the next round.
       known.signature = null;
       this.#tellFault(path, known, error);
@@ -278,13 +272,13 @@ export class Reclaim {
     const { program, expireMs, log } = this.#options;
     try {
       await this.#options.repositories.start();
-      await this.#findLent(new Pace(1, this.#stop.signal));
+      await this.#findLent(new Pace(1, this.#signal));
       if (await this.#isLent(path))
         throw new UnusableRepository('nothing is deleted: another repository uses its objects');
       const { before, after } = await withView(
         path,
         { program },
-        { timeoutMs: collectMs, signal: this.#stop.signal },
+        { timeoutMs: collectMs, signal: this.#signal },
         (view, limits) => collect(view, { expireMs, limits, now: Date.now }),
       );
       const freedBytes = before.stored.bytes - after.stored.bytes;
@@ -295,7 +289,7 @@ export class Reclaim {
       this.#planCollection(path, known, after);
       return { freed_bytes: freedBytes, unreachable_bytes: after.unreachableBytes };
     } catch (error) {
-      if (!this.#isStopped) {
+      if (!this.#signal.aborted) {
         known.vain += 1;
         const collected = { at: Date.now(), freed_bytes: 0, fault: messageOf(error) };
         this.#tellFault(path, known, error, { collected });
@@ -309,7 +303,7 @@ export class Reclaim {
     if (measured === null || known.signature === null || !known.signature.isSure) return false;
     if (known.signature.text !== signature.text) return false;
     // Another program may have collected garbage.
-    const stored = await storedObjects(path, this.#stop.signal);
+    const stored = await storedObjects(path, this.#signal);
     return stored.bytes === measured.object_bytes;
   }
 
@@ -361,4 +355,33 @@ export class Reclaim {
     this.#unsent.add(known.figures.path);
     this.#options.changed();
   }
+}
+
+const mostAlternates = 100;
+
+/**
+ * Returns the object directories that these repositories borrow from, as `identity` gives them: nothing of
+ * these may be deleted or forgiven, whether the refs of their own repository reach it or not.
+ */
+async function lentObjects(repositories: Iterable<string>, pace: Pace): Promise<ReadonlySet<string>> {
+  const lent = new Set<string>();
+  for (const repository of repositories) {
+    await pace.step();
+    for (const alternate of alternatesOf(repository)) {
+      const lender = await identity(alternate);
+      if (lender !== null && lender !== (await identity(`${repository}/objects`))) lent.add(lender);
+    }
+  }
+  return lent;
+}
+
+function alternatesOf(repository: string): readonly string[] {
+  const objects = `${repository}/objects`;
+  const file = readBounded(encodePath(`${objects}/info/alternates`), { mostBytes: 64 * 1024, follow: true });
+  if (file.kind !== 'file') return [];
+  return decodePath(file.bytes)
+    .split('\n')
+    .filter(line => line !== '' && !line.startsWith('#'))
+    .slice(0, mostAlternates)
+    .map(line => (isAbsolute(line) ? line : resolve(objects, line)));
 }

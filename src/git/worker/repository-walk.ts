@@ -1,5 +1,6 @@
 /** The walk over the storages that finds the repositories for all of the worker's tasks, and misses those that go. */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import {
   isWithin,
@@ -10,7 +11,6 @@ import {
   walkedRoots,
 } from '../../layout/index.ts';
 import { Directories } from '../../scan/index.ts';
-import { Pace } from './pace.ts';
 
 interface RepositoryWalkOptions {
   readonly storages: readonly StorageSettings[];
@@ -33,7 +33,7 @@ export class RepositoryWalk {
   readonly #options: RepositoryWalkOptions;
   readonly #tasks: RepositoryTask[] = [];
   readonly #stop = new AbortController();
-  readonly #pace = new Pace(restPerWork, this.#stop.signal);
+  readonly #pace = new Pace(restPerWork, this.signal);
   #layout: Layout | null = null;
   /** On the monotonic clock. */
   #layoutAt = Number.NEGATIVE_INFINITY;
@@ -43,6 +43,11 @@ export class RepositoryWalk {
 
   constructor(options: RepositoryWalkOptions) {
     this.#options = options;
+  }
+
+  /** Comes when this is closed: each task ends then. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
   }
 
   /** Each task is added before the start. */
@@ -75,7 +80,7 @@ export class RepositoryWalk {
   }
 
   async #goOn(): Promise<void> {
-    while (!this.#stop.signal.aborted) {
+    while (!this.signal.aborted) {
       await this.#pace.pause(this.#options.everyMs);
       await this.#walk();
     }
@@ -86,7 +91,7 @@ export class RepositoryWalk {
     this.#resolve();
     for (const directories of this.#directories) {
       const steps = directories.pass();
-      for (let step = steps.next(); !this.#stop.signal.aborted; step = steps.next()) {
+      for (let step = steps.next(); !this.signal.aborted; step = steps.next()) {
         for (const path of directories.takeFound()) for (const task of this.#tasks) task.found(path);
         if (step.done === true) {
           for (const path of step.value.gone) for (const task of this.#tasks) task.gone(path);
@@ -108,5 +113,43 @@ export class RepositoryWalk {
     this.#layout = layout;
     const roots = outermost(walkedRoots(layout).filter(({ state }) => state === 'present'));
     this.#directories = roots.map(root => new Directories(layout, root));
+  }
+}
+
+const sliceMs = 10;
+
+/** Work in slices, with pauses between them, so that it takes only a part of a core. */
+export class Pace {
+  readonly #restPerWork: number;
+  readonly #stopped: AbortSignal;
+  #sliceBegun = performance.now();
+  #usedBefore = process.cpuUsage();
+
+  /** `restPerWork`: how long it rests after working, as a multiple of that. */
+  constructor(restPerWork: number, stopped: AbortSignal) {
+    this.#restPerWork = restPerWork;
+    this.#stopped = stopped;
+  }
+
+  get isStopped(): boolean {
+    return this.#stopped.aborted;
+  }
+
+  /**
+   * Call it after each step: it pauses where the slice is over. Time in which a disk or the processors were
+   * waited for is no work.
+   */
+  async step(): Promise<void> {
+    const passedMs = performance.now() - this.#sliceBegun;
+    if (passedMs < sliceMs) return;
+    const { user, system } = process.cpuUsage(this.#usedBefore);
+    await this.pause(Math.min(passedMs, (user + system) / 1000) * this.#restPerWork);
+  }
+
+  /** Resolves after the time, or as soon as the work is stopped. */
+  async pause(milliseconds: number): Promise<void> {
+    await delay(milliseconds, undefined, { signal: this.#stopped }).catch(() => {});
+    this.#sliceBegun = performance.now();
+    this.#usedBefore = process.cpuUsage();
   }
 }

@@ -2,12 +2,12 @@
 
 import { basename, dirname } from 'node:path';
 import type { Fields } from '../../bounded/index.ts';
-import { messageOf } from '../../errors.ts';
+import { messageOf, SoftquotaError } from '../../errors.ts';
 import { quarantinePath, type StorageSettings } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import { lookAtQuarantine } from '../../scan/index.ts';
 import { version } from '../../version.ts';
-import { lfsAnswer, type WorkerReport, type WorkerTask, workerTask } from '../../wire/index.ts';
+import { type SpaceReport, type WorkerReport, type WorkerTask, workerTask } from '../../wire/index.ts';
 import type { WantedSettings } from '../hooks/install.ts';
 import { DaemonConnection } from './connection.ts';
 import { bringsBack, judgePush } from './judge/judge.ts';
@@ -16,9 +16,10 @@ import { KeepHooks } from './keep-hooks.ts';
 import { Quarantines } from './quarantines/quarantines.ts';
 import { Reclaim, type ReclaimOptions } from './reclaim.ts';
 import { RepositoryWalk } from './repository-walk.ts';
+import { explainSpace } from './space/explain.ts';
 import { type GitProgram, gitOf } from './space/git-programs.ts';
-import type { LfsObjects } from './space/lfs.ts';
-import { SpaceExplainer } from './space-explainer.ts';
+import { lfsStores } from './space/lfs.ts';
+import { withView } from './space/view.ts';
 
 export interface WorkerOptions {
   /** `[server] TRUSTED_SOCKET`. */
@@ -44,7 +45,10 @@ export interface WorkerOptions {
 const reportEveryMs = 5000;
 /** Changes within this time are reported together. */
 const gatherMs = 200;
-const lfsMs = 300_000;
+/** For a report that somebody waits for, and for one that nobody asked for. */
+const explainMs = 60_000;
+const unaskedMs = 300_000;
+const mostExplained = 2;
 /** The daemon gives up before. */
 const judgeMs = 120_000;
 const pushMs = 86_400_000;
@@ -57,7 +61,8 @@ export class Worker {
   readonly #hooks: KeepHooks | null;
   readonly #repositories: RepositoryWalk;
   readonly #reclaim: Reclaim | null = null;
-  readonly #explainer: SpaceExplainer | null = null;
+  /** Reports that somebody waits for, and those that are made before anybody asks. */
+  readonly #explained = { urgent: 0, others: 0 };
   readonly #quarantines: Quarantines;
   readonly #connection: DaemonConnection;
   #daemonVersion = version;
@@ -89,12 +94,6 @@ export class Worker {
     this.#hooks = hooks && new KeepHooks({ repositories, isForge, wanted: hooks, log, changed });
     const [program] = options.gits;
     if (reclaim === null || program === undefined) return;
-    this.#explainer = new SpaceExplainer({
-      program,
-      storages,
-      forgeLfs: (path, signal) => this.#forgeLfs(path, signal),
-      log,
-    });
     this.#reclaim = new Reclaim({ ...reclaim, repositories, program, log, changed });
   }
 
@@ -139,19 +138,33 @@ export class Worker {
     const { success, data: task } = workerTask.safeParse(question);
     if (!success) throw new Error('the worker is of another version than the daemon');
     if (task.kind !== 'space' && task.kind !== 'reclaim') return pushTask(task, signal, this.#options);
-    if (this.#reclaim === null || this.#explainer === null)
+    const [program] = this.#options.gits;
+    if (this.#reclaim === null || program === undefined)
       throw new Error('the worker has no git, or [reclaim] RUN = never');
-    if (task.kind === 'space') return this.#explainer.explain(task.path, task.urgent, signal);
+    if (task.kind === 'space') return this.#explain(task, program, signal);
     const removedBytes = await this.#quarantines.removeIn(task.path);
     const collected = await this.#reclaim.collectNow(task.path);
     return { ...collected, freed_bytes: collected.freed_bytes + removedBytes };
   }
 
-  /** Null: there is no forge. */
-  async #forgeLfs(path: string, signal: AbortSignal): Promise<LfsObjects | null> {
-    const answer = await this.#connection.ask({ kind: 'lfs', path }, lfsMs, signal);
-    const { objects } = lfsAnswer.parse(answer);
-    return objects && new Map(objects.map(({ oid, bytes }) => [oid, bytes]));
+  /** The report about a repository's space; some are made at a time. */
+  async #explain(
+    { path, urgent: isUrgent, lfs }: Extract<WorkerTask, { readonly kind: 'space' }>,
+    program: GitProgram,
+    signal: AbortSignal,
+  ): Promise<SpaceReport> {
+    const kind = isUrgent ? 'urgent' : 'others';
+    if (this.#explained[kind] >= mostExplained)
+      throw new SoftquotaError('not_ready', 'other repositories are being looked through; ask again later');
+    this.#explained[kind] += 1;
+    const limits = { timeoutMs: isUrgent ? explainMs : unaskedMs, signal, isUrgent };
+    try {
+      return await withView(path, { program }, limits, (view, within) =>
+        explainSpace(view, within, { stores: lfsStores(path, this.#options.storages), ofForge: lfs }),
+      );
+    } finally {
+      this.#explained[kind] -= 1;
+    }
   }
 
   /** The next report is due then, if it would come later. */

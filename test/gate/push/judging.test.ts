@@ -25,18 +25,19 @@ t.test('a push that makes the repository smaller goes on, counts, and is no refu
   const { push, worker, told, ledger, brings, mayWrite } = await overTheLimit(t);
   brings(1000);
   const judge = pendingJudge();
-  worker({ isHere: true, judge: judge.judge });
+  worker({ isHere: true, ask: judge.ask });
   const asked = push({ lines, fields: { GIT_EXEC_PATH: '/usr/lib/git-core' } });
   t.same(await judge.asked, {
-    unit,
+    kind: 'judge',
+    path: unit,
     quarantine: incoming,
     lines,
     manner: 'any',
     hidden: [],
-    execPath: '/usr/lib/git-core',
+    exec_path: '/usr/lib/git-core',
   });
   t.same(told.pushes, [], 'not yet');
-  judge.answer({ is: 'smaller', words: 'this push makes the repository smaller, by 2 MB.' });
+  judge.answer(true, 'this push makes the repository smaller, by 2 MB.');
   t.match(await asked, {
     status: 200,
     text: 'softquota: this push makes the repository smaller, by 2 MB.\n',
@@ -49,11 +50,11 @@ t.test('a push that makes the repository smaller goes on, counts, and is no refu
 t.test('one that does not stays refused, and is on record only then', async t => {
   const { push, worker, told } = await overTheLimit(t);
   const judge = pendingJudge();
-  worker({ isHere: true, judge: judge.judge });
+  worker({ isHere: true, ask: judge.ask });
   const asked = push({ lines });
   await judge.asked;
   t.same(told.refused, []);
-  judge.answer({ is: 'refused', words: 'it would \x1b[31mnot.' });
+  judge.answer(false, 'it would \x1b[31mnot.');
   const { status, text } = await asked;
   t.equal(status, 413);
   t.match(text, /^Quota exceeded.*\n(.*\n)+softquota: it would \\u\{1b\}\[31mnot\.\n$/);
@@ -64,7 +65,7 @@ t.test('one that does not stays refused, and is on record only then', async t =>
 t.test('what only adds is not judged', async t => {
   const { push, worker } = await overTheLimit(t);
   const judge = pendingJudge();
-  worker({ isHere: true, judge: judge.judge });
+  worker({ isHere: true, ask: judge.ask });
   t.equal((await push({ lines: creates('refs/heads/a') })).status, 413);
   t.equal((await push({ lines, fields: { more: 'yes' } })).status, 413, 'a list that was cut');
   t.equal((await push({ lines, fields: { GIT_NAMESPACE: 'x' } })).status, 413, 'other names than git has');
@@ -82,25 +83,25 @@ t.test('far over the limit it must not bring more than it frees', async t => {
   const { push, worker, walk } = await overTheLimit(t);
   walk(unit, 'bob', 21 * MB);
   const judge = pendingJudge();
-  worker({ isHere: true, judge: judge.judge });
+  worker({ isHere: true, ask: judge.ask });
   const asked = push({ lines: deletes('refs/heads/a') + creates('refs/heads/b') });
   t.match(await judge.asked, { manner: 'less' });
-  judge.answer({ is: 'refused', words: '' });
+  judge.answer(false, '');
   t.match(await asked, { status: 413 });
 });
 
 t.test('hidden refs are told to the worker', async t => {
   const { push, worker } = await overTheLimit(t);
   const judge = pendingJudge();
-  worker({ isHere: true, judge: judge.judge });
+  worker({ isHere: true, ask: judge.ask });
   const fields = {
     GL_REPOSITORY: 'project-1',
     GIT_QUARANTINE_PATH: '',
     GIT_OBJECT_DIRECTORY: `objects/${incoming}`,
   };
   const asked = push({ lines, fields });
-  t.match((await judge.asked).hidden, ['refs/keep-around/', 'refs/merge-requests/']);
-  judge.answer({ is: 'smaller', words: 'smaller.' });
+  t.match(await judge.asked, { hidden: ['refs/keep-around/', 'refs/merge-requests/'] });
+  judge.answer(true, 'smaller.');
   t.match(await asked, { status: 200, text: 'GL-HOOK-ERR: softquota: smaller.\n' });
 });
 
@@ -116,7 +117,7 @@ t.test('without a worker it is refused, with what helps', async t => {
 t.test('while it is judged the hook is told to ask again, never before two seconds', async t => {
   const { push, worker, timing, told } = await overTheLimit(t);
   const judge = pendingJudge();
-  worker({ isHere: true, judge: judge.judge });
+  worker({ isHere: true, ask: judge.ask });
   const first = push({ lines });
   await judge.asked;
   timing.pass(2000);
@@ -125,7 +126,7 @@ t.test('while it is judged the hook is told to ask again, never before two secon
   t.match(await first, { status: 202, text: '' });
   const second = push({ lines });
   // The question has to be there before the judge answers: it looks at the quarantine first.
-  judge.answer({ is: 'smaller', words: 'smaller.' });
+  judge.answer(true, 'smaller.');
   t.match(await second, { status: 200, text: 'softquota: smaller.\n' });
   t.match(await push({ lines }), { status: 200 }, 'also where the answer was lost');
   t.equal(judge.calls, 1);
@@ -135,7 +136,7 @@ t.test('while it is judged the hook is told to ask again, never before two secon
 t.test('after a minute it is refused, the worker stops, and it is not judged for a minute', async t => {
   const { push, worker, timing, told } = await overTheLimit(t);
   const judge = pendingJudge();
-  worker({ isHere: true, judge: judge.judge });
+  worker({ isHere: true, ask: judge.ask });
   const first = push({ lines });
   await judge.asked;
   timing.pass(3000);
@@ -152,7 +153,7 @@ t.test('after a minute it is refused, the worker stops, and it is not judged for
   t.equal(judge.calls, 1);
   timing.pass(60_001);
   const again = push({ lines, fields: { process: '3' } });
-  judge.answer({ is: 'smaller', words: 'smaller.' });
+  judge.answer(true, 'smaller.');
   t.equal((await again).status, 200);
 });
 
@@ -161,7 +162,7 @@ t.test('meanwhile no other push writes refs there, but below the limit', async t
   brings(1072, { name: 'incoming-bbbbbb', hasObjects: false, sample: null });
   const other = { fields: { GIT_QUARANTINE_PATH: 'incoming-bbbbbb' }, lines: creates('refs/heads/old') };
   const judge = pendingJudge();
-  worker({ isHere: true, judge: judge.judge });
+  worker({ isHere: true, ask: judge.ask });
   const asked = push({ lines });
   await judge.asked;
   const words = /another push that makes this repository smaller is under way; try again/;
@@ -171,10 +172,9 @@ t.test('meanwhile no other push writes refs there, but below the limit', async t
     text: words,
   });
   t.equal((await push({ ...other, lines: deletes('refs/heads/x') })).status, 200);
-  judge.answer({ is: 'smaller', words: '' });
+  judge.answer(true, '');
   t.equal((await asked).status, 200);
   t.equal(judge.calls, 1);
-  worker({ isUnderWay: path => path === unit });
   t.match(
     await push({ ...other, fields: { ...other.fields, process: '2' } }),
     { status: 413, text: words },
@@ -182,7 +182,7 @@ t.test('meanwhile no other push writes refs there, but below the limit', async t
   );
   walk(unit, 'bob', MB);
   t.equal((await push({ ...other, fields: { ...other.fields, process: '3' } })).status, 200);
-  worker({ isUnderWay: () => false });
+  judge.end();
   walk(unit, 'bob', 11 * MB);
   t.equal((await push({ ...other, fields: { ...other.fields, process: '4' } })).status, 200);
   t.equal(told.refused.length, 3);
@@ -192,7 +192,7 @@ t.test('a push that is asked about anew ends its judgement, and no other', async
   const { push, worker, brings } = await overTheLimit(t);
   brings(1000, { name: 'incoming-bbbbbb' });
   const judge = pendingJudge();
-  worker({ isHere: true, judge: judge.judge });
+  worker({ isHere: true, ask: judge.ask });
   const first = push({ lines });
   await judge.asked;
   const other = { GIT_QUARANTINE_PATH: 'incoming-bbbbbb' };
@@ -202,7 +202,7 @@ t.test('a push that is asked about anew ends its judgement, and no other', async
   const stopped = new Promise(resolve => judge.signal?.addEventListener('abort', resolve));
   const second = push({ lines, fields: { process: '3' } });
   await stopped;
-  judge.answer({ is: 'smaller', words: 'smaller.' });
+  judge.answer(true, 'smaller.');
   t.match([(await first).status, (await second).status], [202, 200]);
   t.equal(judge.calls, 2);
 });
@@ -210,12 +210,12 @@ t.test('a push that is asked about anew ends its judgement, and no other', async
 t.test('the end of the daemon ends no push: the next one decides', async t => {
   const { push, worker, told, timing, pushQuestions } = await overTheLimit(t);
   const judge = pendingJudge();
-  worker({ isHere: true, judge: judge.judge });
+  worker({ isHere: true, ask: judge.ask });
   const asked = push({ lines });
   await judge.asked;
   pushQuestions.close();
   t.equal(judge.signal?.aborted, true);
-  judge.answer({ is: 'refused', words: '' });
+  judge.answer(false, '');
   t.match(await asked, { status: 202 });
   t.match(await push({ lines, fields: { process: '2' } }), { status: 202 });
   timing.pass(1);
@@ -242,8 +242,8 @@ t.test('refs that may bring back what is forgiven are looked at within the same 
   const asked = Promise.withResolvers<AbortSignal>();
   worker({
     isHere: true,
-    bringsBack: (_task, end) => {
-      asked.resolve(end);
+    ask: (_task, _ms, end) => {
+      if (end !== undefined) asked.resolve(end);
       return new Promise(() => {});
     },
   });

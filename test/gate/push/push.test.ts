@@ -100,7 +100,7 @@ t.test('in report mode all goes on, nobody is spoken to, and it is on record', a
 t.test('a full disk refuses, and is not judged', async t => {
   const { push, told, worker } = await openPushWorld(t);
   told.fullDisk = { of: unit, free: 1, size: 100, least: 50 } as unknown as typeof told.fullDisk;
-  worker({ isHere: true, judge: async () => ({ is: 'smaller', words: 'no' }) });
+  worker({ isHere: true, ask: async () => ({ smaller: true, words: 'no', sample: null }) });
   t.equal((await push({ lines: updates('refs/heads/main') })).status, 413);
   t.equal(told.pushes.length, 0);
 });
@@ -330,11 +330,11 @@ t.test('refs that bring back what is forgiven are for the worker to judge', asyn
   const { status: anew, worker } = await withoutObjects(t, { garbage: 'forgive' });
   const status = () => anew(creates('refs/heads/main'));
   t.equal(await status(), 413, 'without a worker');
-  worker({ isHere: true, bringsBack: async () => true });
+  worker({ isHere: true, ask: async () => ({ brings_back: true }) });
   t.equal(await status(), 413);
-  worker({ bringsBack: async () => false });
+  worker({ ask: async () => ({ brings_back: false }) });
   t.equal(await status(), 200);
-  worker({ bringsBack: async () => null });
+  worker({ ask: () => Promise.reject(new Error('the worker has stopped')) });
   t.equal(await status(), 413);
 });
 

@@ -1,10 +1,12 @@
 /** A gate that is asked about pushes, on a real ledger: quarantines, refs, the worker and the clock are the test's. */
 
+import { mock } from 'node:test';
 import type { Test } from 'tap';
+import type { Fields } from '../../../src/bounded/index.ts';
 import type { PushServices, PushWorker } from '../../../src/gate/index.ts';
-import type { Timing } from '../../../src/gate/push/timing.ts';
 import type { Quarantine } from '../../../src/layout/index.ts';
 import type { LedgerSettings } from '../../../src/ledger/index.ts';
+import type { PushJudgement, WorkerTask } from '../../../src/wire/index.ts';
 import { type Answer, ask, openWorld, type World } from '../world.ts';
 
 export const MB = 1_000_000;
@@ -19,27 +21,24 @@ export const creates = (...names: string[]) => names.map(name => `${zeros} ${one
 export const updates = (...names: string[]) => names.map(name => `${one} ${two} ${name}\n`).join('');
 export const deletes = (...names: string[]) => names.map(name => `${one} ${zeros} ${name}\n`).join('');
 
-/** A clock that stands still until it is moved. */
-export class SetTiming implements Timing {
-  #now = 1_000_000;
-  readonly #alarms = new Set<{ readonly at: number; readonly callback: () => void }>();
+/** A clock that is moved forward, with the alarms of it; the ledger's rest. */
+export class SetTiming {
+  #passedMs = 0;
 
-  now(): number {
-    return this.#now;
-  }
-
-  after(milliseconds: number, callback: () => void): () => void {
-    const alarm = { at: this.#now + milliseconds, callback };
-    this.#alarms.add(alarm);
-    return () => this.#alarms.delete(alarm);
+  constructor(t: Test) {
+    const { now } = performance;
+    const clock = mock.method(performance, 'now', () => now.call(performance) + this.#passedMs);
+    mock.timers.reset();
+    mock.timers.enable({ apis: ['setTimeout'] });
+    t.teardown(() => {
+      mock.timers.reset();
+      clock.mock.restore();
+    });
   }
 
   pass(milliseconds: number): void {
-    this.#now += milliseconds;
-    for (const alarm of [...this.#alarms]) {
-      if (alarm.at > this.#now || !this.#alarms.delete(alarm)) continue;
-      alarm.callback();
-    }
+    this.#passedMs += milliseconds;
+    mock.timers.tick(milliseconds);
   }
 }
 
@@ -59,7 +58,7 @@ export interface PushWorld extends Omit<World, 'services'> {
   /** The units in which refs may be written, as the worker is told. */
   readonly mayWrite: string[];
   readonly services: Partial<PushServices>;
-  worker(changes: Partial<PushWorker>): void;
+  worker(changes: World['told']['pushWorker']): void;
   /** Asks as git's hook does, over a connection of its own, in `unit` with a quarantine, unless said otherwise. */
   push(question?: Question): Promise<Answer>;
   /** Asks as another process each time; gives the status of the answer. */
@@ -82,8 +81,8 @@ export const usualFields = {
 } as const;
 
 export async function openPushWorld(t: Test, changed: Partial<LedgerSettings> = {}): Promise<PushWorld> {
-  const timing = new SetTiming();
-  const world = await openWorld(t, { totalBytes: 10 * MB, ...changed }, {}, undefined, timing);
+  const world = await openWorld(t, { totalBytes: 10 * MB, ...changed });
+  const timing = new SetTiming(t);
   const { told, ledger } = world;
   const quarantines: PushWorld['quarantines'] = new Map();
   const names = new Set<string>();
@@ -161,22 +160,26 @@ export async function openPushWorld(t: Test, changed: Partial<LedgerSettings> = 
 
 /** A worker that judges when the test says so. */
 export function pendingJudge() {
-  const asked = Promise.withResolvers<Parameters<PushWorker['judge']>[0]>();
-  const answered = Promise.withResolvers<Awaited<ReturnType<PushWorker['judge']>>>();
+  const asked = Promise.withResolvers<WorkerTask>();
+  const answered = Promise.withResolvers<PushJudgement>();
+  const outcome = Promise.withResolvers<{ readonly kept: boolean }>();
   let calls = 0;
   let signal: AbortSignal | null = null;
   return {
     asked: asked.promise,
-    answer: answered.resolve,
+    answer: (smaller: boolean, words: string) => answered.resolve({ smaller, words, sample: null }),
+    /** The push that was judged has ended. */
+    end: () => outcome.resolve({ kept: true }),
     get calls() {
       return calls;
     },
     get signal() {
       return signal;
     },
-    judge: (task: Parameters<PushWorker['judge']>[0], end: AbortSignal) => {
+    ask: (task: WorkerTask, _: number, end?: AbortSignal): Promise<Fields> => {
+      if (task.kind === 'outcome') return outcome.promise;
       calls++;
-      signal = end;
+      signal = end ?? null;
       asked.resolve(task);
       return answered.promise;
     },

@@ -7,7 +7,7 @@ import { chmod, mkdir, readdir, readFile, rm, stat, symlink } from 'node:fs/prom
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Folder } from '../../../src/git/hooks/folder.ts';
-import { defaultSettings } from '../../../src/git/hooks/head.ts';
+import { defaultSettings } from '../../../src/git/hooks/hook.ts';
 import { installInto } from '../../../src/git/hooks/install.ts';
 import {
   filled,

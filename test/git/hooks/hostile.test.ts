@@ -9,7 +9,7 @@ import t, { type Test } from 'tap';
 import { survey } from '../../../src/doctor/index.ts';
 import { readFacts } from '../../../src/git/hooks/config.ts';
 import { Folder } from '../../../src/git/hooks/folder.ts';
-import { hooksPathFinder } from '../../../src/git/hooks/hooks-path.ts';
+import { hooksPathFinder } from '../../../src/git/hooks/inspect.ts';
 import { hooksStatus, installHooks, isProtected, removeHooks } from '../../../src/git/index.ts';
 import { run } from '../../hooks/world.ts';
 import { Server } from './server.ts';

@@ -15,8 +15,13 @@ import {
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { belongingOf, Folder } from '../../../src/git/hooks/folder.ts';
-import { defaultSettings, parseLastFor, parseOnError, settingsIn } from '../../../src/git/hooks/head.ts';
-import type { HookName } from '../../../src/git/hooks/hook.ts';
+import {
+  defaultSettings,
+  type HookName,
+  parseLastFor,
+  parseOnError,
+  settingsIn,
+} from '../../../src/git/hooks/hook.ts';
 import {
   filled,
   findRepositories,

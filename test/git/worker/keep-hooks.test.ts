@@ -13,8 +13,7 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { guardRepository } from '../../../src/git/hooks/guard.ts';
-import { settingsIn } from '../../../src/git/hooks/head.ts';
+import { settingsIn } from '../../../src/git/hooks/hook.ts';
 import { installHooks, writeForgeTemplates } from '../../../src/git/index.ts';
 import { isLong } from '../../run-length.ts';
 import { gogsDelegate, makeForgeHooks } from '../hooks/forge-hooks.ts';
@@ -122,12 +121,12 @@ t.test('settings of hooks that are in place stay, and older hooks are replaced w
   const first = world.path('first/first');
   const chosen = { socket: '/run/other.sock', client: 'curl', onError: 'deny', lastFor: 60 } as const;
   await installHooks([first], { ...chosen, hookConf: world.server.noConf });
-  const wanted = { socket: world.gate.socket, client: 'nc', hookConf: world.server.noConf } as const;
   const settings = async () => settingsIn(await readFile(join(first, 'hooks/pre-receive')));
-  t.match(await guardRepository(first, false, wanted), { isGuarded: true, put: false });
+  await world.keeper.start();
+  t.same(world.said, [], 'nothing is put in');
   t.same(await settings(), chosen);
   await appendFile(join(first, 'hooks/pre-receive'), '# of an older version\n');
-  t.match(await guardRepository(first, false, wanted), { isGuarded: true, put: true });
+  await world.line(first, back);
   t.same(await settings(), { ...chosen, socket: world.gate.socket, client: 'nc' });
 });
 

@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
-import { Pace } from '../../../src/git/worker/pace.ts';
+import { Pace } from '../../../src/git/worker/repository-walk.ts';
 
 const rest = 19;
 const busyMs = 40;

@@ -5,19 +5,27 @@
  * does not count.
  */
 
-import { decodePath } from '../../../layout/index.ts';
+import { lstat } from 'node:fs/promises';
+import { decodePath, encodePath, quarantinePath } from '../../../layout/index.ts';
 import { formatBytes, printable } from '../../../text/index.ts';
-import type { PushJudgement, WorkerTask } from '../../../wire/index.ts';
+import type { JudgedPush, PushJudgement } from '../../../wire/index.ts';
+import { entryNames, isThere } from '../files.ts';
 import type { GitProgram } from '../space/git-programs.ts';
 import { bytesOf } from '../space/measure.ts';
-import { UnusableRepository } from '../space/repository-config.ts';
+import { isShared, UnusableRepository } from '../space/repository-config.ts';
 import { type RepositoryView, type RunLimits, withView } from '../space/view.ts';
-import { changesIn, isNone, type RefChange, type Refs, tipsAfter } from './changes.ts';
-import { broughtBy, quarantineAt, whileThere } from './quarantine.ts';
-import { receiveSettingsOf, refsOf } from './repository.ts';
+import {
+  changesIn,
+  isNone,
+  type RefChange,
+  type Refs,
+  receiveSettingsOf,
+  refsOf,
+  tipsAfter,
+} from './changes.ts';
 
 /** A push, as the daemon names it. */
-export type JudgedPush = Omit<Extract<WorkerTask, { readonly kind: 'brings_back' }>, 'kind' | 'exec_path'>;
+export type NamedPush = Omit<JudgedPush, 'exec_path' | 'manner'>;
 
 const cannotTell =
   'git cannot tell here whether this push makes the repository smaller. Delete branches and tags first, in ' +
@@ -29,7 +37,7 @@ const mostReplacing = 100;
  * `manner`: with `less` it must not bring more bytes than it frees, for those stay on the disk for a while.
  */
 export async function judgePush(
-  push: JudgedPush & { readonly manner: 'any' | 'less' },
+  push: NamedPush & Pick<JudgedPush, 'manner'>,
   program: GitProgram,
   limits: RunLimits,
 ): Promise<PushJudgement> {
@@ -49,7 +57,7 @@ export async function judgePush(
  * Tells whether a push writes refs to objects that nothing reaches, which are still there from before their
  * refs were deleted. Rejects where git cannot tell.
  */
-export async function bringsBack(push: JudgedPush, program: GitProgram, limits: RunLimits): Promise<boolean> {
+export async function bringsBack(push: NamedPush, program: GitProgram, limits: RunLimits): Promise<boolean> {
   const tips = newObjects(changesIn(push.lines) ?? []);
   if (tips.length === 0) return false;
   return inQuarantine(push, program, limits, (view, within) =>
@@ -59,7 +67,7 @@ export async function bringsBack(push: JudgedPush, program: GitProgram, limits: 
 
 /** Works with a view of the repository and the push's objects, as long as these are there. */
 async function inQuarantine<Result>(
-  { path, quarantine: name }: JudgedPush,
+  { path, quarantine: name }: NamedPush,
   program: GitProgram,
   limits: RunLimits,
   work: (view: RepositoryView, limits: RunLimits, quarantine: string | null) => Promise<Result>,
@@ -82,7 +90,7 @@ async function inQuarantine<Result>(
 async function judgeIn(
   view: RepositoryView,
   limits: RunLimits,
-  push: JudgedPush & { readonly manner: 'any' | 'less' },
+  push: NamedPush & Pick<JudgedPush, 'manner'>,
   changes: readonly RefChange[],
 ): Promise<PushJudgement> {
   const [takesAway, refs, settings, kinds] = await Promise.all([
@@ -241,4 +249,57 @@ async function othersText(
   const replaced = [detached, ...news.map(object => `^${object}`)];
   if (!(await reachesMore(view, limits, replaced, []))) return left;
   return `${left} Its HEAD is detached at ${detached.slice(0, 12)}, and holds that history: an administrator has to set it to a branch.`;
+}
+
+const lookEveryMs = 250;
+
+/**
+ * The path of a quarantine; rejects with an `UnusableRepository` where it is none that belongs to the
+ * repository.
+ */
+async function quarantineAt(path: string, name: string): Promise<string> {
+  const quarantine = quarantinePath(path, name);
+  if (quarantine === null) throw new UnusableRepository('its quarantine is none of git');
+  const [objects, own] = await Promise.all(
+    [`${path}/objects`, quarantine].map(each => lstat(encodePath(each)).catch(() => null)),
+  );
+  if (objects?.isDirectory() !== true || own?.isDirectory() !== true)
+    throw new UnusableRepository('its quarantine is gone');
+  const isOurs = own.uid === objects.uid || own.uid === process.geteuid?.() || isShared(path);
+  if (own.dev !== objects.dev || !isOurs)
+    throw new UnusableRepository('its quarantine lies elsewhere, or is of another user');
+  return quarantine;
+}
+
+interface Brought {
+  /** Packs and loose objects, without the indexes that git writes itself. */
+  readonly bytes: number;
+  /** One of them that the repository does not have yet; null: it has all. */
+  readonly sample: string | null;
+}
+
+async function broughtBy(objects: string, quarantine: string): Promise<Brought> {
+  let bytes = 0;
+  let sample: string | null = null;
+  for (const folder of await entryNames(quarantine)) {
+    if (folder !== 'pack' && !/^[0-9a-f]{2}$/.test(folder)) continue;
+    for (const each of await entryNames(`${quarantine}/${folder}`)) {
+      if (/\.(?:idx|rev|keep)$/.test(each)) continue;
+      const file = `${folder}/${each}`;
+      bytes += (await lstat(encodePath(`${quarantine}/${file}`))).size;
+      if (sample === null && !(await isThere(`${objects}/${file}`))) sample = file;
+    }
+  }
+  return { bytes, sample };
+}
+
+/** Aborts once the quarantine is gone: nobody waits for the judgement any more. `end` stops looking. */
+function whileThere(quarantine: string): { readonly signal: AbortSignal; readonly end: () => void } {
+  const gone = new AbortController();
+  const timer = setInterval(() => {
+    isThere(quarantine).then(is => {
+      if (!is) gone.abort();
+    });
+  }, lookEveryMs);
+  return { signal: gone.signal, end: () => clearInterval(timer) };
 }

@@ -11,9 +11,8 @@ import { identity, isThere } from '../files.ts';
 import { pushProcesses, seesAllProcesses } from '../quarantines/processes.ts';
 import type { GitProgram } from '../space/git-programs.ts';
 import { type RunLimits, withView } from '../space/view.ts';
-import { changesIn, doneOf, type RefChange } from './changes.ts';
-import type { JudgedPush } from './judge.ts';
-import { refsOf } from './repository.ts';
+import { changesIn, doneOf, type RefChange, refsOf } from './changes.ts';
+import type { NamedPush } from './judge.ts';
 
 const firstStepMs = 10;
 const lastStepMs = 1000;
@@ -25,7 +24,7 @@ const mostMs = 60_000;
  * is of its verdict.
  */
 export async function isKept(
-  push: JudgedPush & { readonly sample: string | null },
+  push: NamedPush & { readonly sample: string | null },
   program: GitProgram,
   limits: RunLimits & { readonly isAlone: boolean },
 ): Promise<boolean> {

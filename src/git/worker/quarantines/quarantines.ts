@@ -6,19 +6,19 @@
  * the `objects` of all others once a minute.
  */
 
-import { lstat } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, lstat, open, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { messageOf } from '../../../errors.ts';
 import { decodePath, encodePath, isQuarantineName } from '../../../layout/index.ts';
 import type { Log } from '../../../log.ts';
 import { Mounts } from '../../../scan/index.ts';
 import { SerialQueue } from '../../../serial-queue.ts';
 import type { WorkerReport } from '../../../wire/index.ts';
+import { Folder } from '../../hooks/folder.ts';
 import { entryNames, identity } from '../files.ts';
-import { Pace } from '../pace.ts';
-import type { RepositoryWalk } from '../repository-walk.ts';
-import { heldQuarantines } from './owners.ts';
-import { type Process, pushProcesses, seesAllProcesses } from './processes.ts';
-import { isGoneName, ObjectsDirectory } from './remove.ts';
+import { Pace, type RepositoryWalk } from '../repository-walk.ts';
+import { isShared } from '../space/repository-config.ts';
+import { heldQuarantines, type Process, pushProcesses, seesAllProcesses } from './processes.ts';
 
 export interface QuarantinesOptions {
   readonly repositories: RepositoryWalk;
@@ -57,10 +57,11 @@ const restPerWork = 4;
 const mostReported = 1000;
 /** Looks at those that people push to come between. */
 const freshAtATime = 100;
+/** objects/QUARANTINE/pack is one level; nothing of git's is deeper than two. */
+const mostDepth = 8;
 
 export class Quarantines {
   readonly #options: QuarantinesOptions;
-  readonly #stop = new AbortController();
   /** All repositories, with the last change of their `objects`. */
   readonly #known = new Map<string, number>();
   /** Those that are looked at every five seconds, on the monotonic clock until when. */
@@ -88,7 +89,6 @@ export class Quarantines {
   }
 
   async close(): Promise<void> {
-    this.#stop.abort();
     await this.#rounds;
     await this.#looks.idle();
   }
@@ -115,14 +115,10 @@ export class Quarantines {
     };
   }
 
-  get #isStopped(): boolean {
-    return this.#stop.signal.aborted;
-  }
-
   /** Looks often at repositories that somebody pushes to, however long the pass over all others takes. */
   async #lookOften(): Promise<void> {
-    const pace = new Pace(restPerWork, this.#stop.signal);
-    while (!this.#isStopped) {
+    const pace = new Pace(restPerWork, this.#options.repositories.signal);
+    while (!pace.isStopped) {
       const now = performance.now();
       for (const [path, until] of this.#recent) if (until < now) this.#recent.delete(path);
       await this.#look([...this.#recent.keys()]).catch(() => {});
@@ -131,9 +127,9 @@ export class Quarantines {
   }
 
   async #passOften(): Promise<void> {
-    const pace = new Pace(restPerWork, this.#stop.signal);
+    const pace = new Pace(restPerWork, this.#options.repositories.signal);
     await this.#options.repositories.start();
-    while (!this.#isStopped) {
+    while (!pace.isStopped) {
       const nextAt = performance.now() + passEveryMs;
       await this.#passOver(pace);
       await pace.pause(Math.max(0, nextAt - performance.now()));
@@ -146,7 +142,7 @@ export class Quarantines {
     // A quarantine that is there at the start may be old.
     const lookAtFresh = () => this.#look(fresh.splice(0)).catch(() => {});
     for (const [path, before] of [...this.#known]) {
-      if (this.#isStopped) return;
+      if (pace.isStopped) return;
       const stats = await lstat(encodePath(`${path}/objects`)).catch(() => null);
       if (stats === null || stats.mtimeMs === before) continue;
       this.#known.set(path, stats.mtimeMs);
@@ -178,7 +174,7 @@ export class Quarantines {
     const mounts = new Mounts();
     await mounts.refresh();
     for (const [path, names] of found) {
-      if (this.#isStopped) break;
+      if (this.#options.repositories.signal.aborted) break;
       try {
         removed.push(...(await this.#removeOver(path, names, { processes, seesAll, mounts })));
         this.#faults.delete(path);
@@ -198,10 +194,11 @@ export class Quarantines {
   ): Promise<readonly RemovedQuarantine[]> {
     // A repository with a quarantine is looked at again.
     this.asked(path);
-    await using objects = await ObjectsDirectory.open(path);
+    await using objects = await Folder.openUnresolved(`${path}/objects`);
+    const hasManyWriters = isShared(path);
     const candidates: Candidate[] = [];
     for (const name of names) {
-      const stats = await objects.quarantine(name);
+      const stats = await statusOf(objects, name, hasManyWriters);
       if (stats === null) continue;
       const content = await contentOf(`${path}/objects/${name}`);
       const { uid, birthtimeMs: bornAt } = stats;
@@ -220,7 +217,7 @@ export class Quarantines {
     else this.#held.set(path, alive);
     const removed: RemovedQuarantine[] = [];
     for (const { name, bytes } of candidates.filter(isOver)) {
-      await objects.remove(name);
+      if ((await statusOf(objects, name, hasManyWriters)) !== null) await remove(objects, name);
       removed.push({ unit: path, name, bytes });
     }
     return removed;
@@ -256,8 +253,6 @@ interface QuarantineContent {
   readonly writtenAt: number;
 }
 
-const mostDepth = 8;
-
 /** Measures a quarantine. A file that goes meanwhile counts nothing. */
 export async function contentOf(path: string, depth = mostDepth): Promise<QuarantineContent> {
   const stats = await lstat(encodePath(path)).catch(() => null);
@@ -272,4 +267,50 @@ export async function contentOf(path: string, depth = mostDepth): Promise<Quaran
     writtenAt = Math.max(writtenAt, found.writtenAt);
   }
   return { bytes, writtenAt };
+}
+
+const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
+const gone = 'tmp_objdir-gone-';
+
+/** Tells whether this was renamed by a worker, and is not removed yet. */
+function isGoneName(name: string): boolean {
+  return name.startsWith(gone);
+}
+
+/** The status of a quarantine in the opened `objects`; null where it is gone, or none that may be touched. */
+async function statusOf(objects: Folder, name: string, hasManyWriters: boolean): Promise<Stats | null> {
+  const stats = await lstat(objects.at(name)).catch(() => null);
+  if (stats?.isDirectory() !== true || stats.dev !== objects.stats.dev) return null;
+  const isOurs = stats.uid === objects.stats.uid || stats.uid === process.geteuid?.();
+  return isOurs || hasManyWriters ? stats : null;
+}
+
+/**
+ * Renames a quarantine, and removes it; one that was renamed before is only removed. A push that goes on
+ * against all expectation fails by that, and nothing is broken; one whose quarantine was only half there made
+ * a commit without its tree.
+ */
+async function remove(objects: Folder, name: string): Promise<void> {
+  const renamed = isGoneName(name) ? name : gone + name.slice(-6);
+  if (isQuarantineName(name)) await rename(objects.at(name), objects.at(renamed));
+  await removeTree(objects.at(renamed), mostDepth);
+}
+
+/** Each directory is opened without following a link, and all below it is named by that descriptor. */
+async function removeTree(path: string | Buffer, depth: number): Promise<void> {
+  if (depth === 0) return;
+  {
+    await using handle = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    for (const entry of await readdir(below(handle), { withFileTypes: true, encoding: 'buffer' })) {
+      const file = below(handle, entry.name);
+      if (entry.isDirectory()) await removeTree(file, depth - 1);
+      else await unlink(file);
+    }
+  }
+  await rmdir(path);
+}
+
+function below({ fd }: FileHandle, name?: Buffer): Buffer {
+  const place = Buffer.from(`/proc/self/fd/${fd}`);
+  return name === undefined ? place : Buffer.concat([place, Buffer.from('/'), name]);
 }

@@ -1,11 +1,8 @@
-/** The paths that take most on the disk over all of the history. */
+/** The paths that take most on the disk over all of the history, by what removing each of them frees. */
 
 import { decodePath } from '../../../layout/index.ts';
 import type { SpaceReport } from '../../../wire/index.ts';
-import { LargeVersions, ownText } from './large-versions.ts';
 import { allTips } from './measure.ts';
-import { findOtherNames } from './other-names.ts';
-import { pathGroups, type Sum } from './path-groups.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
 
 export type LargePath = Omit<SpaceReport['paths'][number], 'frees' | 'commands'>;
@@ -29,6 +26,11 @@ const mostVersions = 50_000;
 const mostRemembered = 200_000;
 const longestPointer = 1024;
 const mostShortBlobs = 500_000;
+/** A version with as many names, such as an empty file, belongs to none of them. */
+const mostNamesKnown = 20;
+const mostOthers = 5;
+/** Share of a file's bytes below which removing another name of it is not worth while. */
+const leastShare = 0.02;
 
 interface PathOptions {
   /** There is an LFS store. */
@@ -137,4 +139,200 @@ async function inDefaultBranch(
     Buffer.from(input, 'latin1'),
   );
   return found;
+}
+
+/** A version of a file; the name is in bytes, as Latin-1. */
+interface StoredVersion {
+  readonly id: string;
+  /** The name that git gives it, which it has only once. */
+  readonly path: string;
+  /** On the disk. */
+  readonly bytes: number;
+  readonly size: number;
+  /** The id of the version that this one is stored as a difference from; only zeros: it is stored whole. */
+  readonly base: string;
+}
+
+/** One whose names are all known. */
+interface Version extends StoredVersion {
+  readonly paths: Set<string>;
+}
+
+/** The largest versions of files, up to a number. */
+class LargeVersions {
+  readonly #most: number;
+  #kept: StoredVersion[] = [];
+  #least = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  add({ id, path, base, ...sizes }: StoredVersion): void {
+    if (sizes.size < this.#least) return;
+    this.#kept.push({ id: ownText(id), path: ownText(path), base: ownText(base), ...sizes });
+    if (this.#kept.length <= this.#most) return;
+    this.#kept.sort((a, b) => b.size - a.size);
+    this.#kept.length = Math.floor(this.#most / 2);
+    this.#least = this.#kept.at(-1)?.size ?? 0;
+  }
+
+  get all(): readonly StoredVersion[] {
+    return this.#kept;
+  }
+
+  /** Those with these names, by their ids. */
+  of(paths: ReadonlySet<string>): ReadonlyMap<string, Version> {
+    return new Map(
+      this.#kept
+        .filter(({ path }) => paths.has(path))
+        .map(version => [version.id, { ...version, paths: new Set([version.path]) }]),
+    );
+  }
+}
+
+/** Copies a text in Latin-1: a part of a longer text would keep all of that in memory. */
+function ownText(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1');
+}
+
+/**
+ * Puts all names into the versions, by their ids, such as the one before a file was moved; false: the time
+ * was over before. Goes through every commit.
+ */
+async function findOtherNames(
+  view: RepositoryView,
+  versions: ReadonlyMap<string, Version>,
+  limits: RunLimits,
+  deadline: number,
+): Promise<boolean> {
+  if (versions.size === 0) return true;
+  const leftMs = Math.floor(deadline - performance.now());
+  if (leftMs <= 0) return false;
+  const overdue = AbortSignal.timeout(leftMs);
+  // A change, and then its path, in turn.
+  let id: string | null = null;
+  const take = (record: string): void => {
+    if (id === null) {
+      // The new id is the last of two, or of as many as there are parents and one, in front of the status.
+      const end = record.lastIndexOf(' ');
+      id = record.slice(record.lastIndexOf(' ', end - 1) + 1, end);
+      return;
+    }
+    const paths = versions.get(id)?.paths;
+    id = null;
+    // git itself cuts names off there.
+    const [path = ''] = record.split('\n', 1);
+    if (paths !== undefined && paths.size < mostNamesKnown) paths.add(ownText(path));
+  };
+  const args = ['--stdin', '--root', '-r', '-c', '-z', '--raw', '--no-renames', '--no-commit-id'];
+  try {
+    await view.lines(
+      [{ args: ['rev-list', '--all', '--reflog'] }, { args: ['diff-tree', ...args] }],
+      { ...limits, signal: AbortSignal.any([limits.signal, overdue]) },
+      take,
+      '',
+      '\0',
+    );
+    return true;
+  } catch (error) {
+    if (overdue.aborted && !limits.signal.aborted) return false;
+    throw error;
+  }
+}
+
+/** The bytes of all versions with a name, and how many they are. */
+interface Sum {
+  bytes: number;
+  versions: number;
+}
+
+interface PathGroup extends Sum {
+  readonly path: string;
+  readonly otherNames: readonly string[];
+}
+
+/**
+ * Puts the files into groups of names that go together, with what removing each group frees; no file is in
+ * two of them. `all` are the versions of any file that may be stored as differences from these.
+ */
+function pathGroups(
+  first: readonly (readonly [string, Sum])[],
+  versions: readonly Version[],
+  sums: ReadonlyMap<string, Sum>,
+  all: readonly StoredVersion[],
+): readonly PathGroup[] {
+  const taken = new Set<string>();
+  const found: PathGroup[] = [];
+  const byPath = Map.groupBy(versions, ({ path }) => path);
+  const byBase = Map.groupBy(all, ({ base }) => base);
+  for (const [path, sum] of first) {
+    if (taken.has(path)) continue;
+    const otherNames = otherNamesOf(path, sum, byPath.get(path) ?? []);
+    const names = new Set([path, ...otherNames]);
+    const group = { path, otherNames, bytes: 0, versions: 0 };
+    const freed = new Map<string, Version>();
+    for (const name of names) {
+      taken.add(name);
+      group.bytes += sums.get(name)?.bytes ?? 0;
+      group.versions += sums.get(name)?.versions ?? 0;
+      for (const version of byPath.get(name) ?? []) {
+        if ([...version.paths].every(each => names.has(each))) {
+          freed.set(version.id, version);
+          continue;
+        }
+        // Removing this name does not free a version that has others.
+        group.bytes -= version.bytes;
+        group.versions -= 1;
+      }
+    }
+    group.bytes = Math.max(0, group.bytes - Math.round(storedAnew(freed, byBase)));
+    if (group.versions > 0) found.push(group);
+  }
+  return found.sort((a, b) => b.bytes - a.bytes);
+}
+
+/** Those that hold enough of it; none where they are many. */
+function otherNamesOf(path: string, { bytes }: Sum, versions: readonly Version[]): readonly string[] {
+  const held = new Map<string, number>();
+  for (const version of versions) {
+    if (version.paths.size >= mostNamesKnown) continue;
+    for (const name of version.paths)
+      if (name !== path) held.set(name, (held.get(name) ?? 0) + version.bytes);
+  }
+  const names = [...held].filter(([, each]) => each >= bytes * leastShare).map(([name]) => name);
+  return names.length > mostOthers ? [] : names;
+}
+
+/**
+ * The bytes that others take which are stored as differences from what goes: the largest of them takes its
+ * place, and the rest are stored as differences from that one.
+ */
+function storedAnew(
+  freed: ReadonlyMap<string, Version>,
+  byBase: ReadonlyMap<string, readonly StoredVersion[]>,
+): number {
+  const heirs = new Map<Version, StoredVersion>();
+  for (const version of freed.values())
+    for (const dependent of byBase.get(version.id) ?? []) {
+      if (freed.has(dependent.id)) continue;
+      const root = rootOf(version, freed);
+      if ((heirs.get(root)?.size ?? 0) < dependent.size) heirs.set(root, dependent);
+    }
+  let bytes = 0;
+  for (const [root, heir] of heirs)
+    bytes += Math.max(0, root.bytes * (heir.size / Math.max(1, root.size)) - heir.bytes);
+  return bytes;
+}
+
+/** The last that goes of those from which this one is stored as a difference. */
+function rootOf(version: Version, freed: ReadonlyMap<string, Version>): Version {
+  let root = version;
+  // git's own chains are shorter.
+  for (let steps = 0; steps < 5000; steps++) {
+    const base = freed.get(root.base);
+    if (base === undefined) break;
+    root = base;
+  }
+  return root;
 }

@@ -1,6 +1,8 @@
-/** Measures how much of a repository's objects something still needs. */
+/** Measures how much the objects of a repository take, and how much of that something still needs. */
 
-import { type StoredObjects, storedObjects } from './stored.ts';
+import { lstat } from 'node:fs/promises';
+import { encodePath } from '../../../layout/index.ts';
+import { entryNames, isGone } from '../files.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
 
 export interface Reachability {
@@ -62,4 +64,73 @@ export async function objectsOf(
     input,
   );
   return { bytes, objects };
+}
+
+/** The objects of a repository as they lie on the disk, and what lies beside them. */
+interface StoredObjects {
+  /** Packs and loose objects; an object that is there twice counts twice. */
+  readonly bytes: number;
+  readonly packs: number;
+  readonly loose: number;
+  /** Packs that a `.keep` file protects. */
+  readonly keptBytes: number;
+  /** Files in the making that are older than an hour, which nobody goes on writing. */
+  readonly leftoverBytes: number;
+  /** A pack has a reverse index, which takes four bytes for each object. */
+  readonly hasReverseIndex: boolean;
+}
+
+const leftoverMs = 3_600_000;
+const packOverhead = 32;
+
+/** Counts them; a file that goes meanwhile counts nothing. */
+export async function storedObjects(path: string, signal: AbortSignal): Promise<StoredObjects> {
+  const names = await entryNames(`${path}/objects`);
+  const packed = await packedObjects(path);
+  let loose = 0;
+  let looseBytes = 0;
+  for (const folder of names) {
+    if (!/^[0-9a-f]{2}$/.test(folder)) continue;
+    signal.throwIfAborted();
+    for (const name of await entryNames(`${path}/objects/${folder}`)) {
+      if (!/^[0-9a-f]+$/.test(name)) continue;
+      loose += 1;
+      looseBytes += (await sizeOf(`${path}/objects/${folder}/${name}`)).bytes;
+    }
+  }
+  return { ...packed, loose, bytes: packed.bytes + looseBytes };
+}
+
+async function packedObjects(path: string): Promise<Omit<StoredObjects, 'loose'>> {
+  const names = await entryNames(`${path}/objects/pack`);
+  const all = new Set(names);
+  let [bytes, packs, keptBytes, leftoverBytes] = [0, 0, 0, 0];
+  for (const name of names) {
+    if (/^\.?tmp_/.test(name) || name.startsWith('.tmp-')) {
+      const file = await sizeOf(`${path}/objects/pack/${name}`);
+      if (Date.now() - file.modifiedAt > leftoverMs) leftoverBytes += file.bytes;
+    }
+    if (!/^pack-[0-9a-f]+\.pack$/.test(name)) continue;
+    const size = Math.max(0, (await sizeOf(`${path}/objects/pack/${name}`)).bytes - packOverhead);
+    bytes += size;
+    packs += 1;
+    if (all.has(name.replace(/pack$/, 'keep'))) keptBytes += size;
+  }
+  return {
+    bytes,
+    packs,
+    keptBytes,
+    leftoverBytes,
+    hasReverseIndex: names.some(name => name.endsWith('.rev')),
+  };
+}
+
+async function sizeOf(path: string): Promise<{ readonly bytes: number; readonly modifiedAt: number }> {
+  try {
+    const stats = await lstat(encodePath(path));
+    return { bytes: stats.isFile() ? stats.size : 0, modifiedAt: stats.mtimeMs };
+  } catch (error) {
+    if (isGone(error)) return { bytes: 0, modifiedAt: 0 };
+    throw error;
+  }
 }

@@ -16,12 +16,11 @@ import {
   runProgram,
   type Stage,
 } from '../../../bounded/index.ts';
-import { SoftquotaError } from '../../../errors.ts';
-import { encodePath } from '../../../layout/index.ts';
+import { SoftquotaError, systemCode } from '../../../errors.ts';
+import { decodePath, encodePath } from '../../../layout/index.ts';
 import { printable } from '../../../text/index.ts';
 import { isThere } from '../files.ts';
 import type { GitProgram } from './git-programs.ts';
-import { copyReflogs } from './reflogs.ts';
 import { type GitSettings, readGitSettings, UnusableRepository } from './repository-config.ts';
 
 export interface RunLimits {
@@ -126,8 +125,8 @@ export class RepositoryView {
   }
 
   /**
-   * Runs git's commands as a pipe, and gives each line that the last one prints, as bytes in Latin-1. `end` is
-   * what ends a line.
+   * Runs git's commands as a pipe, and gives each line that the last one prints, as bytes in Latin-1. `end`
+   * is what ends a line.
    */
   async lines(
     stages: readonly GitStage[],
@@ -303,4 +302,51 @@ function mustHaveDone(args: readonly string[], { status, complaint }: EndedStage
   const words = printable(complaint.split('\n').slice(0, 5).join('; ')).slice(0, longestWords);
   if (status === null && words === '') throw new SoftquotaError('not_ready', `git ${args[0]} was ended`);
   throw new UnusableRepository(`git ${args[0]}: ${words || `exit status ${status}`}`);
+}
+
+const mostFiles = 100_000;
+const mostBytes = 64 * 1024 * 1024;
+const mostDepth = 60;
+
+/**
+ * Copies a repository's reflogs, since git follows no link to a directory of them; returns whether there are
+ * any. Rejects with a `UnusableRepository` where they are too many or too long to be copied.
+ */
+async function copyReflogs(from: string, to: string): Promise<boolean> {
+  const left = { files: mostFiles, bytes: mostBytes };
+  await copy(from, to, left, mostDepth);
+  return left.files < mostFiles;
+}
+
+async function copy(
+  from: string,
+  to: string,
+  left: { files: number; bytes: number },
+  depth: number,
+): Promise<void> {
+  const entries = await entriesOf(from);
+  if (entries.length > 0) await mkdir(encodePath(to), { recursive: true });
+  for (const entry of entries) {
+    left.files -= 1;
+    if (left.files < 0 || depth === 0)
+      throw new UnusableRepository('its reflogs are too many; git reflog expire makes them fewer');
+    const name = decodePath(entry.name);
+    if (entry.isDirectory()) await copy(`${from}/${name}`, `${to}/${name}`, left, depth - 1);
+    if (!entry.isFile()) continue;
+    const file = readBounded(encodePath(`${from}/${name}`), { mostBytes: left.bytes });
+    if (file.kind !== 'file') continue;
+    if (!file.whole)
+      throw new UnusableRepository('its reflogs are too long; git reflog expire makes them shorter');
+    left.bytes -= file.bytes.length;
+    await writeFile(encodePath(`${to}/${name}`), file.bytes);
+  }
+}
+
+async function entriesOf(path: string) {
+  try {
+    return await readdir(encodePath(path), { withFileTypes: true, encoding: 'buffer' });
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return [];
+    throw error;
+  }
 }

@@ -35,7 +35,7 @@ t.test('a push is judged within 100 ms beyond the time of git itself', async t =
   const ofGit: number[] = [];
   for (let turn = 0; turn < 9; turn++) {
     const begun = performance.now();
-    const { smaller } = await world.tasks.ask(task, 60_000);
+    const { smaller } = await world.link.ask(task, 60_000);
     judged.push(performance.now() - begun);
     t.equal(smaller, true);
     const weighed = performance.now();
@@ -59,7 +59,7 @@ t.test('a task begins within 10 ms', async t => {
   const took: number[] = [];
   for (let turn = 0; turn < 21; turn++) {
     const begun = performance.now();
-    await world.tasks.ask({ kind: 'reclaim', path: world.bare }, 60_000).catch(() => {});
+    await world.link.ask({ kind: 'reclaim', path: world.bare }, 60_000).catch(() => {});
     took.push(performance.now() - begun);
   }
   t.comment(`there and back in ${median(took).toFixed(2)} ms`);

@@ -13,10 +13,8 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import type { Test } from 'tap';
-import { Judgements } from '../../../../src/daemon/judgements.ts';
-import { WorkerTasks } from '../../../../src/daemon/worker-tasks.ts';
-import type { GateServices } from '../../../../src/gate/index.ts';
-import { serveWorker } from '../../../../src/gate/worker.ts';
+import { WorkerLink } from '../../../../src/gate/index.ts';
+import { Judgements } from '../../../../src/gate/push/judging.ts';
 import { findGits, Worker, type WorkerOptions } from '../../../../src/git/index.ts';
 import { GitWorld } from '../../../hooks/git-world.ts';
 import { storage } from '../../../layout/world.ts';
@@ -26,7 +24,8 @@ export type Manner = 'any' | 'less';
 const { gits } = await findGits(['git']);
 
 export class World extends GitWorld {
-  readonly tasks = new WorkerTasks(() => 'mark');
+  readonly link: WorkerLink;
+  #reported = Promise.withResolvers<void>();
   readonly judgements: Judgements;
   /** Manner of judging pushes that bring something; null: all pass. */
   over: Manner | null = null;
@@ -43,11 +42,11 @@ export class World extends GitWorld {
   private constructor(t: Test, folder: string) {
     super(folder, 'git/alice/app.git');
     this.#t = t;
+    this.link = new WorkerLink({ mark: () => 'mark', reported: () => this.#reported.resolve() });
     this.judgements = new Judgements({
-      tasks: this.tasks,
+      link: this.link,
       ownerOf: () => 'alice',
       isRefused: () => this.over !== null,
-      monotonic: () => performance.now(),
     });
   }
 
@@ -55,7 +54,8 @@ export class World extends GitWorld {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'softquota-judge-')));
     const world = new World(t, folder);
     t.teardown(async () => {
-      world.tasks.close();
+      world.judgements.close();
+      world.link.close();
       await world.worker?.close();
       for (const server of world.#servers) server.close();
       await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
@@ -68,6 +68,7 @@ export class World extends GitWorld {
   }
 
   async startWorker(options: Partial<WorkerOptions> = {}): Promise<void> {
+    this.#reported = Promise.withResolvers();
     this.worker = new Worker({
       trustedSocket: join(this.folder, 'trusted.sock'),
       storages: [storage({ templates: [join(this.folder, 'git/{owner}/{repo}.git')] })],
@@ -81,7 +82,7 @@ export class World extends GitWorld {
       ...options,
     });
     await this.worker.start();
-    await this.tasks.connection();
+    await this.#reported.promise;
   }
 
   configure(key: string, value: string): Promise<string> {
@@ -138,9 +139,10 @@ export class World extends GitWorld {
   async #decide(quarantine: string | null, execPath: string, lines: string): Promise<string | null> {
     const isOnlyDeletion = lines.split('\n').every(line => line === '' || / 0+ /.test(line));
     if (this.over === null || isOnlyDeletion) return null;
-    const signal = AbortSignal.timeout(this.judgeMs);
+    const { signal } = new AbortController();
     const { hidden, judgements } = this;
-    const task = { unit: this.bare, quarantine, lines, manner: this.over, hidden, execPath };
+    const task = { path: this.bare, quarantine, lines, manner: this.over, hidden, exec_path: execPath };
+    const until = performance.now() + this.judgeMs;
     // A push that brings no object passes, unless it brings back what nothing reaches.
     const objects = await this.run('find', [
       join(this.bare, 'objects', quarantine ?? ''),
@@ -148,32 +150,19 @@ export class World extends GitWorld {
       'f',
       ...['!', '-name', 'pack-029d08823bd8a8eab510ad6ac75c823cfd3ed31e.*'],
     ]);
-    if (objects.stdout === '' && (await judgements.bringsBack(task, signal)) === false) return null;
+    if (objects.stdout === '' && !(await judgements.bringsBack(task, until, signal))) return null;
     this.asked += 1;
-    const { is, words } = await judgements.judge(task, signal);
+    const { smaller, words } = judgements.isUnderWay(this.bare)
+      ? { smaller: false, words: 'another push that makes this repository smaller is under way' }
+      : await judgements.judge(task, until, signal);
     this.said.push(words);
-    return is === 'smaller' ? null : words;
+    return smaller ? null : words;
   }
 
   async #serveWorker(): Promise<void> {
     const server = createServer({ shouldUpgradeCallback: () => true });
-    const { tasks } = this;
-    const t = this.#t;
     server.on('upgrade', (_, socket, head) => {
-      if (!(socket instanceof Socket)) return;
-      const worker = {
-        connected: (channel: Parameters<WorkerTasks['connected']>[0]) => {
-          tasks.connected(channel);
-          return {
-            reported: () => {},
-            lfsObjects: async () => null,
-            closed: () => void tasks.closed(channel),
-          };
-        },
-      };
-      const services: object = { worker, unforeseen: (error: unknown) => t.error(error) };
-      // A connection uses no others.
-      serveWorker(services as GateServices, socket, head);
+      if (socket instanceof Socket) this.link.take(socket, head, error => this.#t.error(error));
     });
     this.#servers.push(server.listen(join(this.folder, 'trusted.sock')));
     await once(server, 'listening');

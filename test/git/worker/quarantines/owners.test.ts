@@ -1,8 +1,7 @@
 /** Quarantines that a living process may own. */
 
 import t from 'tap';
-import { heldQuarantines } from '../../../../src/git/worker/quarantines/owners.ts';
-import type { Process } from '../../../../src/git/worker/quarantines/processes.ts';
+import { heldQuarantines, type Process } from '../../../../src/git/worker/quarantines/processes.ts';
 
 const minute = 60_000;
 const here = '1:100';

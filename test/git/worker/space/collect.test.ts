@@ -4,9 +4,8 @@ import { access, copyFile, mkdir, readdir, readFile, rm, symlink, utimes, writeF
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { collect } from '../../../../src/git/worker/space/collect.ts';
+import { collect, writeBitmap } from '../../../../src/git/worker/space/collect.ts';
 import { measure } from '../../../../src/git/worker/space/measure.ts';
-import { writeBitmap } from '../../../../src/git/worker/space/repack.ts';
 import { UnusableRepository } from '../../../../src/git/worker/space/repository-config.ts';
 import { RepositoryView } from '../../../../src/git/worker/space/view.ts';
 import { isLong } from '../../../run-length.ts';

@@ -4,10 +4,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { cp, mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t from 'tap';
-import { bashQuoted } from '../../../../src/git/worker/space/advice.ts';
-import { explainSpace } from '../../../../src/git/worker/space/explain.ts';
-import { lfsObjects } from '../../../../src/git/worker/space/lfs.ts';
-import { lfsStores } from '../../../../src/git/worker/space/lfs-stores.ts';
+import { bashQuoted, explainSpace } from '../../../../src/git/worker/space/explain.ts';
+import { lfsStores } from '../../../../src/git/worker/space/lfs.ts';
 import { RepositoryView } from '../../../../src/git/worker/space/view.ts';
 import { run } from '../../../hooks/world.ts';
 import { storage } from '../../../layout/world.ts';
@@ -189,7 +187,7 @@ t.test('LFS objects beside the repository are looked at where they are of that r
   await repository.push('main:refs/pull/1/head');
   const view = await RepositoryView.open(repository.path, { program });
   t.teardown(() => view.close());
-  const { lfs } = await explainSpace(view, limits, () => lfsObjects(stores, limits.signal));
+  const { lfs } = await explainSpace(view, limits, { stores, ofForge: null });
   t.strictSame(lfs, {
     count: 3,
     bytes: 24_000,

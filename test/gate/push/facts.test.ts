@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { isInternal, serverFacts } from '../../../src/gate/push/servers.ts';
+import { isInternal, serverFacts } from '../../../src/gate/push/facts.ts';
 import { quarantinePath } from '../../../src/layout/index.ts';
 import { incoming, unit } from './world.ts';
 

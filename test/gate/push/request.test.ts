@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import t from 'tap';
-import { longestPushBytes, readPush } from '../../../src/gate/push/fields.ts';
+import { longestPushBytes, readPush } from '../../../src/gate/push/request.ts';
 import { bodyOf, creates, openPushWorld, unit, usualFields } from './world.ts';
 
 const whole = (fields: Readonly<Record<string, string>>, lines = '') =>

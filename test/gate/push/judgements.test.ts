@@ -2,9 +2,9 @@
 
 import { availableParallelism } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import t from 'tap';
-import { Judgements } from '../../src/daemon/judgements.ts';
-import type { WorkerTask } from '../../src/wire/index.ts';
+import t, { type Test } from 'tap';
+import { Judgements } from '../../../src/gate/push/judging.ts';
+import type { WorkerTask } from '../../../src/wire/index.ts';
 
 interface Asked {
   readonly task: WorkerTask;
@@ -14,13 +14,13 @@ interface Asked {
 }
 
 /** Judgements beside a worker whose answers the test gives. Units are named OWNER/NAME. */
-function open() {
+function open(t: Test) {
   const asked: Asked[] = [];
-  const state = { isConnected: true, isClosed: false, isRefused: true };
+  const state = { isHere: true, isClosed: false, isRefused: true };
   const judgements = new Judgements({
-    tasks: {
-      get isConnected() {
-        return state.isConnected;
+    link: {
+      get isHere() {
+        return state.isHere;
       },
       get isClosed() {
         return state.isClosed;
@@ -40,26 +40,27 @@ function open() {
     },
     ownerOf: path => path.split('/')[0] ?? null,
     isRefused: () => state.isRefused,
-    monotonic: () => performance.now(),
   });
   const judge = (unit: string, signal = new AbortController().signal) =>
-    judgements.judge(
-      { unit, quarantine: 'tmp_objdir-incoming-abcdef', lines: 'x', manner: 'any', hidden: [], execPath: '' },
-      signal,
-    );
+    judgements.judge(taskIn(unit), performance.now() + 60_000, signal);
+  t.teardown(() => judgements.close());
   const settled = async () => {
     for (let turn = 0; turn < 5; turn++) await nextTurn();
   };
   return { asked, state, judgements, judge, settled };
 }
 
+function taskIn(path: string) {
+  const quarantine = 'tmp_objdir-incoming-abcdef';
+  return { path, quarantine, lines: 'x', manner: 'any', hidden: [], exec_path: '' } as const;
+}
+
 const smaller = { smaller: true, words: 'by 1 MB', sample: 'pack/a.pack' };
 const larger = { smaller: false, words: 'not smaller', sample: null };
 
 t.test('one in a repository, two of an owner, and no more than there are cores', async t => {
-  const { asked, judge, settled } = open();
+  const { asked, judge, settled } = open(t);
   const first = judge('alice/a');
-  t.match(await judge('alice/a'), { is: 'refused', words: /is under way; try again/ });
   void judge('alice/b');
   void judge('alice/c');
   await settled();
@@ -68,7 +69,7 @@ t.test('one in a repository, two of an owner, and no more than there are cores',
   await settled();
   t.equal(asked.length, availableParallelism());
   asked[0]?.answer(larger);
-  t.same(await first, { is: 'refused', words: 'not smaller' });
+  t.same(await first, larger);
   await settled();
   t.equal(asked.length, availableParallelism() + 1, 'the next begins');
   for (let at = 1; at < asked.length; at++) {
@@ -79,14 +80,14 @@ t.test('one in a repository, two of an owner, and no more than there are cores',
 });
 
 t.test('who waits for a place in vain is refused, and takes none', async t => {
-  const { asked, judge, settled } = open();
+  const { asked, judge, settled } = open(t);
   void judge('alice/a');
   void judge('alice/b');
   const stop = new AbortController();
   const third = judge('alice/c', stop.signal);
   await settled();
   stop.abort();
-  t.match(await third, { is: 'refused', words: /could not tell in time/ });
+  t.match(await third, { smaller: false });
   asked[0]?.answer(larger);
   await settled();
   void judge('alice/d');
@@ -95,40 +96,34 @@ t.test('who waits for a place in vain is refused, and takes none', async t => {
 });
 
 t.test('without a worker, and where its connection breaks, a push stays refused', async t => {
-  const { asked, state, judgements, judge, settled } = open();
+  const { asked, state, judgements, judge, settled } = open(t);
   const pending = judge('alice/a');
   await settled();
   asked[0]?.fail();
-  t.match(await pending, { is: 'refused', words: /git cannot tell here.*Delete branches and tags first/ });
+  t.match(await pending, { smaller: false, words: /git cannot tell here.*Delete branches and tags first/ });
   t.notOk(judgements.isUnderWay('alice/a'));
   const odd = judge('alice/a');
   await settled();
   asked[1]?.answer({ smaller: 'yes' });
-  t.match(await odd, { is: 'refused' });
-  state.isConnected = false;
-  t.match(await judge('alice/a'), { is: 'refused', words: /git cannot tell here/ });
+  t.match(await odd, { smaller: false });
+  state.isHere = false;
+  t.match(await judge('alice/a'), { smaller: false, words: '' });
   t.equal(asked.length, 2);
 });
 
 t.test('a push that goes on is under way until the worker has seen its end', async t => {
-  const { asked, judgements, judge, settled } = open();
+  const { asked, judgements, judge, settled } = open(t);
   const going = judge('alice/a');
   t.ok(judgements.isUnderWay('alice/a'));
   await settled();
   asked[0]?.answer(smaller);
-  t.same(await going, { is: 'smaller', words: 'by 1 MB' });
+  t.same(await going, smaller);
   t.ok(judgements.isUnderWay('alice/a'));
   await settled();
+  const { signal } = new AbortController();
+  const bringsBack = () => judgements.bringsBack(taskIn('alice/a'), performance.now() + 60_000, signal);
   t.match(asked[1]?.task, { kind: 'outcome', path: 'alice/a', sample: 'pack/a.pack' });
-  const task = {
-    unit: 'alice/a',
-    quarantine: null,
-    lines: 'x',
-    manner: 'any',
-    hidden: [],
-    execPath: '',
-  } as const;
-  t.equal(await judgements.bringsBack(task, new AbortController().signal), true, 'nobody knows until then');
+  t.equal(await bringsBack(), true, 'nobody knows until then');
   asked[1]?.answer({ kept: true });
   await settled();
   t.notOk(judgements.isUnderWay('alice/a'));
@@ -138,7 +133,7 @@ t.test('a push that goes on is under way until the worker has seen its end', asy
 });
 
 t.test('where git did only a part, nothing more is judged until the owner is below the limit', async t => {
-  const { asked, state, judgements, judge, settled } = open();
+  const { asked, state, judgements, judge, settled } = open(t);
   const going = judge('alice/a');
   await settled();
   asked[0]?.answer(smaller);
@@ -147,7 +142,7 @@ t.test('where git did only a part, nothing more is judged until the owner is bel
   asked[1]?.answer({ kept: false });
   await settled();
   judgements.look();
-  t.match(await judge('alice/a'), { is: 'refused', words: /git did only a part of it/ });
+  t.match(await judge('alice/a'), { smaller: false, words: /git did only a part of it/ });
   void judge('alice/b');
   await settled();
   t.equal(asked.length, 3, 'elsewhere it is');
@@ -160,7 +155,7 @@ t.test('where git did only a part, nothing more is judged until the owner is bel
 });
 
 t.test('a worker that comes back sees to the end of a push that the one before let go on', async t => {
-  const { asked, judgements, judge, settled } = open();
+  const { asked, judgements, judge, settled } = open(t);
   const going = judge('alice/a');
   await settled();
   asked[0]?.answer(smaller);

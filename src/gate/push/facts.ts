@@ -1,14 +1,25 @@
 /**
- * Reads the facts about a push that depend on the server which runs the hook, from the variables that it has.
+ * The facts about a push before it is decided: what the server that runs the hook says by its variables, what
+ * the push grows, and by how much.
  */
 
 import { basename, posix } from 'node:path';
-import { isQuarantineName } from '../../layout/index.ts';
+import { SoftquotaError } from '../../errors.ts';
+import { isQuarantineName, type Quarantine } from '../../layout/index.ts';
 import { type Leaf, nameFault } from '../../quota/index.ts';
-import { fieldOf, type PushFields } from './fields.ts';
+import { pathIn } from '../parameters.ts';
+import {
+  type GateServices,
+  knownUnitAt,
+  type LocatedUnit,
+  type PushServices,
+  type QuarantineLook,
+} from '../services.ts';
+import type { RefChanges } from './lines.ts';
+import { fieldOf, type PushFields } from './request.ts';
 
 /** The place of a push's objects until it is accepted. */
-export type Arriving =
+type Arriving =
   /** A quarantine, named as `quarantinePath` takes it. */
   | { readonly in: 'quarantine'; readonly name: string }
   /** The server says that the push brings none. */
@@ -168,4 +179,68 @@ export function isInternal(fields: PushFields): boolean {
     fieldOf(fields, 'GITEA_INTERNAL_PUSH') === 'true' &&
     /(?:^|\/)pre-receive\.d\/[^/]+$/.test(fieldOf(fields, 'script'))
   );
+}
+
+export interface Growth {
+  /** It brings objects, or more than a few refs, or nobody can tell. */
+  readonly grows: boolean;
+  /** 0 where it cannot be told. */
+  readonly bytes: number;
+  /** Null: nobody could read it, or git made none. */
+  readonly quarantine: Quarantine | null;
+  /** Name of the quarantine, by which the push's end is noticed; null: nothing can be watched. */
+  readonly name: string | null;
+}
+
+/** Each ref is a file, and each level of its name a directory, which counts no bytes but takes space. */
+const fewRefs = 100;
+const fewCharacters = 1000;
+
+/** Estimates how many bytes a push brings. `look` is null where there is no quarantine to look at. */
+export function pushGrowth(changes: RefChanges, arriving: Arriving, look: QuarantineLook | null): Growth {
+  const quarantine = look?.is === 'seen' ? look.quarantine : null;
+  const hasManyRefs =
+    changes.created > fewRefs || changes.isNested || changes.createdCharacters > fewCharacters;
+  const bringsObjects = quarantine === null ? arriving.in !== 'nothing' : quarantine.hasObjects;
+  const refBytes = (changes.created + changes.updated) * (changes.hashLength + 1);
+  return {
+    grows: bringsObjects || hasManyRefs,
+    bytes: quarantine === null ? 0 : quarantine.bytes + refBytes,
+    quarantine,
+    name: arriving.in === 'quarantine' && look?.is !== 'absent' ? arriving.name : null,
+  };
+}
+
+export interface PushPlace {
+  readonly ownerName: string;
+  readonly leaf: Leaf;
+  /** Null: no template matches, and the server says whose it is. */
+  readonly unit: LocatedUnit | null;
+}
+
+interface PlaceServices extends Pick<GateServices, 'locate'> {
+  readonly ledger: Pick<GateServices['ledger'], 'units'>;
+  readonly pushes: Pick<PushServices, 'sameDirectory'>;
+}
+
+/**
+ * Finds what a push grows: the unit of its repository, or what the server says of an unknown one. Null:
+ * nobody has a quota for it. Rejects with `not_ready` where the disk does not answer.
+ */
+export async function findPlace(services: PlaceServices, facts: ServerFacts): Promise<PushPlace | null> {
+  const unit = await unitAt(services, pathIn(facts.directory));
+  if (unit !== null && unit.owner !== null) return { ownerName: unit.owner, leaf: unit.leaf, unit };
+  return facts.claim === null ? null : { ...facts.claim, unit: null };
+}
+
+async function unitAt(services: PlaceServices, path: string): Promise<LocatedUnit | null> {
+  const known = knownUnitAt(services.ledger, path);
+  if (known !== null) return known;
+  try {
+    return await services.locate(path);
+  } catch (error) {
+    if (!(error instanceof SoftquotaError && error.code === 'unknown_path')) throw error;
+  }
+  const same = await services.pushes.sameDirectory(path);
+  return same === null ? null : knownUnitAt(services.ledger, same);
 }
