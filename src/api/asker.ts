@@ -8,7 +8,6 @@ import type { Request, Response } from 'express';
 import { SoftquotaError } from '../errors.ts';
 import type { Caller, Identity, SessionCookie } from '../identity/index.ts';
 import { type Authenticate, admitted, unauthenticated } from './access.ts';
-import { sessionCookie } from './cookie.ts';
 
 export interface AskerOptions {
   readonly authenticate: Authenticate;
@@ -108,4 +107,34 @@ function isSameOrigin(headers: IncomingHttpHeaders, baseUrl: string): boolean {
 export function withoutPort(address: string): string {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(address) ?? [];
   return bracketed ?? plain ?? address;
+}
+
+interface SessionCookieHeader {
+  /** Reads a value from a `Cookie` header; null: there is none. */
+  read(header: string | undefined): string | null;
+  /** A `Set-Cookie` header's value. */
+  set(held: SessionCookie): string;
+  /** Value of a `Set-Cookie` header that makes a browser forget the cookie. */
+  clear(): string;
+}
+
+/**
+ * At https without a path it has a name that browsers take only from this very host, over https and for all
+ * paths (`__Host-`, RFC 6265bis), so that no other host of the domain can plant one. No script sees it, and
+ * other sites' requests come without it, but for following a link to here.
+ */
+export function sessionCookie(baseUrl: string): SessionCookieHeader {
+  const { protocol, pathname } = new URL(baseUrl);
+  const isSecure = protocol === 'https:';
+  const name = isSecure && pathname === '/' ? '__Host-softquota' : 'softquota-session';
+  const attributes = `Path=${pathname}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+  return {
+    read: header => {
+      // Browsers send the cookie with the longest path first.
+      const pairs = (header ?? '').split(';').map(pair => pair.trim());
+      return pairs.find(pair => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
+    },
+    set: ({ value, seconds }) => `${name}=${value}; Max-Age=${seconds}; ${attributes}`,
+    clear: () => `${name}=; Max-Age=0; ${attributes}`,
+  };
 }

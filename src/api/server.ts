@@ -14,9 +14,9 @@ import {
   type SocketPlace,
 } from '../service/index.ts';
 import type { ApplicationOptions } from './application.ts';
-import { Built, builtFolder } from './built.ts';
 import { answerUnloaded, rejectionBody } from './faults.ts';
 import type { ApiServices } from './services.ts';
+import { Built, builtFolder } from './web.ts';
 
 interface ListenAddress {
   /** An address or a name of this host. */

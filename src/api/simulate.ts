@@ -11,7 +11,7 @@ import { printable } from '../text/index.ts';
 import { type ChangedOwner, type DraftPolicy, type Simulation, verdictShown } from '../wire/index.ts';
 import { pageOf } from './pages.ts';
 import { editOf, newRuleFrom } from './routes/shapes.ts';
-import { mustNameFewRules } from './sound-policy.ts';
+import { mustNameFewRules } from './whole-policy.ts';
 
 /**
  * Names at most `limit` owners of each. Rejects with `invalid`, and with `conflict` where the policy changes

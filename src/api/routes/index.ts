@@ -2,21 +2,15 @@
 
 import type { Route, Tag, TaggedRoute } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { authLinkRoutes } from './auth-links.ts';
-import { authRoutes, signInRoutes } from './auths.ts';
-import { claimRoutes } from './claims.ts';
+import { authLinkRoutes, authRoutes, claimRoutes, signInRoutes } from './auths.ts';
 import { eventRoutes } from './events.ts';
-import { fleetRoutes } from './fleet.ts';
-import { groupRoutes, groupUserRoutes } from './groups.ts';
-import { aboutRoutes, installationRoutes } from './installation.ts';
 import { noticeRoutes } from './notices.ts';
+import { aboutRoutes, fleetRoutes, installationRoutes, scanRoutes } from './operation.ts';
 import { overviewRoutes } from './overview.ts';
-import { ownFigureRoutes } from './own-figures.ts';
-import { ownQuotaRoutes } from './own-quotas.ts';
+import { ownFigureRoutes, ownQuotaRoutes } from './own-quotas.ts';
 import { policyRoutes, trialRoutes } from './policy.ts';
+import { groupRoutes, groupUserRoutes, ruleRoutes } from './policy-parts.ts';
 import { requestAnswerRoutes, requestRoutes } from './requests.ts';
-import { ruleRoutes } from './rules.ts';
-import { scanRoutes } from './scans.ts';
 import { sessionRoutes } from './sessions.ts';
 import { spaceRoutes } from './space.ts';
 import { tokenRoutes } from './tokens.ts';

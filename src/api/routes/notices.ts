@@ -7,7 +7,6 @@ import { isoTime } from '../../text/index.ts';
 import {
   mailWish,
   mailWishEdit,
-  mark,
   noticeList,
   noticesSentAgain,
   noticeTest,
@@ -18,7 +17,6 @@ import type { ApiServices } from '../services.ts';
 
 const path = '/admin/quota/notices';
 const mostRows = 1000;
-const params = z.object({ id: mark });
 
 const listQuery = z.strictObject({
   state: z.enum(['pending', 'dead']).optional().meta({ description: 'Only these.' }),
@@ -89,7 +87,6 @@ export function noticeRoutes(services: ApiServices): readonly Route[] {
       id: 'sendNoticeAgain',
       path: `${path}/{id}/send-again`,
       summary: 'Send a dead notice again',
-      params,
       faults: [404, 409, 503],
       answer: { status: 200, description: 'One', schema: noticesSentAgain },
       handle: async named => ({ count: await notices.sendAgain(named.params.id) }),
@@ -125,9 +122,9 @@ function ownRoutes({ documents, notices, now }: ApiServices): readonly Route[] {
       body: mailWishEdit,
       faults: [404],
       answer: { status: 200, description: 'The wish, and the address', schema: mailWish },
-      handle: async ({ body: { mail } }, { caller }) => {
+      handle: async ({ body: { mail } }, { caller, change }) => {
         const id = ownIdOf(caller);
-        await documents.transact(({ changes }) => setMailWanted(changes, id, mail, now()), caller);
+        await change(({ changes }) => setMailWanted(changes, id, mail, now()));
         return shown(id);
       },
     }),

@@ -17,8 +17,7 @@ import { administrators } from '../access.ts';
 import { getRoute, postRoute, putRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { simulate } from '../simulate.ts';
-import { mustBeSound } from '../sound-policy.ts';
-import { replaceWholePolicy, requireCurrentVersion, wholePolicyOf } from '../whole-policy.ts';
+import { mustBeSound, replaceWholePolicy, requireCurrentVersion, wholePolicyOf } from '../whole-policy.ts';
 
 /** Room for some hundred thousand owners; who may not rule is refused before a byte of it is read. */
 const mostPolicyBytes = 16 * 1024 * 1024;

@@ -20,8 +20,6 @@ import { isoTime, printable } from '../../text/index.ts';
 import { version } from '../../version.ts';
 import {
   anySession,
-  knownName,
-  mark,
   type Session,
   type SessionRow,
   session,
@@ -38,7 +36,6 @@ import type { ApiServices } from '../services.ts';
 import { everybodysQuery, newestFirst } from './tokens.ts';
 
 const path = '/users/{user}/sessions';
-const params = z.object({ user: knownName });
 const setCookie = { 'Set-Cookie': 'The session, for browsers alone.' } as const;
 
 export function sessionRoutes({
@@ -134,14 +131,11 @@ export function sessionRoutes({
       access: 'whoever is known',
       faults: [404],
       answer: { status: 204, description: 'It is over', headers: setCookie },
-      handle: async (_, { caller, browser }) => {
+      handle: async (_, { caller, browser, change }) => {
         const { sessionKey } = caller;
         const ended = sessionKey === null ? undefined : identity.signedIn.session(sessionKey);
         if (ended === undefined || browser === null) throw noSession();
-        await documents.transact(
-          ({ changes }) => endSessions(changes, ({ id }) => id === ended.document.id),
-          caller,
-        );
+        await change(({ changes }) => endSessions(changes, ({ id }) => id === ended.document.id));
         browser.hold(null);
       },
     }),
@@ -151,7 +145,6 @@ export function sessionRoutes({
       ...ownOrAdministered(ledger, 'read'),
       summary: 'The sessions of a user in browsers, in the order of creation',
       description: 'The sessions of other users need an administrator and also the scope `read:admin`.',
-      params,
       answer: { status: 200, description: 'Sessions', schema: z.array(sessionRow) },
       handle: (named, { caller }) =>
         identity.signedIn
@@ -184,12 +177,11 @@ export function sessionRoutes({
       ...ownOrAdministered(ledger, 'write'),
       summary: 'Sign a browser out',
       description: 'It is refused from then on.',
-      params: params.extend({ id: mark }),
       answer: { status: 204, description: 'It is over' },
-      handle: async (named, { caller }) => {
-        await documents.transact(transaction => {
+      handle: async (named, { change }) => {
+        await change(transaction => {
           endSession(transaction.changes, transaction.mustBeOwner(named.params.user), named.params.id);
-        }, caller);
+        });
       },
     }),
     postRoute({
@@ -199,7 +191,6 @@ export function sessionRoutes({
       description:
         'The link works once, within ten minutes, on the host that created it, until its daemon ends. The session has no more ' +
         'rights than the token of this request, and does not last longer.',
-      params,
       mustBe: named => void knownOwner(ledger, named.user),
       answer: { status: 201, description: 'The link', schema: signInLink },
       handle: (named, { caller }) => {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { createToken, revokeToken, type TokenDocument } from '../../identity/index.ts';
 import { filterMapInSlices } from '../../slices.ts';
 import { isoTime, momentOf } from '../../text/index.ts';
-import { anyToken, createdToken, knownName, newToken, type Token, text, token } from '../../wire/index.ts';
+import { anyToken, createdToken, newToken, type Token, text, token } from '../../wire/index.ts';
 import { knownOwner, ownOrAdministered } from '../owners.ts';
 import { forgivingPage, listAddress, pageQuery, pagingHeaders, tellPage, tellPages } from '../pages.ts';
 import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
@@ -17,7 +17,6 @@ export const everybodysQuery = {
 } as const;
 
 const path = '/users/{user}/tokens';
-const params = z.object({ user: knownName });
 
 export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiServices): readonly Route[] {
   return [
@@ -27,7 +26,6 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
       ...ownOrAdministered(ledger, 'read'),
       summary: 'The tokens of a user, in the order of creation',
       description: 'The tokens of other users need an administrator and also the scope `read:admin`.',
-      params,
       query: z.object(forgivingPage({ usual: 1000, most: 1000 })),
       answer: { status: 200, description: 'One page', schema: z.array(token), headers: pagingHeaders },
       handle: ({ params: { user }, query }, call) => {
@@ -67,17 +65,16 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
       description:
         'The tokens of other users need an administrator and also the scope `write:admin`. A token never has more rights than ' +
         'the token that created it, and does not last longer.',
-      params,
       body: newToken,
       faults: [404, 409],
       answer: { status: 201, description: 'The token, which is shown only once', schema: createdToken },
-      handle: async (named, { caller }) => {
+      handle: async (named, { caller, change }) => {
         const { name, scopes, expires_at: expiresAt } = named.body;
         const wanted = { name, scopes, expiresAt: momentOf(expiresAt) };
-        const made = await documents.transact(transaction => {
+        const made = await change(transaction => {
           const owner = transaction.mustBeOwner(named.params.user);
           return createToken(transaction.changes, owner, wanted, { maker: caller, now: Date.now() });
-        }, caller);
+        });
         return { ...tokenShown(made.document), sha1: made.token };
       },
     }),
@@ -88,12 +85,11 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
       summary: 'Revoke a token',
       description:
         'By its id or its name. From then on the token is refused, and also all sessions that were started with it.',
-      params: params.extend({ id: knownName }),
       answer: { status: 204, description: 'It is gone' },
-      handle: async (named, { caller }) => {
-        await documents.transact(transaction => {
+      handle: async (named, { change }) => {
+        await change(transaction => {
           revokeToken(transaction.changes, transaction.mustBeOwner(named.params.user), named.params.id);
-        }, caller);
+        });
       },
     }),
   ];
