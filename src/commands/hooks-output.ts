@@ -23,6 +23,7 @@ import {
   type WithdrawReport,
 } from '../git/index.ts';
 import { counted, printable } from '../text/index.ts';
+import { snakeCased } from '../wire/index.ts';
 import { escapedLines, jsonText } from './output.ts';
 import { type Column, table } from './table.ts';
 
@@ -49,15 +50,17 @@ export function installOutput(done: InstallOutcome, json: boolean): string {
   const { wanted, repositories, gitolite, forges, global, programs } = done;
   if (json) {
     const { socket, client } = wanted;
-    return snakeCasedText({
-      socket,
-      client,
-      repositories,
-      ...(gitolite === null ? {} : { gitolite: { ...gitolite.gitolite, hooks: gitolite.hooks } }),
-      forges,
-      global,
-      programs,
-    });
+    return jsonText(
+      snakeCased({
+        socket,
+        client,
+        repositories,
+        ...(gitolite === null ? {} : { gitolite: { ...gitolite.gitolite, hooks: gitolite.hooks } }),
+        forges,
+        global,
+        programs,
+      }),
+    );
   }
   const places = [
     ...global,
@@ -122,7 +125,7 @@ export function statusOutput(
   json: boolean,
 ): string {
   if (json) {
-    return snakeCasedText({ repositories: statuses, ...(common === null ? {} : { common }) });
+    return jsonText(snakeCased({ repositories: statuses, ...(common === null ? {} : { common }) }));
   }
   const unwell = statuses.filter(status => !isWell(status, expected));
   const ofGitlab = unwell.filter(status => !isFault(status) && status.gitlab !== null).length;
@@ -191,7 +194,7 @@ export function removeOutput(
   templates: readonly RemovedTemplate[],
   json: boolean,
 ): string {
-  if (json) return snakeCasedText(report ?? results);
+  if (json) return jsonText(snakeCased(report ?? results));
   const did = (hooks: WithdrawReport['hooks']) => hookNames.map(name => `${name} ${hooks[name]}`).join(', ');
   return escapedLines([
     ...(report === null ? [] : [`${report.directory}: ${did(report.hooks)}`]),
@@ -209,19 +212,4 @@ export function removeOutput(
 
 function faultLine({ repository, fault }: RepositoryFault): string {
   return `${repository}: ${fault}`;
-}
-
-/** JSON with the same fields, their names in snake_case. */
-function snakeCasedText(value: object): string {
-  return jsonText(snakeCased(value));
-}
-
-function snakeCased(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(snakeCased);
-  if (typeof value !== 'object' || value === null) return value;
-  const fields = Object.entries(value).map(([name, each]) => [
-    name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`),
-    snakeCased(each),
-  ]);
-  return Object.fromEntries(fields);
 }

@@ -15,6 +15,7 @@ export * from './policy.ts';
 export * from './reasoning.ts';
 export * from './requests.ts';
 export * from './sign-in-faults.ts';
+export * from './snake-case.ts';
 export * from './space.ts';
 export * from './usage.ts';
 export * from './worker.ts';

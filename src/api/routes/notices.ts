@@ -11,6 +11,7 @@ import {
   noticesSentAgain,
   noticeTest,
   noticeTestOrder,
+  snakeCased,
 } from '../../wire/index.ts';
 import { getRoute, patchRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -36,11 +37,11 @@ export function noticeRoutes(services: ApiServices): readonly Route[] {
       query: listQuery,
       answer: { status: 200, description: 'The places, and the first deliveries', schema: noticeList },
       handle: ({ query: { state, limit } }) => ({
-        places: notices.places().map(({ lastSentAt, lastFault, ...place }) => ({
-          ...place,
-          last_sent_at: isoTime(lastSentAt),
-          last_fault: lastFault,
-        })),
+        places: notices
+          .places()
+          .map(({ lastSentAt, lastFault, ...place }) =>
+            snakeCased({ ...place, lastSentAt: isoTime(lastSentAt), lastFault }),
+          ),
         deliveries: notices
           .deliveries()
           .filter(([, delivery]) => state === undefined || delivery.state === state)

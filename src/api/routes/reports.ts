@@ -21,6 +21,7 @@ import {
   type Explanation,
   type OwnerReport,
   type OwnerRow,
+  snakeCased,
   type UnitRow,
   verdictShown,
   withEnds,
@@ -100,14 +101,7 @@ export function explanationOf(
   const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
   return {
     subject,
-    settings: {
-      enabled,
-      refuse_when: refuseWhen,
-      uncovered,
-      precise,
-      mode,
-      total_bytes: totalBytes,
-    },
+    settings: snakeCased({ enabled, refuseWhen, uncovered, precise, mode, totalBytes }),
     adding_bytes: addingBytes,
     steps: steps.map(stepShown),
     decision: decisionShown(ledger.settings, decision),

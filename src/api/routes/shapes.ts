@@ -20,6 +20,7 @@ import {
   type RuleEdit,
   type ScanReport,
   type SpaceRequest,
+  snakeCased,
   type User,
 } from '../../wire/index.ts';
 import type { KnownOwner } from '../owners.ts';
@@ -87,26 +88,11 @@ export function scanShown(run: ScanRun): ScanReport {
     state,
     started_at: isoTime(run.startedAt),
     finished_at: isoTime(run.finishedAt),
-    progress: progressShown(run.progress()),
+    progress: snakeCased(run.progress()),
     unread: shortened(problems.unread, ({ path, error: why }) => ({ path, why })),
     faults: shortened(problems.faults, ({ path, what: why }) => ({ path, why })),
     drift: drift === null ? null : { units: drift.units, bytes: drift.bytes },
     error,
-  };
-}
-
-function progressShown(progress: ReturnType<ScanRun['progress']>): ScanReport['progress'] {
-  const { units, unitsFound, discovering, directories, files, bytes } = progress;
-  return {
-    units,
-    units_found: unitsFound,
-    discovering,
-    directories,
-    files,
-    bytes,
-    entries_per_second: progress.entriesPerSecond,
-    bytes_per_second: progress.bytesPerSecond,
-    estimate_seconds: progress.estimateSeconds,
   };
 }
 
@@ -119,42 +105,26 @@ function shortened<Entry, Shown>(
 }
 
 export function requestShown(owners: Owners, [id, request]: policy.RequestEntry): SpaceRequest {
-  const { askedBy, askedAt, bytes, until, why, state, answer } = request;
+  const { owner, askedBy, answer } = request;
   const nameOf = (ownerId: number) => owners.byId(ownerId)?.name;
-  return {
+  return snakeCased({
     id,
-    owner: nameOf(request.owner) ?? `#${request.owner}`,
-    asked_by: nameOf(askedBy.id) ?? askedBy.name,
-    asked_at: isoTime(askedAt),
-    bytes,
-    until: isoTime(until),
-    why,
-    state,
-    answer:
-      answer === null
-        ? null
-        : {
-            at: isoTime(answer.at),
-            by: answer.by,
-            automatic: answer.automatic,
-            words: answer.words,
-            granted: answer.granted && { ...answer.granted, until: isoTime(answer.granted.until) },
-          },
-  };
+    ...request,
+    owner: nameOf(owner) ?? `#${owner}`,
+    askedBy: nameOf(askedBy.id) ?? askedBy.name,
+    askedAt: isoTime(request.askedAt),
+    until: isoTime(request.until),
+    answer: answer && {
+      ...answer,
+      at: isoTime(answer.at),
+      granted: answer.granted && { ...answer.granted, until: isoTime(answer.granted.until) },
+    },
+  });
 }
 
 export function allowanceShown(allowance: policy.AllowanceDocument): Allowance {
-  const { id, bytes, until, why, grantedBy, grantedAt, request, automatic } = allowance;
-  return {
-    id,
-    bytes,
-    until: isoTime(until),
-    why,
-    granted_by: grantedBy,
-    granted_at: isoTime(grantedAt),
-    request,
-    automatic,
-  };
+  const { until, grantedAt } = allowance;
+  return snakeCased({ ...allowance, until: isoTime(until), grantedAt: isoTime(grantedAt) });
 }
 
 export function autoGrantShown({
