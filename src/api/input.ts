@@ -1,4 +1,7 @@
-/** Reads a request's body, JSON in UTF-8 and no longer than its route takes, and holds each part of it against its schema. */
+/**
+ * Reads a request's body, JSON in UTF-8 and no longer than its route takes, and holds each part of it against
+ * its schema.
+ */
 
 import type { Request } from 'express';
 import type { z } from 'zod';

@@ -1,4 +1,6 @@
-/** The whole policy as one document: told, looked at before anything is drafted by it, and replaced at once. */
+/**
+ * The whole policy as one document: told, looked at before anything is drafted by it, and replaced at once.
+ */
 
 import { createHash } from 'node:crypto';
 import type { Snapshot, Transaction } from '../documents/index.ts';

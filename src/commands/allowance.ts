@@ -8,8 +8,7 @@ import { type Allowance, requestStates, type SpaceRequest } from '../wire/index.
 import { apiCommand, resource } from './api-command.ts';
 import { everyRow } from './client.ts';
 import { limitShown, optionValue, sizeOption } from './limits.ts';
-import { formatTime } from './output.ts';
-import { table } from './table.ts';
+import { formatTime, table } from './output.ts';
 
 interface UntilOptions {
   readonly until?: string;

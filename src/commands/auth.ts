@@ -8,10 +8,9 @@ import type { Source, Synchronization } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import type { ApiCall, DaemonClient } from './client.ts';
 import { jsonIn, readWhole } from './files.ts';
-import { printJson } from './output.ts';
+import { printJson, table } from './output.ts';
 import { type CommonOptions, clientFrom, type Exit, withCommonOptions } from './settings.ts';
 import { print, tellNote } from './streams.ts';
-import { table } from './table.ts';
 
 interface SyncOptions extends CommonOptions {
   readonly user?: string;

@@ -5,9 +5,8 @@ import { type Event, eventKinds, type RequestEvent } from '../overview/index.ts'
 import { counted, formatBytes, formatUse } from '../text/index.ts';
 import { apiCommand } from './api-command.ts';
 import { withQuery } from './client.ts';
-import { formatTime } from './output.ts';
+import { formatTime, table } from './output.ts';
 import { countOf } from './settings.ts';
-import { table } from './table.ts';
 
 interface EventsOptions {
   readonly kind?: string;

@@ -24,8 +24,7 @@ import {
 } from '../git/index.ts';
 import { counted, printable } from '../text/index.ts';
 import { snakeCased } from '../wire/index.ts';
-import { escapedLines, jsonText } from './output.ts';
-import { type Column, table } from './table.ts';
+import { type Column, escapedLines, jsonText, table } from './output.ts';
 
 /** All that one installation did. */
 interface InstallOutcome {

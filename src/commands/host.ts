@@ -1,16 +1,22 @@
-/** `softquota host`: the hosts that share a quota. */
+/** `softquota host` and `softquota store`: the hosts that share a quota, and the store that they share. */
 
-import type { Command } from 'commander';
-import { exitCodes } from '../errors.ts';
+import { type Command, Option } from 'commander';
+import { exitCodes, SoftquotaError } from '../errors.ts';
 import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
-import type { FleetHost } from '../wire/index.ts';
+import type { FleetHost, SharedStore } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import { pathStep } from './client.ts';
-import { confirmed } from './confirm.ts';
-import { formatDuration, printJson } from './output.ts';
-import { type CommonOptions, clientFrom, type Exit, withCommonOptions, wrapped } from './settings.ts';
-import { print } from './streams.ts';
-import { table } from './table.ts';
+import { formatDuration, printJson, table } from './output.ts';
+import {
+  type CommonOptions,
+  type ConfigOption,
+  clientFrom,
+  type Exit,
+  withCommonOptions,
+  withConfigOption,
+  wrapped,
+} from './settings.ts';
+import { confirmed, print } from './streams.ts';
 
 interface ForgetOptions extends CommonOptions {
   readonly yes?: boolean;
@@ -77,4 +83,54 @@ function hostsTable(found: readonly FleetHost[]): string {
 
 function storedOn({ owners, bytes }: FleetHost): string {
   return `${formatBytes(bytes)} of ${counted(owners, 'owner', 'owners')}`;
+}
+
+interface RepairOptions extends ConfigOption {
+  readonly known?: boolean;
+  readonly stored?: boolean;
+  readonly yes?: boolean;
+}
+
+export function addStore(program: Command, exit: Exit): void {
+  const store = program
+    .command('store')
+    .summary('the store that several hosts share')
+    .description('Repairs the store that several hosts share. See docs/redis.md.');
+
+  withConfigOption(store.command('repair'))
+    .summary('choose between two diverged policies')
+    .description(
+      'For a shared store that was emptied, or restored from an older copy. Its policy does not come into ' +
+        'force automatically, and no policy can be changed until you choose. --known writes the policy that ' +
+        'is in force on this host to the store; --stored uses the policy in the store. The other hosts ' +
+        'follow within two seconds. Usage needs no repair: each host reports its own.',
+    )
+    .addOption(new Option('--known', 'use the policy in force on this host').conflicts('stored'))
+    .addOption(new Option('--stored', 'use the policy in the store'))
+    .option('--yes', 'do not ask')
+    .addHelpText(
+      'after',
+      wrapped('\nExit status: 0 done, 1 nothing to repair, 69 the store does not answer.'),
+    )
+    .action(async (options: RepairOptions) => {
+      const policy = options.known === true ? 'known' : options.stored === true ? 'stored' : null;
+      if (policy === null) {
+        throw new SoftquotaError('usage', 'store repair: give either --known or --stored');
+      }
+      const client = clientFrom(options);
+      const { divergence } = await client.get<SharedStore>({ path: '/admin/quota/store' });
+      if (divergence !== null && options.yes !== true) {
+        const what =
+          policy === 'known'
+            ? 'Write the policy in force on this host to the store'
+            : 'Use the policy in the store';
+        if (!(await confirmed(`${divergence.message}\n${what}?`))) return exit(1);
+      }
+      await client.get({ method: 'POST', path: '/admin/quota/store/repair', body: { policy } });
+      print(
+        policy === 'known'
+          ? 'The store has the policy that is in force on this host.\n'
+          : 'The policy in the store is in force.\n',
+      );
+    });
 }

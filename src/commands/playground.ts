@@ -40,7 +40,7 @@ export function addPlayground(program: Command, exit: Exit): void {
 
 async function run({ dir, exit }: PlaygroundOptions): Promise<number> {
   const [{ startDaemon }, { play, story }, { makeWorld }] = await Promise.all([
-    import('./playground-daemon.ts'),
+    import('./playground-world.ts'),
     import('./playground-story.ts'),
     import('./playground-world.ts'),
   ]);

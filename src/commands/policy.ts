@@ -6,12 +6,12 @@ import { exitCodes, SoftquotaError } from '../errors.ts';
 import { counted, printable } from '../text/index.ts';
 import type { LintFault, NewWholePolicy, Simulation } from '../wire/index.ts';
 import { apiCommand } from './api-command.ts';
+import { policyInForce, simulatedPolicy } from './client.ts';
 import { writeWhole } from './files.ts';
 import { type ForgejoOption, policyOfForgejo } from './forgejo.ts';
-import { policyInForce, simulatedPolicy } from './policy-asked.ts';
 import { draftOf, policyText, readPolicyFile } from './policy-file.ts';
 import { type ImportOptions, importPolicy, policyInFile } from './policy-import.ts';
-import { lintFile } from './policy-lint.ts';
+import { faultsText, lintFile, simulationText } from './policy-trial.ts';
 import {
   type ConfigOption,
   clientFrom,
@@ -20,7 +20,6 @@ import {
   withConfigOption,
   wrapped,
 } from './settings.ts';
-import { faultsText, simulationText } from './simulated.ts';
 import { printKept, tell } from './streams.ts';
 
 interface ExportOptions extends ConfigOption {

@@ -1,14 +1,14 @@
-/** `softquota scan`: measure now, and watch it. */
+/** `softquota scan`: measures now, with progress on standard error, and sums it up. */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { exitCodes } from '../errors.ts';
-import { printable } from '../text/index.ts';
+import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
 import type { ScanReport } from '../wire/index.ts';
 import type { DaemonClient } from './client.ts';
-import { printJson } from './output.ts';
-import { followScan, scanSummary } from './progress.ts';
+import { escapedLines, formatDuration, printJson } from './output.ts';
 import { type CommonOptions, clientFrom, type Exit, withCommonOptions, wrapped } from './settings.ts';
-import { print, tellNote } from './streams.ts';
+import { print, tell, tellNote } from './streams.ts';
 
 interface ScanOptions extends CommonOptions {
   readonly verify?: boolean;
@@ -54,4 +54,77 @@ async function scan(
   };
   const { id } = await client.get<ScanReport>({ method: 'POST', path: '/admin/quota/scans', body });
   return followScan(client, id);
+}
+
+/** Between two lines of progress where they are kept, as in a log. */
+const lineEveryMs = 10_000;
+
+const askAgainMs = 250;
+
+/** Resolves with how it ended; rejects with `unreachable` where the daemon ends before. */
+export async function followScan(client: DaemonClient, id: number): Promise<ScanReport> {
+  const show = progressShower();
+  for (;;) {
+    const report = await client.get<ScanReport>({ path: `/admin/quota/scans/${id}` });
+    const isOver = report.state !== 'waiting' && report.state !== 'running';
+    show(isOver ? null : progressLine(report));
+    if (isOver) return report;
+    await delay(askAgainMs);
+  }
+}
+
+/**
+ * One line that is written over and over on a terminal, a line now and then elsewhere; null takes it away.
+ */
+function progressShower(): (line: string | null) => void {
+  if (process.stderr.isTTY) return line => tell(`\r\u001b[K${line ?? ''}`);
+  let told = performance.now();
+  return line => {
+    if (line === null || performance.now() - told < lineEveryMs) return;
+    told = performance.now();
+    tell(`${line}\n`);
+  };
+}
+
+function progressLine({ state, progress }: ScanReport): string {
+  if (state === 'waiting') return 'waiting for the end of an earlier scan';
+  const { units, discovering, files, bytes } = progress;
+  const found = `${formatCount(progress.units_found)}${discovering ? ' or more' : ''}`;
+  const pace = `${formatCount(Math.round(progress.entries_per_second))} entries/s`;
+  const { estimate_seconds: estimateSeconds } = progress;
+  const rest = estimateSeconds === null ? '' : `, about ${formatDuration(estimateSeconds)} left`;
+  return `${formatCount(units)} of ${found} units, ${counted(files, 'file', 'files')}, ${formatBytes(bytes)}, ${pace}${rest}`;
+}
+
+const endings: Readonly<Record<ScanReport['state'], string>> = {
+  waiting: 'Waiting with',
+  running: 'Running with',
+  done: 'Measured',
+  stopped: 'Stopped after',
+  failed: 'Failed after',
+};
+
+/** Tells what was measured, and what could not be; whole lines. */
+export function scanSummary(report: ScanReport): string {
+  const { units, directories, files, bytes } = report.progress;
+  const seconds =
+    report.started_at === null || report.finished_at === null
+      ? 0
+      : (Date.parse(report.finished_at) - Date.parse(report.started_at)) / 1000;
+  return escapedLines([
+    `${endings[report.state]} ${counted(units, 'unit', 'units')}: ${counted(files, 'file', 'files')} in ${counted(directories, 'directory', 'directories')}, ${formatBytes(bytes)}, in ${formatDuration(seconds)}.`,
+    ...(report.error === null ? [] : [report.error]),
+    ...(report.drift === null
+      ? []
+      : [
+          `${counted(report.drift.units, 'unit', 'units')} had wrong figures, by ${formatBytes(report.drift.bytes)} in total.`,
+        ]),
+    ...problems('could not be read; its last known bytes count', report.unread),
+    ...problems(null, report.faults),
+  ]);
+}
+
+function problems(what: string | null, { first, count }: ScanReport['unread']): string[] {
+  const named = first.map(({ path, why }) => `${path}: ${what === null ? why : `${what} (${why})`}`);
+  return count > first.length ? [...named, `… and ${formatCount(count - first.length)} more`] : named;
 }

@@ -10,10 +10,9 @@ import type { CreatedToken, Token, User } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import { type DaemonClient, pathStep } from './client.ts';
 import { gathered } from './limits.ts';
-import { formatTime, jsonText } from './output.ts';
+import { formatTime, jsonText, table } from './output.ts';
 import { type CommonOptions, clientFrom, withCommonOptions } from './settings.ts';
 import { printKept, tellNote } from './streams.ts';
-import { table } from './table.ts';
 
 interface CreateOptions extends CommonOptions {
   readonly user: string;

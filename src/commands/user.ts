@@ -14,8 +14,7 @@ import {
 } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import { type Created, createUnlessSame, type DaemonClient, everyRow, pathStep } from './client.ts';
-import { escapedLines, formatTime } from './output.ts';
-import { table } from './table.ts';
+import { escapedLines, formatTime, table } from './output.ts';
 import { ownersTable } from './usage.ts';
 
 interface FieldOptions {

@@ -1,4 +1,7 @@
-/** Users, organizations and their members, tokens and browser sessions, in the JSON that Forgejo's clients know. Times are ISO 8601. */
+/**
+ * Users, organizations and their members, tokens and browser sessions, in the JSON that Forgejo's clients
+ * know. Times are ISO 8601.
+ */
 
 import { z } from 'zod';
 import { longestName } from '../quota/index.ts';

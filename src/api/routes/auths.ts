@@ -1,4 +1,7 @@
-/** `/admin/auths`: OAuth2 sources, the users who are linked to accounts there, and the effect of claims; `/sign-in/sources`: those that the sign-in page offers. */
+/**
+ * `/admin/auths`: OAuth2 sources, the users who are linked to accounts there, and the effect of claims;
+ * `/sign-in/sources`: those that the sign-in page offers.
+ */
 
 import { z } from 'zod';
 import { FaultList, SoftquotaError } from '../../errors.ts';

@@ -1,4 +1,7 @@
-/** Scans, the problems of the installation, a backup of it, the hosts that share its quota, and what anybody may know. */
+/**
+ * Scans, the problems of the installation, a backup of it, the hosts that share its quota, and what anybody
+ * may know.
+ */
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
