@@ -1,5 +1,5 @@
 /**
- * Commands that ask the daemon and print its answer, each as an entry of a table.
+ * Commands as entries of a table.
  *
  * An entry says what is typed, which route is called, and what people read. Options, `--json`, escaping and
  * exit statuses are the same for all of them, and are here.
@@ -10,11 +10,11 @@ import { exitCodes } from '../errors.ts';
 import { type ApiCall, type DaemonClient, pathStep } from './client.ts';
 import { escapedLines, jsonText } from './output.ts';
 import {
+  type CommonOptions,
   type ConfigOption,
   clientFrom,
   type Exit,
   withConfigOption,
-  withJsonOption,
   wrapped,
 } from './settings.ts';
 import { print, printKept } from './streams.ts';
@@ -28,11 +28,13 @@ interface Help {
 }
 
 /** `{name}` in a route or a sentence stands for the argument, or else the option, of that name. */
-interface ApiCommand<Answer, Options> extends Help {
+export interface ApiCommand<Answer, Options> extends Help {
   /** The name and the arguments, such as `add-rule <group> <rule>`. */
   readonly words: string;
   /** The help of each argument, in their order. */
   readonly arguments?: readonly string[];
+  /** The help of `--config`; null: the command has options of its own for it, or none. */
+  readonly config?: string | null;
   /** Options besides `--config` and `--json`. */
   readonly options?: readonly Option[];
   /** Help below the options. */
@@ -53,6 +55,10 @@ interface ApiCommand<Answer, Options> extends Help {
   readonly isKept?: true;
   /** The exit status, 0 unless given. */
   readonly status?: (answer: Answer) => number;
+  /** Does everything, and prints it; returns the exit status. Takes the place of all from `route` on. */
+  readonly run?: (options: Options & CommonOptions, args: readonly string[]) => number | Promise<number>;
+  /** With `run`: there is no `--json`. */
+  readonly hasNoJson?: true;
 }
 
 /** Returns what adds a command with commands below it. */
@@ -70,8 +76,10 @@ export function resource(
 /** Returns what adds a command; `Answer` is the type of its route's answer. */
 export function apiCommand<Answer, Options = unknown>(entry: ApiCommand<Answer, Options>): AddCommand {
   return (parent, exit) => {
-    const command = withConfigOption(parent.command(entry.words)).summary(entry.summary);
-    if (entry.done === undefined) withJsonOption(command);
+    const command = parent.command(entry.words).summary(entry.summary);
+    if (entry.config !== null) withConfigOption(command, entry.config);
+    if (entry.done === undefined && entry.hasNoJson !== true)
+      command.option('--json', 'print JSON, for programs');
     if (entry.description !== undefined) command.description(entry.description);
     for (const [at, argument] of command.registeredArguments.entries()) {
       argument.description = entry.arguments?.[at] ?? '';
@@ -79,7 +87,8 @@ export function apiCommand<Answer, Options = unknown>(entry: ApiCommand<Answer, 
     for (const option of entry.options ?? []) command.addOption(option);
     if (entry.after !== undefined) command.addHelpText('after', wrapped(entry.after));
     command.action(async () => {
-      const options = command.opts<Options & ConfigOption & { readonly json?: boolean }>();
+      const options = command.opts<Options & CommonOptions>();
+      if (entry.run !== undefined) return exit(await entry.run(options, command.args));
       const args: string[] = command.processedArgs;
       const named: Record<string, unknown> = { ...command.opts() };
       for (const [at, argument] of command.registeredArguments.entries()) named[argument.name()] = args[at];
@@ -111,7 +120,7 @@ async function answerOf<Answer, Options>(
 function outputOf<Answer, Options>(
   { done, json, text }: ApiCommand<Answer, Options>,
   answer: Answer,
-  options: Options & { readonly json?: boolean },
+  options: Options & CommonOptions,
   args: readonly string[],
   nameOf: (name: string) => string,
 ): string {
