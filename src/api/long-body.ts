@@ -41,7 +41,7 @@ async function readOnThread(task: LongBodyTask): Promise<unknown> {
 type Path = readonly (string | number)[];
 
 /** The document without its long lists, or the next entries of the list at this path. */
-export interface Part {
+interface Part {
   readonly path: Path;
   readonly text: string;
 }

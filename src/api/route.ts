@@ -11,8 +11,7 @@ import { z } from 'zod';
 import type { Transaction } from '../documents/index.ts';
 import type { Caller } from '../identity/index.ts';
 import { knownName, mark } from '../wire/index.ts';
-import { administrators, type Requirement } from './access.ts';
-import type { Browser } from './asker.ts';
+import { administrators, type Browser, type Requirement } from './asker.ts';
 import { parsed } from './input.ts';
 import type { LongBodySchema } from './long-body.ts';
 

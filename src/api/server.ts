@@ -39,7 +39,7 @@ const requestMs = 60_000;
 const silentMs = 120_000;
 const checkEveryMs = 1000;
 
-export interface ApiServer {
+interface ApiServer {
   /** Ends some connections on which nothing is asked. */
   makeRoom(): void;
   /** Answers whoever has connected, and ends. */

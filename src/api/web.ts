@@ -132,7 +132,7 @@ function tell(response: Response, status: number, title: string, html: string): 
 /** Folder that `npm run build` writes. */
 export const builtFolder = fileURLToPath(new URL('dist/web', packageDirectory));
 
-export interface BuiltFile {
+interface BuiltFile {
   readonly bytes: Buffer;
   /** Compressed content; null if there is none. */
   readonly br: Buffer | null;

@@ -113,7 +113,7 @@ interface ChangedGroup {
 }
 
 /** Difference of two policies, as `softquota policy import --json` prints it. */
-export interface Difference {
+interface Difference {
   readonly rules: Changed<Rule> & { readonly changed: readonly Both<Rule>[] };
   readonly groups: Changed<WholeGroup> & { readonly changed: readonly ChangedGroup[] };
   /** Something stands in another order, and nothing else is different. */
@@ -121,7 +121,7 @@ export interface Difference {
 }
 
 /** Null: they are the same. */
-export function differenceOf(before: WholePolicy, after: WholePolicy): Difference | null {
+function differenceOf(before: WholePolicy, after: WholePolicy): Difference | null {
   if (before.version === after.version) return null;
   const rules = {
     ...namesChanged(before.rules, after.rules),
@@ -141,7 +141,7 @@ export function differenceOf(before: WholePolicy, after: WholePolicy): Differenc
 }
 
 /** Whole lines: `+` what comes, `-` what goes, `~` what becomes another. */
-export function differenceText({ rules, groups, only_order: onlyOrder }: Difference): string {
+function differenceText({ rules, groups, only_order: onlyOrder }: Difference): string {
   if (onlyOrder) return 'Only the order changes.\n';
   return escapedLines([
     ...rules.added.map(rule => `+ rule ${rule.name}: ${ruleText(rule)}`),

@@ -198,7 +198,7 @@ function historyText({ leaves, points, growth }: History): string {
 }
 
 /** Words for the growth of usage. */
-export function growthText({ per_day: perDay, since, reached_at: reachedAt }: Growth): string {
+function growthText({ per_day: perDay, since, reached_at: reachedAt }: Growth): string {
   const days = `a day since ${since.slice(0, 10)}`;
   if (perDay === 0) return `Usage has not changed since ${since.slice(0, 10)}.`;
   if (perDay < 0) return `Usage falls by ${formatBytes(-perDay)} ${days}.`;

@@ -3,8 +3,7 @@
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
-import { type Assignment, assignmentKind, groupKind, mustBeGroup } from './kinds.ts';
-import { nextPlace } from './order.ts';
+import { type Assignment, assignmentKind, groupKind, mustBeGroup, nextPlace } from './kinds.ts';
 
 /** The names of an owner's groups, as they were assigned. */
 export function assignedGroups(snapshot: Snapshot, ownerId: number): readonly string[] {

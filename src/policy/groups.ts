@@ -5,8 +5,15 @@ import { FaultList, SoftquotaError } from '../errors.ts';
 import { type Group, nameFault } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { forgetGroup } from './assignments.ts';
-import { type GroupDocument, groupKind, mustBeGroup, mustBeRule, ruleKind } from './kinds.ts';
-import { inOrder, nextPlaceAmong } from './order.ts';
+import {
+  type GroupDocument,
+  groupKind,
+  inOrder,
+  mustBeGroup,
+  mustBeRule,
+  nextPlaceAmong,
+  ruleKind,
+} from './kinds.ts';
 import { createRule, type RuleEdit, ruleFrom, ruleNamed } from './rules.ts';
 
 export interface NewGroup {

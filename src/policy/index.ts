@@ -40,9 +40,16 @@ export {
   ruleContent,
   ruleKind,
 } from './kinds.ts';
-export { type LintSettings, lintApart, lintIn } from './lint.ts';
 export { Policy } from './policy.ts';
-export { replacePolicy, type WholeGroup, type WholePolicy } from './replace.ts';
+export {
+  type LintSettings,
+  lintApart,
+  lintIn,
+  listedTwice,
+  replacePolicy,
+  type WholeGroup,
+  type WholePolicy,
+} from './replace.ts';
 export { endGroupModes } from './reporting-groups.ts';
 export {
   type AutoGrant,

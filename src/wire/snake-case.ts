@@ -5,7 +5,7 @@ type SnakeCase<Name> = Name extends `${infer First}${infer Rest}`
   : Name;
 
 /** A value with the names of its fields, and of fields inside, in snake_case. */
-export type SnakeCased<Value> = Value extends readonly (infer Entry)[]
+type SnakeCased<Value> = Value extends readonly (infer Entry)[]
   ? readonly SnakeCased<Entry>[]
   : Value extends object
     ? { readonly [Name in keyof Value as SnakeCase<Name>]: SnakeCased<Value[Name]> }

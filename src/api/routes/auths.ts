@@ -44,7 +44,7 @@ import {
   triedSource,
   triedSynchronization,
 } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
+import { administrators } from '../asker.ts';
 import { knownOwner } from '../owners.ts';
 import { deleteRoute, getRoute, patchRoute, postRoute, putRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -52,7 +52,8 @@ import type { ApiServices } from '../services.ts';
 const path = '/admin/auths';
 const one = `${path}/{id}` as const;
 
-export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServices): readonly Route[] {
+export function authRoutes(services: ApiServices): readonly Route[] {
+  const { documents, ledger, secretKeys: keys, signIn, log, autoCreate, now } = services;
   const shown = (document: SourceDocument): Source => ({
     ...sourceShown(document),
     client_secret_state: secretStates[clientSecretOf(document, keys).is],
@@ -64,6 +65,7 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
     ...shown(document),
     warning: document.isActive ? await signIn.trouble(document) : null,
   });
+  const mustBe = ({ id }: { readonly id: string }) => void mustBeSource(documents.snapshot, id);
   return [
     getRoute({
       id: 'listSources',
@@ -123,79 +125,6 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
       answer: { status: 204, description: 'It is gone' },
       handle: (named, { change }) => change(transaction => deleteSource(transaction, named.params.id)),
     }),
-  ];
-}
-
-const secretStates = { none: 'none', known: 'set', lost: 'unreadable' } as const;
-
-export function signInRoutes({ signIn }: ApiServices): readonly Route[] {
-  return [
-    getRoute({
-      id: 'listSignInSources',
-      path: '/sign-in/sources',
-      summary: 'The sources that users can sign in with',
-      access: 'anybody',
-      answer: { status: 200, description: 'The active sources', schema: z.array(offeredSource) },
-      handle: () => [...signIn.offered()],
-    }),
-  ];
-}
-
-/** Throws `invalid` with the places of a mapping's faults. */
-export function wantedSource(body: NewSource): WantedSource {
-  const { name, openid_connect_auto_discovery_url: discoveryUrl, client_id: clientId } = body;
-  return { ...editIn(body), name, discoveryUrl, clientId };
-}
-
-/**
- * Null is as good as left out, an empty text takes out what may be missing. Throws as `wantedSource` does.
- */
-export function editIn(body: SourceEdit): Partial<SourceFields> {
-  const mapping = mappingOf(body.quota_group_map);
-  const { scopes } = body;
-  return {
-    ...given({
-      name: body.name,
-      discoveryUrl: body.openid_connect_auto_discovery_url,
-      clientId: body.client_id,
-      scopes: typeof scopes === 'string' ? scopes.split(/\s+/).filter(scope => scope !== '') : scopes,
-      usernameClaim: body.username_claim,
-      trustUsernames: body.trust_usernames,
-      mapping,
-      removal: body.quota_group_map_removal,
-      missingClaim: body.missing_claim,
-      signOutAtProvider: body.sign_out_at_provider,
-      isActive: body.is_active,
-    }),
-    ...emptyAsNull({
-      clientSecret: body.client_secret,
-      adminClaim: body.admin_group_claim_name,
-      adminGroup: body.admin_group,
-      groupClaim: body.quota_group_claim_name,
-    }),
-  };
-}
-
-type Texts = Readonly<Record<string, string | null | undefined>>;
-
-function emptyAsNull<Fields extends Texts>(fields: Fields): { [Name in keyof Fields]?: string | null };
-function emptyAsNull(fields: Texts): Texts {
-  return Object.fromEntries(
-    Object.entries(given(fields)).map(([name, text]) => [name, text === '' ? null : text]),
-  );
-}
-
-/** Null: none is given. */
-function mappingOf(value: unknown): SourceFields['mapping'] | null {
-  if (value === undefined || value === null) return null;
-  const mapped = mappingIn(value);
-  if (mapped.ok) return mapped.mapping;
-  const faults = mapped.faults.map(fault => `quota_group_map: ${fault}`);
-  throw new SoftquotaError('invalid', printable(FaultList.of(faults).toString()));
-}
-
-export function authLinkRoutes({ documents, ledger, now }: ApiServices): readonly Route[] {
-  return [
     getRoute({
       id: 'listLinks',
       path: `${one}/links`,
@@ -241,12 +170,6 @@ export function authLinkRoutes({ documents, ledger, now }: ApiServices): readonl
       answer: { status: 204, description: 'It is gone' },
       handle: ({ params: { id, user } }, { change }) => change(transaction => unlink(transaction, id, user)),
     }),
-  ];
-}
-
-export function claimRoutes({ documents, log, autoCreate, now }: ApiServices): readonly Route[] {
-  const mustBe = ({ id }: { readonly id: string }) => void mustBeSource(documents.snapshot, id);
-  return [
     postRoute({
       id: 'trySourceDraft',
       path: `${path}/try`,
@@ -289,5 +212,68 @@ export function claimRoutes({ documents, log, autoCreate, now }: ApiServices): r
         return synchronizeClaimed({ documents, autoCreate, log }, asked, caller);
       },
     }),
+    getRoute({
+      id: 'listSignInSources',
+      path: '/sign-in/sources',
+      summary: 'The sources that users can sign in with',
+      access: 'anybody',
+      answer: { status: 200, description: 'The active sources', schema: z.array(offeredSource) },
+      handle: () => [...signIn.offered()],
+    }),
   ];
+}
+
+const secretStates = { none: 'none', known: 'set', lost: 'unreadable' } as const;
+
+/** Throws `invalid` with the places of a mapping's faults. */
+function wantedSource(body: NewSource): WantedSource {
+  const { name, openid_connect_auto_discovery_url: discoveryUrl, client_id: clientId } = body;
+  return { ...editIn(body), name, discoveryUrl, clientId };
+}
+
+/**
+ * Null is as good as left out, an empty text takes out what may be missing. Throws as `wantedSource` does.
+ */
+function editIn(body: SourceEdit): Partial<SourceFields> {
+  const mapping = mappingOf(body.quota_group_map);
+  const { scopes } = body;
+  return {
+    ...given({
+      name: body.name,
+      discoveryUrl: body.openid_connect_auto_discovery_url,
+      clientId: body.client_id,
+      scopes: typeof scopes === 'string' ? scopes.split(/\s+/).filter(scope => scope !== '') : scopes,
+      usernameClaim: body.username_claim,
+      trustUsernames: body.trust_usernames,
+      mapping,
+      removal: body.quota_group_map_removal,
+      missingClaim: body.missing_claim,
+      signOutAtProvider: body.sign_out_at_provider,
+      isActive: body.is_active,
+    }),
+    ...emptyAsNull({
+      clientSecret: body.client_secret,
+      adminClaim: body.admin_group_claim_name,
+      adminGroup: body.admin_group,
+      groupClaim: body.quota_group_claim_name,
+    }),
+  };
+}
+
+type Texts = Readonly<Record<string, string | null | undefined>>;
+
+function emptyAsNull<Fields extends Texts>(fields: Fields): { [Name in keyof Fields]?: string | null };
+function emptyAsNull(fields: Texts): Texts {
+  return Object.fromEntries(
+    Object.entries(given(fields)).map(([name, text]) => [name, text === '' ? null : text]),
+  );
+}
+
+/** Null: none is given. */
+function mappingOf(value: unknown): SourceFields['mapping'] | null {
+  if (value === undefined || value === null) return null;
+  const mapped = mappingIn(value);
+  if (mapped.ok) return mapped.mapping;
+  const faults = mapped.faults.map(fault => `quota_group_map: ${fault}`);
+  throw new SoftquotaError('invalid', printable(FaultList.of(faults).toString()));
 }

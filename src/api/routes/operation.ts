@@ -18,7 +18,7 @@ import {
   sharedStore,
   versionReport,
 } from '../../wire/index.ts';
-import { administrators } from '../access.ts';
+import { administrators } from '../asker.ts';
 import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { scanShown } from './shapes.ts';
@@ -61,7 +61,15 @@ export function scanRoutes({ scanner, documents }: ApiServices): readonly Route[
   ];
 }
 
-export function installationRoutes({ findings, backup }: ApiServices): readonly Route[] {
+export function installationRoutes(services: ApiServices): readonly Route[] {
+  const { findings, backup, fleet, ledger, host: ownHost, now } = services;
+  const sharing = (): NonNullable<ApiServices['fleet']> => {
+    if (fleet !== null) return fleet;
+    throw new SoftquotaError(
+      'not_found',
+      'this daemon has its quota for itself ([store] ADAPTER = sqlite); docs/redis.md tells how hosts share one',
+    );
+  };
   return [
     getRoute({
       id: 'listFindings',
@@ -86,41 +94,6 @@ export function installationRoutes({ findings, backup }: ApiServices): readonly 
       },
       handle: async () => ({ ...(await backup()) }),
     }),
-  ];
-}
-
-export const aboutRoutes = (): readonly Route[] => [
-  getRoute({
-    id: 'getVersion',
-    path: '/version',
-    summary: 'The version of softquota',
-    access: 'anybody',
-    answer: { status: 200, description: 'The version', schema: versionReport },
-    handle: () => ({ version }),
-  }),
-  getRoute({
-    id: 'getDescription',
-    path: '/openapi.json',
-    summary: 'This description',
-    access: 'anybody',
-    answer: {
-      status: 200,
-      description: 'An OpenAPI 3.1 document',
-      schema: z.looseObject({ openapi: z.string().meta({ description: 'The version of OpenAPI.' }) }),
-    },
-    handle: async () => (await import('../../../docs/openapi.json', { with: { type: 'json' } })).default,
-  }),
-];
-
-export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices): readonly Route[] {
-  const sharing = (): NonNullable<ApiServices['fleet']> => {
-    if (fleet !== null) return fleet;
-    throw new SoftquotaError(
-      'not_found',
-      'this daemon has its quota for itself ([store] ADAPTER = sqlite); docs/redis.md tells how hosts share one',
-    );
-  };
-  return [
     getRoute({
       id: 'listHosts',
       path: '/admin/quota/hosts',
@@ -182,6 +155,29 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
     }),
   ];
 }
+
+export const aboutRoutes = (): readonly Route[] => [
+  getRoute({
+    id: 'getVersion',
+    path: '/version',
+    summary: 'The version of softquota',
+    access: 'anybody',
+    answer: { status: 200, description: 'The version', schema: versionReport },
+    handle: () => ({ version }),
+  }),
+  getRoute({
+    id: 'getDescription',
+    path: '/openapi.json',
+    summary: 'This description',
+    access: 'anybody',
+    answer: {
+      status: 200,
+      description: 'An OpenAPI 3.1 document',
+      schema: z.looseObject({ openapi: z.string().meta({ description: 'The version of OpenAPI.' }) }),
+    },
+    handle: async () => (await import('../../../docs/openapi.json', { with: { type: 'json' } })).default,
+  }),
+];
 
 function fleetHostShown(
   { host, isAlive, seenAt, version }: HostRecord,

@@ -30,7 +30,7 @@ import { editOf, groupShown, newRuleFrom, ruleShown, userShown } from './shapes.
 
 const rulePath = '/admin/quota/rules/{rule}';
 
-export function ruleRoutes({ documents }: ApiServices): readonly Route[] {
+export function policyPartRoutes({ documents, ledger, autoCreate }: ApiServices): readonly Route[] {
   return [
     getRoute({
       id: 'listRules',
@@ -77,19 +77,6 @@ export function ruleRoutes({ documents }: ApiServices): readonly Route[] {
       answer: { status: 204, description: 'It is gone' },
       handle: ({ params: { rule: name } }, { change }) => change(({ changes }) => deleteRule(changes, name)),
     }),
-  ];
-}
-
-/** Throws `not_found`. */
-function shownOf(snapshot: Snapshot, name: string): z.infer<typeof rule> {
-  const { place: _, ...fields } = mustBeRule(snapshot, name);
-  return ruleShown({ name, ...fields });
-}
-
-const groupPath = '/admin/quota/groups/{group}';
-
-export function groupRoutes({ documents }: ApiServices): readonly Route[] {
-  return [
     getRoute({
       id: 'listGroups',
       path: '/admin/quota/groups',
@@ -156,21 +143,6 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
       handle: (named, { change }) =>
         change(({ changes }) => removeRuleFromGroup(changes, named.params.group, named.params.rule)),
     }),
-  ];
-}
-
-const anyNamed = z.object({ name: z.string() });
-
-/** A group that exists is a conflict, whatever is wrong with the rest of what was sent. */
-function mustNotBeGroup(snapshot: Snapshot, json: unknown): void {
-  const named = anyNamed.safeParse(json);
-  if (named.success && groupNamed(snapshot, named.data.name) !== undefined) {
-    throw new SoftquotaError('conflict', `the group ${printable(named.data.name)} exists already`);
-  }
-}
-
-export function groupUserRoutes({ documents, ledger, autoCreate }: ApiServices): readonly Route[] {
-  return [
     getRoute({
       id: 'listUsersInGroup',
       path: `${groupPath}/users`,
@@ -205,6 +177,24 @@ export function groupUserRoutes({ documents, ledger, autoCreate }: ApiServices):
         }),
     }),
   ];
+}
+
+/** Throws `not_found`. */
+function shownOf(snapshot: Snapshot, name: string): z.infer<typeof rule> {
+  const { place: _, ...fields } = mustBeRule(snapshot, name);
+  return ruleShown({ name, ...fields });
+}
+
+const groupPath = '/admin/quota/groups/{group}';
+
+const anyNamed = z.object({ name: z.string() });
+
+/** A group that exists is a conflict, whatever is wrong with the rest of what was sent. */
+function mustNotBeGroup(snapshot: Snapshot, json: unknown): void {
+  const named = anyNamed.safeParse(json);
+  if (named.success && groupNamed(snapshot, named.data.name) !== undefined) {
+    throw new SoftquotaError('conflict', `the group ${printable(named.data.name)} exists already`);
+  }
 }
 
 /** Throws `not_found`. */

@@ -27,8 +27,7 @@ import {
   signIn,
   signInLink,
 } from '../../wire/index.ts';
-import { refuse } from '../access.ts';
-import type { Browser } from '../asker.ts';
+import { type Browser, refuse } from '../asker.ts';
 import { knownOwner, ownOrAdministered } from '../owners.ts';
 import { listAddress, pagingHeaders, tellPage } from '../pages.ts';
 import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';

@@ -178,7 +178,7 @@ const asked = z.object(ownersQuery);
 type OwnersQuery = z.output<typeof asked>;
 
 /** An owner's place in the list; what is shown is read when it is shown. */
-export class RankedOwner {
+class RankedOwner {
   readonly id: number;
   readonly rank: number;
   readonly #owners: Owners;
@@ -206,7 +206,7 @@ interface OwnerList {
 }
 
 /** Throws `not_found` where there is no such group. */
-export async function ownerList(
+async function ownerList(
   services: Pick<ApiServices, 'documents' | 'ledger' | 'totals'>,
   query: OwnersQuery,
 ): Promise<OwnerList> {

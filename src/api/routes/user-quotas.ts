@@ -15,7 +15,8 @@ import type { ApiServices } from '../services.ts';
 import { allowanceShown, groupShown, quotaShown } from './shapes.ts';
 
 export function userQuotaRoutes(services: ApiServices): readonly Route[] {
-  const { ledger, autoCreate } = services;
+  const { documents, ledger, autoCreate, now } = services;
+  const mustBe = (named: { readonly user: string }) => void knownOwner(ledger, named.user);
   return [
     getRoute({
       id: 'getQuotaOfUser',
@@ -40,14 +41,6 @@ export function userQuotaRoutes(services: ApiServices): readonly Route[] {
           setGroups(transaction.changes, id, named.body.groups);
         }),
     }),
-  ];
-}
-
-const allowancesPath = '/admin/users/{user}/quota/allowances';
-
-export function allowanceRoutes({ documents, ledger, now }: ApiServices): readonly Route[] {
-  const mustBe = (named: { readonly user: string }) => void knownOwner(ledger, named.user);
-  return [
     getRoute({
       id: 'listAllowances',
       path: allowancesPath,
@@ -104,3 +97,5 @@ export function allowanceRoutes({ documents, ledger, now }: ApiServices): readon
     }),
   ];
 }
+
+const allowancesPath = '/admin/users/{user}/quota/allowances';

@@ -109,6 +109,41 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
       answer: { status: 204, description: 'It is gone' },
       handle: (named, { change }) => change(transaction => deleteUser(transaction, named.params.user)),
     }),
+    getRoute({
+      id: 'listMembers',
+      path: members,
+      summary: 'List the members of an organization, in the order in which they were added',
+      answer: { status: 200, description: 'Members', schema: z.array(member) },
+      handle: named => membersShown({ documents, ledger }, named.params.org),
+    }),
+    putRoute({
+      id: 'setMember',
+      path: `${members}/{user}`,
+      summary: 'Add a user to an organization, or change the role',
+      body: membership,
+      mustBe: named => {
+        mustBeOrganization(knownOwner(ledger, named.org));
+        knownOwner(ledger, named.user);
+      },
+      answer: { status: 204, description: 'It is so' },
+      handle: (named, { change }) =>
+        change(transaction => {
+          const organization = transaction.mustBeOwner(named.params.org);
+          const user = transaction.mustBeOwner(named.params.user);
+          setMember(transaction.changes, organization, user, named.body.role);
+        }),
+    }),
+    deleteRoute({
+      id: 'removeMember',
+      path: `${members}/{user}`,
+      summary: 'Remove a user from an organization',
+      answer: { status: 204, description: 'It is out' },
+      handle: (named, { change }) =>
+        change(transaction => {
+          const organization = transaction.mustBeOwner(named.params.org);
+          removeMember(transaction.changes, organization, transaction.mustBeOwner(named.params.user));
+        }),
+    }),
   ];
 }
 
@@ -149,46 +184,6 @@ function fieldsOf({ type, email, full_name: fullName, is_admin: isAdmin }: NewUs
 }
 
 const members = '/admin/orgs/{org}/members';
-
-export function memberRoutes({ documents, ledger }: ApiServices): readonly Route[] {
-  return [
-    getRoute({
-      id: 'listMembers',
-      path: members,
-      summary: 'List the members of an organization, in the order in which they were added',
-      answer: { status: 200, description: 'Members', schema: z.array(member) },
-      handle: named => membersShown({ documents, ledger }, named.params.org),
-    }),
-    putRoute({
-      id: 'setMember',
-      path: `${members}/{user}`,
-      summary: 'Add a user to an organization, or change the role',
-      body: membership,
-      mustBe: named => {
-        mustBeOrganization(knownOwner(ledger, named.org));
-        knownOwner(ledger, named.user);
-      },
-      answer: { status: 204, description: 'It is so' },
-      handle: (named, { change }) =>
-        change(transaction => {
-          const organization = transaction.mustBeOwner(named.params.org);
-          const user = transaction.mustBeOwner(named.params.user);
-          setMember(transaction.changes, organization, user, named.body.role);
-        }),
-    }),
-    deleteRoute({
-      id: 'removeMember',
-      path: `${members}/{user}`,
-      summary: 'Remove a user from an organization',
-      answer: { status: 204, description: 'It is out' },
-      handle: (named, { change }) =>
-        change(transaction => {
-          const organization = transaction.mustBeOwner(named.params.org);
-          removeMember(transaction.changes, organization, transaction.mustBeOwner(named.params.user));
-        }),
-    }),
-  ];
-}
 
 /** Throws `not_found`. */
 function membersShown(
