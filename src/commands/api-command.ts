@@ -8,7 +8,7 @@
 import type { Command, Option } from 'commander';
 import { exitCodes } from '../errors.ts';
 import { type ApiCall, type DaemonClient, pathStep } from './client.ts';
-import { escapedLines, jsonText } from './output.ts';
+import { type Column, escapedLines, jsonText, table } from './output.ts';
 import {
   type CommonOptions,
   type ConfigOption,
@@ -47,6 +47,10 @@ export interface ApiCommand<Answer, Options> extends Help {
   readonly find?: (options: Options & ConfigOption, ...args: string[]) => Promise<Answer>;
   /** Prints with `--json`; the answer unless given. */
   readonly json?: (answer: Answer) => unknown;
+  /** The columns of a list; take the place of `text`. */
+  readonly columns?: Answer extends readonly (infer Row)[] ? readonly Column<Row>[] : never;
+  /** The line where the list is empty; without it there are the titles alone. */
+  readonly none?: string | ((options: Options, ...args: string[]) => string);
   /** Whole lines, or a list of lines that are still to be escaped. */
   readonly text?: (answer: Answer, options: Options, ...args: string[]) => string | readonly string[];
   /** A sentence in place of `text`, where there is nothing to show, and so no `--json`. */
@@ -118,7 +122,7 @@ async function answerOf<Answer, Options>(
 }
 
 function outputOf<Answer, Options>(
-  { done, json, text }: ApiCommand<Answer, Options>,
+  { done, json, columns, none, text }: ApiCommand<Answer, Options>,
   answer: Answer,
   options: Options & CommonOptions,
   args: readonly string[],
@@ -127,6 +131,10 @@ function outputOf<Answer, Options>(
   if (done !== undefined)
     return escapedLines([filled(typeof done === 'string' ? done : done(options), nameOf)]);
   if (options.json === true) return jsonText(json === undefined ? answer : json(answer));
+  if (columns !== undefined && Array.isArray(answer)) {
+    if (answer.length > 0 || none === undefined) return table(answer, columns);
+    return escapedLines([typeof none === 'string' ? none : none(options, ...args)]);
+  }
   const shown = text?.(answer, options, ...args) ?? '';
   return typeof shown === 'string' ? shown : escapedLines(shown);
 }

@@ -8,7 +8,7 @@ import type { Source, Synchronization } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import type { ApiCall, DaemonClient } from './client.ts';
 import { jsonIn, readWhole } from './files.ts';
-import { jsonText, table } from './output.ts';
+import { jsonText } from './output.ts';
 import { type CommonOptions, clientFrom } from './settings.ts';
 import { print, tellNote } from './streams.ts';
 
@@ -34,7 +34,16 @@ export const addAuth = resource('auth', {
       words: 'list',
       summary: 'list the sources',
       route: `GET ${sources}`,
-      text: sourcesTable,
+      none: 'No sources. docs/oauth.md describes how to create one.',
+      columns: [
+        ['ID', source => String(source.id)],
+        ['NAME', source => source.name],
+        ['PROVIDER', source => source.openid_connect_auto_discovery_url],
+        ['ACTIVE', source => (source.is_active ? 'yes' : 'no')],
+        ['CLAIM', source => source.quota_group_claim_name],
+        ['REMOVAL', source => (source.quota_group_map_removal ? 'on' : 'off')],
+        ['UNKNOWN QUOTA GROUPS', source => source.unknown_quota_groups.join(', ')],
+      ],
     }),
     apiCommand<never, SyncOptions>({
       words: 'sync <source> <file>',
@@ -131,17 +140,4 @@ function sentence({ user, outcome, groups, added, removed, skipped, ignored }: R
     ...(skipped.length === 0 ? [] : [`no such quota group: ${skipped.join(', ')}`]),
     ...ignored,
   ].join('; ');
-}
-
-function sourcesTable(found: readonly Source[]): string {
-  if (found.length === 0) return 'No sources. docs/oauth.md describes how to create one.\n';
-  return table(found, [
-    ['ID', source => String(source.id)],
-    ['NAME', source => source.name],
-    ['PROVIDER', source => source.openid_connect_auto_discovery_url],
-    ['ACTIVE', source => (source.is_active ? 'yes' : 'no')],
-    ['CLAIM', source => source.quota_group_claim_name],
-    ['REMOVAL', source => (source.quota_group_map_removal ? 'on' : 'off')],
-    ['UNKNOWN QUOTA GROUPS', source => source.unknown_quota_groups.join(', ')],
-  ]);
 }

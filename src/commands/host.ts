@@ -6,7 +6,7 @@ import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
 import type { FleetHost, SharedStore } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import { pathStep } from './client.ts';
-import { formatDuration, jsonText, table } from './output.ts';
+import { formatDuration, jsonText } from './output.ts';
 import { type ConfigOption, clientFrom } from './settings.ts';
 import { confirmed, print } from './streams.ts';
 
@@ -23,7 +23,14 @@ export const addHost = resource('host', {
         'Lists the hosts with their usage, and the shared storage that each of them walks. If a host sends ' +
         'nothing, its last usage counts until it is removed with `softquota host forget`.',
       route: `GET ${hosts}`,
-      text: hostsTable,
+      columns: [
+        ['host', host => host.id],
+        ['state', host => (host.alive ? 'running' : `silent for ${formatDuration(host.silent_seconds)}`)],
+        ['owners', host => formatCount(host.owners), 'right'],
+        ['stored', host => formatBytes(host.bytes), 'right'],
+        ['version', host => host.version],
+        ['walks', host => host.walks.join(', ')],
+      ],
     }),
     apiCommand<never, { yes?: boolean }>({
       words: 'forget <id>',
@@ -50,17 +57,6 @@ export const addHost = resource('host', {
     }),
   ],
 });
-
-function hostsTable(found: readonly FleetHost[]): string {
-  return table(found, [
-    ['host', host => host.id],
-    ['state', host => (host.alive ? 'running' : `silent for ${formatDuration(host.silent_seconds)}`)],
-    ['owners', host => formatCount(host.owners), 'right'],
-    ['stored', host => formatBytes(host.bytes), 'right'],
-    ['version', host => host.version],
-    ['walks', host => host.walks.join(', ')],
-  ]);
-}
 
 function storedOn({ owners, bytes }: FleetHost): string {
   return `${formatBytes(bytes)} of ${counted(owners, 'owner', 'owners')}`;

@@ -10,7 +10,7 @@ import type { CreatedToken, Token, User } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import { type DaemonClient, pathStep } from './client.ts';
 import { gathered } from './limits.ts';
-import { formatTime, jsonText, table } from './output.ts';
+import { formatTime, jsonText } from './output.ts';
 import { type CommonOptions, clientFrom } from './settings.ts';
 import { printKept, tellNote } from './streams.ts';
 
@@ -57,7 +57,16 @@ export const addToken = resource('token', {
       summary: "list a user's tokens",
       options: [userOption],
       route: 'GET /users/{user}/tokens',
-      text: tokensTable,
+      none: 'No tokens. Create one with softquota token create.',
+      columns: [
+        ['ID', token => String(token.id)],
+        ['NAME', token => token.name],
+        ['SCOPES', token => token.scopes.join(' ')],
+        ['ENDS IN', token => token.token_last_eight],
+        ['CREATED', token => formatTime(token.created_at)],
+        ['LAST USED', token => formatTime(token.last_used_at)],
+        ['EXPIRES', token => formatTime(token.expires_at)],
+      ],
     }),
     apiCommand({
       words: 'revoke <token>',
@@ -139,17 +148,4 @@ function timeIn(text: string, now: number): string {
     'usage',
     `--expires ${text}: expected a time such as 2027-01-31 or 2027-01-31T12:00:00Z, or a time from now, such as 90d`,
   );
-}
-
-function tokensTable(tokens: readonly Token[]): string {
-  if (tokens.length === 0) return 'No tokens. Create one with softquota token create.\n';
-  return table(tokens, [
-    ['ID', token => String(token.id)],
-    ['NAME', token => token.name],
-    ['SCOPES', token => token.scopes.join(' ')],
-    ['ENDS IN', token => token.token_last_eight],
-    ['CREATED', token => formatTime(token.created_at)],
-    ['LAST USED', token => formatTime(token.last_used_at)],
-    ['EXPIRES', token => formatTime(token.expires_at)],
-  ]);
 }
