@@ -131,9 +131,10 @@ async function serve(route: Route, served: Served): Promise<void> {
   };
   try {
     await admit();
-    const outcome = await route.run({ params: request.params, query: request.query, json }, call);
-    if (outcome.is === 'lines') await downloads.send(request, response, outcome.lines);
-    else answer(route, request, response, outcome.body);
+    const body = await route.run({ params: request.params, query: request.query, json }, call);
+    // A route of CSV gives lines.
+    if (route.type === 'text/csv') await downloads.send(request, response, body as AsyncIterable<string>);
+    else answer(route, request, response, body);
   } catch (error) {
     throw asToldTo(caller, error);
   }

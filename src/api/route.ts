@@ -122,10 +122,6 @@ export interface SentDocument {
   readonly isRead: boolean;
 }
 
-type RouteOutcome =
-  | { readonly is: 'answer'; readonly body: unknown }
-  | { readonly is: 'lines'; readonly lines: AsyncIterable<string> };
-
 /** Route in the form that the framework uses. */
 export interface Route extends Described {
   readonly method: Method;
@@ -136,7 +132,8 @@ export interface Route extends Described {
   readonly body: z.ZodType | null;
   readonly answer: AnswerDefinition<z.ZodType>;
   readonly type: 'application/json' | 'text/csv';
-  run(incoming: Incoming, call: Call): Promise<RouteOutcome>;
+  /** Gives the body of the answer, of CSV its lines. */
+  run(incoming: Incoming, call: Call): Promise<unknown>;
 }
 
 /** A route that belongs to a section of the description. */
@@ -184,8 +181,7 @@ function routesBy(method: Method) {
           body: json,
         });
         // Each part has the type that its schema, or `nothing`, gives.
-        const answered = await definition.handle(input as Input<Path, Query, Body>, call);
-        return { is: 'answer', body: answered };
+        return definition.handle(input as Input<Path, Query, Body>, call);
       },
     };
   };
@@ -204,28 +200,21 @@ function isMark(path: string, name: string): boolean {
 }
 
 /** A route for administrators that answers with lines of CSV; the first line names the columns. */
-export function csvRoute<Query extends z.ZodType>(
-  definition: Omit<Described, 'access'> & {
-    readonly query: Query;
-    readonly answer: { readonly description: string; readonly headers?: Readonly<Record<string, string>> };
-    /** Rejects before the first line, or not at all. */
-    lines(query: z.output<Query>, call: Call): Promise<AsyncIterable<string>>;
-  },
-): Route {
-  const { answer, query, lines, faults = [] } = definition;
+export function csvRoute<Query extends z.ZodType>({
+  lines,
+  answer,
+  ...definition
+}: Omit<Described, 'access'> & {
+  readonly query: Query;
+  readonly answer: { readonly description: string };
+  /** Rejects before the first line, or not at all. */
+  lines(query: z.output<Query>): Promise<AsyncIterable<string>>;
+}): Route {
+  const { query } = definition;
   return {
-    ...definition,
-    method: 'get',
-    access: administrators.read,
-    faults,
-    params: null,
-    body: null,
-    answer: { ...answer, status: 200, schema: z.string() },
+    ...getRoute({ ...definition, answer: { ...answer, status: 200, schema: z.string() }, handle: () => '' }),
     type: 'text/csv',
-    run: async (incoming, call) => {
-      const input = parsed({ query }, { query: incoming.query });
-      return { is: 'lines', lines: await lines(input.query, call) };
-    },
+    run: async incoming => lines(parsed({ query }, { query: incoming.query }).query),
   };
 }
 
