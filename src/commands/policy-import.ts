@@ -7,7 +7,7 @@ import { exitCodes, SoftquotaError } from '../errors.ts';
 import { formatCount, printable } from '../text/index.ts';
 import type { NewWholePolicy, ReplacedPolicy, Rule, Simulation, WholePolicy } from '../wire/index.ts';
 import { type DaemonClient, policyInForce, sendPolicy, simulatedPolicy } from './client.ts';
-import { limitShown, ruleText, termsText } from './limits.ts';
+import { limitShown, ruleText } from './limits.ts';
 import { escapedLines, printJson } from './output.ts';
 import { draftOf, readPolicyFile } from './policy-file.ts';
 import { simulationText } from './policy-trial.ts';
@@ -124,14 +124,13 @@ interface Difference {
 function differenceOf(before: WholePolicy, after: WholePolicy): Difference | null {
   if (before.version === after.version) return null;
   const rules = {
-    ...namesChanged(before.rules, after.rules),
+    ...changedIn(before.rules, after.rules, nameOf),
     changed: inBoth(before.rules, after.rules).filter(
-      ({ before: was, after: is }) =>
-        was.limit !== is.limit || !isSameSet(was.subjects, is.subjects) || !isSameTerms(was, is),
+      ({ before: was, after: is }) => inAnyOrder(was) !== inAnyOrder(is),
     ),
   };
   const groups = {
-    ...namesChanged(before.groups, after.groups),
+    ...changedIn(before.groups, after.groups, nameOf),
     changed: inBoth(before.groups, after.groups)
       .map(changedGroup)
       .filter(group => !isNothing(group.rules) || !isNothing(group.users)),
@@ -154,13 +153,14 @@ function differenceText({ rules, groups, only_order: onlyOrder }: Difference): s
 }
 
 function ruleLine({ before, after }: Both<Rule>): string {
-  const sameSubjects = isSameSet(before.subjects, after.subjects) && isSameTerms(before, after);
-  const was = sameSubjects ? limitShown(before.limit) : ruleText(before);
+  const isOnlyLimit = inAnyOrder({ ...before, limit: after.limit }) === inAnyOrder(after);
+  const was = isOnlyLimit ? limitShown(before.limit) : ruleText(before);
   return `~ rule ${after.name}: ${ruleText(after)} (was ${was})`;
 }
 
-function isSameTerms(before: Rule, after: Rule): boolean {
-  return termsText(before).join() === termsText(after).join();
+/** Text of a rule in which the order of its subjects does not show. */
+function inAnyOrder(rule: Rule): string {
+  return ruleText({ ...rule, subjects: rule.subjects.toSorted() });
 }
 
 function groupLine({ name, rules, users }: ChangedGroup): string {
@@ -201,10 +201,6 @@ function changedGroup({ before, after }: Both<WholeGroup>): ChangedGroup {
   };
 }
 
-function namesChanged<T extends Named>(before: readonly T[], after: readonly T[]): Changed<T> {
-  return changedIn(before, after, ({ name }) => name);
-}
-
 function inBoth<T extends Named>(before: readonly T[], after: readonly T[]): readonly Both<T>[] {
   const was = new Map(before.map(each => [each.name, each]));
   return after.flatMap(each => {
@@ -221,8 +217,8 @@ function changedIn<T>(before: readonly T[], after: readonly T[], nameOf: (each: 
   };
 }
 
-function isSameSet(a: readonly string[], b: readonly string[]): boolean {
-  return isNothing(changedIn(a, b, String));
+function nameOf({ name }: Named): string {
+  return name;
 }
 
 function isNothing({ added, removed }: Changed<unknown>): boolean {

@@ -15,7 +15,6 @@ import {
   type SignIn,
 } from '../../identity/index.ts';
 import { signOutHref } from '../../oauth/index.ts';
-import { filterMapInSlices } from '../../slices.ts';
 import { isoTime, printable } from '../../text/index.ts';
 import { version } from '../../version.ts';
 import {
@@ -29,22 +28,16 @@ import {
 } from '../../wire/index.ts';
 import { type Browser, refuse } from '../asker.ts';
 import { knownOwner, ownOrAdministered } from '../owners.ts';
-import { listAddress, pagingHeaders, tellPage } from '../pages.ts';
+import { pagingHeaders } from '../pages.ts';
 import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { everybodysQuery, newestFirst } from './tokens.ts';
+import { everybodysPage, everybodysQuery } from './tokens.ts';
 
 const path = '/users/{user}/sessions';
 const setCookie = { 'Set-Cookie': 'The session, for browsers alone.' } as const;
 
-export function sessionRoutes({
-  documents,
-  ledger,
-  identity,
-  fleet,
-  host,
-  baseUrl,
-}: ApiServices): readonly Route[] {
+export function sessionRoutes(services: ApiServices): readonly Route[] {
+  const { documents, ledger, identity, fleet, host, baseUrl } = services;
   /** The host's own store, or the one that hosts share. */
   const storeAwaySince = (): string | null => {
     const since = [ledger.storeAway, fleet?.state.away].flatMap(away => away?.since ?? []);
@@ -157,17 +150,10 @@ export function sessionRoutes({
       query: z.strictObject(everybodysQuery),
       answer: { status: 200, description: 'One page', schema: z.array(anySession), headers: pagingHeaders },
       handle: async ({ query }, call) => {
-        const { owners } = documents;
-        const wanted = owners.keyOf(query.q);
-        const found = filterMapInSlices(identity.signedIn.everySession(), known => {
-          const user = owners.byId(known.document.owner);
-          return user?.key.includes(wanted) ? { known, user: user.name } : undefined;
-        });
-        const compare = (a: { known: KnownSession }, b: { known: KnownSession }) =>
-          newestFirst(a.known.document, b.known.document);
-        const address = listAddress(baseUrl(), '/admin/sessions', { q: query.q });
-        const entries = await tellPage(call, { entries: found, compare, address }, query);
-        return entries.map(({ known, user }) => ({ ...rowOf(known, call.caller.sessionKey), user }));
+        const entries = identity.signedIn.everySession();
+        const list = { path: '/admin/sessions', entries, made: ({ document }: KnownSession) => document };
+        const page = await everybodysPage(services, call, query, list);
+        return page.map(({ entry, user }) => ({ ...rowOf(entry, call.caller.sessionKey), user }));
       },
     }),
     deleteRoute({

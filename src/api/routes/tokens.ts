@@ -7,7 +7,7 @@ import { isoTime, momentOf } from '../../text/index.ts';
 import { anyToken, createdToken, newToken, type Token, text, token } from '../../wire/index.ts';
 import { knownOwner, ownOrAdministered } from '../owners.ts';
 import { forgivingPage, listAddress, pageQuery, pagingHeaders, tellPage, tellPages } from '../pages.ts';
-import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
+import { type Call, deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 /** The lists of what all users have. */
@@ -18,7 +18,8 @@ export const everybodysQuery = {
 
 const path = '/users/{user}/tokens';
 
-export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiServices): readonly Route[] {
+export function tokenRoutes(services: ApiServices): readonly Route[] {
+  const { ledger, identity, baseUrl } = services;
   return [
     getRoute({
       id: 'listTokens',
@@ -44,17 +45,12 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
       query: z.strictObject(everybodysQuery),
       answer: { status: 200, description: 'One page', schema: z.array(anyToken), headers: pagingHeaders },
       handle: async ({ query }, call) => {
-        const { owners } = documents;
-        const wanted = owners.keyOf(query.q);
-        const found = filterMapInSlices(identity.everyToken(), token => {
-          const user = owners.byId(token.owner);
-          return user?.key.includes(wanted) ? { token, user: user.name } : undefined;
+        const page = await everybodysPage(services, call, query, {
+          path: '/admin/tokens',
+          entries: identity.everyToken(),
+          made: token => token,
         });
-        const compare = (a: { token: TokenDocument }, b: { token: TokenDocument }) =>
-          newestFirst(a.token, b.token);
-        const address = listAddress(baseUrl(), '/admin/tokens', { q: query.q });
-        const entries = await tellPage(call, { entries: found, compare, address }, query);
-        return entries.map(({ token, user }) => ({ ...tokenShown(token, token.lastUsedAt), user }));
+        return page.map(({ entry, user }) => ({ ...tokenShown(entry, entry.lastUsedAt), user }));
       },
     }),
     postRoute({
@@ -95,11 +91,33 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
   ];
 }
 
-type Made = Pick<TokenDocument, 'createdAt' | 'id'>;
-
-export function newestFirst(a: Made, b: Made): number {
-  return b.createdAt - a.createdAt || b.id - a.id;
+interface EverybodysList<Entry> {
+  readonly path: string;
+  readonly entries: Iterable<Entry>;
+  /** The document that says whose an entry is, and when it was made. */
+  made(entry: Entry): Pick<TokenDocument, 'createdAt' | 'id' | 'owner'>;
 }
+
+/**
+ * One page of what the users have whose names contain a text, the newest first; with the name of each user.
+ */
+export async function everybodysPage<Entry>(
+  { documents: { owners }, baseUrl }: Pick<ApiServices, 'baseUrl' | 'documents'>,
+  call: Call,
+  query: { readonly q: string; readonly page: number; readonly limit: number },
+  { path, entries, made }: EverybodysList<Entry>,
+): Promise<readonly { readonly entry: Entry; readonly user: string }[]> {
+  const wanted = owners.keyOf(query.q);
+  const found = filterMapInSlices(entries, entry => {
+    const user = owners.byId(made(entry).owner);
+    return user?.key.includes(wanted) ? { entry, user: user.name, ...made(entry) } : undefined;
+  });
+  const address = listAddress(baseUrl(), path, { q: query.q });
+  const compare = (a: Made, b: Made) => b.createdAt - a.createdAt || b.id - a.id;
+  return tellPage(call, { entries: found, compare, address }, query);
+}
+
+type Made = Pick<TokenDocument, 'createdAt' | 'id'>;
 
 function tokenShown(
   { id, name, scopes, lastEight, ...times }: TokenDocument,
