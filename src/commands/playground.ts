@@ -42,11 +42,7 @@ export const addPlayground = apiCommand<never, PlaygroundOptions>({
 });
 
 async function run({ dir, exit }: PlaygroundOptions): Promise<number> {
-  const [{ startDaemon }, { play, story }, { makeWorld }] = await Promise.all([
-    import('./playground-world.ts'),
-    import('./playground-story.ts'),
-    import('./playground-world.ts'),
-  ]);
+  const { makeWorld, play, startDaemon, story } = await import('./playground-world.ts');
   print(`Creating a small world in ${dir} …\n`);
   const world = await makeWorld(dir);
   const daemon = await startDaemon(world);

@@ -18,16 +18,20 @@ export {
   hasAllowances,
   type NewAllowance,
 } from './allowances.ts';
-export { assign, assignedGroups, forgetAssignments, setGroups, unassign } from './assignments.ts';
 export {
   addRuleToGroup,
+  assign,
+  assignedGroups,
   createGroup,
   deleteGroup,
+  forgetAssignments,
   groupNamed,
   groupNamesIn,
   groupsIn,
   groupWithRules,
   removeRuleFromGroup,
+  setGroups,
+  unassign,
 } from './groups.ts';
 export {
   assignmentKind,

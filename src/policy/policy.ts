@@ -10,8 +10,7 @@ import {
   type Standing,
 } from '../quota/index.ts';
 import { activeAllowance, allowanceKind } from './allowances.ts';
-import { assignedGroups, membersByGroup } from './assignments.ts';
-import { groupNamed } from './groups.ts';
+import { assignedGroups, groupNamed, membersByGroup } from './groups.ts';
 import { groupKind, ruleKind } from './kinds.ts';
 
 const nobody: readonly number[] = [];

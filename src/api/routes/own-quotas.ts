@@ -23,8 +23,7 @@ import type { ApiServices } from '../services.ts';
 import { eventsAnswer, eventsPage, tellNext } from './events.ts';
 import { pastOf, range } from './overview.ts';
 import { addressIn, type OwnerScope, operationOf, ownerScopes } from './owner-scopes.ts';
-import { askedDecision, explanationOf, reportOf } from './reports.ts';
-import { autoGrantShown, quotaShown } from './shapes.ts';
+import { askedDecision, autoGrantShown, explanationOf, quotaShown, reportOf } from './shapes.ts';
 
 /** Lists of units, each with the subject of what is in it. */
 const lists = {

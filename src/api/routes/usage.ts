@@ -21,7 +21,7 @@ import { csvLine } from '../downloads.ts';
 import { listAddress, pageOf, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
 import { csvRoute, getRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { askedDecision, explanationOf, reportOf, rowOf } from './reports.ts';
+import { askedDecision, explanationOf, reportOf, rowOf } from './shapes.ts';
 
 const mostUnits = 1000;
 const mostLines = 1_000_000;
