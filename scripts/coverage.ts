@@ -12,9 +12,7 @@ import { join } from 'node:path';
 
 const sources = new URL('../src/', import.meta.url).href;
 
-/**
- * Begins before what is to be covered is loaded, and writes a file into the directory when the process exits.
- */
+/** Begins before what is to be covered is loaded, and writes a file into the directory when the process exits. */
 export function noteCoverage(directory: string): void {
   const session = new Session();
   session.connect();
