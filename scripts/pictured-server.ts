@@ -11,7 +11,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type PlaygroundDaemon, startDaemon } from '../src/commands/playground-daemon.ts';
+import { type PlaygroundDaemon, startDaemon } from '../src/commands/playground-world.ts';
 // The one that adds refusals up: of other days than today.
 import { Tally } from '../src/overview/tally.ts';
 import { addBytes, type Leaf, leaves, noUsage, type Usage, usageOf } from '../src/quota/index.ts';

@@ -11,7 +11,7 @@ import {
   type ZodOpenApiPathsObject,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
-import { isOpen } from '../../src/api/access.ts';
+import { isOpen } from '../../src/api/asker.ts';
 import { type TaggedRoute, tags } from '../../src/api/route.ts';
 import { allRoutes } from '../../src/api/routes/index.ts';
 import type { ApiServices } from '../../src/api/services.ts';

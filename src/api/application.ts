@@ -1,27 +1,26 @@
 /** Routes as an Express application: finding the one that is meant, letting in, answering. */
 
 import express, { type NextFunction, type Request, type Response, Router } from 'express';
+import type { Documents } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Caller } from '../identity/index.ts';
 import { longestValidators } from '../wire/index.ts';
-import { isOpen, mustBeAllowed } from './access.ts';
-import { type Asker, type AskerOptions, askerOf } from './asker.ts';
-import { jsonInBody, sentBody, strangersBytes, usualBytes } from './body.ts';
-import type { Built } from './built.ts';
+import { type Asker, type AskerOptions, askerOf, isOpen, mustBeAllowed } from './asker.ts';
 import { Downloads } from './downloads.ts';
 import { answerFault, type FaultServices, wrongMethod } from './faults.ts';
 import { securityHeaders } from './headers.ts';
+import { jsonInBody, sentBody, strangersBytes, usualBytes } from './input.ts';
 import { mostWithoutThread, readLongBody } from './long-body.ts';
 import { type MetricsPageOptions, metricsPage } from './metrics.ts';
 import type { Call, Method, Route, SentDocument } from './route.ts';
 import { type SignInPagesOptions, signInPages } from './sign-in-pages.ts';
 import { swaggerPage } from './swagger.ts';
 import { type UnsubscribePageOptions, unsubscribePage } from './unsubscribe.ts';
-import { noSuchPage, webPages } from './web.ts';
+import { type Built, noSuchPage, webPages } from './web.ts';
 
 export interface ApplicationOptions extends Pick<AskerOptions, 'authenticate' | 'browsers'> {
   readonly routes: readonly Route[];
-  readonly services: FaultServices;
+  readonly services: FaultServices & { readonly documents: Pick<Documents, 'transact'> };
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   readonly metrics: MetricsPageOptions;
@@ -96,19 +95,22 @@ function api({ routes, authenticate, browsers, services }: ApplicationOptions): 
         if (![...atPath.values()].every(isForAnybody)) await asker.caller();
         throw wrongMethod(request, response, [...atPath.keys()].flatMap(asSent));
       }
-      await serve(route, request, response, asker, downloads);
+      await serve(route, { request, response, asker, downloads, documents: services.documents });
     });
   }
   return router;
 }
 
-async function serve(
-  route: Route,
-  request: Request,
-  response: Response,
-  asker: Asker,
-  downloads: Downloads,
-): Promise<void> {
+interface Served {
+  readonly request: Request;
+  readonly response: Response;
+  readonly asker: Asker;
+  readonly downloads: Downloads;
+  readonly documents: Pick<Documents, 'transact'>;
+}
+
+async function serve(route: Route, served: Served): Promise<void> {
+  const { request, response, asker, downloads, documents } = served;
   let caller = nobody;
   const admit = async () => {
     caller = await admittedTo(route, asker);
@@ -124,13 +126,15 @@ async function serve(
       return caller;
     },
     browser: asker.browser,
+    change: work => documents.transact(work, caller),
     header: (name, value) => response.set(name, value),
   };
   try {
     await admit();
-    const outcome = await route.run({ params: request.params, query: request.query, json }, call);
-    if (outcome.is === 'lines') await downloads.send(request, response, outcome.lines);
-    else answer(route, request, response, outcome.body);
+    const body = await route.run({ params: request.params, query: request.query, json }, call);
+    // A route of CSV gives lines.
+    if (route.type === 'text/csv') await downloads.send(request, response, body as AsyncIterable<string>);
+    else answer(route, request, response, body);
   } catch (error) {
     throw asToldTo(caller, error);
   }

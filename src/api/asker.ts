@@ -1,14 +1,92 @@
 /**
- * The sender of a request: let in once, by a token or by the session of a browser, and looked at again when
- * asked.
+ * The sender of a request: let in once, by a token or by the session of a browser, looked at again when
+ * asked, and held against what a route asks of its callers.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Request, Response } from 'express';
 import { SoftquotaError } from '../errors.ts';
-import type { Caller, Identity, SessionCookie } from '../identity/index.ts';
-import { type Authenticate, admitted, unauthenticated } from './access.ts';
-import { sessionCookie } from './cookie.ts';
+import type { Area, Authentication, Caller, Identity, SessionCookie } from '../identity/index.ts';
+
+/**
+ * Says what a route asks of its caller: nothing at all; that a page of ours asks, whoever it is; good
+ * credentials, whatever they give; or that their scopes and their user's rank give this.
+ */
+export type Requirement =
+  | 'anybody'
+  | 'our page'
+  | 'whoever is known'
+  | { readonly area: Area; readonly to: 'read' | 'write' };
+
+export const administrators = {
+  read: { area: 'admin', to: 'read' },
+  write: { area: 'admin', to: 'write' },
+} as const satisfies Record<string, Requirement>;
+
+/** It takes no credentials. */
+export function isOpen(access: Requirement): access is 'anybody' | 'our page' {
+  return access === 'anybody' || access === 'our page';
+}
+
+/** Looks at an `Authorization` header that came from an address. */
+type Authenticate = (
+  authorization: string | undefined,
+  address: string,
+) => Authentication | Promise<Authentication>;
+
+/** A fault that takes headers of its own. */
+export class AuthError extends SoftquotaError {
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    code: 'unauthenticated' | 'slowed',
+    message: string,
+    headers: Readonly<Record<string, string>>,
+  ) {
+    super(code, message);
+    this.headers = headers;
+  }
+}
+
+type Admission = Extract<Authentication, { is: 'caller' }>;
+
+/**
+ * Gives the caller; throws `unauthenticated` or `slowed`. `gone` says what is the matter with what was
+ * brought.
+ */
+function admitted(authentication: Authentication, gone?: string): Admission {
+  if (authentication.is === 'caller') return authentication;
+  return refuse(authentication, gone);
+}
+
+/** Throws `unauthenticated` or `slowed`. */
+export function refuse(authentication: Exclude<Authentication, Admission>, gone?: string): never {
+  switch (authentication.is) {
+    case 'none':
+      return unauthenticated('a token is required: send Authorization: token T, or Bearer T');
+    case 'refused':
+      return unauthenticated(gone);
+    case 'slowed': {
+      const seconds = Math.max(1, Math.ceil(authentication.retryAfterSeconds));
+      const message = `too many wrong tokens came from your address; try again in ${seconds} s`;
+      throw new AuthError('slowed', message, { 'Retry-After': String(seconds) });
+    }
+  }
+}
+
+/** Throws it, naming the one scheme that opens no browser's own window. */
+export function unauthenticated(message = 'invalid or expired token'): never {
+  throw new AuthError('unauthenticated', message, { 'WWW-Authenticate': 'Bearer realm="softquota"' });
+}
+
+/** Throws `not_permitted`. */
+export function mustBeAllowed(caller: Caller, { area, to }: Exclude<Requirement, string>): void {
+  if (to === 'read' ? caller.mayRead(area) : caller.mayWrite(area)) return;
+  if (area === 'admin' && !caller.isAdmin) {
+    throw new SoftquotaError('not_permitted', 'only administrators may do this');
+  }
+  throw new SoftquotaError('not_permitted', `the token lacks the scope ${to}:${area}`);
+}
 
 export interface AskerOptions {
   readonly authenticate: Authenticate;
@@ -108,4 +186,34 @@ function isSameOrigin(headers: IncomingHttpHeaders, baseUrl: string): boolean {
 export function withoutPort(address: string): string {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(address) ?? [];
   return bracketed ?? plain ?? address;
+}
+
+interface SessionCookieHeader {
+  /** Reads a value from a `Cookie` header; null: there is none. */
+  read(header: string | undefined): string | null;
+  /** A `Set-Cookie` header's value. */
+  set(held: SessionCookie): string;
+  /** Value of a `Set-Cookie` header that makes a browser forget the cookie. */
+  clear(): string;
+}
+
+/**
+ * At https without a path it has a name that browsers take only from this very host, over https and for all
+ * paths (`__Host-`, RFC 6265bis), so that no other host of the domain can plant one. No script sees it, and
+ * other sites' requests come without it, but for following a link to here.
+ */
+export function sessionCookie(baseUrl: string): SessionCookieHeader {
+  const { protocol, pathname } = new URL(baseUrl);
+  const isSecure = protocol === 'https:';
+  const name = isSecure && pathname === '/' ? '__Host-softquota' : 'softquota-session';
+  const attributes = `Path=${pathname}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+  return {
+    read: header => {
+      // Browsers send the cookie with the longest path first.
+      const pairs = (header ?? '').split(';').map(pair => pair.trim());
+      return pairs.find(pair => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
+    },
+    set: ({ value, seconds }) => `${name}=${value}; Max-Age=${seconds}; ${attributes}`,
+    clear: () => `${name}=; Max-Age=0; ${attributes}`,
+  };
 }

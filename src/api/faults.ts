@@ -5,7 +5,7 @@ import type { Request, Response } from 'express';
 import { type ErrorCode, errorCatalog, SoftquotaError } from '../errors.ts';
 import type { Rejection } from '../service/index.ts';
 import type { Fault } from '../wire/index.ts';
-import { AuthError } from './access.ts';
+import { AuthError } from './asker.ts';
 
 export interface FaultServices {
   /** Ends with a slash. */

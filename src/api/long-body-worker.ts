@@ -3,10 +3,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { SoftquotaError } from '../errors.ts';
 import { draftPolicy, newWholePolicy } from '../wire/index.ts';
-import { jsonInBody } from './body.ts';
-import { parsed } from './input.ts';
-import type { LongBodyAnswer, LongBodyTask } from './long-body.ts';
-import { partsOf } from './parts.ts';
+import { jsonInBody, parsed } from './input.ts';
+import { type LongBodyAnswer, type LongBodyTask, partsOf } from './long-body.ts';
 
 const schemas = { newWholePolicy, draftPolicy } as const;
 

@@ -4,8 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { SoftquotaError } from '../errors.ts';
 import { entryUrl } from '../package.ts';
 import { SerialQueue } from '../serial-queue.ts';
-import { workInSlices } from '../slices.ts';
-import { joined, type Part } from './parts.ts';
+import { type Work, workInSlices } from '../slices.ts';
 
 /** The schemas of such bodies, by the names that wire has for them. */
 export type LongBodySchema = 'newWholePolicy' | 'draftPolicy';
@@ -37,4 +36,73 @@ async function readOnThread(task: LongBodyTask): Promise<unknown> {
   });
   if ('fault' in answer) throw new SoftquotaError('invalid', answer.fault);
   return workInSlices(joined(answer.parts));
+}
+
+type Path = readonly (string | number)[];
+
+/** The document without its long lists, or the next entries of the list at this path. */
+interface Part {
+  readonly path: Path;
+  readonly text: string;
+}
+
+/** A text with more characters is divided where it is a list. */
+const mostCharacters = 64 * 1024;
+
+export function partsOf(whole: unknown): readonly Part[] {
+  const parts: Part[] = [];
+  const rest = withoutLongLists(whole, [], parts);
+  return [{ path: [], text: JSON.stringify(rest) }, ...parts];
+}
+
+/** Adds what it leaves out to `parts`, the entries of a list before what is left out of them. */
+function withoutLongLists(value: unknown, path: Path, parts: Part[]): unknown {
+  if (typeof value !== 'object' || value === null || lengthOf(value) <= mostCharacters) return value;
+  if (!Array.isArray(value)) {
+    return Object.fromEntries(
+      Object.entries(value).map(([name, field]) => [name, withoutLongLists(field, [...path, name], parts)]),
+    );
+  }
+  const later: Part[] = [];
+  let texts: string[] = [];
+  let length = 0;
+  const end = () => {
+    parts.push({ path, text: `[${texts.join(',')}]` });
+    [texts, length] = [[], 0];
+  };
+  for (const [index, entry] of value.entries()) {
+    const text = JSON.stringify(withoutLongLists(entry, [...path, index], later));
+    texts.push(text);
+    length += text.length;
+    if (length > mostCharacters) end();
+  }
+  end();
+  for (const part of later) parts.push(part);
+  return [];
+}
+
+function lengthOf(value: object): number {
+  return JSON.stringify(value).length;
+}
+
+/** Puts together what `partsOf` gave. */
+export function* joined(parts: Iterable<Part>): Work<unknown> {
+  let whole: unknown;
+  for (const { path, text } of parts) {
+    const found: unknown = JSON.parse(text);
+    if (path.length === 0) whole = found;
+    else addTo(listAt(whole, path), found);
+    yield;
+  }
+  return whole;
+}
+
+function listAt(whole: unknown, path: Path): unknown {
+  // Each step of the path was taken in the same document.
+  return path.reduce((at, step) => (at as Readonly<Record<string | number, unknown>>)[step], whole);
+}
+
+function addTo(list: unknown, entries: unknown): void {
+  if (!Array.isArray(list) || !Array.isArray(entries)) throw new Error('a part is for no list');
+  for (const entry of entries) list.push(entry);
 }

@@ -9,7 +9,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type RequestHandler, Router } from 'express';
 import { SoftquotaError } from '../errors.ts';
-import { unauthenticated } from './access.ts';
+import { unauthenticated } from './asker.ts';
 import type { MetricsService } from './services.ts';
 
 export interface MetricsPageOptions {

@@ -8,9 +8,10 @@
  */
 
 import { z } from 'zod';
+import type { Transaction } from '../documents/index.ts';
 import type { Caller } from '../identity/index.ts';
-import { administrators, type Requirement } from './access.ts';
-import type { Browser } from './asker.ts';
+import { knownName, mark } from '../wire/index.ts';
+import { administrators, type Browser, type Requirement } from './asker.ts';
 import { parsed } from './input.ts';
 import type { LongBodySchema } from './long-body.ts';
 
@@ -46,7 +47,7 @@ interface AnswerDefinition<Schema extends z.ZodType> {
 interface Described {
   /** A verb and what it is done to, such as `createRule`. */
   readonly id: string;
-  /** Below /api/v1; what varies stands as `{name}`, and is named by `params`. */
+  /** Below /api/v1; what varies stands as `{name}`. */
   readonly path: string;
   /** Left out: that of the routes' section in routes/index.ts. */
   readonly tag?: Tag;
@@ -58,32 +59,39 @@ interface Described {
    * Statuses of refusals besides those that follow from what the route takes; left out: 404 where the address
    * has names.
    */
-  readonly faults?: readonly (401 | 404 | 409 | 422 | 429 | 503)[];
+  readonly faults?: readonly (400 | 401 | 404 | 409 | 422 | 429 | 503)[];
   /** Length of a body, at most; 1 MiB unless a larger one is given, and 4 KiB where anybody may send it. */
   readonly mostBytes?: number;
   /** The name of the body's schema, where a long one is read on a thread. */
   readonly longBody?: LongBodySchema;
 }
 
+/** The names in a path, and what stands for each of them in a request. */
+type Params<Path extends string> = Path extends string ? Readonly<Record<NamesIn<Path>, string>> : never;
+
+type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | NamesIn<Rest>
+  : never;
+
 interface Definition<
-  Params extends z.ZodType,
+  Path extends string,
   Query extends z.ZodType,
   Body extends z.ZodType,
   Answer extends z.ZodType,
 > extends Described {
-  readonly params?: Params;
+  readonly path: Path;
   readonly query?: Query;
   readonly body?: Body;
   readonly answer: AnswerDefinition<Answer>;
   /** Throws where something that the address names is missing, or not for this caller. */
-  mustBe?(params: z.output<Params>, caller: Caller): void;
+  mustBe?(params: Params<Path>, caller: Caller): void;
   /** Throws where the body, whatever else is wrong with it, asks for what cannot be. */
   mustNotBe?(json: unknown): void;
-  handle(input: Input<Params, Query, Body>, call: Call): z.input<Answer> | Promise<z.input<Answer>>;
+  handle(input: Input<Path, Query, Body>, call: Call): z.input<Answer> | Promise<z.input<Answer>>;
 }
 
-interface Input<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
-  readonly params: z.output<Params>;
+interface Input<Path extends string, Query extends z.ZodType, Body extends z.ZodType> {
+  readonly params: Params<Path>;
   readonly query: z.output<Query>;
   readonly body: z.output<Body>;
 }
@@ -94,6 +102,8 @@ export interface Call {
   readonly caller: Caller;
   /** Null: no browser comes here. */
   readonly browser: Browser | null;
+  /** Changes documents in one transaction, which is recorded as the caller's; rejects as `work` throws. */
+  change<Result>(work: (transaction: Transaction) => Result): Promise<Result>;
   /** Sets a header of the answer. */
   header(name: string, value: string): void;
 }
@@ -112,10 +122,6 @@ export interface SentDocument {
   readonly isRead: boolean;
 }
 
-type RouteOutcome =
-  | { readonly is: 'answer'; readonly body: unknown }
-  | { readonly is: 'lines'; readonly lines: AsyncIterable<string> };
-
 /** Route in the form that the framework uses. */
 export interface Route extends Described {
   readonly method: Method;
@@ -126,7 +132,8 @@ export interface Route extends Described {
   readonly body: z.ZodType | null;
   readonly answer: AnswerDefinition<z.ZodType>;
   readonly type: 'application/json' | 'text/csv';
-  run(incoming: Incoming, call: Call): Promise<RouteOutcome>;
+  /** Gives the body of the answer, of CSV its lines. */
+  run(incoming: Incoming, call: Call): Promise<unknown>;
 }
 
 /** A route that belongs to a section of the description. */
@@ -141,28 +148,29 @@ export const deleteRoute = routesBy('delete');
 /** Without a schema there is nothing to take, and nothing to answer with. */
 function routesBy(method: Method) {
   return <
-    Params extends z.ZodType = z.ZodUnknown,
+    Path extends string,
     Query extends z.ZodType = z.ZodUnknown,
     Body extends z.ZodType = z.ZodUnknown,
     Answer extends z.ZodType = z.ZodVoid,
   >(
-    definition: Definition<Params, Query, Body, Answer>,
+    definition: Definition<Path, Query, Body, Answer>,
   ): Route => {
-    const { params, query, body } = definition;
+    const { query, body } = definition;
+    const params = paramsIn(definition.path);
     const schemas = { params: params ?? nothing, query: query ?? nothing, body: body ?? nothing };
     return {
       ...definition,
       method,
       access: definition.access ?? administrators[method === 'get' ? 'read' : 'write'],
-      faults: definition.faults ?? (params === undefined ? [] : [404]),
-      params: params ?? null,
+      faults: definition.faults ?? (params === null ? [] : [404]),
+      params,
       query: query ?? null,
       body: body ?? null,
       type: 'application/json',
       run: async (incoming, call) => {
         const named = parsed({ params: schemas.params }, { params: incoming.params });
-        // Without a schema of its own, `Params` is what `nothing` gives.
-        const mustBe = () => definition.mustBe?.(named.params as z.output<Params>, call.caller);
+        // The schema has each name in the path.
+        const mustBe = () => definition.mustBe?.(named.params as Params<Path>, call.caller);
         mustBe();
         const { json, isRead } = body === undefined ? noBody : await incoming.json();
         if (body !== undefined) mustBe();
@@ -173,36 +181,40 @@ function routesBy(method: Method) {
           body: json,
         });
         // Each part has the type that its schema, or `nothing`, gives.
-        const answered = await definition.handle(input as Input<Params, Query, Body>, call);
-        return { is: 'answer', body: answered };
+        return definition.handle(input as Input<Path, Query, Body>, call);
       },
     };
   };
 }
 
+/** A schema with the names in a path; null: it has none. */
+function paramsIn(path: string): z.ZodObject | null {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+  if (names.length === 0) return null;
+  return z.object(Object.fromEntries(names.map(name => [name, isMark(path, name) ? mark : knownName])));
+}
+
+/** Tokens can also be named by the names that people give them. */
+function isMark(path: string, name: string): boolean {
+  return name === 'host' || (name === 'id' && !path.startsWith('/users/{user}/tokens/'));
+}
+
 /** A route for administrators that answers with lines of CSV; the first line names the columns. */
-export function csvRoute<Query extends z.ZodType>(
-  definition: Omit<Described, 'access'> & {
-    readonly query: Query;
-    readonly answer: { readonly description: string; readonly headers?: Readonly<Record<string, string>> };
-    /** Rejects before the first line, or not at all. */
-    lines(query: z.output<Query>, call: Call): Promise<AsyncIterable<string>>;
-  },
-): Route {
-  const { answer, query, lines, faults = [] } = definition;
+export function csvRoute<Query extends z.ZodType>({
+  lines,
+  answer,
+  ...definition
+}: Omit<Described, 'access'> & {
+  readonly query: Query;
+  readonly answer: { readonly description: string };
+  /** Rejects before the first line, or not at all. */
+  lines(query: z.output<Query>): Promise<AsyncIterable<string>>;
+}): Route {
+  const { query } = definition;
   return {
-    ...definition,
-    method: 'get',
-    access: administrators.read,
-    faults,
-    params: null,
-    body: null,
-    answer: { ...answer, status: 200, schema: z.string() },
+    ...getRoute({ ...definition, answer: { ...answer, status: 200, schema: z.string() }, handle: () => '' }),
     type: 'text/csv',
-    run: async (incoming, call) => {
-      const input = parsed({ query }, { query: incoming.query });
-      return { is: 'lines', lines: await lines(input.query, call) };
-    },
+    run: async incoming => lines(parsed({ query }, { query: incoming.query }).query),
   };
 }
 

@@ -14,9 +14,9 @@ import {
   type SocketPlace,
 } from '../service/index.ts';
 import type { ApplicationOptions } from './application.ts';
-import { Built, builtFolder } from './built.ts';
 import { answerUnloaded, rejectionBody } from './faults.ts';
 import type { ApiServices } from './services.ts';
+import { Built, builtFolder } from './web.ts';
 
 interface ListenAddress {
   /** An address or a name of this host. */
@@ -39,7 +39,7 @@ const requestMs = 60_000;
 const silentMs = 120_000;
 const checkEveryMs = 1000;
 
-export interface ApiServer {
+interface ApiServer {
   /** Ends some connections on which nothing is asked. */
   makeRoom(): void;
   /** Answers whoever has connected, and ends. */
@@ -58,19 +58,15 @@ export async function serveLocally(
     again: () => localAdministrator,
     renewed: null,
   } as const;
-  const parts = partsOf(
-    services,
-    {
-      authenticate: () => local,
-      browsers: null,
-      metrics: { metrics: services.metrics, isLocal: true },
-      web: null,
-      pages: null,
-      trustedProxies: [],
-    },
-    { most: mostConnections },
-  );
-  return opened(services, parts, await listen(parts.server, place));
+  const options = {
+    authenticate: () => local,
+    browsers: null,
+    metrics: { metrics: services.metrics, isLocal: true },
+    web: null,
+    pages: null,
+    trustedProxies: [],
+  };
+  return serve(services, options, { most: mostConnections }, server => listen(server, place));
 }
 
 /**
@@ -81,31 +77,48 @@ export async function serveEverybody(
   services: ApiServices,
   { host, port, trustedProxies, mostConnections: most }: ListenAddress,
 ): Promise<ApiServer & { readonly url: string }> {
-  const parts = partsOf(
-    services,
-    {
-      authenticate: (authorization, address) => services.identity.authenticate(authorization, address),
-      browsers: services.identity,
-      metrics: { metrics: services.metrics, isLocal: false },
-      web: new Built(builtFolder),
-      pages: services,
-      trustedProxies,
-    },
-    { most, ofOne: { most: Math.ceil(most / 2), peerOf: peersBehind(trustedProxies) } },
-  );
-  const { server } = parts;
+  const options: WaitingOptions = {
+    authenticate: (authorization, address) => services.identity.authenticate(authorization, address),
+    browsers: services.identity,
+    metrics: { metrics: services.metrics, isLocal: false },
+    web: new Built(builtFolder),
+    pages: services,
+    trustedProxies,
+  };
+  const limits = { most, ofOne: { most: Math.ceil(most / 2), peerOf: peersBehind(trustedProxies) } };
   const settings = { host: '[server] HTTP_ADDR', port: 'HTTP_PORT' };
-  const listening = await listenAt(server, { host, port, settings });
-  return { ...opened(services, parts, listening), url: urlOf(host, server) };
+  let url = '';
+  const api = await serve(services, options, limits, async server => {
+    const listening = await listenAt(server, { host, port, settings });
+    url = urlOf(host, server);
+    return listening;
+  });
+  return { ...api, url };
 }
 
-function opened(
-  { unforeseen }: ApiServices,
-  { server, connections }: Parts,
-  listening: Listening,
-): ApiServer {
+type WaitingOptions = Omit<ApplicationOptions, 'routes' | 'services'>;
+
+async function serve(
+  services: ApiServices,
+  options: WaitingOptions,
+  limits: ConnectionLimits,
+  begin: (server: Server) => Promise<Listening>,
+): Promise<ApiServer> {
+  const server = createServer({
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: checkEveryMs,
+  });
+  server.timeout = silentMs;
+  const connections = new Connections(server, limits);
+  server.on('request', loadedLater(services, options));
+  // Requests that came before a fault are answered before it.
+  server.on('clientError', (error, socket) =>
+    connections.whenAnswered(socket, () => rejectConnection(error, socket, rejectionBody(services))),
+  );
+  const listening = await begin(server);
   // One connection that cannot be accepted is no reason to end.
-  server.on('error', unforeseen);
+  server.on('error', services.unforeseen);
   return {
     makeRoom: () => connections.makeRoom(),
     close: () => connections.close(listening, drainMs),
@@ -120,29 +133,6 @@ function peersBehind(proxies: readonly string[]): (socket: Socket) => string | n
   const hasManyBehind = comesFrom(proxies);
   return socket => (hasManyBehind(socket) ? null : (socket.remoteAddress ?? null));
 }
-
-interface Parts {
-  readonly server: Server;
-  readonly connections: Connections;
-}
-
-function partsOf(services: ApiServices, options: WaitingOptions, limits: ConnectionLimits): Parts {
-  const server = createServer({
-    headersTimeout: headersMs,
-    requestTimeout: requestMs,
-    connectionsCheckingInterval: checkEveryMs,
-  });
-  server.timeout = silentMs;
-  const connections = new Connections(server, limits);
-  server.on('request', loadedLater(services, options));
-  // Requests that came before a fault are answered before it.
-  server.on('clientError', (error, socket) =>
-    connections.whenAnswered(socket, () => rejectConnection(error, socket, rejectionBody(services))),
-  );
-  return { server, connections };
-}
-
-type WaitingOptions = Omit<ApplicationOptions, 'routes' | 'services'>;
 
 /** Loads the application when it is first asked something: nothing else of the daemon needs it. */
 function loadedLater(services: ApiServices, options: WaitingOptions): RequestListener {

@@ -8,7 +8,7 @@ import { type RequestHandler, type Response, Router } from 'express';
 import type { Identity } from '../identity/index.ts';
 import type { Log } from '../log.ts';
 import { SignInFault, type SignInFlow } from '../oauth/index.ts';
-import { sessionCookie } from './cookie.ts';
+import { sessionCookie } from './asker.ts';
 
 export interface SignInPagesOptions {
   readonly signIn: SignInFlow;

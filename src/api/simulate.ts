@@ -6,12 +6,12 @@ import { FaultList, SoftquotaError } from '../errors.ts';
 import type { Ledger, LedgerSettings, OwnerUsage } from '../ledger/index.ts';
 import { lintIn, Policy, replacePolicy, type WholeGroup } from '../policy/index.ts';
 import { type CompiledGroup, decide, type Graces, leaves, type Standing } from '../quota/index.ts';
-import { inSlices, workInSlices } from '../slices.ts';
+import { inSlices, type Work, workInSlices } from '../slices.ts';
 import { printable } from '../text/index.ts';
 import { type ChangedOwner, type DraftPolicy, type Simulation, verdictShown } from '../wire/index.ts';
 import { pageOf } from './pages.ts';
 import { editOf, newRuleFrom } from './routes/shapes.ts';
-import { mustNameFewRules } from './sound-policy.ts';
+import { mustNameFewRules } from './whole-policy.ts';
 
 /**
  * Names at most `limit` owners of each. Rejects with `invalid`, and with `conflict` where the policy changes
@@ -19,7 +19,7 @@ import { mustNameFewRules } from './sound-policy.ts';
  */
 export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: number): Promise<Simulation> {
   const { policy: inForce, settings } = ledger;
-  const changes = await draftOf(ledger.documents, wanted);
+  const changes = await workInSlices(draftOf(ledger.documents, wanted));
   const drafted = new Policy(changes);
   const then = settingsOf(settings, wanted);
   const lint = lintIn(changes, then);
@@ -59,41 +59,34 @@ function effectOf({ before, after }: ChangedOwner['changes'][number]): Effect {
   return before.allowed ? 'graced' : 'allowed';
 }
 
-async function draftOf(
-  documents: Pick<Documents, 'owners' | 'snapshot'>,
+/** Throws `invalid`. */
+function* draftOf(
+  { owners, snapshot }: Pick<Documents, 'owners' | 'snapshot'>,
   { rules, groups }: DraftPolicy,
-): Promise<Snapshot> {
+): Work<Snapshot> {
   mustNameFewRules(groups ?? []);
   const faults = new FaultList();
   const whole: WholeGroup[] = [];
-  const members = (groups ?? []).map(() => [] as number[]);
-  await inSlices(usersIn(groups ?? []), ({ group, index, user }) => {
-    const owner = documents.owners.named(user);
-    if (owner !== undefined) members[group]?.push(owner.id);
-    else
-      faults.add(() => `groups.${group}.users.${index}: there is no user or organization ${printable(user)}`);
-  });
+  for (const [at, { name, rules: named, users }] of (groups ?? []).entries()) {
+    const ownerIds: number[] = [];
+    for (const [index, user] of (users ?? []).entries()) {
+      const owner = owners.named(user);
+      if (owner !== undefined) ownerIds.push(owner.id);
+      else
+        faults.add(() => `groups.${at}.users.${index}: there is no user or organization ${printable(user)}`);
+      yield;
+    }
+    const group = { name, rules: (named ?? []).map(each => ({ name: each.name, ...editOf(each) })) };
+    whole.push(users === undefined ? group : { ...group, ownerIds });
+    yield;
+  }
   faults.throwIfAny();
-  await inSlices((groups ?? []).entries(), ([at, { name, rules: named, users }]) => {
-    const group = {
-      name,
-      rules: (named ?? []).map(each => ({ name: each.name, ...editOf(each) })),
-    };
-    whole.push(users === undefined ? group : { ...group, ownerIds: members[at] ?? [] });
-  });
-  const changes = new ChangeSet(documents.snapshot);
-  const replacing = replacePolicy(changes, {
+  const changes = new ChangeSet(snapshot);
+  yield* replacePolicy(changes, {
     ...(rules === undefined ? {} : { rules: rules.map(newRuleFrom) }),
     ...(groups === undefined ? {} : { groups: whole }),
   });
-  await workInSlices(replacing);
   return changes;
-}
-
-function* usersIn(groups: NonNullable<DraftPolicy['groups']>) {
-  for (const [group, { users = [] }] of groups.entries()) {
-    for (const [index, user] of users.entries()) yield { group, index, user };
-  }
 }
 
 function settingsOf(settings: LedgerSettings, { settings: wanted }: DraftPolicy): LedgerSettings {

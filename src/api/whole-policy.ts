@@ -1,13 +1,17 @@
-/** The whole policy as one document: told, and replaced at once. */
+/**
+ * The whole policy as one document: told, and replaced at once.
+ */
 
 import { createHash } from 'node:crypto';
 import type { Snapshot, Transaction } from '../documents/index.ts';
-import { SoftquotaError } from '../errors.ts';
+import { FaultList, SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
-import { groupsIn, Policy, replacePolicy, rulesIn, type WholeGroup } from '../policy/index.ts';
+import { groupsIn, listedTwice, Policy, replacePolicy, rulesIn, type WholeGroup } from '../policy/index.ts';
+import { nameFault } from '../quota/index.ts';
 import type { Work } from '../slices.ts';
 import type { OwnerRecord } from '../store/index.ts';
-import type { NewWholePolicy, ReplacedPolicy, WholePolicy } from '../wire/index.ts';
+import { printable } from '../text/index.ts';
+import { mostOf, type NewWholePolicy, type ReplacedPolicy, type WholePolicy } from '../wire/index.ts';
 import { newRuleFrom, ruleShown } from './routes/shapes.ts';
 
 /** Gives the policy in force. */
@@ -16,15 +20,25 @@ export function wholePolicyOf({ documents, policy }: Pick<Ledger, 'documents' | 
 }
 
 /** Throws `conflict` where another policy is in force than the one that this one was written for. */
-export function requireCurrentVersion(ledger: Ledger, { version }: NewWholePolicy): void {
+function requireCurrentVersion(ledger: Ledger, { version }: NewWholePolicy): void {
   if (version === undefined || version === null || version === wholePolicyOf(ledger).version) return;
   throw new SoftquotaError('conflict', 'version: the policy has changed since that version; read it again');
 }
 
+/** Throws `invalid` where groups name so many rules that putting them together would take long. */
+export function mustNameFewRules(
+  groups: readonly { readonly rules?: readonly unknown[] | null | undefined }[],
+): void {
+  const named = groups.reduce((sum, { rules }) => sum + (rules?.length ?? 0), 0);
+  if (named <= mostOf.rulesOfGroups) return;
+  const message = `groups: expected at most ${mostOf.rulesOfGroups} rules in all groups together`;
+  throw new SoftquotaError('invalid', message);
+}
+
 /**
- * Drafts a policy that is sound in a transaction upon what is in force, and gives it as it is then. With
- * `createUsers` those who are not known are made. Throws as `requireCurrentVersion` does, and `not_found`
- * where somebody has gone since.
+ * Drafts a policy in a transaction upon what is in force, and gives it as it is then. With `createUsers` those
+ * who are not known are made. Throws as `requireCurrentVersion` does, and `invalid`, naming what stands for
+ * nothing, or for what another name does.
  */
 export function* replaceWholePolicy(
   ledger: Ledger,
@@ -33,31 +47,64 @@ export function* replaceWholePolicy(
   createUsers: boolean,
 ): Work<ReplacedPolicy> {
   requireCurrentVersion(ledger, wanted);
+  mustNameFewRules(wanted.groups);
+  const faults = new FaultList();
   const created = new Map<number, OwnerRecord>();
-  const { changes } = transaction;
-  const idOf = (name: string): number => {
-    const known = createUsers ? transaction.owner(name) : transaction.mustBeOwner(name);
-    if (known !== undefined) return known.id;
+  let unknown = 0;
+
+  const ownerFor = (name: string, where: string): OwnerRecord | undefined => {
+    const known = transaction.owner(name);
+    if (known !== undefined) return known;
+    if (!createUsers) {
+      unknown += 1;
+      faults.add(() => `${where}: there is no user or organization ${printable(name)}`);
+      return undefined;
+    }
+    const fault = nameFault(name);
+    if (fault !== null) {
+      faults.add(() => `${where}: ${printable(name)} is not a valid name: ${fault}`);
+      return undefined;
+    }
     const owner = transaction.createOwner(name);
     created.set(owner.id, owner);
-    return owner.id;
+    return owner;
   };
-  const rules = wanted.rules.map(newRuleFrom);
+
+  const ruleNames = new Set(wanted.rules.map(({ name }) => name));
   const groups: WholeGroup[] = [];
-  for (const { name, rules: named, users } of wanted.groups) {
-    const whole = { name, rules: (named ?? []).map(rule => ({ name: rule })) };
-    // A user who was renamed meanwhile may be in it by both names.
-    const ownerIds = new Set<number>();
-    for (const user of users ?? []) {
-      ownerIds.add(idOf(user));
+  for (const [group, { name, rules, users }] of wanted.groups.entries()) {
+    const named = new Set<string>();
+    for (const [index, rule] of (rules ?? []).entries()) {
+      const where = `groups.${group}.rules.${index}`;
+      if (!ruleNames.has(rule))
+        faults.add(() => `${where}: there is no rule ${printable(rule)} among the rules`);
+      else if (named.has(rule)) faults.add(() => `${where}: ${printable(rule)} is listed twice`);
+      named.add(rule);
       yield;
     }
+    const ownerIds = new Set<number>();
+    for (const [index, user] of (users ?? []).entries()) {
+      const where = `groups.${group}.users.${index}`;
+      const owner = ownerFor(user, where);
+      yield;
+      if (owner === undefined) continue;
+      if (ownerIds.has(owner.id)) faults.add(() => `${where}: ${printable(user)} is listed twice`);
+      ownerIds.add(owner.id);
+    }
+    const whole = { name, rules: [...named].map(rule => ({ name: rule })) };
     groups.push(users === undefined || users === null ? whole : { ...whole, ownerIds: [...ownerIds] });
   }
-  yield* replacePolicy(changes, { rules, groups });
+  if (unknown > 0) {
+    faults.add(() => 'create_users: true, or softquota policy import --create-users, creates unknown users');
+  }
+  for (const fault of [...listedTwice('rules', wanted.rules), ...listedTwice('groups', groups)]) {
+    faults.add(() => fault);
+  }
+  faults.throwIfAny();
+  yield* replacePolicy(transaction.changes, { rules: wanted.rules.map(newRuleFrom), groups });
   const nameOf = (id: number) => (created.get(id) ?? ledger.documents.owners.byId(id))?.name;
-  const createdUsers = [...created.values()].map(({ name }) => name);
-  return { ...shown(changes, new Policy(changes), nameOf), created_users: createdUsers };
+  const policy = shown(transaction.changes, new Policy(transaction.changes), nameOf);
+  return { ...policy, created_users: [...created.values()].map(({ name }) => name) };
 }
 
 function shown(

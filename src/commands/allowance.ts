@@ -9,7 +9,6 @@ import { apiCommand, resource } from './api-command.ts';
 import { everyRow } from './client.ts';
 import { limitShown, optionValue, sizeOption } from './limits.ts';
 import { formatTime } from './output.ts';
-import { table } from './table.ts';
 
 interface UntilOptions {
   readonly until?: string;
@@ -42,7 +41,17 @@ export const addRequest = resource('request', {
       ],
       ask: (client, { state }) =>
         everyRow(client, '/admin/quota/requests', { state: state === 'all' ? undefined : state }),
-      text: (requests, { state }) => requestsTable(requests, state),
+      none: ({ state }) => (state === 'all' ? 'No requests.' : `No ${state} requests.`),
+      columns: [
+        ['ID', request => request.id],
+        ['OWNER', request => request.owner],
+        ['ASKED BY', request => request.asked_by],
+        ['ASKED AT', request => formatTime(request.asked_at)],
+        ['MORE', request => limitShown(request.bytes), 'right'],
+        ['UNTIL', request => (request.until === null ? '-' : formatTime(request.until))],
+        ['STATE', request => request.state],
+        ['WHY', request => request.why],
+      ],
     }),
     apiCommand<SpaceRequest, UntilOptions & { size?: string; words?: string }>({
       words: 'grant <id>',
@@ -96,8 +105,15 @@ export const addAllowance = resource('allowance', {
       summary: 'list the allowances of an owner',
       arguments: [ownerHelp],
       route: 'GET /admin/users/{owner}/quota/allowances',
-      text: (allowances, _, owner: string) =>
-        allowances.length === 0 ? [`${owner} has no allowance.`] : allowancesTable(allowances),
+      none: (_, owner: string) => `${owner} has no allowance.`,
+      columns: [
+        ['ID', allowance => allowance.id],
+        ['MORE', allowance => limitShown(allowance.bytes), 'right'],
+        ['UNTIL', allowance => formatTime(allowance.until)],
+        ['GIVEN BY', one => (one.automatic ? 'AUTO_GRANT' : (one.granted_by ?? 'host administrator'))],
+        ['GIVEN AT', allowance => formatTime(allowance.granted_at)],
+        ['WHY', allowance => allowance.why],
+      ],
     }),
     apiCommand<Allowance, UntilOptions & { size: string; why: string }>({
       words: 'create <owner>',
@@ -127,31 +143,6 @@ export const addAllowance = resource('allowance', {
     }),
   ],
 });
-
-function requestsTable(requests: readonly SpaceRequest[], state: string): string {
-  if (requests.length === 0) return state === 'all' ? 'No requests.\n' : `No ${state} requests.\n`;
-  return table(requests, [
-    ['ID', request => request.id],
-    ['OWNER', request => request.owner],
-    ['ASKED BY', request => request.asked_by],
-    ['ASKED AT', request => formatTime(request.asked_at)],
-    ['MORE', request => limitShown(request.bytes), 'right'],
-    ['UNTIL', request => (request.until === null ? '-' : formatTime(request.until))],
-    ['STATE', request => request.state],
-    ['WHY', request => request.why],
-  ]);
-}
-
-function allowancesTable(allowances: readonly Allowance[]): string {
-  return table(allowances, [
-    ['ID', allowance => allowance.id],
-    ['MORE', allowance => limitShown(allowance.bytes), 'right'],
-    ['UNTIL', allowance => formatTime(allowance.until)],
-    ['GIVEN BY', one => (one.automatic ? 'AUTO_GRANT' : (one.granted_by ?? 'host administrator'))],
-    ['GIVEN AT', allowance => formatTime(allowance.granted_at)],
-    ['WHY', allowance => allowance.why],
-  ]);
-}
 
 /** In ISO 8601; undefined where neither option is given. Throws `usage`. */
 function untilOf(options: UntilOptions): string | undefined {

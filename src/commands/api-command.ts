@@ -1,5 +1,5 @@
 /**
- * Commands that ask the daemon and print its answer, each as an entry of a table.
+ * Commands as entries of a table.
  *
  * An entry says what is typed, which route is called, and what people read. Options, `--json`, escaping and
  * exit statuses are the same for all of them, and are here.
@@ -8,13 +8,13 @@
 import type { Command, Option } from 'commander';
 import { exitCodes } from '../errors.ts';
 import { type ApiCall, type DaemonClient, pathStep } from './client.ts';
-import { escapedLines, jsonText } from './output.ts';
+import { type Column, escapedLines, jsonText, table } from './output.ts';
 import {
+  type CommonOptions,
   type ConfigOption,
   clientFrom,
   type Exit,
   withConfigOption,
-  withJsonOption,
   wrapped,
 } from './settings.ts';
 import { print, printKept } from './streams.ts';
@@ -28,11 +28,13 @@ interface Help {
 }
 
 /** `{name}` in a route or a sentence stands for the argument, or else the option, of that name. */
-interface ApiCommand<Answer, Options> extends Help {
+export interface ApiCommand<Answer, Options> extends Help {
   /** The name and the arguments, such as `add-rule <group> <rule>`. */
   readonly words: string;
   /** The help of each argument, in their order. */
   readonly arguments?: readonly string[];
+  /** The help of `--config`; null: the command has options of its own for it, or none. */
+  readonly config?: string | null;
   /** Options besides `--config` and `--json`. */
   readonly options?: readonly Option[];
   /** Help below the options. */
@@ -45,6 +47,10 @@ interface ApiCommand<Answer, Options> extends Help {
   readonly find?: (options: Options & ConfigOption, ...args: string[]) => Promise<Answer>;
   /** Prints with `--json`; the answer unless given. */
   readonly json?: (answer: Answer) => unknown;
+  /** The columns of a list; take the place of `text`. */
+  readonly columns?: Answer extends readonly (infer Row)[] ? readonly Column<Row>[] : never;
+  /** The line where the list is empty; without it there are the titles alone. */
+  readonly none?: string | ((options: Options, ...args: string[]) => string);
   /** Whole lines, or a list of lines that are still to be escaped. */
   readonly text?: (answer: Answer, options: Options, ...args: string[]) => string | readonly string[];
   /** A sentence in place of `text`, where there is nothing to show, and so no `--json`. */
@@ -53,6 +59,10 @@ interface ApiCommand<Answer, Options> extends Help {
   readonly isKept?: true;
   /** The exit status, 0 unless given. */
   readonly status?: (answer: Answer) => number;
+  /** Does everything, and prints it; returns the exit status. Takes the place of all from `route` on. */
+  readonly run?: (options: Options & CommonOptions, args: readonly string[]) => number | Promise<number>;
+  /** With `run`: there is no `--json`. */
+  readonly hasNoJson?: true;
 }
 
 /** Returns what adds a command with commands below it. */
@@ -70,8 +80,10 @@ export function resource(
 /** Returns what adds a command; `Answer` is the type of its route's answer. */
 export function apiCommand<Answer, Options = unknown>(entry: ApiCommand<Answer, Options>): AddCommand {
   return (parent, exit) => {
-    const command = withConfigOption(parent.command(entry.words)).summary(entry.summary);
-    if (entry.done === undefined) withJsonOption(command);
+    const command = parent.command(entry.words).summary(entry.summary);
+    if (entry.config !== null) withConfigOption(command, entry.config);
+    if (entry.done === undefined && entry.hasNoJson !== true)
+      command.option('--json', 'print JSON, for programs');
     if (entry.description !== undefined) command.description(entry.description);
     for (const [at, argument] of command.registeredArguments.entries()) {
       argument.description = entry.arguments?.[at] ?? '';
@@ -79,7 +91,8 @@ export function apiCommand<Answer, Options = unknown>(entry: ApiCommand<Answer, 
     for (const option of entry.options ?? []) command.addOption(option);
     if (entry.after !== undefined) command.addHelpText('after', wrapped(entry.after));
     command.action(async () => {
-      const options = command.opts<Options & ConfigOption & { readonly json?: boolean }>();
+      const options = command.opts<Options & CommonOptions>();
+      if (entry.run !== undefined) return exit(await entry.run(options, command.args));
       const args: string[] = command.processedArgs;
       const named: Record<string, unknown> = { ...command.opts() };
       for (const [at, argument] of command.registeredArguments.entries()) named[argument.name()] = args[at];
@@ -109,15 +122,19 @@ async function answerOf<Answer, Options>(
 }
 
 function outputOf<Answer, Options>(
-  { done, json, text }: ApiCommand<Answer, Options>,
+  { done, json, columns, none, text }: ApiCommand<Answer, Options>,
   answer: Answer,
-  options: Options & { readonly json?: boolean },
+  options: Options & CommonOptions,
   args: readonly string[],
   nameOf: (name: string) => string,
 ): string {
   if (done !== undefined)
     return escapedLines([filled(typeof done === 'string' ? done : done(options), nameOf)]);
   if (options.json === true) return jsonText(json === undefined ? answer : json(answer));
+  if (columns !== undefined && Array.isArray(answer)) {
+    if (answer.length > 0 || none === undefined) return table(answer, columns);
+    return escapedLines([typeof none === 'string' ? none : none(options, ...args)]);
+  }
   const shown = text?.(answer, options, ...args) ?? '';
   return typeof shown === 'string' ? shown : escapedLines(shown);
 }

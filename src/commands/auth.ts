@@ -1,6 +1,6 @@
 /** `softquota auth`: OAuth2 sources, and synchronization without a sign-in, by hand or by a nightly job. */
 
-import type { Command } from 'commander';
+import { Option } from 'commander';
 import { z } from 'zod';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { issueLines, printable } from '../text/index.ts';
@@ -8,10 +8,9 @@ import type { Source, Synchronization } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import type { ApiCall, DaemonClient } from './client.ts';
 import { jsonIn, readWhole } from './files.ts';
-import { printJson } from './output.ts';
-import { type CommonOptions, clientFrom, type Exit, withCommonOptions } from './settings.ts';
+import { jsonText } from './output.ts';
+import { type CommonOptions, clientFrom } from './settings.ts';
 import { print, tellNote } from './streams.ts';
-import { table } from './table.ts';
 
 interface SyncOptions extends CommonOptions {
   readonly user?: string;
@@ -35,35 +34,42 @@ export const addAuth = resource('auth', {
       words: 'list',
       summary: 'list the sources',
       route: `GET ${sources}`,
-      text: sourcesTable,
+      none: 'No sources. docs/oauth.md describes how to create one.',
+      columns: [
+        ['ID', source => String(source.id)],
+        ['NAME', source => source.name],
+        ['PROVIDER', source => source.openid_connect_auto_discovery_url],
+        ['ACTIVE', source => (source.is_active ? 'yes' : 'no')],
+        ['CLAIM', source => source.quota_group_claim_name],
+        ['REMOVAL', source => (source.quota_group_map_removal ? 'on' : 'off')],
+        ['UNKNOWN QUOTA GROUPS', source => source.unknown_quota_groups.join(', ')],
+      ],
     }),
-    addSync,
-  ],
-});
-
-function addSync(auths: Command, exit: Exit): void {
-  withCommonOptions(auths.command('sync'))
-    .summary("synchronize users' quota groups from claims")
-    .description(
-      'Applies claims as a sign-in with the source does: each user is one change with one event. With --user, the ' +
+    apiCommand<never, SyncOptions>({
+      words: 'sync <source> <file>',
+      summary: "synchronize users' quota groups from claims",
+      description:
+        'Applies claims as a sign-in with the source does: each user is one change with one event. With --user, the ' +
         'file has the claims of that user as one JSON object. Without --user, it has many users: a JSON list of ' +
         '{"user": NAME, "claims": {...}}, or one such object on each line. If a user fails, the error is shown on ' +
         'standard error, the other users are done, and the exit status is 1.',
-    )
-    .argument('<source>', 'the name of the source')
-    .argument('<file>', 'the claims; - is standard input')
-    .option('--user <user>', 'the user of the claims')
-    .option('--try', 'only show the changes')
-    .action(async (name: string, file: string, options: SyncOptions) => {
-      const client = clientFrom(options);
-      const wanted = claimedIn(readWhole(file), options.user ?? null);
-      const found = (await client.get<readonly Source[]>({ path: sources })).find(one => one.name === name);
-      if (found === undefined) throw new SoftquotaError('not_found', `no such source: ${name}`);
-      const results = await synchronized(client, `${sources}/${found.id}`, wanted, options);
-      if (options.json === true) printJson(results);
-      if (results.length < wanted.length) exit(exitCodes.refused);
-    });
-}
+      arguments: ['the name of the source', 'the claims; - is standard input'],
+      options: [
+        new Option('--user <user>', 'the user of the claims'),
+        new Option('--try', 'only show the changes'),
+      ],
+      run: async (options, [name, file = '']) => {
+        const client = clientFrom(options);
+        const wanted = claimedIn(readWhole(file), options.user ?? null);
+        const found = (await client.get<readonly Source[]>({ path: sources })).find(one => one.name === name);
+        if (found === undefined) throw new SoftquotaError('not_found', `no such source: ${name}`);
+        const results = await synchronized(client, `${sources}/${found.id}`, wanted, options);
+        if (options.json === true) print(jsonText(results));
+        return results.length < wanted.length ? exitCodes.refused : exitCodes.done;
+      },
+    }),
+  ],
+});
 
 interface Result extends Synchronization {
   readonly user: string;
@@ -134,17 +140,4 @@ function sentence({ user, outcome, groups, added, removed, skipped, ignored }: R
     ...(skipped.length === 0 ? [] : [`no such quota group: ${skipped.join(', ')}`]),
     ...ignored,
   ].join('; ');
-}
-
-function sourcesTable(found: readonly Source[]): string {
-  if (found.length === 0) return 'No sources. docs/oauth.md describes how to create one.\n';
-  return table(found, [
-    ['ID', source => String(source.id)],
-    ['NAME', source => source.name],
-    ['PROVIDER', source => source.openid_connect_auto_discovery_url],
-    ['ACTIVE', source => (source.is_active ? 'yes' : 'no')],
-    ['CLAIM', source => source.quota_group_claim_name],
-    ['REMOVAL', source => (source.quota_group_map_removal ? 'on' : 'off')],
-    ['UNKNOWN QUOTA GROUPS', source => source.unknown_quota_groups.join(', ')],
-  ]);
 }

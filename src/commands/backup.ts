@@ -2,42 +2,44 @@
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { Backup, Restored } from '../backup/index.ts';
+import { exitCodes } from '../errors.ts';
 import { counted, printable } from '../text/index.ts';
 import { apiCommand } from './api-command.ts';
 import { adminClient } from './client.ts';
 import { readWhole, writeWhole } from './files.ts';
 import { formatTime } from './output.ts';
-import { type ConfigOption, configFrom, withConfigOption } from './settings.ts';
+import { configFrom } from './settings.ts';
 import { printKept, tell } from './streams.ts';
 
 interface RestoreOptions {
   readonly replace?: boolean;
 }
 
-export function addBackup(program: Command): void {
-  withConfigOption(program.command('backup'))
-    .summary('back up owners, policy and events')
-    .description(
-      'Saves everything that cannot be measured again: owners, policy, events, and the units that programs reported. ' +
-        'The daemon keeps running. The file appears complete or not at all, and only you can read it; an existing ' +
-        'file is replaced. The other files that you have to save are listed on standard error.',
-    )
-    .argument('<file>', 'the file to write; - is standard output')
-    .action(async (file: string, options: ConfigOption) => {
-      const { parseBackup } = await import('../backup/index.ts');
-      const config = configFrom(options);
-      const json = await adminClient(() => config).get({ path: '/admin/backup' });
-      const text = `${JSON.stringify(json)}\n`;
-      const backup = parseBackup(text, 'the answer of the daemon');
-      if (file === '-') await printKept(text);
-      else writeWhole(resolve(file), text, 0o600);
-      const kept = ['host.id', 'secret.key'].map(name => join(config.server.dataPath, name));
-      const beside = [config.file, ...kept].filter(isThere);
-      tell(`Saved ${contents(backup)}.\nSave these files, too: ${beside.map(printable).join(', ')}\n`);
-    });
-}
+export const addBackup = apiCommand<never>({
+  words: 'backup <file>',
+  summary: 'back up owners, policy and events',
+  description:
+    'Saves everything that cannot be measured again: owners, policy, events, and the units that programs reported. ' +
+    'The daemon keeps running. The file appears complete or not at all, and only you can read it; an existing ' +
+    'file is replaced. The other files that you have to save are listed on standard error.',
+  arguments: ['the file to write; - is standard output'],
+  hasNoJson: true,
+  run: async (options, [file = '']) => {
+    const { parseBackup } = await import('../backup/index.ts');
+    const config = configFrom(options);
+    const json = await adminClient(() => config).get({ path: '/admin/backup' });
+    const text = `${JSON.stringify(json)}\n`;
+    const backup = parseBackup(text, 'the answer of the daemon');
+    if (file === '-') await printKept(text);
+    else writeWhole(resolve(file), text, 0o600);
+    const kept = ['host.id', 'secret.key'].map(name => join(config.server.dataPath, name));
+    const beside = [config.file, ...kept].filter(isThere);
+    tell(`Saved ${contents(backup)}.\nSave these files, too: ${beside.map(printable).join(', ')}\n`);
+    return exitCodes.done;
+  },
+});
 
 export const addRestore = apiCommand<{ backup: Backup; restored: Restored }, RestoreOptions>({
   words: 'restore <file>',

@@ -1,13 +1,14 @@
-/** `softquota check`: what the gate would answer now. */
+/** `softquota check` and `softquota health`: what the gate would answer now, and whether it answers. */
 
 import { resolve } from 'node:path';
 import { Option } from 'commander';
+import { z } from 'zod';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { leaves } from '../quota/index.ts';
 import { apiCommand } from './api-command.ts';
 import { type DaemonClient, gateClient, messageIn, withQuery } from './client.ts';
 import { sizeOption } from './limits.ts';
-import { configFrom } from './settings.ts';
+import { type ConfigOption, configFrom } from './settings.ts';
 
 interface CheckOptions {
   readonly subject?: string;
@@ -72,4 +73,39 @@ function line(
   const doubt = partial ? ' Some data could not be measured.' : '';
   const would = reported === undefined ? '' : ` In report mode: ${reported.message}`;
   return `${what}${verdict}. ${message}${would}${doubt}`;
+}
+
+interface HealthOptions extends ConfigOption {
+  readonly ready?: boolean;
+}
+
+const health = z.object({ status: z.string(), reasons: z.array(z.string()) });
+
+type Health = z.infer<typeof health>;
+
+export const addHealth = apiCommand<Health, HealthOptions>({
+  words: 'health',
+  summary: 'check whether the daemon answers',
+  description:
+    'Asks the gate for its health, as a supervisor or a container does. A daemon that answers is alive, even ' +
+    'if its figures are not reliable yet; --ready checks the figures, too.',
+  options: [new Option('--ready', 'also check whether its answers are reliable')],
+  after: '\nExit status: 0 healthy, 1 not healthy, or no answer.',
+  find: healthOf,
+  text: ({ status, reasons }) => [status, ...reasons],
+  status: ({ status }) => (status === 'ok' ? exitCodes.done : exitCodes.refused),
+});
+
+async function healthOf(options: HealthOptions): Promise<Health> {
+  const client = gateClient(configFrom(options));
+  try {
+    const { json } = await client.ask({ path: options.ready === true ? '/readyz' : '/healthz' });
+    return health.parse(json);
+  } catch (error) {
+    // The caller asks for a yes or a no, so an error is an answer here, not a failure.
+    if (error instanceof SoftquotaError) return { status: 'no answer', reasons: [error.message] };
+    if (error instanceof z.ZodError)
+      return { status: 'no answer', reasons: ['the answer is not from a gate'] };
+    throw error;
+  }
 }

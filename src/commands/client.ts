@@ -8,6 +8,7 @@ import { type IncomingMessage, type RequestOptions, request as requestHttp } fro
 import { text } from 'node:stream/consumers';
 import type { Config } from '../config/index.ts';
 import { type ErrorCode, isErrorCode, messageOf, SoftquotaError, systemCode } from '../errors.ts';
+import type { NewWholePolicy, ReplacedPolicy, Simulation, WholePolicy } from '../wire/index.ts';
 
 export interface ApiCall {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -263,4 +264,31 @@ function unreachable(error: unknown, shown: string): SoftquotaError {
   const hint =
     code === 'ENOENT' || code === 'ECONNREFUSED' ? '; is it running? Start it with softquota serve' : '';
   return new SoftquotaError('unreachable', `no daemon answers at ${shown} (${why})${hint}`, { cause: error });
+}
+
+const path = '/admin/quota/policy';
+const mostOwners = 20;
+
+export async function policyInForce(client: DaemonClient): Promise<WholePolicy> {
+  return await client.get<WholePolicy>({ path });
+}
+
+export async function sendPolicy(
+  client: DaemonClient,
+  body: NewWholePolicy,
+  { dryRun, createUsers }: { readonly dryRun: boolean; readonly createUsers: boolean },
+): Promise<ReplacedPolicy> {
+  // Left out, the daemon's own setting counts.
+  const creating = createUsers ? '&create_users=true' : '';
+  const call = { method: 'PUT', path: `${path}?dry_run=${dryRun}${creating}`, body } as const;
+  return await client.get<ReplacedPolicy>(call);
+}
+
+/** Names some of those who would be refused or allowed something. */
+export async function simulatedPolicy(
+  client: DaemonClient,
+  body: Readonly<Record<string, unknown>>,
+): Promise<Simulation> {
+  const call = { method: 'POST', path: `/admin/quota/simulate?limit=${mostOwners}`, body } as const;
+  return await client.get<Simulation>(call);
 }

@@ -1,10 +1,13 @@
 /** `softquota doctor`: finds the problems of this installation, each with its fix. */
 
+import { loadConfig } from '../config/index.ts';
 import type { Examination } from '../doctor/index.ts';
 import { exitCodes } from '../errors.ts';
 import { given } from '../given.ts';
 import { apiCommand } from './api-command.ts';
+import { adminClient, gateClient } from './client.ts';
 import { runJob } from './job.ts';
+import { type ConfigOption, whereIs } from './settings.ts';
 
 export const addDoctor = apiCommand<Examination>({
   words: 'doctor',
@@ -35,4 +38,21 @@ function text({ findings, checked }: Examination): string {
   const isPart = findings.some(({ code }) => code === 'not_looked');
   const verdict = isPart ? 'No problems found in what this user may look at.' : 'No problems found.';
   return [...told, `${verdict}\nChecked:\n`, ...looked].join('');
+}
+
+/** The work of `softquota doctor`, which a process of its own does. */
+export async function examination(options: ConfigOption): Promise<Examination> {
+  const [{ examine }, { hookConfPath }] = await Promise.all([
+    import('../doctor/index.ts'),
+    import('../git/index.ts'),
+  ]);
+  const where = whereIs(options);
+  return examine({
+    loaded: loadConfig(where),
+    clients: ({ config }) => ({
+      admin: path => adminClient(() => config).ask({ path }),
+      gate: path => gateClient(config).ask({ path }),
+    }),
+    context: { uid: where.uid, configOption: options.config ?? null, hookConf: hookConfPath },
+  });
 }

@@ -7,7 +7,6 @@ import { apiCommand } from './api-command.ts';
 import { withQuery } from './client.ts';
 import { formatTime } from './output.ts';
 import { countOf } from './settings.ts';
-import { table } from './table.ts';
 
 interface EventsOptions {
   readonly kind?: string;
@@ -29,14 +28,12 @@ export const addEvents = apiCommand<readonly Event[], EventsOptions>({
     const query = { limit: String(countOf('--limit', limit)), kind, owner };
     return client.get({ path: withQuery('/admin/quota/events', query) });
   },
-  text: events =>
-    events.length === 0
-      ? 'No such events.\n'
-      : table(events, [
-          ['TIME', event => formatTime(event.kind === 'refusal' ? event.last_at : event.at)],
-          ['OWNER', event => event.owner ?? '-'],
-          ['EVENT', eventWords],
-        ]),
+  none: 'No such events.',
+  columns: [
+    ['TIME', event => formatTime(event.kind === 'refusal' ? event.last_at : event.at)],
+    ['OWNER', event => event.owner ?? '-'],
+    ['EVENT', eventWords],
+  ],
 });
 
 type Of<Kind extends Event['kind']> = Extract<Event, { readonly kind: Kind }>;

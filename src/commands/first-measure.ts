@@ -21,7 +21,7 @@ import { SoftquotaError } from '../errors.ts';
 import type { ObservedForge } from '../health/index.ts';
 import type { OwnerRow, ScanReport } from '../wire/index.ts';
 import { type DaemonClient, localAdminClient, mostRows } from './client.ts';
-import { followScan } from './progress.ts';
+import { followScan } from './scan.ts';
 
 export interface Measured {
   readonly scan: ScanReport;

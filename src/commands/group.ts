@@ -5,10 +5,9 @@ import { Option } from 'commander';
 import { formatCount } from '../text/index.ts';
 import type { Group, User, WholePolicy } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
-import { type Created, createUnlessSame, pathStep } from './client.ts';
+import { type Created, createUnlessSame, pathStep, policyInForce } from './client.ts';
 import { gathered, limitShown, ruleText } from './limits.ts';
-import { policyInForce } from './policy-asked.ts';
-import { table } from './table.ts';
+import { table } from './output.ts';
 
 const nameHelp = 'the name of the group';
 

@@ -7,36 +7,62 @@ import {
   asks,
   commonStatus,
   distributeHooks,
+  type ForgeTemplate,
   findClient,
   findGitolite,
   findRepositories,
   type Gitolite,
   type GlobalHooks,
+  type HookState,
+  type HooksPath,
+  hookNames,
   hooksStatus,
+  type InstalledHook,
+  type InstalledHooks,
+  type InstallResult,
   installGlobally,
   installHooks,
+  isProtected,
   parsePolicies,
   programFolders,
+  type RepositoryFault,
+  type RepositoryStatus,
   removeForgeTemplates,
   removeHooks,
   type WantedSettings,
+  type WithdrawReport,
   withdrawHooks,
   writeForgeTemplates,
   writePrograms,
 } from '../git/index.ts';
 import { counted, printable, shellQuoted } from '../text/index.ts';
-import { installOutput, isFault, isReached, isWell, removeOutput, statusOutput } from './hooks-output.ts';
+import { snakeCased } from '../wire/index.ts';
 import { type HooksOptions, type HooksTask, type Printed, rootsHelp } from './job.ts';
+import { type Column, escapedLines, jsonText, table } from './output.ts';
 import { configFrom } from './settings.ts';
 import { statusTold, tellNote } from './streams.ts';
 
-export async function workOnHooks({ act, roots, options }: HooksTask): Promise<Printed> {
-  const done = await { install, status, remove }[act](roots, options);
-  return { ...done, status: statusTold(done.status) };
+/** The outcome of an act, for programs and for people. */
+interface Outcome {
+  /** Printed with `--json`, in snake_case; the keys of `hooks` are the names of git's hooks. */
+  readonly json: object;
+  /** Whole lines. */
+  readonly text: string;
+  /** Everything is as it should be. */
+  readonly isWell: boolean;
 }
 
-async function install(roots: readonly string[], options: HooksOptions): Promise<Printed> {
+export async function workOnHooks({ act, roots, options }: HooksTask): Promise<Printed> {
+  const { json, text, isWell } = await { install, status, remove }[act](roots, options);
+  return {
+    output: options.json === true ? jsonText(snakeCased(json)) : text,
+    status: statusTold(isWell ? exitCodes.done : exitCodes.refused),
+  };
+}
+
+async function install(roots: readonly string[], options: HooksOptions): Promise<Outcome> {
   const wanted = await settingsFrom(options);
+  const { socket, client } = wanted;
   const global: GlobalHooks[] = [];
   if (options.gitlab !== undefined) global.push(await installGlobally(options.gitlab, 'gitlab', wanted));
   if (options.hooksPath !== undefined) global.push(await installGlobally(options.hooksPath, 'git', wanted));
@@ -44,19 +70,41 @@ async function install(roots: readonly string[], options: HooksOptions): Promise
   const hasOther = global.length > 0 || programs.length > 0;
   const isNothing = roots.length === 0 && options.gitolite === undefined && hasOther;
   const target = isNothing ? { repositories: [] } : await targetOf('install', roots, options);
-  const gitolite = 'gitolite' in target ? await distributeHooks(target.gitolite, wanted) : null;
-  const repositories = gitolite?.repositories ?? (await installHooks(target.repositories, wanted));
+  const shared = 'gitolite' in target ? await distributeHooks(target.gitolite, wanted) : null;
+  const repositories = shared?.repositories ?? (await installHooks(target.repositories, wanted));
   const places = roots.map(root => resolve(root));
-  const areForges = repositories.length === 0;
-  const forges = await writeForgeTemplates(places, repositories, wanted, areForges);
-  const isDone = repositories.every(isReached) && forges.every(({ fault }) => fault === null);
+  const forges = await writeForgeTemplates(places, repositories, wanted, repositories.length === 0);
+  const gitolite = shared === null ? {} : { gitolite: { ...shared.gitolite, hooks: shared.hooks } };
+  const common = shared === null ? [] : [{ directory: shared.gitolite.common, hooks: shared.hooks }];
+  const faults = repositories.filter(isFault).length;
+  const failed = faults === 0 ? '' : `, ${faults} of them failed`;
   return {
-    output: installOutput(
-      { wanted, repositories, gitolite, forges, global, programs },
-      options.json === true,
-    ),
-    status: isDone ? exitCodes.done : exitCodes.refused,
+    json: { socket, client, repositories, ...gitolite, forges, global, programs },
+    text: escapedLines([
+      ...[...global, ...common].map(({ directory, hooks }) => `${directory}: ${didWords(hooks)}`),
+      ...programs,
+      ...repositories.flatMap(installedLines),
+      `${counted(repositories.length, 'repository', 'repositories')}${failed}. The hooks ask at ${socket} by ${client}.`,
+      ...(shared === null ? [] : ['gitolite also links the hooks into each new repository.']),
+      ...forges.flatMap(forgeLines),
+    ]),
+    isWell: repositories.every(isReached) && forges.every(({ fault }) => fault === null),
   };
+}
+
+function isFault(result: { readonly repository: string }): result is RepositoryFault {
+  return 'fault' in result;
+}
+
+/** Returns true if all hooks are installed and git runs them. */
+function isReached(result: InstallResult): boolean {
+  return !isFault(result) && result.hooksPath?.ours !== false;
+}
+
+function installedLines(result: InstallResult): readonly string[] {
+  if (isFault(result)) return [faultLine(result)];
+  const { repository, hooks, hooksPath } = result;
+  return [`${repository}: ${didWords(hooks)}`, ...elsewhere(repository, hooksPath)];
 }
 
 async function settingsFrom(options: HooksOptions): Promise<WantedSettings> {
@@ -85,33 +133,140 @@ async function chosenClient(name: string | undefined): Promise<WantedSettings['c
   );
 }
 
-/** Tells whether the roots, which have no repository yet, are those of Gitea or Forgejo. */
-async function areNewForges(roots: readonly string[]): Promise<boolean> {
-  const surveys = await Promise.all(roots.map(root => survey(root).catch(() => null)));
-  return surveys.every(found => found?.layout === 'gitea' || found?.layout === 'forgejo');
+function didWords(hooks: InstalledHooks): string {
+  return hookNames.map(name => `${name} ${hookWords(hooks[name])}`).join(', ');
 }
 
-async function status(roots: readonly string[], options: HooksOptions): Promise<Printed> {
+function hookWords({ did, previous, skipped }: InstalledHook): string {
+  if (previous === null) return did;
+  return skipped
+    ? `${did} (the previous hook is kept as ${previous}; it is not executable, so it does not run)`
+    : `${did} (the previous hook runs as ${previous})`;
+}
+
+function elsewhere(repository: string, hooksPath: HooksPath | null): string[] {
+  if (hooksPath === null) return [];
+  if (hooksPath.ours)
+    return [
+      `${repository}: git runs the softquota hooks in ${hooksPath.directory}, because of core.hooksPath`,
+    ];
+  return [
+    `${repository}: git does not run these hooks: core.hooksPath = ${hooksPath.path}, set in ${hooksPath.from}`,
+  ];
+}
+
+function forgeLines({ root, template, fault, lines: settings, where }: ForgeTemplate): string[] {
+  if (fault !== null)
+    return ['', `${template}: the template for new repositories could not be written: ${fault}`];
+  return [
+    '',
+    `New repositories in ${root} get the hooks from ${template}. ${where}:`,
+    ...settings.map(line => `    ${line}`),
+  ];
+}
+
+async function status(roots: readonly string[], options: HooksOptions): Promise<Outcome> {
+  /** The socket that the hooks have to use; null if none was given. */
   const expected = options.config === undefined ? null : configFrom(options).server.socket;
   const target = await targetOf('status', roots, options);
   const common = 'gitolite' in target ? await commonStatus(target.gitolite) : null;
   const statuses = await hooksStatus(target.repositories);
+  const places =
+    common === null
+      ? []
+      : [
+          `${common.gitolite.common}: ${hookNames.map(name => `${name} ${stateWords(common.hooks[name])}`).join(', ')}`,
+        ];
+  const shown = table(statuses, [
+    ['REPOSITORY', each => each.repository],
+    ...hookNames.map((name): Column<RepositoryStatus> => [name, each => hookState(each, name)]),
+    ['REMARK', each => (isFault(each) ? each.fault : remark(each, expected))],
+  ]);
   return {
-    output: statusOutput(statuses, common, expected, options.json === true),
-    status: statuses.every(each => isWell(each, expected)) ? exitCodes.done : exitCodes.refused,
+    json: { repositories: statuses, ...(common === null ? {} : { common }) },
+    text: `${escapedLines(places)}${shown}${sumOf(statuses, expected)}\n`,
+    isWell: statuses.every(each => isWell(each, expected)),
   };
 }
 
-async function remove(roots: readonly string[], options: HooksOptions): Promise<Printed> {
+function sumOf(statuses: readonly RepositoryStatus[], expected: string | null): string {
+  const unwell = statuses.filter(each => !isWell(each, expected));
+  const ofGitlab = unwell.filter(each => !isFault(each) && each.gitlab !== null).length;
+  const elsewhere = unwell.filter(isProtected).length;
+  const without = unwell.length - ofGitlab - elsewhere;
+  const rest = [
+    ...(unwell.length === 0 ? ['all with working hooks'] : []),
+    ...(without === 0 ? [] : [`${without} without (mend: softquota hooks install)`]),
+    ...(elsewhere === 0 ? [] : [`${elsewhere} with another socket (mend: softquota hooks install)`]),
+    ...(ofGitlab === 0 ? [] : [`${ofGitlab} of GitLab, which runs no hooks`]),
+  ].join(', ');
+  return `${counted(statuses.length, 'repository', 'repositories')}, ${rest}.`;
+}
+
+function hookState(status: RepositoryStatus, name: (typeof hookNames)[number]): string {
+  if (isFault(status)) return '?';
+  return status.hooksPath?.ours === true ? 'ours' : stateWords(status.hooks[name]);
+}
+
+function stateWords({ state }: HookState): string {
+  return state === 'blocked' ? 'cannot run' : state;
+}
+
+/** Tells whether pushes to it are asked about, at the expected socket. */
+function isWell(status: RepositoryStatus, expected: string | null): boolean {
+  if (!isProtected(status) || isFault(status)) return false;
+  const socket = status.hooks['pre-receive'].settings?.socket ?? null;
+  return expected === null || status.hooksPath !== null || socket === expected;
+}
+
+function remark(status: Exclude<RepositoryStatus, RepositoryFault>, expected: string | null): string {
+  const { gitlab, hooksPath, hooks, leftovers } = status;
+  if (gitlab !== null) return gitlab;
+  if (hooksPath?.ours === false)
+    return `git does not run them: core.hooksPath = ${hooksPath.path} (${hooksPath.from})`;
+  const { settings } = hooks['pre-receive'];
+  const blocked = hookNames.flatMap(name => hooks[name].blocked ?? [])[0];
+  return [
+    ...(blocked === undefined ? [] : [`git cannot run them: ${blocked}`]),
+    ...(settings === null
+      ? []
+      : [`asks at ${settings.socket} by ${settings.client}`, `onError = ${settings.onError}`]),
+    ...(settings === null || expected === null || settings.socket === expected ? [] : [`not at ${expected}`]),
+    ...(hooksPath === null ? [] : [`in ${hooksPath.directory}, because of core.hooksPath`]),
+    ...hookNames.flatMap(name => {
+      const { skipped } = hooks[name];
+      return skipped === null ? [] : [`${skipped} is not executable, and does not run`];
+    }),
+    ...(leftovers === null ? [] : [`of release 0.1: ${leftovers}`]),
+  ].join(', ');
+}
+
+async function remove(roots: readonly string[], options: HooksOptions): Promise<Outcome> {
   const target = await targetOf('remove', roots, options);
   const report = 'gitolite' in target ? await withdrawHooks(target.gitolite) : null;
   const results = report?.repositories ?? (await removeHooks(target.repositories));
   const templates = await removeForgeTemplates(roots.map(root => resolve(root)));
-  const isFaulty = results.some(isFault) || templates.some(({ fault }) => fault !== null);
+  const did = (hooks: WithdrawReport['hooks']) => hookNames.map(name => `${name} ${hooks[name]}`).join(', ');
   return {
-    output: removeOutput(results, report, templates, options.json === true),
-    status: isFaulty ? exitCodes.refused : exitCodes.done,
+    json: report ?? results,
+    text: escapedLines([
+      ...(report === null ? [] : [`${report.directory}: ${did(report.hooks)}`]),
+      ...results.map(result =>
+        isFault(result) ? faultLine(result) : `${result.repository}: ${did(result.hooks)}`,
+      ),
+      `${counted(results.length, 'repository', 'repositories')}.`,
+      ...templates.map(({ template, fault }) =>
+        fault === null
+          ? `${template} is removed: take init.templateDir out of the configuration of the forge.`
+          : `${template}: ${fault}`,
+      ),
+    ]),
+    isWell: !results.some(isFault) && templates.every(({ fault }) => fault === null),
   };
+}
+
+function faultLine({ repository, fault }: RepositoryFault): string {
+  return `${repository}: ${fault}`;
 }
 
 type Target =
@@ -157,4 +312,10 @@ async function found(act: HooksTask['act'], roots: readonly string[]): Promise<r
     tellNote(`${counted(workingCopies.length - mostNamed, 'more is', 'more are')} not bare, and left out`);
   if (repositories.length > 0 || (act === 'install' && (await areNewForges(places)))) return repositories;
   throw new SoftquotaError('usage', `no bare repository (HEAD, objects, refs) is below ${roots.join(', ')}`);
+}
+
+/** Tells whether the roots, which have no repository yet, are those of Gitea or Forgejo. */
+async function areNewForges(roots: readonly string[]): Promise<boolean> {
+  const surveys = await Promise.all(roots.map(root => survey(root).catch(() => null)));
+  return surveys.every(found => found?.layout === 'gitea' || found?.layout === 'forgejo');
 }

@@ -1,20 +1,14 @@
-/** `softquota host`: the hosts that share a quota. */
+/** `softquota host` and `softquota store`: the hosts that share a quota, and the store that they share. */
 
-import type { Command } from 'commander';
-import { exitCodes } from '../errors.ts';
+import { Option } from 'commander';
+import { exitCodes, SoftquotaError } from '../errors.ts';
 import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
-import type { FleetHost } from '../wire/index.ts';
+import type { FleetHost, SharedStore } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import { pathStep } from './client.ts';
-import { confirmed } from './confirm.ts';
-import { formatDuration, printJson } from './output.ts';
-import { type CommonOptions, clientFrom, type Exit, withCommonOptions, wrapped } from './settings.ts';
-import { print } from './streams.ts';
-import { table } from './table.ts';
-
-interface ForgetOptions extends CommonOptions {
-  readonly yes?: boolean;
-}
+import { formatDuration, jsonText } from './output.ts';
+import { type ConfigOption, clientFrom } from './settings.ts';
+import { confirmed, print } from './streams.ts';
 
 const hosts = '/admin/quota/hosts';
 
@@ -29,52 +23,93 @@ export const addHost = resource('host', {
         'Lists the hosts with their usage, and the shared storage that each of them walks. If a host sends ' +
         'nothing, its last usage counts until it is removed with `softquota host forget`.',
       route: `GET ${hosts}`,
-      text: hostsTable,
+      columns: [
+        ['host', host => host.id],
+        ['state', host => (host.alive ? 'running' : `silent for ${formatDuration(host.silent_seconds)}`)],
+        ['owners', host => formatCount(host.owners), 'right'],
+        ['stored', host => formatBytes(host.bytes), 'right'],
+        ['version', host => host.version],
+        ['walks', host => host.walks.join(', ')],
+      ],
     }),
-    addForget,
+    apiCommand<never, { yes?: boolean }>({
+      words: 'forget <id>',
+      summary: 'remove a host that no longer exists',
+      description:
+        'Removes a host that no longer exists, with its usage. A host whose daemon is running cannot be removed. ' +
+        'If a removed host comes back, it reports its usage again. If it walked storage that several hosts mount, ' +
+        'name that storage in [scan] ROOTS of another one.',
+      arguments: ['the [server] HOST_ID of the host'],
+      options: [new Option('--yes', 'do not ask')],
+      after:
+        '\nExit status: 0 removed, 1 you did not agree, or the host is running or unknown, 69 the store does not answer.',
+      run: async (options, [id = '']) => {
+        const client = clientFrom(options);
+        const known = await client.get<readonly FleetHost[]>({ path: hosts });
+        const gone = known.find(each => each.id === id);
+        const stored = gone === undefined ? '' : ` Its usage, ${storedOn(gone)}, will no longer count.`;
+        if (options.yes !== true && !(await confirmed(`Forget ${printable(id)}?${stored}`)))
+          return exitCodes.refused;
+        await client.get({ method: 'DELETE', path: `${hosts}/${pathStep(id)}` });
+        print(options.json === true ? jsonText(gone ?? null) : `Forgot ${printable(id)}.\n`);
+        return exitCodes.done;
+      },
+    }),
   ],
 });
 
-function addForget(host: Command, exit: Exit): void {
-  withCommonOptions(host.command('forget'))
-    .summary('remove a host that no longer exists')
-    .description(
-      'Removes a host that no longer exists, with its usage. A host whose daemon is running cannot be removed. ' +
-        'If a removed host comes back, it reports its usage again. If it walked storage that several hosts mount, ' +
-        'name that storage in [scan] ROOTS of another one.',
-    )
-    .argument('<id>', 'the [server] HOST_ID of the host')
-    .option('--yes', 'do not ask')
-    .addHelpText(
-      'after',
-      wrapped(
-        '\nExit status: 0 removed, 1 you did not agree, or the host is running or unknown, 69 the store does not answer.',
-      ),
-    )
-    .action(async (id: string, options: ForgetOptions) => {
-      const client = clientFrom(options);
-      const known = await client.get<readonly FleetHost[]>({ path: hosts });
-      const gone = known.find(each => each.id === id);
-      const stored = gone === undefined ? '' : ` Its usage, ${storedOn(gone)}, will no longer count.`;
-      if (options.yes !== true && !(await confirmed(`Forget ${printable(id)}?${stored}`)))
-        return exit(exitCodes.refused);
-      await client.get({ method: 'DELETE', path: `${hosts}/${pathStep(id)}` });
-      if (options.json === true) printJson(gone ?? null);
-      else print(`Forgot ${printable(id)}.\n`);
-    });
-}
-
-function hostsTable(found: readonly FleetHost[]): string {
-  return table(found, [
-    ['host', host => host.id],
-    ['state', host => (host.alive ? 'running' : `silent for ${formatDuration(host.silent_seconds)}`)],
-    ['owners', host => formatCount(host.owners), 'right'],
-    ['stored', host => formatBytes(host.bytes), 'right'],
-    ['version', host => host.version],
-    ['walks', host => host.walks.join(', ')],
-  ]);
-}
-
 function storedOn({ owners, bytes }: FleetHost): string {
   return `${formatBytes(bytes)} of ${counted(owners, 'owner', 'owners')}`;
+}
+
+interface RepairOptions {
+  readonly known?: boolean;
+  readonly stored?: boolean;
+  readonly yes?: boolean;
+}
+
+export const addStore = resource('store', {
+  summary: 'the store that several hosts share',
+  description: 'Repairs the store that several hosts share. See docs/redis.md.',
+  commands: [
+    apiCommand<never, RepairOptions>({
+      words: 'repair',
+      summary: 'choose between two diverged policies',
+      description:
+        'For a shared store that was emptied, or restored from an older copy. Its policy does not come into ' +
+        'force automatically, and no policy can be changed until you choose. --known writes the policy that ' +
+        'is in force on this host to the store; --stored uses the policy in the store. The other hosts ' +
+        'follow within two seconds. Usage needs no repair: each host reports its own.',
+      options: [
+        new Option('--known', 'use the policy in force on this host').conflicts('stored'),
+        new Option('--stored', 'use the policy in the store'),
+        new Option('--yes', 'do not ask'),
+      ],
+      after: '\nExit status: 0 done, 1 nothing to repair, 69 the store does not answer.',
+      hasNoJson: true,
+      run: repair,
+    }),
+  ],
+});
+
+async function repair({
+  known = false,
+  stored = false,
+  yes = false,
+  ...options
+}: RepairOptions & ConfigOption) {
+  if (known === stored) throw new SoftquotaError('usage', 'store repair: give either --known or --stored');
+  const client = clientFrom(options);
+  const { divergence } = await client.get<SharedStore>({ path: '/admin/quota/store' });
+  const what = known ? 'Write the policy in force on this host to the store' : 'Use the policy in the store';
+  const isAgreed = divergence === null || yes || (await confirmed(`${divergence.message}\n${what}?`));
+  if (!isAgreed) return exitCodes.refused;
+  const body = { policy: known ? 'known' : 'stored' };
+  await client.get({ method: 'POST', path: '/admin/quota/store/repair', body });
+  print(
+    known
+      ? 'The store has the policy that is in force on this host.\n'
+      : 'The policy in the store is in force.\n',
+  );
+  return exitCodes.done;
 }

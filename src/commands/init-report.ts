@@ -11,9 +11,8 @@ import type { Measured } from './first-measure.ts';
 import type { ProposedLimit } from './init-config.ts';
 import type { ForgeReport } from './init-forge.ts';
 import { type NewWorker, systemFile } from './new-config.ts';
-import { escapedLines } from './output.ts';
-import { scanSummary } from './progress.ts';
-import { table } from './table.ts';
+import { escapedLines, table } from './output.ts';
+import { scanSummary } from './scan.ts';
 import { ownersTable } from './usage.ts';
 
 export interface InitReport

@@ -41,7 +41,7 @@ async function outcomeOf(job: Job) {
 async function done(job: Job): Promise<unknown> {
   switch (job.job) {
     case 'doctor': {
-      const { examination } = await import('./doctor-work.ts');
+      const { examination } = await import('./doctor.ts');
       return examination(job.options);
     }
     case 'hooks': {

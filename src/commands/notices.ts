@@ -5,8 +5,7 @@ import { exitCodes, SoftquotaError } from '../errors.ts';
 import type { NoticeDelivery, NoticeList, NoticePlace, NoticesSentAgain, NoticeTest } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import { mostRows, pathStep, withQuery } from './client.ts';
-import { formatTime } from './output.ts';
-import { table } from './table.ts';
+import { formatTime, table } from './output.ts';
 
 const path = '/admin/quota/notices';
 

@@ -1,14 +1,25 @@
-/** Makes the world: repositories, LFS files, working copies, hooks, and an app.ini. */
+/**
+ * Makes the world, with repositories, LFS files, working copies, hooks and an app.ini, and starts its daemon:
+ * a process of its own, as on a real server.
+ */
 
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { runProgram } from '../bounded/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import { findClient, installHooks } from '../git/index.ts';
+import { packageDirectory } from '../package.ts';
 import { longestPathBytes } from '../service/index.ts';
+import { shellQuoted } from '../text/index.ts';
+import { within } from '../within.ts';
+import { gateClient } from './client.ts';
 
 export interface World {
   readonly directory: string;
@@ -140,4 +151,143 @@ async function git(args: readonly string[]): Promise<void> {
     throw fault(messageOf(cause), cause);
   });
   if (status !== 0) throw fault(`git ${args.join(' ')}: ${complaint}`);
+}
+
+export interface PlaygroundDaemon {
+  /** Resolves when it ends, whoever ended it. */
+  readonly ended: Promise<void>;
+  stop(): Promise<void>;
+}
+
+const launcher = fileURLToPath(new URL('bin/softquota.js', packageDirectory));
+const askAgainMs = 50;
+const answerMs = 5000;
+const readyWithinMs = 20_000;
+
+/** Resolves once it has measured everything; rejects with what its log says where it ends before. */
+export async function startDaemon(world: World): Promise<PlaygroundDaemon> {
+  const logFile = join(world.directory, 'daemon.log');
+  const log = openSync(logFile, 'w');
+  const child = spawn(process.execPath, [launcher, 'serve', '--config', world.config], {
+    stdio: ['ignore', log, log],
+    env: withoutSettings(process.env),
+  });
+  closeSync(log);
+  const ended = once(child, 'exit').then(() => {});
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await ended;
+  };
+  const deadline = performance.now() + readyWithinMs;
+  while (!(await isReady(world.socket))) {
+    if (child.exitCode !== null || child.signalCode !== null || performance.now() > deadline) {
+      await stop();
+      throw new SoftquotaError(
+        'unreachable',
+        `the daemon does not start:\n${await readFile(logFile, 'utf8')}`,
+      );
+    }
+    await delay(askAgainMs);
+  }
+  return { ended, stop };
+}
+
+/** Removes settings that are meant for another daemon. */
+function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('SOFTQUOTA_')));
+}
+
+async function isReady(socket: string): Promise<boolean> {
+  const asked = gateClient({ server: { socket } }).ask({ path: '/readyz' });
+  // One that takes the question and never answers is not ready either.
+  const answer = await within(asked, answerMs, null).catch(() => null);
+  return answer?.status === 200;
+}
+
+interface Scene {
+  /** Title of the step, in a line. */
+  readonly title: string;
+  /** One line for a shell. */
+  readonly line: string;
+  readonly succeeds: boolean;
+  /** Pattern that its output matches. */
+  readonly shows: RegExp;
+}
+
+/**
+ * `command`: how this softquota is called. Paths are relative to the current directory where that is shorter.
+ */
+export function story(world: World, command: string): readonly Scene[] {
+  const beside = relative(process.cwd(), world.directory);
+  const at = shellQuoted(beside.startsWith('..') || beside === '' ? world.directory : beside);
+  const push = (owner: string, file: string, kilobytes: number) =>
+    `(cd ${at}/work/${owner} && head -c ${kilobytes}000 /dev/urandom > ${file} && git add ${file} && git commit -qm ${file} && git push)`;
+  const config = `--config ${at}/app.ini`;
+  return [
+    {
+      title: 'The usage of all owners: alice is over her limit of 1 MB, bob is near his.',
+      line: `${command} usage ${config}`,
+      succeeds: true,
+      shows: /alice\b.{1,200}\bover the limit/,
+    },
+    {
+      title: 'carol pushes, and sees no message.',
+      line: push('carol', 'more.bin', 20),
+      succeeds: true,
+      shows: /main -> main/,
+    },
+    {
+      title: 'bob pushes, and sees a warning.',
+      line: push('bob', 'more.bin', 20),
+      succeeds: true,
+      shows: /Quota warning: bob uses .{1,20} of 1 MB/,
+    },
+    {
+      title: 'alice pushes, and is refused: the message shows the usage, the limit, and the next step.',
+      line: push('alice', 'more.bin', 20),
+      succeeds: false,
+      shows: /Quota exceeded: alice uses .{1,20} of 1 MB/,
+    },
+    {
+      title: 'alice can still clean up: deleting a branch is never refused.',
+      line: `git -C ${at}/work/alice push origin --delete videos`,
+      succeeds: true,
+      shows: /\[deleted\]/,
+    },
+    {
+      title: "The server's garbage collection frees the space, and the daemon measures again.",
+      line: `git -C ${at}/git/alice/site.git gc -q --prune=now && ${command} scan alice ${config}`,
+      succeeds: true,
+      shows: /Measured/,
+    },
+    {
+      title: 'The refused push is allowed now.',
+      line: `git -C ${at}/work/alice push`,
+      succeeds: true,
+      shows: /main -> main/,
+    },
+  ];
+}
+
+/** A line pushes some kilobytes, or measures a few files. */
+const timeoutMs = 60_000;
+
+/** Tells each scene as it is played; throws `conflict` at the first that goes another way. */
+export async function play(scenes: readonly Scene[], tell: (text: string) => void): Promise<void> {
+  for (const { title, line, succeeds, shows } of scenes) {
+    tell(`# ${title}\n${line}\n`);
+    const { status, output } = await runProgram('sh', ['-c', `exec 2>&1; ${line}`], {
+      timeoutMs,
+      cwd: process.cwd(),
+      env: process.env,
+    });
+    tell(`${output.trimEnd()}\n\n`);
+    if ((status === 0) !== succeeds) {
+      throw new SoftquotaError(
+        'conflict',
+        `this command should ${succeeds ? 'succeed' : 'be refused'}, but its exit status was ${status}`,
+      );
+    }
+    if (!shows.test(output)) throw new SoftquotaError('conflict', `this command should show ${shows.source}`);
+  }
 }

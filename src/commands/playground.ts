@@ -3,13 +3,14 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Command } from 'commander';
+import { Option } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { isCheckout, packageDirectory } from '../package.ts';
 import { shellQuoted } from '../text/index.ts';
+import { apiCommand } from './api-command.ts';
 import { localAdminClient } from './client.ts';
 import type { World } from './playground-world.ts';
-import { type Exit, withUnreadConfigOption, wrapped } from './settings.ts';
+import { unreadConfig } from './settings.ts';
 import { print, tellNote } from './streams.ts';
 
 const administrator = 'admin';
@@ -21,29 +22,27 @@ interface PlaygroundOptions {
   readonly exit?: boolean;
 }
 
-export function addPlayground(program: Command, exit: Exit): void {
-  withUnreadConfigOption(program.command('playground'))
-    .summary('try softquota in a small world')
-    .description(
-      'Creates repositories and LFS files of three owners, one below, one near and one over the limit, and starts a ' +
-        'daemon for them. Prints links that open the web UI signed in, and commands to copy: allowed pushes, a ' +
-        'refused push, and how to free space.',
-    )
-    .option('--dir <directory>', 'its directory; an existing playground there is replaced', 'var/playground')
-    .option('--exit', 'run the story and stop')
-    .addHelpText(
-      'after',
-      wrapped('\nExit status with --exit: 0 every step went as described, 1 a step did not.'),
-    )
-    .action(async (options: PlaygroundOptions) => exit(await run(options)));
-}
+export const addPlayground = apiCommand<never, PlaygroundOptions>({
+  words: 'playground',
+  summary: 'try softquota in a small world',
+  description:
+    'Creates repositories and LFS files of three owners, one below, one near and one over the limit, and starts a ' +
+    'daemon for them. Prints links that open the web UI signed in, and commands to copy: allowed pushes, a ' +
+    'refused push, and how to free space.',
+  config: unreadConfig,
+  options: [
+    new Option('--dir <directory>', 'its directory; an existing playground there is replaced').default(
+      'var/playground',
+    ),
+    new Option('--exit', 'run the story and stop'),
+  ],
+  after: '\nExit status with --exit: 0 every step went as described, 1 a step did not.',
+  hasNoJson: true,
+  run,
+});
 
 async function run({ dir, exit }: PlaygroundOptions): Promise<number> {
-  const [{ startDaemon }, { play, story }, { makeWorld }] = await Promise.all([
-    import('./playground-daemon.ts'),
-    import('./playground-story.ts'),
-    import('./playground-world.ts'),
-  ]);
+  const { makeWorld, play, startDaemon, story } = await import('./playground-world.ts');
   print(`Creating a small world in ${dir} …\n`);
   const world = await makeWorld(dir);
   const daemon = await startDaemon(world);

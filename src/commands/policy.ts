@@ -1,120 +1,107 @@
 /** `softquota policy`: all rules and groups, and who is in which, as one file. */
 
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { Option } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { counted, printable } from '../text/index.ts';
 import type { LintFault, NewWholePolicy, Simulation } from '../wire/index.ts';
-import { apiCommand } from './api-command.ts';
+import { apiCommand, resource } from './api-command.ts';
+import { policyInForce, simulatedPolicy } from './client.ts';
 import { writeWhole } from './files.ts';
 import { type ForgejoOption, policyOfForgejo } from './forgejo.ts';
-import { policyInForce, simulatedPolicy } from './policy-asked.ts';
 import { draftOf, policyText, readPolicyFile } from './policy-file.ts';
 import { type ImportOptions, importPolicy, policyInFile } from './policy-import.ts';
-import { lintFile } from './policy-lint.ts';
-import {
-  type ConfigOption,
-  clientFrom,
-  type Exit,
-  withCommonOptions,
-  withConfigOption,
-  wrapped,
-} from './settings.ts';
-import { faultsText, simulationText } from './simulated.ts';
+import { faultsText, lintFile, simulationText } from './policy-trial.ts';
+import { type ConfigOption, clientFrom } from './settings.ts';
 import { printKept, tell } from './streams.ts';
-
-interface ExportOptions extends ConfigOption {
-  readonly users: boolean;
-}
 
 const fileHelp = 'the policy as JSON; - is standard input';
 
-export function addPolicy(program: Command, exit: Exit): void {
-  const policy = program
-    .command('policy')
-    .summary('all rules and groups in one file')
-    .description(
-      'Exports and imports all rules, groups and memberships as one JSON file, checks the policy for mistakes, ' +
-        'and shows whom another policy would refuse.',
-    );
-
-  withConfigOption(policy.command('export'))
-    .summary('write the policy to a file')
-    .description(
-      'Writes all rules, groups and memberships as JSON. The same policy always gives the same text, so you can ' +
+export const addPolicy = resource('policy', {
+  summary: 'all rules and groups in one file',
+  description:
+    'Exports and imports all rules, groups and memberships as one JSON file, checks the policy for mistakes, ' +
+    'and shows whom another policy would refuse.',
+  commands: [
+    apiCommand<never, { users: boolean }>({
+      words: 'export [file]',
+      summary: 'write the policy to a file',
+      description:
+        'Writes all rules, groups and memberships as JSON. The same policy always gives the same text, so you can ' +
         'keep the file under version control.',
-    )
-    .argument('[file]', 'the file to write; default: standard output, also as -')
-    .option(
-      '--no-users',
-      'leave out the members of groups; an import of such a file keeps the present members',
-    )
-    .action(async (file: string | undefined, options: ExportOptions) => {
-      const shown = await policyInForce(clientFrom(options));
-      const text = policyText(shown, options.users);
-      if (file === undefined || file === '-') return printKept(text);
-      writeWhole(resolve(file), text, 0o644);
-      const { rules, groups } = shown;
-      const counts = `${counted(rules.length, 'rule', 'rules')} and ${counted(groups.length, 'group', 'groups')}`;
-      tell(`Exported ${counts} to ${printable(file)}.\n`);
-    });
-
-  withCommonOptions(policy.command('import'))
-    .summary('replace the policy by the policy in a file, or by that of a Forgejo')
-    .description(
-      'Shows the changes and the owners who would be newly refused, then replaces all rules and groups in one ' +
+      arguments: ['the file to write; default: standard output, also as -'],
+      options: [
+        new Option(
+          '--no-users',
+          'leave out the members of groups; an import of such a file keeps the present members',
+        ),
+      ],
+      hasNoJson: true,
+      run: async (options, [file = '-']) => {
+        const shown = await policyInForce(clientFrom(options));
+        const text = policyText(shown, options.users);
+        if (file === '-') {
+          await printKept(text);
+          return exitCodes.done;
+        }
+        writeWhole(resolve(file), text, 0o644);
+        const { rules, groups } = shown;
+        const counts = `${counted(rules.length, 'rule', 'rules')} and ${counted(groups.length, 'group', 'groups')}`;
+        tell(`Exported ${counts} to ${printable(file)}.\n`);
+        return exitCodes.done;
+      },
+    }),
+    apiCommand<never, ImportOptions & ForgejoOption>({
+      words: 'import [file]',
+      summary: 'replace the policy by the policy in a file, or by that of a Forgejo',
+      description:
+        'Shows the changes and the owners who would be newly refused, then replaces all rules and groups in one ' +
         'step. On a terminal it asks before. If somebody else changes the policy after the changes were shown, ' +
         'nothing is imported. A group without users in the file keeps its members. With --from, it takes the rules, ' +
         'groups and members of a Forgejo server from its API; [quota] of its app.ini has no route, so set ' +
         'DEFAULT_GROUPS and [quota.default] TOTAL here as there.',
-    )
-    .argument('[file]', `${fileHelp}. Limits are bytes, or sizes such as "10G"`)
-    .option('--from <url>', 'instead of a file: the address of a Forgejo server')
-    .option(
-      '--token-file <file>',
-      'a file with a token of an administrator there, with the scope read:admin; - is standard input',
-    )
-    .option('--dry-run', 'only show the changes')
-    .option('--yes', 'do not ask')
-    .option('--create-users', 'create unknown users; [users] AUTO_CREATE = true has the same effect')
-    .addHelpText(
-      'after',
-      wrapped('\nExit status: 0 imported, or nothing to do, 1 you did not agree, 2 the file cannot be used.'),
-    )
-    .action(async (file: string | undefined, options: ImportOptions & ForgejoOption) =>
-      exit(await importPolicy(clientFrom(options), await importable(file, options), options)),
-    );
-
-  addLint(policy, exit);
-  addSimulate(policy, exit);
-}
-
-const addLint = apiCommand<readonly LintFault[], ConfigOption>({
-  words: 'lint [file]',
-  summary: 'check the policy for mistakes',
-  description:
-    'Finds possible mistakes: rules that never decide, empty or unused groups, missing default groups, and kinds ' +
-    'of data that no rule covers. With a file, it checks the policy in the file without a daemon, with the settings ' +
-    'in the file, else those of app.ini; it cannot check whether the users in the file exist.',
-  arguments: [fileHelp],
-  after: '\nExit status: 0 no problems found, 1 problems found.',
-  find: async (options, file?: string) =>
-    file === undefined ? clientFrom(options).get({ path: '/admin/quota/lint' }) : lintFile(file, options),
-  text: faultsText,
-  status: faults => (faults.length === 0 ? exitCodes.done : exitCodes.refused),
-});
-
-const addSimulate = apiCommand<Simulation>({
-  words: 'simulate <file>',
-  summary: 'show whom a policy would refuse or allow',
-  description:
-    'Shows the owners who would be newly refused or allowed by the policy in a file, and possible mistakes in it. ' +
-    'Nothing is changed. Parts that the file leaves out stay the same. It can also have settings of app.ini to try:\n\n' +
-    '  {"settings": {"total": "10G", "default_groups": ["free"],\n' +
-    '                "refuse_when": "reached", "uncovered": "deny"}}',
-  arguments: [`${fileHelp}. Limits are bytes, or sizes such as "10G"`],
-  ask: (client, _, file: string) => simulatedPolicy(client, draftOf(readPolicyFile(file))),
-  text: told => `${simulationText(told)}${told.lint.length === 0 ? '' : `\n${faultsText(told.lint)}`}`,
+      arguments: [`${fileHelp}. Limits are bytes, or sizes such as "10G"`],
+      options: [
+        new Option('--from <url>', 'instead of a file: the address of a Forgejo server'),
+        new Option(
+          '--token-file <file>',
+          'a file with a token of an administrator there, with the scope read:admin; - is standard input',
+        ),
+        new Option('--dry-run', 'only show the changes'),
+        new Option('--yes', 'do not ask'),
+        new Option('--create-users', 'create unknown users; [users] AUTO_CREATE = true has the same effect'),
+      ],
+      after: '\nExit status: 0 imported, or nothing to do, 1 you did not agree, 2 the file cannot be used.',
+      run: async (options, [file]) =>
+        importPolicy(clientFrom(options), await importable(file, options), options),
+    }),
+    apiCommand<readonly LintFault[], ConfigOption>({
+      words: 'lint [file]',
+      summary: 'check the policy for mistakes',
+      description:
+        'Finds possible mistakes: rules that never decide, empty or unused groups, missing default groups, and kinds ' +
+        'of data that no rule covers. With a file, it checks the policy in the file without a daemon, with the settings ' +
+        'in the file, else those of app.ini; it cannot check whether the users in the file exist.',
+      arguments: [fileHelp],
+      after: '\nExit status: 0 no problems found, 1 problems found.',
+      find: async (options, file?: string) =>
+        file === undefined ? clientFrom(options).get({ path: '/admin/quota/lint' }) : lintFile(file, options),
+      text: faultsText,
+      status: faults => (faults.length === 0 ? exitCodes.done : exitCodes.refused),
+    }),
+    apiCommand<Simulation>({
+      words: 'simulate <file>',
+      summary: 'show whom a policy would refuse or allow',
+      description:
+        'Shows the owners who would be newly refused or allowed by the policy in a file, and possible mistakes in it. ' +
+        'Nothing is changed. Parts that the file leaves out stay the same. It can also have settings of app.ini to try:\n\n' +
+        '  {"settings": {"total": "10G", "default_groups": ["free"],\n' +
+        '                "refuse_when": "reached", "uncovered": "deny"}}',
+      arguments: [`${fileHelp}. Limits are bytes, or sizes such as "10G"`],
+      ask: (client, _, file: string) => simulatedPolicy(client, draftOf(readPolicyFile(file))),
+      text: told => `${simulationText(told)}${told.lint.length === 0 ? '' : `\n${faultsText(told.lint)}`}`,
+    }),
+  ],
 });
 
 /** Throws `usage` where both or neither of a file and a server are named. */

@@ -10,10 +10,10 @@ import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { SoftquotaError } from '../errors.ts';
 import { type HookSettings, hooksStatus, writePrograms } from '../git/index.ts';
-import { type Exit, withUnreadConfigOption, wrapped } from './settings.ts';
+import { type Exit, unreadConfig, withConfigOption, wrapped } from './settings.ts';
 
 export function addReceivePack(program: Command, exit: Exit): void {
-  withUnreadConfigOption(program.command('receive-pack'))
+  withConfigOption(program.command('receive-pack'), unreadConfig)
     .summary("run git receive-pack, and stop an over-limit owner's upload early")
     .description(
       'Wraps git receive-pack. If the owner is over the limit, a push that adds data ends after a few kilobytes, with ' +

@@ -6,7 +6,7 @@ import { SoftquotaError } from '../errors.ts';
 import { isSubject, subjects, withAncestors } from '../quota/index.ts';
 import type { Rule, WholePolicy } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
-import { type Created, createUnlessSame, pathStep } from './client.ts';
+import { type Created, createUnlessSame, pathStep, policyInForce } from './client.ts';
 import {
   gathered,
   graceMostOption,
@@ -19,8 +19,7 @@ import {
   subjectsOf,
   termsText,
 } from './limits.ts';
-import { policyInForce } from './policy-asked.ts';
-import { table } from './table.ts';
+import { table } from './output.ts';
 
 interface RuleOptions {
   readonly limit?: string;

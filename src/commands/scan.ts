@@ -1,57 +1,120 @@
-/** `softquota scan`: measure now, and watch it. */
+/** `softquota scan`: measures now, with progress on standard error, and sums it up. */
 
-import type { Command } from 'commander';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Option } from 'commander';
 import { exitCodes } from '../errors.ts';
-import { printable } from '../text/index.ts';
+import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
 import type { ScanReport } from '../wire/index.ts';
+import { apiCommand } from './api-command.ts';
 import type { DaemonClient } from './client.ts';
-import { printJson } from './output.ts';
-import { followScan, scanSummary } from './progress.ts';
-import { type CommonOptions, clientFrom, type Exit, withCommonOptions, wrapped } from './settings.ts';
-import { print, tellNote } from './streams.ts';
+import { escapedLines, formatDuration, jsonText } from './output.ts';
+import { clientFrom } from './settings.ts';
+import { print, tell, tellNote } from './streams.ts';
 
-interface ScanOptions extends CommonOptions {
+interface ScanOptions {
   readonly verify?: boolean;
   readonly acceptMoved?: boolean;
 }
 
-export function addScan(program: Command, exit: Exit): void {
-  withCommonOptions(program.command('scan'))
-    .summary('measure now')
-    .description(
-      'Measures all repositories and other data, or those of the given owners, and waits for the end.',
-    )
-    .argument('[owners...]', 'measure only these owners')
-    .option('--verify', 'ignore all caches, and show by how much the known figures were wrong')
-    .option(
+export const addScan = apiCommand<never, ScanOptions>({
+  words: 'scan [owners...]',
+  summary: 'measure now',
+  description:
+    'Measures all repositories and other data, or those of the given owners, and waits for the end.',
+  arguments: ['measure only these owners'],
+  options: [
+    new Option('--verify', 'ignore all caches, and show by how much the known figures were wrong'),
+    new Option(
       '--accept-moved',
       'accept the present state of storage roots that became another file system or lost most of their units: missing units are removed',
-    )
-    .addHelpText(
-      'after',
-      wrapped('\nExit status: 0 measured, 1 the scan was stopped or failed, or the owners have no units.'),
-    )
-    .action(async (owners: readonly string[], options: ScanOptions) => {
-      const client = clientFrom(options);
-      const ended = await scan(client, owners, options);
-      if (options.json === true) printJson(ended);
-      else print(scanSummary(ended));
-      const nobodys = owners.length > 0 && ended.state === 'done' && ended.progress.units_found === 0;
-      if (nobodys) tellNote(`${owners.map(printable).join(', ')} has no units`);
-      exit(ended.state === 'done' && !nobodys ? exitCodes.done : exitCodes.refused);
-    });
+    ),
+  ],
+  after: '\nExit status: 0 measured, 1 the scan was stopped or failed, or the owners have no units.',
+  run: async ({ verify = false, acceptMoved = false, ...options }, owners) => {
+    const client = clientFrom(options);
+    const body = {
+      kind: verify ? 'verify' : 'sweep',
+      accept_moved: acceptMoved,
+      ...(owners.length === 0 ? {} : { owners }),
+    };
+    const { id } = await client.get<ScanReport>({ method: 'POST', path: '/admin/quota/scans', body });
+    const ended = await followScan(client, id);
+    print(options.json === true ? jsonText(ended) : scanSummary(ended));
+    const nobodys = owners.length > 0 && ended.state === 'done' && ended.progress.units_found === 0;
+    if (nobodys) tellNote(`${owners.map(printable).join(', ')} has no units`);
+    return ended.state === 'done' && !nobodys ? exitCodes.done : exitCodes.refused;
+  },
+});
+
+/** Between two lines of progress where they are kept, as in a log. */
+const lineEveryMs = 10_000;
+
+const askAgainMs = 250;
+
+/** Resolves with how it ended; rejects with `unreachable` where the daemon ends before. */
+export async function followScan(client: DaemonClient, id: number): Promise<ScanReport> {
+  const show = progressShower();
+  for (;;) {
+    const report = await client.get<ScanReport>({ path: `/admin/quota/scans/${id}` });
+    const isOver = report.state !== 'waiting' && report.state !== 'running';
+    show(isOver ? null : progressLine(report));
+    if (isOver) return report;
+    await delay(askAgainMs);
+  }
 }
 
-async function scan(
-  client: DaemonClient,
-  owners: readonly string[],
-  options: ScanOptions,
-): Promise<ScanReport> {
-  const body = {
-    kind: options.verify === true ? 'verify' : 'sweep',
-    accept_moved: options.acceptMoved === true,
-    ...(owners.length === 0 ? {} : { owners }),
+/**
+ * One line that is written over and over on a terminal, a line now and then elsewhere; null takes it away.
+ */
+function progressShower(): (line: string | null) => void {
+  if (process.stderr.isTTY) return line => tell(`\r\u001b[K${line ?? ''}`);
+  let told = performance.now();
+  return line => {
+    if (line === null || performance.now() - told < lineEveryMs) return;
+    told = performance.now();
+    tell(`${line}\n`);
   };
-  const { id } = await client.get<ScanReport>({ method: 'POST', path: '/admin/quota/scans', body });
-  return followScan(client, id);
+}
+
+function progressLine({ state, progress }: ScanReport): string {
+  if (state === 'waiting') return 'waiting for the end of an earlier scan';
+  const { units, discovering, files, bytes } = progress;
+  const found = `${formatCount(progress.units_found)}${discovering ? ' or more' : ''}`;
+  const pace = `${formatCount(Math.round(progress.entries_per_second))} entries/s`;
+  const { estimate_seconds: estimateSeconds } = progress;
+  const rest = estimateSeconds === null ? '' : `, about ${formatDuration(estimateSeconds)} left`;
+  return `${formatCount(units)} of ${found} units, ${counted(files, 'file', 'files')}, ${formatBytes(bytes)}, ${pace}${rest}`;
+}
+
+const endings: Readonly<Record<ScanReport['state'], string>> = {
+  waiting: 'Waiting with',
+  running: 'Running with',
+  done: 'Measured',
+  stopped: 'Stopped after',
+  failed: 'Failed after',
+};
+
+/** Tells what was measured, and what could not be; whole lines. */
+export function scanSummary(report: ScanReport): string {
+  const { units, directories, files, bytes } = report.progress;
+  const seconds =
+    report.started_at === null || report.finished_at === null
+      ? 0
+      : (Date.parse(report.finished_at) - Date.parse(report.started_at)) / 1000;
+  return escapedLines([
+    `${endings[report.state]} ${counted(units, 'unit', 'units')}: ${counted(files, 'file', 'files')} in ${counted(directories, 'directory', 'directories')}, ${formatBytes(bytes)}, in ${formatDuration(seconds)}.`,
+    ...(report.error === null ? [] : [report.error]),
+    ...(report.drift === null
+      ? []
+      : [
+          `${counted(report.drift.units, 'unit', 'units')} had wrong figures, by ${formatBytes(report.drift.bytes)} in total.`,
+        ]),
+    ...problems('could not be read; its last known bytes count', report.unread),
+    ...problems(null, report.faults),
+  ]);
+}
+
+function problems(what: string | null, { first, count }: ScanReport['unread']): string[] {
+  const named = first.map(({ path, why }) => `${path}: ${what === null ? why : `${what} (${why})`}`);
+  return count > first.length ? [...named, `… and ${formatCount(count - first.length)} more`] : named;
 }

@@ -1,17 +1,11 @@
 /** `softquota serve`: the daemon. */
 
-import type { Command } from 'commander';
+import { Option } from 'commander';
 import { loadConfig, printConfig } from '../config/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { keepHeapSmall } from '../heap.ts';
-import {
-  type ConfigOption,
-  type Exit,
-  loadedFrom,
-  tellNotes,
-  whereIs,
-  withConfigOption,
-} from './settings.ts';
+import { apiCommand } from './api-command.ts';
+import { type ConfigOption, loadedFrom, tellNotes, whereIs } from './settings.ts';
 import { print } from './streams.ts';
 
 interface ServeOptions extends ConfigOption {
@@ -22,22 +16,25 @@ interface ServeOptions extends ConfigOption {
 /** The time within which SIGTERM has to end, less what ending itself takes. */
 const stopMs = 4500;
 
-export function addServe(program: Command, exit: Exit): void {
-  withConfigOption(program.command('serve'))
-    .summary('run the daemon')
-    .description(
-      'Runs the daemon in the foreground: measures what every owner stores and answers on its sockets. ' +
-        'SIGHUP makes it read the configuration again; SIGTERM and SIGINT stop it.',
-    )
-    .option('--check-config', 'only check the configuration: exit 0, or 78 with all errors')
-    .option('--print-config', 'only print the configuration in force, secrets masked')
-    .action(async (options: ServeOptions) => {
-      const loaded = loadedFrom(options);
-      if (options.printConfig === true) return print(printConfig(loaded));
-      if (options.checkConfig === true) return print('The configuration has no errors.\n');
-      exit(await serve(options, loaded.config));
-    });
-}
+export const addServe = apiCommand<never, ServeOptions>({
+  words: 'serve',
+  summary: 'run the daemon',
+  description:
+    'Runs the daemon in the foreground: measures what every owner stores and answers on its sockets. ' +
+    'SIGHUP makes it read the configuration again; SIGTERM and SIGINT stop it.',
+  options: [
+    new Option('--check-config', 'only check the configuration: exit 0, or 78 with all errors'),
+    new Option('--print-config', 'only print the configuration in force, secrets masked'),
+  ],
+  hasNoJson: true,
+  run: options => {
+    const loaded = loadedFrom(options);
+    if (options.printConfig === true) print(printConfig(loaded));
+    else if (options.checkConfig === true) print('The configuration has no errors.\n');
+    else return serve(options, loaded.config);
+    return exitCodes.done;
+  },
+});
 
 async function serve(
   options: ConfigOption,

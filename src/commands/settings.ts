@@ -24,11 +24,6 @@ export interface CommonOptions extends ConfigOption {
   readonly json?: boolean;
 }
 
-/** Adds `--config` and `--json`. */
-export function withCommonOptions(command: Command): Command {
-  return withJsonOption(withConfigOption(command));
-}
-
 export function withConfigOption(
   command: Command,
   what = 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini',
@@ -36,10 +31,10 @@ export function withConfigOption(
   return command.option('--config <file>', what);
 }
 
-/** For a command that needs no configuration: whoever gives it to all of them may give it here, too. */
-export function withUnreadConfigOption(command: Command): Command {
-  return withConfigOption(command, 'accepted as by every command, but not used');
-}
+/**
+ * The help of a command that needs no configuration: whoever gives it to all of them may give it here, too.
+ */
+export const unreadConfig = 'accepted as by every command, but not used';
 
 /** Text for `addHelpText`, wrapped as the rest of the help is. */
 export function wrapped(text: string): (context: AddHelpTextContext) => string {
@@ -48,10 +43,6 @@ export function wrapped(text: string): (context: AddHelpTextContext) => string {
     const width = (error ? getErrHelpWidth : getOutHelpWidth)?.() ?? 80;
     return command.createHelp().boxWrap(text, width);
   };
-}
-
-export function withJsonOption(command: Command): Command {
-  return command.option('--json', 'print JSON, for programs');
 }
 
 export function whereIs({ config }: ConfigOption): Where {

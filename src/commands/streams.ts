@@ -4,6 +4,7 @@
  */
 
 import { fstatSync, fsyncSync, writeSync } from 'node:fs';
+import { createInterface } from 'node:readline/promises';
 import { isatty } from 'node:tty';
 import { exitCodes, SoftquotaError, systemCode } from '../errors.ts';
 import { systemWords } from '../system-words.ts';
@@ -117,4 +118,16 @@ function faultOf(stream: string, cause: unknown): SoftquotaError {
   const why = systemWords(cause);
   if (why === null) throw cause;
   return new SoftquotaError('input_output', `${stream} cannot be written: ${why}`, { cause });
+}
+
+/** Tells whether the answer is yes. Where nobody can be asked, as in a script, it is. */
+export async function confirmed(question: string): Promise<boolean> {
+  const { stdin: input, stderr: output } = process;
+  if (!input.isTTY || !output.isTTY) return true;
+  const lines = createInterface({ input, output });
+  try {
+    return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `)).trim());
+  } finally {
+    lines.close();
+  }
 }

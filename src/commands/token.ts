@@ -1,19 +1,18 @@
 /** `softquota token` and `softquota sign-in-link`: what lets programs and people in. */
 
 import { randomBytes } from 'node:crypto';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { z } from 'zod';
 import { duration } from '../config/index.ts';
-import { SoftquotaError } from '../errors.ts';
+import { exitCodes, SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import type { CreatedToken, Token, User } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import { type DaemonClient, pathStep } from './client.ts';
 import { gathered } from './limits.ts';
 import { formatTime, jsonText } from './output.ts';
-import { type CommonOptions, clientFrom, withCommonOptions } from './settings.ts';
+import { type CommonOptions, clientFrom } from './settings.ts';
 import { printKept, tellNote } from './streams.ts';
-import { table } from './table.ts';
 
 interface CreateOptions extends CommonOptions {
   readonly user: string;
@@ -33,13 +32,41 @@ export const addToken = resource('token', {
   summary: 'tokens for the API',
   description: 'Creates, lists and revokes the tokens with which a user can use the API.',
   commands: [
-    addCreate,
+    apiCommand<never, CreateOptions>({
+      words: 'create',
+      summary: 'create a token',
+      description:
+        'Creates a token, and prints only the token on standard output. The token is not stored anywhere: if you lose ' +
+        'it, create another one. A token that cannot be printed is revoked. With --admin the user becomes an ' +
+        'administrator, and is created if it does not exist. So this creates the first token of a new installation:\n\n' +
+        '  softquota token create --user root --admin',
+      options: [
+        userOption,
+        new Option('--admin', 'also make the user an administrator'),
+        new Option('--scope <scope>', scopeHelp).argParser(gathered),
+        new Option('--name <name>', 'the name of the token, unique for the user; default: a generated name'),
+        new Option(
+          '--expires <when>',
+          'when it expires: a time such as 2027-01-31 or 2027-01-31T12:00:00Z, or a time from now such as 90d; default: never',
+        ),
+      ],
+      run: create,
+    }),
     apiCommand<readonly Token[]>({
       words: 'list',
       summary: "list a user's tokens",
       options: [userOption],
       route: 'GET /users/{user}/tokens',
-      text: tokensTable,
+      none: 'No tokens. Create one with softquota token create.',
+      columns: [
+        ['ID', token => String(token.id)],
+        ['NAME', token => token.name],
+        ['SCOPES', token => token.scopes.join(' ')],
+        ['ENDS IN', token => token.token_last_eight],
+        ['CREATED', token => formatTime(token.created_at)],
+        ['LAST USED', token => formatTime(token.last_used_at)],
+        ['EXPIRES', token => formatTime(token.expires_at)],
+      ],
     }),
     apiCommand({
       words: 'revoke <token>',
@@ -65,50 +92,31 @@ export const addSignInLink = apiCommand<{ readonly url: string }>({
   isKept: true,
 });
 
-function addCreate(tokens: Command): void {
-  withCommonOptions(tokens.command('create'))
-    .addOption(userOption)
-    .summary('create a token')
-    .description(
-      'Creates a token, and prints only the token on standard output. The token is not stored anywhere: if you lose ' +
-        'it, create another one. A token that cannot be printed is revoked. With --admin the user becomes an ' +
-        'administrator, and is created if it does not exist. So this creates the first token of a new installation:\n\n' +
-        '  softquota token create --user root --admin',
-    )
-    .option('--admin', 'also make the user an administrator')
-    .option('--scope <scope>', scopeHelp, gathered)
-    .option('--name <name>', 'the name of the token, unique for the user; default: a generated name')
-    .option(
-      '--expires <when>',
-      'when it expires: a time such as 2027-01-31 or 2027-01-31T12:00:00Z, or a time from now such as 90d; default: never',
-    )
-    .action(async (options: CreateOptions) => {
-      const body = {
-        name: options.name ?? `token-${randomBytes(4).toString('hex')}`,
-        scopes: options.scope ?? ['all'],
-        expires_at: options.expires === undefined ? null : timeIn(options.expires, Date.now()),
-      };
-      const path = `/users/${pathStep(options.user)}/tokens`;
-      const client = clientFrom(options);
-      const promote = options.admin === true ? await promotionOf(client, options.user) : null;
-      const made = await client.get<CreatedToken>({ method: 'POST', path, body });
-      const revoke = () => client.get({ method: 'DELETE', path: `${path}/${made.id}` });
-      await promote?.().catch(async (fault: unknown) => {
-        await revoke();
-        throw fault;
-      });
-      await printKept(options.json === true ? jsonText(made) : `${made.sha1}\n`).catch(
-        async (fault: unknown) => {
-          if (!(fault instanceof SoftquotaError)) throw fault;
-          const became = await revoke().then(
-            () => 'was revoked',
-            () => `could not be revoked: softquota token revoke ${made.id} --user ${options.user}`,
-          );
-          const message = `${fault.message}; the token could not be printed, and ${became}`;
-          throw new SoftquotaError(fault.code, message, { cause: fault });
-        },
-      );
-    });
+async function create(options: CreateOptions): Promise<number> {
+  const body = {
+    name: options.name ?? `token-${randomBytes(4).toString('hex')}`,
+    scopes: options.scope ?? ['all'],
+    expires_at: options.expires === undefined ? null : timeIn(options.expires, Date.now()),
+  };
+  const path = `/users/${pathStep(options.user)}/tokens`;
+  const client = clientFrom(options);
+  const promote = options.admin === true ? await promotionOf(client, options.user) : null;
+  const made = await client.get<CreatedToken>({ method: 'POST', path, body });
+  const revoke = () => client.get({ method: 'DELETE', path: `${path}/${made.id}` });
+  await promote?.().catch(async (fault: unknown) => {
+    await revoke();
+    throw fault;
+  });
+  await printKept(options.json === true ? jsonText(made) : `${made.sha1}\n`).catch(async (fault: unknown) => {
+    if (!(fault instanceof SoftquotaError)) throw fault;
+    const became = await revoke().then(
+      () => 'was revoked',
+      () => `could not be revoked: softquota token revoke ${made.id} --user ${options.user}`,
+    );
+    const message = `${fault.message}; the token could not be printed, and ${became}`;
+    throw new SoftquotaError(fault.code, message, { cause: fault });
+  });
+  return exitCodes.done;
 }
 
 /**
@@ -140,17 +148,4 @@ function timeIn(text: string, now: number): string {
     'usage',
     `--expires ${text}: expected a time such as 2027-01-31 or 2027-01-31T12:00:00Z, or a time from now, such as 90d`,
   );
-}
-
-function tokensTable(tokens: readonly Token[]): string {
-  if (tokens.length === 0) return 'No tokens. Create one with softquota token create.\n';
-  return table(tokens, [
-    ['ID', token => String(token.id)],
-    ['NAME', token => token.name],
-    ['SCOPES', token => token.scopes.join(' ')],
-    ['ENDS IN', token => token.token_last_eight],
-    ['CREATED', token => formatTime(token.created_at)],
-    ['LAST USED', token => formatTime(token.last_used_at)],
-    ['EXPIRES', token => formatTime(token.expires_at)],
-  ]);
 }

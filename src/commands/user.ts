@@ -15,7 +15,6 @@ import {
 import { apiCommand, resource } from './api-command.ts';
 import { type Created, createUnlessSame, type DaemonClient, everyRow, pathStep } from './client.ts';
 import { escapedLines, formatTime } from './output.ts';
-import { table } from './table.ts';
 import { ownersTable } from './usage.ts';
 
 interface FieldOptions {
@@ -48,7 +47,14 @@ export const addUser = resource('user', {
         typeOption('only this type'),
       ],
       ask: (client, { search, type }) => everyRow(client, list, { q: search, type }),
-      text: usersTable,
+      none: 'No users or organizations.',
+      columns: [
+        ['NAME', user => user.username],
+        ['TYPE', user => rankOf(user).replace(/^an? /, '')],
+        ['FULL NAME', user => user.full_name],
+        ['EMAIL', user => user.email],
+        ['KNOWN SINCE', user => formatTime(user.created)],
+      ],
     }),
     apiCommand<{ shown: Shown; usage: OwnerReport }>({
       words: 'show <name>',
@@ -127,14 +133,12 @@ export const addMemberCommand = resource('member', {
       summary: 'list the members of an organization',
       arguments: [organizationHelp],
       route: 'GET /admin/orgs/{organization}/members',
-      text: (members, _, organization: string) =>
-        members.length === 0
-          ? [`${organization} has no members.`]
-          : table(members, [
-              ['NAME', member => member.username],
-              ['ROLE', member => member.role],
-              ['FULL NAME', member => member.full_name],
-            ]),
+      none: (_, organization: string) => `${organization} has no members.`,
+      columns: [
+        ['NAME', member => member.username],
+        ['ROLE', member => member.role],
+        ['FULL NAME', member => member.full_name],
+      ],
     }),
     apiCommand<void, { role: Member['role'] }>({
       words: 'add <organization> <user>',
@@ -184,17 +188,6 @@ async function everythingOf(client: DaemonClient, name: string): Promise<Shown> 
 
 function rankOf({ type, is_admin: isAdmin }: User): string {
   return isAdmin ? 'an administrator' : type === 'user' ? 'a user' : 'an organization';
-}
-
-function usersTable(users: readonly User[]): string {
-  if (users.length === 0) return 'No users or organizations.\n';
-  return table(users, [
-    ['NAME', user => user.username],
-    ['TYPE', user => rankOf(user).replace(/^an? /, '')],
-    ['FULL NAME', user => user.full_name],
-    ['EMAIL', user => user.email],
-    ['KNOWN SINCE', user => formatTime(user.created)],
-  ]);
 }
 
 function userLines(shown: User): readonly string[] {

@@ -1,33 +1,36 @@
 /** `softquota worker`: the part that writes into repositories, as the user that git runs as. */
 
-import type { Command } from 'commander';
+import { Option } from 'commander';
 import type { Config } from '../config/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { findClient, parsePolicies, type WorkerOptions } from '../git/index.ts';
 import { keepHeapSmall } from '../heap.ts';
 import type { Log } from '../log.ts';
-import { type ConfigOption, configFrom, type Exit, withConfigOption } from './settings.ts';
+import { apiCommand } from './api-command.ts';
+import { type ConfigOption, configFrom } from './settings.ts';
 
 interface WorkerCommandOptions extends ConfigOption {
   readonly onError?: string;
   readonly lastFor?: string;
 }
 
-export function addWorker(program: Command, exit: Exit): void {
-  withConfigOption(program.command('worker'))
-    .summary('keep the hooks and collect garbage in every repository, as the user that git runs as')
-    .description(
-      'Runs in the foreground as the user that git runs as, and never as root. With [hooks] KEEP = true it puts the ' +
-        'hooks into each new repository in the storage, within a second, and puts them back if something removes ' +
-        'them. With [reclaim] RUN it measures the unreachable data of each repository, and deletes it with RUN = gc. ' +
-        'For the daemon it judges refused pushes that would make a repository smaller, and it removes what broken ' +
-        'pushes leave behind. It connects to TRUSTED_SOCKET, and continues while the daemon is away. ' +
-        'It reads the configuration at its start. SIGTERM and SIGINT stop it.',
-    )
-    .option('--on-error <policy>', 'of the hooks that it puts in; as of softquota hooks install')
-    .option('--last-for <age>', 'of the hooks that it puts in; as of softquota hooks install')
-    .action(async (options: WorkerCommandOptions) => exit(await work(options)));
-}
+export const addWorker = apiCommand<never, WorkerCommandOptions>({
+  words: 'worker',
+  summary: 'keep the hooks and collect garbage in every repository, as the user that git runs as',
+  description:
+    'Runs in the foreground as the user that git runs as, and never as root. With [hooks] KEEP = true it puts the ' +
+    'hooks into each new repository in the storage, within a second, and puts them back if something removes ' +
+    'them. With [reclaim] RUN it measures the unreachable data of each repository, and deletes it with RUN = gc. ' +
+    'For the daemon it judges refused pushes that would make a repository smaller, and it removes what broken ' +
+    'pushes leave behind. It connects to TRUSTED_SOCKET, and continues while the daemon is away. ' +
+    'It reads the configuration at its start. SIGTERM and SIGINT stop it.',
+  options: [
+    new Option('--on-error <policy>', 'of the hooks that it puts in; as of softquota hooks install'),
+    new Option('--last-for <age>', 'of the hooks that it puts in; as of softquota hooks install'),
+  ],
+  hasNoJson: true,
+  run: work,
+});
 
 async function work(options: WorkerCommandOptions): Promise<number> {
   if (process.geteuid?.() === 0) {

@@ -13,5 +13,5 @@
 export { type Examination, examine, withHangs } from './examine.ts';
 export { forgeReadFindings } from './forge.ts';
 export { type Ask, type Installation, unitFolders } from './installation.ts';
-export type { ForgeFound, RecognisedLayout } from './survey/recognised.ts';
+export type { ForgeFound, RecognisedLayout } from './survey/plain.ts';
 export { type Survey, survey, surveyPlaces, wellKnownPlaces } from './survey/survey.ts';

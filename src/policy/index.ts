@@ -18,16 +18,20 @@ export {
   hasAllowances,
   type NewAllowance,
 } from './allowances.ts';
-export { assign, assignedGroups, forgetAssignments, setGroups, unassign } from './assignments.ts';
 export {
   addRuleToGroup,
+  assign,
+  assignedGroups,
   createGroup,
   deleteGroup,
+  forgetAssignments,
   groupNamed,
   groupNamesIn,
   groupsIn,
   groupWithRules,
   removeRuleFromGroup,
+  setGroups,
+  unassign,
 } from './groups.ts';
 export {
   assignmentKind,
@@ -40,9 +44,16 @@ export {
   ruleContent,
   ruleKind,
 } from './kinds.ts';
-export { type LintSettings, lintApart, lintIn } from './lint.ts';
 export { Policy } from './policy.ts';
-export { replacePolicy, type WholeGroup, type WholePolicy } from './replace.ts';
+export {
+  type LintSettings,
+  lintApart,
+  lintIn,
+  listedTwice,
+  replacePolicy,
+  type WholeGroup,
+  type WholePolicy,
+} from './replace.ts';
 export { endGroupModes } from './reporting-groups.ts';
 export {
   type AutoGrant,

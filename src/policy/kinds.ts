@@ -6,7 +6,9 @@ import { SoftquotaError } from '../errors.ts';
 import { graceMostText, isSubject, longestGraceMs, type RuleSubject } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { allowanceKind } from './allowances.ts';
-import { place } from './order.ts';
+
+/** The order in which things were created, which lists keep. */
+const place = z.number().int();
 
 /** Mode of a rule or a group; one in force has none. */
 const mode = z.literal('report').exactOptional();
@@ -126,4 +128,26 @@ export function mustBeGroup(snapshot: Snapshot, name: string): GroupDocument {
 
 export function isRuleSubject(value: unknown): value is RuleSubject {
   return typeof value === 'string' && (value === 'none' || isSubject(value));
+}
+
+interface Placed {
+  readonly place: number;
+}
+
+export function inOrder<T extends Placed>(
+  entries: Iterable<readonly [string, T]>,
+): readonly (readonly [string, T])[] {
+  return [...entries].sort(([, a], [, b]) => a.place - b.place);
+}
+
+/** Behind all that are there. */
+export function nextPlace(placed: Iterable<Placed>): number {
+  let last = 0;
+  for (const { place: at } of placed) last = Math.max(last, at);
+  return last + 1;
+}
+
+/** Behind all of a kind. */
+export function nextPlaceAmong(entries: Iterable<readonly [string, Placed]>): number {
+  return nextPlace([...entries].map(([, placed]) => placed));
 }

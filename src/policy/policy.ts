@@ -10,9 +10,8 @@ import {
   type Standing,
 } from '../quota/index.ts';
 import { activeAllowance, allowanceKind } from './allowances.ts';
-import { assignedGroups, membersByGroup } from './assignments.ts';
-import { groupNamed } from './groups.ts';
-import { groupKind, type RuleDocument, ruleKind } from './kinds.ts';
+import { assignedGroups, groupNamed, membersByGroup } from './groups.ts';
+import { groupKind, ruleKind } from './kinds.ts';
 
 const nobody: readonly number[] = [];
 
@@ -20,19 +19,22 @@ const nobody: readonly number[] = [];
 export class Policy {
   readonly #snapshot: Snapshot;
   readonly #compiled = new Map<string, CompiledGroup | null>();
-  /** Tells whether anybody has an allowance; null: nobody has looked yet. */
-  #hasAllowances: boolean | null = null;
+  readonly #hasAllowances: boolean;
   /** By the owner's id, as they count until the first of them ends. */
   readonly #allowances = new Map<number, ActiveAllowance>();
   #members: ReadonlyMap<string, readonly number[]> | null = null;
   #defaults: { readonly names: readonly string[]; readonly groups: readonly CompiledGroup[] } | null = null;
-  /** Null: nobody has looked yet. */
-  #isReporting: boolean | null = null;
-  /** Null: nobody has looked yet. */
-  #hasGrace: boolean | null = null;
+  readonly #isReporting: boolean;
+  /** Tells whether any rule has a grace of its own. */
+  readonly hasGrace: boolean;
 
   constructor(snapshot: Snapshot) {
+    const rules = [...snapshot.all(ruleKind)].map(([, rule]) => rule);
+    const groups = [...snapshot.all(groupKind)].map(([, group]) => group);
     this.#snapshot = snapshot;
+    this.#hasAllowances = !isNone(snapshot.all(allowanceKind));
+    this.#isReporting = [...rules, ...groups].some(({ mode }) => mode === 'report');
+    this.hasGrace = rules.some(({ graceMs = 0 }) => graceMs > 0);
   }
 
   /** The groups that bear on an owner; `ownerId` is null for one never heard of. */
@@ -42,16 +44,10 @@ export class Policy {
       this.#defaults = { names: defaultGroups, groups: this.#groups(new Set(defaultGroups)) };
     }
     const all = { assigned, defaults: this.#defaults.groups };
-    if (!this.#someReport()) return all;
+    if (!this.#isReporting) return all;
     const enforced = { assigned: enforcedGroups(all.assigned), defaults: enforcedGroups(all.defaults) };
     const isSame = enforced.assigned === all.assigned && enforced.defaults === all.defaults;
     return isSame ? all : { ...enforced, reporting: all };
-  }
-
-  /** Tells whether any rule has a grace of its own. */
-  get hasGrace(): boolean {
-    this.#hasGrace ??= this.#someRule(({ graceMs = 0 }) => graceMs > 0);
-    return this.#hasGrace;
   }
 
   /** The grace of a rule's own, in milliseconds; undefined: as configured, or there is no such rule. */
@@ -59,24 +55,11 @@ export class Policy {
     return this.#snapshot.get(ruleKind, rule)?.graceMs;
   }
 
-  #someReport(): boolean {
-    if (this.#isReporting !== null) return this.#isReporting;
-    this.#isReporting = this.#someRule(({ mode }) => mode === 'report');
-    for (const [, { mode }] of this.#snapshot.all(groupKind)) this.#isReporting ||= mode === 'report';
-    return this.#isReporting;
-  }
-
-  #someRule(isMeant: (rule: RuleDocument) => boolean): boolean {
-    for (const [, rule] of this.#snapshot.all(ruleKind)) if (isMeant(rule)) return true;
-    return false;
-  }
-
   /**
    * The allowances of an owner that have not ended at `now()`, the same object until one of them ends; null:
    * none. The clock is read only for owners who have some.
    */
   allowanceOf(ownerId: number | null, now: () => number): ActiveAllowance | null {
-    this.#hasAllowances ??= !isNone(this.#snapshot.all(allowanceKind));
     if (!this.#hasAllowances || ownerId === null) return null;
     const known = this.#allowances.get(ownerId);
     if (known === undefined && this.#snapshot.get(allowanceKind, String(ownerId)) === undefined) return null;

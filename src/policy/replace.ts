@@ -5,13 +5,14 @@
  * large the policy is.
  */
 
-import type { ChangeSet, Kind } from '../documents/index.ts';
+import { ChangeSet, type Kind, type Snapshot } from '../documents/index.ts';
 import { FaultList } from '../errors.ts';
-import { nameFault, type Rule } from '../quota/index.ts';
-import type { Work } from '../slices.ts';
+import { type LintFinding, lint, nameFault, type QuotaSettings, type Rule } from '../quota/index.ts';
+import { runToEnd, type Work } from '../slices.ts';
 import { printable } from '../text/index.ts';
-import { createMissing, type NewGroup } from './groups.ts';
+import { createMissing, groupsIn, type NewGroup } from './groups.ts';
 import { type Assignment, assignmentKind, groupKind, ruleKind } from './kinds.ts';
+import { Policy } from './policy.ts';
 import { ruleDocument, ruleFaults } from './rules.ts';
 
 export interface WholeGroup extends NewGroup {
@@ -50,7 +51,7 @@ function* replaceRules(changes: ChangeSet, rules: readonly Rule[]): Work<readonl
     yield;
   }
   return [
-    ...twice('rules', rules),
+    ...listedTwice('rules', rules),
     ...rules.flatMap((rule, index) => ruleFaults(rule).map(fault => `rules.${index}.${fault}`)),
   ];
 }
@@ -72,7 +73,7 @@ function* replaceGroups(changes: ChangeSet, groups: readonly WholeGroup[]): Work
     yield;
   }
   for (const name of before.keys()) if (!places.has(name)) changes.remove(groupKind, name);
-  return [...twice('groups', groups), ...faults];
+  return [...listedTwice('groups', groups), ...faults];
 }
 
 /** An owner's groups stay in the order in which they were assigned; new ones come behind. */
@@ -123,7 +124,8 @@ function putOther<T>(changes: ChangeSet, kind: Kind<T>, key: string, document: T
   if (JSON.stringify(changes.get(kind, key)) !== JSON.stringify(document)) changes.put(kind, key, document);
 }
 
-function twice(where: string, named: readonly { readonly name: string }[]): readonly string[] {
+/** Gives a fault for each name of a list that stands before it in the list, too. */
+export function listedTwice(where: string, named: readonly { readonly name: string }[]): readonly string[] {
   const seen = new Set<string>();
   return named.flatMap(({ name }, index) => {
     if (seen.has(name)) return [`${where}.${index}.name: ${printable(name)} is listed twice`];
@@ -154,4 +156,23 @@ function placesInOrder(
     places.set(key, last);
   }
   return places;
+}
+
+export type LintSettings = QuotaSettings & { readonly defaultGroups: readonly string[] };
+
+/** `snapshot` is what is in force, or a changes. */
+export function lintIn(snapshot: Snapshot, settings: LintSettings): readonly LintFinding[] {
+  const policy = new Policy(snapshot);
+  const groups = groupsIn(snapshot);
+  const assignments = new Map(groups.map(({ name }) => [name, policy.membersOf(name).length]));
+  return lint({ groups, defaultGroups: settings.defaultGroups, assignments, settings });
+}
+
+const nothing: Snapshot = { get: () => undefined, all: () => [], ofOwner: () => [] };
+
+/** Finds the faults of a policy that is in force nowhere. Throws `invalid` if it cannot be a policy. */
+export function lintApart(policy: Required<WholePolicy>, settings: LintSettings): readonly LintFinding[] {
+  const changes = new ChangeSet(nothing);
+  runToEnd(replacePolicy(changes, policy));
+  return lintIn(changes, settings);
 }

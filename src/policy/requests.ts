@@ -106,28 +106,27 @@ interface Grant {
  * as can be, and `invalid` where there cannot be such an allowance.
  */
 export function grantRequest(transaction: Transaction, id: string, granted: Grant): RequestEntry {
-  const { changes } = transaction;
   const { words, by, isAutomatic: automatic, now } = granted;
-  const asked = mustBeOpen(changes, id);
-  const until = granted.until ?? asked.until;
-  if (until === null) {
+  const asked = mustBeOpen(transaction.changes, id);
+  const end = granted.until ?? asked.until;
+  if (end === null) {
     throw new SoftquotaError('invalid', 'until: the request does not say until when, so the grant has to');
   }
-  const allowance = createAllowance(changes, asked.owner, {
-    bytes: granted.bytes ?? asked.bytes,
+  const {
+    id: allowance,
+    bytes,
     until,
+  } = createAllowance(transaction.changes, asked.owner, {
+    bytes: granted.bytes ?? asked.bytes,
+    until: end,
     why: asked.why,
     grantedBy: by,
     grantedAt: now,
     request: id,
     automatic,
   });
-  const made = { allowance: allowance.id, bytes: allowance.bytes, until: allowance.until };
-  return answered(transaction, id, {
-    ...asked,
-    state: 'granted',
-    answer: { at: now, by, automatic, words, granted: made },
-  });
+  const answer = { at: now, by, automatic, words, granted: { allowance, bytes, until } };
+  return ended(transaction, id, { ...asked, state: 'granted', answer });
 }
 
 /**
@@ -138,22 +137,30 @@ export function declineRequest(
   id: string,
   { words, by, now }: Pick<Grant, 'words' | 'by' | 'now'>,
 ): RequestEntry {
-  const asked = mustBeOpen(transaction.changes, id);
-  return answered(transaction, id, {
-    ...asked,
-    state: 'declined',
-    answer: { at: now, by, automatic: false, words, granted: null },
-  });
+  const answer = { at: now, by, automatic: false, words, granted: null };
+  return ended(transaction, id, { ...mustBeOpen(transaction.changes, id), state: 'declined', answer });
 }
 
-function answered(transaction: Transaction, id: string, request: RequestDocument): RequestEntry {
+/** Takes back a request of that owner. Throws `not_found`, and `conflict` where it was answered. */
+export function withdraw(transaction: Transaction, ownerName: string, id: string, now: number): void {
+  const owner = transaction.mustBeOwner(ownerName);
+  const { changes } = transaction;
+  if (changes.get(requestKind, id)?.owner !== owner.id) {
+    throw new SoftquotaError('not_found', `${printable(owner.name)} has no request ${printable(id)}`);
+  }
+  const answer = { at: now, by: null, automatic: false, words: '', granted: null };
+  ended(transaction, id, { ...mustBeOpen(changes, id), state: 'withdrawn', answer });
+}
+
+type Ended = RequestDocument & { readonly state: Exclude<RequestDocument['state'], 'open'> };
+
+function ended(transaction: Transaction, id: string, request: Ended): RequestEntry {
   transaction.changes.put(requestKind, id, request);
   const owner = transaction.ownerById(request.owner);
   if (owner === undefined) {
     throw new SoftquotaError('not_found', 'the owner that the request is for is no more');
   }
-  const action = request.state === 'granted' ? 'granted' : 'declined';
-  transaction.auditAs(auditRequest(owner, action, id, request));
+  transaction.auditAs(auditRequest(owner, request.state, id, request));
   return [id, request];
 }
 
@@ -162,7 +169,7 @@ function answered(transaction: Transaction, id: string, request: RequestDocument
  */
 function auditRequest(
   owner: AuditContext['owner'],
-  action: 'asked' | 'granted' | 'declined' | 'withdrawn',
+  action: 'asked' | Ended['state'],
   id: string,
   { bytes, until, why, answer }: RequestDocument,
 ): AuditContext {
@@ -216,47 +223,15 @@ export function ask(
   mustBeInTurn(owner.name, before, now);
   forgetOldest(changes, before);
   const id = randomBytes(5).toString('hex');
-  const request: RequestDocument = {
-    owner: owner.id,
-    askedBy: { id: askedBy.id, name: askedBy.name },
-    askedAt: now,
-    bytes,
-    until,
-    why,
-    state: 'open',
-    answer: null,
-  };
+  const asked = { owner: owner.id, askedBy, askedAt: now, bytes, until, why };
+  const request: RequestDocument = { ...asked, state: 'open', answer: null };
   changes.put(requestKind, id, request);
   const end = autoGrant === null ? null : automaticUntil(autoGrant, request, before, now);
   if (end !== null) {
-    return grantRequest(transaction, id, {
-      bytes,
-      until: end,
-      words: '',
-      by: null,
-      isAutomatic: true,
-      now,
-    });
+    return grantRequest(transaction, id, { bytes, until: end, words: '', by: null, isAutomatic: true, now });
   }
   transaction.auditAs(auditRequest(owner, 'asked', id, request));
   return [id, request];
-}
-
-/** Takes back a request of that owner. Throws `not_found`, and `conflict` where it was answered. */
-export function withdraw(transaction: Transaction, ownerName: string, id: string, now: number): void {
-  const owner = transaction.mustBeOwner(ownerName);
-  const { changes } = transaction;
-  const isOwn = changes.get(requestKind, id)?.owner === owner.id;
-  if (!isOwn) {
-    throw new SoftquotaError('not_found', `${printable(owner.name)} has no request ${printable(id)}`);
-  }
-  const request: RequestDocument = {
-    ...mustBeOpen(changes, id),
-    state: 'withdrawn',
-    answer: { at: now, by: null, automatic: false, words: '', granted: null },
-  };
-  changes.put(requestKind, id, request);
-  transaction.auditAs(auditRequest(owner, 'withdrawn', id, request));
 }
 
 function mustBeInTurn(ownerName: string, before: readonly RequestEntry[], now: number): void {

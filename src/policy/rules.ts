@@ -5,8 +5,15 @@ import { FaultList, SoftquotaError } from '../errors.ts';
 import { given } from '../given.ts';
 import { type GraceMost, longestGraceMs, nameFault, type Rule } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
-import { groupKind, isRuleSubject, mustBeRule, type RuleDocument, ruleKind } from './kinds.ts';
-import { inOrder, nextPlaceAmong } from './order.ts';
+import {
+  groupKind,
+  inOrder,
+  isRuleSubject,
+  mustBeRule,
+  nextPlaceAmong,
+  type RuleDocument,
+  ruleKind,
+} from './kinds.ts';
 
 /** A change of a rule; fields that are left out stay the same. */
 export interface RuleEdit extends Partial<Pick<Rule, 'limitBytes' | 'subjects'>> {
@@ -18,7 +25,7 @@ export interface RuleEdit extends Partial<Pick<Rule, 'limitBytes' | 'subjects'>>
 }
 
 /** `enforce`: it is in force; `report`: what it would refuse is recorded and let through. */
-export type PolicyMode = 'enforce' | 'report';
+type PolicyMode = 'enforce' | 'report';
 
 /** Rules in the order of their creation. */
 export function rulesIn(snapshot: Snapshot): readonly Rule[] {

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { leaves } from '../quota/index.ts';
 import { bytes } from './bounds.ts';
-import { scanReport } from './scans.ts';
+import { scanReport } from './operation.ts';
 import { usageTree } from './usage.ts';
 
 const count = z.number().int().nonnegative();

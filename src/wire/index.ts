@@ -3,25 +3,19 @@
  * from them, and the commands parse answers with them. Sizes are bytes, times ISO 8601.
  */
 
-export * from './about.ts';
+export * from './accounts.ts';
 export * from './auths.ts';
 export * from './bounds.ts';
-export * from './fault.ts';
 export * from './figures.ts';
-export * from './fleet.ts';
-export * from './grace.ts';
 export * from './mapping.ts';
 export * from './notices.ts';
+export * from './operation.ts';
 export * from './pages.ts';
 export * from './policy.ts';
 export * from './reasoning.ts';
 export * from './requests.ts';
-export * from './scans.ts';
-export * from './sessions.ts';
 export * from './sign-in-faults.ts';
+export * from './snake-case.ts';
 export * from './space.ts';
-export * from './tokens.ts';
 export * from './usage.ts';
-export * from './users.ts';
-export * from './whole-policy.ts';
 export * from './worker.ts';

@@ -1,14 +1,23 @@
 /**
- * Rules, groups and what an owner has of them, in the JSON that Forgejo's clients know.
+ * Rules and groups, one by one and as one document, and what an owner has of them, in the JSON that Forgejo's
+ * clients know.
  *
  * Schemas of requests carry the checks, and their words are what the asker reads: each names what is
  * expected.
  */
 
 import { z } from 'zod';
-import { isSubject, longestName, nameFault, type RuleSubject, subjects } from '../quota/index.ts';
-import { atMost, bytes, knownName, mostOf, queryNumber, text } from './bounds.ts';
-import { graceFields, newGrace, newGraceMost, newMode, noGroupMode, shownMode } from './grace.ts';
+import {
+  type GraceMost,
+  isSubject,
+  longestGraceMs,
+  longestName,
+  nameFault,
+  parseGraceMost,
+  type RuleSubject,
+  subjects,
+} from '../quota/index.ts';
+import { atMost, bytes, knownName, mark, mostOf, queryNumber, text } from './bounds.ts';
 import { allowance } from './requests.ts';
 import { usageTree } from './usage.ts';
 
@@ -68,6 +77,91 @@ export const askedSubject = text
 export const askedSize = queryNumber(0, Number.MAX_SAFE_INTEGER, 0).meta({
   description: 'Bytes about to be added; they count with `[quota] PRECISE`.',
 });
+
+const asConfigured = 'default';
+
+const graceExpected = 'expected whole seconds from 0 to 3153600000, or "default" for as configured';
+
+/** Seconds, or null for as configured. */
+const newGrace = z
+  .union(
+    [
+      z.literal(asConfigured),
+      z
+        .number({ error: graceExpected })
+        .int({ error: graceExpected })
+        .min(0, { error: graceExpected })
+        .max(longestGraceMs / 1000, { error: graceExpected }),
+    ],
+    { error: graceExpected },
+  )
+  .meta({
+    description:
+      'How long an owner who comes over the limit by less than `grace_most` is warned before refusals begin, in seconds; 0: not at all; `default`: as `[quota] GRACE` says.',
+    examples: [604_800],
+  });
+
+const longestMost = 50;
+/** The form that `parseGraceMost` reads, apart from the size. */
+const mostPattern = String.raw`^(default|\s*(\d{1,4}(\.\d{1,3})? ?%|(\d[\d,]*(\.\d*)?|\.\d+)[ \t]*([kmgtpeKMGTPE][iI]?)?[bB]?)\s*)$`;
+const mostExpected = 'expected per cent of the limit, such as "10 %", a size, such as "5G", or "default"';
+
+const newGraceMost = z
+  .string({ error: mostExpected })
+  .max(longestMost, { error: mostExpected })
+  .refine(text => text === asConfigured || parseGraceMost(text).ok, { error: mostExpected })
+  .meta({
+    description:
+      'How far the limit may be passed meanwhile: a percentage of the limit, or a size; `default`: as `[quota] GRACE_MOST` says.',
+    pattern: mostPattern,
+    examples: ['10 %'],
+  });
+
+const newMode = z.enum(['enforce', 'report'], { error: 'expected enforce or report' }).meta({
+  description:
+    '`report`: what it would refuse is recorded, and let through; `enforce`, as it is unless given: it is in force.',
+});
+
+/** Refuses the mode that groups had in the release before. */
+const noGroupMode = z
+  .never({
+    error:
+      'groups have no mode any more: leave it out, and set "mode": "report" on the rules of the group; copy a rule that another group shares under the name "NAME (GROUP)" first',
+  })
+  .optional()
+  .meta({ description: 'Groups have no mode: it is an error. Set the mode of their rules.' });
+
+/** Fields of a rule. */
+const graceFields = {
+  grace: z
+    .number()
+    .optional()
+    .meta({ description: 'Its own grace, in seconds; 0: none. Left out: as `[quota] GRACE` says.' }),
+  grace_most: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'How far its limit may be passed meanwhile, such as `10 %` or `5 GB`. Left out: as `[quota] GRACE_MOST` says.',
+      examples: ['10 %'],
+    }),
+};
+
+export const shownMode = z
+  .literal('report')
+  .optional()
+  .meta({ description: 'What it would refuse is recorded, and let through. Left out: it is in force.' });
+
+/** Null: as configured. */
+export function graceMsFrom(grace: z.output<typeof newGrace>): number | null {
+  return grace === asConfigured ? null : grace * 1000;
+}
+
+/** Null: as configured. */
+export function graceMostFrom(text: string): GraceMost | null {
+  const parsed = text === asConfigured ? null : parseGraceMost(text);
+  return parsed?.ok === true ? parsed.value : null;
+}
 
 /** Null is as good as left out in all of them, as clients of other languages write it. */
 const newTerms = { grace: newGrace.nullish(), grace_most: newGraceMost.nullish(), mode: newMode.nullish() };
@@ -140,3 +234,67 @@ export const ownQuotaInfo = quotaInfo.extend({ groups: z.array(namelessGroup).re
   id: 'OwnQuotaInfo',
   description: 'The usage and the limits of an owner; rules and groups have no names here.',
 });
+
+const version = mark.meta({
+  description: 'Of what it says: another policy has another version, the same one has the same.',
+});
+
+const wholeGroup = z
+  .object({
+    name: z.string(),
+    rules: z.array(z.string()).readonly().meta({ description: 'The names of its rules.' }),
+    users: z
+      .array(z.string())
+      .readonly()
+      .meta({ description: 'The users and organizations in it, as they came to it.' }),
+  })
+  .meta({ id: 'WholeGroup' });
+
+export const wholePolicy = z
+  .object({ version, rules: z.array(rule).readonly(), groups: z.array(wholeGroup).readonly() })
+  .meta({ id: 'WholePolicy', description: 'All rules and groups, and who is in which.' });
+
+export type WholePolicy = z.infer<typeof wholePolicy>;
+
+/** A rule of a whole policy. */
+export const newWholeRule = z.strictObject(newRule.shape);
+
+const newWholeGroup = z
+  .strictObject({
+    name: newName,
+    rules: atMost(mostOf.rules, z.array(knownName))
+      .nullish()
+      .meta({ description: 'Names of rules of this document.' }),
+    users: atMost(mostOf.users, z.array(knownName))
+      .nullish()
+      .meta({ description: 'Who is in it; left out: those who are in the group of that name.' }),
+    mode: noGroupMode,
+  })
+  .meta({ id: 'NewWholeGroup' });
+
+export const newWholePolicy = z
+  .strictObject({
+    version: version.nullish().meta({
+      description:
+        'Of the policy that this one is to take the place of; left out: of any. Another one is a conflict.',
+    }),
+    rules: atMost(mostOf.rules, z.array(newWholeRule)),
+    groups: atMost(mostOf.groups, z.array(newWholeGroup)),
+  })
+  .meta({
+    id: 'NewWholePolicy',
+    description: 'All rules and groups that there are to be; there are no others then.',
+  });
+
+export type NewWholePolicy = z.output<typeof newWholePolicy>;
+
+export const replacedPolicy = wholePolicy
+  .extend({
+    created_users: z
+      .array(z.string())
+      .readonly()
+      .meta({ description: 'Who was not known before, and was created.' }),
+  })
+  .meta({ id: 'ReplacedPolicy', description: 'The policy as it is now.' });
+
+export type ReplacedPolicy = z.infer<typeof replacedPolicy>;

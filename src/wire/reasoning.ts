@@ -3,10 +3,9 @@
 import { z } from 'zod';
 import { subjects } from '../quota/index.ts';
 import { atMost, bytes, knownName, mostOf } from './bounds.ts';
-import { grace, shownMode } from './grace.ts';
-import { groupsRule, limit, newGroup, newRule } from './policy.ts';
+import { groupsRule, limit, newGroup, newRule, shownMode } from './policy.ts';
 import { addedAllowance, unreachableGarbage } from './requests.ts';
-import { ownerType, verdict } from './usage.ts';
+import { grace, ownerType, verdict } from './usage.ts';
 
 const named = z.array(z.string()).readonly().meta({ description: 'The subjects of the rule.' });
 const step = z.enum(['assigned', 'defaults', 'builtin']);

@@ -4,8 +4,27 @@ import { z } from 'zod';
 import { type ActiveAllowance, type Decision, type DiskFull, type Grace, subjects } from '../quota/index.ts';
 import { isoTime } from '../text/index.ts';
 import { bytes } from './bounds.ts';
-import { grace, reported } from './grace.ts';
 import { addedAllowance, allowance, unreachableGarbage } from './requests.ts';
+
+/** The grace of a limit that is passed. */
+export const grace = z
+  .object({
+    until: z.string().meta({ description: 'When refusals begin, or when they began.' }),
+    below: bytes.meta({ description: 'Usage from which on it is refused whatever the time is.' }),
+  })
+  .meta({
+    id: 'Grace',
+    description: 'A limit is passed, and has a grace. Where the action may start, it still runs.',
+  });
+
+const reported = z
+  .object({
+    used: bytes.nullable(),
+    limit: bytes.nullable(),
+    group: z.string().nullable(),
+    rule: z.string().nullable(),
+  })
+  .meta({ id: 'Reported', description: 'The refusal that a rule in report mode would cause.' });
 
 export const usageTree = z
   .object({

@@ -38,7 +38,11 @@ t.test("a mistake of softquota's own is 500 without a word about it, and the log
     t,
     application({
       routes,
-      services: { baseUrl: () => 'http://git.example/', unforeseen: error => logged.push(error) },
+      services: {
+        baseUrl: () => 'http://git.example/',
+        unforeseen: error => logged.push(error),
+        documents: { transact: () => Promise.reject(new Error('nothing is kept')) },
+      },
       authenticate: () => ({ is: 'none' }),
       browsers: null,
       web: null,

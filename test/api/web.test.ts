@@ -8,7 +8,7 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { application } from '../../src/api/application.ts';
-import { Built } from '../../src/api/built.ts';
+import { Built } from '../../src/api/web.ts';
 import { served as listening } from '../served.ts';
 import { type Answer, answerIn, send } from './http.ts';
 import { World } from './world.ts';
@@ -50,7 +50,11 @@ async function served(
     t,
     application({
       routes: [],
-      services: { baseUrl: () => baseUrl, unforeseen: error => t.fail(String(error)) },
+      services: {
+        baseUrl: () => baseUrl,
+        unforeseen: error => t.fail(String(error)),
+        documents: { transact: () => Promise.reject(new Error('nothing is kept')) },
+      },
       authenticate: () => ({ is: 'none' }),
       browsers: null,
       pages: null,

@@ -2,43 +2,37 @@
 
 import type { Route, Tag, TaggedRoute } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { authLinkRoutes } from './auth-links.ts';
-import { authRoutes, signInRoutes } from './auths.ts';
-import { claimRoutes } from './claims.ts';
+import { authRoutes } from './auths.ts';
 import { eventRoutes } from './events.ts';
-import { fleetRoutes } from './fleet.ts';
-import { groupRoutes, groupUserRoutes } from './groups.ts';
-import { aboutRoutes, installationRoutes } from './installation.ts';
 import { noticeRoutes } from './notices.ts';
+import { aboutRoutes, installationRoutes, scanRoutes } from './operation.ts';
 import { overviewRoutes } from './overview.ts';
-import { ownFigureRoutes } from './own-figures.ts';
-import { ownQuotaRoutes } from './own-quotas.ts';
-import { policyRoutes, trialRoutes } from './policy.ts';
+import { ownFigureRoutes, ownQuotaRoutes } from './own-quotas.ts';
+import { policyRoutes } from './policy.ts';
+import { policyPartRoutes } from './policy-parts.ts';
 import { requestAnswerRoutes, requestRoutes } from './requests.ts';
-import { ruleRoutes } from './rules.ts';
-import { scanRoutes } from './scans.ts';
 import { sessionRoutes } from './sessions.ts';
 import { spaceRoutes } from './space.ts';
 import { tokenRoutes } from './tokens.ts';
 import { unitRoutes } from './units.ts';
 import { usageRoutes } from './usage.ts';
-import { allowanceRoutes, userQuotaRoutes } from './user-quotas.ts';
-import { memberRoutes, userRoutes } from './users.ts';
+import { userQuotaRoutes } from './user-quotas.ts';
+import { userRoutes } from './users.ts';
 
 type RouteMaker = (services: ApiServices) => readonly Route[];
 
 const sections: readonly (readonly [Tag, readonly RouteMaker[]])[] = [
-  ['policy', [ruleRoutes, groupRoutes, groupUserRoutes]],
-  ['owners', [userQuotaRoutes, allowanceRoutes]],
+  ['policy', [policyPartRoutes]],
+  ['owners', [userQuotaRoutes]],
   ['own', [ownQuotaRoutes, requestRoutes]],
   ['owners', [requestAnswerRoutes]],
   ['own', [ownFigureRoutes]],
   ['owners', [overviewRoutes, usageRoutes, unitRoutes]],
-  ['policy', [policyRoutes, trialRoutes]],
+  ['policy', [policyRoutes]],
   ['operation', [scanRoutes, spaceRoutes, eventRoutes, noticeRoutes]],
-  ['users', [userRoutes, memberRoutes, tokenRoutes, sessionRoutes]],
-  ['sources', [authRoutes, authLinkRoutes, claimRoutes, signInRoutes]],
-  ['operation', [installationRoutes, fleetRoutes]],
+  ['users', [userRoutes, tokenRoutes, sessionRoutes]],
+  ['sources', [authRoutes]],
+  ['operation', [installationRoutes]],
   ['about', [aboutRoutes]],
 ];
 

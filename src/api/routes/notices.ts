@@ -7,18 +7,17 @@ import { isoTime } from '../../text/index.ts';
 import {
   mailWish,
   mailWishEdit,
-  mark,
   noticeList,
   noticesSentAgain,
   noticeTest,
   noticeTestOrder,
+  snakeCased,
 } from '../../wire/index.ts';
 import { getRoute, patchRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 const path = '/admin/quota/notices';
 const mostRows = 1000;
-const params = z.object({ id: mark });
 
 const listQuery = z.strictObject({
   state: z.enum(['pending', 'dead']).optional().meta({ description: 'Only these.' }),
@@ -38,11 +37,11 @@ export function noticeRoutes(services: ApiServices): readonly Route[] {
       query: listQuery,
       answer: { status: 200, description: 'The places, and the first deliveries', schema: noticeList },
       handle: ({ query: { state, limit } }) => ({
-        places: notices.places().map(({ lastSentAt, lastFault, ...place }) => ({
-          ...place,
-          last_sent_at: isoTime(lastSentAt),
-          last_fault: lastFault,
-        })),
+        places: notices
+          .places()
+          .map(({ lastSentAt, lastFault, ...place }) =>
+            snakeCased({ ...place, lastSentAt: isoTime(lastSentAt), lastFault }),
+          ),
         deliveries: notices
           .deliveries()
           .filter(([, delivery]) => state === undefined || delivery.state === state)
@@ -89,7 +88,6 @@ export function noticeRoutes(services: ApiServices): readonly Route[] {
       id: 'sendNoticeAgain',
       path: `${path}/{id}/send-again`,
       summary: 'Send a dead notice again',
-      params,
       faults: [404, 409, 503],
       answer: { status: 200, description: 'One', schema: noticesSentAgain },
       handle: async named => ({ count: await notices.sendAgain(named.params.id) }),
@@ -125,9 +123,9 @@ function ownRoutes({ documents, notices, now }: ApiServices): readonly Route[] {
       body: mailWishEdit,
       faults: [404],
       answer: { status: 200, description: 'The wish, and the address', schema: mailWish },
-      handle: async ({ body: { mail } }, { caller }) => {
+      handle: async ({ body: { mail } }, { caller, change }) => {
         const id = ownIdOf(caller);
-        await documents.transact(({ changes }) => setMailWanted(changes, id, mail, now()), caller);
+        await change(({ changes }) => setMailWanted(changes, id, mail, now()));
         return shown(id);
       },
     }),

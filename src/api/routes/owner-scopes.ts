@@ -4,25 +4,25 @@
  * Users see their own quota; owners of an organization, and administrators, see that of the organization.
  */
 
-import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { type Caller, mustBeOrganization } from '../../identity/index.ts';
 import { printable } from '../../text/index.ts';
-import { knownName } from '../../wire/index.ts';
 import { type KnownOwner, knownOwner, roleOver } from '../owners.ts';
 import { listAddress } from '../pages.ts';
 import type { Tag } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
+/** The names in a path of an operation. */
+export type Named = Readonly<Partial<Record<'org' | 'id', string>>>;
+
 export interface OwnerScope {
   /** The end of the names of its operations. */
   readonly of: 'Caller' | 'Organization';
-  readonly path: string;
+  readonly path: '/user/quota' | '/orgs/{org}/quota';
   readonly tag: Tag;
   readonly area: 'user' | 'organization';
-  readonly params: z.ZodObject<{ readonly org?: typeof knownName }>;
   /** Throws `not_found`, the same whether it is not there or nothing to the caller, or `not_permitted`. */
-  owner(named: { readonly org?: unknown }, caller: Caller): KnownOwner;
+  owner(named: Named, caller: Caller): KnownOwner;
 }
 
 type Services = Pick<ApiServices, 'ledger'>;
@@ -34,7 +34,6 @@ export function ownerScopes(services: Services): readonly OwnerScope[] {
       path: '/user/quota',
       tag: 'own',
       area: 'user',
-      params: z.object({}),
       owner: (_named, caller) => callerAsOwner(services, caller),
     },
     {
@@ -42,18 +41,16 @@ export function ownerScopes(services: Services): readonly OwnerScope[] {
       path: '/orgs/{org}/quota',
       tag: 'organizations',
       area: 'organization',
-      params: z.object({ org: knownName }),
-      // `params` has made sure of a text.
-      owner: ({ org }, caller) => visibleOrganization(services, String(org), caller),
+      owner: ({ org = '' }, caller) => visibleOrganization(services, org, caller),
     },
   ];
 }
 
 /** The parts of an operation that follow from its scope and its address below that of the quota. */
-export function operationOf(
-  { of, path, tag, area, params }: OwnerScope,
+export function operationOf<Below extends string>(
+  { of, path, tag, area }: OwnerScope,
   id: string,
-  below: string,
+  below: Below,
   to: 'read' | 'write' = 'read',
 ) {
   return {
@@ -61,8 +58,7 @@ export function operationOf(
     path: `${path}${below}`,
     tag,
     access: { area, to },
-    params,
-    faults: [404],
+    faults: [400, 404, 422],
   } as const;
 }
 

@@ -1,7 +1,7 @@
 /** Requests for more space: owners ask for it and see the answers, administrators read and answer them. */
 
 import { z } from 'zod';
-import type { Snapshot, Transaction } from '../../documents/index.ts';
+import type { Snapshot } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import type { Caller } from '../../identity/index.ts';
 import {
@@ -20,7 +20,6 @@ import { momentOf } from '../../text/index.ts';
 import {
   declineOrder,
   grantOrder,
-  mark,
   newRequest,
   requestStates,
   type SpaceRequest,
@@ -30,7 +29,7 @@ import { mustNotGiveThemselves, roleOver } from '../owners.ts';
 import { listAddress, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
 import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { type OwnerScope, operationOf, ownerScopes } from './owner-scopes.ts';
+import { type Named, type OwnerScope, operationOf, ownerScopes } from './owner-scopes.ts';
 import { requestShown } from './shapes.ts';
 
 export function requestRoutes(services: ApiServices): readonly Route[] {
@@ -39,10 +38,10 @@ export function requestRoutes(services: ApiServices): readonly Route[] {
 
 function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Route[] {
   const { documents, now, asking } = services;
-  const { owner, params } = scope;
+  const { owner } = scope;
 
   /** Throws as `owner` does, and `not_permitted` for administrators who are nobody's owner. */
-  const ownOwner = (named: z.output<typeof params>, caller: Caller) => {
+  const ownOwner = (named: Named, caller: Caller) => {
     const { id: ownerId, name } = owner(named, caller);
     const { ownerId: id, name: callerName } = caller;
     if (roleOver(documents, ownerId, caller) === 'owner' && id !== null && callerName !== null) {
@@ -71,24 +70,22 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
         'An owner has one open request, and makes at most five within a day. What `[requests] AUTO_GRANT` covers is granted at ' +
         'once; the answer says so.',
       body: newRequest,
-      faults: [404, 409, 429],
+      faults: [400, 404, 409, 429],
       mustBe: (named, caller) => {
         mustBeSwitchedOn(services);
         owner(named, caller);
       },
       answer: { status: 201, description: 'The request', schema: spaceRequest },
-      handle: async (input, { caller }) => {
+      handle: async (input, { caller, change }) => {
         const { name, askedBy } = ownOwner(input.params, caller);
         const { bytes, until, why } = input.body;
         const { autoGrant } = asking();
-        const entry = await documents.transact(
-          transaction =>
-            ask(
-              transaction,
-              { owner: name, askedBy, bytes, until: momentOf(until), why },
-              { now: now(), autoGrant },
-            ),
-          caller,
+        const entry = await change(transaction =>
+          ask(
+            transaction,
+            { owner: name, askedBy, bytes, until: momentOf(until), why },
+            { now: now(), autoGrant },
+          ),
         );
         return requestShown(documents.owners, entry);
       },
@@ -96,12 +93,11 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
     deleteRoute({
       ...operationOf(scope, 'withdrawRequestOf', '/requests/{id}', 'write'),
       summary: 'Withdraw an open request',
-      params: params.extend({ id: mark }),
       faults: [404, 409],
       answer: { status: 204, description: 'It is withdrawn' },
-      handle: (input, { caller }) => {
+      handle: (input, { caller, change }) => {
         const { name } = ownOwner(input.params, caller);
-        return documents.transact(transaction => withdraw(transaction, name, input.params.id, now()), caller);
+        return change(transaction => withdraw(transaction, name, input.params.id, now()));
       },
     }),
   ];
@@ -116,7 +112,6 @@ function mustBeSwitchedOn({ asking }: ApiServices): void {
 }
 
 const path = '/admin/quota/requests';
-const params = z.object({ id: mark });
 
 const listQuery = z.strictObject({
   state: z.enum(requestStates).optional().meta({ description: 'Only these.' }),
@@ -126,13 +121,10 @@ const listQuery = z.strictObject({
 export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
   const { documents, baseUrl, now } = services;
   const answering = {
-    params,
     faults: [404, 409],
-    mustBe: (named: z.infer<typeof params>) => void mustBeRequest(documents.snapshot, named.id),
+    mustBe: (named: { readonly id: string }) => void mustBeRequest(documents.snapshot, named.id),
     answer: { status: 200, description: 'The request with its answer', schema: spaceRequest },
   } as const;
-  const answered = async (answer: (transaction: Transaction) => RequestEntry, caller: Caller) =>
-    requestShown(documents.owners, await documents.transact(answer, caller));
   return [
     getRoute({
       id: 'listRequests',
@@ -157,7 +149,7 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
         'Gives the owner an allowance in the same step. Nobody can grant a request of their own, or one for an organization ' +
         'that they own.',
       body: grantOrder,
-      handle: ({ params: { id }, body: { bytes, until, words } }, { caller }) => {
+      handle: async ({ params: { id }, body: { bytes, until, words } }, { caller, change }) => {
         const { owner: ownerId, askedBy } = mustBeRequest(documents.snapshot, id);
         mustNotGiveThemselves(documents, caller, { ownerId, askedById: askedBy.id });
         const grant = {
@@ -168,7 +160,10 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
           isAutomatic: false,
           now: now(),
         };
-        return answered(transaction => grantRequest(transaction, id, grant), caller);
+        return requestShown(
+          documents.owners,
+          await change(transaction => grantRequest(transaction, id, grant)),
+        );
       },
     }),
     postRoute({
@@ -177,9 +172,12 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
       path: `${path}/{id}/decline`,
       summary: 'Decline a request, with a message to the owner',
       body: declineOrder,
-      handle: ({ params: { id }, body: { words } }, { caller }) => {
+      handle: async ({ params: { id }, body: { words } }, { caller, change }) => {
         const answer = { words, by: caller.name, now: now() };
-        return answered(transaction => declineRequest(transaction, id, answer), caller);
+        return requestShown(
+          documents.owners,
+          await change(transaction => declineRequest(transaction, id, answer)),
+        );
       },
     }),
   ];

@@ -15,13 +15,10 @@ import {
   type SignIn,
 } from '../../identity/index.ts';
 import { signOutHref } from '../../oauth/index.ts';
-import { filterMapInSlices } from '../../slices.ts';
 import { isoTime, printable } from '../../text/index.ts';
 import { version } from '../../version.ts';
 import {
   anySession,
-  knownName,
-  mark,
   type Session,
   type SessionRow,
   session,
@@ -29,26 +26,18 @@ import {
   signIn,
   signInLink,
 } from '../../wire/index.ts';
-import { refuse } from '../access.ts';
-import type { Browser } from '../asker.ts';
+import { type Browser, refuse } from '../asker.ts';
 import { knownOwner, ownOrAdministered } from '../owners.ts';
-import { listAddress, pagingHeaders, tellPage } from '../pages.ts';
+import { pagingHeaders } from '../pages.ts';
 import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { everybodysQuery, newestFirst } from './tokens.ts';
+import { everybodysPage, everybodysQuery } from './tokens.ts';
 
 const path = '/users/{user}/sessions';
-const params = z.object({ user: knownName });
 const setCookie = { 'Set-Cookie': 'The session, for browsers alone.' } as const;
 
-export function sessionRoutes({
-  documents,
-  ledger,
-  identity,
-  fleet,
-  host,
-  baseUrl,
-}: ApiServices): readonly Route[] {
+export function sessionRoutes(services: ApiServices): readonly Route[] {
+  const { documents, ledger, identity, fleet, host, baseUrl } = services;
   /** The host's own store, or the one that hosts share. */
   const storeAwaySince = (): string | null => {
     const since = [ledger.storeAway, fleet?.state.away].flatMap(away => away?.since ?? []);
@@ -134,14 +123,11 @@ export function sessionRoutes({
       access: 'whoever is known',
       faults: [404],
       answer: { status: 204, description: 'It is over', headers: setCookie },
-      handle: async (_, { caller, browser }) => {
+      handle: async (_, { caller, browser, change }) => {
         const { sessionKey } = caller;
         const ended = sessionKey === null ? undefined : identity.signedIn.session(sessionKey);
         if (ended === undefined || browser === null) throw noSession();
-        await documents.transact(
-          ({ changes }) => endSessions(changes, ({ id }) => id === ended.document.id),
-          caller,
-        );
+        await change(({ changes }) => endSessions(changes, ({ id }) => id === ended.document.id));
         browser.hold(null);
       },
     }),
@@ -151,7 +137,6 @@ export function sessionRoutes({
       ...ownOrAdministered(ledger, 'read'),
       summary: 'The sessions of a user in browsers, in the order of creation',
       description: 'The sessions of other users need an administrator and also the scope `read:admin`.',
-      params,
       answer: { status: 200, description: 'Sessions', schema: z.array(sessionRow) },
       handle: (named, { caller }) =>
         identity.signedIn
@@ -165,17 +150,10 @@ export function sessionRoutes({
       query: z.strictObject(everybodysQuery),
       answer: { status: 200, description: 'One page', schema: z.array(anySession), headers: pagingHeaders },
       handle: async ({ query }, call) => {
-        const { owners } = documents;
-        const wanted = owners.keyOf(query.q);
-        const found = filterMapInSlices(identity.signedIn.everySession(), known => {
-          const user = owners.byId(known.document.owner);
-          return user?.key.includes(wanted) ? { known, user: user.name } : undefined;
-        });
-        const compare = (a: { known: KnownSession }, b: { known: KnownSession }) =>
-          newestFirst(a.known.document, b.known.document);
-        const address = listAddress(baseUrl(), '/admin/sessions', { q: query.q });
-        const entries = await tellPage(call, { entries: found, compare, address }, query);
-        return entries.map(({ known, user }) => ({ ...rowOf(known, call.caller.sessionKey), user }));
+        const entries = identity.signedIn.everySession();
+        const list = { path: '/admin/sessions', entries, made: ({ document }: KnownSession) => document };
+        const page = await everybodysPage(services, call, query, list);
+        return page.map(({ entry, user }) => ({ ...rowOf(entry, call.caller.sessionKey), user }));
       },
     }),
     deleteRoute({
@@ -184,12 +162,11 @@ export function sessionRoutes({
       ...ownOrAdministered(ledger, 'write'),
       summary: 'Sign a browser out',
       description: 'It is refused from then on.',
-      params: params.extend({ id: mark }),
       answer: { status: 204, description: 'It is over' },
-      handle: async (named, { caller }) => {
-        await documents.transact(transaction => {
+      handle: async (named, { change }) => {
+        await change(transaction => {
           endSession(transaction.changes, transaction.mustBeOwner(named.params.user), named.params.id);
-        }, caller);
+        });
       },
     }),
     postRoute({
@@ -199,7 +176,6 @@ export function sessionRoutes({
       description:
         'The link works once, within ten minutes, on the host that created it, until its daemon ends. The session has no more ' +
         'rights than the token of this request, and does not last longer.',
-      params,
       mustBe: named => void knownOwner(ledger, named.user),
       answer: { status: 201, description: 'The link', schema: signInLink },
       handle: (named, { caller }) => {

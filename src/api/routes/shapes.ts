@@ -3,24 +3,48 @@
 import type { Owners, Snapshot } from '../../documents/index.ts';
 import { given } from '../../given.ts';
 import { profileOf } from '../../identity/index.ts';
+import type { Ledger, OwnerUsage } from '../../ledger/index.ts';
+import { stateOfKind, worstKind } from '../../overview/index.ts';
 import * as policy from '../../policy/index.ts';
-import { asTree, type Group as HeldGroup, type Rule as HeldRule } from '../../quota/index.ts';
+import { allowancesOf } from '../../policy/index.ts';
+import {
+  asTree,
+  bytesUnder,
+  type Decision,
+  type ExplainedStep,
+  type Group as HeldGroup,
+  type Rule as HeldRule,
+  leafMask,
+  type QuotaSettings,
+  reachedThreshold,
+  type Subject,
+  subjects,
+} from '../../quota/index.ts';
 import type { ScanRun } from '../../scan/index.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import { isoTime } from '../../text/index.ts';
 import {
   type Allowance,
+  askedSize,
+  askedSubject,
+  type Explanation,
   type Group,
   graceMostFrom,
   graceMsFrom,
   type NewRule,
+  type OwnerReport,
+  type OwnerRow,
   type OwnReport,
   type QuotaInfo,
   type Rule,
   type RuleEdit,
   type ScanReport,
   type SpaceRequest,
+  snakeCased,
+  type UnitRow,
   type User,
+  verdictShown,
+  withEnds,
 } from '../../wire/index.ts';
 import type { KnownOwner } from '../owners.ts';
 import type { ApiServices } from '../services.ts';
@@ -87,26 +111,11 @@ export function scanShown(run: ScanRun): ScanReport {
     state,
     started_at: isoTime(run.startedAt),
     finished_at: isoTime(run.finishedAt),
-    progress: progressShown(run.progress()),
+    progress: snakeCased(run.progress()),
     unread: shortened(problems.unread, ({ path, error: why }) => ({ path, why })),
     faults: shortened(problems.faults, ({ path, what: why }) => ({ path, why })),
     drift: drift === null ? null : { units: drift.units, bytes: drift.bytes },
     error,
-  };
-}
-
-function progressShown(progress: ReturnType<ScanRun['progress']>): ScanReport['progress'] {
-  const { units, unitsFound, discovering, directories, files, bytes } = progress;
-  return {
-    units,
-    units_found: unitsFound,
-    discovering,
-    directories,
-    files,
-    bytes,
-    entries_per_second: progress.entriesPerSecond,
-    bytes_per_second: progress.bytesPerSecond,
-    estimate_seconds: progress.estimateSeconds,
   };
 }
 
@@ -119,42 +128,26 @@ function shortened<Entry, Shown>(
 }
 
 export function requestShown(owners: Owners, [id, request]: policy.RequestEntry): SpaceRequest {
-  const { askedBy, askedAt, bytes, until, why, state, answer } = request;
+  const { owner, askedBy, answer } = request;
   const nameOf = (ownerId: number) => owners.byId(ownerId)?.name;
-  return {
+  return snakeCased({
     id,
-    owner: nameOf(request.owner) ?? `#${request.owner}`,
-    asked_by: nameOf(askedBy.id) ?? askedBy.name,
-    asked_at: isoTime(askedAt),
-    bytes,
-    until: isoTime(until),
-    why,
-    state,
-    answer:
-      answer === null
-        ? null
-        : {
-            at: isoTime(answer.at),
-            by: answer.by,
-            automatic: answer.automatic,
-            words: answer.words,
-            granted: answer.granted && { ...answer.granted, until: isoTime(answer.granted.until) },
-          },
-  };
+    ...request,
+    owner: nameOf(owner) ?? `#${owner}`,
+    askedBy: nameOf(askedBy.id) ?? askedBy.name,
+    askedAt: isoTime(request.askedAt),
+    until: isoTime(request.until),
+    answer: answer && {
+      ...answer,
+      at: isoTime(answer.at),
+      granted: answer.granted && { ...answer.granted, until: isoTime(answer.granted.until) },
+    },
+  });
 }
 
 export function allowanceShown(allowance: policy.AllowanceDocument): Allowance {
-  const { id, bytes, until, why, grantedBy, grantedAt, request, automatic } = allowance;
-  return {
-    id,
-    bytes,
-    until: isoTime(until),
-    why,
-    granted_by: grantedBy,
-    granted_at: isoTime(grantedAt),
-    request,
-    automatic,
-  };
+  const { until, grantedAt } = allowance;
+  return snakeCased({ ...allowance, until: isoTime(until), grantedAt: isoTime(grantedAt) });
 }
 
 export function autoGrantShown({
@@ -163,4 +156,116 @@ export function autoGrantShown({
   everyMs,
 }: policy.AutoGrant): NonNullable<OwnReport['auto_grant']> {
   return { bytes, seconds: forMs / 1000, every_seconds: everyMs / 1000 };
+}
+
+export function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
+  // Reserved bytes change nobody's state.
+  const decide = ledger.deciderFor({ ...owner, reserved: null });
+  const { subject, state, decision } = worstKind(ledger.settings, decide, owner);
+  return {
+    name: owner.name,
+    type: owner.type,
+    tree: asTree(owner.usage),
+    total: bytesUnder(owner.usage, leafMask('size:all')),
+    state,
+    subject,
+    ...verdictShown(decision),
+    percent: percentOf(decision),
+    measured_at: isoTime(owner.measuredAt),
+    partial: owner.partial,
+    stale: owner.stale,
+  };
+}
+
+type ReportServices = Pick<ApiServices, 'documents' | 'ledger' | 'now'>;
+
+/** Tells the `most` largest units of each source. */
+export async function reportOf(
+  { documents, ledger, now }: ReportServices,
+  name: string,
+  most: number,
+): Promise<OwnerReport> {
+  const owner = ledger.ownerUsage(name);
+  const decisions = subjects.map(subject => {
+    const decision = ledger.deciderFor(owner)(subject);
+    const state = stateOfKind(ledger.settings, decision, bytesUnder(owner.usage, leafMask(subject)));
+    return [subject, { ...verdictShown(decision), state }];
+  });
+  const units = (await ledger.shares.unitsOf(owner.name, { most })).map(
+    (unit): UnitRow => ({
+      host: unit.host,
+      name: unit.name,
+      kind: unit.kind,
+      source: unit.source,
+      subject: unit.leaf,
+      bytes: unit.bytes,
+      files: unit.files,
+      partial: unit.partial,
+      measured_at: isoTime(unit.measuredAt),
+    }),
+  );
+  return {
+    ...rowOf(ledger, owner),
+    known: owner.id !== null,
+    units,
+    decisions: Object.fromEntries(decisions),
+    allowances:
+      owner.id === null ? [] : allowancesOf(documents.snapshot, owner.id, now()).map(allowanceShown),
+  };
+}
+
+function percentOf({ used, limit }: Pick<OwnerRow, 'used' | 'limit'>): number | null {
+  return limit === null || limit <= 0 || used === null ? null : Math.floor((used / limit) * 100);
+}
+
+/** The parameters that say which decision. */
+export const askedDecision = { subject: askedSubject, size: askedSize } as const;
+
+export function explanationOf(
+  { ledger }: Pick<ApiServices, 'ledger'>,
+  name: string,
+  { subject, size }: { readonly subject: Subject; readonly size: number },
+): Explanation {
+  const { settings, addingBytes, steps, decision, reporting } = ledger.explain(name, subject, size);
+  const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
+  return {
+    subject,
+    settings: snakeCased({ enabled, refuseWhen, uncovered, precise, mode, totalBytes }),
+    adding_bytes: addingBytes,
+    steps: steps.map(stepShown),
+    decision: decisionShown(ledger.settings, decision),
+    ...(reporting === undefined
+      ? {}
+      : {
+          reporting: {
+            steps: reporting.steps.map(stepShown),
+            decision: decisionShown(ledger.settings, reporting.decision),
+          },
+        }),
+  };
+}
+
+function stepShown({ step, groups }: ExplainedStep): Explanation['steps'][number] {
+  return {
+    step,
+    groups: groups.map(group => ({
+      ...group,
+      rules: group.rules.map(({ allowance, grace, ...rule }) => ({
+        ...rule,
+        ...withEnds({ allowance, grace }),
+      })),
+    })),
+  };
+}
+
+function decisionShown(settings: Pick<QuotaSettings, 'warnAt'>, decision: Decision): Explanation['decision'] {
+  const { by, step, subjects } = decision;
+  return {
+    by,
+    step,
+    ...verdictShown(decision),
+    subjects,
+    reserved: decision.by === 'rule' ? decision.reserved : 0,
+    warn_percent: reachedThreshold(settings, decision),
+  };
 }

@@ -12,9 +12,9 @@ import {
   spaceAnswer,
   text,
 } from '../../wire/index.ts';
+import { unitName } from '../owners.ts';
 import { getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices, SpaceState } from '../services.ts';
-import { unitName } from '../unit-name.ts';
 import { operationOf, ownerScopes } from './owner-scopes.ts';
 
 const mostRepositories = 1000;
@@ -61,7 +61,7 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
         summary: 'What takes the space of the repositories, and what would free how much',
         description: takesTime,
         query: asked,
-        faults: [404, 503],
+        faults: [400, 404, 503],
         answer: { status: 200, description: 'The space', schema: spaceAnswer },
         handle: ({ params, query }, { caller }) => spaceOf(services, scope.owner(params, caller).name, query),
       }),

@@ -4,10 +4,10 @@ import { z } from 'zod';
 import { createToken, revokeToken, type TokenDocument } from '../../identity/index.ts';
 import { filterMapInSlices } from '../../slices.ts';
 import { isoTime, momentOf } from '../../text/index.ts';
-import { anyToken, createdToken, knownName, newToken, type Token, text, token } from '../../wire/index.ts';
+import { anyToken, createdToken, newToken, type Token, text, token } from '../../wire/index.ts';
 import { knownOwner, ownOrAdministered } from '../owners.ts';
 import { forgivingPage, listAddress, pageQuery, pagingHeaders, tellPage, tellPages } from '../pages.ts';
-import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
+import { type Call, deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 /** The lists of what all users have. */
@@ -17,9 +17,9 @@ export const everybodysQuery = {
 } as const;
 
 const path = '/users/{user}/tokens';
-const params = z.object({ user: knownName });
 
-export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiServices): readonly Route[] {
+export function tokenRoutes(services: ApiServices): readonly Route[] {
+  const { ledger, identity, baseUrl } = services;
   return [
     getRoute({
       id: 'listTokens',
@@ -27,7 +27,6 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
       ...ownOrAdministered(ledger, 'read'),
       summary: 'The tokens of a user, in the order of creation',
       description: 'The tokens of other users need an administrator and also the scope `read:admin`.',
-      params,
       query: z.object(forgivingPage({ usual: 1000, most: 1000 })),
       answer: { status: 200, description: 'One page', schema: z.array(token), headers: pagingHeaders },
       handle: ({ params: { user }, query }, call) => {
@@ -46,17 +45,12 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
       query: z.strictObject(everybodysQuery),
       answer: { status: 200, description: 'One page', schema: z.array(anyToken), headers: pagingHeaders },
       handle: async ({ query }, call) => {
-        const { owners } = documents;
-        const wanted = owners.keyOf(query.q);
-        const found = filterMapInSlices(identity.everyToken(), token => {
-          const user = owners.byId(token.owner);
-          return user?.key.includes(wanted) ? { token, user: user.name } : undefined;
+        const page = await everybodysPage(services, call, query, {
+          path: '/admin/tokens',
+          entries: identity.everyToken(),
+          made: token => token,
         });
-        const compare = (a: { token: TokenDocument }, b: { token: TokenDocument }) =>
-          newestFirst(a.token, b.token);
-        const address = listAddress(baseUrl(), '/admin/tokens', { q: query.q });
-        const entries = await tellPage(call, { entries: found, compare, address }, query);
-        return entries.map(({ token, user }) => ({ ...tokenShown(token, token.lastUsedAt), user }));
+        return page.map(({ entry, user }) => ({ ...tokenShown(entry, entry.lastUsedAt), user }));
       },
     }),
     postRoute({
@@ -67,17 +61,16 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
       description:
         'The tokens of other users need an administrator and also the scope `write:admin`. A token never has more rights than ' +
         'the token that created it, and does not last longer.',
-      params,
       body: newToken,
       faults: [404, 409],
       answer: { status: 201, description: 'The token, which is shown only once', schema: createdToken },
-      handle: async (named, { caller }) => {
+      handle: async (named, { caller, change }) => {
         const { name, scopes, expires_at: expiresAt } = named.body;
         const wanted = { name, scopes, expiresAt: momentOf(expiresAt) };
-        const made = await documents.transact(transaction => {
+        const made = await change(transaction => {
           const owner = transaction.mustBeOwner(named.params.user);
           return createToken(transaction.changes, owner, wanted, { maker: caller, now: Date.now() });
-        }, caller);
+        });
         return { ...tokenShown(made.document), sha1: made.token };
       },
     }),
@@ -88,22 +81,43 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
       summary: 'Revoke a token',
       description:
         'By its id or its name. From then on the token is refused, and also all sessions that were started with it.',
-      params: params.extend({ id: knownName }),
       answer: { status: 204, description: 'It is gone' },
-      handle: async (named, { caller }) => {
-        await documents.transact(transaction => {
+      handle: async (named, { change }) => {
+        await change(transaction => {
           revokeToken(transaction.changes, transaction.mustBeOwner(named.params.user), named.params.id);
-        }, caller);
+        });
       },
     }),
   ];
 }
 
-type Made = Pick<TokenDocument, 'createdAt' | 'id'>;
-
-export function newestFirst(a: Made, b: Made): number {
-  return b.createdAt - a.createdAt || b.id - a.id;
+interface EverybodysList<Entry> {
+  readonly path: string;
+  readonly entries: Iterable<Entry>;
+  /** The document that says whose an entry is, and when it was made. */
+  made(entry: Entry): Pick<TokenDocument, 'createdAt' | 'id' | 'owner'>;
 }
+
+/**
+ * One page of what the users have whose names contain a text, the newest first; with the name of each user.
+ */
+export async function everybodysPage<Entry>(
+  { documents: { owners }, baseUrl }: Pick<ApiServices, 'baseUrl' | 'documents'>,
+  call: Call,
+  query: { readonly q: string; readonly page: number; readonly limit: number },
+  { path, entries, made }: EverybodysList<Entry>,
+): Promise<readonly { readonly entry: Entry; readonly user: string }[]> {
+  const wanted = owners.keyOf(query.q);
+  const found = filterMapInSlices(entries, entry => {
+    const user = owners.byId(made(entry).owner);
+    return user?.key.includes(wanted) ? { entry, user: user.name, ...made(entry) } : undefined;
+  });
+  const address = listAddress(baseUrl(), path, { q: query.q });
+  const compare = (a: Made, b: Made) => b.createdAt - a.createdAt || b.id - a.id;
+  return tellPage(call, { entries: found, compare, address }, query);
+}
+
+type Made = Pick<TokenDocument, 'createdAt' | 'id'>;
 
 function tokenShown(
   { id, name, scopes, lastEight, ...times }: TokenDocument,

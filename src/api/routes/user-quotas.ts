@@ -8,22 +8,20 @@ import {
   endAllowance,
   setGroups,
 } from '../../policy/index.ts';
-import { allowance, knownName, mark, newAllowance, ownersGroups, quotaInfo } from '../../wire/index.ts';
+import { allowance, newAllowance, ownersGroups, quotaInfo } from '../../wire/index.ts';
 import { knownOwner, mustNotGiveThemselves, ownerToAssign } from '../owners.ts';
 import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { allowanceShown, groupShown, quotaShown } from './shapes.ts';
 
-const params = z.object({ user: knownName });
-
 export function userQuotaRoutes(services: ApiServices): readonly Route[] {
-  const { documents, ledger, autoCreate } = services;
+  const { documents, ledger, autoCreate, now } = services;
+  const mustBe = (named: { readonly user: string }) => void knownOwner(ledger, named.user);
   return [
     getRoute({
       id: 'getQuotaOfUser',
       path: '/admin/users/{user}/quota',
       summary: 'The usage of a user or an organization, and its effective groups',
-      params,
       answer: { status: 200, description: 'Use and groups', schema: quotaInfo },
       handle: named => quotaShown(services, knownOwner(ledger, named.params.user), groupShown),
     }),
@@ -32,31 +30,21 @@ export function userQuotaRoutes(services: ApiServices): readonly Route[] {
       path: '/admin/users/{user}/quota/groups',
       summary: 'Add a user or an organization to these groups, and remove it from all others',
       description: 'With `[users] AUTO_CREATE = true` an unknown user is created.',
-      params,
       body: ownersGroups,
       mustBe: named => {
         if (!autoCreate) knownOwner(ledger, named.user);
       },
       answer: { status: 204, description: 'The groups are set' },
-      handle: (named, { caller }) =>
-        documents.transact(transaction => {
+      handle: (named, { change }) =>
+        change(transaction => {
           const { id } = ownerToAssign(transaction, named.params.user, autoCreate);
           setGroups(transaction.changes, id, named.body.groups);
-        }, caller),
+        }),
     }),
-  ];
-}
-
-const allowancesPath = '/admin/users/{user}/quota/allowances';
-
-export function allowanceRoutes({ documents, ledger, now }: ApiServices): readonly Route[] {
-  const mustBe = (named: z.infer<typeof params>) => void knownOwner(ledger, named.user);
-  return [
     getRoute({
       id: 'listAllowances',
       path: allowancesPath,
       summary: 'The allowances of a user or an organization that have not ended, the first to end first',
-      params,
       answer: { status: 200, description: 'Allowances', schema: z.array(allowance) },
       handle: named => {
         const { id } = knownOwner(ledger, named.params.user);
@@ -70,15 +58,14 @@ export function allowanceRoutes({ documents, ledger, now }: ApiServices): readon
       description:
         'They are on top of each limit above 0 that applies to the owner, and end automatically. Nobody can give them to ' +
         'themselves, or to an organization that they own.',
-      params,
       body: newAllowance,
       faults: [404, 409],
       mustBe,
       answer: { status: 201, description: 'The allowance', schema: allowance },
-      handle: async (named, { caller }) => {
+      handle: async (named, { caller, change }) => {
         mustNotGiveThemselves(documents, caller, { ownerId: knownOwner(ledger, named.params.user).id });
         const { bytes, until, why } = named.body;
-        const created = await documents.transact(transaction => {
+        const created = await change(transaction => {
           const owner = transaction.mustBeOwner(named.params.user);
           const document = createAllowance(transaction.changes, owner.id, {
             bytes,
@@ -91,7 +78,7 @@ export function allowanceRoutes({ documents, ledger, now }: ApiServices): readon
           });
           transaction.auditAs(auditAllowance(owner, 'granted', document));
           return document;
-        }, caller);
+        });
         return allowanceShown(created);
       },
     }),
@@ -99,15 +86,16 @@ export function allowanceRoutes({ documents, ledger, now }: ApiServices): readon
       id: 'endAllowance',
       path: `${allowancesPath}/{id}`,
       summary: 'End an allowance now',
-      params: params.extend({ id: mark }),
       mustBe,
       answer: { status: 204, description: 'It has ended' },
-      handle: (named, { caller }) =>
-        documents.transact(transaction => {
+      handle: (named, { change }) =>
+        change(transaction => {
           const owner = transaction.mustBeOwner(named.params.user);
           const ended = endAllowance(transaction.changes, owner.id, named.params.id);
           transaction.auditAs(auditAllowance(owner, 'ended', ended));
-        }, caller),
+        }),
     }),
   ];
 }
+
+const allowancesPath = '/admin/users/{user}/quota/allowances';

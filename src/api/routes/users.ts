@@ -19,7 +19,6 @@ import { filterMapInSlices } from '../../slices.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import { printable } from '../../text/index.ts';
 import {
-  knownName,
   type Member,
   member,
   membership,
@@ -37,7 +36,7 @@ import { deleteRoute, getRoute, patchRoute, postRoute, putRoute, type Route } fr
 import type { ApiServices } from '../services.ts';
 import { userShown } from './shapes.ts';
 
-const one = { path: '/admin/users/{user}', params: z.object({ user: knownName }) } as const;
+const one = '/admin/users/{user}';
 
 const listQuery = z.object({
   q: text.default('').meta({ description: 'Only owners whose names contain this text.' }),
@@ -70,22 +69,22 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
       faults: [409],
       mustNotBe: json => mustNotBeOwner(documents.owners, json),
       answer: { status: 201, description: 'The user', schema: user },
-      handle: async ({ body }, { caller }) => {
+      handle: async ({ body }, { change }) => {
         const created = { name: body.username, ...fieldsOf(body) };
-        const owner = await documents.transact(transaction => createUser(transaction, created), caller);
+        const owner = await change(transaction => createUser(transaction, created));
         return userShown(documents.snapshot, owner);
       },
     }),
     getRoute({
       id: 'getUser',
-      ...one,
+      path: one,
       summary: 'One user or organization',
       answer: { status: 200, description: 'The user', schema: user },
       handle: named => userShown(documents.snapshot, recordOf(ledger, named.params.user)),
     }),
     patchRoute({
       id: 'editUser',
-      ...one,
+      path: one,
       summary: 'Change or rename a user or an organization',
       description:
         'A renamed owner keeps groups, tokens and memberships. The disk decides who owns the units, so rename the directories, ' +
@@ -94,25 +93,56 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
       faults: [404, 409],
       mustBe: named => void knownOwner(ledger, named.user),
       answer: { status: 200, description: 'The user as it is now', schema: user },
-      handle: async (named, { caller }) => {
+      handle: async (named, { change }) => {
         const edit = { ...fieldsOf(named.body), ...given({ name: named.body.username }) };
-        const owner = await documents.transact(
-          transaction => editUser(transaction, named.params.user, edit),
-          caller,
-        );
+        const owner = await change(transaction => editUser(transaction, named.params.user, edit));
         return userShown(documents.snapshot, owner);
       },
     }),
     deleteRoute({
       id: 'deleteUser',
-      ...one,
+      path: one,
       summary: 'Delete a user or an organization',
       description:
         'Also deletes tokens and memberships, also in groups. An owner who has units cannot be deleted.',
       faults: [404, 409],
       answer: { status: 204, description: 'It is gone' },
-      handle: (named, { caller }) =>
-        documents.transact(transaction => deleteUser(transaction, named.params.user), caller),
+      handle: (named, { change }) => change(transaction => deleteUser(transaction, named.params.user)),
+    }),
+    getRoute({
+      id: 'listMembers',
+      path: members,
+      summary: 'List the members of an organization, in the order in which they were added',
+      answer: { status: 200, description: 'Members', schema: z.array(member) },
+      handle: named => membersShown({ documents, ledger }, named.params.org),
+    }),
+    putRoute({
+      id: 'setMember',
+      path: `${members}/{user}`,
+      summary: 'Add a user to an organization, or change the role',
+      body: membership,
+      mustBe: named => {
+        mustBeOrganization(knownOwner(ledger, named.org));
+        knownOwner(ledger, named.user);
+      },
+      answer: { status: 204, description: 'It is so' },
+      handle: (named, { change }) =>
+        change(transaction => {
+          const organization = transaction.mustBeOwner(named.params.org);
+          const user = transaction.mustBeOwner(named.params.user);
+          setMember(transaction.changes, organization, user, named.body.role);
+        }),
+    }),
+    deleteRoute({
+      id: 'removeMember',
+      path: `${members}/{user}`,
+      summary: 'Remove a user from an organization',
+      answer: { status: 204, description: 'It is out' },
+      handle: (named, { change }) =>
+        change(transaction => {
+          const organization = transaction.mustBeOwner(named.params.org);
+          removeMember(transaction.changes, organization, transaction.mustBeOwner(named.params.user));
+        }),
     }),
   ];
 }
@@ -153,50 +183,7 @@ function fieldsOf({ type, email, full_name: fullName, is_admin: isAdmin }: NewUs
   return given({ type, email, fullName, isAdmin });
 }
 
-const path = '/admin/orgs/{org}/members';
-const params = z.object({ org: knownName });
-const oneMember = { path: `${path}/{user}`, params: params.extend({ user: knownName }) } as const;
-
-export function memberRoutes({ documents, ledger }: ApiServices): readonly Route[] {
-  return [
-    getRoute({
-      id: 'listMembers',
-      path,
-      summary: 'List the members of an organization, in the order in which they were added',
-      params,
-      answer: { status: 200, description: 'Members', schema: z.array(member) },
-      handle: named => membersShown({ documents, ledger }, named.params.org),
-    }),
-    putRoute({
-      id: 'setMember',
-      ...oneMember,
-      summary: 'Add a user to an organization, or change the role',
-      body: membership,
-      mustBe: named => {
-        mustBeOrganization(knownOwner(ledger, named.org));
-        knownOwner(ledger, named.user);
-      },
-      answer: { status: 204, description: 'It is so' },
-      handle: (named, { caller }) =>
-        documents.transact(transaction => {
-          const organization = transaction.mustBeOwner(named.params.org);
-          const user = transaction.mustBeOwner(named.params.user);
-          setMember(transaction.changes, organization, user, named.body.role);
-        }, caller),
-    }),
-    deleteRoute({
-      id: 'removeMember',
-      ...oneMember,
-      summary: 'Remove a user from an organization',
-      answer: { status: 204, description: 'It is out' },
-      handle: (named, { caller }) =>
-        documents.transact(transaction => {
-          const organization = transaction.mustBeOwner(named.params.org);
-          removeMember(transaction.changes, organization, transaction.mustBeOwner(named.params.user));
-        }, caller),
-    }),
-  ];
-}
+const members = '/admin/orgs/{org}/members';
 
 /** Throws `not_found`. */
 function membersShown(

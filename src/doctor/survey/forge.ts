@@ -12,7 +12,7 @@ import { SoftquotaError } from '../../errors.ts';
 import { type ForgeKind, readIniText } from '../../forge/index.ts';
 import type { Subject } from '../../quota/index.ts';
 import { fileText, isClosed, isDirectory, liesIn, withAbove } from '../paths.ts';
-import { byDirectory, type ForgeFound, type Recognised, type StorePlace, section } from './recognised.ts';
+import { byDirectory, type ForgeFound, type Recognised, type StorePlace, section } from './plain.ts';
 
 type ForgeConfigFound = Pick<ForgeFound, 'configFile' | 'passedOver'>;
 

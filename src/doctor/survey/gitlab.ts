@@ -9,7 +9,7 @@
 import { join } from 'node:path';
 import type { Subject } from '../../quota/index.ts';
 import { fileText, isClosed, isDirectory, liesIn, withAbove } from '../paths.ts';
-import { type ForgeFound, type Proposal, type Recognised, type StorePlace, section } from './recognised.ts';
+import { type ForgeFound, type Proposal, type Recognised, type StorePlace, section } from './plain.ts';
 
 const noHooks =
   'GitLab does not run the hooks of a repository: usage is measured and reported, and no push is refused, except by its global hook (docs/forges/hooks.md).';

@@ -19,8 +19,14 @@ import { hangs, isDirectory, physical } from '../paths.ts';
 import { groupWriters } from '../rights.ts';
 import { forge, forgeByHooks, forgeConfiguredBy } from './forge.ts';
 import { gitlab } from './gitlab.ts';
-import { gitolite, plain } from './plain.ts';
-import type { ForgeFound, Proposal, Recognised, StorePlace } from './recognised.ts';
+import {
+  type ForgeFound,
+  gitolite,
+  type Proposal,
+  plain,
+  type Recognised,
+  type StorePlace,
+} from './plain.ts';
 
 /** A store of which no walk can tell an owner. */
 interface FoundStore extends StorePlace {

@@ -1,4 +1,4 @@
-/** `/admin/quota/groups`: groups, the rules in each, and its members. */
+/** `/admin/quota/rules` and `/admin/quota/groups`: rules, groups, the rules in each, and its members. */
 
 import { z } from 'zod';
 import type { Snapshot } from '../../documents/index.ts';
@@ -7,29 +7,76 @@ import {
   addRuleToGroup,
   assign,
   createGroup,
+  createRule,
   deleteGroup,
+  deleteRule,
+  editRule,
   groupNamed,
   groupNamesIn,
   groupsIn,
   groupWithRules,
   mustBeGroup,
+  mustBeRule,
   removeRuleFromGroup,
+  rulesIn,
   unassign,
 } from '../../policy/index.ts';
 import { printable } from '../../text/index.ts';
-import { group, knownName, newGroup, user } from '../../wire/index.ts';
+import { group, newGroup, newRule, rule, ruleEdit, user } from '../../wire/index.ts';
 import { ownerToAssign } from '../owners.ts';
-import { deleteRoute, getRoute, postRoute, putRoute, type Route } from '../route.ts';
+import { deleteRoute, getRoute, patchRoute, postRoute, putRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { editOf, groupShown, userShown } from './shapes.ts';
+import { editOf, groupShown, newRuleFrom, ruleShown, userShown } from './shapes.ts';
 
-const path = '/admin/quota/groups/{group}';
-const params = z.object({ group: knownName });
-const one = { path, params } as const;
-const oneRule = { path: `${path}/rules/{rule}`, params: params.extend({ rule: knownName }) } as const;
+const rulePath = '/admin/quota/rules/{rule}';
 
-export function groupRoutes({ documents }: ApiServices): readonly Route[] {
+export function policyPartRoutes({ documents, ledger, autoCreate }: ApiServices): readonly Route[] {
   return [
+    getRoute({
+      id: 'listRules',
+      path: '/admin/quota/rules',
+      summary: 'All rules, in the order of creation',
+      answer: { status: 200, description: 'Rules', schema: z.array(rule) },
+      handle: () => rulesIn(documents.snapshot).map(ruleShown),
+    }),
+    postRoute({
+      id: 'createRule',
+      path: '/admin/quota/rules',
+      summary: 'Create a rule',
+      description: 'It limits nobody until it is in a group.',
+      body: newRule,
+      faults: [409],
+      answer: { status: 201, description: 'The rule', schema: rule },
+      handle: async ({ body }, { change }) => {
+        const created = newRuleFrom(body);
+        await change(({ changes }) => createRule(changes, created));
+        return ruleShown(created);
+      },
+    }),
+    getRoute({
+      id: 'getRule',
+      path: rulePath,
+      summary: 'One rule',
+      answer: { status: 200, description: 'The rule', schema: rule },
+      handle: ({ params: { rule: name } }) => shownOf(documents.snapshot, name),
+    }),
+    patchRoute({
+      id: 'editRule',
+      path: rulePath,
+      summary: 'Change a rule in every group that has it',
+      body: ruleEdit,
+      mustBe: named => void mustBeRule(documents.snapshot, named.rule),
+      answer: { status: 200, description: 'The rule as it is now', schema: rule },
+      handle: async ({ params: { rule: name }, body }, { change }) =>
+        ruleShown(await change(({ changes }) => editRule(changes, name, editOf(body)))),
+    }),
+    deleteRoute({
+      id: 'deleteRule',
+      path: rulePath,
+      summary: 'Delete a rule, and remove it from every group',
+      answer: { status: 204, description: 'It is gone' },
+      handle: ({ params: { rule: name } }, { change }) => change(({ changes }) => deleteRule(changes, name)),
+    }),
     getRoute({
       id: 'listGroups',
       path: '/admin/quota/groups',
@@ -54,57 +101,91 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
       faults: [409],
       mustNotBe: json => mustNotBeGroup(documents.snapshot, json),
       answer: { status: 201, description: 'The group', schema: group },
-      handle: ({ body: { name, rules } }, { caller }) => {
+      handle: ({ body: { name, rules } }, { change }) => {
         const created = {
           name,
           rules: (rules ?? []).map(each => ({ name: each.name, ...editOf(each) })),
         };
-        return documents.transact(({ changes }) => {
+        return change(({ changes }) => {
           createGroup(changes, created);
           return groupShown(groupWithRules(changes, name));
-        }, caller);
+        });
       },
     }),
     getRoute({
       id: 'getGroup',
-      ...one,
+      path: groupPath,
       summary: 'One group with its rules',
       answer: { status: 200, description: 'The group', schema: group },
       handle: named => groupShown(groupWithRules(documents.snapshot, named.params.group)),
     }),
     deleteRoute({
       id: 'deleteGroup',
-      ...one,
+      path: groupPath,
       summary: 'Delete a group and its memberships; its rules remain',
       answer: { status: 204, description: 'It is gone' },
-      handle: (named, { caller }) =>
-        documents.transact(({ changes }) => deleteGroup(changes, named.params.group), caller),
+      handle: (named, { change }) => change(({ changes }) => deleteGroup(changes, named.params.group)),
     }),
     putRoute({
       id: 'addRuleToGroup',
-      ...oneRule,
+      path: `${groupPath}/rules/{rule}`,
       summary: 'Add a rule to a group',
       faults: [404, 409],
       answer: { status: 204, description: 'It is in' },
-      handle: (named, { caller }) =>
-        documents.transact(
-          ({ changes }) => addRuleToGroup(changes, named.params.group, named.params.rule),
-          caller,
-        ),
+      handle: (named, { change }) =>
+        change(({ changes }) => addRuleToGroup(changes, named.params.group, named.params.rule)),
     }),
     deleteRoute({
       id: 'removeRuleFromGroup',
-      ...oneRule,
+      path: `${groupPath}/rules/{rule}`,
       summary: 'Remove a rule from a group; the rule itself remains',
       answer: { status: 204, description: 'It is out' },
-      handle: (named, { caller }) =>
-        documents.transact(
-          ({ changes }) => removeRuleFromGroup(changes, named.params.group, named.params.rule),
-          caller,
-        ),
+      handle: (named, { change }) =>
+        change(({ changes }) => removeRuleFromGroup(changes, named.params.group, named.params.rule)),
+    }),
+    getRoute({
+      id: 'listUsersInGroup',
+      path: `${groupPath}/users`,
+      summary: 'List the members of a group, in the order in which they were added',
+      description: 'Without owners to whom it applies only as a default group.',
+      answer: { status: 200, description: 'Users and organizations', schema: z.array(user) },
+      handle: named => usersIn({ documents, ledger }, named.params.group),
+    }),
+    putRoute({
+      id: 'addUserToGroup',
+      path: `${groupPath}/users/{user}`,
+      summary: 'Add a user or an organization to a group',
+      description: 'With `[users] AUTO_CREATE = true` an unknown user is created.',
+      faults: [404, 409],
+      answer: { status: 204, description: 'It is in' },
+      handle: (named, { change }) =>
+        change(transaction => {
+          mustBeGroup(transaction.changes, named.params.group);
+          const { id } = ownerToAssign(transaction, named.params.user, autoCreate);
+          assign(transaction.changes, id, named.params.group);
+        }),
+    }),
+    deleteRoute({
+      id: 'removeUserFromGroup',
+      path: `${groupPath}/users/{user}`,
+      summary: 'Remove a user or an organization from a group',
+      answer: { status: 204, description: 'It is out' },
+      handle: (named, { change }) =>
+        change(transaction => {
+          mustBeGroup(transaction.changes, named.params.group);
+          unassign(transaction.changes, transaction.mustBeOwner(named.params.user).id, named.params.group);
+        }),
     }),
   ];
 }
+
+/** Throws `not_found`. */
+function shownOf(snapshot: Snapshot, name: string): z.infer<typeof rule> {
+  const { place: _, ...fields } = mustBeRule(snapshot, name);
+  return ruleShown({ name, ...fields });
+}
+
+const groupPath = '/admin/quota/groups/{group}';
 
 const anyNamed = z.object({ name: z.string() });
 
@@ -114,48 +195,6 @@ function mustNotBeGroup(snapshot: Snapshot, json: unknown): void {
   if (named.success && groupNamed(snapshot, named.data.name) !== undefined) {
     throw new SoftquotaError('conflict', `the group ${printable(named.data.name)} exists already`);
   }
-}
-
-const usersPath = `${path}/users`;
-const oneUser = { path: `${usersPath}/{user}`, params: params.extend({ user: knownName }) } as const;
-
-export function groupUserRoutes({ documents, ledger, autoCreate }: ApiServices): readonly Route[] {
-  return [
-    getRoute({
-      id: 'listUsersInGroup',
-      path: usersPath,
-      summary: 'List the members of a group, in the order in which they were added',
-      description: 'Without owners to whom it applies only as a default group.',
-      params,
-      answer: { status: 200, description: 'Users and organizations', schema: z.array(user) },
-      handle: named => usersIn({ documents, ledger }, named.params.group),
-    }),
-    putRoute({
-      id: 'addUserToGroup',
-      ...oneUser,
-      summary: 'Add a user or an organization to a group',
-      description: 'With `[users] AUTO_CREATE = true` an unknown user is created.',
-      faults: [404, 409],
-      answer: { status: 204, description: 'It is in' },
-      handle: (named, { caller }) =>
-        documents.transact(transaction => {
-          mustBeGroup(transaction.changes, named.params.group);
-          const { id } = ownerToAssign(transaction, named.params.user, autoCreate);
-          assign(transaction.changes, id, named.params.group);
-        }, caller),
-    }),
-    deleteRoute({
-      id: 'removeUserFromGroup',
-      ...oneUser,
-      summary: 'Remove a user or an organization from a group',
-      answer: { status: 204, description: 'It is out' },
-      handle: (named, { caller }) =>
-        documents.transact(transaction => {
-          mustBeGroup(transaction.changes, named.params.group);
-          unassign(transaction.changes, transaction.mustBeOwner(named.params.user).id, named.params.group);
-        }, caller),
-    }),
-  ];
 }
 
 /** Throws `not_found`. */

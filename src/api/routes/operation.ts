@@ -1,0 +1,199 @@
+/**
+ * Scans, the problems of the installation, a backup of it, the hosts that share its quota, and what anybody
+ * may know.
+ */
+
+import { z } from 'zod';
+import { SoftquotaError } from '../../errors.ts';
+import { walkedForOthers } from '../../fleet/index.ts';
+import type { HostRecord } from '../../store/index.ts';
+import { isoTime, printable } from '../../text/index.ts';
+import { version } from '../../version.ts';
+import {
+  type FleetHost,
+  finding,
+  fleetHost,
+  repairOrder,
+  scanOrder,
+  scanReport,
+  sharedStore,
+  versionReport,
+} from '../../wire/index.ts';
+import { administrators } from '../asker.ts';
+import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+import { scanShown } from './shapes.ts';
+
+export function scanRoutes({ scanner, documents }: ApiServices): readonly Route[] {
+  return [
+    postRoute({
+      id: 'startScan',
+      path: '/admin/quota/scans',
+      summary: 'Measure now',
+      body: scanOrder.default({ kind: 'sweep', accept_moved: false }),
+      answer: { status: 202, description: 'The scan, which runs in the background', schema: scanReport },
+      handle: ({ body: { kind, owners, accept_moved: acceptMoved } }) => {
+        const keys = owners?.map(name => documents.owners.keyOf(name));
+        return scanShown(
+          scanner.sweep({ kind, acceptMoved, ...(keys === undefined ? {} : { owners: keys }) }),
+        );
+      },
+    }),
+    getRoute({
+      id: 'listScans',
+      path: '/admin/quota/scans',
+      summary: 'Waiting, running and recent scans',
+      answer: { status: 200, description: 'Scans', schema: z.array(scanReport) },
+      handle: () => scanner.runs().map(scanShown),
+    }),
+    getRoute({
+      id: 'getScan',
+      path: '/admin/quota/scans/{id}',
+      summary: 'One scan',
+      answer: { status: 200, description: 'The scan', schema: scanReport },
+      handle: ({ params }) => {
+        const run = scanner.runs().find(({ id }) => String(id) === params.id);
+        if (run === undefined) {
+          throw new SoftquotaError('not_found', 'there is no such scan, or it is too old');
+        }
+        return scanShown(run);
+      },
+    }),
+  ];
+}
+
+export function installationRoutes(services: ApiServices): readonly Route[] {
+  const { findings, backup, fleet, ledger, host: ownHost, now } = services;
+  const sharing = (): NonNullable<ApiServices['fleet']> => {
+    if (fleet !== null) return fleet;
+    throw new SoftquotaError(
+      'not_found',
+      'this daemon has its quota for itself ([store] ADAPTER = sqlite); docs/redis.md tells how hosts share one',
+    );
+  };
+  return [
+    getRoute({
+      id: 'listFindings',
+      path: '/admin/quota/findings',
+      summary: 'The problems of this installation, the worst first',
+      answer: { status: 200, description: 'Findings', schema: z.array(finding).readonly() },
+      handle: () => findings(),
+    }),
+    getRoute({
+      id: 'takeBackup',
+      path: '/admin/backup',
+      summary: 'A backup of everything that cannot be measured again',
+      description:
+        'For `softquota restore`. It contains the hashes of tokens, so reading it needs a write scope.',
+      access: administrators.write,
+      answer: {
+        status: 200,
+        description: 'A backup',
+        schema: z.looseObject({
+          softquota: z.literal('backup').meta({ description: 'Marks the document.' }),
+        }),
+      },
+      handle: async () => ({ ...(await backup()) }),
+    }),
+    getRoute({
+      id: 'listHosts',
+      path: '/admin/quota/hosts',
+      summary: 'The hosts that share this quota',
+      faults: [404, 503],
+      answer: { status: 200, description: 'Hosts, by id', schema: z.array(fleetHost) },
+      handle: async () => {
+        const fleet = sharing();
+        const stored = await ledger.shares.storedByHost();
+        const hosts = await fleet.hosts();
+        return hosts
+          .toSorted((a, b) => (a.host < b.host ? -1 : 1))
+          .map(host => fleetHostShown(host, stored.get(host.host), walkedForOthers(host, hosts), now()));
+      },
+    }),
+    deleteRoute({
+      id: 'forgetHost',
+      path: '/admin/quota/hosts/{host}',
+      summary: 'Remove a host that no longer exists, with its usage',
+      faults: [404, 409, 503],
+      answer: { status: 204, description: 'Forgotten' },
+      handle: async ({ params: { host } }) => {
+        const fleet = sharing();
+        if (host === ownHost) {
+          throw new SoftquotaError(
+            'conflict',
+            `${printable(host)} is the host that you ask, and it is running`,
+          );
+        }
+        await fleet.forgetHost(host);
+      },
+    }),
+    getRoute({
+      id: 'getSharedStore',
+      path: '/admin/quota/store',
+      summary: 'The state of the shared store',
+      faults: [404],
+      answer: { status: 200, description: 'Its state', schema: sharedStore },
+      handle: () => {
+        const { away, divergence } = sharing().state;
+        return {
+          away_since: isoTime(away?.since ?? null),
+          reason: away?.reason ?? null,
+          divergence: divergence === null ? null : { why: divergence.why, message: divergence.message },
+        };
+      },
+    }),
+    postRoute({
+      id: 'repairStore',
+      path: '/admin/quota/store/repair',
+      summary: 'Choose between two diverged policies, for all hosts',
+      body: repairOrder,
+      faults: [404, 409, 503],
+      answer: {
+        status: 204,
+        description: 'The policy is in force on this host, and within two seconds on all others',
+      },
+      handle: ({ body: { policy } }) => sharing().repair(policy),
+    }),
+  ];
+}
+
+export const aboutRoutes = (): readonly Route[] => [
+  getRoute({
+    id: 'getVersion',
+    path: '/version',
+    summary: 'The version of softquota',
+    access: 'anybody',
+    answer: { status: 200, description: 'The version', schema: versionReport },
+    handle: () => ({ version }),
+  }),
+  getRoute({
+    id: 'getDescription',
+    path: '/openapi.json',
+    summary: 'This description',
+    access: 'anybody',
+    answer: {
+      status: 200,
+      description: 'An OpenAPI 3.1 document',
+      schema: z.looseObject({ openapi: z.string().meta({ description: 'The version of OpenAPI.' }) }),
+    },
+    handle: async () => (await import('../../../docs/openapi.json', { with: { type: 'json' } })).default,
+  }),
+];
+
+function fleetHostShown(
+  { host, isAlive, seenAt, version }: HostRecord,
+  stored: { readonly owners: number; readonly bytes: number } | undefined,
+  walks: string[],
+  now: number,
+): FleetHost {
+  return {
+    id: host,
+    alive: isAlive,
+    seen_at: isoTime(seenAt),
+    silent_seconds: isAlive ? 0 : Math.max(0, Math.floor((now - seenAt) / 1000)),
+    version,
+    walks,
+    owners: stored?.owners ?? 0,
+    bytes: stored?.bytes ?? 0,
+  };
+}

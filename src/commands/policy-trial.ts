@@ -1,0 +1,133 @@
+/** Finds possible mistakes in a policy, and prints them and the owners whom it would refuse or allow. */
+
+import { loadConfig } from '../config/index.ts';
+import { SoftquotaError } from '../errors.ts';
+import { given } from '../given.ts';
+import type { LintSettings } from '../policy/index.ts';
+import { leafMask, subjectsWithin } from '../quota/index.ts';
+import { counted, formatCount, formatUse } from '../text/index.ts';
+import type { ChangedOwner, LintFault, Simulation, Verdict } from '../wire/index.ts';
+import { escapedLines, table } from './output.ts';
+import { readPolicyFile } from './policy-file.ts';
+import { type ConfigOption, configFrom, whereIs } from './settings.ts';
+
+/** Whole lines. */
+export function simulationText({ owners, refused, graced, allowed }: Simulation): string {
+  return [
+    `${formatCount(refused.count)} of ${counted(owners, 'owner', 'owners')} would be newly refused, ` +
+      `${formatCount(allowed.count)} would be newly allowed.\n`,
+    ...changedText('NEWLY REFUSED', refused),
+    ...(graced === undefined
+      ? []
+      : [`${formatCount(graced.count)} would be newly over a limit, within its grace.\n`]),
+    ...changedText('NEWLY IN GRACE', graced ?? { count: 0, first: [] }),
+    ...changedText('NEWLY ALLOWED', allowed),
+  ].join('');
+}
+
+function changedText(title: string, { count, first }: Simulation['refused']): readonly string[] {
+  if (count === 0) return [];
+  const shown = table(first.flatMap(rowsOf), [
+    [title, row => row.user],
+    ['WHAT', row => row.what],
+    ['USED', row => row.use.used, 'right'],
+    ['LIMIT', row => row.use.limit, 'right'],
+    ['BY', row => row.by],
+  ]);
+  const more = count - first.length;
+  return [`\n${shown}`, ...(more > 0 ? [`… and ${formatCount(more)} more\n`] : [])];
+}
+
+/** A row for each limit: several kinds of data may come under one. */
+function rowsOf({ user, changes }: ChangedOwner) {
+  const byLimit = new Map<string, { readonly after: Verdict; readonly leaves: number }>();
+  for (const { subject, after } of changes) {
+    const key = JSON.stringify(after);
+    const known = byLimit.get(key) ?? { after, leaves: 0 };
+    byLimit.set(key, { after, leaves: known.leaves | leafMask(subject) });
+  }
+  return [...byLimit.values()].map(({ after, leaves }) => {
+    const { used, limit } = after;
+    const use = used === null || limit === null ? nothingCovers : formatUse(used, limit);
+    const what = subjectsWithin(leaves).join(', ');
+    return { user, what, use, by: deciderOf(after) };
+  });
+}
+
+const nothingCovers = { used: '-', limit: 'no rule' };
+
+function deciderOf({ group, rule }: Verdict): string {
+  if (group === null) return '[quota.default] TOTAL';
+  return rule === null ? `group ${group}` : `rule ${rule} of ${group}`;
+}
+
+/** Whole lines. */
+export function faultsText(faults: Simulation['lint']): string {
+  if (faults.length === 0) return 'No problems found.\n';
+  return escapedLines(faults.map(({ message }) => message));
+}
+
+/** [quota] as it is without an app.ini. */
+const defaults: LintSettings = {
+  enabled: true,
+  refuseWhen: 'exceeded',
+  uncovered: 'default',
+  precise: false,
+  mode: 'enforce',
+  warnAt: [],
+  totalBytes: -1,
+  defaultGroups: [],
+};
+
+/** `-` is standard input. Throws `invalid` with every fault of a file that is no policy. */
+export async function lintFile(file: string, options: ConfigOption): Promise<readonly LintFault[]> {
+  const { rules = [], groups = [], settings = {} } = readPolicyFile(file);
+  const known = knownSettings(options);
+  const { lintApart } = await import('../policy/index.ts');
+  const faults = reportedOf(file, () =>
+    lintApart(
+      {
+        rules: rules.map(({ name, limit, subjects }) => ({
+          name,
+          limitBytes: limit,
+          subjects: subjects ?? [],
+        })),
+        groups: groups.map(({ name, rules: named, users }) => ({
+          name,
+          rules: (named ?? []).map(rule => ({ name: rule })),
+          // Without a list a group keeps its members; the file does not say how many.
+          ownerIds: users?.map((_, index) => index) ?? [0],
+        })),
+      },
+      {
+        ...(known ?? defaults),
+        ...given({
+          totalBytes: settings.total,
+          defaultGroups: settings.default_groups,
+          refuseWhen: settings.refuse_when,
+          uncovered: settings.uncovered,
+        }),
+      },
+    ),
+  );
+  const areSettingsKnown = known !== null || settings.total !== undefined || settings.uncovered === 'deny';
+  return areSettingsKnown ? faults : faults.filter(({ code }) => code !== 'uncovered_subject');
+}
+
+/** Null: no configuration is named, and none is in the usual places. */
+function knownSettings(options: ConfigOption): LintSettings | null {
+  const where = whereIs(options);
+  const isNamed = where.file !== undefined || (where.env.SOFTQUOTA_CONFIG ?? '') !== '';
+  if (isNamed) return configFrom(options).quota;
+  const loaded = loadConfig(where);
+  return loaded.ok ? loaded.config.quota : null;
+}
+
+function reportedOf<T>(file: string, lint: () => T): T {
+  try {
+    return lint();
+  } catch (error) {
+    if (!(error instanceof SoftquotaError) || error.code !== 'invalid') throw error;
+    throw new SoftquotaError('invalid', `${file}: ${error.message}`, { cause: error });
+  }
+}
