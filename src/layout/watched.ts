@@ -32,8 +32,10 @@ export function saysHangs(error: unknown): boolean {
 /** The error for a path at which a disk does not answer. */
 export class DiskHangs extends Error {
   readonly code = hangsCode;
+  readonly path: string;
 
   constructor(path: string) {
     super(`ETIMEDOUT: the disk does not answer, '${path}'`);
+    this.path = path;
   }
 }

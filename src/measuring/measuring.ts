@@ -13,6 +13,7 @@ import type { Ledger } from '../ledger/index.ts';
 import { type FullDisk, isRepository, type Leaf, type Subject } from '../quota/index.ts';
 import {
   createScanner,
+  type Figures,
   isCovered,
   type Measurement,
   type Scanner,
@@ -129,18 +130,27 @@ export class Measuring {
       workers: config.scan.workers,
       measure: config.scan.measure,
       cacheFile: join(config.server.dataPath, 'scan.db'),
-      ownerKey: name => ledger.documents.owners.keyOf(name),
-      ownerAt: path => ledger.units.unit(path)?.owner ?? null,
-      knownBytes: path => this.pushes.withoutThem(path),
-      pushes: this.pushes,
-      knownBelow: path => ledger.units.pathsBelow(path),
-      rootRecord: path => ledger.walks.root(path),
-      nextSeq: () => ledger.walks.nextSeq(),
-      report: measurement => this.#record(measurement),
-      swept: sweep => this.#swept(sweep),
+      figures: this.#figures(),
       isWatched: true,
       log,
     });
+  }
+
+  #figures(): Figures {
+    const { documents, units, walks } = this.#parts.ledger;
+    return {
+      ownerKeyOf: ({ path, owner: found, ownerFault }) => {
+        const owner = found ?? (ownerFault === undefined ? units.unit(path)?.owner : null) ?? null;
+        return owner === null ? null : documents.owners.keyOf(owner);
+      },
+      knownBytes: path => this.pushes.withoutThem(path),
+      knownBelow: path => units.pathsBelow(path),
+      rootRecord: path => walks.root(path),
+      nextSeq: () => walks.nextSeq(),
+      report: measurement => this.#record(measurement),
+      swept: sweep => this.#swept(sweep),
+      pushes: this.pushes,
+    };
   }
 
   /** Measures everything now, and from now on as scheduled. */

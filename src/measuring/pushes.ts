@@ -100,15 +100,10 @@ export class Pushes implements PushServices, UnitPushes {
     const objectsDirectory = path.slice(0, path.lastIndexOf('/'));
     const base = path.slice(objectsDirectory.length + 1);
     const begun = this.#clock.now();
-    const question = {
-      ask: 'quarantine',
-      objectsDirectory,
-      name: base,
-      measure: this.#options.measure(),
-    } as const;
+    const question = { objectsDirectory, name: base, measure: this.#options.measure() };
     const sight = await this.#options
       .scanner()
-      .ask(question, unit, deadlineMs)
+      .ask('quarantine', question, unit, deadlineMs)
       .catch(() => ({ is: 'unreadable' }) as const);
     const look = await this.#orByWorker(sight, unit, name, deadlineMs - (this.#clock.now() - begun));
     const watched = this.#watched.get(unit);
@@ -149,14 +144,14 @@ export class Pushes implements PushServices, UnitPushes {
   }
 
   async existingNames(unit: string, prefixes: readonly string[]): Promise<readonly string[]> {
-    const question = { ask: 'existing names', unit, names: prefixes } as const;
-    const found = await this.#options.scanner().ask(question, unit, lookDeadlineMs);
+    const question = { unit, names: prefixes };
+    const found = await this.#options.scanner().ask('existing names', question, unit, lookDeadlineMs);
     if (found === null) throw new SoftquotaError('not_ready', 'the refs of the repository cannot be read');
     return found;
   }
 
   deniesForce(unit: string): Promise<boolean> {
-    const found = this.#options.scanner().ask({ ask: 'denies force', unit }, unit, lookDeadlineMs);
+    const found = this.#options.scanner().ask('denies force', { unit }, unit, lookDeadlineMs);
     // Words alone depend on it.
     return found.catch(() => false);
   }
@@ -243,9 +238,8 @@ export class Pushes implements PushServices, UnitPushes {
   async #passOver(units: readonly string[], since: number): Promise<void> {
     const [first = '/'] = units;
     const { measure, scanner } = this.#options;
-    const question = { ask: 'new quarantines', units, since, measure: measure() } as const;
     const found = await scanner()
-      .ask(question, first, passDeadlineMs)
+      .ask('new quarantines', { units, since, measure: measure() }, first, passDeadlineMs)
       .catch(() => []);
     if (this.#isClosed) return;
     for (const { unit, there } of found) {
@@ -312,9 +306,8 @@ export class Pushes implements PushServices, UnitPushes {
   async #look(unit: string, watched: Watched): Promise<void> {
     const { measure, scanner, worker } = this.#options;
     const { book } = watched;
-    const question = { ask: 'quarantines', unit, listed: book.listed, measure: measure() } as const;
     const seen = await scanner()
-      .ask(question, unit, lookDeadlineMs)
+      .ask('quarantines', { unit, listed: book.listed, measure: measure() }, unit, lookDeadlineMs)
       .catch(() => null);
     const isHere = () => this.#watched.get(unit) === watched && !this.#isClosed;
     if (!isHere()) return;

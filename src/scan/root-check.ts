@@ -6,12 +6,9 @@
  */
 
 import { walkedRoots } from '../layout/index.ts';
-import type { SweptRoot } from './measurement.ts';
 import type { ScannerParts } from './options.ts';
-import { knownByRoot, sweptRoots } from './roots.ts';
+import { knownByRoot, type SweptRoot, sweptRoots } from './roots.ts';
 import { monotonic } from './shared.ts';
-
-type Parts = Pick<ScannerParts, 'context' | 'options' | 'threads'>;
 
 /** Many units that go one after the other are one question. */
 const freshMs = 1000;
@@ -23,7 +20,7 @@ const mostLookedFor = 100;
  * Returns a function that gives the roots as after a sweep; null where the disk does not answer in time. It
  * never rejects.
  */
-export function rootCheck(parts: Parts): () => Promise<readonly SweptRoot[] | null> {
+export function rootCheck(parts: ScannerParts): () => Promise<readonly SweptRoot[] | null> {
   let last: { at: number; readonly roots: Promise<readonly SweptRoot[] | null> } | null = null;
   return () => {
     if (last !== null && monotonic() - last.at <= freshMs) return last.roots;
@@ -36,17 +33,16 @@ export function rootCheck(parts: Parts): () => Promise<readonly SweptRoot[] | nu
   };
 }
 
-async function look({ context, options, threads }: Parts): Promise<readonly SweptRoot[]> {
+async function look({ context, options, threads }: ScannerParts): Promise<readonly SweptRoot[]> {
   const { storages, exclude } = context();
-  const layout = await threads.ask({ ask: 'resolve', storages, exclude }, null, deadlineMs);
+  const layout = await threads.ask('resolve', { storages, exclude }, null, deadlineMs);
   const roots = walkedRoots(layout);
-  const known = await knownByRoot(roots, options.knownBelow);
+  const known = await knownByRoot(roots, options.figures);
   const samples = new Map([...known].map(([path, units]) => [path, spread(units, mostLookedFor)]));
   const paths = [...new Set([...samples.values()].flat())];
-  const absent = new Set(await threads.ask({ ask: 'absent', paths }, null, deadlineMs));
+  const absent = new Set(await threads.ask('absent', { paths }, null, deadlineMs));
   const seen = new Set(paths.filter(path => !absent.has(path)));
-  const sampled = { ...options, knownBelow: (path: string) => samples.get(path) ?? [] };
-  return sweptRoots(roots, roots, { seen, absent }, sampled, false);
+  return sweptRoots(roots, roots, { seen, absent }, options.figures, samples, false);
 }
 
 /** Some of many, in equal distances. */

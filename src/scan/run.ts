@@ -1,10 +1,17 @@
 /** One sweep, from waiting to its end, as those who follow it see it. */
 
 import type { Unread } from '../layout/index.ts';
-import type { Drift, SweepKind } from './measurement.ts';
-import type { TaskResult } from './messages.ts';
-import type { Leftover } from './outcome.ts';
 import { type Counts, countsSince, monotonic, noCounts } from './shared.ts';
+import type { Leftover, TaskResult } from './task.ts';
+
+export type SweepKind = 'sweep' | 'verify';
+
+/** Difference between the known figures and those that a `verify` found. */
+interface Drift {
+  readonly units: number;
+  /** The sum of the differences, all taken as positive. */
+  readonly bytes: number;
+}
 
 export interface SweepRequest {
   readonly kind: SweepKind;

@@ -1,6 +1,6 @@
 /**
- * The memory that a thread shares with the main thread while it is too busy for messages: whether to go on,
- * how far it is, since when it has been at its present unit, and where and when it last looked at the disk.
+ * The memory that a thread shares with the main thread while it is too busy for messages: how far it is, since
+ * when it has been at its present unit, and where and when it last looked at the disk.
  *
  * The counts only grow over the thread's life. They are for showing; nothing is decided by them. By the time
  * of the last look it is decided that a disk hangs.
@@ -10,47 +10,33 @@ import { DiskHangs, isWithin, watchLooks } from '../layout/index.ts';
 
 export interface Shared {
   readonly buffer: SharedArrayBuffer;
-  readonly signals: Int32Array;
   readonly counts: Float64Array;
   /** The path of the last look, ended by a NUL. */
   readonly at: Buffer;
 }
-
-/** Places in `signals`. */
-export const signal = {
-  /** 1: leave off at once. */
-  stop: 0,
-  /** 1: something urgent waits; hand back what is not begun. */
-  yield: 1,
-} as const;
 
 /** Places in `counts`. */
 export const count = {
   directories: 0,
   files: 1,
   bytes: 2,
-  /** The task's id; 0 for none. */
-  task: 3,
-  /** The beginning of the task, in milliseconds of `monotonic`. */
+  /** The place of the unit in the batch, from 1 on; 0 for none. */
+  unit: 3,
+  /** The beginning of the walk of that unit, in milliseconds of `monotonic`. */
   since: 4,
   /** The time of its last progress, likewise; 0 while it has nothing to do. */
   moved: 5,
 } as const;
 
-const signalsLength = Object.keys(signal).length;
 const countsLength = Object.keys(count).length;
-const atBegins = 8 * (signalsLength + countsLength);
+const atBegins = 8 * countsLength;
 const atLength = 4096;
 
-export function newShared(): Shared {
-  return viewOf(new SharedArrayBuffer(atBegins + atLength));
-}
-
-export function viewOf(buffer: SharedArrayBuffer): Shared {
+/** Gives the memory of a thread as both sides see it; a new one unless given. */
+export function sharedMemory(buffer = new SharedArrayBuffer(atBegins + atLength)): Shared {
   return {
     buffer,
-    signals: new Int32Array(buffer, 0, signalsLength),
-    counts: new Float64Array(buffer, 8 * signalsLength, countsLength),
+    counts: new Float64Array(buffer, 0, countsLength),
     at: Buffer.from(buffer, atBegins, atLength),
   };
 }

@@ -4,10 +4,9 @@
  */
 
 import { countObjects, firstStepMs, type ObjectsCount } from './counting.ts';
-import type { WalkedUnit } from './messages.ts';
-import type { Start, WalkedObjects } from './outcome.ts';
 import type { ListedQuarantine } from './quarantine.ts';
 import { monotonic } from './shared.ts';
+import type { Start, WalkedObjects, WalkedUnit } from './task.ts';
 
 /** Facts about pushes that a walk needs. */
 export interface PushFacts {
@@ -26,11 +25,6 @@ export interface UnitPushes {
   /** A walk that took its place in the order at `seq` has ended; it counts what earlier pushes brought. */
   walked(path: string, seq: number, walk: Pick<WalkedObjects, 'before' | 'after'>): PushFacts;
 }
-
-export const noPushes: UnitPushes = {
-  listed: () => [],
-  walked: () => ({ takenBytes: 0, hasEnded: false, isUnsure: false }),
-};
 
 export interface CountedUnit {
   /** The bytes that the unit counts. */

@@ -9,12 +9,12 @@ import { accessSync, closeSync, constants, fstatSync, lstatSync, openSync, type 
 import { systemCode } from '../errors.ts';
 import { beforeLook, list, locationOf, type Unread } from '../layout/index.ts';
 import { isFanOut, isQuarantine, isUnfinishedPack, isYoung, showsRepack } from './gitfiles.ts';
-import type { Leftover, WalkRequest } from './outcome.ts';
 import type { Counts } from './shared.ts';
 import { SignatureDraft } from './signature.ts';
+import type { Leftover, WalkRequest } from './task.ts';
 
-/** Called for each directory and every few hundred entries; says whether to go on. */
-export type Pulse = (tally: Counts) => boolean;
+/** Called for each directory and every few hundred entries, with what was walked so far. */
+export type Pulse = (tally: Counts) => void;
 
 const entriesPerPulse = 512;
 export const mostListed = 100;
@@ -98,8 +98,6 @@ export class Walk {
   }
 }
 
-class Stopped extends Error {}
-
 /** The names of these paths in a unit. */
 function namesWithin(unit: string, inner: readonly string[]): Names {
   const top = new Map<string, Names>();
@@ -116,29 +114,25 @@ function namesWithin(unit: string, inner: readonly string[]): Names {
   return top;
 }
 
-/** Visits all there is to visit; false: it was stopped. */
-export function takeSteps(state: Walk): boolean {
+/** Visits all there is to visit. A thread that is ended meanwhile loses the descriptors that it holds. */
+export function takeSteps(state: Walk): void {
   try {
     for (let step = state.steps.pop(); step !== undefined; step = state.steps.pop()) {
       if (typeof step === 'number') closeSync(step);
       else takeStep(state, step);
     }
-    return state.pulse(state);
-  } catch (error) {
-    if (error instanceof Stopped) return false;
-    throw error;
+    state.pulse(state);
   } finally {
     for (const step of state.steps) if (typeof step === 'number') closeSync(step);
   }
 }
 
 function takeStep(state: Walk, place: Place): void {
-  if (!state.pulse(state)) throw new Stopped();
+  state.pulse(state);
   state.directories += 1;
   try {
     visit(state, place);
   } catch (error) {
-    if (error instanceof Stopped) throw error;
     addUnread(state, place, error);
   }
 }
@@ -177,7 +171,7 @@ function read(state: Walk, place: Place, path: string, odd: boolean, sizeBytes: 
   const stepsBefore = state.steps.length;
   for (const entry of listing.entries) {
     state.entries += 1;
-    if (state.entries % entriesPerPulse === 0 && !state.pulse(state)) throw new Stopped();
+    if (state.entries % entriesPerPulse === 0) state.pulse(state);
     const { name } = entry;
     const child = path === '/' ? `/${name}` : `${path}/${name}`;
     const childIsOdd = odd || (listing.odd && !name.isWellFormed());

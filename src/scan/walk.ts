@@ -11,13 +11,42 @@ import { lstatSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { encodePath, holdsRepositories } from '../layout/index.ts';
 import type { Cache } from './cache.ts';
-import type { WalkOutcome, WalkRequest } from './outcome.ts';
 import { noQuarantines, quarantinesOf } from './quarantine.ts';
-import { type RepackSigns, watchSigns } from './repack-signs.ts';
+import { noSigns, type RepackSigns, watchSigns } from './repack-signs.ts';
+import { noCounts } from './shared.ts';
+import { isSignatureCurrent } from './signature.ts';
+import type { Vanished, Walked, WalkRequest } from './task.ts';
 import { countLeftovers, mostListed, type Pulse, takeSteps, Walk } from './visit.ts';
 
-/** Walks `request.unit`, calling `pulse` on the way. */
-export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutcome {
+/** Gives what the last walk found if its signature stands for this one; else walks, calling `pulse` on the way. */
+export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | Vanished {
+  return unchanged(request, cache, pulse) ?? walkThrough(request, cache, pulse);
+}
+
+/** The result of the last walk, where the signature says that nothing has changed since; null elsewhere. */
+function unchanged(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | null {
+  const { unit, knownBytes, trustsSignature = false } = request;
+  const signature = trustsSignature ? cache.readSignature(unit.path) : null;
+  if (signature === null || signature.bytes !== knownBytes) return null;
+  if (!isSignatureCurrent(request, signature, () => pulse(noCounts))) return null;
+  pulse(signature);
+  const { bytes, files, directories, objectBytes } = signature;
+  const nothing = { signs: noSigns, before: noQuarantines, after: noQuarantines };
+  return {
+    outcome: 'measured',
+    bytes,
+    files,
+    directories,
+    partial: false,
+    unread: [],
+    unreadCount: 0,
+    leftovers: [],
+    leftoverCount: 0,
+    objects: holdsRepositories(unit.kind) ? { bytes: objectBytes, ...nothing } : null,
+  };
+}
+
+function walkThrough(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | Vanished {
   const { unit, quarantines = [], measure, hasOwnTimes = true } = request;
   const identity = identityOf(unit.path);
   if (identity === null) return { outcome: 'vanished' };
@@ -26,7 +55,7 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
   const startedAt = Date.now();
   const endSigns = isRepository ? watchSigns(unit.path, startedAt, hasOwnTimes) : null;
   const state = new Walk(request, isRepository, startedAt, pulse);
-  if (!takeSteps(state)) return { outcome: 'stopped' };
+  takeSteps(state);
   // Half of a unit that was removed or unmounted meanwhile would be taken for all of it.
   if (identityOf(unit.path) !== identity) return { outcome: 'vanished' };
   const leftovers = countLeftovers(state);

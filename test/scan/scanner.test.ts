@@ -379,11 +379,10 @@ t.test('a scanner that closes stops walking within a second', async t => {
 
 t.test('a measurement that cannot be recorded is logged, and stops nothing', async t => {
   const root = temporary(t);
-  const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}`)], {
-    report: () => {
-      throw new Error('the owner is too large');
-    },
-  });
+  const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}`)]);
+  book.report = () => {
+    throw new Error('the owner is too large');
+  };
   for (const owner of ['alice', 'bob']) fill(join(root, owner, 'file'), 10);
   const run = scanner.sweep({ kind: 'sweep' });
   await run.done;

@@ -16,7 +16,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { type CachedWalks, cachedWalks, type WalkTerms } from './cached-walks.ts';
+import type { WalkRequest } from '../../src/scan/task.ts';
+import { type CachedWalks, cachedWalks } from './cached-walks.ts';
 import { bareRepository, fill, independentCount, temporary, unitAt } from './world.ts';
 
 t.setTimeout(300_000);
@@ -24,7 +25,7 @@ t.setTimeout(300_000);
 interface World extends CachedWalks {
   readonly unit: string;
   /** Walks, and tells whether the signature stood for it; the bytes are those known from the last walk. */
-  stands(request?: WalkTerms): boolean;
+  stands(request?: Partial<WalkRequest>): boolean;
 }
 
 function world(t: Test, kind: 'repos' | 'lfs' = 'lfs'): World {
