@@ -100,10 +100,9 @@ export class Pushes implements PushServices, UnitPushes {
     const objectsDirectory = path.slice(0, path.lastIndexOf('/'));
     const base = path.slice(objectsDirectory.length + 1);
     const begun = this.#clock.now();
-    const question = { objectsDirectory, name: base, measure: this.#options.measure() };
     const sight = await this.#options
       .scanner()
-      .ask('quarantine', question, unit, deadlineMs)
+      .ask('quarantine', [objectsDirectory, base, this.#options.measure()], unit, deadlineMs)
       .catch(() => ({ is: 'unreadable' }) as const);
     const look = await this.#orByWorker(sight, unit, name, deadlineMs - (this.#clock.now() - begun));
     const watched = this.#watched.get(unit);
@@ -144,14 +143,13 @@ export class Pushes implements PushServices, UnitPushes {
   }
 
   async existingNames(unit: string, prefixes: readonly string[]): Promise<readonly string[]> {
-    const question = { unit, names: prefixes };
-    const found = await this.#options.scanner().ask('existing names', question, unit, lookDeadlineMs);
+    const found = await this.#options.scanner().ask('existing names', [unit, prefixes], unit, lookDeadlineMs);
     if (found === null) throw new SoftquotaError('not_ready', 'the refs of the repository cannot be read');
     return found;
   }
 
   deniesForce(unit: string): Promise<boolean> {
-    const found = this.#options.scanner().ask('denies force', { unit }, unit, lookDeadlineMs);
+    const found = this.#options.scanner().ask('denies force', [unit], unit, lookDeadlineMs);
     // Words alone depend on it.
     return found.catch(() => false);
   }
@@ -239,7 +237,7 @@ export class Pushes implements PushServices, UnitPushes {
     const [first = '/'] = units;
     const { measure, scanner } = this.#options;
     const found = await scanner()
-      .ask('new quarantines', { units, since, measure: measure() }, first, passDeadlineMs)
+      .ask('new quarantines', [units, since, measure()], first, passDeadlineMs)
       .catch(() => []);
     if (this.#isClosed) return;
     for (const { unit, there } of found) {
@@ -307,7 +305,7 @@ export class Pushes implements PushServices, UnitPushes {
     const { measure, scanner, worker } = this.#options;
     const { book } = watched;
     const seen = await scanner()
-      .ask('quarantines', { unit, listed: book.listed, measure: measure() }, unit, lookDeadlineMs)
+      .ask('quarantines', [unit, book.listed, measure()], unit, lookDeadlineMs)
       .catch(() => null);
     const isHere = () => this.#watched.get(unit) === watched && !this.#isClosed;
     if (!isHere()) return;

@@ -12,10 +12,9 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import { DiskHangs, isWithin } from '../layout/index.ts';
+import { DiskHangs, isWithin, type Mounts } from '../layout/index.ts';
 import type { Log } from '../log.ts';
 import { printable } from '../text/index.ts';
-import type { Mounts } from './mounts.ts';
 import { monotonic } from './shared.ts';
 import { type Answered, type Asked, DiskThread, type Given, type OnPart } from './thread.ts';
 

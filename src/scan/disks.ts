@@ -38,7 +38,7 @@ export async function disksOf(
   for (const [index, { path }] of roots.entries()) {
     const space = threads.isWaitedFor(path)
       ? null
-      : await threads.ask('disk', { path }, path, deadlineMs).catch(() => null);
+      : await threads.ask('disk', [path], path, deadlineMs).catch(() => null);
     const name = space === null ? path : `device ${space.device}`;
     const { device, ...figures } = space ?? { device: null, ...unknown };
     const known = disks.get(name) ?? { path, roots: [], leaves: [], ...figures };

@@ -6,9 +6,9 @@
  * here waits for a disk on the main thread, decides, or keeps figures.
  */
 
+export type { PushFacts, UnitPushes } from './counting.ts';
 export { Directories } from './directories.ts';
 export type { WatchedDisk } from './disks.ts';
-export { Mounts } from './mounts.ts';
 export type { Figures, ScannerOptions } from './options.ts';
 export {
   type FoundQuarantine,
@@ -26,4 +26,3 @@ export {
 } from './scanner.ts';
 export { isCovered, type Patterns, type Schedule, startSchedule, verifyPattern } from './schedule.ts';
 export type { MeasuredUnit, Measurement } from './task.ts';
-export type { PushFacts, UnitPushes } from './unit-counts.ts';

@@ -3,41 +3,34 @@
  * whoever asks waits only as long as it wants to.
  */
 
-import { lstatSync, readFileSync, readlinkSync, statfsSync } from 'node:fs';
+import { lstatSync, readlinkSync, statfsSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf, systemCode } from '../errors.ts';
 import {
   beforeLook,
   type Discovered,
-  decodePath,
   discover,
   encodePath,
   inspect,
   type Layout,
   type Located,
   locate,
-  mountsIn,
+  mountsNow,
   mountTable,
   type PlacedUnit,
   type Root,
   resolveLayout,
+  type StorageSettings,
 } from '../layout/index.ts';
 import { type Cache, emptyCache, noCache, openCache, prepareCache } from './cache.ts';
 import { type Watched, watchDirectories } from './directories.ts';
 import { deniesForce, existingNames, repositoriesAt } from './directory-names.ts';
 import { fileSystemAt } from './file-system.ts';
-import {
-  type ListedQuarantine,
-  lookAtQuarantine,
-  type Measure,
-  newQuarantines,
-  quarantinesOf,
-} from './quarantine.ts';
+import { lookAtQuarantine, newQuarantines, quarantinesOf } from './quarantine.ts';
 import { beginTask, count, monotonic, move, rest, sharedMemory, shareLooks } from './shared.ts';
-import type { ScanContext, ScanSettings, Task, TaskResult, WalkTerms } from './task.ts';
-import type { Pulse } from './visit.ts';
-import { walk } from './walk.ts';
+import type { ScanContext, Task, TaskResult, WalkTerms } from './task.ts';
+import { type Pulse, walk } from './walk.ts';
 
 /** The start parameters of a thread. */
 export interface IoWorkerStart {
@@ -47,7 +40,7 @@ export interface IoWorkerStart {
 export interface IoWorkerRequest {
   /** One of `Tasks`. */
   readonly ask: keyof Tasks;
-  readonly given: unknown;
+  readonly given: readonly unknown[];
   /** The directories below which disks do not answer. */
   readonly avoided: readonly string[];
 }
@@ -61,47 +54,33 @@ export type IoWorkerReport =
 /** Everything that a thread can be asked, with the answers: plain data. */
 export type Tasks = typeof tasks;
 
+/** The parts of answers that come before these. */
+export interface Parts {
+  readonly discover: readonly Discovered[];
+  readonly watch: Watched;
+}
+
 const tasks = {
-  /** Gives why the cache had to be made again; null where it had not. */
-  'prepare cache': ({ file }: { readonly file: string }) => prepareCache(file),
-  'empty cache': ({ file }: { readonly file: string }) => emptyCache(file),
+  'prepare cache': prepareCache,
+  'empty cache': emptyCache,
   /** Gives the layout with the marks of the roots' file systems. */
-  resolve: ({ storages, exclude }: Pick<ScanSettings, 'storages' | 'exclude'>) =>
+  resolve: (storages: readonly StorageSettings[], exclude: readonly string[]) =>
     marked(resolveLayout(storages, exclude)),
-  discover: ({ layout }: { readonly layout: Layout }, part: (found: readonly Discovered[]) => void) =>
-    find(discover(layout), part),
+  discover: (layout: Layout) => find(discover(layout)),
   /** Gives those of the paths at which there is nothing. */
-  absent: ({ paths }: { readonly paths: readonly string[] }) => paths.filter(isAbsent),
-  locate: ({ context, path }: { readonly context: ScanContext; readonly path: string }) =>
-    unitOf(context, path),
-  /** Gives null where there is nothing at the path. */
-  disk: ({ path }: { readonly path: string }) => spaceAt(path),
+  absent: (paths: readonly string[]) => paths.filter(isAbsent),
+  locate: unitOf,
+  disk: spaceAt,
   /** Looks at the directories above the units, for as long as the thread is. */
-  watch: (
-    { layout, roots }: { readonly layout: Layout; readonly roots: readonly Root[] },
-    part: (watched: Watched) => void,
-  ) => watchDirectories(layout, roots, shared, part),
-  walk: (batch: WalkBatch) => walkAll(batch),
-  quarantine: (given: {
-    readonly objectsDirectory: string;
-    readonly name: string;
-    readonly measure: Measure;
-  }) => lookAtQuarantine(given.objectsDirectory, given.name, given.measure),
-  quarantines: (given: {
-    readonly unit: string;
-    readonly listed: readonly ListedQuarantine[];
-    readonly measure: Measure;
-  }) => quarantinesOf(given.unit, given.listed, given.measure),
-  /** `since`: in milliseconds since 1970. */
-  'new quarantines': (given: {
-    readonly units: readonly string[];
-    readonly since: number;
-    readonly measure: Measure;
-  }) => newQuarantines(given.units, given.since, given.measure),
-  'existing names': ({ unit, names }: { readonly unit: string; readonly names: readonly string[] }) =>
-    existingNames(unit, names),
-  'denies force': ({ unit }: { readonly unit: string }) => deniesForce(unit),
-  repositories: ({ paths }: { readonly paths: readonly string[] }) => repositoriesAt(paths),
+  watch: (layout: Layout, roots: readonly Root[]) =>
+    watchDirectories(layout, roots, shared, found => sendPart('watch', found)),
+  walk: walkAll,
+  quarantine: lookAtQuarantine,
+  quarantines: quarantinesOf,
+  'new quarantines': newQuarantines,
+  'existing names': existingNames,
+  'denies force': deniesForce,
+  repositories: repositoriesAt,
 } as const;
 
 const port = parentPort;
@@ -119,8 +98,7 @@ port.on('message', ({ ask, given, avoided: places }: IoWorkerRequest) => {
   if (ask !== 'prepare cache' && ask !== 'empty cache') beginTask(shared);
   try {
     // The types of `DiskThread.ask` hold for what is given.
-    const answer: unknown = tasks[ask](given as never, (part: unknown) => send({ type: 'part', part }));
-    send({ type: 'answer', answer });
+    send({ type: 'answer', answer: Reflect.apply(tasks[ask], undefined, given) });
   } catch (error) {
     send({ type: 'failed', why: messageOf(error) });
   } finally {
@@ -134,8 +112,12 @@ function send(report: IoWorkerReport): void {
   port?.postMessage(report);
 }
 
+function sendPart<Ask extends keyof Parts>(_: Ask, part: Parts[Ask]): void {
+  send({ type: 'part', part });
+}
+
 function marked(layout: Layout): Layout {
-  const mountAt = mountTable(mountsIn(decodePath(readFileSync('/proc/self/mountinfo'))));
+  const mountAt = mountTable(mountsNow());
   const roots = layout.roots.map(root => ({
     ...root,
     fileSystem: root.state === 'present' ? fileSystemAt(root.path, root.device, mountAt) : null,
@@ -156,17 +138,17 @@ function isAbsent(path: string): boolean {
 const mostTogether = 500;
 const millisecondsTogether = 50;
 
-function find(discovered: Iterable<Discovered>, part: (found: readonly Discovered[]) => void): void {
+function find(discovered: Iterable<Discovered>): void {
   let found: Discovered[] = [];
   let sentAt = monotonic();
   for (const one of discovered) {
     if (one.type !== 'listed') found.push(one);
     if (found.length < mostTogether && monotonic() - sentAt < millisecondsTogether) continue;
-    part(found);
+    sendPart('discover', found);
     found = [];
     sentAt = monotonic();
   }
-  part(found);
+  sendPart('discover', found);
 }
 
 function unitOf(context: ScanContext, path: string): Located {
@@ -176,7 +158,7 @@ function unitOf(context: ScanContext, path: string): Located {
   return isSure ? located : locate(resolveLayout(context.storages, context.exclude), path);
 }
 
-/** The figures of the file system of a path; bytes over 2^53 - 1 are given as that number. */
+/** The figures of the file system of a path; bytes over 2^53 - 1 are given as that number. Null: nothing is there. */
 function spaceAt(path: string) {
   beforeLook(path);
   const place = encodePath(path);
@@ -196,13 +178,6 @@ function exact(bytes: bigint): number {
   return Number(bytes < Number.MAX_SAFE_INTEGER ? bytes : Number.MAX_SAFE_INTEGER);
 }
 
-interface WalkBatch {
-  readonly context: ScanContext;
-  /** Null where the cache is not to be used. */
-  readonly cacheFile: string | null;
-  readonly tasks: readonly (WalkTerms & { readonly task: Task })[];
-}
-
 /** Measured: the 99th percentile of checks beside full walks falls by a third. */
 const prioritySteps = 5;
 const lowestPriority = 19;
@@ -214,9 +189,13 @@ let hasLowPriority = false;
 
 /**
  * Walks for a moment, but one unit at least. The results are in the order of the tasks, and what has none was
- * not begun.
+ * not begun. `cacheFile`: null where the cache is not to be used.
  */
-function walkAll({ tasks, context, cacheFile }: WalkBatch) {
+function walkAll(
+  tasks: readonly (WalkTerms & { readonly task: Task })[],
+  context: ScanContext,
+  cacheFile: string | null,
+) {
   const { counts } = shared;
   const opened = cache ?? (cacheFile === null ? noCache : openCache(cacheFile, why => cacheFaults.push(why)));
   cache = opened;

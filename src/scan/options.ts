@@ -1,12 +1,11 @@
 /** The options of a scanner, and what its parts share. */
 
-import type { Unit } from '../layout/index.ts';
+import type { Mounts, Unit } from '../layout/index.ts';
 import type { Log } from '../log.ts';
+import type { UnitPushes } from './counting.ts';
 import type { DiskThreads } from './disk-threads.ts';
-import type { Mounts } from './mounts.ts';
 import type { KnownRoots, Sweep } from './roots.ts';
 import type { Measurement, ScanContext, ScanSettings } from './task.ts';
-import type { UnitPushes } from './unit-counts.ts';
 
 /** The keeper of the figures, as far as the scanner has to ask it and to tell it. */
 export interface Figures extends KnownRoots {

@@ -249,8 +249,7 @@ export class Pool {
     for (const { job } of batch) job.begin?.();
     const tasks = batch.map(({ job }) => ({ task: job.task, ...this.#termsOf(job.task) }));
     try {
-      const given = { context: context(), cacheFile: cacheFile(), tasks };
-      this.#walked(walker, await thread.ask('walk', given, threads.avoided()));
+      this.#walked(walker, await thread.ask('walk', [tasks, context(), cacheFile()], threads.avoided()));
     } catch (error) {
       if (error instanceof DiskHangs) this.#hung(walker, error.path);
       else this.#died(walker, messageOf(error));

@@ -35,12 +35,12 @@ export function rootCheck(parts: ScannerParts): () => Promise<readonly SweptRoot
 
 async function look({ context, options, threads }: ScannerParts): Promise<readonly SweptRoot[]> {
   const { storages, exclude } = context();
-  const layout = await threads.ask('resolve', { storages, exclude }, null, deadlineMs);
+  const layout = await threads.ask('resolve', [storages, exclude], null, deadlineMs);
   const roots = walkedRoots(layout);
   const known = await knownByRoot(roots, options.figures);
   const samples = new Map([...known].map(([path, units]) => [path, spread(units, mostLookedFor)]));
   const paths = [...new Set([...samples.values()].flat())];
-  const absent = new Set(await threads.ask('absent', { paths }, null, deadlineMs));
+  const absent = new Set(await threads.ask('absent', [paths], null, deadlineMs));
   const seen = new Set(paths.filter(path => !absent.has(path)));
   return sweptRoots(roots, roots, { seen, absent }, options.figures, samples, false);
 }

@@ -5,12 +5,11 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import type { Layout, Located, StorageKind } from '../layout/index.ts';
+import { type Layout, type Located, Mounts, type StorageKind } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import { within } from '../within.ts';
 import { DiskThreads } from './disk-threads.ts';
 import { disksOf, type WatchedDisk } from './disks.ts';
-import { Mounts } from './mounts.ts';
 import type { ScannerOptions, ScannerParts } from './options.ts';
 import { Run, type ScanRun, type SweepRequest, type WorkEstimate } from './run.ts';
 import { isCovered } from './schedule.ts';
@@ -93,7 +92,7 @@ export function createScanner(options: ScannerOptions) {
   async function prepare(): Promise<void> {
     await mounts.refresh();
     try {
-      const fault = await threads.askAround('prepare cache', { file: options.cacheFile });
+      const fault = await threads.askAround('prepare cache', [options.cacheFile]);
       if (fault !== null)
         log.warn({ file: options.cacheFile, reason: fault }, 'the scan cache was made again');
       cacheFile = options.cacheFile;
@@ -102,7 +101,7 @@ export function createScanner(options: ScannerOptions) {
     }
     try {
       const { storages, exclude } = options;
-      const layout = await threads.askAround('resolve', { storages, exclude });
+      const layout = await threads.askAround('resolve', [storages, exclude]);
       if (context === null) resolved(options, layout);
     } catch (error) {
       if (!isClosed) log.error({ err: error }, 'how the storage lies could not be found out');
@@ -187,7 +186,7 @@ export function createScanner(options: ScannerOptions) {
       );
     }
     const restMs = Math.max(1, deadlineMs - (performance.now() - begun));
-    return threads.ask('locate', { context, path }, path, restMs);
+    return threads.ask('locate', [context, path], path, restMs);
   }
 
   return {

@@ -53,7 +53,7 @@ async function survey(options: SweepOptions): Promise<void> {
   const startSeq = figures.nextSeq();
   const startedAt = Date.now();
   const { storages, exclude } = settings;
-  const resolve = () => threads.askAround('resolve', { storages, exclude }, { signal });
+  const resolve = () => threads.askAround('resolve', [storages, exclude], { signal });
   const layout = await resolve();
   if (signal.aborted) return;
   options.resolved(settings, layout);
@@ -88,7 +88,7 @@ async function survey(options: SweepOptions): Promise<void> {
       walk({ unit: one.unit, inner: one.inner, trustsSignature });
     }
   };
-  await threads.askAround('discover', { layout }, { part: takeAll, signal });
+  await threads.askAround('discover', [layout], { part: takeAll, signal });
   run.discovering = false;
   ended();
   await walked.promise;
@@ -97,7 +97,7 @@ async function survey(options: SweepOptions): Promise<void> {
   const before = walkedRoots(layout);
   const known = await knownByRoot(before, figures);
   const unseen = new Set([...known.values()].flat().filter(path => !seen.has(path)));
-  const absent = new Set(await threads.askAround('absent', { paths: [...unseen] }, { signal }));
+  const absent = new Set(await threads.askAround('absent', [[...unseen]], { signal }));
   const roots = sweptRoots(before, rootsAfter, { seen, absent }, figures, known, run.acceptMoved);
   measuring.swept(roots);
   for (const { path, away } of roots) {
@@ -124,7 +124,7 @@ async function emptyCache({ cacheFile, options, threads }: ScannerParts, signal:
   const file = cacheFile();
   if (file === null) return;
   try {
-    await threads.askAround('empty cache', { file }, { signal });
+    await threads.askAround('empty cache', [file], { signal });
   } catch (error) {
     if (!signal.aborted) options.log.warn({ err: error }, 'the scan cache could not be emptied');
   }

@@ -7,17 +7,15 @@ import { Worker } from 'node:worker_threads';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import { entryUrl } from '../package.ts';
 import { within } from '../within.ts';
-import type { IoWorkerReport, IoWorkerRequest, IoWorkerStart, Tasks } from './io-worker.ts';
+import type { IoWorkerReport, IoWorkerRequest, IoWorkerStart, Parts, Tasks } from './io-worker.ts';
 import { lookedAt, type Shared, sharedMemory, stuckMs } from './shared.ts';
 
 /** A question to a thread, by its name. */
 export type Asked = keyof Tasks;
-export type Given<Ask extends Asked> = Parameters<Tasks[Ask]>[0];
+export type Given<Ask extends Asked> = Parameters<Tasks[Ask]>;
 export type Answered<Ask extends Asked> = ReturnType<Tasks[Ask]>;
 /** Is called with each part of an answer, as it comes. */
-export type OnPart<Ask extends Asked> = Tasks[Ask] extends (given: never, part: infer Part) => unknown
-  ? Part
-  : never;
+export type OnPart<Ask extends Asked> = (part: Ask extends keyof Parts ? Parts[Ask] : never) => void;
 
 interface Open {
   readonly part: ((part: unknown) => void) | undefined;

@@ -4,13 +4,13 @@
  */
 
 import { isWithin, type Layout } from '../layout/index.ts';
+import { type CountedUnit, UnitCounts } from './counting.ts';
 import type { ScannerOptions, ScannerParts } from './options.ts';
 import { Pool, pathOfTask, type WalkJob } from './pool.ts';
 import { rootCheck } from './root-check.ts';
 import { classifyKnownUnit, type SweptRoot } from './roots.ts';
 import { type TargetOutcome, Targets, type WalkReason } from './targets.ts';
 import type { Start, SweepTask, TaskResult, WalkedUnit } from './task.ts';
-import { type CountedUnit, UnitCounts } from './unit-counts.ts';
 
 /** Called with what became of a unit that a sweep has found; with what counts of it, if something does. */
 export type Settled = (

@@ -83,7 +83,7 @@ export class Watch {
     const part = (watched: Watched): void => {
       taken = taken.then(() => (signal.aborted ? undefined : this.#take(watcher, watched))).catch(failed);
     };
-    await threads.askAround('watch', { layout, roots }, { part, signal }).catch(failed);
+    await threads.askAround('watch', [layout, roots], { part, signal }).catch(failed);
   }
 
   async #take(watcher: Watcher, { isFirst, found, pass }: Watched): Promise<void> {

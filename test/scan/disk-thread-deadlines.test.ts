@@ -24,7 +24,7 @@ function world(t: Test, most = 4, hungAfterMs = 30_000) {
     for (const pipe of opened) await pipe.close();
   });
   const locate = (path: string, deadlineMs: number) =>
-    threads.ask('locate', { context, path: join(root, path) }, join(root, path), deadlineMs);
+    threads.ask('locate', [context, join(root, path)], join(root, path), deadlineMs);
   /** A path at which an I/O worker hangs until it is let go, at the latest when the test ends. */
   function hangingAt(path: string): { path: string; letGo(): Promise<void> } {
     const pipe = `${join(root, path)}hang-release`;

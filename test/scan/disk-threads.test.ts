@@ -6,7 +6,7 @@ import type { DiskThreads } from '../../src/scan/disk-threads.ts';
 import { diskThreads } from './hanging.ts';
 import { startedThreads } from './threads.ts';
 
-const question = { paths: ['/'] };
+const question: [paths: readonly string[]] = [['/']];
 const askAround = (threads: DiskThreads, signal?: AbortSignal) =>
   threads.askAround('absent', question, signal === undefined ? {} : { signal });
 

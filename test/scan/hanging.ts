@@ -7,8 +7,8 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, statSync } from 'node:fs';
 import type { Test } from 'tap';
+import { Mounts } from '../../src/layout/index.ts';
 import { DiskThreads, type DiskThreadsOptions } from '../../src/scan/disk-threads.ts';
-import { Mounts } from '../../src/scan/mounts.ts';
 
 export interface HangingDisk {
   /** Path that it is mounted at. */

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { Mounts } from '../../src/scan/mounts.ts';
+import { Mounts } from '../../src/layout/index.ts';
 import { rootCheck } from '../../src/scan/root-check.ts';
 import { until } from '../e2e/ask.ts';
 import { diskThreads } from './hanging.ts';

@@ -177,18 +177,20 @@ t.test('what is missing, damaged or of another form only costs a walk', async t 
   t.notOk(stands());
   const database = new DatabaseSync(cacheFile);
   t.teardown(() => database.close());
+  const set = (name: string, json: string) =>
+    `UPDATE signatures SET signature = json_set(signature, '$.${name}', json('${json}'))`;
   const damages = [
     'DELETE FROM signatures',
-    "UPDATE signatures SET digest = 'other'",
-    "UPDATE signatures SET tree = 'no JSON'",
-    'UPDATE signatures SET tree = \'[[-1,0],["","b"]]\'',
-    'UPDATE signatures SET tree = \'[[0,1],["","a"]]\'',
-    "UPDATE signatures SET tree = '[[],[]]'",
-    'UPDATE signatures SET tree = \'[[-1,5],["","a"]]\'',
-    'UPDATE signatures SET tree = \'{"a":1}\'',
-    "UPDATE signatures SET found = '[100,2,2,0]'",
-    "UPDATE signatures SET found = '[100]'",
-    "UPDATE signatures SET found = 'null'",
+    "UPDATE signatures SET signature = 'no JSON'",
+    "UPDATE signatures SET signature = 'null'",
+    set('digest', '"other"'),
+    set('names', '["","b"]'),
+    set('names', '{"a":1}'),
+    set('names', '[]'),
+    set('parents', '[0,1]'),
+    set('parents', '[-1,5]'),
+    set('files', '2'),
+    set('bytes', 'null'),
   ];
   for (const damage of damages) {
     t.ok(stands(), `before ${damage}`);

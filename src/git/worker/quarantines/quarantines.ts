@@ -8,9 +8,8 @@
 
 import { lstat } from 'node:fs/promises';
 import { messageOf } from '../../../errors.ts';
-import { decodePath, encodePath, isQuarantineName } from '../../../layout/index.ts';
+import { decodePath, encodePath, isQuarantineName, Mounts } from '../../../layout/index.ts';
 import type { Log } from '../../../log.ts';
-import { Mounts } from '../../../scan/index.ts';
 import { SerialQueue } from '../../../serial-queue.ts';
 import type { WorkerReport } from '../../../wire/index.ts';
 import { entryNames, identity } from '../files.ts';
