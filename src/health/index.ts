@@ -9,7 +9,6 @@ export { findings } from './findings.ts';
 export { commandLine, listed, makeFinding, quoted } from './make-finding.ts';
 export {
   hungDisks,
-  longWalks,
   notes,
   notReady,
   type Observed,

@@ -7,6 +7,6 @@
  */
 
 export { ForgeSync } from './forge/forge-sync.ts';
-export { forgeLinkKinds } from './forge/kinds.ts';
+export { forgeLinkKinds } from './forge/owners.ts';
 export { Measuring, type RepositoryWatch } from './measuring.ts';
 export { leavesThere } from './mounted.ts';

@@ -26,11 +26,9 @@ import type { Logger } from '../service/index.ts';
 import { inSlices } from '../slices.ts';
 import { printable } from '../text/index.ts';
 import { FollowUps } from './follow-ups.ts';
-import type { ForgeVisibility } from './forge/visibility.ts';
+import { type Attribution, attributed, type ForgeVisibility } from './forge/visibility.ts';
 import { FreeSpace, type ShortDisk } from './free-space.ts';
-import { tellLongWalks } from './long-walks.ts';
 import { leavesThere, pathsIn, pathsOf, unsharedNow } from './mounted.ts';
-import { ForgeOwnership } from './ownership.ts';
 import { type PushClock, Pushes } from './pushes.ts';
 
 /**
@@ -96,17 +94,14 @@ export class Measuring {
     },
     isBusy: () => this.scanner.status().waiting.soon >= mostWaiting,
   });
-  #stopTelling = () => {};
   readonly #measured = Promise.withResolvers<void>();
   readonly #freeSpace: FreeSpace;
-  readonly #ownership: ForgeOwnership;
 
   constructor(parts: MeasuringParts) {
-    const { config, ledger, log, visibility, onFullChanged } = parts;
+    const { config, ledger, log, onFullChanged } = parts;
     this.#parts = parts;
     this.#config = config;
     this.isMeasured = this.#measured.promise;
-    this.#ownership = new ForgeOwnership({ storages: () => this.#config.storages, ledger, visibility });
     this.#freeSpace = new FreeSpace({
       settings: config.disk,
       disks: deadlineMs => this.scanner.disks(deadlineMs),
@@ -155,7 +150,6 @@ export class Measuring {
 
   /** Measures everything now, and from now on as scheduled. */
   start(): void {
-    this.#stopTelling = tellLongWalks({ status: () => this.status, log: this.#parts.log });
     this.scanner.sweep({ kind: 'sweep' });
     this.#schedule = this.#startSchedule();
     this.#freeSpace.start();
@@ -236,8 +230,7 @@ export class Measuring {
         throw new SoftquotaError('not_ready', `${printable(located.path)} cannot be read: ${located.error}`);
       case 'unit': {
         const { path: unitPath } = located.unit;
-        const leaf = this.#ownership.leafOf(unitPath, located.unit.leaf);
-        const owner = this.#ownership.ownerOf(unitPath, leaf, located.unit.owner);
+        const { leaf, owner } = this.#attributed(unitPath, located.unit);
         const bytes = this.#parts.ledger.units.unit(unitPath)?.bytes ?? null;
         const isElsewhere = this.#leavesElsewhere.has(leaf);
         const exists = located.exists || isElsewhere;
@@ -288,7 +281,6 @@ export class Measuring {
     this.#schedule?.close();
     this.#followUps.close();
     this.pushes.close();
-    this.#stopTelling();
     await this.#freeSpace.close();
     this.#hangingThreads = await this.scanner.close();
   }
@@ -300,8 +292,7 @@ export class Measuring {
   async visibilityChanged(mayHave: (path: string) => boolean): Promise<void> {
     await inSlices(this.#parts.ledger.units.walkedBefore(Number.POSITIVE_INFINITY), unit => {
       if (!mayHave(unit.name)) return;
-      const leaf = this.#ownership.leafOf(unit.name, unit.leaf);
-      const owner = this.#ownership.ownerOf(unit.name, leaf, unit.owner);
+      const { leaf, owner } = this.#attributed(unit.name, unit);
       if (leaf === unit.leaf && owner === unit.owner) return;
       const { bytes, files, partial, measuredAt, seq } = unit;
       this.#parts.ledger.walks.record({
@@ -328,6 +319,11 @@ export class Measuring {
     this.#leavesElsewhere = new Set(elsewhere.flatMap(leavesThere));
   }
 
+  #attributed(path: string, found: Attribution): Attribution {
+    const { ledger, visibility } = this.#parts;
+    return attributed(path, found, ledger.units.unit(path), this.#config.storages, visibility);
+  }
+
   #startSchedule(): Schedule {
     const patterns = { sweep: this.#config.scan.schedule, verify: verifyPattern };
     return startSchedule(patterns, kind => {
@@ -344,8 +340,7 @@ export class Measuring {
     const { unit, files, partial, measuredAt, seq } = measurement;
     const { path } = unit;
     const bytes = Math.min(measurement.bytes + this.pushes.bytesOf(path), Number.MAX_SAFE_INTEGER);
-    const leaf = this.#ownership.leafOf(path, unit.leaf);
-    const owner = this.#ownership.ownerOf(path, leaf, unit.owner);
+    const { leaf, owner } = this.#attributed(path, unit);
     // A walk may end when it is another host's to walk there.
     if (this.#leavesElsewhere.has(leaf)) return;
     const before = this.#parts.ledger.units.unit(path);

@@ -14,9 +14,8 @@ import type { Ledger } from '../ledger/index.ts';
 import { isRepository } from '../quota/index.ts';
 import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
 import { type FollowUpClock, monotonicClock } from './follow-ups.ts';
-import { minuteMs, PushBook } from './push-book.ts';
+import { minuteMs, PushBook, UnsureUnits } from './push-book.ts';
 import { sameDirectories } from './same-directories.ts';
-import { UnsureUnits } from './unsure-units.ts';
 
 export interface PushClock extends FollowUpClock {
   /** Milliseconds since 1970. */

@@ -6,9 +6,9 @@
  * was counted before with what pushes brought, and the unit is walked again until it is quiet.
  */
 
+import type { RepackSigns } from './gitfiles.ts';
 import { hour } from './gitfiles.ts';
 import type { ListedQuarantine } from './quarantine.ts';
-import type { RepackSigns } from './repack-signs.ts';
 import { monotonic } from './shared.ts';
 import type { Start, WalkedObjects, WalkedUnit } from './task.ts';
 

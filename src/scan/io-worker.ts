@@ -28,9 +28,9 @@ import { type Watched, watchDirectories } from './directories.ts';
 import { deniesForce, existingNames, repositoriesAt } from './directory-names.ts';
 import { fileSystemAt } from './file-system.ts';
 import { lookAtQuarantine, newQuarantines, quarantinesOf } from './quarantine.ts';
-import { beginTask, count, monotonic, move, rest, sharedMemory, shareLooks } from './shared.ts';
+import { beginTask, monotonic, move, rest, sharedMemory, shareLooks, slot } from './shared.ts';
 import type { ScanContext, Task, TaskResult, WalkTerms } from './task.ts';
-import { type Pulse, walk } from './walk.ts';
+import { walk } from './walk.ts';
 
 /** The start parameters of a thread. */
 export interface IoWorkerStart {
@@ -196,7 +196,7 @@ function walkAll(
   context: ScanContext,
   cacheFile: string | null,
 ) {
-  const { counts } = shared;
+  const { numbers } = shared;
   const opened = cache ?? (cacheFile === null ? noCache : openCache(cacheFile, why => cacheFaults.push(why)));
   cache = opened;
   const isAsked = tasks.some(({ task }) => !('unit' in task));
@@ -210,18 +210,11 @@ function walkAll(
   for (const { task, ...terms } of tasks) {
     if (results.length > 0 && monotonic() >= endsAt) break;
     beginTask(shared);
-    counts[count.since] = monotonic();
-    counts[count.unit] = results.length + 1;
-    const [directories = 0, files = 0, bytes = 0] = counts;
-    const pulse: Pulse = tally => {
-      move(shared);
-      counts[count.directories] = directories + tally.directories;
-      counts[count.files] = files + tally.files;
-      counts[count.bytes] = bytes + tally.bytes;
-    };
-    results.push(resultOf(task, terms, context, opened, pulse));
+    numbers[slot.since] = monotonic();
+    numbers[slot.unit] = results.length + 1;
+    results.push(resultOf(task, terms, context, opened));
   }
-  counts[count.unit] = 0;
+  numbers[slot.unit] = 0;
   // Writing to the cache is no look at the storage.
   rest(shared);
   // The next sweep reads what this one writes.
@@ -231,17 +224,11 @@ function walkAll(
   return { results, cacheFaults: faults };
 }
 
-function resultOf(
-  task: Task,
-  terms: WalkTerms,
-  context: ScanContext,
-  cache: Cache,
-  pulse: Pulse,
-): TaskResult {
+function resultOf(task: Task, terms: WalkTerms, context: ScanContext, cache: Cache): TaskResult {
   const { exclude, measure } = context;
   const measured = ({ unit, inner }: PlacedUnit): TaskResult => {
     const request = { ...terms, unit, inner, exclude: new Set(exclude), measure };
-    const outcome = walk(request, cache, pulse);
+    const outcome = walk(request, cache, () => move(shared));
     return 'bytes' in outcome ? { ...outcome, unit, inner } : outcome;
   };
   try {

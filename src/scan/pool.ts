@@ -13,18 +13,7 @@
 import { messageOf } from '../errors.ts';
 import { DiskHangs } from '../layout/index.ts';
 import type { ScannerParts } from './options.ts';
-import {
-  beginTask,
-  type Counts,
-  count,
-  countsOf,
-  countsSince,
-  lookedAt,
-  monotonic,
-  noCounts,
-  stuckMs,
-  sumOf,
-} from './shared.ts';
+import { beginTask, lookedAt, monotonic, slot, stuckMs } from './shared.ts';
 import type { Start, Task, TaskResult, WalkTerms } from './task.ts';
 import type { DiskThread } from './thread.ts';
 
@@ -70,8 +59,6 @@ interface Walker extends Kind {
   readonly thread: DiskThread;
   /** Emptied once it is told what becomes of it. */
   readonly batch: StartedEntry[];
-  /** The counts of the thread when its batch began. */
-  readonly countsBefore: Counts;
 }
 
 const urgencies = ['soon', 'sweep'] as const satisfies readonly Urgency[];
@@ -92,8 +79,6 @@ export class Pool {
   readonly #waiting: Readonly<Record<Urgency, Map<string, Entry[]>>> = { soon: new Map(), sweep: new Map() };
   /** Looks from time to time whether walkers get on, while there are walks. */
   #watch: NodeJS.Timeout | null = null;
-  /** The counts of finished batches of sweeps. */
-  #sweptBefore: Counts = noCounts;
   /** Walkers that died since the last result. */
   #deaths = 0;
   #isToHandOut = false;
@@ -139,15 +124,10 @@ export class Pool {
     const now = monotonic();
     return [...this.#walkers].flatMap(walker => {
       const entry = entryAt(walker);
-      const since = walker.thread.shared.counts[count.since] ?? now;
+      const since = walker.thread.shared.numbers[slot.since] ?? now;
       if (entry === undefined) return [];
       return [{ path: pathOfTask(entry.job.task), milliseconds: Math.max(0, now - since) }];
     });
-  }
-
-  /** All that sweeps have walked, up to this moment. */
-  swept(): Counts {
-    return [...this.#walkers].map(sweptBy).reduce(sumOf, this.#sweptBefore);
   }
 
   /** Tells all who wait that nothing is walked any more; the threads are ended by who ends all. */
@@ -242,7 +222,7 @@ export class Pool {
     const { context, cacheFile, threads } = this.#parts;
     const thread = threads.take('walker');
     const batch = entries.map(entry => ({ ...entry, start: this.#start() }));
-    const walker: Walker = { ...kind, thread, batch, countsBefore: countsOf(thread.shared) };
+    const walker: Walker = { ...kind, thread, batch };
     this.#walkers.add(walker);
     this.#watch ??= setInterval(() => this.#handOut(), slowMs / 2).unref();
     beginTask(thread.shared);
@@ -321,7 +301,7 @@ export class Pool {
 
   /** Takes a walker off the list, and what it was at out of its hands. */
   #end(walker: Walker): readonly StartedEntry[] {
-    if (this.#walkers.delete(walker)) this.#sweptBefore = sumOf(this.#sweptBefore, sweptBy(walker));
+    this.#walkers.delete(walker);
     if (this.#walkers.size === 0) {
       clearInterval(this.#watch ?? undefined);
       this.#watch = null;
@@ -335,10 +315,5 @@ export function pathOfTask(task: Task): string {
 }
 
 function entryAt({ batch, thread }: Walker): StartedEntry | undefined {
-  return batch[(thread.shared.counts[count.unit] ?? 0) - 1];
-}
-
-/** The counts of a walker for its batch of a sweep. */
-function sweptBy({ urgency, thread, countsBefore }: Walker): Counts {
-  return urgency === 'sweep' ? countsSince(countsBefore, countsOf(thread.shared)) : noCounts;
+  return batch[(thread.shared.numbers[slot.unit] ?? 0) - 1];
 }

@@ -115,7 +115,7 @@ export function createScanner(options: ScannerOptions) {
       return same;
     }
     lastId += 1;
-    const run = new Run(lastId, asked, () => measuring.pool.swept());
+    const run = new Run(lastId, asked);
     runs.unshift(run);
     runs.splice(mostRuns);
     waiting.push(run);

@@ -1,8 +1,8 @@
 /** The tasks of walkers, and what they come to. All of it is plain data. */
 
 import type { Layout, PlacedUnit, StorageSettings, Unread } from '../layout/index.ts';
+import type { RepackSigns } from './gitfiles.ts';
 import type { FoundQuarantines, ListedQuarantine, Measure } from './quarantine.ts';
-import type { RepackSigns } from './repack-signs.ts';
 
 /** The storage to walk. */
 export interface ScanSettings {

@@ -3,12 +3,12 @@
  * of sight.
  */
 
-import { isWithin, type Layout } from '../layout/index.ts';
+import { isWithin, type Layout, walkedRoots } from '../layout/index.ts';
 import { type CountedUnit, UnitCounts } from './counting.ts';
 import type { ScannerOptions, ScannerParts } from './options.ts';
 import { Pool, pathOfTask, type WalkJob } from './pool.ts';
-import { rootCheck } from './root-check.ts';
-import { classifyKnownUnit, type SweptRoot } from './roots.ts';
+import { classifyKnownUnit, knownByRoot, type SweptRoot, sweptRoots } from './roots.ts';
+import { monotonic } from './shared.ts';
 import { type TargetOutcome, Targets, type WalkReason } from './targets.ts';
 import type { Start, SweepTask, TaskResult, WalkedUnit } from './task.ts';
 
@@ -170,4 +170,49 @@ export class UnitMeasuring {
     await Promise.all([...new Set(inner)].map(place => this.measure(place, 'change')));
     return 'gone';
   }
+}
+
+/** Many units that go one after the other are one question. */
+const freshMs = 1000;
+
+const deadlineMs = 5000;
+const mostLookedFor = 100;
+
+/**
+ * Returns a function that checks the storage roots when a single known unit is not there any more. A sweep sees
+ * all units; here a sample of them is looked for. So one repository that was deleted is told from a disk that
+ * was taken away or replaced, by the very decision that a sweep makes. Null: the disk does not answer in time.
+ * It never rejects.
+ */
+export function rootCheck(parts: ScannerParts): () => Promise<readonly SweptRoot[] | null> {
+  let last: { at: number; readonly roots: Promise<readonly SweptRoot[] | null> } | null = null;
+  return () => {
+    if (last !== null && monotonic() - last.at <= freshMs) return last.roots;
+    const next = { at: Number.POSITIVE_INFINITY, roots: look(parts).catch(() => null) };
+    void next.roots.then(() => {
+      next.at = monotonic();
+    });
+    last = next;
+    return next.roots;
+  };
+}
+
+async function look({ context, options, threads }: ScannerParts): Promise<readonly SweptRoot[]> {
+  const { storages, exclude } = context();
+  const layout = await threads.ask('resolve', [storages, exclude], null, deadlineMs);
+  const roots = walkedRoots(layout);
+  const known = await knownByRoot(roots, options.figures);
+  const samples = new Map([...known].map(([path, units]) => [path, spread(units, mostLookedFor)]));
+  const paths = [...new Set([...samples.values()].flat())];
+  const absent = new Set(await threads.ask('absent', [paths], null, deadlineMs));
+  const seen = new Set(paths.filter(path => !absent.has(path)));
+  return sweptRoots(roots, roots, { seen, absent }, options.figures, samples, false);
+}
+
+/** Some of many, in equal distances. */
+function spread(all: readonly string[], most: number): readonly string[] {
+  if (all.length <= most) return all;
+  return all.filter(
+    (_, index) => Math.floor((index * most) / all.length) !== Math.floor(((index - 1) * most) / all.length),
+  );
 }

@@ -12,15 +12,22 @@ import { accessSync, closeSync, constants, fstatSync, lstatSync, openSync, type 
 import { systemCode } from '../errors.ts';
 import { beforeLook, encodePath, holdsRepositories, list, locationOf, type Unread } from '../layout/index.ts';
 import type { Cache } from './cache.ts';
-import { isFanOut, isQuarantine, isUnfinishedPack, isYoung, showsRepack } from './gitfiles.ts';
+import {
+  isFanOut,
+  isQuarantine,
+  isUnfinishedPack,
+  isYoung,
+  noSigns,
+  type RepackSigns,
+  showsRepack,
+  watchSigns,
+} from './gitfiles.ts';
 import { noQuarantines, quarantinesOf } from './quarantine.ts';
-import { noSigns, type RepackSigns, watchSigns } from './repack-signs.ts';
-import { type Counts, noCounts } from './shared.ts';
 import { isSignatureCurrent, SignatureDraft } from './signature.ts';
 import type { Leftover, Vanished, Walked, WalkRequest } from './task.ts';
 
-/** Called for each directory and every few hundred entries, with what was walked so far. */
-export type Pulse = (tally: Counts) => void;
+/** Called for each directory and every few hundred entries. */
+type Pulse = () => void;
 
 const entriesPerPulse = 512;
 const mostListed = 100;
@@ -130,8 +137,7 @@ function unchanged(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | n
   const { unit, knownBytes, trustsSignature = false } = request;
   const signature = trustsSignature ? cache.readSignature(unit.path) : null;
   if (signature === null || signature.bytes !== knownBytes) return null;
-  if (!isSignatureCurrent(request, signature, () => pulse(noCounts))) return null;
-  pulse(signature);
+  if (!isSignatureCurrent(request, signature, pulse)) return null;
   const { bytes, files, directories, objectBytes } = signature;
   const nothing = { signs: noSigns, before: noQuarantines, after: noQuarantines };
   return {
@@ -212,14 +218,14 @@ function takeSteps(state: Walk): void {
       if (typeof step === 'number') closeSync(step);
       else takeStep(state, step);
     }
-    state.pulse(state);
+    state.pulse();
   } finally {
     for (const step of state.steps) if (typeof step === 'number') closeSync(step);
   }
 }
 
 function takeStep(state: Walk, place: Place): void {
-  state.pulse(state);
+  state.pulse();
   state.directories += 1;
   try {
     visit(state, place);
@@ -262,7 +268,7 @@ function read(state: Walk, place: Place, path: string, odd: boolean, sizeBytes: 
   const stepsBefore = state.steps.length;
   for (const entry of listing.entries) {
     state.entries += 1;
-    if (state.entries % entriesPerPulse === 0) state.pulse(state);
+    if (state.entries % entriesPerPulse === 0) state.pulse();
     const { name } = entry;
     const child = path === '/' ? `/${name}` : `${path}/${name}`;
     const childIsOdd = odd || (listing.odd && !name.isWellFormed());

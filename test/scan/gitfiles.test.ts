@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { noCache } from '../../src/scan/cache.ts';
-import type { RepackSigns } from '../../src/scan/repack-signs.ts';
+import type { RepackSigns } from '../../src/scan/gitfiles.ts';
 import type { Walked } from '../../src/scan/task.ts';
 import { walk } from '../../src/scan/walk.ts';
 import { bareRepository, fill, independentCount, temporary, unitAt } from './world.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { Mounts } from '../../src/layout/index.ts';
-import { rootCheck } from '../../src/scan/root-check.ts';
+import { rootCheck } from '../../src/scan/unit-measuring.ts';
 import { until } from '../e2e/ask.ts';
 import { diskThreads } from './hanging.ts';
 import { Book } from './world.ts';

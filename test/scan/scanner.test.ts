@@ -231,7 +231,7 @@ t.test('a sweep tells how far it is, and logs it', async t => {
     if (progress.files !== seen.at(-1)?.files) seen.push(progress);
     await new Promise(setImmediate);
   }
-  t.ok(seen.length > 20, 'also while it is within a unit');
+  t.ok(seen.length > 5, 'unit by unit');
   for (const [index, { files, bytes, directories, units }] of seen.entries()) {
     const before = seen[index - 1];
     if (before === undefined) continue;
