@@ -200,8 +200,8 @@ const replacement = '\ufffd';
 const attempts = 5;
 
 /**
- * The size of a directory from which on it is read in pieces, of some thousand entries on most file systems: so
- * a million entries are never in memory at once. For small ones that would take twice as long.
+ * The size of a directory from which on it is read in pieces, of some thousand entries on most file
+ * systems: so a million entries are never in memory at once. Small ones would take twice as long.
  */
 const largeBytes = 64 * 1024;
 

@@ -19,7 +19,7 @@ import { monotonic } from './shared.ts';
 import { type Answered, type Asked, DiskThread, type Given, type OnPart } from './thread.ts';
 
 /** A place at which a thread waits for a disk. */
-export interface Hang {
+interface Hang {
   readonly path: string;
   /** The mount point of its file system. */
   readonly mountedAt: string;

@@ -1,6 +1,6 @@
 /**
- * The files that git leaves in a repository while it works: files in the making, and the locks of a gc; and the
- * signs that a repack may be at work, so that the same objects may be there twice.
+ * The files that git leaves in a repository while it works: files in the making, and the locks of a gc. They
+ * are signs that a repack may be at work, so that the same objects may be there twice.
  *
  * A repack writes a pack, and then removes what is in it, pack by pack and object by object: all of that
  * changes directories of `objects`, and nothing else that it does can be seen in all of its phases.

@@ -158,7 +158,7 @@ function unitOf(context: ScanContext, path: string): Located {
   return isSure ? located : locate(resolveLayout(context.storages, context.exclude), path);
 }
 
-/** The figures of the file system of a path; bytes over 2^53 - 1 are given as that number. Null: nothing is there. */
+/** The figures of the file system of a path, up to 2^53 - 1 each; null: nothing is there. */
 function spaceAt(path: string) {
   beforeLook(path);
   const place = encodePath(path);

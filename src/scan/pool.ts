@@ -17,7 +17,7 @@ import { beginTask, lookedAt, monotonic, slot, stuckMs } from './shared.ts';
 import type { Start, Task, TaskResult, WalkTerms } from './task.ts';
 import type { DiskThread } from './thread.ts';
 
-export type Urgency = 'soon' | 'sweep';
+type Urgency = 'soon' | 'sweep';
 
 export interface WalkJob {
   readonly task: Task;

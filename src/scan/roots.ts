@@ -18,7 +18,7 @@ export interface SweptRoot extends Pick<Root, 'written' | 'path' | 'device' | 'i
 }
 
 /** Standing of a known unit after a sweep. */
-export type UnitStanding =
+type UnitStanding =
   | 'seen'
   /** Not there any more. */
   | 'gone'

@@ -179,10 +179,10 @@ const deadlineMs = 5000;
 const mostLookedFor = 100;
 
 /**
- * Returns a function that checks the storage roots when a single known unit is not there any more. A sweep sees
- * all units; here a sample of them is looked for. So one repository that was deleted is told from a disk that
- * was taken away or replaced, by the very decision that a sweep makes. Null: the disk does not answer in time.
- * It never rejects.
+ * Returns a function that checks the storage roots when a single known unit is not there any more. A sweep
+ * sees all units; here a sample of them is looked for. So one repository that was deleted is told from a disk
+ * that was taken away or replaced, by the very decision that a sweep makes. Null: the disk does not answer in
+ * time. It never rejects.
  */
 export function rootCheck(parts: ScannerParts): () => Promise<readonly SweptRoot[] | null> {
   let last: { at: number; readonly roots: Promise<readonly SweptRoot[] | null> } | null = null;

@@ -127,7 +127,7 @@ function namesWithin(unit: string, inner: readonly string[]): Names {
   return top;
 }
 
-/** Gives what the last walk found if its signature stands for this one; else walks, calling `pulse` on the way. */
+/** Walks, calling `pulse` on the way, unless the signature of the last walk stands for this one. */
 export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | Vanished {
   return unchanged(request, cache, pulse) ?? walkThrough(request, cache, pulse);
 }

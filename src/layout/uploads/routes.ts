@@ -100,8 +100,9 @@ export function routeSubject(text: string): RouteSubject | null {
 }
 
 /**
- * The paths at which storage templates expect a repository that a URL names, with the names as they are written and in lower case, as forges store them. Templates are those
- * of `[storage.repos] PATH`; one with anything but `{owner}` and `{repo}` that varies gives none.
+ * The paths at which storage templates expect a repository that a URL names: with the names as they are
+ * written, and in lower case, as forges store them. Templates are those of `[storage.repos] PATH`; one with
+ * anything but `{owner}` and `{repo}` that varies gives none.
  */
 export function repositoryPaths(templates: readonly string[], owner: string, repository: string): string[] {
   if (![owner, ...repository.split('/')].every(isName)) return [];

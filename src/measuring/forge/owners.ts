@@ -35,7 +35,7 @@ const link = z.strictObject({
  * `owner` is an owner's id; the rest is as the forge last had it, so that only what changes there is taken
  * over.
  */
-export type ForgeLink = Readonly<z.infer<typeof link>>;
+type ForgeLink = Readonly<z.infer<typeof link>>;
 
 /**
  * By the forge's own id. The next reading makes lost ones again by the names, so they are volatile: they are
@@ -51,7 +51,7 @@ export const forgeLinkKind: Kind<ForgeLink> = {
 export const forgeLinkKinds: readonly Kind<unknown>[] = [forgeLinkKind];
 
 /** The id in the forge of whom an owner is; undefined for an owner who is not of the forge. */
-export function forgeIdOf(snapshot: Snapshot, ownerId: number): number | undefined {
+function forgeIdOf(snapshot: Snapshot, ownerId: number): number | undefined {
   for (const [key] of snapshot.ofOwner(forgeLinkKind, ownerId)) return Number(key);
   return undefined;
 }

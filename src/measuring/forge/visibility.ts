@@ -50,8 +50,8 @@ export interface Attribution {
 }
 
 /**
- * Finds out what a unit counts for, if a forge's database knows it and no walk does. `found`: as a walk has it;
- * `known`: as the ledger has it; `visibility`: null if no forge's database is read.
+ * Finds out what a unit counts for, if a forge's database knows it and no walk does. `found`: as a walk has
+ * it; `known`: as the ledger has it; `visibility`: null if no forge's database is read.
  */
 export function attributed(
   path: string,
