@@ -9,6 +9,7 @@ export { findings } from './findings.ts';
 export { commandLine, listed, makeFinding, quoted } from './make-finding.ts';
 export {
   hungDisks,
+  longWalks,
   notes,
   notReady,
   type Observed,

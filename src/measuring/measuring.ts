@@ -28,6 +28,7 @@ import { printable } from '../text/index.ts';
 import { FollowUps } from './follow-ups.ts';
 import { type Attribution, attributed, type ForgeVisibility } from './forge/visibility.ts';
 import { FreeSpace, type ShortDisk } from './free-space.ts';
+import { tellLongWalks } from './long-walks.ts';
 import { leavesThere, pathsIn, pathsOf, unsharedNow } from './mounted.ts';
 import { type PushClock, Pushes } from './pushes.ts';
 
@@ -94,6 +95,7 @@ export class Measuring {
     },
     isBusy: () => this.scanner.status().waiting.soon >= mostWaiting,
   });
+  #stopTelling = () => {};
   readonly #measured = Promise.withResolvers<void>();
   readonly #freeSpace: FreeSpace;
 
@@ -150,6 +152,7 @@ export class Measuring {
 
   /** Measures everything now, and from now on as scheduled. */
   start(): void {
+    this.#stopTelling = tellLongWalks({ status: () => this.status, log: this.#parts.log });
     this.scanner.sweep({ kind: 'sweep' });
     this.#schedule = this.#startSchedule();
     this.#freeSpace.start();
@@ -281,6 +284,7 @@ export class Measuring {
     this.#schedule?.close();
     this.#followUps.close();
     this.pushes.close();
+    this.#stopTelling();
     await this.#freeSpace.close();
     this.#hangingThreads = await this.scanner.close();
   }
