@@ -3,7 +3,7 @@
  */
 
 import { type PresetName, presetNames } from '../../src/layout/index.ts';
-import { gitRoutes, type PresetRoute, presetRoutes } from '../../src/layout/uploads/preset-routes.ts';
+import { gitRoutes, type PresetRoute, presetRoutes } from '../../src/layout/uploads/presets.ts';
 
 const introduction = `# Uploads by server
 

@@ -11,8 +11,7 @@ import { directoriesIn, entryAt } from './disk.ts';
 import { isUnchanged, type Layout, type Root, walkedRoots } from './layout.ts';
 import { advance, isComplete, onlyNext, type State, statesAt } from './match.ts';
 import { below, isWithin, namesOf } from './path.ts';
-import type { Unit } from './unit.ts';
-import { type PlacedUnit, type Units, type Unread, unitsAt, unreadAt } from './units.ts';
+import { type PlacedUnit, type Unit, type Units, type Unread, unitsAt, unreadAt } from './units.ts';
 
 /** A directory, as its path alone says what it may be. */
 export function directoryAt(layout: Layout, path: string): Directory {

@@ -1,15 +1,60 @@
 /**
- * Questions of the layout to the disk: what exists, what a directory holds, where a path leads.
+ * Questions to the disk: what exists, what a directory holds, where a path leads.
  *
  * That something is not there is an answer; any other failure of the system is thrown, since
  * nobody may take it for an absence.
+ *
+ * A call to a disk that hangs never comes back, and nobody can end it. So a thread says before each look
+ * where it is about to look, and may be told to keep away from there: that is an error of the system, and is
+ * told like all others. Each thread has its own watcher; without one nothing is said.
+ *
+ * Names are strings as in path.ts: bytes that are not UTF-8 stand as lone surrogates.
  */
 
-import { lstatSync, readlinkSync, type Stats } from 'node:fs';
+import {
+  type Dir,
+  Dirent,
+  lstatSync,
+  opendirSync,
+  readdirSync,
+  readlinkSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { systemCode } from '../errors.ts';
-import { list } from './listing.ts';
 import { below, decodePath, encodePath, namesOf, pathOf } from './path.ts';
-import { beforeLook, DiskHangs, saysHangs } from './watched.ts';
+
+/** Called before each look at a path; throws the system's error for one that is not to be looked at. */
+type LookListener = (path: string) => void;
+
+let watcher: LookListener = () => {};
+
+/** Has this thread's looks watched from now on. */
+export function watchLooks(next: LookListener): void {
+  watcher = next;
+}
+
+export function beforeLook(path: string): void {
+  watcher(path);
+}
+
+const hangsCode = 'ETIMEDOUT';
+
+/** Tells whether the system's error, or its code, says that a disk does not answer. */
+export function saysHangs(error: unknown): boolean {
+  return error === hangsCode || systemCode(error) === hangsCode;
+}
+
+/** The error for a path at which a disk does not answer. */
+export class DiskHangs extends Error {
+  readonly code = hangsCode;
+  readonly path: string;
+
+  constructor(path: string) {
+    super(`ETIMEDOUT: the disk does not answer, '${path}'`);
+    this.path = path;
+  }
+}
 
 type EntryType = 'directory' | 'link' | 'other';
 
@@ -138,4 +183,108 @@ export function leadToDirectory(directory: string, names: readonly string[]): bo
     if (entryAt(path) !== 'directory') return false;
   }
   return true;
+}
+
+type DirectoryEntry = Pick<Dirent, 'name' | 'isFile' | 'isDirectory'>;
+
+interface Listing {
+  /** Can be gone through once. */
+  readonly entries: Iterable<DirectoryEntry>;
+  /** Tells whether some names are not UTF-8, so that paths to them must be encoded. */
+  readonly odd: boolean;
+}
+
+/** Character that Node shows for bytes that are not UTF-8; a name may also contain it. */
+const replacement = '\ufffd';
+
+const attempts = 5;
+
+/**
+ * The size of a directory from which on it is read in pieces, of some thousand entries on most file
+ * systems: so a million entries are never in memory at once. Small ones would take twice as long.
+ */
+const largeBytes = 64 * 1024;
+
+const entriesPerPiece = 1024;
+
+/**
+ * Lists a directory whose size is known; throws the system's error, also while its entries are gone through.
+ * `location` is a path as the file system takes it.
+ */
+export function list(location: string | Buffer, sizeBytes: number): Listing {
+  return (sizeBytes >= largeBytes ? listInPieces(location) : null) ?? listWhole(location);
+}
+
+/**
+ * Null where the file system does not tell what its entries are: then one that vanishes would cost its whole
+ * piece.
+ */
+function listInPieces(location: string | Buffer): Listing | null {
+  const directory = openBuffered(location);
+  let first: BufferEntry | null;
+  try {
+    first = directory.readSync();
+  } catch {
+    first = null;
+  }
+  // Node's own class for an entry that it had to ask for is another one.
+  if (first !== null && Object.getPrototypeOf(first) === Dirent.prototype) {
+    return { entries: entriesFrom(directory, first), odd: true };
+  }
+  directory.closeSync();
+  return null;
+}
+
+function* entriesFrom(directory: BufferDirectory, first: BufferEntry): Generator<DirectoryEntry, void> {
+  try {
+    for (let entry: BufferEntry | null = first; entry !== null; entry = directory.readSync()) {
+      yield decoded(entry);
+    }
+  } finally {
+    directory.closeSync();
+  }
+}
+
+type BufferEntry = Dirent<Buffer>;
+type BufferDirectory = Pick<Dir, 'closeSync'> & { readSync(): BufferEntry | null };
+
+function openBuffered(location: string | Buffer): BufferDirectory {
+  const options = { encoding: 'buffer', bufferSize: entriesPerPiece };
+  // Node takes and gives buffers here; its types know names of text only.
+  return Reflect.apply(opendirSync, undefined, [location, options]);
+}
+
+function decoded(entry: BufferEntry): DirectoryEntry {
+  return {
+    name: decodePath(entry.name),
+    isFile: () => entry.isFile(),
+    isDirectory: () => entry.isDirectory(),
+  };
+}
+
+function listWhole(location: string | Buffer): Listing {
+  // Node asks for the type of each entry if the file system does not tell it. An entry that vanishes
+  // meanwhile fails the listing with ENOENT, though the directory is there.
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return listOnce(location);
+    } catch (error) {
+      const code = systemCode(error);
+      if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
+      const isThere = statSync(location, { throwIfNoEntry: false })?.isDirectory() === true;
+      if (!isThere || attempt === attempts) throw error;
+    }
+  }
+}
+
+function listOnce(location: string | Buffer): Listing {
+  const entries = readdirSync(location, { withFileTypes: true });
+  if (!entries.some(entry => entry.name.includes(replacement))) return { entries, odd: false };
+  const raw = readdirSync(location, { withFileTypes: true, encoding: 'buffer' });
+  return { entries: raw.map(decoded), odd: true };
+}
+
+/** A path as the file system takes it; `odd` where it may hold names that are not UTF-8. */
+export function locationOf(path: string, odd: boolean): string | Buffer {
+  return odd ? encodePath(path) : path;
 }

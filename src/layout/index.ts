@@ -16,18 +16,40 @@ export {
   namesInTemplate,
   outermost,
 } from './discover.ts';
-export { beforeFollow, directoryStatus } from './disk.ts';
+export {
+  beforeFollow,
+  beforeLook,
+  DiskHangs,
+  directoryStatus,
+  list,
+  locationOf,
+  saysHangs,
+  watchLooks,
+} from './disk.ts';
 export { configEntries, configValue } from './gitconfig.ts';
-export { hangWords, hungMounts } from './hung-mounts.ts';
-export { isUnchanged, type Layout, type Root, resolveLayout, walkedRoots } from './layout.ts';
-export { list, locationOf } from './listing.ts';
+export {
+  isUnchanged,
+  type Layout,
+  type OwnerSource,
+  type Root,
+  resolveLayout,
+  type StorageKind,
+  type StorageSettings,
+  storageKinds,
+  type Visibility,
+  walkedRoots,
+} from './layout.ts';
 export { inspect, type Located, locate } from './locate.ts';
 export {
+  hangWords,
   hasOwnTimes,
+  hungMounts,
   isOfNetwork,
   type Mount,
+  Mounts,
   type MountTable,
   mountsIn,
+  mountsNow,
   mountTable,
   sourceOf,
 } from './mounts.ts';
@@ -35,17 +57,14 @@ export { below, decodePath, encodePath, isWithin } from './path.ts';
 export { isQuarantineName, type Quarantine, quarantinePath } from './quarantine.ts';
 export { parseTemplate, type Template } from './template.ts';
 export {
-  type OwnerSource,
-  type StorageKind,
-  type StorageSettings,
-  storageKinds,
+  holdsRepositories,
+  holdsRepository,
+  leavesOf,
+  type PlacedUnit,
   type Unit,
-  type Visibility,
-} from './unit.ts';
-export { holdsRepositories, holdsRepository, leavesOf, type PlacedUnit, type Unread } from './units.ts';
+  type Unread,
+} from './units.ts';
 export { withoutBase } from './uploads/address.ts';
 export { lfsBatchRoutes, type PresetName, presetNames, routesOf } from './uploads/presets.ts';
-export { repositoryPaths } from './uploads/repository.ts';
-export { routeSubject, type Upload, type UploadRoute, uploadsOf } from './uploads/routes.ts';
+export { repositoryPaths, routeSubject, type Upload, type UploadRoute, uploadsOf } from './uploads/routes.ts';
 export { parseUrlTemplate, type UrlTemplate } from './uploads/template.ts';
-export { beforeLook, DiskHangs, saysHangs, watchLooks } from './watched.ts';

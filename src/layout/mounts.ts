@@ -1,5 +1,11 @@
 /** The file systems that are mounted, by what the system lists in /proc/self/mountinfo; see proc(5). */
 
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { printable, shellQuoted } from '../text/index.ts';
+import { decodePath } from './path.ts';
+
 export interface Mount {
   /** The directory of its file system that is mounted: `/` but for bind mounts and subvolumes. */
   readonly root: string;
@@ -23,6 +29,11 @@ export function mountsIn(mountinfo: string): readonly Mount[] {
       ? []
       : [{ root: unescaped(root), at: unescaped(at), device, type, source: unescaped(source) }];
   });
+}
+
+/** The mounts that this process sees. Throws on a system without /proc. */
+export function mountsNow(): readonly Mount[] {
+  return mountsIn(decodePath(readFileSync('/proc/self/mountinfo')));
 }
 
 /** Finds the mount that a path, links resolved, lies on; null where none is around it. */
@@ -88,4 +99,86 @@ export function hasOwnTimes(mount: Mount): boolean {
 /** Space, tab, line feed and backslash stand there in octal. */
 function unescaped(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 8)));
+}
+
+/** Finds the file system of a path in the system's list of mounts, without asking the disk. */
+export class Mounts {
+  #table: MountTable = mountTable([]);
+
+  /** Reads the list again. Never rejects; where the list cannot be read, the one before stays. */
+  async refresh(): Promise<void> {
+    try {
+      this.#table = mountTable(mountsIn(decodePath(await readFile('/proc/self/mountinfo'))));
+    } catch {
+      // Not Linux, or no /proc: all paths are on one file system then.
+    }
+  }
+
+  /** The numbers of the device; one file system may be mounted at several places. */
+  deviceOf(path: string): string {
+    return this.#table(path)?.device ?? '';
+  }
+
+  /** Tells whether this system itself gives the times of changes there, and no other host or program. */
+  isLocal(path: string): boolean {
+    const mount = this.#table(path);
+    return mount !== null && hasOwnTimes(mount);
+  }
+
+  /** Names a directory as all hosts do that mount its file system; null where mounts are not known. */
+  sourceOf(path: string): { readonly source: string; readonly isOfNetwork: boolean } | null {
+    const mount = this.#table(path);
+    return mount === null ? null : { source: sourceOf(mount, path), isOfNetwork: isOfNetwork(mount) };
+  }
+
+  /** The directory at which its file system is mounted. */
+  placeOf(path: string): string {
+    return this.#table(path)?.at ?? '/';
+  }
+}
+
+/** A file server that is only slow answers in this time. */
+const answerMs = 5000;
+
+/** Asks all of them at once, each by a process of its own: nobody can end a call to a disk that hangs. */
+export async function hungMounts(signal: AbortSignal): Promise<readonly string[]> {
+  const places = placesAsked();
+  const answers = await Promise.all(places.map(place => doesAnswer(place, signal)));
+  return places.filter((_, at) => answers[at] === false);
+}
+
+function placesAsked(): readonly string[] {
+  try {
+    return mountsNow()
+      .filter(mount => !hasOwnTimes(mount))
+      .map(({ at }) => at);
+  } catch {
+    return []; // a system without /proc
+  }
+}
+
+function doesAnswer(place: string, signal: AbortSignal): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const child = spawn('stat', ['-f', '--', place], { stdio: 'ignore', signal, killSignal: 'SIGKILL' });
+  const timer = setTimeout(() => {
+    child.kill('SIGKILL');
+    child.unref();
+    resolve(false);
+  }, answerMs);
+  for (const event of ['exit', 'error']) {
+    child.on(event, () => {
+      clearTimeout(timer);
+      resolve(true);
+    });
+  }
+  return promise;
+}
+
+/** A sentence that names the disk, and what to do. */
+export function hangWords(mount: string): string {
+  // Unlike --target, this asks the system's list and not the disk.
+  const look = `findmnt --mountpoint ${shellQuoted(mount)}`;
+  return printable(
+    `the disk at ${mount} does not answer, so nothing on it was changed: find its server (${look}), then run this again`,
+  );
 }

@@ -9,10 +9,10 @@
 import { isUtf8 } from 'node:buffer';
 import { readBounded } from '../bounded/index.ts';
 import { nameFault } from '../quota/index.ts';
+import { beforeLook } from './disk.ts';
 import { configValue } from './gitconfig.ts';
+import type { OwnerSource } from './layout.ts';
 import { below, encodePath } from './path.ts';
-import type { OwnerSource } from './unit.ts';
-import { beforeLook } from './watched.ts';
 
 type Ownership =
   | { readonly owner: string }

@@ -9,11 +9,21 @@
 import { systemCode } from '../errors.ts';
 import type { Leaf } from '../quota/index.ts';
 import { entryAt, leadToDirectory } from './disk.ts';
-import type { Layout, Track } from './layout.ts';
+import type { Layout, StorageKind, Track } from './layout.ts';
 import { isComplete, type State } from './match.ts';
 import { ownerOf } from './owner.ts';
 import { below, isWithin, namesOf, pathOf } from './path.ts';
-import type { StorageKind, Unit } from './unit.ts';
+
+/** A directory that is a unit. */
+export interface Unit {
+  /** Physical and absolute (see path.ts for bytes that are not UTF-8). */
+  readonly path: string;
+  readonly kind: StorageKind;
+  /** Null where nobody can be told; `ownerFault` says why, unless a forge's database tells. */
+  readonly owner: string | null;
+  readonly ownerFault?: string;
+  readonly leaf: Leaf;
+}
 
 /** A place that could not be looked into: nothing is known of what lies there or below. */
 export interface Unread {

@@ -7,5 +7,5 @@
  */
 
 export { ForgeSync } from './forge/forge-sync.ts';
-export { forgeLinkKinds } from './forge/kinds.ts';
+export { forgeLinkKinds } from './forge/owners.ts';
 export { Measuring, type RepositoryWatch } from './measuring.ts';

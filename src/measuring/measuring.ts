@@ -12,6 +12,7 @@ import type { Ledger } from '../ledger/index.ts';
 import { type FullDisk, isRepository, type Subject } from '../quota/index.ts';
 import {
   createScanner,
+  type Figures,
   isCovered,
   type Measurement,
   type Scanner,
@@ -24,10 +25,9 @@ import type { Logger } from '../service/index.ts';
 import { inSlices } from '../slices.ts';
 import { printable } from '../text/index.ts';
 import { FollowUps } from './follow-ups.ts';
-import type { ForgeVisibility } from './forge/visibility.ts';
+import { type Attribution, attributed, type ForgeVisibility } from './forge/visibility.ts';
 import { FreeSpace, type ShortDisk } from './free-space.ts';
 import { tellLongWalks } from './long-walks.ts';
-import { ForgeOwnership } from './ownership.ts';
 import { type PushClock, Pushes } from './pushes.ts';
 import { isElsewhere, ownPathsOf, rootsIn, sharedPathOf } from './roots.ts';
 
@@ -93,14 +93,12 @@ export class Measuring {
   #stopTelling = () => {};
   readonly #measured = Promise.withResolvers<void>();
   readonly #freeSpace: FreeSpace;
-  readonly #ownership: ForgeOwnership;
 
   constructor(parts: MeasuringParts) {
-    const { config, ledger, log, visibility, onFullChanged } = parts;
+    const { config, ledger, log, onFullChanged } = parts;
     this.#parts = parts;
     this.#config = config;
     this.isMeasured = this.#measured.promise;
-    this.#ownership = new ForgeOwnership({ storages: () => this.#config.storages, ledger, visibility });
     this.#freeSpace = new FreeSpace({
       settings: config.disk,
       disks: deadlineMs => this.scanner.disks(deadlineMs),
@@ -123,18 +121,27 @@ export class Measuring {
       workers: config.scan.workers,
       measure: config.scan.measure,
       cacheFile: join(config.server.dataPath, 'scan.db'),
-      ownerKey: name => ledger.documents.owners.keyOf(name),
-      ownerAt: path => ledger.units.unit(path)?.owner ?? null,
-      knownBytes: path => this.pushes.withoutThem(path),
-      pushes: this.pushes,
-      knownBelow: path => ledger.units.pathsBelow(path),
-      rootRecord: path => ledger.walks.root(path),
-      nextSeq: () => ledger.walks.nextSeq(),
-      report: measurement => this.#record(measurement),
-      swept: sweep => this.#swept(sweep),
+      figures: this.#figures(),
       isWatched: true,
       log,
     });
+  }
+
+  #figures(): Figures {
+    const { documents, units, walks } = this.#parts.ledger;
+    return {
+      ownerKeyOf: ({ path, owner: found, ownerFault }) => {
+        const owner = found ?? (ownerFault === undefined ? units.unit(path)?.owner : null) ?? null;
+        return owner === null ? null : documents.owners.keyOf(owner);
+      },
+      knownBytes: path => this.pushes.withoutThem(path),
+      knownBelow: path => units.pathsBelow(path),
+      rootRecord: path => walks.root(path),
+      nextSeq: () => walks.nextSeq(),
+      report: measurement => this.#record(measurement),
+      swept: sweep => this.#swept(sweep),
+      pushes: this.pushes,
+    };
   }
 
   /** Measures everything now, and from now on as scheduled. */
@@ -216,8 +223,7 @@ export class Measuring {
         throw new SoftquotaError('not_ready', `${printable(located.path)} cannot be read: ${located.error}`);
       case 'unit': {
         const { path: unitPath } = located.unit;
-        const leaf = this.#ownership.leafOf(unitPath, located.unit.leaf);
-        const owner = this.#ownership.ownerOf(unitPath, leaf, located.unit.owner);
+        const { leaf, owner } = this.#attributed(unitPath, located.unit);
         const bytes = this.#parts.ledger.units.unit(unitPath)?.bytes ?? null;
         const isOthers = isElsewhere(unitPath, this.scanner.places());
         const exists = located.exists || isOthers;
@@ -281,8 +287,7 @@ export class Measuring {
   async visibilityChanged(mayHave: (path: string) => boolean): Promise<void> {
     await inSlices(this.#parts.ledger.units.walkedBefore(Number.POSITIVE_INFINITY), unit => {
       if (!mayHave(unit.name)) return;
-      const leaf = this.#ownership.leafOf(unit.name, unit.leaf);
-      const owner = this.#ownership.ownerOf(unit.name, leaf, unit.owner);
+      const { leaf, owner } = this.#attributed(unit.name, unit);
       if (leaf === unit.leaf && owner === unit.owner) return;
       const { bytes, files, partial, measuredAt, seq } = unit;
       this.#parts.ledger.walks.record({
@@ -296,6 +301,11 @@ export class Measuring {
         seq,
       });
     });
+  }
+
+  #attributed(path: string, found: Attribution): Attribution {
+    const { ledger, visibility } = this.#parts;
+    return attributed(path, found, ledger.units.unit(path), this.#config.storages, visibility);
   }
 
   #startSchedule(): Schedule {
@@ -314,8 +324,7 @@ export class Measuring {
     const { unit, files, partial, measuredAt, seq } = measurement;
     const { path } = unit;
     const bytes = Math.min(measurement.bytes + this.pushes.bytesOf(path), Number.MAX_SAFE_INTEGER);
-    const leaf = this.#ownership.leafOf(path, unit.leaf);
-    const owner = this.#ownership.ownerOf(path, leaf, unit.owner);
+    const { leaf, owner } = this.#attributed(path, unit);
     const before = this.#parts.ledger.units.unit(path);
     this.#parts.ledger.walks.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
     if (isRepository(leaf)) {

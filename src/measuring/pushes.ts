@@ -14,9 +14,8 @@ import type { Ledger } from '../ledger/index.ts';
 import { isRepository, leafMask } from '../quota/index.ts';
 import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
 import { type FollowUpClock, monotonicClock } from './follow-ups.ts';
-import { minuteMs, PushBook } from './push-book.ts';
+import { minuteMs, PushBook, UnsureUnits } from './push-book.ts';
 import { sameDirectories } from './same-directories.ts';
-import { UnsureUnits } from './unsure-units.ts';
 
 export interface PushClock extends FollowUpClock {
   /** Milliseconds since 1970. */
@@ -102,15 +101,9 @@ export class Pushes implements PushServices, UnitPushes {
     const objectsDirectory = path.slice(0, path.lastIndexOf('/'));
     const base = path.slice(objectsDirectory.length + 1);
     const begun = this.#clock.now();
-    const question = {
-      ask: 'quarantine',
-      objectsDirectory,
-      name: base,
-      measure: this.#options.measure(),
-    } as const;
     const sight = await this.#options
       .scanner()
-      .ask(question, unit, deadlineMs)
+      .ask('quarantine', [objectsDirectory, base, this.#options.measure()], unit, deadlineMs)
       .catch(() => ({ is: 'unreadable' }) as const);
     const look = await this.#orByWorker(sight, unit, name, deadlineMs - (this.#clock.now() - begun));
     const watched = this.#watched.get(unit);
@@ -156,14 +149,13 @@ export class Pushes implements PushServices, UnitPushes {
   }
 
   async existingNames(unit: string, prefixes: readonly string[]): Promise<readonly string[]> {
-    const question = { ask: 'existing names', unit, names: prefixes } as const;
-    const found = await this.#options.scanner().ask(question, unit, lookDeadlineMs);
+    const found = await this.#options.scanner().ask('existing names', [unit, prefixes], unit, lookDeadlineMs);
     if (found === null) throw new SoftquotaError('not_ready', 'the refs of the repository cannot be read');
     return found;
   }
 
   deniesForce(unit: string): Promise<boolean> {
-    const found = this.#options.scanner().ask({ ask: 'denies force', unit }, unit, lookDeadlineMs);
+    const found = this.#options.scanner().ask('denies force', [unit], unit, lookDeadlineMs);
     // Words alone depend on it.
     return found.catch(() => false);
   }
@@ -250,9 +242,8 @@ export class Pushes implements PushServices, UnitPushes {
   async #passOver(units: readonly string[], since: number): Promise<void> {
     const [first = '/'] = units;
     const { measure, scanner } = this.#options;
-    const question = { ask: 'new quarantines', units, since, measure: measure() } as const;
     const found = await scanner()
-      .ask(question, first, passDeadlineMs)
+      .ask('new quarantines', [units, since, measure()], first, passDeadlineMs)
       .catch(() => []);
     if (this.#isClosed) return;
     for (const { unit, there } of found) {
@@ -341,9 +332,8 @@ export class Pushes implements PushServices, UnitPushes {
   async #look(unit: string, watched: Watched): Promise<void> {
     const { measure, scanner, worker } = this.#options;
     const { book } = watched;
-    const question = { ask: 'quarantines', unit, listed: book.listed, measure: measure() } as const;
     const seen = await scanner()
-      .ask(question, unit, lookDeadlineMs)
+      .ask('quarantines', [unit, book.listed, measure()], unit, lookDeadlineMs)
       .catch(() => null);
     const isHere = () => this.#watched.get(unit) === watched && !this.#isClosed;
     if (!isHere()) return;

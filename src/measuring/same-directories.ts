@@ -33,7 +33,7 @@ export function sameDirectories({
 
   const repositories = (paths: readonly string[], path: string) =>
     scanner()
-      .ask({ ask: 'repositories', paths }, path, lookDeadlineMs)
+      .ask('repositories', [paths], path, lookDeadlineMs)
       .catch(() => []);
 
   return async path => {

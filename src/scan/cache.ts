@@ -13,7 +13,7 @@ import { messageOf } from '../errors.ts';
 import { encodePath } from '../layout/index.ts';
 import type { Signature } from './signature.ts';
 
-const version = 2;
+const version = 3;
 
 /** SQLite's codes for a file that is damaged, and for one that is no database. */
 const damages: ReadonlySet<unknown> = new Set([11, 26]);
@@ -49,7 +49,7 @@ function prepare(file: string): void {
     if (tables === 0) {
       database.exec(`
         CREATE TABLE signatures (
-          path BLOB PRIMARY KEY, digest TEXT NOT NULL, tree TEXT NOT NULL, found TEXT NOT NULL
+          path BLOB PRIMARY KEY, digest TEXT NOT NULL, signature TEXT NOT NULL
         ) STRICT, WITHOUT ROWID;
         PRAGMA user_version = ${version};
       `);
@@ -115,11 +115,10 @@ export const noCache: Cache = {
 };
 
 function prepared(database: DatabaseSync) {
-  const rowOf = database.prepare('SELECT digest, tree, found FROM signatures WHERE path = ?');
-  rowOf.setReturnArrays(true);
+  const signatureOf = database.prepare('SELECT signature FROM signatures WHERE path = ?');
   const digestOf = database.prepare('SELECT digest FROM signatures WHERE path = ?');
-  const put = database.prepare('INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?)');
-  return { rowOf, digestOf, put };
+  const put = database.prepare('INSERT OR REPLACE INTO signatures VALUES (?, ?, ?)');
+  return { signatureOf, digestOf, put };
 }
 
 /** Opens a prepared cache. `fault` is told why something could not be kept, once for each reason. */
@@ -165,25 +164,20 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
     close();
     return noCache;
   }
-  const { rowOf, digestOf, put } = statements;
+  const { signatureOf, digestOf, put } = statements;
   let gathered: (readonly [unit: string, signature: Signature])[] = [];
   let gatheredDirectories = 0;
 
   function read(unit: string): Signature | null {
-    // SQLite gives what was asked for; Node's types know no rows that are arrays.
-    const row = rowOf.get(keyOf(unit)) as unknown[] | undefined;
-    if (row === undefined) return null;
-    const [digest, tree, found] = row;
-    return signatureOf(String(digest), String(tree), String(found));
+    const row = signatureOf.get(keyOf(unit));
+    return row === undefined ? null : signatureIn(String(row.signature));
   }
 
   function write(unit: string, signature: Signature): void {
-    const { digest, parents, names, bytes, files, directories, objectBytes } = signature;
     const path = keyOf(unit);
-    if (digestOf.get(path)?.digest === digest) return;
+    if (digestOf.get(path)?.digest === signature.digest) return;
     // Names that are not UTF-8 have lone surrogates, which JSON escapes and SQLite would not keep.
-    const tree = JSON.stringify([parents, names]);
-    put.run(path, digest, tree, JSON.stringify([bytes, files, directories, objectBytes]));
+    put.run(path, signature.digest, JSON.stringify(signature));
   }
 
   function flush(): void {
@@ -218,28 +212,13 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
 }
 
 /** Returns null for a damaged row. A row that can be read but is wrong has another digest. */
-function signatureOf(digest: string, tree: string, found: string): Signature | null {
+function signatureIn(text: string): Signature | null {
   try {
-    const [parents, names]: unknown[] = JSON.parse(tree);
-    const [bytes, files, directories, objectBytes]: unknown[] = JSON.parse(found);
-    if (!isListOf(parents, isWhole) || !isListOf(names, isText)) return null;
-    if (!isWhole(bytes) || !isWhole(files) || !isWhole(directories) || !isWhole(objectBytes)) return null;
-    return { digest, parents, names, bytes, files, directories, objectBytes };
+    const signature: Signature = JSON.parse(text);
+    return Array.isArray(signature.names) && Array.isArray(signature.parents) ? signature : null;
   } catch {
     return null;
   }
-}
-
-function isListOf<Item>(value: unknown, isItem: (item: unknown) => item is Item): value is Item[] {
-  return Array.isArray(value) && value.every(isItem);
-}
-
-function isWhole(value: unknown): value is number {
-  return Number.isSafeInteger(value);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
 }
 
 function keyOf(unit: string): Uint8Array {

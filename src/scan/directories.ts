@@ -20,10 +20,33 @@ import {
   namesInTemplate,
   type Root,
 } from '../layout/index.ts';
-import type { Missed } from './messages.ts';
 import { haveMostVanished } from './roots.ts';
+import { beginTask, monotonic, rest, type Shared } from './shared.ts';
 
-interface Watched {
+/** The directories that a pass could not check below a root. */
+interface Missed {
+  readonly root: string;
+  /** Paths at which there may have been units. */
+  readonly gone: readonly string[];
+  /** Many of the root's units went at once, so its disk may have: none of them is in `gone`. */
+  readonly hasVanished: boolean;
+}
+
+/** The findings of a part of a pass. */
+export interface Watched {
+  /** The first pass of a thread finds all units. */
+  readonly isFirst: boolean;
+  /** Units that were not there, or were others. */
+  readonly found: readonly string[];
+  /** Null: the pass goes on. */
+  readonly pass: {
+    readonly missed: readonly Missed[];
+    readonly directories: number;
+    readonly milliseconds: number;
+  } | null;
+}
+
+interface WatchedDirectory {
   /** 0 before the first look. */
   inode: number;
   changedAt: number;
@@ -40,11 +63,16 @@ interface Watched {
 const mostIdentified = 1000;
 /** File systems keep times to the second at least. */
 const youngMs = 2000;
+/** From the beginning of a pass to the next one. */
+const everyMs = 2000;
+const sliceMs = 10;
+/** Rest of a thread, as a multiple of the time that it works. */
+const restPerWork = { first: 3, later: 19 } as const;
 
 export class Directories {
   readonly #layout: Layout;
   readonly #root: Root;
-  readonly #watched = new Map<string, Watched>();
+  readonly #watched = new Map<string, WatchedDirectory>();
   readonly #found: string[] = [];
   readonly #gone: string[] = [];
   /** Places of units that cannot be looked into, with the code of the error. */
@@ -97,7 +125,7 @@ export class Directories {
     this.#watched.set(path, { inode: 0, changedAt: 0, isYoung: false, inodes: new Map() });
   }
 
-  #lookAt(path: string, watched: Watched): void {
+  #lookAt(path: string, watched: WatchedDirectory): void {
     const stats = directoryStatus(path);
     // One that is gone is missed in the directory that it was in.
     if (stats === null) return;
@@ -125,7 +153,7 @@ export class Directories {
     return null;
   }
 
-  #list(directory: Directory, watched: Watched): void {
+  #list(directory: Directory, watched: WatchedDirectory): void {
     const { names, unread } = namesInTemplate(directory);
     // A directory that cannot be read has not gone.
     if (unread.length > 0) return;
@@ -176,4 +204,48 @@ function isThere(root: Root): boolean {
     if (systemCode(error) === null) throw error;
     return false;
   }
+}
+
+/**
+ * Looks at the directories again and again, until the thread is ended. It begins a pass every two seconds and
+ * works for a twentieth of the time, for a quarter in the first pass: with so many directories that a pass
+ * takes longer, it takes longer.
+ */
+export function watchDirectories(
+  layout: Layout,
+  roots: readonly Root[],
+  shared: Shared,
+  send: (watched: Watched) => void,
+): never {
+  const all = roots.map(root => new Directories(layout, root));
+  const takeFound = () => all.flatMap(directories => directories.takeFound());
+  for (let isFirst = true; ; isFirst = false) {
+    const rests = restPerWork[isFirst ? 'first' : 'later'];
+    const begun = monotonic();
+    let sliceBegun = begun;
+    const missed: Missed[] = [];
+    for (const _ of passOver(all, missed)) {
+      const workedMs = monotonic() - sliceBegun;
+      if (workedMs < sliceMs) continue;
+      const found = takeFound();
+      if (found.length > 0) send({ isFirst, found, pass: null });
+      pause(shared, workedMs * rests);
+      sliceBegun = monotonic();
+    }
+    const directories = all.reduce((sum, { size }) => sum + size, 0);
+    const milliseconds = monotonic() - begun;
+    send({ isFirst, found: takeFound(), pass: { missed, directories, milliseconds } });
+    pause(shared, Math.max(everyMs - milliseconds, (monotonic() - sliceBegun) * rests));
+  }
+}
+
+function* passOver(all: readonly Directories[], missed: Missed[]): Generator<void, void> {
+  for (const directories of all) missed.push(yield* directories.pass());
+}
+
+/** Lets the thread sleep, from which it can be ended. */
+function pause(shared: Shared, milliseconds: number): void {
+  rest(shared);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
+  beginTask(shared);
 }

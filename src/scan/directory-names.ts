@@ -10,7 +10,7 @@ import { systemCode } from '../errors.ts';
 import { beforeLook, configValue, decodePath, encodePath } from '../layout/index.ts';
 import { withoutEnd } from '../text/index.ts';
 
-export interface RepositoryThere {
+interface RepositoryThere {
   /** Links resolved. */
   readonly path: string;
   /** Device and inode. */

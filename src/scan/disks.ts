@@ -8,8 +8,6 @@
 import { type Layout, leavesOf } from '../layout/index.ts';
 import type { Leaf } from '../quota/index.ts';
 import type { DiskThreads } from './disk-threads.ts';
-import type { Hangs } from './hangs.ts';
-import type { DiskSpace } from './messages.ts';
 
 /** A file system with storage roots on it; a root of which nothing is known stands for itself. */
 export interface WatchedDisk {
@@ -30,47 +28,26 @@ export interface WatchedDisk {
 
 const unknown = { sizeBytes: null, freeBytes: null, sizeFiles: null, freeFiles: null };
 
-/**
- * Returns a function that gives each file system once. It takes at most `deadlineMs` for each root that
- * hangs, once, and never rejects.
- */
-export function openDisks(
-  hangs: Pick<Hangs, 'isWaitedFor'>,
-  threads: Pick<DiskThreads, 'ask'>,
-): (layout: Layout, deadlineMs: number) => Promise<readonly WatchedDisk[]> {
-  let asking: Promise<readonly WatchedDisk[]> | null = null;
-
-  async function spaceAt(path: string, deadlineMs: number): Promise<DiskSpace | null> {
-    if (hangs.isWaitedFor(path)) return null;
-    return threads.ask({ ask: 'disk', path }, path, deadlineMs).catch(() => null);
-  }
-
-  async function ask({ roots, tracks }: Layout, deadlineMs: number): Promise<readonly WatchedDisk[]> {
-    const disks = new Map<
-      string,
-      { path: string; roots: string[]; leaves: Set<Leaf>; space: DiskSpace | null }
-    >();
-    for (const [index, { path }] of roots.entries()) {
-      const space = await spaceAt(path, deadlineMs);
-      const name = space === null ? path : `device ${space.device}`;
-      const disk = disks.get(name) ?? { path, roots: [], leaves: new Set(), space };
-      disk.roots.push(path);
-      disks.set(name, disk);
-      for (const track of tracks) {
-        if (track.root === index) for (const leaf of leavesOf(track)) disk.leaves.add(leaf);
-      }
-    }
-    return [...disks.values()].map(({ path, roots, leaves, space }) => {
-      const { sizeBytes, freeBytes, sizeFiles, freeFiles } = space ?? unknown;
-      return { path, roots, leaves: [...leaves], sizeBytes, freeBytes, sizeFiles, freeFiles };
+/** Gives each file system once. Takes at most `deadlineMs` for each root that hangs, and never rejects. */
+export async function disksOf(
+  { roots, tracks }: Layout,
+  threads: Pick<DiskThreads, 'ask' | 'isWaitedFor'>,
+  deadlineMs: number,
+): Promise<readonly WatchedDisk[]> {
+  const disks = new Map<string, WatchedDisk>();
+  for (const [index, { path }] of roots.entries()) {
+    const space = threads.isWaitedFor(path)
+      ? null
+      : await threads.ask('disk', [path], path, deadlineMs).catch(() => null);
+    const name = space === null ? path : `device ${space.device}`;
+    const { device, ...figures } = space ?? { device: null, ...unknown };
+    const known = disks.get(name) ?? { path, roots: [], leaves: [], ...figures };
+    const leaves = tracks.filter(({ root }) => root === index).flatMap(leavesOf);
+    disks.set(name, {
+      ...known,
+      roots: [...known.roots, path],
+      leaves: [...new Set([...known.leaves, ...leaves])],
     });
   }
-
-  // Several who ask at the same time are told the same.
-  return (layout, deadlineMs) => {
-    asking ??= ask(layout, deadlineMs).finally(() => {
-      asking = null;
-    });
-    return asking;
-  };
+  return [...disks.values()];
 }

@@ -6,11 +6,10 @@
  * here waits for a disk on the main thread, decides, or keeps figures.
  */
 
+export type { PushFacts, UnitPushes } from './counting.ts';
 export { Directories } from './directories.ts';
 export type { WatchedDisk } from './disks.ts';
-export type { MeasuredUnit, Measurement, Sweep } from './measurement.ts';
-export { Mounts } from './mounts.ts';
-export type { ScannerOptions } from './options.ts';
+export type { Figures, ScannerOptions } from './options.ts';
 export {
   type FoundQuarantine,
   type FoundQuarantines,
@@ -18,8 +17,12 @@ export {
   lookAtQuarantine,
   type Measure,
 } from './quarantine.ts';
-export type { RootIdentity } from './roots.ts';
+export type { RootIdentity, Sweep } from './roots.ts';
 export type { ScanRun } from './run.ts';
-export { createScanner, type Scanner, type TemplatePlace } from './scanner.ts';
+export {
+  createScanner,
+  type Scanner,
+  type TemplatePlace,
+} from './scanner.ts';
 export { isCovered, type Patterns, type Schedule, startSchedule, verifyPattern } from './schedule.ts';
-export type { PushFacts, UnitPushes } from './unit-counts.ts';
+export type { MeasuredUnit, Measurement } from './task.ts';

@@ -3,102 +3,121 @@
  * whoever asks waits only as long as it wants to.
  */
 
-import { lstatSync, readFileSync, statfsSync } from 'node:fs';
+import { lstatSync, readlinkSync, statfsSync } from 'node:fs';
+import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf, systemCode } from '../errors.ts';
 import {
   beforeLook,
   type Discovered,
-  decodePath,
   discover,
   encodePath,
+  inspect,
   type Layout,
+  type Located,
   locate,
-  mountsIn,
+  mountsNow,
   mountTable,
+  type PlacedUnit,
+  type Root,
   resolveLayout,
+  type StorageSettings,
 } from '../layout/index.ts';
-import { emptyCache, prepareCache } from './cache.ts';
+import { type Cache, emptyCache, noCache, openCache, prepareCache } from './cache.ts';
+import { type Watched, watchDirectories } from './directories.ts';
 import { deniesForce, existingNames, repositoriesAt } from './directory-names.ts';
 import { fileSystemAt } from './file-system.ts';
-import type {
-  DiskSpace,
-  IoWorkerReport,
-  IoWorkerRequest,
-  IoWorkerStart,
-  ScanContext,
-  WorkerAnswers,
-  WorkerQuestion,
-} from './messages.ts';
 import { lookAtQuarantine, newQuarantines, quarantinesOf } from './quarantine.ts';
-import { beginTask, monotonic, rest, shareLooks, viewOf } from './shared.ts';
-import { walkAll } from './walker.ts';
-import { watchForAMoment } from './watcher.ts';
+import { beginTask, monotonic, move, rest, sharedMemory, shareLooks, slot } from './shared.ts';
+import type { ScanContext, Task, TaskResult, WalkTerms } from './task.ts';
+import { walk } from './walk.ts';
+
+/** The start parameters of a thread. */
+export interface IoWorkerStart {
+  readonly shared: SharedArrayBuffer;
+}
+
+export interface IoWorkerRequest {
+  /** One of `Tasks`. */
+  readonly ask: keyof Tasks;
+  readonly given: readonly unknown[];
+  /** The directories below which disks do not answer. */
+  readonly avoided: readonly string[];
+}
+
+export type IoWorkerReport =
+  /** A part of an answer, which comes before it. */
+  | { readonly type: 'part'; readonly part: unknown }
+  | { readonly type: 'answer'; readonly answer: unknown }
+  | { readonly type: 'failed'; readonly why: string };
+
+/** Everything that a thread can be asked, with the answers: plain data. */
+export type Tasks = typeof tasks;
+
+/** The parts of answers that come before these. */
+export interface Parts {
+  readonly discover: readonly Discovered[];
+  readonly watch: Watched;
+}
+
+const tasks = {
+  'prepare cache': prepareCache,
+  'empty cache': emptyCache,
+  /** Gives the layout with the marks of the roots' file systems. */
+  resolve: (storages: readonly StorageSettings[], exclude: readonly string[]) =>
+    marked(resolveLayout(storages, exclude)),
+  discover: (layout: Layout) => find(discover(layout)),
+  /** Gives those of the paths at which there is nothing. */
+  absent: (paths: readonly string[]) => paths.filter(isAbsent),
+  locate: unitOf,
+  disk: spaceAt,
+  /** Looks at the directories above the units, for as long as the thread is. */
+  watch: (layout: Layout, roots: readonly Root[]) =>
+    watchDirectories(layout, roots, shared, found => sendPart('watch', found)),
+  walk: walkAll,
+  quarantine: lookAtQuarantine,
+  quarantines: quarantinesOf,
+  'new quarantines': newQuarantines,
+  'existing names': existingNames,
+  'denies force': deniesForce,
+  repositories: repositoriesAt,
+} as const;
 
 const port = parentPort;
 if (port === null) throw new Error('io-worker.ts is run as a worker thread');
 
 // The one who starts this thread gives it nothing else.
 const { shared: buffer } = workerData as IoWorkerStart;
-const shared = viewOf(buffer);
+const shared = sharedMemory(buffer);
 let avoided: readonly string[] = [];
 shareLooks(shared, () => avoided);
 
-port.on('message', ({ question, avoided: places }: IoWorkerRequest) => {
+port.on('message', ({ ask, given, avoided: places }: IoWorkerRequest) => {
   avoided = places;
   // A question to the cache is no look at the storage.
-  if (question.ask !== 'prepare cache' && question.ask !== 'empty cache') beginTask(shared);
+  if (ask !== 'prepare cache' && ask !== 'empty cache') beginTask(shared);
   try {
-    send({ type: 'answer', answer: answerTo(question) });
+    // The types of `DiskThread.ask` hold for what is given.
+    send({ type: 'answer', answer: Reflect.apply(tasks[ask], undefined, given) });
   } catch (error) {
     send({ type: 'failed', why: messageOf(error) });
   } finally {
     rest(shared);
   }
+  // For the walk of a unit that is asked for somebody may wait.
+  cache?.flush();
 });
 
 function send(report: IoWorkerReport): void {
   port?.postMessage(report);
 }
 
-function answerTo(question: WorkerQuestion): WorkerAnswers[keyof WorkerAnswers] {
-  switch (question.ask) {
-    case 'prepare cache':
-      return prepareCache(question.file);
-    case 'resolve':
-      return marked(resolveLayout(question.storages, question.exclude));
-    case 'discover':
-      return find(discover(question.layout));
-    case 'absent':
-      return question.paths.filter(isAbsent);
-    case 'locate':
-      return unitOf(question.context, question.path);
-    case 'disk':
-      return spaceAt(question.path);
-    case 'watch':
-      return watchForAMoment(question.layout, question.roots);
-    case 'walk':
-      return walkAll(question, shared, part => send({ type: 'part', part }));
-    case 'quarantine':
-      return lookAtQuarantine(question.objectsDirectory, question.name, question.measure);
-    case 'quarantines':
-      return quarantinesOf(question.unit, question.listed, question.measure);
-    case 'new quarantines':
-      return newQuarantines(question.units, question.since, question.measure);
-    case 'existing names':
-      return existingNames(question.unit, question.names);
-    case 'denies force':
-      return deniesForce(question.unit);
-    case 'repositories':
-      return repositoriesAt(question.paths);
-    case 'empty cache':
-      emptyCache(question.file);
-      return null;
-  }
+function sendPart<Ask extends keyof Parts>(_: Ask, part: Parts[Ask]): void {
+  send({ type: 'part', part });
 }
 
 function marked(layout: Layout): Layout {
-  const mountAt = mountTable(mountsIn(decodePath(readFileSync('/proc/self/mountinfo'))));
+  const mountAt = mountTable(mountsNow());
   const roots = layout.roots.map(root => ({
     ...root,
     fileSystem: root.state === 'present' ? fileSystemAt(root.path, root.device, mountAt) : null,
@@ -119,28 +138,28 @@ function isAbsent(path: string): boolean {
 const mostTogether = 500;
 const millisecondsTogether = 50;
 
-function find(discovered: Iterable<Discovered>): null {
+function find(discovered: Iterable<Discovered>): void {
   let found: Discovered[] = [];
   let sentAt = monotonic();
   for (const one of discovered) {
     if (one.type !== 'listed') found.push(one);
     if (found.length < mostTogether && monotonic() - sentAt < millisecondsTogether) continue;
-    send({ type: 'part', part: found });
+    sendPart('discover', found);
     found = [];
     sentAt = monotonic();
   }
-  send({ type: 'part', part: found });
-  return null;
+  sendPart('discover', found);
 }
 
-function unitOf(context: ScanContext, path: string): WorkerAnswers['locate'] {
+function unitOf(context: ScanContext, path: string): Located {
   const located = locate(context.layout, path);
   const isSure = located.found === 'unit' || context.layout.roots.every(root => root.state === 'present');
   // A file system may have been mounted since the layout was made.
   return isSure ? located : locate(resolveLayout(context.storages, context.exclude), path);
 }
 
-function spaceAt(path: string): DiskSpace | null {
+/** The figures of the file system of a path, up to 2^53 - 1 each; null: nothing is there. */
+function spaceAt(path: string) {
   beforeLook(path);
   const place = encodePath(path);
   const stats = lstatSync(place, { bigint: true, throwIfNoEntry: false });
@@ -157,4 +176,87 @@ function spaceAt(path: string): DiskSpace | null {
 
 function exact(bytes: bigint): number {
   return Number(bytes < Number.MAX_SAFE_INTEGER ? bytes : Number.MAX_SAFE_INTEGER);
+}
+
+/** Measured: the 99th percentile of checks beside full walks falls by a third. */
+const prioritySteps = 5;
+const lowestPriority = 19;
+
+/** This thread's; null before its first walk. */
+let cache: Cache | null = null;
+let cacheFaults: string[] = [];
+let hasLowPriority = false;
+
+/**
+ * Walks for a moment, but one unit at least. The results are in the order of the tasks, and what has none was
+ * not begun. `cacheFile`: null where the cache is not to be used.
+ */
+function walkAll(
+  tasks: readonly (WalkTerms & { readonly task: Task })[],
+  context: ScanContext,
+  cacheFile: string | null,
+) {
+  const { numbers } = shared;
+  const opened = cache ?? (cacheFile === null ? noCache : openCache(cacheFile, why => cacheFaults.push(why)));
+  cache = opened;
+  const isAsked = tasks.some(({ task }) => !('unit' in task));
+  // For a sweep nobody waits, but checks would wait for it.
+  if (!isAsked && !hasLowPriority) {
+    lowerThreadPriority();
+    hasLowPriority = true;
+  }
+  const results: TaskResult[] = [];
+  const endsAt = monotonic() + millisecondsTogether;
+  for (const { task, ...terms } of tasks) {
+    if (results.length > 0 && monotonic() >= endsAt) break;
+    beginTask(shared);
+    numbers[slot.since] = monotonic();
+    numbers[slot.unit] = results.length + 1;
+    results.push(resultOf(task, terms, context, opened));
+  }
+  numbers[slot.unit] = 0;
+  // Writing to the cache is no look at the storage.
+  rest(shared);
+  // The next sweep reads what this one writes.
+  if (!isAsked) opened.flush();
+  const faults = cacheFaults;
+  cacheFaults = [];
+  return { results, cacheFaults: faults };
+}
+
+function resultOf(task: Task, terms: WalkTerms, context: ScanContext, cache: Cache): TaskResult {
+  const { exclude, measure } = context;
+  const measured = ({ unit, inner }: PlacedUnit): TaskResult => {
+    const request = { ...terms, unit, inner, exclude: new Set(exclude), measure };
+    const outcome = walk(request, cache, () => move(shared));
+    return 'bytes' in outcome ? { ...outcome, unit, inner } : outcome;
+  };
+  try {
+    if ('unit' in task) return measured(task);
+    let { layout } = context;
+    let located = inspect(layout, task.path);
+    if (located.found === 'unread') {
+      // A file system may have been mounted since the layout was made.
+      layout = resolveLayout(context.storages, exclude);
+      located = inspect(layout, task.path);
+    }
+    if (located.found === 'unread') return { outcome: 'unread', path: located.path, error: located.error };
+    return located.found === 'none' ? { outcome: 'none', layout } : measured(located);
+  } catch (error) {
+    const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    return { outcome: 'failed', why };
+  }
+}
+
+/**
+ * Lowers the priority of this thread, for good: only root may raise it again. Where the system knows no
+ * priorities of threads, or does not let one be set, it stays as it is.
+ */
+function lowerThreadPriority(): void {
+  try {
+    const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
+    setPriority(thread, Math.min(getPriority(thread) + prioritySteps, lowestPriority));
+  } catch (error) {
+    if (systemCode(error) === null) throw error;
+  }
 }

@@ -1,33 +1,34 @@
-/** The options of a scanner. */
+/** The options of a scanner, and what its parts share. */
 
+import type { Mounts, Unit } from '../layout/index.ts';
 import type { Log } from '../log.ts';
+import type { UnitPushes } from './counting.ts';
 import type { DiskThreads } from './disk-threads.ts';
-import type { Hangs } from './hangs.ts';
-import type { Measurement, Sweep } from './measurement.ts';
-import type { ScanContext, ScanSettings } from './messages.ts';
-import type { Mounts } from './mounts.ts';
-import type { KnownRoots } from './roots.ts';
-import type { UnitPushes } from './unit-counts.ts';
+import type { KnownRoots, Sweep } from './roots.ts';
+import type { Measurement, ScanContext, ScanSettings } from './task.ts';
 
-export interface ScannerOptions extends ScanSettings, KnownRoots {
+/** The keeper of the figures, as far as the scanner has to ask it and to tell it. */
+export interface Figures extends KnownRoots {
+  /** The bytes that a unit counts, without what pushes add that are under way; undefined: it is not known. */
+  knownBytes(path: string): number | undefined;
+  /** The key of a unit's owner; of one whose owner no walk can find, the known one. Null: nobody owns it. */
+  ownerKeyOf(unit: Unit): string | null;
+  /** The next number in the order of things. */
+  nextSeq(): number;
+  /** Takes a unit that was measured, or one that is known to be gone. */
+  report(measurement: Measurement): void;
+  /** Takes a sweep that got to its end. */
+  swept(sweep: Sweep): void | Promise<void>;
+  /** The pushes into units. */
+  readonly pushes: UnitPushes;
+}
+
+export interface ScannerOptions extends ScanSettings {
   /** Number of threads that walk. */
   readonly workers: number;
   /** The file of the scan cache; its directory must exist. */
   readonly cacheFile: string;
-  /** The bytes that a unit counts, without what pushes add that are under way. */
-  readonly knownBytes: (path: string) => number | undefined;
-  /** The pushes into units; there are none, unless given. */
-  readonly pushes?: UnitPushes;
-  /** The key function for names of owners. */
-  readonly ownerKey: (name: string) => string;
-  /** The known owner of the unit at a path, where a walk cannot find one. */
-  readonly ownerAt: (path: string) => string | null;
-  /** The next number in the order of things. */
-  readonly nextSeq: () => number;
-  /** Called for every unit that was measured, and for one that is known to be gone. */
-  readonly report: (measurement: Measurement) => void;
-  /** Called at the end of a sweep that got to its end. */
-  readonly swept: (sweep: Sweep) => void | Promise<void>;
+  readonly figures: Figures;
   readonly log: Log;
   /** Tells whether units that are made, removed or renamed are noticed between sweeps. */
   readonly isWatched?: boolean;
@@ -41,10 +42,7 @@ export interface ScannerOptions extends ScanSettings, KnownRoots {
 export interface ScannerParts {
   readonly options: ScannerOptions;
   readonly mounts: Mounts;
-  readonly hangs: Hangs;
-  readonly threads: Pick<DiskThreads, 'ask' | 'askAround'>;
-  /** After how long a disk is taken not to answer. */
-  readonly hungAfterMs: number;
+  readonly threads: DiskThreads;
   /** The storage to walk. */
   context(): ScanContext;
   /** The file of the scan cache; null where it is not to be used. */

@@ -44,7 +44,7 @@ export interface FoundQuarantines {
   readonly gone: readonly { readonly name: string; readonly isTaken: boolean }[];
 }
 
-export type QuarantineSight =
+type QuarantineSight =
   | { readonly is: 'seen'; readonly quarantine: FoundQuarantine }
   | { readonly is: 'absent' }
   | { readonly is: 'unreadable' };

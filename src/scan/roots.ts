@@ -10,15 +10,44 @@
 import { isWithin, type Root } from '../layout/index.ts';
 import { inSlices } from '../slices.ts';
 import { areSame } from './file-system.ts';
-import type { SweptRoot, UnitStanding } from './measurement.ts';
+
+/** A storage root at the end of a sweep. */
+export interface SweptRoot extends Pick<Root, 'written' | 'path' | 'device' | 'inode' | 'fileSystem'> {
+  /** Why none of the units below it may be dropped; null where it is as it should be. */
+  readonly away: string | null;
+}
+
+/** Standing of a known unit after a sweep. */
+type UnitStanding =
+  | 'seen'
+  /** Not there any more. */
+  | 'gone'
+  /** Below a place that could not be read. */
+  | 'unread'
+  /** Below a root that is missing, has become another file system, or lacks most of its units at once. */
+  | 'away';
+
+export interface Sweep {
+  /** Drawn before the first look at the disk: what is known by a later one was found meanwhile. */
+  readonly startSeq: number;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly finishedAt: number;
+  /** Number of units that were found. */
+  readonly units: number;
+  /** Tells whether the units of all owners were measured, and not only of some. */
+  readonly whole: boolean;
+  readonly standing: (path: string) => UnitStanding;
+  readonly roots: readonly SweptRoot[];
+}
 
 /** The identity of a root when its units were last found. */
 export type RootIdentity = Pick<Root, 'device' | 'inode' | 'fileSystem'>;
 
 export interface KnownRoots {
-  readonly rootRecord: (path: string) => RootIdentity | undefined;
+  rootRecord(path: string): RootIdentity | undefined;
   /** The known units in and below a directory. */
-  readonly knownBelow: (path: string) => Iterable<string>;
+  knownBelow(path: string): Iterable<string>;
 }
 
 /** The result for the known units. */
@@ -32,30 +61,31 @@ export interface SweepFindings {
 /** The known units below each of these roots, by its path; the ledger is asked a slice at a time. */
 export async function knownByRoot(
   roots: readonly Pick<Root, 'path'>[],
-  knownBelow: KnownRoots['knownBelow'],
+  figures: Pick<KnownRoots, 'knownBelow'>,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   const known = new Map<string, readonly string[]>();
   for (const { path } of roots) {
     const below: string[] = [];
-    await inSlices(knownBelow(path), unit => below.push(unit));
+    await inSlices(figures.knownBelow(path), unit => below.push(unit));
     known.set(path, below);
   }
   return known;
 }
 
-/** The roots, from what they were before and after a sweep. */
+/** The roots, from what they were before and after a sweep; `known`: the known units below each. */
 export function sweptRoots(
   before: readonly Root[],
   after: readonly Root[],
   findings: SweepFindings,
-  { rootRecord, knownBelow }: KnownRoots,
+  figures: Pick<KnownRoots, 'rootRecord'>,
+  known: ReadonlyMap<string, readonly string[]>,
   acceptMoved: boolean,
 ): SweptRoot[] {
   return before.map(root => {
     const { written, path, device, inode, fileSystem } = root;
     const now = after.find(other => other.written === written);
     const doubt = (): string | null =>
-      acceptMoved ? null : doubtOf(isOther(root, rootRecord(path)), [...knownBelow(path)], findings);
+      acceptMoved ? null : doubtOf(isOther(root, figures.rootRecord(path)), known.get(path) ?? [], findings);
     const away =
       root.state !== 'present'
         ? root.state

@@ -1,10 +1,17 @@
 /** One sweep, from waiting to its end, as those who follow it see it. */
 
 import type { Unread } from '../layout/index.ts';
-import type { Drift, SweepKind } from './measurement.ts';
-import type { TaskResult } from './messages.ts';
-import type { Leftover } from './outcome.ts';
-import { type Counts, countsSince, monotonic, noCounts } from './shared.ts';
+import { monotonic } from './shared.ts';
+import type { Leftover, TaskResult } from './task.ts';
+
+export type SweepKind = 'sweep' | 'verify';
+
+/** Difference between the known figures and those that a `verify` found. */
+interface Drift {
+  readonly units: number;
+  /** The sum of the differences, all taken as positive. */
+  readonly bytes: number;
+}
 
 export interface SweepRequest {
   readonly kind: SweepKind;
@@ -14,13 +21,17 @@ export interface SweepRequest {
   readonly acceptMoved?: boolean;
 }
 
-interface Progress extends Counts {
+interface Progress {
   /** Units that are measured. */
   readonly units: number;
   /** Units that are to be measured, as far as they are found. */
   readonly unitsFound: number;
   /** Tells whether more may be found. */
   readonly discovering: boolean;
+  /** The content of the units that are measured. */
+  readonly directories: number;
+  readonly files: number;
+  readonly bytes: number;
   readonly entriesPerSecond: number;
   readonly bytesPerSecond: number;
   /** Seconds to the end, as far as that can be told. */
@@ -86,21 +97,17 @@ export class Run {
   /** Places where disks did not answer: reported once, and not for each unit. */
   readonly #hungAt = new Set<string>();
   readonly #over = Promise.withResolvers<void>();
-  /** The counts of the walkers for this run only. */
-  readonly #counts: () => Counts;
-  #before = noCounts;
-  #after: Counts | null = null;
+  readonly #counts = { directories: 0, files: 0, bytes: 0 };
   #begunMs = 0;
   #overMs: number | null = null;
   #expected: WorkEstimate | null = null;
   readonly #drift = { units: 0, bytes: 0 };
 
-  constructor(id: number, request: SweepRequest, counts: () => Counts) {
+  constructor(id: number, request: SweepRequest) {
     this.id = id;
     this.kind = request.kind;
     this.owners = request.owners ?? null;
     this.acceptMoved = request.acceptMoved ?? false;
-    this.#counts = counts;
     this.done = this.#over.promise;
   }
 
@@ -115,7 +122,6 @@ export class Run {
     this.state = 'running';
     this.startedAt = Date.now();
     this.#begunMs = monotonic();
-    this.#before = this.#counts();
     this.#expected = this.owners === null ? expected : null;
   }
 
@@ -124,7 +130,6 @@ export class Run {
     this.error = error;
     this.finishedAt = Date.now();
     this.discovering = false;
-    this.#after = this.#counts();
     this.#overMs = monotonic();
     if (state === 'done' && this.kind === 'verify') this.drift = this.#drift;
     this.#over.resolve();
@@ -144,6 +149,9 @@ export class Run {
     }
     if (!('bytes' in result)) return;
     const { outcome, unread, unreadCount, leftovers, leftoverCount } = result;
+    this.#counts.directories += result.directories;
+    this.#counts.files += result.files;
+    this.#counts.bytes += result.bytes;
     this.problems.unread.add(unread, unreadCount - unread.length);
     this.problems.leftovers.add(leftovers, leftoverCount - leftovers.length);
     if (outcome === 'too large') {
@@ -166,8 +174,7 @@ export class Run {
 
   progress(): Progress {
     const { units, unitsFound, discovering } = this;
-    const now = this.#after ?? (this.state === 'waiting' ? this.#before : this.#counts());
-    const { directories, files, bytes } = countsSince(this.#before, now);
+    const { directories, files, bytes } = this.#counts;
     const seconds = this.state === 'waiting' ? 0 : ((this.#overMs ?? monotonic()) - this.#begunMs) / 1000;
     const perSecond = (amount: number): number => (seconds > 0 ? amount / seconds : 0);
     return {

@@ -5,21 +5,19 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import type { Layout, Located, StorageKind } from '../layout/index.ts';
+import { type Layout, type Located, Mounts, type StorageKind } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import { within } from '../within.ts';
 import { DiskThreads } from './disk-threads.ts';
-import { openDisks, type WatchedDisk } from './disks.ts';
-import { Hangs } from './hangs.ts';
-import { UnitMeasuring } from './measuring.ts';
-import type { LookQuestion, ScanContext, ScanSettings } from './messages.ts';
-import { Mounts } from './mounts.ts';
+import { disksOf, type WatchedDisk } from './disks.ts';
 import type { ScannerOptions, ScannerParts } from './options.ts';
 import { Run, type ScanRun, type SweepRequest, type WorkEstimate } from './run.ts';
 import { isCovered } from './schedule.ts';
 import { sweep } from './sweep.ts';
 import type { TargetOutcome } from './targets.ts';
-import type { QuestionOf } from './thread.ts';
+import type { ScanContext, ScanSettings } from './task.ts';
+import type { Answered, Asked, Given } from './thread.ts';
+import { UnitMeasuring } from './unit-measuring.ts';
 import { Watch } from './watch.ts';
 
 export type Scanner = ReturnType<typeof createScanner>;
@@ -52,25 +50,26 @@ export function createScanner(options: ScannerOptions) {
   let lastId = 0;
   const waiting: Run[] = [];
   const runs: Run[] = [];
-  const { hungAfterMs = usualHungAfterMs } = options;
+  const { hungAfterMs = usualHungAfterMs, workers, walkerCode } = options;
   const mounts = new Mounts();
-  const hangs = new Hangs({
+  const threads = new DiskThreads({
     mounts,
     hungAfterMs,
     log,
-    // The disk answers again: a sweep takes the units that were left out.
+    workers,
+    code: { walker: walkerCode },
+    // The disk answers again: what was left out is taken.
     onAnswer: () => {
-      if (!isClosed) request({ kind: 'sweep' });
+      if (isClosed) return;
+      watch.lookAnew();
+      request({ kind: 'sweep' });
     },
   });
-  const threads = new DiskThreads({ hangs, hungAfterMs });
-  const disks = openDisks(hangs, threads);
+  let disks: Promise<readonly WatchedDisk[]> | null = null;
   const parts: ScannerParts = {
     options,
     mounts,
-    hangs,
     threads,
-    hungAfterMs,
     context: () => {
       if (context === null)
         throw new SoftquotaError('internal', 'a walk was begun before the storage was resolved');
@@ -99,7 +98,7 @@ export function createScanner(options: ScannerOptions) {
   async function prepare(): Promise<void> {
     await mounts.refresh();
     try {
-      const fault = await threads.askAround({ ask: 'prepare cache', file: options.cacheFile });
+      const fault = await threads.askAround('prepare cache', [options.cacheFile]);
       if (fault !== null)
         log.warn({ file: options.cacheFile, reason: fault }, 'the scan cache was made again');
       cacheFile = options.cacheFile;
@@ -108,7 +107,7 @@ export function createScanner(options: ScannerOptions) {
     }
     try {
       const { storages, exclude } = options;
-      const layout = await threads.askAround({ ask: 'resolve', storages, exclude });
+      const layout = await threads.askAround('resolve', [storages, exclude]);
       if (context === null) resolved(options, layout);
     } catch (error) {
       if (!isClosed) log.error({ err: error }, 'how the storage lies could not be found out');
@@ -122,7 +121,7 @@ export function createScanner(options: ScannerOptions) {
       return same;
     }
     lastId += 1;
-    const run = new Run(lastId, asked, () => measuring.pool.swept());
+    const run = new Run(lastId, asked);
     runs.unshift(run);
     runs.splice(mostRuns);
     waiting.push(run);
@@ -193,7 +192,7 @@ export function createScanner(options: ScannerOptions) {
       );
     }
     const restMs = Math.max(1, deadlineMs - (performance.now() - begun));
-    return threads.ask({ ask: 'locate', context, path }, path, restMs);
+    return threads.ask('locate', [context, path], path, restMs);
   }
 
   return {
@@ -204,19 +203,25 @@ export function createScanner(options: ScannerOptions) {
      */
     locate,
     /** Asks about a place. Rejects with `not_ready` where the disk does not answer in time. */
-    ask: <Ask extends Exclude<LookQuestion['ask'], 'locate'>>(
-      question: QuestionOf<Ask>,
+    ask: <Ask extends Asked>(
+      ask: Ask,
+      given: Given<Ask>,
       path: string,
       deadlineMs: number,
-    ) => threads.ask(question, path, deadlineMs),
+    ): Promise<Answered<Ask>> => threads.ask(ask, given, path, deadlineMs),
     /** Tells whether this host itself gives the times of changes at a path. */
     hasOwnTimes: (path: string): boolean => mounts.isLocal(path),
     /**
      * The file systems that the storage lies on, as they answer in time; none before the storage is resolved.
-     * Never rejects.
+     * Several who ask at the same time are told the same. Never rejects.
      */
-    disks: async (deadlineMs: number): Promise<readonly WatchedDisk[]> =>
-      context === null ? [] : disks(context.layout, deadlineMs),
+    disks: async (deadlineMs: number): Promise<readonly WatchedDisk[]> => {
+      if (context === null) return [];
+      disks ??= disksOf(context.layout, threads, deadlineMs).finally(() => {
+        disks = null;
+      });
+      return disks;
+    },
     /** The sweeps that ran or wait, the newest first; the oldest are forgotten. */
     runs: (): readonly ScanRun[] => runs,
     /** Walks the unit at this very path, and those inside it, before any sweep's. Never rejects. */
@@ -238,9 +243,9 @@ export function createScanner(options: ScannerOptions) {
       /** Tasks that wait for a walker. */
       waiting: { soon: measuring.pool.waiting('soon'), sweep: measuring.pool.waiting('sweep') },
       /** Lookups that a disk never answered. */
-      hangingLookups: threads.hanging(),
+      hangingLookups: threads.hanging,
       /** Places on disks that do not answer, the longest first. */
-      hangs: hangs.list(),
+      hangs: threads.hangs(),
     }),
     /**
      * Stops walking within a second and ends all threads. Gives how many hang in the system: as long
@@ -251,12 +256,9 @@ export function createScanner(options: ScannerOptions) {
       current?.abort.abort();
       next();
       closed.resolve();
-      const left = await Promise.all([
-        threads.close(closeMs),
-        measuring.close(closeMs),
-        watch.close(closeMs),
-      ]);
-      return left.reduce((sum, count) => sum + count, 0);
+      watch.close();
+      measuring.close();
+      return threads.close(closeMs);
     },
   };
 }

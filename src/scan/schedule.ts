@@ -9,8 +9,7 @@
 
 import { Cron } from 'croner';
 import { messageOf, SoftquotaError } from '../errors.ts';
-import type { SweepKind } from './measurement.ts';
-import type { ScanRun } from './run.ts';
+import type { ScanRun, SweepKind } from './run.ts';
 
 export interface Patterns {
   /** Cron pattern of the sweeps; null for none. */

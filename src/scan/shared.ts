@@ -1,92 +1,44 @@
 /**
- * The memory that a thread shares with the main thread while it is too busy for messages: whether to go on,
- * how far it is, since when it has been at its present unit, and where and when it last looked at the disk.
- *
- * The counts only grow over the thread's life. They are for showing; nothing is decided by them. By the time
- * of the last look it is decided that a disk hangs.
+ * The memory that a thread shares with the main thread while it is too busy for messages: since when it has
+ * been at its present unit, and where and when it last looked at the disk. By the time of the last look it is
+ * decided that a disk hangs.
  */
 
 import { DiskHangs, isWithin, watchLooks } from '../layout/index.ts';
 
 export interface Shared {
   readonly buffer: SharedArrayBuffer;
-  readonly signals: Int32Array;
-  readonly counts: Float64Array;
+  readonly numbers: Float64Array;
   /** The path of the last look, ended by a NUL. */
   readonly at: Buffer;
 }
 
-/** Places in `signals`. */
-export const signal = {
-  /** 1: leave off at once. */
-  stop: 0,
-  /** 1: something urgent waits; hand back what is not begun. */
-  yield: 1,
-} as const;
-
-/** Places in `counts`. */
-export const count = {
-  directories: 0,
-  files: 1,
-  bytes: 2,
-  /** The task's id; 0 for none. */
-  task: 3,
-  /** The beginning of the task, in milliseconds of `monotonic`. */
-  since: 4,
+/** Places in `numbers`. */
+export const slot = {
+  /** The place of the unit in the batch, from 1 on; 0 for none. */
+  unit: 0,
+  /** The beginning of the walk of that unit, in milliseconds of `monotonic`. */
+  since: 1,
   /** The time of its last progress, likewise; 0 while it has nothing to do. */
-  moved: 5,
+  moved: 2,
 } as const;
 
-const signalsLength = Object.keys(signal).length;
-const countsLength = Object.keys(count).length;
-const atBegins = 8 * (signalsLength + countsLength);
+const numbersLength = Object.keys(slot).length;
+const atBegins = 8 * numbersLength;
 const atLength = 4096;
 
-export function newShared(): Shared {
-  return viewOf(new SharedArrayBuffer(atBegins + atLength));
-}
-
-export function viewOf(buffer: SharedArrayBuffer): Shared {
+/** Gives the memory of a thread as both sides see it; a new one unless given. */
+export function sharedMemory(buffer = new SharedArrayBuffer(atBegins + atLength)): Shared {
   return {
     buffer,
-    signals: new Int32Array(buffer, 0, signalsLength),
-    counts: new Float64Array(buffer, 8 * signalsLength, countsLength),
+    numbers: new Float64Array(buffer, 0, numbersLength),
     at: Buffer.from(buffer, atBegins, atLength),
   };
 }
 
-/** Numbers of what was walked up to a moment. */
-export interface Counts {
-  readonly directories: number;
-  readonly files: number;
-  readonly bytes: number;
-}
-
-export const noCounts: Counts = { directories: 0, files: 0, bytes: 0 };
-
-export function countsOf({ counts }: Shared): Counts {
-  return {
-    directories: counts[count.directories] ?? 0,
-    files: counts[count.files] ?? 0,
-    bytes: counts[count.bytes] ?? 0,
-  };
-}
-
-export function countsSince(before: Counts, now: Counts): Counts {
-  return {
-    directories: now.directories - before.directories,
-    files: now.files - before.files,
-    bytes: now.bytes - before.bytes,
-  };
-}
-
-export function sumOf(a: Counts, b: Counts): Counts {
-  return { directories: a.directories + b.directories, files: a.files + b.files, bytes: a.bytes + b.bytes };
-}
-
 /** Says that the thread gets on. */
-export function move({ counts }: Shared): void {
-  counts[count.moved] = monotonic();
+export function move({ numbers }: Shared): void {
+  numbers[slot.moved] = monotonic();
 }
 
 /** Says that the thread begins with something, before its first look. */
@@ -96,8 +48,8 @@ export function beginTask(shared: Shared): void {
 }
 
 /** Says that the thread has nothing to do. */
-export function rest({ counts }: Shared): void {
-  counts[count.moved] = 0;
+export function rest({ numbers }: Shared): void {
+  numbers[slot.moved] = 0;
 }
 
 /**
@@ -119,8 +71,8 @@ export function lookedAt({ at }: Shared): string {
 }
 
 /** Milliseconds for which a thread has made no progress; 0 while it has nothing to do. */
-export function stuckMs({ counts }: Shared): number {
-  const moved = counts[count.moved] ?? 0;
+export function stuckMs({ numbers }: Shared): number {
+  const moved = numbers[slot.moved] ?? 0;
   return moved === 0 ? 0 : Math.max(0, monotonic() - moved);
 }
 

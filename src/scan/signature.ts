@@ -17,7 +17,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { lstatSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { beforeLook, locationOf } from '../layout/index.ts';
-import type { FoundByWalk, WalkRequest } from './outcome.ts';
+import type { FoundByWalk, WalkRequest } from './task.ts';
 
 export interface Signature extends FoundByWalk {
   /** Covers all of it, the statuses of the directories, and how the unit was to be walked. */
@@ -99,18 +99,14 @@ export class SignatureDraft {
   }
 }
 
-/** Tells whether a unit is as the signature says. Null where `goOn` said to leave off. */
-export function isSignatureCurrent(
-  request: WalkRequest,
-  signature: Signature,
-  goOn: () => boolean,
-): boolean | null {
+/** Tells whether a unit is as the signature says; calls `pulse` every few hundred directories. */
+export function isSignatureCurrent(request: WalkRequest, signature: Signature, pulse: () => void): boolean {
   const { parents, names, digest } = signature;
   const statuses = createHash('sha1');
   const paths: string[] = [];
   try {
     for (const [index, name] of names.entries()) {
-      if (index % directoriesPerPulse === directoriesPerPulse - 1 && !goOn()) return null;
+      if (index % directoriesPerPulse === directoriesPerPulse - 1) pulse();
       const above = paths[parents[index] ?? -1];
       const path = above === undefined ? request.unit.path : `${above}/${name}`;
       paths.push(path);

@@ -7,11 +7,11 @@
 
 import { messageOf } from '../errors.ts';
 import { type Discovered, type Layout, walkedRoots } from '../layout/index.ts';
-import type { Settled, UnitMeasuring } from './measuring.ts';
-import type { ScanSettings } from './messages.ts';
-import type { ScannerOptions, ScannerParts } from './options.ts';
+import type { Figures, ScannerParts } from './options.ts';
 import { classifyKnownUnit, knownByRoot, sweptRoots } from './roots.ts';
 import type { Run } from './run.ts';
+import type { ScanSettings } from './task.ts';
+import type { Settled, UnitMeasuring } from './unit-measuring.ts';
 
 interface SweepOptions {
   readonly run: Run;
@@ -47,12 +47,14 @@ export async function sweep(options: SweepOptions): Promise<void> {
 
 async function survey(options: SweepOptions): Promise<void> {
   const { run, parts, settings, measuring, signal } = options;
-  const { options: scanner, threads } = parts;
+  const { threads } = parts;
+  const { figures, log } = parts.options;
   if (signal.aborted) return;
-  const startSeq = scanner.nextSeq();
+  const startSeq = figures.nextSeq();
   const startedAt = Date.now();
-  const resolve = { ask: 'resolve', storages: settings.storages, exclude: settings.exclude } as const;
-  const layout = await threads.askAround(resolve, { signal });
+  const { storages, exclude } = settings;
+  const resolve = () => threads.askAround('resolve', [storages, exclude], { signal });
+  const layout = await resolve();
   if (signal.aborted) return;
   options.resolved(settings, layout);
 
@@ -80,37 +82,33 @@ async function survey(options: SweepOptions): Promise<void> {
       const name = one.type === 'unit' ? one.unit.path : `${one.type} ${one.path}`;
       if (told.has(name)) continue;
       told.add(name);
-      if (!isToWalk(one, run, scanner, found)) continue;
+      if (!isToWalk(one, run, figures, found)) continue;
       run.unitsFound += 1;
       open += 1;
       walk({ unit: one.unit, inner: one.inner, trustsSignature });
     }
   };
-  await threads.askAround({ ask: 'discover', layout }, { part: takeAll, signal });
+  await threads.askAround('discover', [layout], { part: takeAll, signal });
   run.discovering = false;
   ended();
   await walked.promise;
 
-  const { roots: rootsAfter } = await threads.askAround(resolve, { signal });
+  const { roots: rootsAfter } = await resolve();
   const before = walkedRoots(layout);
-  const known = await knownByRoot(before, scanner.knownBelow);
+  const known = await knownByRoot(before, figures);
   const unseen = new Set([...known.values()].flat().filter(path => !seen.has(path)));
-  const absent = new Set(await threads.askAround({ ask: 'absent', paths: [...unseen] }, { signal }));
-  const lists = { ...scanner, knownBelow: (path: string) => known.get(path) ?? [] };
-  const roots = sweptRoots(before, rootsAfter, { seen, absent }, lists, run.acceptMoved);
+  const absent = new Set(await threads.askAround('absent', [[...unseen]], { signal }));
+  const roots = sweptRoots(before, rootsAfter, { seen, absent }, figures, known, run.acceptMoved);
   measuring.swept(roots);
   for (const { path, away } of roots) {
     if (away === null) continue;
     if (away === 'another file system') run.problems.faults.add([{ path, what: `it has become ${away}` }]);
-    scanner.log.warn(
-      { path, reason: away },
-      'a storage root has changed; its units keep their last known bytes',
-    );
+    log.warn({ path, reason: away }, 'a storage root has changed; its units keep their last known bytes');
   }
   if (signal.aborted) return;
   const standing = classifyKnownUnit(seen, unread, roots);
   for (const path of unseen) if (standing(path) === 'gone') measuring.forget(path);
-  await scanner.swept({
+  await figures.swept({
     startSeq,
     startedAt,
     finishedAt: Date.now(),
@@ -126,7 +124,7 @@ async function emptyCache({ cacheFile, options, threads }: ScannerParts, signal:
   const file = cacheFile();
   if (file === null) return;
   try {
-    await threads.askAround({ ask: 'empty cache', file }, { signal });
+    await threads.askAround('empty cache', [file], { signal });
   } catch (error) {
     if (!signal.aborted) options.log.warn({ err: error }, 'the scan cache could not be emptied');
   }
@@ -143,12 +141,7 @@ interface Found {
 type FoundUnit = Extract<Discovered, { readonly type: 'unit' }>;
 
 /** Notes something that was found; true for a unit that is to be walked. */
-function isToWalk(
-  one: Discovered,
-  run: Run,
-  scanner: ScannerOptions,
-  { seen, unread }: Found,
-): one is FoundUnit {
+function isToWalk(one: Discovered, run: Run, figures: Figures, { seen, unread }: Found): one is FoundUnit {
   switch (one.type) {
     case 'unread':
       unread.add(one.path);
@@ -161,17 +154,8 @@ function isToWalk(
       return false;
     case 'unit':
       seen.add(one.unit.path);
-      return run.owners === null || isOneOf(run.owners, one.unit, scanner);
+      return run.owners === null || run.owners.includes(figures.ownerKeyOf(one.unit) ?? '');
   }
-}
-
-function isOneOf(
-  owners: readonly string[],
-  { path, owner: found, ownerFault }: FoundUnit['unit'],
-  { ownerAt, ownerKey }: ScannerOptions,
-): boolean {
-  const owner = found ?? (ownerFault === undefined ? ownerAt(path) : null);
-  return owner !== null && owners.includes(ownerKey(owner));
 }
 
 /** Notes what became of a unit. */

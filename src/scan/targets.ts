@@ -8,10 +8,9 @@
  * from what followed the last one.
  */
 
-import type { TaskResult } from './messages.ts';
-import type { Start } from './outcome.ts';
 import type { Pool } from './pool.ts';
 import { monotonic } from './shared.ts';
+import type { Start, TaskResult } from './task.ts';
 
 /** Why a unit is walked: by a sweep, since somebody said it had changed, or since git was at work in it. */
 export type WalkReason = 'sweep' | 'change' | 'again';

@@ -1,37 +1,26 @@
 /**
  * A thread that looks at disks, seen from the one who asks: one question at a time, each answered or
- * rejected, unless a disk hangs. Then it can be seen where.
+ * rejected. While a disk hangs it can be seen where.
  */
 
 import { Worker } from 'node:worker_threads';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import { entryUrl } from '../package.ts';
 import { within } from '../within.ts';
-import type {
-  IoWorkerReport,
-  IoWorkerRequest,
-  IoWorkerStart,
-  PartOf,
-  WorkerAnswers,
-  WorkerQuestion,
-} from './messages.ts';
-import { lookedAt, newShared, type Shared, stuckMs } from './shared.ts';
+import type { IoWorkerReport, IoWorkerRequest, IoWorkerStart, Parts, Tasks } from './io-worker.ts';
+import { lookedAt, type Shared, sharedMemory, stuckMs } from './shared.ts';
 
-type Asked = WorkerQuestion['ask'];
-
-export type QuestionOf<Ask extends Asked> = Extract<WorkerQuestion, { readonly ask: Ask }>;
-
-interface AskOptions<Ask extends Asked> {
-  /** Called with each part of the answer, as it comes. */
-  readonly part?: (part: PartOf<Ask>) => void;
-  /** The directories below which nothing is looked at. */
-  readonly avoided: readonly string[];
-}
+/** A question to a thread, by its name. */
+export type Asked = keyof Tasks;
+export type Given<Ask extends Asked> = Parameters<Tasks[Ask]>;
+export type Answered<Ask extends Asked> = ReturnType<Tasks[Ask]>;
+/** Is called with each part of an answer, as it comes. */
+export type OnPart<Ask extends Asked> = (part: Ask extends keyof Parts ? Parts[Ask] : never) => void;
 
 interface Open {
-  readonly part: (part: PartOf<Asked>) => void;
-  readonly resolve: (answer: WorkerAnswers[Asked]) => void;
-  readonly reject: (error: SoftquotaError) => void;
+  readonly part: ((part: unknown) => void) | undefined;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: Error) => void;
 }
 
 /**
@@ -41,17 +30,16 @@ interface Open {
 const resourceLimits = { maxOldGenerationSizeMb: 1024 };
 
 export class DiskThread {
-  readonly shared: Shared = newShared();
+  readonly name: string;
+  readonly shared: Shared = sharedMemory();
   /** Resolves once the thread has ended. */
   readonly ended: Promise<void>;
-  readonly #name: string;
   readonly #thread: Worker;
   #open: Open | null = null;
-  /** Why it has ended; null while it has not. */
   #end: string | null = null;
 
   constructor(name: string, code: URL = entryUrl('scan/io-worker')) {
-    this.#name = name;
+    this.name = name;
     const workerData: IoWorkerStart = { shared: this.shared.buffer };
     // Options that the process was started with, such as a debugger, are not for it.
     this.#thread = new Worker(code, { name, workerData, resourceLimits, execArgv: [] });
@@ -64,21 +52,23 @@ export class DiskThread {
     this.ended = promise;
     this.#thread.on('exit', code => {
       this.#end = fault ?? `ended with code ${code}`;
-      this.#reject(this.#end);
+      this.#fail(this.#end);
       resolve();
     });
   }
 
-  /** Rejects with `internal` where the thread failed or ended. */
+  /** Rejects with `internal` where the thread failed or ended. Below `avoided` it looks at nothing. */
   ask<Ask extends Asked>(
-    question: QuestionOf<Ask>,
-    { part = () => {}, avoided }: AskOptions<Ask>,
-  ): Promise<WorkerAnswers[Ask]> {
-    const { promise, resolve, reject } = Promise.withResolvers<WorkerAnswers[Ask]>();
+    ask: Ask,
+    given: Given<Ask>,
+    avoided: readonly string[],
+    part?: OnPart<Ask>,
+  ): Promise<Answered<Ask>> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answered<Ask>>();
     // A thread answers what was asked: the answer and its parts are of the question's type.
     this.#open = { part: part as Open['part'], resolve: resolve as Open['resolve'], reject };
-    if (this.#end !== null) this.#reject('has ended');
-    const request: IoWorkerRequest = { question, avoided };
+    if (this.#end !== null) this.#fail('has ended');
+    const request: IoWorkerRequest = { ask, given, avoided };
     this.#thread.postMessage(request);
     return promise;
   }
@@ -92,6 +82,12 @@ export class DiskThread {
   at(): { readonly path: string; readonly milliseconds: number } | null {
     const milliseconds = this.#end === null ? stuckMs(this.shared) : 0;
     return milliseconds === 0 ? null : { path: lookedAt(this.shared), milliseconds };
+  }
+
+  /** Rejects the question that it is at. */
+  reject(error: Error): void {
+    this.#open?.reject(error);
+    this.#open = null;
   }
 
   /** Ends the thread; false where it hangs in the system and had to be left. */
@@ -108,88 +104,18 @@ export class DiskThread {
   #hear(report: IoWorkerReport): void {
     switch (report.type) {
       case 'part':
-        this.#open?.part(report.part);
+        this.#open?.part?.(report.part);
         return;
       case 'answer':
         this.#open?.resolve(report.answer);
         this.#open = null;
         return;
       case 'failed':
-        this.#reject(report.why);
+        this.#fail(report.why);
     }
   }
 
-  #reject(why: string): void {
-    this.#open?.reject(new SoftquotaError('internal', `the thread ${this.#name}: ${why}`));
-    this.#open = null;
-  }
-}
-
-interface ThreadSupplyOptions {
-  /** The name of each of its threads. */
-  readonly name: string;
-  readonly code?: URL | undefined;
-  /** Number of threads that may wait for the next question. */
-  readonly mostIdle: number;
-  /** Milliseconds that they wait. */
-  readonly restMs: number;
-}
-
-/** A thread without a question ends at once. */
-const endMs = 1000;
-
-/**
- * Threads that are asked one after the other: a thread takes longer to start than most questions to answer.
- */
-export class ThreadSupply {
-  readonly #options: ThreadSupplyOptions;
-  /** All that have not ended. */
-  readonly #threads = new Set<DiskThread>();
-  readonly #idle = new Map<DiskThread, NodeJS.Timeout>();
-  #isClosed = false;
-
-  constructor(options: ThreadSupplyOptions) {
-    this.#options = options;
-  }
-
-  take(): DiskThread {
-    const [idle] = this.#idle.keys();
-    if (idle !== undefined) {
-      this.#forgetIdle(idle);
-      return idle;
-    }
-    const thread = new DiskThread(this.#options.name, this.#options.code);
-    this.#threads.add(thread);
-    void thread.ended.then(() => {
-      this.#threads.delete(thread);
-      this.#forgetIdle(thread);
-    });
-    return thread;
-  }
-
-  /** Keeps a thread that has answered for the next question, for a while. */
-  giveBack(thread: DiskThread): void {
-    if (this.#isClosed || this.#idle.size >= this.#options.mostIdle) {
-      void thread.close(endMs);
-      return;
-    }
-    const rest = setTimeout(() => {
-      this.#forgetIdle(thread);
-      void thread.close(endMs);
-    }, this.#options.restMs).unref();
-    this.#idle.set(thread, rest);
-  }
-
-  /** Ends all threads; gives how many hang in the system and had to be left. */
-  async close(withinMs: number): Promise<number> {
-    this.#isClosed = true;
-    for (const thread of this.#idle.keys()) this.#forgetIdle(thread);
-    const ended = await Promise.all([...this.#threads].map(thread => thread.close(withinMs)));
-    return ended.filter(hasEnded => !hasEnded).length;
-  }
-
-  #forgetIdle(thread: DiskThread): void {
-    clearTimeout(this.#idle.get(thread));
-    this.#idle.delete(thread);
+  #fail(why: string): void {
+    this.reject(new SoftquotaError('internal', `the thread ${this.name}: ${why}`));
   }
 }

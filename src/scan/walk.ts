@@ -4,20 +4,157 @@
  * Never follows a symbolic link, counts regular files only, and one with several names once.
  * Never stops at what it cannot read: such places come back in `unread`, the larger of the known and
  * the seen bytes counts, and the result is marked partial. What vanishes meanwhile is no fault.
- * Synchronous, for worker threads.
+ * Depth first, by an explicit list of steps, so that neither the depth of a tree nor the length of
+ * its paths is a limit. Synchronous, for worker threads.
  */
 
-import { lstatSync } from 'node:fs';
+import { accessSync, closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
-import { encodePath, holdsRepositories } from '../layout/index.ts';
+import { beforeLook, encodePath, holdsRepositories, list, locationOf, type Unread } from '../layout/index.ts';
 import type { Cache } from './cache.ts';
-import type { WalkOutcome, WalkRequest } from './outcome.ts';
+import {
+  isFanOut,
+  isQuarantine,
+  isUnfinishedPack,
+  isYoung,
+  noSigns,
+  type RepackSigns,
+  showsRepack,
+  watchSigns,
+} from './gitfiles.ts';
 import { noQuarantines, quarantinesOf } from './quarantine.ts';
-import { type RepackSigns, watchSigns } from './repack-signs.ts';
-import { countLeftovers, mostListed, type Pulse, takeSteps, Walk } from './visit.ts';
+import { isSignatureCurrent, SignatureDraft } from './signature.ts';
+import type { Leftover, Vanished, Walked, WalkRequest } from './task.ts';
 
-/** Walks `request.unit`, calling `pulse` on the way. */
-export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutcome {
+/** Called for each directory and every few hundred entries. */
+type Pulse = () => void;
+
+const entriesPerPulse = 512;
+const mostListed = 100;
+
+/** The unit of `st_blocks`, whatever the file system's own blocks are. */
+const blockBytes = 512;
+
+/**
+ * Longer paths are continued from a directory that is held open: the system takes 4095 bytes, of
+ * which a name can take 255, and a UTF-16 unit of the path up to three.
+ */
+const longestPath = 1200;
+
+/** Paths that lead through an open descriptor begin so. */
+const held = '/proc/self/fd/';
+
+/** The use of a directory in a repository; `other-objects` lies anywhere else in `objects`. */
+type Role = 'repository' | 'objects' | 'pack' | 'loose' | 'other-objects' | 'settings' | 'other';
+
+/**
+ * Names of the places inside a unit that are not its own, by the directory that they lie in; one without
+ * names below it is itself meant.
+ */
+type Names = ReadonlyMap<string, Names>;
+
+const noNames: Names = new Map();
+
+/** A directory to visit. */
+interface Place {
+  /** The directory that it lies in; null: it is the unit itself. */
+  readonly parent: Place | null;
+  readonly name: string;
+  /** A path that leads there, not always from `/`. */
+  readonly path: string;
+  /** Tells whether the path may hold names that are not UTF-8. */
+  readonly odd: boolean;
+  readonly role: Role;
+  /** It holds loose objects or settings, or lies in such a directory: the signature leaves its status out. */
+  readonly isUnsigned: boolean;
+  /** The directories inside that do not belong to the unit. */
+  readonly inner: Names;
+  /** Its index in the signature; -1 where the signature leaves it out. */
+  signed: number;
+}
+
+/** A walk under way, with the unit's directory as its first step. */
+class Walk {
+  readonly request: WalkRequest;
+  readonly pulse: Pulse;
+  /** The time when it began, in milliseconds since 1970. */
+  readonly now: number;
+  /** The remaining work, the last item first: a directory to visit, or a descriptor to close. */
+  readonly steps: (Place | number)[];
+  readonly seenFiles = new Set<string>();
+  readonly unread: Unread[] = [];
+  /** Files of `objects/pack` that are no packs yet. */
+  readonly unfinished: Leftover[] = [];
+  unreadCount = 0;
+  /** Some of `objects` could not be read. */
+  areObjectsUnread = false;
+  /** `objects/pack` has files that a repack is writing. */
+  isRepacked = false;
+  readonly signature: SignatureDraft;
+  /** The bytes of `objects`. */
+  objectBytes = 0;
+  entries = 0;
+  directories = 0;
+  files = 0;
+  bytes = 0;
+
+  constructor(request: WalkRequest, isRepository: boolean, now: number, pulse: Pulse) {
+    const { path } = request.unit;
+    this.request = request;
+    this.pulse = pulse;
+    this.now = now;
+    this.signature = new SignatureDraft(request, now);
+    const odd = !path.isWellFormed();
+    const role = isRepository ? 'repository' : 'other';
+    const inner = namesWithin(path, request.inner);
+    this.steps = [{ parent: null, name: '', path, odd, role, isUnsigned: false, inner, signed: -1 }];
+  }
+}
+
+/** The names of these paths in a unit. */
+function namesWithin(unit: string, inner: readonly string[]): Names {
+  const top = new Map<string, Names>();
+  for (const path of inner) {
+    let at: Map<string, Names> = top;
+    for (const name of path.slice(unit.length).split('/')) {
+      if (name === '') continue;
+      // Every map below `top` is made here.
+      const next = (at.get(name) as Map<string, Names> | undefined) ?? new Map<string, Names>();
+      at.set(name, next);
+      at = next;
+    }
+  }
+  return top;
+}
+
+/** Walks, calling `pulse` on the way, unless the signature of the last walk stands for this one. */
+export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | Vanished {
+  return unchanged(request, cache, pulse) ?? walkThrough(request, cache, pulse);
+}
+
+/** The result of the last walk, where the signature says that nothing has changed since; null elsewhere. */
+function unchanged(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | null {
+  const { unit, knownBytes, trustsSignature = false } = request;
+  const signature = trustsSignature ? cache.readSignature(unit.path) : null;
+  if (signature === null || signature.bytes !== knownBytes) return null;
+  if (!isSignatureCurrent(request, signature, pulse)) return null;
+  const { bytes, files, directories, objectBytes } = signature;
+  const nothing = { signs: noSigns, before: noQuarantines, after: noQuarantines };
+  return {
+    outcome: 'measured',
+    bytes,
+    files,
+    directories,
+    partial: false,
+    unread: [],
+    unreadCount: 0,
+    leftovers: [],
+    leftoverCount: 0,
+    objects: holdsRepositories(unit.kind) ? { bytes: objectBytes, ...nothing } : null,
+  };
+}
+
+function walkThrough(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | Vanished {
   const { unit, quarantines = [], measure, hasOwnTimes = true } = request;
   const identity = identityOf(unit.path);
   if (identity === null) return { outcome: 'vanished' };
@@ -26,7 +163,7 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
   const startedAt = Date.now();
   const endSigns = isRepository ? watchSigns(unit.path, startedAt, hasOwnTimes) : null;
   const state = new Walk(request, isRepository, startedAt, pulse);
-  if (!takeSteps(state)) return { outcome: 'stopped' };
+  takeSteps(state);
   // Half of a unit that was removed or unmounted meanwhile would be taken for all of it.
   if (identityOf(unit.path) !== identity) return { outcome: 'vanished' };
   const leftovers = countLeftovers(state);
@@ -72,4 +209,180 @@ function identityOf(path: string): string | null {
 /** The signature itself tells directories that changed just before. */
 function areQuiet({ isChanged, isWriting, isCollected, isMaintained }: RepackSigns): boolean {
   return !isChanged && !isWriting && !isCollected && !isMaintained;
+}
+
+/** Visits all there is to visit. A thread that is ended meanwhile loses the descriptors that it holds. */
+function takeSteps(state: Walk): void {
+  try {
+    for (let step = state.steps.pop(); step !== undefined; step = state.steps.pop()) {
+      if (typeof step === 'number') closeSync(step);
+      else takeStep(state, step);
+    }
+    state.pulse();
+  } finally {
+    for (const step of state.steps) if (typeof step === 'number') closeSync(step);
+  }
+}
+
+function takeStep(state: Walk, place: Place): void {
+  state.pulse();
+  state.directories += 1;
+  try {
+    visit(state, place);
+  } catch (error) {
+    addUnread(state, place, error);
+  }
+}
+
+function visit(state: Walk, place: Place): void {
+  let { path, odd } = place;
+  if (!path.startsWith(held)) beforeLook(path);
+  let stats: Stats | undefined;
+  if (path.length > longestPath && process.platform === 'linux') {
+    const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
+    const directoryHeld = openSync(locationOf(path, odd), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    // All that is pushed later lies inside, and is done before this is closed.
+    state.steps.push(directoryHeld);
+    path = `${held}${directoryHeld}`;
+    odd = false;
+    stats = fstatSync(directoryHeld);
+    state.signature.doubt();
+  } else {
+    stats = lstatSync(locationOf(path, odd), { throwIfNoEntry: false });
+    if (stats !== undefined && !place.isUnsigned)
+      place.signed = state.signature.addDirectory(place.parent?.signed ?? -1, place.name, stats);
+  }
+  // It is gone, or a link has taken its place.
+  if (stats?.isDirectory() !== true) {
+    state.signature.doubt();
+    return;
+  }
+  // Its length says nothing that file systems agree on; blocks hold its names.
+  if (state.request.measure === 'allocated') addBytes(state, place.role, stats.blocks * blockBytes);
+  read(state, place, path, odd, stats.size);
+}
+
+/** Counts the files of a directory, and puts its directories on the list of what is to visit. */
+function read(state: Walk, place: Place, path: string, odd: boolean, sizeBytes: number): void {
+  const listing = list(locationOf(path, odd), sizeBytes);
+  const stepsBefore = state.steps.length;
+  for (const entry of listing.entries) {
+    state.entries += 1;
+    if (state.entries % entriesPerPulse === 0) state.pulse();
+    const { name } = entry;
+    const child = path === '/' ? `/${name}` : `${path}/${name}`;
+    const childIsOdd = odd || (listing.odd && !name.isWellFormed());
+    try {
+      if (entry.isFile()) countFile(state, place, name, locationOf(child, childIsOdd));
+      else if (entry.isDirectory()) enter(state, place, name, child, childIsOdd);
+    } catch (error) {
+      if (!isSearchable(locationOf(path, odd))) {
+        // Its names can be listed, but none of them can be asked about.
+        state.steps.length = stepsBefore;
+        throw error;
+      }
+      addUnread(state, place, error, name);
+    }
+  }
+}
+
+function addBytes(state: Walk, role: Role, bytes: number): void {
+  state.bytes += bytes;
+  if (isOfObjects(role)) state.objectBytes += bytes;
+}
+
+/** Puts a directory on the list of what is to visit, unless it does not count. */
+function enter(state: Walk, at: Place, name: string, path: string, odd: boolean): void {
+  if (state.request.exclude.has(name)) return;
+  const inner = at.inner.get(name);
+  if (inner?.size === 0) return;
+  if (at.role === 'objects' && isQuarantine(name)) {
+    // The content of a quarantine is a push's: see `quarantine.ts`.
+    state.signature.doubt();
+    return;
+  }
+  const role = roleOf(at.role, name);
+  const isUnsigned = at.isUnsigned || role === 'loose' || role === 'settings';
+  state.steps.push({ parent: at, name, path, odd, role, isUnsigned, inner: inner ?? noNames, signed: -1 });
+}
+
+function roleOf(above: Role, name: string): Role {
+  if (above === 'repository') {
+    if (name === 'objects') return 'objects';
+    return name === 'hooks' || name === 'info' ? 'settings' : 'other';
+  }
+  if (!isOfObjects(above)) return 'other';
+  if (above !== 'objects') return 'other-objects';
+  if (name === 'pack') return 'pack';
+  return isFanOut(name) ? 'loose' : 'other-objects';
+}
+
+function isOfObjects(role: Role): boolean {
+  return role === 'objects' || role === 'pack' || role === 'loose' || role === 'other-objects';
+}
+
+function countFile(state: Walk, place: Place, name: string, location: string | Buffer): void {
+  const { role } = place;
+  const stats = lstatSync(location, { throwIfNoEntry: false });
+  if (stats === undefined || !stats.isFile()) return;
+  state.signature.addFile(stats.ctimeMs);
+  const bytes = state.request.measure === 'apparent' ? stats.size : stats.blocks * blockBytes;
+  if (role === 'pack') state.isRepacked ||= showsRepack(name, stats.mtimeMs, state.now);
+  if (role === 'pack' && isUnfinishedPack(name)) {
+    state.signature.doubt();
+    state.unfinished.push({ path: pathOf(state, place, name), bytes, modifiedAt: stats.mtimeMs });
+    return;
+  }
+  if (stats.nlink > 1) {
+    const file = fileOf(location, stats);
+    if (state.seenFiles.has(file)) return;
+    state.seenFiles.add(file);
+  }
+  addBytes(state, role, bytes);
+  state.files += 1;
+}
+
+/**
+ * Counts the unfinished files of `objects/pack` that were left behind, and names them. One repack writes
+ * several, so they are as young as the youngest.
+ */
+function countLeftovers(state: Walk): readonly Leftover[] {
+  const { unfinished, now } = state;
+  if (unfinished.some(({ modifiedAt }) => isYoung(modifiedAt, now))) return [];
+  for (const { bytes } of unfinished) addBytes(state, 'pack', bytes);
+  state.files += unfinished.length;
+  return unfinished;
+}
+
+/** Device and inode, exact beyond 2^53 too. */
+function fileOf(location: string | Buffer, stats: Stats): string {
+  if (Number.isSafeInteger(stats.ino) && Number.isSafeInteger(stats.dev)) return `${stats.dev}:${stats.ino}`;
+  const exact = lstatSync(location, { bigint: true });
+  return `${exact.dev}:${exact.ino}`;
+}
+
+/** Notes a place that the system would not read; what has vanished is none. */
+function addUnread(state: Walk, place: Place, error: unknown, name?: string): void {
+  const code = systemCode(error);
+  if (code === null) throw error;
+  if (code === 'ENOENT' || code === 'ENOTDIR') return;
+  state.unreadCount += 1;
+  if (state.unread.length < mostListed) state.unread.push({ path: pathOf(state, place, name), error: code });
+  state.areObjectsUnread ||= isOfObjects(place.role);
+}
+
+/** The path of a directory, or of a name in it: the one that it is read by may lead through a descriptor. */
+function pathOf(state: Walk, place: Place, name?: string): string {
+  const names = name === undefined ? [] : [name];
+  for (let at = place; at.parent !== null; at = at.parent) names.push(at.name);
+  return [state.request.unit.path, ...names.reverse()].join('/');
+}
+
+function isSearchable(location: string | Buffer): boolean {
+  try {
+    accessSync(location, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,8 +1,7 @@
 /** The book of one repository's pushes, in orders of events that git seldom shows. */
 
 import t from 'tap';
-import { PushBook } from '../../src/measuring/push-book.ts';
-import { UnsureUnits } from '../../src/measuring/unsure-units.ts';
+import { PushBook, UnsureUnits } from '../../src/measuring/push-book.ts';
 import type { FoundQuarantine } from '../../src/scan/index.ts';
 
 const minute = 60_000;

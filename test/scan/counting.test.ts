@@ -9,7 +9,7 @@ import {
   type ObjectsWalk,
   quietSpanMs,
 } from '../../src/scan/counting.ts';
-import { noSigns } from '../../src/scan/repack-signs.ts';
+import { noSigns } from '../../src/scan/gitfiles.ts';
 
 const hour = 3_600_000;
 

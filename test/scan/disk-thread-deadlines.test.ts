@@ -3,11 +3,10 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { resolveLayout } from '../../src/layout/index.ts';
-import { DiskThreads } from '../../src/scan/disk-threads.ts';
-import { hangs } from './hanging.ts';
+import { diskThreads } from './hanging.ts';
 import { fill, storage, temporary } from './world.ts';
 
-function world(t: Test, most = 4, book = hangs()) {
+function world(t: Test, most = 4, hungAfterMs = 30_000) {
   const root = temporary(t);
   fill(join(root, 'alice/store/file'), 1);
   const storages = [storage('lfs', `${root}/{owner}/store`)];
@@ -18,14 +17,14 @@ function world(t: Test, most = 4, book = hangs()) {
     layout: resolveLayout(storages, []),
   } as const;
   const code = new URL('odd-io-worker.ts', import.meta.url);
-  const threads = new DiskThreads({ hangs: book, hungAfterMs: 30_000, most, code });
+  const threads = diskThreads({ hungAfterMs, most, code: { io: code } });
   const opened: FileHandle[] = [];
   t.teardown(async () => {
     await threads.close(60_000);
     for (const pipe of opened) await pipe.close();
   });
   const locate = (path: string, deadlineMs: number) =>
-    threads.ask({ ask: 'locate', context, path: join(root, path) }, join(root, path), deadlineMs);
+    threads.ask('locate', [context, join(root, path)], join(root, path), deadlineMs);
   /** A path at which an I/O worker hangs until it is let go, at the latest when the test ends. */
   function hangingAt(path: string): { path: string; letGo(): Promise<void> } {
     const pipe = `${join(root, path)}hang-release`;
@@ -62,7 +61,7 @@ t.test('a disk that hangs keeps nobody waiting beyond the deadline, and no other
     'another question is answered meanwhile',
   );
   await hangs;
-  t.equal(threads.hanging(), 1);
+  t.equal(threads.hanging, 1);
   t.match(await locate('alice/store/file', 60_000), { found: 'unit' });
 });
 
@@ -72,23 +71,22 @@ t.test('where all clients hang every question is told so at once, until one come
   for (const [index, { path }] of places.entries()) {
     // A thread that is only being started when the deadline comes does not hang.
     do await t.rejects(locate(path, 500), { code: 'not_ready' });
-    while (threads.hanging() <= index);
+    while (threads.hanging <= index);
   }
-  t.equal(threads.hanging(), 2);
+  t.equal(threads.hanging, 2);
   await t.rejects(locate('alice/store', 60_000), { code: 'not_ready', message: /does not answer/ });
   await places[0]?.letGo();
-  while (threads.hanging() === 2) await new Promise(setImmediate);
+  while (threads.hanging === 2) await new Promise(setImmediate);
   t.match(await locate('alice/store', 60_000), { found: 'unit' });
 });
 
 t.test('closing leaves the threads that hang, and nothing is looked up any more', async t => {
-  const book = hangs({ hungAfterMs: 0 });
-  const { threads, locate, hangingAt } = world(t, undefined, book);
+  const { threads, locate, hangingAt } = world(t, undefined, 600);
   await locate('alice/store', 60_000);
   const { path } = hangingAt('alice/store/');
   // A thread that has not come to the path when the deadline comes does not hang.
   do await t.rejects(locate(path, 500), { code: 'not_ready' });
-  while (!book.list().some(hang => hang.path.endsWith(path)));
+  while (!threads.hangs().some(hang => hang.path.endsWith(path)));
   t.equal(await threads.close(100), 1);
   await t.rejects(locate('alice/store', 60_000), { code: 'not_ready' });
 });

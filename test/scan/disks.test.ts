@@ -6,9 +6,8 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { resolveLayout } from '../../src/layout/index.ts';
-import { DiskThreads } from '../../src/scan/disk-threads.ts';
-import { openDisks } from '../../src/scan/disks.ts';
-import { hangs } from './hanging.ts';
+import { disksOf } from '../../src/scan/disks.ts';
+import { diskThreads } from './hanging.ts';
 import { fill, storage, temporary } from './world.ts';
 
 const code = new URL('odd-io-worker.ts', import.meta.url);
@@ -19,11 +18,10 @@ function world(t: Test, names: readonly string[]) {
     fill(join(root, name, 'alice/file'), 1);
     return storage(name.startsWith('packages') ? 'packages' : 'lfs', `${root}/${name}/{owner}`);
   });
-  const book = hangs();
-  const threads = new DiskThreads({ hangs: book, hungAfterMs: 30_000, code });
+  const threads = diskThreads({ code: { io: code } });
   t.teardown(() => threads.close(60_000));
-  const spaces = openDisks(book, threads);
   const layout = resolveLayout(storages, []);
+  const spaces = (of: typeof layout, deadlineMs: number) => disksOf(of, threads, deadlineMs);
   return { root, threads, spaces, layout };
 }
 

@@ -2,9 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { decodePath, mountsIn, mountTable } from '../../src/layout/index.ts';
+import { decodePath, Mounts, mountsIn, mountTable } from '../../src/layout/index.ts';
 import { fileSystemAt } from '../../src/scan/file-system.ts';
-import { Mounts } from '../../src/scan/mounts.ts';
 import { temporary } from './world.ts';
 
 t.test('another file system of the same type in the same place has other marks', async t => {

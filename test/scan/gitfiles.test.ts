@@ -4,8 +4,8 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { noCache } from '../../src/scan/cache.ts';
-import type { Walked } from '../../src/scan/outcome.ts';
-import type { RepackSigns } from '../../src/scan/repack-signs.ts';
+import type { RepackSigns } from '../../src/scan/gitfiles.ts';
+import type { Walked } from '../../src/scan/task.ts';
 import { walk } from '../../src/scan/walk.ts';
 import { bareRepository, fill, independentCount, temporary, unitAt } from './world.ts';
 
@@ -110,7 +110,7 @@ t.test('such names count like any other where git does not put them', async t =>
   const request = { unit: unitAt(path, 'lfs'), inner: [], exclude: new Set<string>(), knownBytes: null };
   fill(join(path, 'objects/pack/tmp_pack_f'), 16);
   t.match(
-    walk({ ...request, measure: 'apparent' }, noCache, () => true),
+    walk({ ...request, measure: 'apparent' }, noCache, () => {}),
     { bytes: before + 31 },
     'or in another kind of unit',
   );

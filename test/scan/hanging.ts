@@ -7,8 +7,8 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, statSync } from 'node:fs';
 import type { Test } from 'tap';
-import { Hangs, type HangsOptions } from '../../src/scan/hangs.ts';
-import { Mounts } from '../../src/scan/mounts.ts';
+import { Mounts } from '../../src/layout/index.ts';
+import { DiskThreads, type DiskThreadsOptions } from '../../src/scan/disk-threads.ts';
 
 export interface HangingDisk {
   /** Path that it is mounted at. */
@@ -56,8 +56,9 @@ export async function hangingDisk(t: Test, path: string): Promise<HangingDisk> {
   };
 }
 
-/** The book of disks that do not answer, by itself. */
-export function hangs(given: Partial<HangsOptions> = {}): Hangs {
+/** Threads that look at disks, by themselves. */
+export function diskThreads(given: Partial<DiskThreadsOptions> = {}): DiskThreads {
   const log = { info: () => {}, warn: () => {}, error: () => {} };
-  return new Hangs({ mounts: new Mounts(), hungAfterMs: 30_000, log, onAnswer: () => {}, ...given });
+  const usual = { mounts: new Mounts(), hungAfterMs: 30_000, workers: 2, log, onAnswer: () => {} };
+  return new DiskThreads({ ...usual, ...given });
 }

@@ -19,4 +19,4 @@ const unit = unitAt(path, path.endsWith('.git') ? 'repos' : 'lfs');
 const knownBytes = JSON.parse(known);
 const measure = measured === 'allocated' ? 'allocated' : 'apparent';
 const request = { unit, inner: [], exclude: new Set<string>(), measure, knownBytes } as const;
-process.stdout.write(JSON.stringify(walk(request, noCache, () => true)));
+process.stdout.write(JSON.stringify(walk(request, noCache, () => {})));

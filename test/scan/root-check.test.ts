@@ -1,6 +1,8 @@
 import t from 'tap';
-import { rootCheck } from '../../src/scan/root-check.ts';
+import { Mounts } from '../../src/layout/index.ts';
+import { rootCheck } from '../../src/scan/unit-measuring.ts';
 import { until } from '../e2e/ask.ts';
+import { diskThreads } from './hanging.ts';
 import { Book } from './world.ts';
 
 t.test('where no thread can be started, the roots are looked at again a moment later', async t => {
@@ -12,7 +14,9 @@ t.test('where no thread can be started, the roots are looked at again a moment l
   const check = rootCheck({
     options: new Book().options({ storages: [], cacheFile: '' }),
     context: fail,
-    threads: { ask: fail, askAround: fail },
+    cacheFile: () => null,
+    mounts: new Mounts(),
+    threads: diskThreads(),
   });
   t.equal(await check(), null);
   await until(async () => ((await check()) === null && tries > 1 ? true : null));

@@ -6,6 +6,7 @@ import {
   type KnownRoots,
   type RootIdentity,
   type SweepFindings,
+  type SweptRoot,
   sweptRoots,
 } from '../../src/scan/roots.ts';
 
@@ -16,12 +17,27 @@ function root(path: string, given: Partial<Root> = {}): Root {
   return { written: path, path, state: 'present', device: 1n, inode: 10n, fileSystem: null, ...given };
 }
 
-function knowing(known: readonly string[], record?: RootIdentity): KnownRoots {
-  return { rootRecord: () => record, knownBelow: path => known.filter(unit => unit.startsWith(`${path}/`)) };
+interface Knowing extends Pick<KnownRoots, 'rootRecord'> {
+  readonly known: readonly string[];
+}
+
+function knowing(known: readonly string[], record?: RootIdentity): Knowing {
+  return { rootRecord: () => record, known };
+}
+
+function swept(
+  before: readonly Root[],
+  after: readonly Root[],
+  findings: SweepFindings,
+  { known, ...records }: Knowing,
+  acceptMoved: boolean,
+): readonly SweptRoot[] {
+  const below = new Map(before.map(({ path }) => [path, known.filter(unit => unit.startsWith(`${path}/`))]));
+  return sweptRoots(before, after, findings, records, below, acceptMoved);
 }
 
 t.test('a unit that was not seen below a root that is as it was is gone', async t => {
-  const roots = sweptRoots([root('/srv')], [root('/srv')], nothing, knowing([]), false);
+  const roots = swept([root('/srv')], [root('/srv')], nothing, knowing([]), false);
   const standing = classifyKnownUnit(new Set(['/srv/a']), new Set(['/srv/closed']), roots);
   t.equal(standing('/srv/a'), 'seen');
   t.equal(standing('/srv/b'), 'gone');
@@ -34,7 +50,7 @@ t.test('a unit that was not seen below a root that is as it was is gone', async 
 t.test('units below a root that is missing are away', async t => {
   for (const state of ['missing', 'unreadable', 'not a directory'] as const) {
     const roots = [root('/srv', { state, device: 0n, inode: 0n }), root('/mnt')];
-    const standing = classifyKnownUnit(none, none, sweptRoots(roots, roots, nothing, knowing([]), false));
+    const standing = classifyKnownUnit(none, none, swept(roots, roots, nothing, knowing([]), false));
     t.equal(standing('/srv/a'), 'away');
     t.equal(standing('/mnt/a'), 'gone');
     t.equal(standing('/data/a'), 'away', 'the missing root may have led there by a link');
@@ -42,7 +58,7 @@ t.test('units below a root that is missing are away', async t => {
 });
 
 t.test('units of storage that is not configured any more are gone', async t => {
-  const roots = sweptRoots([root('/srv')], [root('/srv')], nothing, knowing([]), false);
+  const roots = swept([root('/srv')], [root('/srv')], nothing, knowing([]), false);
   t.equal(classifyKnownUnit(none, none, roots)('/data/a'), 'gone');
 });
 
@@ -53,7 +69,7 @@ t.test('units below a root that went away during the sweep are away', async t =>
     root('/srv', { state: 'missing', device: 0n, inode: 0n }),
   ]) {
     t.equal(
-      classifyKnownUnit(none, none, sweptRoots(before, [after], nothing, knowing([]), false))('/srv/a'),
+      classifyKnownUnit(none, none, swept(before, [after], nothing, knowing([]), false))('/srv/a'),
       'away',
     );
   }
@@ -69,7 +85,7 @@ t.test('a root is another file system where device and inode differ and no known
     const [device, inode] = numbers;
     const roots = [root('/srv')];
     const record = { device, inode, fileSystem: null };
-    return sweptRoots(roots, roots, { seen: new Set(seen), absent: none }, knowing(known, record), accept)[0]
+    return swept(roots, roots, { seen: new Set(seen), absent: none }, knowing(known, record), accept)[0]
       ?.away;
   };
   t.equal(away([], ['/srv/a'], [2n, 20n]), 'another file system');
@@ -86,7 +102,7 @@ t.test('where the marks of both file systems are known they decide, and the numb
     const [device, inode] = numbers;
     const roots = [root('/srv', { fileSystem: now })];
     const record = { device, inode, fileSystem: before };
-    return sweptRoots(roots, roots, { seen, absent: none }, knowing(['/srv/a'], record), false)[0]?.away;
+    return swept(roots, roots, { seen, absent: none }, knowing(['/srv/a'], record), false)[0]?.away;
   };
   const same: [bigint, bigint] = [1n, 10n];
   const other: [bigint, bigint] = [2n, 20n];
@@ -104,7 +120,7 @@ t.test(
   async t => {
     const [before, after] = ['fsid=1', 'fsid=2'].map(fileSystem => root('/srv', { fileSystem }));
     if (before === undefined || after === undefined) throw new Error('two were made');
-    t.equal(sweptRoots([before], [after], nothing, knowing([]), false)[0]?.away, 'changed meanwhile');
+    t.equal(swept([before], [after], nothing, knowing([]), false)[0]?.away, 'changed meanwhile');
   },
 );
 
@@ -115,7 +131,7 @@ t.test(
     const away = (missing: number, absent = missing, accept = false) => {
       const roots = [root('/srv'), root('/mnt')];
       const sight = { seen: new Set(known.slice(missing)), absent: new Set(known.slice(0, absent)) };
-      return sweptRoots(roots, roots, sight, knowing(known), accept).map(one => one.away);
+      return swept(roots, roots, sight, knowing(known), accept).map(one => one.away);
     };
     t.same(away(15), [null, null], 'half of them are not most');
     t.same(away(16), ['16 of its 30 known units are missing at once', null]);

@@ -231,7 +231,7 @@ t.test('a sweep tells how far it is, and logs it', async t => {
     if (progress.files !== seen.at(-1)?.files) seen.push(progress);
     await new Promise(setImmediate);
   }
-  t.ok(seen.length > 20, 'also while it is within a unit');
+  t.ok(seen.length > 5, 'unit by unit');
   for (const [index, { files, bytes, directories, units }] of seen.entries()) {
     const before = seen[index - 1];
     if (before === undefined) continue;
@@ -379,11 +379,10 @@ t.test('a scanner that closes stops walking within a second', async t => {
 
 t.test('a measurement that cannot be recorded is logged, and stops nothing', async t => {
   const root = temporary(t);
-  const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}`)], {
-    report: () => {
-      throw new Error('the owner is too large');
-    },
-  });
+  const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}`)]);
+  book.report = () => {
+    throw new Error('the owner is too large');
+  };
   for (const owner of ['alice', 'bob']) fill(join(root, owner, 'file'), 10);
   const run = scanner.sweep({ kind: 'sweep' });
   await run.done;

@@ -14,4 +14,4 @@ const request = {
   measure: 'apparent',
   knownBytes: null,
 } as const;
-parentPort?.postMessage(walk(request, noCache, () => true));
+parentPort?.postMessage(walk(request, noCache, () => {}));

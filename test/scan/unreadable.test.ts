@@ -3,8 +3,8 @@ import { chmodSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import type { Walked } from '../../src/scan/outcome.ts';
 import type { Measure } from '../../src/scan/quarantine.ts';
+import type { Walked } from '../../src/scan/task.ts';
 import { bareRepository, fill, temporary } from './world.ts';
 
 interface World {

@@ -3,14 +3,20 @@
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { createScanner, type Scanner, type ScannerOptions } from '../../src/scan/index.ts';
+import { createScanner, type Measurement, type Scanner, type ScannerOptions } from '../../src/scan/index.ts';
 import { hangingDisk } from './hanging.ts';
 import { Book, bareRepository, fill, storage, temporary } from './world.ts';
 
 /** A scanner that watches, and who waits for what its book says. */
 function watching(t: Test, root: string, given: Partial<ScannerOptions> = {}) {
-  const book = new Book();
   const waiting = new Set<() => void>();
+  class FollowedBook extends Book {
+    override report(measurement: Measurement): void {
+      super.report(measurement);
+      for (const look of waiting) look();
+    }
+  }
+  const book = new FollowedBook();
   const options = book.options({
     storages: [
       storage('repos', `${root}/{owner}/{repo}.git`),
@@ -20,13 +26,7 @@ function watching(t: Test, root: string, given: Partial<ScannerOptions> = {}) {
     isWatched: true,
     ...given,
   });
-  const scanner: Scanner = createScanner({
-    ...options,
-    report: measurement => {
-      options.report(measurement);
-      for (const look of waiting) look();
-    },
-  });
+  const scanner: Scanner = createScanner(options);
   const alive = setInterval(() => {}, 1000);
   t.teardown(async () => {
     clearInterval(alive);

@@ -8,7 +8,9 @@ import type { Test } from 'tap';
 import type { StorageSettings, Unit } from '../../src/layout/index.ts';
 import {
   createScanner,
+  type Figures,
   type MeasuredUnit,
+  type Measurement,
   type RootIdentity,
   type Scanner,
   type ScannerOptions,
@@ -61,7 +63,7 @@ export function storage(kind: StorageSettings['kind'], ...templates: string[]): 
 }
 
 /** Reports of a scanner, newest by the order of numbers. */
-export class Book {
+export class Book implements Figures {
   readonly units = new Map<string, MeasuredUnit>();
   readonly roots = new Map<string, RootIdentity>();
   readonly sweeps: Sweep[] = [];
@@ -71,10 +73,52 @@ export class Book {
   readonly #heard = new Map<string, PromiseWithResolvers<void>>();
   #seq = 0;
 
-  nextSeq = (): number => {
+  readonly pushes = {
+    listed: () => [],
+    walked: () => ({ takenBytes: 0, hasEnded: false, isUnsure: false }),
+  };
+
+  nextSeq(): number {
     this.#seq += 1;
     return this.#seq;
-  };
+  }
+
+  knownBytes(path: string): number | undefined {
+    return this.bytes(path);
+  }
+
+  knownBelow(path: string): readonly string[] {
+    return [...this.units.keys()].filter(known => path === '/' || `${known}/`.startsWith(`${path}/`));
+  }
+
+  rootRecord(path: string): RootIdentity | undefined {
+    return this.roots.get(path);
+  }
+
+  ownerKeyOf({ owner }: Unit): string | null {
+    return owner?.toLowerCase() ?? null;
+  }
+
+  report(measurement: Measurement): void {
+    if (measurement.gone !== undefined) {
+      const known = this.units.get(measurement.gone);
+      if (known !== undefined && known.seq < measurement.seq) this.units.delete(measurement.gone);
+      return;
+    }
+    const { path } = measurement.unit;
+    const known = this.units.get(path);
+    if (known !== undefined && known.seq > measurement.seq) return;
+    this.reported.push({ path, bytes: measurement.bytes });
+    this.units.set(path, measurement);
+  }
+
+  swept(sweep: Sweep): void {
+    this.sweeps.push(sweep);
+    for (const [path, { seq }] of this.units) {
+      if (seq < sweep.startSeq && sweep.standing(path) === 'gone') this.units.delete(path);
+    }
+    for (const root of sweep.roots) if (root.away === null) this.roots.set(root.path, root);
+  }
 
   /** Resolves once the log has said this, if only earlier. */
   says(message: string): Promise<void> {
@@ -98,35 +142,10 @@ export class Book {
     };
     const hear = (_: object, message: string): void => this.#hearing(message).resolve();
     return {
-      ownerAt: () => null,
       exclude: ['.snapshot'],
       measure: 'apparent',
       workers: 2,
-      knownBytes: path => this.bytes(path),
-      knownBelow: path =>
-        [...this.units.keys()].filter(known => path === '/' || `${known}/`.startsWith(`${path}/`)),
-      rootRecord: path => this.roots.get(path),
-      ownerKey: name => name.toLowerCase(),
-      nextSeq: this.nextSeq,
-      report: measurement => {
-        if (measurement.gone !== undefined) {
-          const known = this.units.get(measurement.gone);
-          if (known !== undefined && known.seq < measurement.seq) this.units.delete(measurement.gone);
-          return;
-        }
-        const { path } = measurement.unit;
-        const known = this.units.get(path);
-        if (known !== undefined && known.seq > measurement.seq) return;
-        this.reported.push({ path, bytes: measurement.bytes });
-        this.units.set(path, measurement);
-      },
-      swept: sweep => {
-        this.sweeps.push(sweep);
-        for (const [path, { seq }] of this.units) {
-          if (seq < sweep.startSeq && sweep.standing(path) === 'gone') this.units.delete(path);
-        }
-        for (const root of sweep.roots) if (root.away === null) this.roots.set(root.path, root);
-      },
+      figures: this,
       log: { info: hear, warn: keep, error: keep },
       ...given,
     };

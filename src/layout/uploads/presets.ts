@@ -1,9 +1,175 @@
-/** Routes of presets, as they are asked about. */
+/**
+ * Ready-made routes: the requests by which storage grows at servers that are in use, from their route tables.
+ *
+ * Pushes, and edits in the browser, are asked about by a hook and are not here, so that nobody is asked
+ * twice; git's own routes are asked only with EARLY. What names no owner in its address (new repositories,
+ * forks, transfers, artifacts) cannot be asked here; docs/forges/uploads.md lists it for each server.
+ */
 
 import { withoutEnd } from '../../text/index.ts';
-import { gitRoutes, type PresetRoute, presetRoutes } from './preset-routes.ts';
-import type { UploadRoute } from './routes.ts';
+import type { RouteSubject, UploadRoute } from './routes.ts';
 import { parseUrlTemplate, type UrlTemplate } from './template.ts';
+
+export interface PresetRoute {
+  readonly methods: readonly string[];
+  readonly urls: readonly string[];
+  readonly subject: RouteSubject;
+  /** It is at the root of the host, whatever path the server has. */
+  readonly isAtRoot?: boolean;
+}
+
+const issues = 'size:assets:attachments:issues';
+const releases = 'size:assets:attachments:releases';
+const lfs = 'size:git:lfs';
+const packages = 'size:assets:packages:all';
+
+/** A container registry: an upload of a layer begins, or a layer of another image is taken over. */
+const containers: PresetRoute = {
+  methods: ['POST'],
+  urls: ['/v2/{owner}/**/blobs/uploads'],
+  subject: packages,
+  isAtRoot: true,
+};
+
+const giteaPackagesThatGrowNothing: PresetRoute = {
+  methods: ['PUT', 'POST'],
+  urls: [
+    '/api/packages/{owner}/cargo/api/v1/crates/*/*/unyank',
+    '/api/packages/{owner}/conan/v1/**/upload_urls',
+    '/api/packages/{owner}/conan/**/packages/delete',
+    '/api/packages/{owner}/npm/-/npm/v1/security/**',
+    '/api/packages/{owner}/npm/-/package/**/dist-tags/*',
+    '/api/packages/{owner}/npm/**/-rev/*',
+    '/api/packages/{owner}/swift',
+    '/api/packages/{owner}/swift/login',
+    '/api/packages/{owner}/terraform/state/*/lock',
+  ],
+  subject: 'none',
+};
+
+const gitea: readonly PresetRoute[] = [
+  { methods: ['PUT'], urls: ['/{owner}/{repo}/info/lfs/objects/*/{size}'], subject: lfs },
+  { methods: ['POST'], urls: ['/{owner}/{repo}/settings/lfs/pointers/associate'], subject: lfs },
+  giteaPackagesThatGrowNothing,
+  { methods: ['PUT', 'POST'], urls: ['/api/packages/{owner}/**'], subject: packages },
+  containers,
+  {
+    methods: ['POST'],
+    urls: [
+      '/{owner}/{repo}/issues/attachments',
+      '/{owner}/{repo}/pulls/attachments',
+      '/api/v1/repos/{owner}/{repo}/issues/*/assets',
+      '/api/v1/repos/{owner}/{repo}/issues/comments/*/assets',
+    ],
+    subject: issues,
+  },
+  {
+    methods: ['POST'],
+    urls: ['/{owner}/{repo}/releases/attachments', '/api/v1/repos/{owner}/{repo}/releases/*/assets'],
+    subject: releases,
+  },
+  { methods: ['POST'], urls: ['/{owner}/{repo}/upload-file'], subject: 'repository' },
+  {
+    methods: ['POST'],
+    urls: [
+      '/api/v1/orgs/{owner}/repos',
+      '/api/v1/org/{owner}/repos',
+      '/api/v1/admin/users/{owner}/repos',
+      '/api/v1/repos/{owner}/{repo}/mirror-sync',
+      '/api/v1/admin/unadopted/{owner}/{repo}',
+    ],
+    subject: 'repository',
+  },
+  { methods: ['POST'], urls: ['/{owner}/{repo}/settings/migrate/retry'], subject: 'size:all' },
+];
+
+/** Only what no file can be stored under: the path of a project may have any number of names. */
+const gitlabPackagesThatGrowNothing: PresetRoute = {
+  methods: ['POST'],
+  urls: [
+    '/api/v4/projects/{owner}/**/packages/conan/**/upload_urls',
+    '/api/v4/projects/{owner}/**/packages/npm/-/npm/v1/security/**',
+    '/api/v4/projects/{owner}/**/packages/protection/rules',
+    '/api/v4/groups/{owner}/**/-/packages/npm/-/npm/v1/security/**',
+  ],
+  subject: 'none',
+};
+
+/** The request of git before a push; only with EARLY. */
+export const gitRoutes: readonly PresetRoute[] = [
+  {
+    methods: ['GET'],
+    urls: [
+      '/{owner}/{repo}/info/refs?service=git-receive-pack',
+      '/{owner}/**/{repo}/info/refs?service=git-receive-pack',
+    ],
+    subject: 'repository',
+  },
+];
+
+export const presetRoutes = {
+  'git-http': [],
+  lfs: [
+    {
+      methods: ['PUT'],
+      urls: [
+        '/{owner}/**/{repo}/info/lfs/objects/*/{size}',
+        '/{owner}/**/{repo}/info/lfs/objects/*',
+        '/{owner}/**/{repo}/info/lfs/objects/basic/*',
+        // giftless, at its older addresses.
+        '/{owner}/{repo}/objects/storage/*',
+      ],
+      subject: lfs,
+    },
+  ],
+  gitea,
+  forgejo: gitea,
+  gitlab: [
+    { methods: ['PUT'], urls: ['/{owner}/**/gitlab-lfs/objects/*/{size}'], subject: lfs },
+    gitlabPackagesThatGrowNothing,
+    {
+      methods: ['PUT', 'POST'],
+      // The project as a path; as a number it names no owner.
+      urls: ['/api/v4/projects/{owner}/**/packages/**', '/api/v4/groups/{owner}/**/-/packages/**'],
+      subject: packages,
+    },
+    containers,
+    {
+      methods: ['POST'],
+      urls: [
+        '/api/v4/projects/{owner}/**/uploads',
+        '/api/v4/projects/{owner}/**/wikis/attachments',
+        '/api/v4/projects/{owner}/**/issues/*/metric_images',
+        '/api/v4/projects/{owner}/**/alert_management_alerts/*/metric_images',
+        '/api/v4/groups/{owner}/**/wikis/attachments',
+        '/{owner}/**/-/uploads',
+        '/{owner}/**/uploads',
+        '/groups/{owner}/**/-/uploads',
+      ],
+      subject: issues,
+    },
+    { methods: ['POST'], urls: ['/api/v4/projects/{owner}/**/{repo}/mirror/pull'], subject: 'repository' },
+  ],
+  gogs: [
+    { methods: ['PUT'], urls: ['/{owner}/{repo}/info/lfs/objects/basic/*'], subject: lfs },
+    { methods: ['POST'], urls: ['/{owner}/{repo}/upload-file'], subject: 'repository' },
+    {
+      methods: ['POST'],
+      urls: [
+        '/api/v1/org/{owner}/repos',
+        '/api/v1/admin/users/{owner}/repos',
+        '/api/v1/repos/{owner}/{repo}/mirror-sync',
+      ],
+      subject: 'repository',
+    },
+  ],
+  verdaccio: [
+    { methods: ['PUT'], urls: ['/@{owner}/*/-rev/*'], subject: 'none' },
+    // It takes a package with any two names behind it, too.
+    { methods: ['PUT'], urls: ['/@{owner}/*', '/@{owner}/*/**'], subject: packages },
+  ],
+  distribution: [containers],
+} as const satisfies Readonly<Record<string, readonly PresetRoute[]>>;
 
 export type PresetName = keyof typeof presetRoutes;
 

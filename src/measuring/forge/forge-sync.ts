@@ -23,9 +23,14 @@ import { forgeSource, type Ledger } from '../../ledger/index.ts';
 import type { Patterns, Schedule } from '../../scan/index.ts';
 import type { Logger } from '../../service/index.ts';
 import { inSlices } from '../../slices.ts';
-import { forgeLinkKind } from './kinds.ts';
-import { syncMembers } from './members.ts';
-import { type RefusedOwner, removeGone, removeLeftBehind, syncOwners } from './owners.ts';
+import {
+  forgeLinkKind,
+  type RefusedOwner,
+  removeGone,
+  removeLeftBehind,
+  syncMembers,
+  syncOwners,
+} from './owners.ts';
 import { ForgeVisibility, isBeside, repositoryNameOf } from './visibility.ts';
 
 interface ForgeSyncOptions {

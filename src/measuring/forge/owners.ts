@@ -1,14 +1,69 @@
-/** Brings the forge's users and organizations into softquota: as one change for some at a time. */
+/**
+ * Brings the forge's users and organizations, with their members, into softquota: as one change for some at a
+ * time. Documents remember which owner is which one of the forge.
+ */
 
-import type { Transaction } from '../../documents/index.ts';
+import { z } from 'zod';
+import type { Documents, Kind, Snapshot, Transaction } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
-import type { ForgeOwner } from '../../forge/index.ts';
-import { createUser, deleteUser, editUser, isOnlyFound, profileOf } from '../../identity/index.ts';
+import type { ForgeMembers, ForgeOwner } from '../../forge/index.ts';
+import {
+  createUser,
+  deleteUser,
+  editUser,
+  isOnlyFound,
+  membersOf,
+  profileOf,
+  type Role,
+  removeMember,
+  setMember,
+} from '../../identity/index.ts';
 import { nameFault } from '../../quota/index.ts';
 import type { Work } from '../../slices.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import { isEmail } from '../../text/index.ts';
-import { type ForgeLink, forgeIdOf, forgeLinkKind } from './kinds.ts';
+
+const link = z.strictObject({
+  owner: z.number().int(),
+  name: z.string(),
+  type: z.enum(['user', 'organization']),
+  email: z.string(),
+  isAdmin: z.boolean(),
+});
+
+/**
+ * `owner` is an owner's id; the rest is as the forge last had it, so that only what changes there is taken
+ * over.
+ */
+type ForgeLink = Readonly<z.infer<typeof link>>;
+
+/**
+ * By the forge's own id. The next reading makes lost ones again by the names, so they are volatile: they are
+ * in no backup, and the audit log shows what they lead to instead.
+ */
+export const forgeLinkKind: Kind<ForgeLink> = {
+  name: 'forge_link',
+  durability: 'volatile',
+  schema: link,
+  ownerOf: ({ owner }) => owner,
+};
+
+export const forgeLinkKinds: readonly Kind<unknown>[] = [forgeLinkKind];
+
+/** The id in the forge of whom an owner is; undefined for an owner who is not of the forge. */
+function forgeIdOf(snapshot: Snapshot, ownerId: number): number | undefined {
+  for (const [key] of snapshot.ofOwner(forgeLinkKind, ownerId)) return Number(key);
+  return undefined;
+}
+
+/** The name of the owner who is linked to an id of the forge; null if none is. */
+export function ownerNameOf(
+  { snapshot, owners }: Pick<Documents, 'snapshot' | 'owners'>,
+  forgeId: number,
+): string | null {
+  const link = snapshot.get(forgeLinkKind, String(forgeId));
+  return link === undefined ? null : (owners.byId(link.owner)?.name ?? null);
+}
 
 /** An owner of the forge who could not be brought in. */
 export interface RefusedOwner {
@@ -149,4 +204,59 @@ export function removeLeftBehind(
     deleteUser(transaction, owner.name);
     return false;
   });
+}
+
+/** The forge says who belongs to its organizations: members whom it does not have go. */
+export function* syncMembers(transaction: Transaction, all: readonly ForgeMembers[]): Work<void> {
+  const told = new Set<number>();
+  for (const members of all) {
+    const organization = linkedOwner(transaction, members.organization);
+    if (organization?.type === 'organization') {
+      told.add(organization.id);
+      syncOrganization(transaction, organization, wantedOf(transaction, members));
+    }
+    yield;
+  }
+  for (const [, { owner: id, type }] of transaction.changes.all(forgeLinkKind)) {
+    const isLeft = type === 'organization' && !told.has(id) && membersOf(transaction.changes, id).length > 0;
+    const organization = isLeft ? transaction.ownerById(id) : undefined;
+    if (organization !== undefined) syncOrganization(transaction, organization, new Map());
+    yield;
+  }
+}
+
+function wantedOf(transaction: Transaction, { owners, members }: ForgeMembers): ReadonlyMap<number, Role> {
+  const wanted = new Map<number, Role>();
+  for (const [ids, role] of [
+    [members, 'member'],
+    [owners, 'owner'],
+  ] as const) {
+    for (const id of ids) {
+      const user = linkedOwner(transaction, id);
+      if (user?.type === 'user') wanted.set(user.id, role);
+    }
+  }
+  return wanted;
+}
+
+function syncOrganization(
+  transaction: Transaction,
+  organization: OwnerRecord,
+  wanted: ReadonlyMap<number, Role>,
+): void {
+  const { changes } = transaction;
+  const present = new Map(membersOf(changes, organization.id).map(({ user, role }) => [user, role]));
+  for (const id of present.keys()) {
+    const user = wanted.has(id) ? undefined : transaction.ownerById(id);
+    if (user !== undefined) removeMember(changes, organization, user);
+  }
+  for (const [id, role] of wanted) {
+    const user = present.get(id) === role ? undefined : transaction.ownerById(id);
+    if (user !== undefined) setMember(changes, organization, user, role);
+  }
+}
+
+function linkedOwner(transaction: Transaction, forgeId: number): OwnerRecord | undefined {
+  const link = transaction.changes.get(forgeLinkKind, String(forgeId));
+  return link === undefined ? undefined : transaction.ownerById(link.owner);
 }

@@ -8,8 +8,9 @@ import {
   type PlaceOwnerColumns,
   type RepositoryNames,
 } from '../../forge/index.ts';
+import type { StorageSettings } from '../../layout/index.ts';
 import type { Leaf } from '../../quota/index.ts';
-import { ownerNameOf } from './kinds.ts';
+import { ownerNameOf } from './owners.ts';
 
 export class ForgeVisibility {
   readonly #reader: ForgeReader;
@@ -40,6 +41,36 @@ export class ForgeVisibility {
     const id = ownerIdIn(this.#owners, this.#reader.hashOf(repositoryNameOf(path)));
     return id === null ? null : (ownerNameOf(this.#documents, id) ?? undefined);
   }
+}
+
+/** The owner and the leaf that a unit counts for. */
+export interface Attribution {
+  readonly leaf: Leaf;
+  readonly owner: string | null;
+}
+
+/**
+ * Finds out what a unit counts for, if a forge's database knows it and no walk does. `found`: as a walk has
+ * it; `known`: as the ledger has it; `visibility`: null if no forge's database is read.
+ */
+export function attributed(
+  path: string,
+  found: Attribution,
+  known: Attribution | undefined,
+  storages: readonly StorageSettings[],
+  visibility: Pick<ForgeVisibility, 'leafOf' | 'ownerOf'> | null,
+): Attribution {
+  const isForges = storages.some(each => each.visibility === 'forge');
+  const hasVisibility = found.leaf === 'size:repos:public' || found.leaf === 'size:repos:private';
+  const leaf =
+    hasVisibility && visibility !== null && isForges
+      ? (visibility.leafOf(path) ?? known?.leaf ?? found.leaf)
+      : found.leaf;
+  const kind = leaf === 'size:assets:wiki' ? 'wiki' : leaf.startsWith('size:repos:') ? 'repos' : null;
+  if (!storages.some(one => one.kind === kind && one.owner.by === 'forge'))
+    return { leaf, owner: found.owner };
+  const owner = visibility?.ownerOf(path);
+  return { leaf, owner: owner === undefined ? (known?.owner ?? null) : owner };
 }
 
 /** Tells whether it is the repository of another one's wiki or designs. */

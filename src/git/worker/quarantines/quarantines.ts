@@ -9,9 +9,8 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { messageOf } from '../../../errors.ts';
-import { decodePath, encodePath, isQuarantineName } from '../../../layout/index.ts';
+import { decodePath, encodePath, isQuarantineName, Mounts } from '../../../layout/index.ts';
 import type { Log } from '../../../log.ts';
-import { Mounts } from '../../../scan/index.ts';
 import { SerialQueue } from '../../../serial-queue.ts';
 import type { WorkerReport } from '../../../wire/index.ts';
 import { Folder } from '../../hooks/folder.ts';

@@ -3,16 +3,14 @@
  * of sight.
  */
 
-import { isWithin, type Layout } from '../layout/index.ts';
-import { measurementOf, type SweptRoot } from './measurement.ts';
-import type { SweepTask, TaskResult, WalkedUnit } from './messages.ts';
+import { isWithin, type Layout, walkedRoots } from '../layout/index.ts';
+import { type CountedUnit, UnitCounts } from './counting.ts';
 import type { ScannerOptions, ScannerParts } from './options.ts';
-import type { Start } from './outcome.ts';
 import { Pool, pathOfTask, type WalkJob } from './pool.ts';
-import { rootCheck } from './root-check.ts';
-import { classifyKnownUnit } from './roots.ts';
+import { classifyKnownUnit, knownByRoot, type SweptRoot, sweptRoots } from './roots.ts';
+import { monotonic } from './shared.ts';
 import { type TargetOutcome, Targets, type WalkReason } from './targets.ts';
-import { type CountedUnit, noPushes, UnitCounts, type UnitPushes } from './unit-counts.ts';
+import type { Start, SweepTask, TaskResult, WalkedUnit } from './task.ts';
 
 /** Called with what became of a unit that a sweep has found; with what counts of it, if something does. */
 export type Settled = (
@@ -28,7 +26,6 @@ export class UnitMeasuring {
   readonly pool: Pool;
   readonly #scanner: ScannerOptions;
   readonly #counts: UnitCounts;
-  readonly #pushes: UnitPushes;
   readonly #targets: Targets;
   readonly #checkRoots: ReturnType<typeof rootCheck>;
   readonly #onDoubt: () => void;
@@ -36,9 +33,8 @@ export class UnitMeasuring {
 
   /** `onDoubt`: called where a root is not as it should be, though no sweep has told so yet. */
   constructor(parts: ScannerParts, onDoubt: () => void) {
-    const { pushes = noPushes } = parts.options;
+    const { pushes } = parts.options.figures;
     this.#scanner = parts.options;
-    this.#pushes = pushes;
     this.#onDoubt = onDoubt;
     this.#checkRoots = rootCheck(parts);
     this.pool = new Pool(parts, { isUnsettled: path => this.#isUnsettled(path) });
@@ -83,15 +79,14 @@ export class UnitMeasuring {
     this.#counts.drop(path);
   }
 
-  /** Stops walking; gives how many threads had to be left. */
-  close(withinMs: number): Promise<number> {
+  close(): void {
     this.#counts.close();
-    return this.pool.close(withinMs);
+    this.pool.close();
   }
 
   /** Tells whether pushes or a repack may be at work in a unit, so that no earlier walk stands for it. */
   #isUnsettled(path: string): boolean {
-    return this.#counts.isUnsettled(path) || this.#pushes.listed(path).length > 0;
+    return this.#counts.isUnsettled(path) || this.#scanner.figures.pushes.listed(path).length > 0;
   }
 
   async #settle(path: string, result: TaskResult, start: Start, origin: WalkReason): Promise<TargetOutcome> {
@@ -125,22 +120,24 @@ export class UnitMeasuring {
 
   /** Reports what counts of a unit; null: nothing new does. */
   #count(walked: WalkedUnit, start: Start): CountedUnit | null {
-    const { knownBytes: known, report, log } = this.#scanner;
+    const { figures, log } = this.#scanner;
     const { path } = walked.unit;
-    const knownBytes = known(path);
-    const isTooLarge = walked.outcome === 'too large';
-    if (isTooLarge) {
+    const knownBytes = figures.knownBytes(path);
+    const tooLarge = walked.outcome === 'too large';
+    if (tooLarge) {
       log.error(
         { path },
         'the files of a unit together pass 2^53 - 1 bytes; it keeps the bytes it was known with',
       );
     }
-    const counted = isTooLarge
+    const counted = tooLarge
       ? { bytes: knownBytes ?? 0, expectedBytes: knownBytes }
       : this.#counts.take(walked, start, knownBytes);
     if (counted === null) return null;
+    const partial = walked.partial || tooLarge;
+    const { seq, at: measuredAt } = start;
     try {
-      report(measurementOf(walked, start, counted.bytes));
+      figures.report({ ...walked, bytes: counted.bytes, partial, tooLarge, seq, measuredAt });
     } catch (error) {
       log.error({ path, err: error }, 'a measurement could not be recorded');
     }
@@ -149,8 +146,8 @@ export class UnitMeasuring {
 
   /** No unit is at this path: it is gone, unless its storage is. */
   async #missing(path: string, { tracks }: Layout, { seq }: Start): Promise<TargetOutcome> {
-    const { knownBytes, report, log } = this.#scanner;
-    if (knownBytes(path) === undefined) return 'none';
+    const { figures, log } = this.#scanner;
+    if (figures.knownBytes(path) === undefined) return 'none';
     // Already reported; the next sweep finds out whether they are back.
     if ([...this.#rootsAway].some(root => isWithin(path, root))) return 'unread';
     const roots = await this.#checkRoots();
@@ -164,13 +161,58 @@ export class UnitMeasuring {
       return 'unread';
     }
     this.#counts.drop(path);
-    report({ gone: path, seq });
+    figures.report({ gone: path, seq });
     // Asked for one by one: to go through all that is known, once for each of the many units of an owner,
     // takes long.
     const inner = tracks
       .flatMap(({ continuations }) => continuations.map(({ names }) => [path, ...names].join('/')))
-      .filter(place => knownBytes(place) !== undefined);
+      .filter(place => figures.knownBytes(place) !== undefined);
     await Promise.all([...new Set(inner)].map(place => this.measure(place, 'change')));
     return 'gone';
   }
+}
+
+/** Many units that go one after the other are one question. */
+const freshMs = 1000;
+
+const deadlineMs = 5000;
+const mostLookedFor = 100;
+
+/**
+ * Returns a function that checks the storage roots when a single known unit is not there any more. A sweep
+ * sees all units; here a sample of them is looked for. So one repository that was deleted is told from a disk
+ * that was taken away or replaced, by the very decision that a sweep makes. Null: the disk does not answer in
+ * time. It never rejects.
+ */
+export function rootCheck(parts: ScannerParts): () => Promise<readonly SweptRoot[] | null> {
+  let last: { at: number; readonly roots: Promise<readonly SweptRoot[] | null> } | null = null;
+  return () => {
+    if (last !== null && monotonic() - last.at <= freshMs) return last.roots;
+    const next = { at: Number.POSITIVE_INFINITY, roots: look(parts).catch(() => null) };
+    void next.roots.then(() => {
+      next.at = monotonic();
+    });
+    last = next;
+    return next.roots;
+  };
+}
+
+async function look({ context, options, threads }: ScannerParts): Promise<readonly SweptRoot[]> {
+  const { storages, exclude } = context();
+  const layout = await threads.ask('resolve', [storages, exclude], null, deadlineMs);
+  const roots = walkedRoots(layout);
+  const known = await knownByRoot(roots, options.figures);
+  const samples = new Map([...known].map(([path, units]) => [path, spread(units, mostLookedFor)]));
+  const paths = [...new Set([...samples.values()].flat())];
+  const absent = new Set(await threads.ask('absent', [paths], null, deadlineMs));
+  const seen = new Set(paths.filter(path => !absent.has(path)));
+  return sweptRoots(roots, roots, { seen, absent }, options.figures, samples, false);
+}
+
+/** Some of many, in equal distances. */
+function spread(all: readonly string[], most: number): readonly string[] {
+  if (all.length <= most) return all;
+  return all.filter(
+    (_, index) => Math.floor((index * most) / all.length) !== Math.floor(((index - 1) * most) / all.length),
+  );
 }

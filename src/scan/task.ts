@@ -1,0 +1,138 @@
+/** The tasks of walkers, and what they come to. All of it is plain data. */
+
+import type { Layout, PlacedUnit, StorageSettings, Unread } from '../layout/index.ts';
+import type { RepackSigns } from './gitfiles.ts';
+import type { FoundQuarantines, ListedQuarantine, Measure } from './quarantine.ts';
+
+/** The storage to walk. */
+export interface ScanSettings {
+  readonly storages: readonly StorageSettings[];
+  /** Names of directories that are left out. */
+  readonly exclude: readonly string[];
+  readonly measure: Measure;
+}
+
+/** The units to walk, and how: as configured, and as they are on the disk. */
+export interface ScanContext extends ScanSettings {
+  readonly layout: Layout;
+}
+
+export interface SweepTask extends PlacedUnit {
+  /** Tells whether the signature of an earlier walk may stand for this one; in a verify none may. */
+  readonly trustsSignature: boolean;
+}
+
+/** One thing for a walker to do. */
+export type Task =
+  /** Walk this unit. */
+  | SweepTask
+  /** Find out which unit is at this path now, and walk it. */
+  | { readonly path: string };
+
+/** The time when a task was handed out, never later than the beginning of its walk. */
+export interface Start {
+  readonly seq: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly monotonicMs: number;
+}
+
+export interface WalkTerms {
+  /** The bytes that the unit is known with; null where it is new. */
+  readonly knownBytes: number | null;
+  /** Tells whether the signature of an earlier walk may stand for this one; none may, unless given. */
+  readonly trustsSignature?: boolean;
+  /**
+   * Known quarantines of pushes, which are looked at right before and right after the walk; none, unless
+   * given.
+   */
+  readonly quarantines?: readonly ListedQuarantine[];
+  /** Tells whether this host's own clock tells when something changed there; it does, unless given. */
+  readonly hasOwnTimes?: boolean;
+}
+
+export interface WalkRequest extends PlacedUnit, WalkTerms {
+  /** Names of directories that are left out. */
+  readonly exclude: ReadonlySet<string>;
+  readonly measure: Measure;
+}
+
+/** A file that git began more than an hour ago and never finished. */
+export interface Leftover {
+  readonly path: string;
+  readonly bytes: number;
+  /** Milliseconds since 1970. */
+  readonly modifiedAt: number;
+}
+
+/** The objects of a repository. */
+export interface WalkedObjects {
+  /** Their bytes, without quarantines and unfinished files. */
+  readonly bytes: number;
+  readonly signs: RepackSigns;
+  /** The quarantines right before the walk, and right after it. */
+  readonly before: FoundQuarantines;
+  readonly after: FoundQuarantines;
+}
+
+/** The result of a walk that read all of a unit, as far as it is kept. */
+export interface FoundByWalk {
+  readonly bytes: number;
+  /** Regular files that were counted. */
+  readonly files: number;
+  readonly directories: number;
+  /** See `WalkedObjects`; 0 where it is no repository. */
+  readonly objectBytes: number;
+}
+
+export interface Walked extends Omit<FoundByWalk, 'objectBytes'> {
+  /** `too large`: `bytes` is 0. */
+  readonly outcome: 'measured' | 'too large';
+  /** Some of it could not be read: `bytes` is not less than what was known. */
+  readonly partial: boolean;
+  /** The first of them. */
+  readonly unread: readonly Unread[];
+  readonly unreadCount: number;
+  /** The first of them. */
+  readonly leftovers: readonly Leftover[];
+  readonly leftoverCount: number;
+  /** Null: the unit is no repository. */
+  readonly objects: WalkedObjects | null;
+}
+
+export interface WalkedUnit extends Walked, PlacedUnit {}
+
+/** The directory is not there any more, or another one is, or another one came in it meanwhile. */
+export interface Vanished {
+  readonly outcome: 'vanished';
+}
+
+export type TaskResult =
+  | WalkedUnit
+  | Vanished
+  /** No unit is at this path. */
+  | { readonly outcome: 'none'; readonly layout: Layout }
+  /** Nobody can tell whether a unit is there. */
+  | { readonly outcome: 'unread'; readonly path: string; readonly error: string }
+  /** A mistake of ours, or a thread that ended. */
+  | { readonly outcome: 'failed'; readonly why: string }
+  /** The disk does not answer at this path. */
+  | { readonly outcome: 'hung'; readonly path: string }
+  | { readonly outcome: 'stopped' };
+
+/**
+ * A unit as one walk found it, or that no unit is at its path any more. Two of one path are in
+ * the order of their `seq`, which was drawn before the walk began.
+ */
+export type Measurement =
+  | (MeasuredUnit & { readonly gone?: never })
+  | { readonly gone: string; readonly seq: number };
+
+/** A walk, with the bytes that are to count. */
+export interface MeasuredUnit extends WalkedUnit {
+  /** The sum passes 2^53 - 1: `bytes` is what it was known with before, and no truth. */
+  readonly tooLarge: boolean;
+  readonly seq: number;
+  /** The beginning of the walk, in milliseconds since 1970. */
+  readonly measuredAt: number;
+}
