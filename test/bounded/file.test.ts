@@ -76,7 +76,7 @@ t.test(
   async t => {
     /** The files that do, and why they may. */
     const allowed: Readonly<Record<string, string>> = {
-      'api/built.ts': 'the web UI of this package',
+      'api/web.ts': 'the web UI of this package',
       'bounded/file.ts': 'this module',
       'bounded/program.ts': 'this module',
       'commands/first-measure.ts': 'directories',
@@ -91,7 +91,7 @@ t.test(
       'git/hooks/config.ts': "a copy of a configuration in a folder of the command's own",
       'git/hooks/hook.ts': 'the hooks of this package',
       'layout/mounts.ts': '/proc, and stat(1), which is killed after a time',
-      'commands/playground-daemon.ts': "the playground's own daemon and its log",
+      'commands/playground-world.ts': "the playground's own daemon and its log",
       'scan/file-system.ts': 'stat(1) with a time-out, on a thread that may wait',
       'scan/walk.ts': 'directories',
       'service/descriptors.ts': '/proc and /dev/null',
