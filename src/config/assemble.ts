@@ -10,7 +10,7 @@ import { ownRoutes } from './keys-gate.ts';
 import { mail, mailSettings, webhookSettings } from './keys-notices.ts';
 import { security, server, store } from './keys-server.ts';
 import { scan, storages } from './keys-storage.ts';
-import { storageSettings } from './storage.ts';
+import { storageSettings, walkedDirectories } from './storage.ts';
 
 interface Assembled {
   /** Not to be used where there are faults. */
@@ -41,7 +41,11 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
     quota: { ...plain.quota, warnAt: [...plain.quota.warnAt].sort((a, b) => a - b) },
     storages: storageSettings(values, base),
     forge: forgeSettings(values, base),
-    scan: { ...plain.scan, workers: plain.scan.workers ?? Math.min(availableParallelism(), 4) },
+    scan: {
+      ...plain.scan,
+      roots: walkedDirectories(values, base),
+      workers: plain.scan.workers ?? Math.min(availableParallelism(), 4),
+    },
     gate: { ...plain.gate, routes: ownRoutes(entries, values) },
     webhooks: webhookSettings(entries, values),
     mail: mailSettings(values, base, plain.server.rootUrl),

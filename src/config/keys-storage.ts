@@ -60,8 +60,8 @@ const roots: kind.ValueType<readonly string[] | null> = (() => {
     parse: text => {
       const word = text.trim().toLowerCase();
       if (word === 'all') return { ok: true, value: null };
-      if (word === '') return { ok: false, problem: 'empty' };
-      return word === 'none' ? { ok: true, value: [] } : list.parse(text);
+      if (word === 'none') return { ok: true, value: [] };
+      return /[^\s,]/.test(text) ? list.parse(text) : { ok: false, problem: 'empty' };
     },
     print: value => {
       if (value === null) return 'all';

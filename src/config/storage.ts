@@ -76,7 +76,7 @@ export function storageSettings(values: Values, base: string): readonly StorageS
 }
 
 /** The directories that this host walks; null: all. */
-function walkedDirectories(values: Values, base: string): readonly string[] | null {
+export function walkedDirectories(values: Values, base: string): readonly string[] | null {
   const roots = values.take(scan.roots);
   return roots?.map(root => resolve(base, root)) ?? null;
 }

@@ -53,8 +53,11 @@ type Look =
 
 const explainMs = 90_000;
 const noteMs = 360_000;
-/** The time that the forge's database gets. */
+/** The time that the forge's database gets, where somebody waits and where nobody does. */
 const lfsMs = 30_000;
+const unaskedLfsMs = 300_000;
+/** Looks of each kind that may ask the forge's database at a time. */
+const mostForgeReads = 2;
 const reclaimMs = 7 * 3_600_000;
 const freshMs = 3_600_000;
 const keptFaultMs = 10_000;
@@ -81,6 +84,8 @@ export class Space implements SpaceService {
   readonly #looks = new Map<string, Look>();
   #runs: readonly (ReclaimRun & { readonly path: string })[] = [];
   #lastRun = 0;
+  /** Looks that ask the forge's database now, urgent ones and others. */
+  readonly #forgeReads = { urgent: 0, others: 0 };
   #pruneAt = 1000;
 
   constructor(options: SpaceOptions) {
@@ -202,7 +207,9 @@ export class Space implements SpaceService {
     const look: Look = { is: 'running', hasChanged: false };
     this.#keepLook(path, look);
     try {
-      const task = { kind: 'space', path, urgent: isUrgent, lfs: await this.#forgeLfs(path) } as const;
+      const lfs = await this.#forgeLfs(path, isUrgent);
+      if (!link.isHere) throw new SoftquotaError('not_ready', noWorker);
+      const task = { kind: 'space', path, urgent: isUrgent, lfs } as const;
       const parsed = spaceReport.safeParse(await link.ask(task, isUrgent ? explainMs : noteMs));
       if (!parsed.success) throw new SoftquotaError('not_ready', otherVersion);
       this.#keepReport(path, parsed.data, look.hasChanged);
@@ -215,15 +222,24 @@ export class Space implements SpaceService {
   /**
    * The largest LFS objects that the repository has alone, by the forge's database; null: they are not known.
    */
-  async #forgeLfs(path: string) {
+  async #forgeLfs(path: string, isUrgent: boolean) {
     const { forge, log } = this.#options;
     if (forge === null) return null;
+    const kind = isUrgent ? 'urgent' : 'others';
+    if (this.#forgeReads[kind] >= mostForgeReads) {
+      throw new SoftquotaError('not_ready', 'other repositories are being looked through; ask again later');
+    }
+    this.#forgeReads[kind] += 1;
     try {
-      return [...((await within(forge.lfsObjects(path), lfsMs, null)) ?? [])];
+      const found = await within(forge.lfsObjects(path), isUrgent ? lfsMs : unaskedLfsMs, null);
+      if (found !== null) return [...found];
+      log.warn({ path, why: 'the database is late' }, 'the LFS objects of a repository are not known');
     } catch (error) {
       log.warn({ path, why: messageOf(error) }, 'the LFS objects of a repository are not known');
-      return null;
+    } finally {
+      this.#forgeReads[kind] -= 1;
     }
+    return null;
   }
 
   #keepReport(path: string, report: SpaceReport, hasMoved: boolean): void {

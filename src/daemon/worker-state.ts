@@ -75,6 +75,7 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
   }
 
   gitUsed(execPath: string): void {
+    if (!this.link.isHere) return;
     const gits = this.#last?.state.gits ?? [];
     if (execPath === '' || gits.length === 0 || this.#otherGits.size >= mostGits) return;
     if (!gits.some(({ exec_paths: known }) => known.includes(execPath))) this.#otherGits.add(execPath);

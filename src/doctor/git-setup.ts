@@ -19,7 +19,7 @@ import { commandLine, makeFinding } from '../health/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { asUser, type CheckResult, type HookUser, type HostContext } from './installation.ts';
-import { beginningOf, filesBelow, isClosed } from './paths.ts';
+import { beginningOf, filesBelow, isClosed, isFile } from './paths.ts';
 import type { Repository } from './repositories.ts';
 import { mayAskFor } from './rights.ts';
 
@@ -197,7 +197,7 @@ export async function checkSignedPushes(
     if (home === null) continue;
     for (const file of [join(home, '.gitconfig'), join(home, '.config/git/config')]) {
       if (isClosed(file)) missed.push(printable(file));
-      else if (existsSync(file) && (await configSetting({ file, owner: user }, key)) !== null)
+      else if (isFile(file) && (await configSetting({ file, owner: user }, key)) !== null)
         findings.push(signed(file, unset(context, uid, file)));
     }
   }

@@ -67,6 +67,11 @@ export function isDirectory(path: string): boolean {
   return ifReadable(path, () => statSync(path).isDirectory()) ?? false;
 }
 
+/** Tells whether there is a regular file, or a link to one. */
+export function isFile(path: string): boolean {
+  return ifReadable(path, () => statSync(path).isFile()) ?? false;
+}
+
 /** Path with links resolved; itself if that is unknown. */
 export function physical(path: string): string {
   return ifReadable(path, () => realpathSync(path)) ?? path;

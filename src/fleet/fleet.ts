@@ -157,7 +157,7 @@ export class Fleet implements SharedDocuments {
     ledger.eventLog.shareWith(fleet.#events());
     ledger.shares.shareWith({
       isStale: () => fleet.#away.current !== null || !fleet.#isComplete,
-      countHosts: () => fleet.#hosts.lately,
+      countApart: () => (fleet.#away.current === null ? 1 : fleet.#hosts.lately),
       elsewhere: store,
     });
     try {
@@ -328,7 +328,8 @@ export class Fleet implements SharedDocuments {
     if (this.#name.isHeld && now - this.#keptAt < everyMs / 2) return;
     await this.#name.keep();
     if (this.#name.isHeld) await this.#lease.take();
-    await this.#hosts.look();
+    // A list that cannot be read is told by those who ask for it.
+    await this.#hosts.look().catch(() => {});
     this.#keptAt = now;
   }
 

@@ -19,18 +19,20 @@ export class Hosts {
   readonly #options: HostsOptions;
   /** Records of the hosts as the store last listed them. */
   readonly #listed = new Map<string, HostRecord>();
+  /** Null: the store was never read. */
+  #lately: number | null = null;
 
   constructor(options: HostsOptions) {
     this.#options = options;
   }
 
-  /** The number of hosts that were heard of in the last day, this one among them. */
+  /**
+   * The number of hosts that were heard of in the day before the store was last read, this one among them. Before
+   * that, all whose usage is known count.
+   */
   get lately(): number {
-    const { shares, host: ownHost, now } = this.#options;
-    const silent = [...this.#listed.values()].filter(({ seenAt }) => now() - seenAt > dayMs);
-    const hosts = new Set([ownHost, ...shares.others, ...this.#listed.keys()]);
-    for (const { host } of silent) hosts.delete(host);
-    return hosts.add(ownHost).size;
+    this.#lately ??= 1 + this.#options.shares.others.size;
+    return this.#lately;
   }
 
   /**
@@ -45,16 +47,20 @@ export class Hosts {
     return [
       ...listed,
       ...stored.map(([host, { measuredAt }]) => {
-        const { seenAt = measuredAt ?? begunAt, version = '' } = this.#listed.get(host) ?? {};
-        return { host, seenAt, isAlive: false, version, isParted: false, roots: [] };
+        const known = this.#listed.get(host);
+        const { seenAt = measuredAt ?? begunAt, version = '', roots = null } = known ?? {};
+        return { host, seenAt, isAlive: false, version, isParted: false, roots };
       }),
     ];
   }
 
   /** Reads who takes part, to be known while the store is away. Rejects with `store_away`. */
   async look(): Promise<readonly HostRecord[]> {
-    const listed = await this.#options.store.hosts();
+    const { store, host: ownHost, now } = this.#options;
+    const listed = await store.hosts();
     for (const record of listed) this.#listed.set(record.host, record);
+    const others = listed.filter(({ host, seenAt }) => host !== ownHost && now() - seenAt <= dayMs);
+    this.#lately = 1 + others.length;
     return listed;
   }
 }

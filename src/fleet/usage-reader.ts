@@ -10,7 +10,7 @@ import { inSlices } from '../slices.ts';
 import { placeIn, type SharedStore, type ToldShare } from '../store/index.ts';
 
 interface UsageReaderOptions {
-  readonly shares: Pick<UsageShares, 'everyShareOfOthers' | 'takeShare'>;
+  readonly shares: Pick<UsageShares, 'lookThrough' | 'takeShare'>;
   readonly store: Pick<SharedStore, 'usage' | 'usageAfter'>;
   /** This host. */
   readonly host: string;
@@ -109,7 +109,7 @@ export class UsageReader {
   async #keepOnly(host: string, ownerKeys: ReadonlySet<string>): Promise<void> {
     const { shares } = this.#options;
     const gone: string[] = [];
-    await inSlices(shares.everyShareOfOthers(), share => {
+    await shares.lookThrough(share => {
       if (share.host === host && !ownerKeys.has(share.ownerKey)) gone.push(share.ownerKey);
     });
     await inSlices(gone, ownerKey => shares.takeShare(ownerKey, host, null));

@@ -83,8 +83,10 @@ export class WorkerLink {
       }
       this.#greet();
     };
-    channel.serve({ take, ended: () => this.#ended(channel) }, head);
+    // A report may have come behind the request: it is taken as soon as the channel serves.
+    const serve = () => channel.serve({ take, ended: () => this.#ended(channel) }, head);
     if (this.#isClosed) {
+      serve();
       channel.close('the daemon stops');
       return;
     }
@@ -93,6 +95,7 @@ export class WorkerLink {
     this.#isHere = false;
     this.#greet();
     this.#connection.resolve();
+    serve();
   }
 
   /** Tells whether a worker is connected that has reported. */

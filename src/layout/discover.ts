@@ -102,7 +102,7 @@ export function* look(
       return;
     }
     if (here !== null) {
-      const walked = here.units.filter(({ unit }) => isWalked(layout, unit));
+      const walked = here.units.filter(({ unit }) => isWalked(layout, unit, states));
       for (const placed of walked) yield { type: 'unit', ...placed };
       for (const place of here.unread) yield { type: 'unread', ...place };
       if (walked.length === 0) return;
@@ -115,8 +115,10 @@ export function* look(
   if (unfinished.length > 0) pending.push({ path, states: unfinished });
 }
 
-function isWalked({ tracks }: Layout, { kind }: Unit): boolean {
-  return tracks.some(track => track.kind === kind && track.isWalked);
+/** The template that took the directory decides; a unit inside has others. */
+function isWalked({ tracks }: Layout, { kind }: Unit, states: readonly State[]): boolean {
+  const taken = states.find(state => isComplete(state) && state.track.kind === kind);
+  return taken?.track.isWalked ?? tracks.some(track => track.kind === kind && track.isWalked);
 }
 
 /** The names of the directories in one that may lead to a unit, and what could not be read. */

@@ -57,7 +57,7 @@ export function mountTable(mounts: readonly Mount[]): MountTable {
  */
 export function sourceOf({ root, at, source }: Mount, path: string): string {
   const inside = `${root}/${path.slice(at.length)}`.split('/').filter(name => name !== '');
-  return [source.replace(/\/+$/, ''), ...inside].join('/');
+  return [source.replace(/\/+/g, '/').replace(/\/$/, ''), ...inside].join('/');
 }
 
 /** Types of file systems that other hosts may mount, too. */

@@ -111,7 +111,7 @@ export class Ledger {
     this.sources = new UnitSources({ ...parts, store: unitSources, foldCase, accountFor });
     const sourceUnits: UnitSources['unitsOf'] = (...asked) => this.sources.unitsOf(...asked);
     this.shares = new UsageShares({ ...parts, sourceUnits });
-    this.#roomApart = new RoomApart(() => (this.#settings.precise ? this.shares.hostsApart : 1));
+    this.#roomApart = new RoomApart(() => this.shares.hostsApart);
   }
 
   /** Opens the ledger with all that the store holds; rejects with `store_refused`. */
@@ -176,7 +176,7 @@ export class Ledger {
   deciderFor(owner: OwnerUsage): (subject: Subject, addingBytes?: number) => Decision {
     const question = this.#questionOf(owner);
     return (subject, addingBytes = 0) => {
-      const reserved = this.#roomApart.reserved(owner, subject, addingBytes);
+      const reserved = this.#reservedApart(owner, subject, addingBytes);
       return decide({ ...question, subject, addingBytes, reserved });
     };
   }
@@ -212,8 +212,14 @@ export class Ledger {
   /** The whole reasoning of what `decide` answers. */
   explain(ownerName: string, subject: Subject, addingBytes = 0): Explanation {
     const owner = this.ownerUsage(ownerName);
-    const reserved = this.#roomApart.reserved(owner, subject, addingBytes);
+    const reserved = this.#reservedApart(owner, subject, addingBytes);
     return explain({ ...this.#questionOf(owner), subject, addingBytes, reserved });
+  }
+
+  #reservedApart(owner: OwnerUsage, subject: Subject, addingBytes: number): OwnerUsage['reserved'] {
+    if (addingBytes === 0 || !this.#settings.precise) return owner.reserved;
+    const own = this.#parts.usage.account(owner.name)?.ownUsage ?? noUsage;
+    return this.#roomApart.reserved(owner, own, subject, addingBytes);
   }
 
   /** All that bears on a decision about an owner, whatever is asked. */

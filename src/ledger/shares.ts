@@ -47,7 +47,7 @@ interface StoredOnHost {
 }
 
 /** The largest units of owners on other hosts, as far as these told. Rejects with `store_away`. */
-export type UnitsElsewhere = Pick<SharedStore, 'allLargest' | 'largestUnits'>;
+type UnitsElsewhere = Pick<SharedStore, 'allLargest' | 'largestUnits'>;
 
 /** This host's word on an owner. */
 interface ToldUsage {
@@ -57,7 +57,7 @@ interface ToldUsage {
 
 interface SharedWith {
   isStale(): boolean;
-  countHosts(): number;
+  countApart(): number;
   readonly elsewhere: UnitsElsewhere;
 }
 
@@ -73,7 +73,7 @@ interface UsageSharesOptions {
 export class UsageShares {
   readonly #options: UsageSharesOptions;
   #isStale: () => boolean = () => false;
-  #countHosts: () => number = () => 1;
+  #countApart: () => number = () => 1;
   #elsewhere: UnitsElsewhere | null = null;
 
   constructor(options: UsageSharesOptions) {
@@ -81,12 +81,12 @@ export class UsageShares {
   }
 
   /**
-   * From now on what others store may be out of date where `isStale` says so, `countHosts` counts those that
-   * take part, and they are asked for their largest units.
+   * From now on what others store may be out of date where `isStale` says so, `countApart` counts those that do
+   * not hear of each other, and they are asked for their largest units.
    */
-  shareWith({ isStale, countHosts, elsewhere }: SharedWith): void {
+  shareWith({ isStale, countApart, elsewhere }: SharedWith): void {
     this.#isStale = isStale;
-    this.#countHosts = countHosts;
+    this.#countApart = countApart;
     this.#elsewhere = elsewhere;
   }
 
@@ -99,9 +99,9 @@ export class UsageShares {
     return this.#isStale();
   }
 
-  /** The number of hosts while they may not hear of each other; 1 while they do. */
+  /** The number of hosts while they do not hear of each other; 1 while they do. */
   get hostsApart(): number {
-    return this.#isStale() ? this.#countHosts() : 1;
+    return this.#countApart();
   }
 
   /**
@@ -228,6 +228,13 @@ export class UsageShares {
   /** Gives the usage on other hosts, as far as it is known here. */
   *everyShareOfOthers(): Generator<ShareRecord> {
     for (const { shares } of this.#options.usage.accounts) yield* shares;
+  }
+
+  /** Calls with all usage on other hosts, in slices. */
+  async lookThrough(look: (share: ShareRecord) => void): Promise<void> {
+    await inSlices(this.#options.usage.accounts, ({ shares }) => {
+      for (const share of shares) look(share);
+    });
   }
 
   /** The other hosts that count here. */

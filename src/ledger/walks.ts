@@ -5,8 +5,6 @@
  * walk changes nothing. A result counts at once and is written behind.
  */
 
-import type { Leaf } from '../quota/index.ts';
-import { inSlices } from '../slices.ts';
 import type { Changes, RootRecord, SweepRecord, UnitRecord } from '../store/index.ts';
 import type { Account } from './account.ts';
 import type { LedgerParts } from './options.ts';
@@ -121,16 +119,6 @@ export class Walks {
     reports.settleOwnersOf(unit);
     const ownerKey = unit.owner === null ? null : usage.owners.keyOf(unit.owner);
     if (ownerKey !== null && usage.unitCountOf(ownerKey) === 0) this.#emptied.set(ownerKey, clock.wall());
-  }
-
-  /**
-   * Drops what walks found of these leaves: it counts here no more, nor does what a walk under way will find.
-   */
-  async drop(leaves: ReadonlySet<Leaf>): Promise<void> {
-    const seq = this.nextSeq();
-    await inSlices(this.#options.usage.units, ({ kind, leaf, name }) => {
-      if (kind === 'walked' && leaves.has(leaf)) this.recordGone(name, seq);
-    });
   }
 
   /** A unit could not be measured: what is known of it goes on counting, and is marked. */

@@ -110,6 +110,7 @@ export class Measuring {
       ledger,
       worker: parts.pushWorker,
       measure: () => this.#config.scan.measure,
+      isElsewhere: path => isElsewhere(path, this.scanner.places()),
       measureSoon: path => this.measureSoon(path),
       letThrough: path => this.letThrough(path),
       ended: path => this.#parts.repositories.mayHaveChanged(path),
@@ -323,6 +324,8 @@ export class Measuring {
     }
     const { unit, files, partial, measuredAt, seq } = measurement;
     const { path } = unit;
+    // A walk may end when it is another host's to walk there.
+    if (isElsewhere(path, this.scanner.places())) return;
     const bytes = Math.min(measurement.bytes + this.pushes.bytesOf(path), Number.MAX_SAFE_INTEGER);
     const { leaf, owner } = this.#attributed(path, unit);
     const before = this.#parts.ledger.units.unit(path);
@@ -335,10 +338,12 @@ export class Measuring {
 
   /** Drops what is gone, marks what could not be looked for, and waits until all of it is kept. */
   async #swept(sweep: Sweep): Promise<void> {
+    const places = this.scanner.places();
     await inSlices(this.#parts.ledger.units.walkedBefore(sweep.startSeq), ({ name }) => {
-      const standing = sweep.standing(name);
+      const isOthers = isElsewhere(name, places);
+      const standing = isOthers ? 'gone' : sweep.standing(name);
       // A repository into which somebody pushes now came after the sweep had passed by.
-      if (standing === 'gone' && this.pushes.listed(name).length > 0) return;
+      if (standing === 'gone' && !isOthers && this.pushes.listed(name).length > 0) return;
       if (standing === 'gone') {
         this.#parts.ledger.walks.recordGone(name, sweep.startSeq);
         this.pushes.forget(name);

@@ -29,6 +29,8 @@ interface PushesOptions {
   readonly worker: Pick<PushWorker, 'isHere' | 'quarantine'> | null;
   /** `[scan] MEASURE`. */
   measure(): Measure;
+  /** Another host walks a unit. */
+  isElsewhere(unit: string): boolean;
   /** Walks a unit at once. */
   measureSoon(unit: string): void;
   /** Walks a unit when what was let through may have come. */
@@ -114,10 +116,14 @@ export class Pushes implements PushServices, UnitPushes {
 
   begin(push: AllowedPush): void {
     const { unit, quarantine, name, lines } = push;
-    if (unit.isElsewhere === true) this.#reserve(push);
+    if (unit.isElsewhere === true) {
+      this.#reserve(push);
+      this.#options.letThrough(unit.path);
+      return;
+    }
     const pushes = this.#watched.get(unit.path)?.book.pushCount ?? 0;
     const isTooMany = pushes >= mostPushesEach || (pushes === 0 && this.#watched.size >= mostUnits);
-    if (unit.isElsewhere === true || name === null || isTooMany) {
+    if (name === null || isTooMany) {
       this.#isUnsureOf(unit.path);
       this.#options.letThrough(unit.path);
       return;
@@ -291,6 +297,7 @@ export class Pushes implements PushServices, UnitPushes {
   }
 
   #isUnsureOf(unit: string): void {
+    if (this.#options.isElsewhere(unit)) return;
     const leaf = this.#options.ledger.units.unit(unit)?.leaf;
     if (leaf !== undefined && !isRepository(leaf)) return;
     this.#unsure.add(unit, this.#nextSeq());

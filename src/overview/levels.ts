@@ -6,6 +6,7 @@
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import {
+  bytesUnder,
   type Decision,
   type Leaf,
   leafIndex,
@@ -161,6 +162,8 @@ function fullnessOf({ by, used, limit }: Decision, storedBytes: number): number 
 export function decidedOwner(ledger: Pick<Ledger, 'deciderFor' | 'ownerUsage'>, ownerKey: string) {
   try {
     const owner = ledger.ownerUsage(ownerKey);
+    // Each kind may fit, and all together not.
+    bytesUnder(owner.usage, leafMask('size:all'));
     // Reserved bytes may never come, and change nobody's state.
     return { owner, decide: ledger.deciderFor({ ...owner, reserved: null }) };
   } catch (error) {

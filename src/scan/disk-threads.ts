@@ -296,6 +296,7 @@ export class DiskThreads {
   #look(): void {
     const { hungAfterMs, log } = this.#options;
     for (const thread of this.#threads) {
+      if (this.#left.has(thread)) continue;
       const at = thread.at();
       if (at === null || at.path === '' || at.milliseconds < hungAfterMs) continue;
       this.#leave(thread, false);

@@ -228,12 +228,15 @@ export class Pool {
     beginTask(thread.shared);
     for (const { job } of batch) job.begin?.();
     const tasks = batch.map(({ job }) => ({ task: job.task, ...this.#termsOf(job.task) }));
-    try {
-      this.#walked(walker, await thread.ask('walk', [tasks, context(), cacheFile()], threads.avoided()));
-    } catch (error) {
-      if (error instanceof DiskHangs) this.#hung(walker, error.path);
-      else this.#died(walker, messageOf(error));
-    }
+    const walked = await thread
+      .ask('walk', [tasks, context(), cacheFile()], threads.avoided())
+      .catch((error: unknown) => {
+        if (error instanceof DiskHangs) this.#hung(walker, error.path);
+        else this.#died(walker, messageOf(error));
+        return null;
+      });
+    // The answer of a walker that was stopped may still come.
+    if (walked !== null && this.#walkers.has(walker)) this.#walked(walker, walked);
     this.#handOut();
   }
 

@@ -197,6 +197,7 @@ function walkThrough(request: WalkRequest, cache: Cache, pulse: Pulse): Walked |
 /** Returns which directory is there; null: none is. Where the system does not say, its code stands for it. */
 function identityOf(path: string): string | null {
   try {
+    beforeLook(path);
     const stats = lstatSync(encodePath(path), { bigint: true, throwIfNoEntry: false });
     return stats?.isDirectory() === true ? `${stats.dev}:${stats.ino}` : null;
   } catch (error) {

@@ -12,10 +12,10 @@ import type { ShareRecord } from './record-store.ts';
 import { checkedFields, leafValue, wholeValue } from './untrusted.ts';
 
 /** All of a share but whose it is and where. */
-export type ShareContent = Omit<ShareRecord, 'ownerKey' | 'host'>;
+type ShareContent = Omit<ShareRecord, 'ownerKey' | 'host'>;
 
 /** Throws `invalid` where it is no share. */
-export function contentOfShare({ ownerKey, host, ...share }: ShareRecord): ShareContent {
+function contentOfShare({ ownerKey, host, ...share }: ShareRecord): ShareContent {
   try {
     return contentIn(share);
   } catch (error) {

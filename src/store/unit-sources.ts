@@ -55,7 +55,7 @@ export interface NewUnitSet {
 }
 
 /** A set that is being made. */
-export interface UnitSetWriter {
+interface UnitSetWriter {
   /**
    * Takes what comes next of the body: lines of JSON. Rejects with `bad_parameter`, naming the line and what
    * is expected, with `too_large` and with `store_away`. After a rejection only `discard` may follow.

@@ -18,11 +18,6 @@ export function checkedFields(
   return { ...read };
 }
 
-export function checkedList(read: unknown, name: string): readonly unknown[] {
-  if (!Array.isArray(read)) throw new TypeError(`${name}: expected a list`);
-  return read;
-}
-
 export function checkedText(read: unknown, name: string): string {
   if (typeof read !== 'string') throw new TypeError(`${name}: expected text`);
   return read;

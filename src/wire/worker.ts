@@ -90,7 +90,10 @@ export const workerTask = z.discriminatedUnion('kind', [
     path: z.string(),
     urgent: z.boolean(),
     /** The largest LFS objects that it has alone, by the forge's database; null: they are not known. */
-    lfs: z.array(z.object({ oid: z.string(), bytes: z.number() })).nullable(),
+    lfs: z
+      .array(z.object({ oid: z.string(), bytes: z.number() }))
+      .nullable()
+      .default(null),
   }),
   /** A refused push: whether it makes the repository smaller, or brings back what nothing reached. */
   z.object({ kind: z.literal('judge'), ...push, manner: z.enum(['any', 'less']) }),

@@ -79,11 +79,11 @@ t.test('while usage elsewhere may be unknown, nobody is taken to be below a limi
   await until([one, two], () => begunOn(one.ledger) !== undefined);
   const begun = begunOn(one.ledger);
   const elsewhere = await sharedStore(t, address);
-  one.ledger.shares.shareWith({ isStale: () => true, countHosts: () => 2, elsewhere });
+  one.ledger.shares.shareWith({ isStale: () => true, countApart: () => 2, elsewhere });
   walk(one.ledger, 'alice/app', 1000);
   await one.ledger.graces.settled();
   t.strictSame(begunOn(one.ledger), begun);
-  one.ledger.shares.shareWith({ isStale: () => false, countHosts: () => 2, elsewhere });
+  one.ledger.shares.shareWith({ isStale: () => false, countApart: () => 2, elsewhere });
   one.ledger.graces.takeTurn();
   await until([one], () => begunOn(one.ledger) === undefined);
 });

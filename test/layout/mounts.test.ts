@@ -43,6 +43,7 @@ t.test('hosts have one name for a directory wherever they mount it', async t => 
     named('30 22 0:25 / /mnt rw - nfs4 nas:/ rw', '/mnt/export/git'),
   ];
   t.strictSame(new Set(names), new Set(['nas:/export/git']));
+  t.equal(named('35 22 0:28 / /srv rw - cifs //nas/a rw', '/srv/git'), '/nas/a/git');
   t.equal(named('22 1 254:0 /data /srv rw - ext4 /dev/vda1 rw', '/srv/git'), '/dev/vda1/data/git');
   t.equal(named('22 1 254:0 / / rw - ext4 /dev/vda1 rw', '/srv/git'), '/dev/vda1/srv/git');
 });

@@ -31,7 +31,7 @@ const owner = (bytes: number, reserved: OwnerUsage['reserved'] = null): OwnerUsa
 
 /** Tells whether the owner may add so much. */
 function asks(room: RoomApart, asked: OwnerUsage, adding: number): boolean {
-  const reserved = room.reserved(asked, repos, adding);
+  const reserved = room.reserved(asked, asked.usage, repos, adding);
   const standing = { exempt: [], assigned: [], all: [], defaults: [] };
   return decide({ settings, standing, ...asked, reserved, subject: repos, addingBytes: adding }).allowed;
 }

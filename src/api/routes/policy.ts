@@ -63,13 +63,13 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
       body: newWholePolicy,
       faults: [404, 409],
       answer: { status: 200, description: 'The policy as it is now', schema: replacedPolicy },
-      handle: ({ query, body }, { caller }) => {
+      handle: async ({ query, body }, { caller }) => {
         const createUsers = query.create_users ?? autoCreate;
         const replace = (transaction: Transaction) =>
           replaceWholePolicy(ledger, transaction, body, createUsers);
-        return query.dry_run
-          ? documents.dryRunInSlices(replace)
-          : documents.transactInSlices(replace, caller);
+        // One that cannot be used takes nobody's turn.
+        const drafted = await documents.dryRunInSlices(replace);
+        return query.dry_run ? drafted : documents.transactInSlices(replace, caller);
       },
     }),
     getRoute({

@@ -177,7 +177,7 @@ const asked = z.object(ownersQuery);
 type OwnersQuery = z.output<typeof asked>;
 
 /** An owner's place in the list; what is shown is read when it is shown. */
-export interface RankedOwner {
+interface RankedOwner {
   readonly id: number;
   readonly name: string;
   readonly rank: number;

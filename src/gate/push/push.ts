@@ -6,6 +6,8 @@
  * other.
  */
 
+import { SoftquotaError } from '../../errors.ts';
+import type { Leaf } from '../../quota/index.ts';
 import { workInSlices } from '../../slices.ts';
 import type { JudgedPush } from '../../wire/index.ts';
 import { within } from '../../within.ts';
@@ -90,7 +92,7 @@ export class PushQuestions {
       isRefused: path => {
         const unit = ledger.units.unit(path);
         const owner = unit?.owner ?? null;
-        return unit !== undefined && owner !== null && !ledger.decide(owner, unit.leaf).decision.allowed;
+        return unit !== undefined && owner !== null && isRefused(ledger, owner, unit.leaf);
       },
     });
   }
@@ -368,4 +370,14 @@ function mayBeJudged({ request, changes, facts, growth }: MeasuredPush): boolean
   const isKnown = facts.arriving.in === 'nothing' || growth.name !== null;
   const takesAway = changes.deleted + changes.updated > 0;
   return isKnown && takesAway && !request.isCut && fieldOf(request.fields, 'GIT_NAMESPACE') === '';
+}
+
+/** Tells whether a limit refuses; one whose bytes cannot be added up is over it. */
+function isRefused(ledger: PushParts['ledger'], owner: string, leaf: Leaf): boolean {
+  try {
+    return !ledger.decide(owner, leaf).decision.allowed;
+  } catch (error) {
+    if (error instanceof SoftquotaError && error.code === 'sum_too_large') return true;
+    throw error;
+  }
 }

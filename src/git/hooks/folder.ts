@@ -116,6 +116,8 @@ export class Folder {
 
   /** The entry at `name`, where a link stands for what it leads to; for looking only. */
   followed(name: string): BoundedFile {
+    const entry = this.entry(name);
+    if (entry.kind !== 'link') return entry;
     beforeFollow(`${this.path}/${name}`);
     return readBounded(this.at(name), { follow: true });
   }
@@ -250,7 +252,7 @@ export function belongingOf({ mode, uid, gid }: Stats): Belonging {
 export async function physicalPath(path: string): Promise<string | null> {
   try {
     beforeFollow(path);
-    return await realpath(path);
+    return decodePath(await realpath(encodePath(path), { encoding: 'buffer' }));
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return null;
     throw error;

@@ -149,7 +149,10 @@ export async function statesIn(hooks: Folder): Promise<Record<HookName, HookStat
 }
 
 async function folderThrough(hooks: Folder, name: string): Promise<Folder | null> {
-  return hooks.followed(name).kind === 'directory' ? Folder.find(`${hooks.path}/${name}`) : null;
+  const { kind } = hooks.entry(name);
+  if (kind === 'directory') return hooks.directory(name);
+  const leads = kind === 'link' && hooks.followed(name).kind === 'directory';
+  return leads ? Folder.find(`${hooks.path}/${name}`) : null;
 }
 
 function stateOf(place: HookPlace, hooks: Folder): HookState {

@@ -72,13 +72,14 @@ export async function leaveTask(context: RedisContext, task: string, host: strin
   await runScript(context, releaseScript, [context.keys.task(task)], [fieldName(host)]);
 }
 
-const record = z.strictObject({
+const record = z.object({
   seenAt: z.number().int(),
   version: z.string(),
   isParted: z.boolean(),
   roots: z
     .array(z.strictObject({ source: z.string(), isOfNetwork: z.boolean(), isWalked: z.boolean() }))
-    .nullable(),
+    .nullable()
+    .default(null),
 });
 
 export async function readHosts({ connection, keys }: RedisContext): Promise<readonly HostRecord[]> {
