@@ -3,6 +3,7 @@
  * for done; only a reader that went away, as of `softquota usage | head`, is none.
  */
 
+import { once } from 'node:events';
 import { fstatSync, fsyncSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { isatty } from 'node:tty';
@@ -120,13 +121,19 @@ function faultOf(stream: string, cause: unknown): SoftquotaError {
   return new SoftquotaError('input_output', `${stream} cannot be written: ${why}`, { cause });
 }
 
-/** Tells whether the answer is yes. Where nobody can be asked, as in a script, it is. */
+/** Tells whether the answer is yes; the end of the input is no. Where nobody can be asked, as in a script, it is. */
 export async function confirmed(question: string): Promise<boolean> {
   const { stdin: input, stderr: output } = process;
   if (!input.isTTY || !output.isTTY) return true;
   const lines = createInterface({ input, output });
+  // Ctrl-C and Ctrl-D reject; an input that ends otherwise leaves the question without an answer.
+  const given = lines.question(`${question} [y/N] `).catch((error: unknown) => {
+    if (systemCode(error) === 'ABORT_ERR') return '';
+    throw error;
+  });
+  const ended = once(lines, 'close').then(() => '');
   try {
-    return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `)).trim());
+    return /^y(es)?$/i.test((await Promise.race([given, ended])).trim());
   } finally {
     lines.close();
   }
