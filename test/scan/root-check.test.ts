@@ -5,7 +5,7 @@ import { until } from '../e2e/ask.ts';
 import { diskThreads } from './hanging.ts';
 import { Book } from './world.ts';
 
-t.test('where no thread can be started, the roots are looked at again a moment later', async t => {
+t.test('where no thread can be started, the roots are looked at again at the next question', async t => {
   let tries = 0;
   const fail = (): never => {
     tries += 1;
