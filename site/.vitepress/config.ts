@@ -81,6 +81,8 @@ const chapters: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'Changing softquota': {
     Architecture: '/docs/architecture',
+    Modules: '/docs/reference/modules',
+    'Keys in Redis': '/docs/reference/redis-keys',
     'Files of the flows': '/docs/reference/flows',
     Size: '/docs/reference/size',
     Contributing: '/CONTRIBUTING',
