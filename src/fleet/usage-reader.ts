@@ -48,8 +48,10 @@ export class UsageReader {
     for (const host of this.#readings.keys())
       if (isOtherServer || !places.has(host)) this.#readings.delete(host);
     for (const [host, place] of places) {
-      if (host === this.#options.host || this.#known.get(host) === place) continue;
-      if (place === 'forgotten') await this.#forget(host, place);
+      if (host === this.#options.host) continue;
+      // A store that was put back may have what is known again, while another place is being read.
+      if (this.#known.get(host) === place) this.#readings.delete(host);
+      else if (place === 'forgotten') await this.#forget(host, place);
       else await this.#follow(host, place, deadline);
     }
   }

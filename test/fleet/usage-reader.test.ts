@@ -2,6 +2,7 @@
 
 import t from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
+import { UsageReader } from '../../src/fleet/usage-reader.ts';
 import { repos, used } from '../ledger/world.ts';
 import { share } from '../store/records.ts';
 import { startSingle } from '../store/redis-servers.ts';
@@ -46,4 +47,23 @@ t.test('a reading that breaks off takes nobody away, and is begun again', async 
   await tell(store, 'other', [sized('bob', 8)], ['alice']);
   await one.fleet.catchUp();
   t.strictSame(both(), [0, 8]);
+});
+
+t.test('a reading that was begun of another place ends where the known one is there again', async t => {
+  const reader = new UsageReader({
+    shares: { lookThrough: async () => {}, takeShare: () => {} },
+    store: {
+      usage: async function* () {},
+      usageAfter: async () => ({ number: 0, shares: [], isMore: false }),
+    },
+    host: 'one',
+  });
+  const told = (place: string, ms: number) =>
+    reader.sync(new Map([['other', place]]), performance.now() + ms, false);
+  await told('first 1', 60_000);
+  t.equal(reader.isReading, false);
+  await told('second 1', -1);
+  t.equal(reader.isReading, true);
+  await told('first 1', -1);
+  t.equal(reader.isReading, false, 'else it would be looked for without a rest');
 });
