@@ -1,6 +1,6 @@
 /**
- * Claims: memory and the time to the first answer follow the owners slowly, and a check takes the same whether
- * there are 100 of them or 100,000.
+ * Claims: memory and the time to the first answer follow the owners slowly, and a check takes the same
+ * whether there are 100 of them or 100,000.
  */
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';

@@ -2,8 +2,8 @@
  * Notes what a test file covers of src/, for `tap report`.
  *
  * NODE_V8_COVERAGE would have Node count how often each line runs, in every program and thread that a test
- * starts, and write down all packages too: a test takes half as long again. Here is noted whether a line runs,
- * in the test's own process.
+ * starts, and write down all packages too: a test takes half as long again. Here is noted whether a line
+ * runs, in the test's own process.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,9 @@ import { join } from 'node:path';
 
 const sources = new URL('../src/', import.meta.url).href;
 
-/** Begins before what is to be covered is loaded, and writes a file into the directory when the process exits. */
+/**
+ * Begins before what is to be covered is loaded, and writes a file into the directory when the process exits.
+ */
 export function noteCoverage(directory: string): void {
   const session = new Session();
   session.connect();

@@ -2,8 +2,8 @@
  * The modules of `src/`, and which other modules each may import.
  *
  * The order is the direction: a module imports only modules above it. `scripts/borders.ts` holds the code
- * against this map, and docs/reference/modules.md shows it. An import that is new here is a decision: write down
- * why in docs/architecture.md.
+ * against this map, and docs/reference/modules.md shows it. An import that is new here is a decision: write
+ * down why in docs/architecture.md.
  */
 
 /** By name, the modules that each may import. */

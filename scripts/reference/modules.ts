@@ -1,6 +1,6 @@
 /**
- * The table of modules in docs/reference/modules.md: what each promises, in the words of its index.ts, and what it
- * may import.
+ * The table of modules in docs/reference/modules.md: what each promises, in the words of its index.ts, and
+ * what it may import.
  */
 
 import { readFileSync } from 'node:fs';

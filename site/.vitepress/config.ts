@@ -93,8 +93,8 @@ const chapters: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /**
- * Tells a link to a file of the tree from one to a page, to a heading or to elsewhere. Throws if the file is not
- * there: VitePress looks only at links to pages.
+ * Tells a link to a file of the tree from one to a page, to a heading or to elsewhere. Throws if the file is
+ * not there: VitePress looks only at links to pages.
  */
 function isFile(link: string, page: string): boolean {
   if (/^(#|[a-z]+:)/.test(link) || /\.md(#.*)?$/.test(link)) return false;

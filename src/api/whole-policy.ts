@@ -36,9 +36,9 @@ export function mustNameFewRules(
 }
 
 /**
- * Drafts a policy in a transaction upon what is in force, and gives it as it is then. With `createUsers` those
- * who are not known are made. Throws as `requireCurrentVersion` does, and `invalid`, naming what stands for
- * nothing, or for what another name does.
+ * Drafts a policy in a transaction upon what is in force, and gives it as it is then. With `createUsers`
+ * those who are not known are made. Throws as `requireCurrentVersion` does, and `invalid`, naming what stands
+ * for nothing, or for what another name does.
  */
 export function* replaceWholePolicy(
   ledger: Ledger,

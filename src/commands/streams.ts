@@ -121,7 +121,10 @@ function faultOf(stream: string, cause: unknown): SoftquotaError {
   return new SoftquotaError('input_output', `${stream} cannot be written: ${why}`, { cause });
 }
 
-/** Tells whether the answer is yes; the end of the input is no. Where nobody can be asked, as in a script, it is. */
+/**
+ * Tells whether the answer is yes; the end of the input is no. Where nobody can be asked, as in a script, it
+ * is.
+ */
 export async function confirmed(question: string): Promise<boolean> {
   const { stdin: input, stderr: output } = process;
   if (!input.isTTY || !output.isTTY) return true;

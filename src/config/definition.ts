@@ -114,13 +114,15 @@ interface RemovedKey {
   /** Says what to do about it. */
   readonly advice: string;
   /**
-   * Tells whether something would be decided otherwise without the value, so that the daemon must not start; never
-   * unless given. `written` is all that was written, in the order of the file.
+   * Tells whether something would be decided otherwise without the value, so that the daemon must not start;
+   * never unless given. `written` is all that was written, in the order of the file.
    */
   isFault?(entry: ConfigEntry, written: readonly ConfigEntry[]): boolean;
 }
 
-/** The release before asked routes by ORDER and then by name, and those of PRESET as if they had this ORDER. */
+/**
+ * The release before asked routes by ORDER and then by name, and those of PRESET as if they had this ORDER.
+ */
 const presetOrder = 1000;
 
 function isOrderedOtherwise(written: readonly ConfigEntry[]): boolean {

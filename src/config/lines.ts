@@ -1,11 +1,11 @@
 /**
- * The structure of an app.ini: its headings and its `KEY = value` lines, each with its number, and the text of
- * a value, which may be in quotes.
+ * The structure of an app.ini: its headings and its `KEY = value` lines, each with its number, and the text
+ * of a value, which may be in quotes.
  *
- * Knows nothing of which sections and keys exist. Every line that is neither heading, value, comment nor empty
- * is a fault, and so is a key that is there twice. `ini` undoes the escapes of a value. Anything that it would
- * take for a comment or for another type is settled before: `#` and `;` begin a comment only after white
- * space, and text in quotes stays text.
+ * Knows nothing of which sections and keys exist. Every line that is neither heading, value, comment nor
+ * empty is a fault, and so is a key that is there twice. `ini` undoes the escapes of a value. Anything that
+ * it would take for a comment or for another type is settled before: `#` and `;` begin a comment only after
+ * white space, and text in quotes stays text.
  */
 
 import { unsafe } from 'ini';

@@ -27,8 +27,8 @@ export class Hosts {
   }
 
   /**
-   * The number of hosts that were heard of in the day before the store was last read, this one among them. Before
-   * that, all whose usage is known count.
+   * The number of hosts that were heard of in the day before the store was last read, this one among them.
+   * Before that, all whose usage is known count.
    */
   get lately(): number {
     this.#lately ??= 1 + this.#options.shares.others.size;

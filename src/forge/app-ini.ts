@@ -3,8 +3,8 @@
  *
  * The file is read again for each connection, so that a changed password is found without a reload.
  * Environment variables in the form that the forges' container images take win over the file. A value between
- * backticks stands for itself, which is how a password with `#` or `;` is written; anywhere else these begin a
- * comment. Names compare without case.
+ * backticks stands for itself, which is how a password with `#` or `;` is written; anywhere else these begin
+ * a comment. Names compare without case.
  */
 
 import { existsSync } from 'node:fs';

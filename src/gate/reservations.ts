@@ -47,7 +47,9 @@ export async function reserve(services: GateServices, parameters: Parameters): P
   return reservation === undefined ? reply : { ...shown(services, reservation, 201), decision: 'allowed' };
 }
 
-/** The reservation of this id, if whoever took it was told the id; null: there is none, or its time has ended. */
+/**
+ * The reservation of this id, if whoever took it was told the id; null: there is none, or its time has ended.
+ */
 export function reportedReservation(
   { reservations }: Pick<GateServices['ledger'], 'reservations'>,
   id: string,

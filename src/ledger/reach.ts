@@ -1,10 +1,10 @@
 /**
  * The bytes of repositories that no ref reaches, by the word of the git user's worker.
  *
- * A word counts for what the repository was when it was measured. Whatever may have changed that since (a push
- * that was let through, a report of a hook, another size) is a doubt. A word that was measured after a doubt
- * answers it: this is told by numbers, which the worker gets with its tasks and gives back. A doubt that
- * nobody answers in time takes the word back; so does a worker that is silent for a day.
+ * A word counts for what the repository was when it was measured. Whatever may have changed that since (a
+ * push that was let through, a report of a hook, another size) is a doubt. A word that was measured after a
+ * doubt answers it: this is told by numbers, which the worker gets with its tasks and gives back. A doubt
+ * that nobody answers in time takes the word back; so does a worker that is silent for a day.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -67,8 +67,8 @@ export class Reach {
   }
 
   /**
-   * The worker measured the repository when `number` was the last doubt, or could not (null). A path that is no
-   * repository of this host says nothing.
+   * The worker measured the repository when `number` was the last doubt, or could not (null). A path that is
+   * no repository of this host says nothing.
    */
   measured(path: string, found: ReachRecord | null, number: number): void {
     this.#answer(path, number);

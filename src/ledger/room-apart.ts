@@ -17,8 +17,8 @@ export class RoomApart {
   }
 
   /**
-   * Returns the reserved bytes of an owner, with those that the other hosts may have granted if they granted as
-   * much as this one, this action among it. `own` is what the owner has on this host.
+   * Returns the reserved bytes of an owner, with those that the other hosts may have granted if they granted
+   * as much as this one, this action among it. `own` is what the owner has on this host.
    */
   reserved(
     { id, reserved }: Pick<OwnerUsage, 'id' | 'reserved'>,

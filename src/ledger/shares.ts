@@ -81,8 +81,8 @@ export class UsageShares {
   }
 
   /**
-   * From now on what others store may be out of date where `isStale` says so, `countApart` counts those that do
-   * not hear of each other, and they are asked for their largest units.
+   * From now on what others store may be out of date where `isStale` says so, `countApart` counts those that
+   * do not hear of each other, and they are asked for their largest units.
    */
   shareWith({ isStale, countApart, elsewhere }: SharedWith): void {
     this.#isStale = isStale;

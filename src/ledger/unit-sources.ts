@@ -120,8 +120,8 @@ export class UnitSources {
 
   /**
    * Puts a set in place of all that the source ever reported; `body` is its lines. Rejects with
-   * `bad_parameter` (naming the line), `too_large`, `sum_too_large`, `conflict` while another set of this source is under
-   * way, `store_away`, or as the body does: then nothing is changed.
+   * `bad_parameter` (naming the line), `too_large`, `sum_too_large`, `conflict` while another set of this
+   * source is under way, `store_away`, or as the body does: then nothing is changed.
    */
   put(name: string, staleAfterMs: number, body: AsyncIterable<Uint8Array>): Promise<SourceReport> {
     return this.#alone(name, async store => {

@@ -1,6 +1,6 @@
 /**
- * Delivers notices: what is due, some at a time to each place. Tries again with growing waits, and gives up in
- * the end.
+ * Delivers notices: what is due, some at a time to each place. Tries again with growing waits, and gives up
+ * in the end.
  */
 
 import type { Documents } from '../documents/index.ts';

@@ -98,8 +98,8 @@ export class PendingSignIns {
 const mostRemembered = 100_000;
 
 /**
- * Gives a function that uses a name, at a time in milliseconds since 1970. False: it was used before. Names are
- * forgotten after so many milliseconds.
+ * Gives a function that uses a name, at a time in milliseconds since 1970. False: it was used before. Names
+ * are forgotten after so many milliseconds.
  */
 export function usedOnce(forMs: number): (name: string, now: number) => boolean {
   /** In the order in which they are forgotten, and when. */

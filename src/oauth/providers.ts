@@ -81,8 +81,8 @@ interface Remembered {
 export type FindProvider = (source: SourceDocument) => Promise<Provider>;
 
 /**
- * Remembers providers without their keys, so that one sign-in is never looked at with keys that an earlier one
- * had fetched: they may have been rotated since. They are fetched only once the provider took a code, so
+ * Remembers providers without their keys, so that one sign-in is never looked at with keys that an earlier
+ * one had fetched: they may have been rotated since. They are fetched only once the provider took a code, so
  * nobody has them fetched at will.
  */
 export function rememberingProviders(keys: SecretKeys, now: () => number): FindProvider {

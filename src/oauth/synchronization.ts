@@ -1,6 +1,6 @@
 /**
- * The effect of claims: on the user who signs in, and on quota groups, as one change with one event that names
- * the source; and what claims would change, without changing it.
+ * The effect of claims: on the user who signs in, and on quota groups, as one change with one event that
+ * names the source; and what claims would change, without changing it.
  */
 
 import type { Author, Documents, Snapshot, Transaction } from '../documents/index.ts';

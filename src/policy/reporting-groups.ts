@@ -1,6 +1,6 @@
 /**
- * Takes the mode away that groups had in the release before: the rules of a group in report mode are in report
- * mode from then on, so that nothing comes into force by it.
+ * Takes the mode away that groups had in the release before: the rules of a group in report mode are in
+ * report mode from then on, so that nothing comes into force by it.
  */
 
 import type { ChangeSet, Documents } from '../documents/index.ts';
@@ -33,8 +33,8 @@ interface ReportingGroup {
 }
 
 /**
- * Gives the groups that were in report mode. A rule that another group has, too, stays as it is there; the group
- * gets a copy of it, `NAME (GROUP)`.
+ * Gives the groups that were in report mode. A rule that another group has, too, stays as it is there; the
+ * group gets a copy of it, `NAME (GROUP)`.
  */
 function withoutGroupModes(changes: ChangeSet): readonly ReportingGroup[] {
   const groups = inOrder(changes.all(groupKind));

@@ -3,8 +3,8 @@
  *
  * Whatever is made, removed or renamed in a directory changes its status, so a look costs one question for
  * each directory, and a listing only for those that did. What is told is where something may have changed:
- * only a walk says what is there. Synchronous, for a thread of its own. Notifications of the system would need a
- * watch for each directory, and network file systems have none.
+ * only a walk says what is there. Synchronous, for a thread of its own. Notifications of the system would
+ * need a watch for each directory, and network file systems have none.
  */
 
 import { systemCode } from '../errors.ts';

@@ -22,8 +22,8 @@ const mostConfigBytes = 64 * 1024;
 const mostPackedRefsBytes = 128 * 1024 * 1024;
 
 /**
- * The directory at each path; of a linked worktree that of its repository, which `commondir` names. Null: there
- * is none, or it cannot be read.
+ * The directory at each path; of a linked worktree that of its repository, which `commondir` names. Null:
+ * there is none, or it cannot be read.
  */
 export function repositoriesAt(paths: readonly string[]): readonly (RepositoryThere | null)[] {
   return paths.map(path => {
@@ -47,8 +47,8 @@ function commonDirectory(path: string): string {
 }
 
 /**
- * Those of these names that a unit has: a file or directory, or a packed ref of this name or below it. A link on
- * the way counts as there. Null: that cannot be read.
+ * Those of these names that a unit has: a file or directory, or a packed ref of this name or below it. A link
+ * on the way counts as there. Null: that cannot be read.
  */
 export function existingNames(unit: string, names: readonly string[]): readonly string[] | null {
   const wanted = names.filter(isPlain);

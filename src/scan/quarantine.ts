@@ -38,8 +38,8 @@ export interface ListedQuarantine {
 export interface FoundQuarantines {
   readonly there: readonly FoundQuarantine[];
   /**
-   * Those of the listed ones that are not, or that a hook has emptied: without a worker the directory stays where
-   * the client hung up. `isTaken`: what was in it is in `objects` now.
+   * Those of the listed ones that are not, or that a hook has emptied: without a worker the directory stays
+   * where the client hung up. `isTaken`: what was in it is in `objects` now.
    */
   readonly gone: readonly { readonly name: string; readonly isTaken: boolean }[];
 }

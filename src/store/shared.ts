@@ -242,7 +242,9 @@ export interface SharedStore extends RecordStore {
   takeTask(task: string, host: string): Promise<boolean>;
   /** Gives it up, where the host has it. */
   leaveTask(task: string, host: string): Promise<void>;
-  /** Calls all that listen at this moment, this host too, with an object as JSON; nobody keeps what was said. */
+  /**
+   * Calls all that listen at this moment, this host too, with an object as JSON; nobody keeps what was said.
+   */
   say(text: string): Promise<void>;
   /** Calls with what is said, as far as it arrives, until what it gives is called. */
   listen(heard: (text: string) => void): () => void;

@@ -1,9 +1,9 @@
 /**
  * Units that programs report in whole sets: each source has one set, and puts another in its place.
  *
- * A set is staged in parts and then takes the place of the one before in one transaction. So a set that breaks
- * off changes nothing, and after a crash either the old one or the new one is there. Units stay in the store
- * until somebody looks at them; only sums are handed over.
+ * A set is staged in parts and then takes the place of the one before in one transaction. So a set that
+ * breaks off changes nothing, and after a crash either the old one or the new one is there. Units stay in the
+ * store until somebody looks at them; only sums are handed over.
  */
 
 import type { Leaf } from '../quota/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Checks values of rows without zod, which would take longer to load than all else of the store's thread. Each
- * check throws a TypeError that names the place of a wrong value.
+ * Checks values of rows without zod, which would take longer to load than all else of the store's thread.
+ * Each check throws a TypeError that names the place of a wrong value.
  */
 
 import { isLeaf, type Leaf } from '../quota/index.ts';

@@ -67,7 +67,9 @@ export class World {
   /** Lines of the log, as they were written. */
   readonly log: string[] = [];
   readonly #dataPath: string;
-  /** Leaves a connection that rests long before the daemon does, which a busy host may let both do at once. */
+  /**
+   * Leaves a connection that rests long before the daemon does, which a busy host may let both do at once.
+   */
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 8, timeout: 1000 });
   readonly #tokens = new Map<string, string>();
   readonly #first: Settings;

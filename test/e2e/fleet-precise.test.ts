@@ -1,5 +1,6 @@
 /**
- * PRECISE over three hosts, to each of which an owner pushes ten times at once: docs/precise.md has the figures.
+ * PRECISE over three hosts, to each of which an owner pushes ten times at once: docs/precise.md has the
+ * figures.
  */
 
 import t, { type Test } from 'tap';
@@ -20,7 +21,9 @@ const pushes = 10;
 interface Fleet {
   readonly servers: readonly Server[];
   readonly redis: Awaited<ReturnType<typeof startSingle>>['servers'][0];
-  /** Pushes to all hosts at once, or to one after the other; gives what is stored, in percent of the limit. */
+  /**
+   * Pushes to all hosts at once, or to one after the other; gives what is stored, in percent of the limit.
+   */
   push(how: 'at once' | 'in turn'): Promise<number>;
 }
 

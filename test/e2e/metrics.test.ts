@@ -213,7 +213,9 @@ async function printed(page: string, kind: string): Promise<string> {
   return block.text;
 }
 
-/** The scrape job of the manual, through an nginx that has the manual's lines; only names and ports differ. */
+/**
+ * The scrape job of the manual, through an nginx that has the manual's lines; only names and ports differ.
+ */
 async function printedScrape(t: Test, server: Server): Promise<string> {
   const folder = temporaryFolder(t);
   const { certificateFile, keyFile } = await certificateIn(folder);

@@ -1,4 +1,6 @@
-/** Packages as `npm run package` makes them, and their life on a host: installed, upgraded, removed, purged. */
+/**
+ * Packages as `npm run package` makes them, and their life on a host: installed, upgraded, removed, purged.
+ */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +27,9 @@ export async function makePackages(t: Test, ...options: readonly string[]): Prom
   return made.trim().split('\n');
 }
 
-/** A git server as it is before softquota: the user git, and alice's repository with 2 MB that only git reads. */
+/**
+ * A git server as it is before softquota: the user git, and alice's repository with 2 MB that only git reads.
+ */
 const server = `
 useradd --create-home --groups softquota git
 install -d -o git -g git -m 750 /srv/git

@@ -1,7 +1,7 @@
 /**
  * Uploads of all sizes, sent in all ways, through each proxy while softquota answers, refuses, hangs, is gone
- * or starts anew: what is allowed arrives whole and once, what is refused shows the reason and is not received,
- * and without softquota the printed fallback is there within 2.5 seconds.
+ * or starts anew: what is allowed arrives whole and once, what is refused shows the reason and is not
+ * received, and without softquota the printed fallback is there within 2.5 seconds.
  *
  * The ordinary run has nginx, Caddy, and two of the sizes.
  */

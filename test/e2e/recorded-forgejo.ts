@@ -1,6 +1,6 @@
 /**
- * A server with the policy of the Forgejo with which test/vectors/evaluation.json was recorded: each case is a
- * user with groups of their own.
+ * A server with the policy of the Forgejo with which test/vectors/evaluation.json was recorded: each case is
+ * a user with groups of their own.
  */
 
 import { readFileSync } from 'node:fs';

@@ -121,7 +121,9 @@ export class SandboxHost {
     return new SandboxHost(folder, root, String(up[0]));
   }
 
-  /** The arguments with which nsenter runs a program in it, as root, in an environment of its own and `env`. */
+  /**
+   * The arguments with which nsenter runs a program in it, as root, in an environment of its own and `env`.
+   */
   entering(
     [command, ...args]: readonly [string, ...string[]],
     { cwd = '/root', env = {} }: Pick<RunOptions, 'cwd' | 'env'>,

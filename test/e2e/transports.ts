@@ -344,7 +344,9 @@ export async function startNginx(t: Test, folder: string, server: string, http =
   return port;
 }
 
-/** A Caddy on a loopback port, which it gives: `site` says what is served there, `beside` what else there is. */
+/**
+ * A Caddy on a loopback port, which it gives: `site` says what is served there, `beside` what else there is.
+ */
 export async function startCaddy(t: Test, folder: string, site: string, beside = ''): Promise<number> {
   await mkdir(folder, { recursive: true });
   const port = await freePort();

@@ -1,8 +1,8 @@
 /**
  * Model of three hosts over a real Redis, which is replaced by older copies of itself, and reached over
- * connections that break, lose answers and are slow. No host undoes a change that is in force there. In the end
- * all have the same policy, with all that was acknowledged, and the same usage; or, if two different changes were
- * made upon one policy, they agree, or each of them says that they do not.
+ * connections that break, lose answers and are slow. No host undoes a change that is in force there. In the
+ * end all have the same policy, with all that was acknowledged, and the same usage; or, if two different
+ * changes were made upon one policy, they agree, or each of them says that they do not.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -165,7 +165,9 @@ class World {
     await this.#note();
   }
 
-  /** A replica takes the master's place, with what it had; hosts stay at the old one until they connect anew. */
+  /**
+   * A replica takes the master's place, with what it had; hosts stay at the old one until they connect anew.
+   */
   async failOver(at: number): Promise<void> {
     const replica = this.replicas[at];
     const used = new Set([...this.hosts.map(({ server }) => server), ...this.replicas]);

@@ -1,4 +1,6 @@
-/** FoundQuarantines that nobody asked about: they count a minute after their birth, whatever is done to them. */
+/**
+ * FoundQuarantines that nobody asked about: they count a minute after their birth, whatever is done to them.
+ */
 
 import { appendFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
-/** Sweeps while nothing changes: what they read, what they tell, and what a verify finds that they cannot see. */
+/**
+ * Sweeps while nothing changes: what they read, what they tell, and what a verify finds that they cannot see.
+ */
 
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -49,7 +49,10 @@ const closed = once(async directory => {
 /** The pages that damages overwrite; what the log holds of them would mend the file. */
 const damagedPages = [1, 10];
 
-/** A writer that is killed late may have written anything, the file's first page among it: then it is made anew. */
+/**
+ * A writer that is killed late may have written anything, the file's first page among it: then it is made
+ * anew.
+ */
 const killed = once(async directory => {
   const file = join(directory, 'store.db');
   do {
@@ -59,7 +62,9 @@ const killed = once(async directory => {
   } while (damagedPages.some(page => pagesInLog(`${file}-wal`).has(page)));
 });
 
-/** The numbers of the pages that a log of SQLite's holds: after its head come frames, each a head and a page. */
+/**
+ * The numbers of the pages that a log of SQLite's holds: after its head come frames, each a head and a page.
+ */
 function pagesInLog(file: string): ReadonlySet<number> {
   const log = fs.readFileSync(file);
   const frameBytes = 24 + log.readUInt32BE(8);

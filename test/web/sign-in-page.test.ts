@@ -1,4 +1,6 @@
-/** Signing in and out, in Chromium, and pages that are open while the daemon goes away or the session ends. */
+/**
+ * Signing in and out, in Chromium, and pages that are open while the daemon goes away or the session ends.
+ */
 
 import t from 'tap';
 import { signInLink } from '../../src/wire/index.ts';

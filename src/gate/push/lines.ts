@@ -182,8 +182,8 @@ const mostInUnit = 250_000;
 const mostInAll = 16_000_000;
 
 /**
- * Names that pushes of the last minutes write and that tell of a repository in a folder: until git has written
- * them, nobody finds them in the repository, and pushes at once would not see each other.
+ * Names that pushes of the last minutes write and that tell of a repository in a folder: until git has
+ * written them, nobody finds them in the repository, and pushes at once would not see each other.
  */
 export class FoldersUnderWay {
   readonly #units = new Map<string, UnitNames>();

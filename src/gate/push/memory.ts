@@ -4,8 +4,8 @@ import type { AllowedPush, PushAnswer } from '../services.ts';
 
 export interface AskedPush {
   /**
-   * Stays equal as long as the quarantine, its bytes, the fields and the lines do. An inode alone would not do:
-   * file systems give the next quarantine the inode of the one just gone.
+   * Stays equal as long as the quarantine, its bytes, the fields and the lines do. An inode alone would not
+   * do: file systems give the next quarantine the inode of the one just gone.
    */
   readonly identity: string;
   /** Rejects where nothing could be decided. */

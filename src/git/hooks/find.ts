@@ -24,8 +24,8 @@ export interface UnreadPlace {
 /**
  * Every bare repository at or below the roots: a directory with HEAD, objects and refs.
  *
- * A root may be a link; below it none is followed. Inside a repository only `modules` is looked at, where git keeps
- * those of submodules, to which a pusher may name the path. A working copy's `.git` is left out.
+ * A root may be a link; below it none is followed. Inside a repository only `modules` is looked at, where git
+ * keeps those of submodules, to which a pusher may name the path. A working copy's `.git` is left out.
  */
 export async function findRepositories(roots: readonly string[]): Promise<FoundRepositories> {
   const repositories = new Set<string>();

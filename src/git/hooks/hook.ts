@@ -41,7 +41,10 @@ export function isOurs(name: HookName, entry: BoundedFile): entry is BoundedFile
   return found.startsWith('#!') && found.startsWith(`\n# softquota hook: ${name}\n`, found.indexOf('\n'));
 }
 
-/** The folder's name as a whole, or built from the hook's own: ${hookname}.d/, $(basename $0).d/, ${0##*\/}.d/. */
+/**
+ * The folder's name as a whole, or built from the hook's own: ${hookname}.d/, $(basename $0).d/,
+ * ${0##*\/}.d/.
+ */
 const buildsName = [/\$[^$/\n]*\.d\//, /\$\{0##\*\/\}"*\.d\//];
 
 /**

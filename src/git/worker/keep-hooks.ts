@@ -173,7 +173,7 @@ export class KeepHooks {
 
   /**
    * Puts in what is missing, and replaces what is of another version; the settings of hooks in place stay.
-   * What is in place costs some looks at the disk and starts no program. Nothing is written through a link,
+   * Hooks in place cost some looks at the disk and start no program. Nothing is written through a link,
    * nor into a repository of another user.
    */
   async #guard(repository: Folder, wasGuarded: boolean): Promise<Known> {

@@ -1,4 +1,7 @@
-/** The walk over the storages that finds the repositories for all of the worker's tasks, and misses those that go. */
+/**
+ * The walk over the storages that finds the repositories for all of the worker's tasks, and misses those that
+ * go.
+ */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';

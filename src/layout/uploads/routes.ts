@@ -34,9 +34,9 @@ export interface Upload {
 }
 
 /**
- * The uploads that a request may start: for each reading of its address what the first route that matches that
- * reading says. None, one, or several where servers may read the address differently; then it may go on only
- * if all of them may.
+ * The uploads that a request may start: for each reading of its address what the first route that matches
+ * that reading says. None, one, or several where servers may read the address differently; then it may go on
+ * only if all of them may.
  */
 export function uploadsOf(routes: readonly UploadRoute[], method: string, target: string): readonly Upload[] {
   const verb = method.toUpperCase();

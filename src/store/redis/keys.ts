@@ -29,8 +29,8 @@
  * Redis's access lists may keep who measures only from writing the policy: that role reads `policy`,
  * `documents`, `owners`, `changes`, `volatile` and `volatile:changes`, and reads and writes all else but
  * `staged:*`. Scripts do not name a key that the role only reads, for naming it in EVAL counts as writing it.
- * Without a right to the channel `news`, changes are noticed by asking only, and what is pushed to storage that
- * another host walks is measured at that one's next sweep.
+ * Without a right to the channel `news`, changes are noticed by asking only, and what is pushed to storage
+ * that another host walks is measured at that one's next sweep.
  */
 
 import { decodeWtf8, encodeWtf8 } from '../../wtf8.ts';

@@ -1,4 +1,7 @@
-/** A gate that is asked about pushes, on a real ledger: quarantines, refs, the worker and the clock are the test's. */
+/**
+ * A gate that is asked about pushes, on a real ledger: quarantines, refs, the worker and the clock are the
+ * test's.
+ */
 
 import { mock } from 'node:test';
 import type { Test } from 'tap';
@@ -59,7 +62,10 @@ export interface PushWorld extends Omit<World, 'services'> {
   readonly mayWrite: string[];
   readonly services: Partial<PushServices>;
   worker(changes: World['told']['pushWorker']): void;
-  /** Asks as git's hook does, over a connection of its own, in `unit` with a quarantine, unless said otherwise. */
+  /**
+   * Asks as git's hook does, over a connection of its own, in `unit` with a quarantine, unless said
+   * otherwise.
+   */
   push(question?: Question): Promise<Answer>;
   /** Asks as another process each time; gives the status of the answer. */
   status(lines: string): Promise<number>;

@@ -1,8 +1,8 @@
 /**
  * The end of a push that was judged and went on: whether git did all of it.
  *
- * A hook may refuse one ref, or a client go away between two: what is to go stays then, and what was to take its
- * place is there as well.
+ * A hook may refuse one ref, or a client go away between two: what is to go stays then, and what was to take
+ * its place is there as well.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -20,8 +20,8 @@ const lastStepMs = 1000;
 const mostMs = 60_000;
 
 /**
- * Resolves once the push has ended: true where all of it was done, or nothing, and nothing was stored. `sample`
- * is of its verdict.
+ * Resolves once the push has ended: true where all of it was done, or nothing, and nothing was stored.
+ * `sample` is of its verdict.
  */
 export async function isKept(
   push: NamedPush & { readonly sample: string | null },
