@@ -6,7 +6,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';
 import { Clone } from './clone.ts';
 import { counted } from './count.ts';
@@ -28,11 +27,7 @@ import { must } from './run.ts';
 t.setTimeout(300_000);
 
 t.test('it counts once, and what is pushed through any host is measured at once', async t => {
-  const { address } = await startSingle(t);
-  const { disk, fleetHost } = await nas(t, address);
-  const one = await fleetHost('one', 'all');
-  const two = await fleetHost('two', 'none');
-  await isCountedOnce(disk, one, two);
+  const { disk, one, two } = await nas(t);
   await walksIs(two, { one: 1, two: 0 });
   const clone = await Clone.of(one.server, '/nowhere');
   for (const through of [one, two, one, two, two]) {
@@ -72,11 +67,7 @@ t.test('it counts once, and what is pushed through any host is measured at once'
 });
 
 t.test('a push counts at once on the host that it went through, before anybody has walked', async t => {
-  const { address } = await startSingle(t);
-  const { disk, fleetHost } = await nas(t, address);
-  const one = await fleetHost('one', 'all');
-  const two = await fleetHost('two', 'none');
-  await isCountedOnce(disk, one, two);
+  const { disk, one, two } = await nas(t);
   const clone = await Clone.of(one.server, '/nowhere');
   one.server.daemon.child.kill('SIGSTOP');
   t.notMatch(await pushThrough(two, clone, 700_000), /exceeded/);
@@ -91,11 +82,7 @@ t.test('a push counts at once on the host that it went through, before anybody h
 });
 
 t.test('the host that walked it counts until another one is told to walk it', async t => {
-  const { address } = await startSingle(t);
-  const { disk, fleetHost } = await nas(t, address);
-  const one = await fleetHost('one', 'all');
-  const two = await fleetHost('two', 'none');
-  await isCountedOnce(disk, one, two);
+  const { disk, one, two } = await nas(t);
   await walksIs(two, { one: 1, two: 0 });
   await one.server.stop('SIGKILL');
   const before = await two.server.usage('alice');

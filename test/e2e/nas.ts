@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Test } from 'tap';
 import { z } from 'zod';
+import { startSingle } from '../store/redis-servers.ts';
 import { type Answer, until } from './ask.ts';
 import type { Clone } from './clone.ts';
 import { counted } from './count.ts';
@@ -21,8 +22,10 @@ export interface Mounting {
 export interface Nas {
   /** The disk itself. */
   readonly disk: string;
-  /** `roots` is its `[scan] ROOTS`. */
-  fleetHost(host: string, roots: string): Promise<Mounting>;
+  /** Walks it for both. */
+  readonly one: Mounting;
+  /** Leaves it to the other. */
+  readonly two: Mounting;
 }
 
 /** A repository that is there from the beginning, as all of them have it. */
@@ -34,23 +37,26 @@ const repositories = (place: string): Ini => ({
   'storage.lfs': { PATH: `${place}/git/{owner}/{repo}.git/lfs` },
 });
 
-export async function nas(t: Test, address: string): Promise<Nas> {
+/** Two hosts that know what lies on the disk. */
+export async function nas(t: Test): Promise<Nas> {
+  const { address } = await startSingle(t);
   const folder = t.testdir();
   const disk = join(folder, 'disk');
   await must('git', ['init', '-q', '--bare', '-b', 'main', join(disk, app)]);
-  return {
-    disk,
-    fleetHost: async (host, ROOTS) => {
-      const place = join(folder, `mounted-on-${host}`);
-      await mkdir(place);
-      await must('mount', ['--bind', disk, place]);
-      t.teardown(async () => {
-        await run('umount', ['-l', place]);
-      });
-      const ini = { ...repositories(place), scan: { ROOTS } };
-      return { server: await fleetHost(t, { address, host, ini }), place };
-    },
+  const mounting = async (host: string, ROOTS: string): Promise<Mounting> => {
+    const place = join(folder, `mounted-on-${host}`);
+    await mkdir(place);
+    await must('mount', ['--bind', disk, place]);
+    t.teardown(async () => {
+      await run('umount', ['-l', place]);
+    });
+    const ini = { ...repositories(place), scan: { ROOTS } };
+    return { server: await fleetHost(t, { address, host, ini }), place };
   };
+  const one = await mounting('one', 'all');
+  const two = await mounting('two', 'none');
+  await isCountedOnce(disk, one, two);
+  return { disk, one, two };
 }
 
 /** Pushes a file through a host: its hooks ask and tell its daemon. */
