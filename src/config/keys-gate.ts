@@ -9,8 +9,7 @@ import {
   type UrlTemplate,
 } from '../layout/index.ts';
 import { listenAddress } from './addresses.ts';
-import type { ConfigEntry } from './fault.ts';
-import { key, keysOf, type Values } from './key.ts';
+import { type ConfigEntry, key, keysOf, type Values } from './key.ts';
 import * as kind from './kinds.ts';
 
 const preset: kind.ValueType<PresetName> = kind.oneOf(presetNames);

@@ -3,8 +3,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { listenAddress, mailAddress, networks, senderAddress } from './addresses.ts';
-import type { ConfigEntry } from './fault.ts';
-import { key, keysOf, type Values, type ValuesOf } from './key.ts';
+import { type ConfigEntry, key, keysOf, type Values, type ValuesOf } from './key.ts';
 import * as kind from './kinds.ts';
 
 /** Types of notices. */
