@@ -5,12 +5,19 @@
  * database needs many times as long for the same with joins over everything.
  */
 
-import type { ForgeDatabase } from './database.ts';
-import { addMember, type ForgeSchema, membersById, type NeededColumns } from './forge-schema.ts';
+import { eachRow, type ForgeDatabase, flagAt, numberAt, textAt } from './database.ts';
+import {
+  addMember,
+  type ForgeSchema,
+  membersById,
+  type NeededColumns,
+  ObjectSums,
+  PartSums,
+  type RowOwners,
+  readObjects,
+} from './forge-schema.ts';
 import { lfsObjectsOf } from './lfs-objects.ts';
 import type { ForgeMembers, ForgeOwner } from './messages.ts';
-import { eachRow, flagAt, numberAt, textAt } from './pages.ts';
-import { ObjectSums, PartSums, type RowOwners, readObjects } from './sums.ts';
 
 /** The tables, as far as they are read. Gitea 1.27.3 has them; see docs/forges. */
 const tables = {

@@ -1,7 +1,6 @@
 /** The LFS objects that one repository alone has, by the forge's rows. */
 
-import type { ForgeDatabase, Row } from './database.ts';
-import { numberAt, textAt } from './pages.ts';
+import { type ForgeDatabase, numberAt, type Row, textAt } from './database.ts';
 
 /** An object of git-lfs. */
 export interface LfsObject {

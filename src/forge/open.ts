@@ -4,8 +4,13 @@
  */
 
 import { databaseOfAppIni, gogsAttachments } from './app-ini.ts';
-import { type DatabaseAddress, type ForgeDatabase, parseDatabaseAddress } from './database.ts';
-import { ForgeFault, forgeFaultOf } from './fault.ts';
+import {
+  type DatabaseAddress,
+  type ForgeDatabase,
+  ForgeFault,
+  forgeFaultOf,
+  parseDatabaseAddress,
+} from './database.ts';
 import type { ForgeSchema, NeededColumns } from './forge-schema.ts';
 import { giteaSchema } from './gitea.ts';
 import { databaseOfGitlab } from './gitlab/config.ts';

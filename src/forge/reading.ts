@@ -8,18 +8,20 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { ChangeMarks, ForgeDatabase } from './database.ts';
-import type { ForgeSchema } from './forge-schema.ts';
+import type { ForgeSchema, PartSums } from './forge-schema.ts';
 import {
   type Chunk,
   type FigureDrift,
   type ForgeLeaf,
   type ForgeOwner,
   forgeLeaves,
+  isAmong,
+  ownerIdIn,
+  placeOwnerColumns,
   type RepositoryNames,
+  repositoryHash,
   unitNames,
 } from './messages.ts';
-import { isAmong, ownerIdIn, placeOwnerColumns, repositoryHash } from './names.ts';
-import type { PartSums } from './sums.ts';
 
 /** Number of changed names that are handled one by one, at most. */
 const mostChangedNames = 10_000;

@@ -5,12 +5,11 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { SerialQueue } from '../serial-queue.ts';
-import type { ForgeDatabase } from './database.ts';
-import { ForgeFault, forgeFaultOf } from './fault.ts';
+import { type ForgeDatabase, ForgeFault, forgeFaultOf } from './database.ts';
+import { unownedIn } from './forge-schema.ts';
 import type { Answer, Chunk, Found, Question, ReadMode, Request, ThreadSettings } from './messages.ts';
 import { openForgeDatabase, schemaOf, tableNames } from './open.ts';
 import { accountsPart, DueParts, ForgeReading, type News, repositoriesPart } from './reading.ts';
-import { unownedIn } from './sums.ts';
 
 if (parentPort === null) throw new Error('this is a thread of the forge reader, not a program');
 const port = parentPort;

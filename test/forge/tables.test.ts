@@ -4,11 +4,10 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
-import type { ForgeSchema } from '../../src/forge/forge-schema.ts';
+import { type ForgeSchema, ObjectSums } from '../../src/forge/forge-schema.ts';
 import { giteaSchema } from '../../src/forge/gitea.ts';
 import { DueParts, ForgeReading } from '../../src/forge/reading.ts';
 import { openSqlite } from '../../src/forge/sqlite.ts';
-import { ObjectSums } from '../../src/forge/sums.ts';
 import { folderWith } from '../config/written.ts';
 import { writeSqlite } from './fixture.ts';
 

@@ -1,9 +1,8 @@
 /** The namespaces of GitLab: users and groups, and which of them owns what is in a subgroup. */
 
-import type { ForgeDatabase } from '../database.ts';
+import { eachRow, type ForgeDatabase, flagAt, numberAt, textAt } from '../database.ts';
 import { addMember, membersById, type NeededColumns } from '../forge-schema.ts';
 import type { ForgeMembers, ForgeOwner, OwnerLevel } from '../messages.ts';
-import { eachRow, flagAt, numberAt, textAt } from '../pages.ts';
 
 interface Namespace {
   readonly id: number;
