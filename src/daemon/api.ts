@@ -1,6 +1,6 @@
 /** The API as this daemon serves it: to its administrator on a socket, and to everybody with a token. */
 
-import { type ApiServices, serveEverybody, serveLocally } from '../api/index.ts';
+import { type ApiServices, type Outlook, serveEverybody, serveLocally } from '../api/index.ts';
 import { backupOf } from '../backup/index.ts';
 import type { Fleet } from '../fleet/index.ts';
 import type { Refusals } from '../gate/index.ts';
@@ -10,11 +10,11 @@ import type { Ledger } from '../ledger/index.ts';
 import type { ForgeSync, Measuring } from '../measuring/index.ts';
 import type { Notices } from '../notices/index.ts';
 import { type SecretKeys, SignInFlow, sourcesWithLostSecrets } from '../oauth/index.ts';
-import type { Events, History, Totals } from '../overview/index.ts';
+import { type Events, type History, reachedAt, type Totals } from '../overview/index.ts';
+import type { WatchedDisk } from '../scan/index.ts';
 import type { ConnectionShares, Logger, SocketPlace } from '../service/index.ts';
 import type { Current } from './current.ts';
 import type { Metrics } from './metrics/metrics.ts';
-import { outlookOf } from './outlook.ts';
 import type { DaemonWorker } from './worker-state.ts';
 
 /** Parts of the daemon, which know each other. */
@@ -136,4 +136,29 @@ async function observedFleet(fleet: Fleet): Promise<ObservedFleet> {
   // While it is away there may be nothing more to see than that.
   const [advice, hosts] = await Promise.all([fleet.advice().catch(() => []), fleet.hosts().catch(() => [])]);
   return { state: fleet.state, advice, hosts };
+}
+
+interface OutlookParts {
+  readonly totals: Pick<Totals, 'figures'>;
+  readonly history: Pick<History, 'of'>;
+}
+
+/** Covers the disks that report their size. */
+export async function outlookOf(
+  { totals, history }: OutlookParts,
+  disks: readonly WatchedDisk[],
+  now: number,
+): Promise<Outlook> {
+  const { promised, unlimited } = totals.figures;
+  const sum = (key: 'sizeBytes' | 'freeBytes') => disks.reduce((bytes, disk) => bytes + (disk[key] ?? 0), 0);
+  const [sizeBytes, freeBytes] = [sum('sizeBytes'), sum('freeBytes')];
+  const { growth } = await history.of(null, 'month');
+  const isKnown = disks.some(({ freeBytes: free }) => free !== null);
+  return {
+    promisedBytes: promised,
+    unlimitedOwners: unlimited,
+    sizeBytes,
+    freeBytes,
+    fullAt: growth !== null && isKnown ? reachedAt(growth.perDay, 0, freeBytes, now) : null,
+  };
 }

@@ -13,27 +13,24 @@ import {
   merged,
   type RefusedConfig,
 } from '../config/index.ts';
+import { Fleet } from '../fleet/index.ts';
 import { Refusals } from '../gate/index.ts';
 import type { ObservedForge } from '../health/index.ts';
 import { Identity, identityKinds } from '../identity/index.ts';
-import { Ledger } from '../ledger/index.ts';
+import { forgeSource, Ledger } from '../ledger/index.ts';
 import { ForgeSync, forgeLinkKinds, Measuring } from '../measuring/index.ts';
 import { noticeKinds } from '../notices/index.ts';
 import { sourceKinds } from '../oauth/index.ts';
 import { Events, History, Totals } from '../overview/index.ts';
 import { endGroupModes, requestKinds } from '../policy/index.ts';
-import { startSchedule } from '../scan/index.ts';
+import { type Patterns, startSchedule, verifyPattern } from '../scan/index.ts';
 import type { Logger } from '../service/index.ts';
-import { type HistoryStore, openStore } from '../store/index.ts';
+import { type HistoryStore, openRedisStore, openStore } from '../store/index.ts';
 import { version } from '../version.ts';
 import type { ServedParts } from './api.ts';
 import { type Current, justRead } from './current.ts';
-import { prepareDataPath, storeFile } from './data-path.ts';
-import { joinFleet } from './fleet.ts';
-import { forgetForge, patternsOf } from './forge.ts';
-import { hostIdIn } from './host-id.ts';
+import { hostIdIn, hostTokenIn, prepareDataPath, secretKeysIn, storeFile } from './data-path.ts';
 import { openNotices } from './notices.ts';
-import { secretKeysIn } from './secret-key.ts';
 import { openServers, reasonsAgainst } from './servers.ts';
 import { spacePage } from './space-lines.ts';
 import { DaemonWorker } from './worker-state.ts';
@@ -279,4 +276,35 @@ async function openLedger(
     await store.close();
     throw error;
   }
+}
+
+interface FleetParts {
+  readonly config: Config;
+  readonly host: string;
+  readonly ledger: Ledger;
+  readonly log: Logger;
+}
+
+/** Null: the quota is this host's own. Rejects with `configuration` or `store_refused`. */
+async function joinFleet({ config, host, ledger, log }: FleetParts): Promise<Fleet | null> {
+  const { adapter, host: address, prefix, waitReplicas } = config.store;
+  if (adapter === 'sqlite') {
+    ledger.shares.standAlone();
+    return null;
+  }
+  const token = hostTokenIn(config.server.dataPath);
+  const store = await openRedisStore({ address, prefix, waitReplicas, log, writer: host });
+  return Fleet.open({ ledger, store, host, token, version, log, now: Date.now });
+}
+
+/** All is read as often as all is measured. */
+function patternsOf({ schedule }: Config['scan']): Patterns {
+  return { sweep: schedule, verify: verifyPattern };
+}
+
+/** The figures of a forge that is not read any more count no longer. */
+async function forgetForge(ledger: Ledger, log: Logger): Promise<void> {
+  if (ledger.sources.report(forgeSource) === undefined) return;
+  await ledger.sources.remove(forgeSource);
+  log.info('app.ini names no forge any more: its figures no longer count');
 }

@@ -83,7 +83,7 @@ t.test(
       'commands/files.ts': 'the file that whoever runs the command names, or standard input',
       'commands/job.ts': 'the process that does the work, which is left behind when a disk hangs',
       'commands/receive-pack.ts': 'git, for as long as the push takes',
-      'daemon/kept-once.ts': "the daemon's own, in DATA_PATH",
+      'daemon/data-path.ts': "the daemon's own, in DATA_PATH",
       'doctor/impersonator.ts': 'standard input',
       'draft.ts': 'a new file, and directories',
       'gate/refusals.ts': 'writes a new file',

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { hostIdIn } from '../../src/daemon/host-id.ts';
+import { hostIdIn } from '../../src/daemon/data-path.ts';
 
 function directoryFor(t: Test): string {
   const directory = fs.mkdtempSync(join(tmpdir(), 'sq-'));

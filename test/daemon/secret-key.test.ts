@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type Config, loadConfig } from '../../src/config/index.ts';
-import { secretKeysIn } from '../../src/daemon/secret-key.ts';
+import { secretKeysIn } from '../../src/daemon/data-path.ts';
 
 function configFor(t: Test, secretKey = '', dataPath = fs.mkdtempSync(join(tmpdir(), 'sq-'))): Config {
   t.teardown(() => fs.rmSync(dataPath, { recursive: true, force: true }));
