@@ -7,8 +7,7 @@ import type { FindingCode } from '../quota/index.ts';
 import type { HostRecord, ServerAdvice } from '../store/index.ts';
 import { formatBytes, formatCount, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import { daemonFindings } from './catalog.ts';
-import { commandLine, listed, makeFinding, quoted } from './make-finding.ts';
+import { commandLine, daemonFindings, listed, makeFinding, quoted } from './catalog.ts';
 import {
   deadNotices,
   doesNotAnswer,

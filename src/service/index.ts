@@ -26,13 +26,14 @@ export {
   watchDescriptors,
 } from './descriptors.ts';
 export { exposureOf } from './exposure.ts';
-export { inheritedSockets, type SocketName } from './inherited.ts';
 export {
   type AddressPlace,
+  inheritedSockets,
   type Listening,
   listen,
   listenAt,
   longestPathBytes,
+  type SocketName,
   type SocketPlace,
   type SocketWatch,
 } from './listen.ts';
