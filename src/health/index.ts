@@ -8,7 +8,6 @@ export {
   commandLine,
   daemonFindings,
   doctorFindings,
-  type FindingEntry,
   listed,
   makeFinding,
   quoted,
