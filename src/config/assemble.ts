@@ -76,7 +76,7 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
 }
 
 /** The most bytes that the system takes for a Unix socket's path; Node cuts a longer one without a word. */
-const longestSocketPath = process.platform === 'darwin' ? 103 : 107;
+export const longestSocketPath = process.platform === 'linux' ? 107 : 103;
 
 function refuseBadSockets(config: Config, values: Values): void {
   const sockets = [
@@ -118,7 +118,6 @@ function refuseForSharedStore(config: Config, values: Values): void {
   }
 }
 
-/** Nobody else walks the rest if nobody shares the quota. */
 function refuseRootsAlone(config: Config, values: Values): void {
   if (config.store.adapter === 'redis' || config.scan.roots === null) return;
   const where =

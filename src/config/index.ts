@@ -7,7 +7,7 @@
  */
 
 export { maskBeforeAt, maskPassword } from './addresses.ts';
-export type { Config } from './assemble.ts';
+export { type Config, longestSocketPath } from './assemble.ts';
 export { nearest, routeSections, type Section, sections, webhookSections } from './definition.ts';
 export { variableOf, type Where } from './find.ts';
 export { compareConfigs, merged, printConfig } from './in-force.ts';

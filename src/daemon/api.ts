@@ -20,7 +20,6 @@ import type { DaemonWorker } from './worker-state.ts';
 /** Parts of the daemon, which know each other. */
 export interface DaemonParts {
   readonly current: Current;
-  /** This host's name. */
   readonly host: string;
   readonly events: Events;
   readonly fleet: Fleet | null;
@@ -37,7 +36,6 @@ export interface DaemonParts {
   readonly log: Logger;
 }
 
-/** Parts that the servers answer from. */
 export interface ServedParts extends DaemonParts {
   readonly notices: Notices;
   /** Null: they are off. */
@@ -45,7 +43,6 @@ export interface ServedParts extends DaemonParts {
 }
 
 interface ApiParts extends ServedParts {
-  /** A mistake of ours. */
   unforeseen(error: unknown): void;
 }
 

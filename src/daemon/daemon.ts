@@ -66,26 +66,31 @@ export class Daemon {
     const secretKeys = secretKeysIn(config);
     const current: Current = { config, file: justRead(config.file), restartKeys: [] };
     const opened: Opened = [];
+    const open = <Part extends Opened[number]>(part: Part): Part => {
+      opened.push(part);
+      return part;
+    };
     try {
       const { ledger, store } = await openLedger(config, host, log);
-      opened.push(ledger);
-      const fleet = await joinFleet({ config, host, ledger, log });
-      if (fleet !== null) opened.push(fleet);
+      open(ledger);
+      const fleet = await joinFleet(config, host, ledger, log);
+      if (fleet !== null) open(fleet);
       await endGroupModes(ledger.documents, log);
-      const refusals = new Refusals({
-        ledger,
-        disks: {
-          get areAny() {
-            return measuring.shortDisks.some(({ state }) => state === 'full');
+      const refusals = open(
+        new Refusals({
+          ledger,
+          disks: {
+            get areAny() {
+              return measuring.shortDisks.some(({ state }) => state === 'full');
+            },
+            at: (path, subject) => measuring.fullDisk(path, subject),
           },
-          at: (path, subject) => measuring.fullDisk(path, subject),
-        },
-        socket,
-        socketMode: config.server.socketMode,
-        foldCase: config.users.foldCase,
-        log,
-      });
-      opened.push(refusals);
+          socket,
+          socketMode: config.server.socketMode,
+          foldCase: config.users.foldCase,
+          log,
+        }),
+      );
       const forge =
         config.forge &&
         new ForgeSync({
@@ -126,29 +131,27 @@ export class Daemon {
       });
       // Earlier measurements no longer count where nobody measures again.
       if (config.reclaim.run === 'never') ledger.reach.forget();
-      const onFullChanged = () => refusals.lookAtAll();
-      const measuring: Measuring = new Measuring({
-        config,
-        ledger,
-        log,
-        fleet,
-        visibility,
-        repositories: worker,
-        pushWorker: worker,
-        onFullChanged,
-      });
-      opened.push(measuring);
+      const measuring: Measuring = open(
+        new Measuring({
+          config,
+          ledger,
+          log,
+          fleet,
+          visibility,
+          repositories: worker,
+          pushWorker: worker,
+          onFullChanged: () => refusals.lookAtAll(),
+        }),
+      );
       if (forge === null) await forgetForge(ledger, log);
-      else opened.push(forge);
-      const identity = new Identity({ documents: ledger.documents, now: Date.now, log });
-      opened.push(identity);
+      else open(forge);
+      const identity = open(new Identity({ documents: ledger.documents, now: Date.now, log }));
       const { keepMs } = config.events;
-      const events = await Events.open({ ledger, host, keepMs, log, now: Date.now, turn: fleet });
-      opened.push(events);
-      const totals = new Totals({ ledger, log });
-      opened.push(totals);
-      const history = new History({ store, owners: ledger.documents.owners, totals, log, now: Date.now });
-      opened.push(history);
+      const events = open(await Events.open({ ledger, host, keepMs, log, now: Date.now, turn: fleet }));
+      const totals = open(new Totals({ ledger, log }));
+      const history = open(
+        new History({ store, owners: ledger.documents.owners, totals, log, now: Date.now }),
+      );
       const parts = {
         current,
         host,
@@ -165,14 +168,12 @@ export class Daemon {
         worker,
         log,
       };
-      const notices = openNotices(parts);
-      opened.push(notices);
+      const notices = open(openNotices(parts));
       const { Metrics } = config.metrics.enabled ? await import('./metrics/metrics.ts') : { Metrics: null };
       const isReady = () => reasonsAgainst(parts).length === 0;
       const metrics = Metrics && new Metrics({ ...parts, notices, isReady });
       const served = { ...parts, notices, metrics };
-      const servers = await openServers({ ...served, env, socketLost });
-      opened.push(servers);
+      const servers = open(await openServers({ ...served, env, socketLost }));
       // Not before the gate is this daemon's: another one's file would be overwritten.
       refusals.start();
       const { enabled, mode } = config.quota;
@@ -278,15 +279,8 @@ async function openLedger(
   }
 }
 
-interface FleetParts {
-  readonly config: Config;
-  readonly host: string;
-  readonly ledger: Ledger;
-  readonly log: Logger;
-}
-
 /** Null: the quota is this host's own. Rejects with `configuration` or `store_refused`. */
-async function joinFleet({ config, host, ledger, log }: FleetParts): Promise<Fleet | null> {
+async function joinFleet(config: Config, host: string, ledger: Ledger, log: Logger): Promise<Fleet | null> {
   const { adapter, host: address, prefix, waitReplicas } = config.store;
   if (adapter === 'sqlite') {
     ledger.shares.standAlone();

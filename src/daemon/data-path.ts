@@ -4,12 +4,14 @@
  */
 
 import { randomBytes, randomUUID } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync } from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { type Backup, type Restored, restore } from '../backup/index.ts';
 import type { Config } from '../config/index.ts';
 import { syncDirectory, withDraft } from '../draft.ts';
 import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
 import { type SecretKeys, secretKeysOf } from '../oauth/index.ts';
+import { openStore } from '../store/index.ts';
 
 /** Nobody but the daemon's own user gets at what it makes; sockets are opened wider once they stand. */
 const privateUmask = 0o077;
@@ -139,4 +141,33 @@ function keysIn(text: string): readonly string[] | null {
     .map(line => line.trim())
     .filter(line => line !== '');
   return keys.length > 0 && keys.every(key => key.length >= shortest) ? keys : null;
+}
+
+/**
+ * Puts the backup into the embedded store below DATA_PATH, which is made where there is none. Rejects with
+ * `store_refused`, also while a daemon has the store open, and with `conflict` as `restore` does.
+ */
+export async function restoreInto(
+  dataPath: string,
+  backup: Backup,
+  options: { readonly replace: boolean },
+): Promise<Restored> {
+  prepareDataPath(dataPath);
+  becomeOwnerOf(dataPath);
+  const store = await openStore({ file: storeFile(dataPath) });
+  try {
+    return await restore(store, backup, options);
+  } finally {
+    await store.close();
+  }
+}
+
+/** A store that root makes would be one that the daemon cannot open. */
+function becomeOwnerOf(dataPath: string): void {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = statSync(dataPath);
+  if (uid === 0) return;
+  process.setgroups?.([]);
+  process.setgid?.(gid);
+  process.setuid?.(uid);
 }

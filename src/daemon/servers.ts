@@ -28,7 +28,6 @@ import { addressOf } from '../wire/index.ts';
 import { type DaemonParts, openApi, type ServedParts } from './api.ts';
 
 interface ServersOptions extends ServedParts {
-  /** Says which sockets the service manager hands over. */
   readonly env: NodeJS.ProcessEnv;
   /** Called where nobody can connect to a socket any more. */
   readonly socketLost: SocketWatch['lost'];
@@ -238,7 +237,6 @@ function settingsOf({ gate, lfs, storages }: Config): UploadSettings {
 
 const betweenMs = 60_000;
 
-/** Calls `tell` at most once a minute. */
 function nowAndThen(tell: (text: string) => void): (text: string) => void {
   let toldAt = Number.NEGATIVE_INFINITY;
   return text => {

@@ -32,7 +32,6 @@ export {
   type Listening,
   listen,
   listenAt,
-  longestPathBytes,
   type SocketName,
   type SocketPlace,
   type SocketWatch,

@@ -7,7 +7,7 @@ import { SoftquotaError, systemCode } from '../errors.ts';
 import { exposureOf } from './exposure.ts';
 
 export interface SocketPlace {
-  /** Absolute. */
+  /** Absolute, and no longer than the system takes, as the configuration makes sure. */
   readonly path: string;
   readonly mode: number;
   /** A group's name or number; null leaves the daemon's own. */
@@ -21,7 +21,6 @@ export interface SocketPlace {
 }
 
 export interface SocketWatch {
-  /** Milliseconds between two looks. */
   readonly everyMs: number;
   /** The server listens at a new file. */
   renewed(path: string): void;
@@ -29,7 +28,6 @@ export interface SocketWatch {
   lost(error: unknown): void;
 }
 
-/** An address of this host. */
 export interface AddressPlace {
   readonly host: string;
   /** 0: any free one. */
@@ -48,9 +46,6 @@ export interface Listening {
 
 /** Connections that may wait to be accepted; the system cuts it to its own limit. */
 const backlog = 4096;
-
-/** `sockaddr_un`'s path without its closing NUL. Node cuts longer ones without a word. */
-export const longestPathBytes = process.platform === 'linux' ? 107 : 103;
 
 /** Only the daemon's own user gets in until group and mode are set. */
 const umaskWhileMade = 0o177;
@@ -122,9 +117,6 @@ function pathOf(descriptor: number): string | null {
 }
 
 async function make(server: Server, place: SocketPlace): Promise<void> {
-  if (Buffer.byteLength(place.path) > longestPathBytes) {
-    throw fault(place, `a socket's path has at most ${longestPathBytes} bytes`);
-  }
   const exposure = exposureOf(place.path);
   if (exposure !== null) {
     throw fault(

@@ -15,7 +15,6 @@ import { leaves, type QuotaSettings, type Subject } from '../../quota/index.ts';
 import { version } from '../../version.ts';
 import type { DaemonWorker } from '../worker-state.ts';
 
-/** The text of all metrics, and its type. */
 interface MetricsText {
   readonly contentType: string;
   readonly text: string;
@@ -71,7 +70,6 @@ export class Metrics {
     this.#durations.observe(milliseconds / 1000);
   }
 
-  /** The worker collected garbage. */
   collected(freedBytes: number, hasFailed: boolean): void {
     this.#shown.get('softquota_reclaimed_bytes_total')?.inc(Math.max(0, freedBytes));
     this.#shown.get('softquota_collections_total')?.inc({ result: hasFailed ? 'failed' : 'done' });
@@ -113,7 +111,6 @@ interface MeteredParts {
   readonly forge: ForgeSync | null;
   readonly worker: DaemonWorker;
   readonly notices: Notices;
-  /** Tells whether decisions are reliable. */
   isReady(): boolean;
 }
 
@@ -122,7 +119,6 @@ const deadlineMs = 1000;
 
 type Moment = Awaited<ReturnType<typeof daemonState>>;
 
-/** The daemon at this moment. */
 async function daemonState(parts: MeteredParts) {
   const { ledger, totals, measuring, forge } = parts;
   const [figures, disks, origins] = await Promise.all([
@@ -163,7 +159,6 @@ function gauges(
   return { kind: 'gauge', help, labels, samples };
 }
 
-/** Counts as things happen. */
 function counter(help: string, labels: readonly string[] = []): MetricSpec {
   return { kind: 'counter', help, labels };
 }
