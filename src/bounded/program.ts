@@ -11,11 +11,9 @@ interface RunOptions {
   readonly timeoutMs: number;
   /** `/` unless given, where nobody but root can leave anything. */
   readonly cwd?: string;
-  /** Goes to the first on standard input. */
   readonly input?: string | Uint8Array;
   /** The account they run as; only root may choose. */
   readonly user?: { readonly uid: number; readonly gid: number };
-  /** Runs them with the lowest priority. */
   readonly isNiced?: boolean;
   /** Asks them to end (SIGTERM), and kills them if they do not within ten seconds. */
   readonly signal?: AbortSignal;
@@ -25,7 +23,6 @@ interface RunOptions {
 
 export interface ProgramOptions extends RunOptions {
   readonly env?: Stage['env'];
-  /** Bytes that it may print. */
   readonly mostBytes?: number;
 }
 
@@ -143,7 +140,6 @@ function endOf(child: ReturnType<typeof spawn>): Promise<EndedStage> {
 const endingMs = 10_000;
 const lookAgainMs = 5;
 
-/** Kills a program and whatever it started. */
 function killGroup(pid: number | undefined, how: NodeJS.Signals = 'SIGKILL'): void {
   if (pid === undefined) return;
   try {

@@ -69,7 +69,6 @@ function ownSection(name: string): Section | null {
 
 const webhookDoc = 'A webhook, with any name: notices are posted to its address.';
 
-/** Stands for all sections of webhooks. */
 export const webhookSections = section('webhook.NAME', webhookDoc, webhookKeys('webhook.name'));
 
 const routeDoc =
@@ -93,7 +92,6 @@ export function valueIn(config: Config, key: Key<unknown>): unknown {
   return found === undefined ? defaultOf(key) : found[1];
 }
 
-/** The object with the values of a section. */
 function sectionIn(config: Config, section: string): object | null | undefined {
   const [kind = ''] = section.split('.', 1);
   const name = section.slice(kind.length + 1);
@@ -108,9 +106,7 @@ export function findKey(section: string, name: string): Key<unknown> | null {
   return findSection(section)?.keys.find(key => key.name === name) ?? null;
 }
 
-/** A key of the release before. */
 interface RemovedKey {
-  /** Says what to do about it. */
   readonly advice: string;
   /**
    * Tells whether something would be decided otherwise without the value, so that the daemon must not start;

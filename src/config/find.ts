@@ -25,7 +25,6 @@ import {
 const prefix = 'SOFTQUOTA__';
 const mostValueBytes = 64 * 1024;
 
-/** Tells whether any variable means to set something. */
 export function hasSettings(env: Readonly<Record<string, string | undefined>>): boolean {
   return Object.entries(env).some(([name, value]) => name.startsWith(prefix) && value !== undefined);
 }
@@ -80,7 +79,6 @@ function nameOf(variable: string) {
   };
 }
 
-/** The variable that sets a key. */
 export function variableOf(section: string, name: string): string {
   return `${prefix}${section.replaceAll('.', '_0X2E_').toUpperCase()}__${name}`;
 }

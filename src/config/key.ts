@@ -27,10 +27,8 @@ export interface Key<T> extends ValueType<T> {
   readonly show: (text: string) => string | null;
 }
 
-/** The keys of a section, by the names of their values. */
 type KeysOf<Values> = { readonly [Field in keyof Values]: Key<Values[Field]> };
 
-/** The values of keys, by the same names. */
 export type ValuesOf<Keys> = {
   readonly [Field in keyof Keys]: Keys[Field] extends Key<infer Value> ? Value : never;
 };
@@ -137,7 +135,6 @@ export class Values {
     return Object.fromEntries(taken);
   }
 
-  /** Tells whether a value was written. */
   isGiven(key: Key<unknown>): boolean {
     return this.#entries.has(keyId(key));
   }
@@ -170,7 +167,6 @@ export function withoutEffect(
     .map(({ section, name }) => `[${section}] has no ${missing.name}, so its ${name} has no effect.`);
 }
 
-/** Place where a value was written. */
 export type ConfigOrigin =
   | { readonly in: 'file'; readonly file: string; readonly line: number }
   /** `file`: what a variable ending in `__FILE` names. */

@@ -93,10 +93,8 @@ const subject: kind.ValueType<NonNullable<ReturnType<typeof routeSubject>>> = {
   print: String,
 };
 
-/** A section of an administrator's own route. */
 export const routeSection = /^gate\.[a-z0-9_-]{1,40}$/;
 
-/** The keys of `[gate.NAME]`. */
 export function routeKeys(section: string) {
   return keysOf(section, {
     templates: key('URL', kind.listOf(url, url.expected), {

@@ -56,7 +56,6 @@ export function loadConfig(where: Where): LoadedConfig | RefusedConfig {
   return { ok: true, config: assembled.config, notes: allNotes, given };
 }
 
-/** Faults and notes about keys of the release before. */
 function removedKeysIn(written: readonly ConfigEntry[]): Pick<RefusedConfig, 'faults' | 'notes'> {
   const faults: ConfigFault[] = [];
   const notes: string[] = [];
@@ -139,7 +138,6 @@ function unknownKeyMessage(section: Section, name: string): string {
   return `this version does not know this key. ${meant === null ? `Known here: ${names.join(', ')}.` : `Did you mean ${meant}?`}`;
 }
 
-/** The sections that have such a key, for a person. */
 function homesOf(name: string): string {
   return namesOf(allKeys.filter(key => key.name === name).map(key => ({ name: key.section })));
 }

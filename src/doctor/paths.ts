@@ -62,12 +62,10 @@ export function filesBelow(place: string, depth: number): readonly string[] {
   });
 }
 
-/** Tells whether there is a directory, or a link to one. */
 export function isDirectory(path: string): boolean {
   return ifReadable(path, () => statSync(path).isDirectory()) ?? false;
 }
 
-/** Tells whether there is a regular file, or a link to one. */
 export function isFile(path: string): boolean {
   return ifReadable(path, () => statSync(path).isFile()) ?? false;
 }
@@ -111,7 +109,6 @@ export function withAbove(place: string): readonly string[] {
   return [...new Set([place, parent, grandparent, dirname(grandparent)])];
 }
 
-/** Tells whether the disk at a path does not answer. */
 export function hangs(path: string): boolean {
   try {
     beforeFollow(path);

@@ -24,7 +24,6 @@ import type { GrantedRights, Right, RightsOrder } from './impersonator.ts';
 import { type CheckResult, type HookUser, type Installation, setKey } from './installation.ts';
 import type { Repository } from './repositories.ts';
 
-/** A hook's file that git runs, and the user it runs it as. */
 export interface RunHook {
   readonly path: string;
   readonly user: HookUser;
@@ -41,7 +40,6 @@ export interface Blocked {
 
 const impersonator = fileURLToPath(entryUrl('doctor/impersonator'));
 
-/** Tells whether `uid` may find out what `user` may do. */
 export function mayAskFor(uid: number, user: HookUser): boolean {
   return uid === 0 || uid === user.uid;
 }

@@ -17,7 +17,6 @@ import type { ForgeKind } from './messages.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The kinds that have an app.ini. */
 type IniKind = Exclude<ForgeKind, 'gitlab'>;
 
 const prefixes = ['GITEA', 'FORGEJO'] as const;

@@ -15,7 +15,6 @@ import {
 /** Columns by table; `new or old`: a table that has another name in older versions. */
 export type NeededColumns = Readonly<Record<string, readonly string[]>>;
 
-/** A repository as the forge has it. */
 export interface ForgeRepository {
   /** Null: no row is counted by it. */
   readonly id: number | null;

@@ -149,7 +149,6 @@ async function countPackages(db: ForgeDatabase, whose: RowOwners): Promise<PartS
   return blobs.sums('size:assets:packages:all', whose, 'packages_orphaned');
 }
 
-/** Ids of owners by the ids of versions. */
 async function ownersByVersion(db: ForgeDatabase): Promise<ReadonlyMap<number, number>> {
   const byPackage = new Map<number, number>();
   await eachRow(db, 'package', tables.package, (id, row) => byPackage.set(id, numberAt(row, 1)));

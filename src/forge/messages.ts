@@ -22,7 +22,6 @@ export interface ForgeSettings {
   readonly ownerLevel: OwnerLevel;
 }
 
-/** A user or organization as the forge has it. */
 export interface ForgeOwner {
   /** The forge's own id, which a renamed owner keeps. */
   readonly id: number;
@@ -78,7 +77,6 @@ export interface Unowned {
   readonly bytes: number;
 }
 
-/** The settings that the thread is started with. */
 export interface ThreadSettings {
   readonly settings: ForgeSettings;
   /** For the hashes of repositories' names. */

@@ -18,7 +18,6 @@ import { gitlabSchema } from './gitlab/schema.ts';
 import { gogsSchema } from './gogs.ts';
 import type { ForgeKind, ForgeSettings } from './messages.ts';
 
-/** The tables of the kind of forge. */
 export function schemaOf(
   { kind, configFile, ownerLevel }: ForgeSettings,
   env: NodeJS.ProcessEnv,

@@ -28,7 +28,6 @@ export class ForgeReader {
   readonly #settings: ForgeSettings;
   readonly #seed = randomBytes(16).toString('hex');
   #worker: Worker | null = null;
-  /** By the ids of their requests. */
   readonly #waiting = new Map<number, PromiseWithResolvers<Found>>();
   #lastId = 0;
   #isClosed = false;

@@ -29,7 +29,6 @@ const mostChangedNames = 10_000;
 const ownersAtOnce = 1000;
 const chunkCharacters = 64 * 1024;
 
-/** Changes that a reading found. */
 export interface News {
   /** Those of accounts and repositories. */
   readonly chunks: Chunk[];

@@ -35,10 +35,8 @@ export class Connections {
   readonly #upgraded = new Set<Socket>();
   /** The function to call for each once its requests are answered. */
   readonly #after = new WeakMap<Duplex, () => void>();
-  /** The peers that have them; connections that nobody in particular has are left out. */
-  readonly #peers = new Map<Socket, string>();
-  /** Number of open connections of each peer. */
-  readonly #counts = new Map<string, number>();
+  /** By who has them; connections that nobody in particular has are left out. */
+  readonly #ofPeers = new Map<string, Set<Socket>>();
   #accepted = 0;
   #draining = false;
 
@@ -110,18 +108,17 @@ export class Connections {
     this.#accepted += 1;
     this.#idle.add(socket);
     const peer = this.#limits.ofOne?.peerOf(socket) ?? null;
-    if (peer !== null) {
-      this.#peers.set(socket, peer);
-      this.#count(peer, 1);
-    }
+    const own = (peer === null ? undefined : this.#ofPeers.get(peer)) ?? new Set<Socket>();
+    if (peer !== null) this.#ofPeers.set(peer, own.add(socket));
     socket.once('close', () => {
       this.#idle.delete(socket);
       this.#busy.delete(socket);
       this.#upgraded.delete(socket);
-      if (this.#peers.delete(socket) && peer !== null) this.#count(peer, -1);
+      own.delete(socket);
+      if (peer !== null && own.size === 0) this.#ofPeers.delete(peer);
     });
-    if (peer !== null && (this.#counts.get(peer) ?? 0) > (this.#limits.ofOne?.most ?? 0)) {
-      this.#endLongest(each => this.#peers.get(each) === peer);
+    if (own.size > (this.#limits.ofOne?.most ?? 0)) {
+      this.#endLongest(each => own.has(each));
     } else if (this.#idle.size + this.#busy.size + this.#upgraded.size > this.#limits.most)
       this.#endLongest(() => true);
   }
@@ -180,12 +177,6 @@ export class Connections {
     this.#idle.delete(socket);
     socket.destroy();
   }
-
-  #count(peer: string, by: 1 | -1): void {
-    const count = (this.#counts.get(peer) ?? 0) + by;
-    if (count === 0) this.#counts.delete(peer);
-    else this.#counts.set(peer, count);
-  }
 }
 
 /** The reasons for which nothing more can be understood on a connection. */
@@ -218,7 +209,6 @@ export function rejectConnection(
   socket.destroy();
 }
 
-/** Tells whether a body follows. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   const length = headers['content-length'];
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
