@@ -1,21 +1,12 @@
 /** Files of other people: what is there, never waited for, and never more than a bound. */
 
 import { execFileSync } from 'node:child_process';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { mostFileBytes, readBounded } from '../../src/bounded/index.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const source = new URL('../../src/', import.meta.url);
 
@@ -36,8 +27,7 @@ t.test('a regular file is read up to the bound', async t => {
 });
 
 t.test('a pipe, a device, a socket, a link and a directory are told, and not opened', async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'sq-'));
-  t.teardown(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   const at = (name: string): string => join(folder, name);
   execFileSync('mkfifo', [at('pipe')]);
   execFileSync('mknod', [at('device'), 'c', '1', '7']);
