@@ -1,7 +1,10 @@
 /** The API as this daemon serves it: to its administrator on a socket, and to everybody with a token. */
 
+import { type BigIntStats, statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { type ApiServices, type Outlook, serveEverybody, serveLocally } from '../api/index.ts';
 import { backupOf } from '../backup/index.ts';
+import type { Config } from '../config/index.ts';
 import type { Fleet } from '../fleet/index.ts';
 import type { Refusals } from '../gate/index.ts';
 import { findings, type ObservedFleet, unownedKinds } from '../health/index.ts';
@@ -13,9 +16,36 @@ import { type SecretKeys, SignInFlow, sourcesWithLostSecrets } from '../oauth/in
 import { type Events, type History, reachedAt, type Totals } from '../overview/index.ts';
 import type { WatchedDisk } from '../scan/index.ts';
 import type { ConnectionShares, Logger, SocketPlace } from '../service/index.ts';
-import type { Current } from './current.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import type { DaemonWorker } from './worker-state.ts';
+
+/** The configuration in force; replaced piece by piece when the daemon reloads. */
+export interface Current {
+  config: Config;
+  /** Gives when its file was written, in milliseconds since 1970, if that was after it was read; else null. */
+  writtenSince(): Promise<number | null>;
+  /** `[section] KEY` of what was changed since the start and takes a restart. */
+  restartKeys: readonly string[];
+}
+
+/** To be called when the file has just been read; null: there is none. */
+export function watchWritten(path: string | null): Current['writtenSince'] {
+  if (path === null) return async () => null;
+  let read: string | null = null;
+  try {
+    read = identityOf(statSync(path, { bigint: true }));
+  } catch {
+    // It is gone or out of reach: the next one who reads it says so.
+  }
+  return async () => {
+    const now = await stat(path, { bigint: true }).catch(() => null);
+    return now === null || identityOf(now) === read ? null : Number(now.mtimeMs);
+  };
+}
+
+function identityOf({ ino, size, mtimeNs }: BigIntStats): string {
+  return `${ino} ${size} ${mtimeNs}`;
+}
 
 /** Parts of the daemon, which know each other. */
 export interface DaemonParts {
@@ -98,7 +128,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
     autoCreate: current.config.users.autoCreate,
     baseUrl,
     findings: async () => {
-      const { config, file, restartKeys } = current;
+      const { config, restartKeys } = current;
       const disks = await measuring.scanner.disks(deadlineMs);
       return findings({
         outlook: await outlookOf(asked, disks, Date.now()),
@@ -112,7 +142,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         unpublished: refusals.trouble,
         worker: worker.observed(config),
         notices: asked.notices.places(),
-        configWrittenAt: await file.writtenSince(),
+        configWrittenAt: await current.writtenSince(),
         restartKeys,
         lostSecrets: sourcesWithLostSecrets(ledger.documents.snapshot, secretKeys),
         trustedSocket: current.config.server.trustedSocket,

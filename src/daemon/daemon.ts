@@ -27,8 +27,7 @@ import { type Patterns, startSchedule, verifyPattern } from '../scan/index.ts';
 import type { Logger } from '../service/index.ts';
 import { type HistoryStore, openRedisStore, openStore } from '../store/index.ts';
 import { version } from '../version.ts';
-import type { ServedParts } from './api.ts';
-import { type Current, justRead } from './current.ts';
+import { type Current, type ServedParts, watchWritten } from './api.ts';
 import { hostIdIn, hostTokenIn, prepareDataPath, secretKeysIn, storeFile } from './data-path.ts';
 import { openNotices } from './notices.ts';
 import { openServers, reasonsAgainst } from './servers.ts';
@@ -64,7 +63,7 @@ export class Daemon {
     prepareDataPath(dataPath);
     const host = hostId ?? hostIdIn(dataPath);
     const secretKeys = secretKeysIn(config);
-    const current: Current = { config, file: justRead(config.file), restartKeys: [] };
+    const current: Current = { config, writtenSince: watchWritten(config.file), restartKeys: [] };
     const opened: Opened = [];
     const open = <Part extends Opened[number]>(part: Part): Part => {
       opened.push(part);
@@ -212,7 +211,7 @@ export class Daemon {
       log.error({ faults: faults.length }, `the configuration is not changed:\n${formatFaults(faults)}`);
       return;
     }
-    current.file = justRead(loaded.config.file);
+    current.writtenSince = watchWritten(loaded.config.file);
     const { changed } = compareConfigs(current.config, loaded.config);
     const names = (reloadable: boolean) =>
       changed

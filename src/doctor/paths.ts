@@ -72,7 +72,8 @@ export function isFile(path: string): boolean {
 
 /** Path with links resolved; itself if that is unknown. */
 export function physical(path: string): string {
-  return ifReadable(path, () => realpathSync(path)) ?? path;
+  const look = () => decodePath(realpathSync.native(encodePath(path), { encoding: 'buffer' }));
+  return ifReadable(path, look) ?? path;
 }
 
 /**

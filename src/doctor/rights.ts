@@ -3,7 +3,7 @@
  * socket of the gate, and at the hooks.
  */
 
-import { realpathSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
@@ -16,12 +16,13 @@ import {
 } from '../accounts.ts';
 import { runProgram } from '../bounded/index.ts';
 import { commandLine, makeFinding } from '../health/index.ts';
-import { decodePath, encodePath } from '../layout/index.ts';
+import { encodePath } from '../layout/index.ts';
 import { entryUrl } from '../package.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import type { GrantedRights, Right, RightsOrder } from './impersonator.ts';
 import { type CheckResult, type HookUser, type Installation, setKey } from './installation.ts';
+import { physical } from './paths.ts';
 import type { Repository } from './repositories.ts';
 
 export interface RunHook {
@@ -79,15 +80,7 @@ function aboveOf(path: string): string[] {
     if (at === '/') break;
   }
   const real = physical(path);
-  return real === null || real === path ? parents : [...parents, ...aboveOf(real)];
-}
-
-function physical(path: string): string | null {
-  try {
-    return decodePath(realpathSync.native(encodePath(path), { encoding: 'buffer' }));
-  } catch {
-    return null;
-  }
+  return real === path ? parents : [...parents, ...aboveOf(real)];
 }
 
 async function answered(order: RightsOrder): Promise<GrantedRights> {

@@ -11,20 +11,18 @@
 
 export {
   type ConnectionLimits,
+  type ConnectionShares,
   Connections,
   comesFrom,
-  hasBody,
-  type Rejection,
-  rejectConnection,
-} from './connections.ts';
-export {
-  type ConnectionShares,
   connectionShares,
   enoughDescriptors,
+  hasBody,
   openFilesLimit,
+  type Rejection,
+  rejectConnection,
   usualShares,
   watchDescriptors,
-} from './descriptors.ts';
+} from './connections.ts';
 export { exposureOf } from './exposure.ts';
 export {
   type AddressPlace,

@@ -84,7 +84,7 @@ t.test(
       'commands/playground-world.ts': "the playground's own daemon and its log",
       'scan/file-system.ts': 'stat(1) with a time-out, on a thread that may wait',
       'scan/walk.ts': 'directories',
-      'service/descriptors.ts': '/proc and /dev/null',
+      'service/connections.ts': '/proc and /dev/null',
       'service/listen.ts': '/proc',
       'store/sqlite/database.ts': "the daemon's own, in DATA_PATH",
       'accounts.ts': '/etc/passwd and /etc/group',
