@@ -6,17 +6,10 @@ import { dirname, join } from 'node:path';
 import { loadConfig } from '../../src/config/index.ts';
 import type { Installation } from '../../src/doctor/index.ts';
 
-export function write(file: string, text: string, mode = 0o644): string {
+export function write(file: string, content: string | Buffer, mode = 0o644): string {
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, text, { mode });
+  writeFileSync(file, content, { mode });
   return file;
-}
-
-/** Makes a repository as far as one who only looks needs it: HEAD, objects and refs. */
-export function repositoryAt(path: string): string {
-  for (const name of ['objects', 'refs']) mkdirSync(join(path, name), { recursive: true });
-  write(join(path, 'HEAD'), 'ref: refs/heads/main\n');
-  return path;
 }
 
 export function git(...args: readonly string[]): string {

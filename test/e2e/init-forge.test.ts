@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { file, repository } from '../doctor/survey/world.ts';
+import { write } from '../doctor/folder.ts';
+import { repository } from '../doctor/survey/world.ts';
 import { dataArchive, type Engine, expectedOf, startServer, writeSqlite } from '../forge/fixture.ts';
 import {
   dividedArtifacts,
@@ -293,7 +294,7 @@ t.test('one command on the data of a Gogs counts what its database and its files
   await rename(made.address.slice('sqlite:'.length), join(work, 'data/gogs.db'));
   writeAttachments(join(work, 'data/attachments'));
   const ini = join(work, 'custom/conf/app.ini');
-  file(
+  write(
     ini,
     `BRAND_NAME = Gogs\n[database]\nTYPE = sqlite3\n[repository]\nROOT = ${work}/gogs-repositories\n`,
   );
@@ -329,7 +330,7 @@ t.test(
     const rb = join(folder, 'config/gitlab.rb');
     const settings = { host: server.host, database: 'gitlab', username: 'softquota', password: 'secret' };
     const text = Object.entries(settings).map(([key, value]) => `gitlab_rails['db_${key}'] = '${value}'\n`);
-    file(rb, text.join(''));
+    write(rb, text.join(''));
     const found = await told({ folder }, join(folder, 'data'));
     t.match(found, {
       layout: 'gitlab',

@@ -5,7 +5,8 @@ import { parseAccounts } from '../../../src/accounts.ts';
 import { type Survey, survey } from '../../../src/doctor/index.ts';
 import { inspect, resolveLayout } from '../../../src/layout/index.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
-import { file, layouts, makeTree, repository, sizesOf } from './world.ts';
+import { write } from '../folder.ts';
+import { layouts, makeTree, repository, sizesOf } from './world.ts';
 
 const accounts = parseAccounts('root:x:0:0::/root:/bin/sh\nversions:x:4711:4712::/srv:/bin/sh\n', '');
 const look = (given: string): Promise<Survey> => survey(given, { accounts, storesMs: 60_000 });
@@ -166,8 +167,8 @@ t.test('a forge is recognised by its hooks alone, and by the app.ini that they n
   });
   const ini = join(folder, 'b/etc/app.ini');
   repository(join(folder, 'b/trees/alice/app.git'), 10, hook(ini));
-  file(ini, `[repository]\nROOT = ${folder}/b/trees\n[attachment]\nPATH = \`${folder}/b/files\`\n`);
-  file(join(folder, 'b/files/aa'), 'attached');
+  write(ini, `[repository]\nROOT = ${folder}/b/trees\n[attachment]\nPATH = \`${folder}/b/files\`\n`);
+  write(join(folder, 'b/files/aa'), 'attached');
   t.match(await look(join(folder, 'b/trees')), {
     layout: 'gitea',
     stores: [{ what: 'attachments', path: `${folder}/b/files`, bytes: 8 }],
@@ -179,7 +180,7 @@ t.test('a forge is recognised by its hooks alone, and by the app.ini that they n
 t.test('what a forge keeps in an object store is named as not being here', async t => {
   const folder = temporaryFolder(t);
   repository(join(folder, 'data/gitea-repositories/alice/app.git'));
-  file(join(folder, 'custom/conf/app.ini'), '[lfs]\nSTORAGE_TYPE = minio\n[storage]\nPATH = /elsewhere\n');
+  write(join(folder, 'custom/conf/app.ini'), '[lfs]\nSTORAGE_TYPE = minio\n[storage]\nPATH = /elsewhere\n');
   mkdirSync(join(folder, 'data/lfs'));
   const found = await look(folder);
   t.match(found.evidence.join('\n'), /LFS objects: kept in an object store/);
@@ -192,7 +193,7 @@ t.test(
     const folder = temporaryFolder(t);
     repository(join(folder, 'git/alice/app.git'));
     repository(join(folder, 'forge/bob/app.git'));
-    file(join(folder, 'custom/conf/app.ini'), `[repository]\nROOT = ${folder}/forge\n`);
+    write(join(folder, 'custom/conf/app.ini'), `[repository]\nROOT = ${folder}/forge\n`);
     t.match(await look(join(folder, 'git')), { layout: 'owners', root: `${folder}/git`, stores: [] });
     t.match(await look(join(folder, 'forge/bob')), { layout: 'gitea', root: `${folder}/forge` });
   },
@@ -225,7 +226,7 @@ t.test('a link is taken as it is named', async t => {
 t.test('what is no directory of repositories is refused, and it is said why', async t => {
   const folder = temporaryFolder(t);
   await refused(t, join(folder, 'nothing'), 'usage', /is not a directory/);
-  file(join(folder, 'file'), '');
+  write(join(folder, 'file'), '');
   await refused(t, join(folder, 'file'), 'usage', /is not a directory/);
   await refused(t, folder, 'not_found', /no bare repository/);
   await refused(t, repository(join(folder, 'a.git')), 'usage', /is itself a repository/);
