@@ -16,7 +16,7 @@ import { type SecretKeys, SignInFlow, sourcesWithLostSecrets } from '../oauth/in
 import { type Events, type History, reachedAt, type Totals } from '../overview/index.ts';
 import type { WatchedDisk } from '../scan/index.ts';
 import type { ConnectionShares, Logger, SocketPlace } from '../service/index.ts';
-import type { Metrics } from './metrics/metrics.ts';
+import type { Metrics } from './metrics.ts';
 import type { DaemonWorker } from './worker-state.ts';
 
 /** The configuration in force; replaced piece by piece when the daemon reloads. */

@@ -168,7 +168,7 @@ export class Daemon {
         log,
       };
       const notices = open(openNotices(parts));
-      const { Metrics } = config.metrics.enabled ? await import('./metrics/metrics.ts') : { Metrics: null };
+      const { Metrics } = config.metrics.enabled ? await import('./metrics.ts') : { Metrics: null };
       const isReady = () => reasonsAgainst(parts).length === 0;
       const metrics = Metrics && new Metrics({ ...parts, notices, isReady });
       const served = { ...parts, notices, metrics };

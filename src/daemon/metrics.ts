@@ -5,15 +5,15 @@
  */
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Fleet } from '../../fleet/index.ts';
-import { hungDisks } from '../../health/index.ts';
-import type { Ledger } from '../../ledger/index.ts';
-import type { ForgeSync, Measuring } from '../../measuring/index.ts';
-import type { Notices } from '../../notices/index.ts';
-import type { Totals } from '../../overview/index.ts';
-import { leaves, type QuotaSettings, type Subject } from '../../quota/index.ts';
-import { version } from '../../version.ts';
-import type { DaemonWorker } from '../worker-state.ts';
+import type { Fleet } from '../fleet/index.ts';
+import { hungDisks } from '../health/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+import type { ForgeSync, Measuring } from '../measuring/index.ts';
+import type { Notices } from '../notices/index.ts';
+import type { Totals } from '../overview/index.ts';
+import { leaves, type QuotaSettings, type Subject } from '../quota/index.ts';
+import { version } from '../version.ts';
+import type { DaemonWorker } from './worker-state.ts';
 
 interface MetricsText {
   readonly contentType: string;
