@@ -9,10 +9,12 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { Config } from '../../src/config/index.ts';
 import { checkInnerRepositories, lookForRepositories } from '../../src/doctor/repositories.ts';
-import { context, folderFor, git, installationIn, repositoryAt, write } from './folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { context, git, installationIn, write } from './folder.ts';
+import { repository } from './survey/world.ts';
 
 function configured(t: Test, template: string): { folder: string; config: Config } {
-  const folder = folderFor(t);
+  const folder = temporaryFolder(t);
   mkdirSync(join(folder, 'srv/git'), { recursive: true });
   const ini = `[storage.repos]\nPATH = ${join(folder, template)}\n`;
   return { folder, config: installationIn(folder, ini).loaded.config };
@@ -22,7 +24,7 @@ t.test(
   'repositories below and beside the roots that no template matches are found, and nothing else',
   async t => {
     const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.git');
-    const at = (path: string) => repositoryAt(join(folder, 'srv', path));
+    const at = (path: string) => repository(join(folder, 'srv', path));
     at('git/alice/app.git');
     const unmanaged = [
       at('git/alone.git'),
@@ -43,15 +45,15 @@ t.test(
 
 t.test('what lies inside a repository that no template matches is no repository of its own', async t => {
   const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.repository');
-  const stray = repositoryAt(join(folder, 'srv/git/alice/app.git'));
-  repositoryAt(join(stray, 'modules/inner'));
+  const stray = repository(join(folder, 'srv/git/alice/app.git'));
+  repository(join(stray, 'modules/inner'));
   t.strictSame(lookForRepositories(config).unmanaged, [stray]);
 });
 
 t.test('of very many, those that look unprotected are looked at, but never they alone', async t => {
   const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.git');
   for (let number = 0; number < 60; number++) {
-    const path = repositoryAt(join(folder, `srv/git/o${number % 7}/r${number}.git`));
+    const path = repository(join(folder, `srv/git/o${number % 7}/r${number}.git`));
     if (number !== 33) write(join(path, 'hooks/pre-receive'), '#!/bin/sh\n');
   }
   const { close, count } = lookForRepositories(config, { mostMs: 20_000, mostClose: 10 });
@@ -63,7 +65,7 @@ t.test('of very many, those that look unprotected are looked at, but never they 
 
 t.test('with the time up it says that there are more', async t => {
   const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.git');
-  for (const name of ['a', 'b', 'c']) repositoryAt(join(folder, `srv/git/alice/${name}.git`));
+  for (const name of ['a', 'b', 'c']) repository(join(folder, `srv/git/alice/${name}.git`));
   const { count, whole } = lookForRepositories(config, { mostMs: 0, mostClose: 10 });
   t.equal(whole, false);
   t.ok(count < 3);
@@ -78,7 +80,7 @@ t.test('a storage root that is not there is told as it stands', async t => {
 });
 
 t.test('refs that make a folder a repository are found, and go as doctor says', async t => {
-  const path = join(folderFor(t), 'app.git');
+  const path = join(temporaryFolder(t), 'app.git');
   git('init', '-q', '--bare', path);
   const tree = git('-C', path, 'hash-object', '-w', '-t', 'tree', '/dev/null');
   const who = ['-c', 'user.name=x', '-c', 'user.email=x@localhost'];
@@ -93,8 +95,8 @@ t.test('refs that make a folder a repository are found, and go as doctor says', 
 });
 
 t.test('a submodule repository without the hooks is found, and one with them is well', async t => {
-  const path = repositoryAt(join(folderFor(t), 'app.git'));
-  const inner = repositoryAt(join(path, 'modules/lib'));
+  const path = repository(join(temporaryFolder(t), 'app.git'));
+  const inner = repository(join(path, 'modules/lib'));
   const look = () => checkInnerRepositories(context, [{ path, user: { uid: 0, gid: 0 } }]).findings;
   t.match(look(), [{ code: 'inner_repository', mend: `softquota hooks install ${path}` }]);
   write(join(inner, 'hooks/pre-receive'), '#!/bin/sh\n');

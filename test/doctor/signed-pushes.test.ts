@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import t from 'tap';
 import { checkSignedPushes } from '../../src/doctor/git-setup.ts';
 import { hooksStatus } from '../../src/git/index.ts';
-import { context, folderFor, git, repositoryAt, write } from './folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { context, git, write } from './folder.ts';
+import { repository } from './survey/world.ts';
 
 t.test('a repository that asks for signed pushes is named, with what stops it', async t => {
-  const folder = folderFor(t);
-  const paths = ['a.git', 'b.git', 'c.git'].map(name => repositoryAt(join(folder, name)));
+  const folder = temporaryFolder(t);
+  const paths = ['a.git', 'b.git', 'c.git'].map(name => repository(join(folder, name)));
   const [, signed = ''] = paths;
   const seed = write(join(folder, 'seed'), '[receive]\n\tcertNonceSeed = secret\n');
   for (const path of paths)

@@ -53,11 +53,15 @@ export const grants = {
   mysql: ["CREATE USER softquota@'%' IDENTIFIED BY 'secret'", "GRANT SELECT ON gitea.* TO softquota@'%'"],
 } as const;
 
-/** A server with Gitea's tables, and a user who may only read them. */
-export async function startServer(t: Test, engine: 'postgres' | 'mysql'): Promise<DatabaseServer> {
+/** A server with these tables, Gitea's unless given, and a user who may only read them. */
+export async function startServer(
+  t: Test,
+  engine: 'postgres' | 'mysql',
+  tables: string | Buffer = fixture(`${engine}.sql.gz`),
+): Promise<DatabaseServer> {
   const server = engine === 'postgres' ? await startPostgres(t) : await startMariadb(t);
   await server.sql('CREATE DATABASE gitea;');
-  await server.sql(fixture(`${engine}.sql.gz`), 'gitea');
+  await server.sql(tables, 'gitea');
   await server.sql(`${grants[engine].join(';\n')};`, 'gitea');
   return server;
 }

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Test } from 'tap';
 import { temporaryFolder } from '../temporary-folder.ts';
-import type { Engine } from './fixture.ts';
-import { startMariadb, startPostgres } from './servers.ts';
+import { type Engine, startServer } from './fixture.ts';
 
 /** `key`: a number that is the primary key. */
 type ColumnType = 'key' | 'number' | 'text' | 'flag' | 'time';
@@ -66,15 +65,7 @@ export async function openMade(
     await sql(made);
     return { address: `sqlite:${path}`, sql };
   }
-  const server = engine === 'postgres' ? await startPostgres(t) : await startMariadb(t);
-  await server.sql('CREATE DATABASE gitea;');
-  await server.sql(made, 'gitea');
-  await server.sql(
-    engine === 'postgres'
-      ? "CREATE ROLE softquota LOGIN PASSWORD 'secret'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO softquota;"
-      : "CREATE USER softquota@'%' IDENTIFIED BY 'secret'; GRANT SELECT ON gitea.* TO softquota@'%';",
-    'gitea',
-  );
+  const server = await startServer(t, engine, made);
   const sql = async (text: string) => {
     await server.sql(text, 'gitea');
   };

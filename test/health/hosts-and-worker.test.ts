@@ -1,6 +1,6 @@
 /** Findings of doctor and /readyz about other hosts, sources and the worker. */
 
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { findings, notes, notReady, type Observed } from '../../src/health/index.ts';
 import { version } from '../../src/version.ts';
 import { codes, fleet, idle, none, observed, toldOf } from './observed.ts';
@@ -149,13 +149,18 @@ t.test('of many mistakes in a policy of one kind the first ones are told', async
 
 const quarantines = { removed: [], held: [] };
 
-t.test('a worker that is wanted and silent is named, and what it cannot guard', async t => {
+/** Gives the findings with such codes of a worker of which this is known. */
+async function findingsAbout(t: Test, codes: RegExp) {
   const seen = await observed(t);
-  const hooks = { repositories: 1, unguarded: none };
-  const told = (worker: Omit<Observed['worker'], keyof typeof idle> & Partial<typeof idle>) =>
-    findings({ ...seen, worker: { ...idle, ...worker } }).filter(({ code }) =>
-      /worker|garbage|repository_unguarded/.test(code),
+  return (worker: Partial<Observed['worker']>) =>
+    findings({ ...seen, worker: { isWanted: false, ...idle, state: null, silentMs: 0, ...worker } }).filter(
+      ({ code }) => codes.test(code),
     );
+}
+
+t.test('a worker that is wanted and silent is named, and what it cannot guard', async t => {
+  const hooks = { repositories: 1, unguarded: none };
+  const told = await findingsAbout(t, /worker|garbage|repository_unguarded/);
   t.same(told({ isWanted: false, state: null, silentMs: 99_000 }), [], 'nobody wants one');
   t.same(told({ isWanted: true, state: null, silentMs: 20_000 }), [], 'the daemon has just started');
   t.match(told({ isWanted: true, state: null, silentMs: 31_000 }), [
@@ -189,11 +194,7 @@ t.test('a worker that is wanted and silent is named, and what it cannot guard', 
 });
 
 t.test('pushes that do not end are named, and a server on which broken ones stay', async t => {
-  const seen = await observed(t);
-  const told = (worker: Partial<Observed['worker']>) =>
-    findings({ ...seen, worker: { isWanted: false, ...idle, state: null, silentMs: 0, ...worker } }).filter(
-      ({ code }) => /long_push|broken_pushes|other_git/.test(code),
-    );
+  const told = await findingsAbout(t, /long_push|broken_pushes|other_git/);
   t.same(told({ leavesBroken: true, silentMs: 20_000 }), [], 'the daemon has just started');
   t.match(told({ leavesBroken: true, silentMs: 31_000 }), [{ code: 'broken_pushes', severity: 'notice' }]);
   t.same(told({ leavesBroken: false, silentMs: 31_000 }), []);
@@ -201,7 +202,7 @@ t.test('pushes that do not end are named, and a server on which broken ones stay
     unit: '/srv/git/a/\u001bb.git',
     name: 'tmp_objdir-incoming-abcdef',
     bytes: 5_000_000,
-    since: seen.now - minutes * 60_000,
+    since: Date.now() - minutes * 60_000,
   });
   const state = { version, hooks: null, quarantines: { removed: [], held: [held(59), held(61)] } };
   t.match(told({ state }), [
@@ -216,12 +217,9 @@ t.test('pushes that do not end are named, and a server on which broken ones stay
 });
 
 t.test('much garbage is named where nothing collects it, and so is a collection that fails', async t => {
-  const seen = await observed(t);
-  const told = (worker: Partial<typeof idle>, silentMs = 0) =>
-    findings({
-      ...seen,
-      worker: { isWanted: false, ...idle, ...worker, state: { version, hooks: null, quarantines }, silentMs },
-    }).filter(({ code }) => /worker|garbage/.test(code));
+  const toldOfState = await findingsAbout(t, /worker|garbage/);
+  const state = { version, hooks: null, quarantines };
+  const told = (worker: Partial<typeof idle>, silentMs = 0) => toldOfState({ state, silentMs, ...worker });
   t.same(told({ unreachableBytes: 999_999_999 }), []);
   t.match(told({ unreachableBytes: 2_500_000_000 }), [{ code: 'garbage', message: /^2\.5 GB/ }]);
   t.same(told({ unreachableBytes: 2_500_000_000, collects: true }), []);

@@ -2,29 +2,17 @@
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import type { Test } from 'tap';
-
-export function emptyFolder(t: Test): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'sq-')));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
-export function file(path: string, content: string | Buffer): void {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, content);
-}
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { write } from '../folder.ts';
 
 /** A bare repository with so many bytes in one object, and further files. */
 export function repository(path: string, bytes = 10, files: Readonly<Record<string, string>> = {}): string {
-  file(join(path, 'HEAD'), 'ref: refs/heads/main\n');
-  file(join(path, 'config'), '[core]\n\tbare = true\n');
-  file(join(path, 'objects/ab/object'), Buffer.alloc(bytes));
+  write(join(path, 'HEAD'), 'ref: refs/heads/main\n');
+  write(join(path, 'config'), '[core]\n\tbare = true\n');
+  write(join(path, 'objects/ab/object'), Buffer.alloc(bytes));
   mkdirSync(join(path, 'refs/heads'), { recursive: true });
-  for (const [name, text] of Object.entries(files)) file(join(path, name), text);
+  for (const [name, text] of Object.entries(files)) write(join(path, name), text);
   return path;
 }
 
@@ -73,7 +61,10 @@ export function makeTree(layout: (typeof layouts)[number], folder: string, count
     case 'gitea': {
       const data = join(folder, 'data');
       const root = join(data, 'gitea-repositories');
-      file(join(folder, 'custom/conf/app.ini'), `WORK_PATH = ${folder}\n[lfs]\nPATH = ${folder}/big files\n`);
+      write(
+        join(folder, 'custom/conf/app.ini'),
+        `WORK_PATH = ${folder}\n[lfs]\nPATH = ${folder}/big files\n`,
+      );
       for (const name of names) forgeOwner(add, root, name, size(name));
       const stores = [
         `${folder}/big files`,
@@ -81,20 +72,20 @@ export function makeTree(layout: (typeof layouts)[number], folder: string, count
         `${data}/packages`,
         `${data}/actions_artifacts`,
       ];
-      for (const store of stores) file(join(store, 'aa/bb/content'), Buffer.alloc(1000));
+      for (const store of stores) write(join(store, 'aa/bb/content'), Buffer.alloc(1000));
       return { given: folder, root, owners, stores };
     }
     case 'forgejo': {
       // A container's /data, seen from outside.
       const root = join(folder, 'git/repositories');
-      file(
+      write(
         join(folder, 'gitea/conf/app.ini'),
         'APP_NAME = Forgejo\n[repository]\nROOT = /data/git/repositories\n[server]\nAPP_DATA_PATH = /data/gitea\n' +
           '[lfs]\nPATH = /data/git/lfs\n[attachment]\nPATH = /data/gitea/attachments\n',
       );
       for (const name of names) forgeOwner(add, root, name, size(name));
       const stores = [`${folder}/git/lfs`, `${folder}/gitea/attachments`, `${folder}/gitea/packages`];
-      for (const store of stores) file(join(store, 'aa/bb/content'), Buffer.alloc(1000));
+      for (const store of stores) write(join(store, 'aa/bb/content'), Buffer.alloc(1000));
       return { given: folder, root, owners, stores };
     }
     case 'gitlab': {
@@ -107,7 +98,7 @@ export function makeTree(layout: (typeof layouts)[number], folder: string, count
         if (index % 10 === 0) add(`${place}.wiki.git`, null, 20);
       }
       const stores = [`${folder}/gitlab-rails/shared/lfs-objects`, `${root}/@pools`];
-      file(join(stores[0] ?? '', 'aa/bb/content'), Buffer.alloc(1000));
+      write(join(stores[0] ?? '', 'aa/bb/content'), Buffer.alloc(1000));
       repository(join(stores[1] ?? '', 'aa/bb/aabb.git'), 1000);
       return { given: folder, root, owners, stores };
     }

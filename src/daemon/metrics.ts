@@ -1,18 +1,109 @@
 /**
- * The metrics by their names: what each says, its labels, and its value. docs/metrics.md has them from here.
+ * Counts what happens, and gives it with the state of now in the text form of Prometheus.
+ *
+ * Nothing is counted, and no label comes up, that anybody but an administrator could make many of.
  */
 
-import type { Fleet } from '../../fleet/index.ts';
-import { hungDisks } from '../../health/index.ts';
-import type { Ledger } from '../../ledger/index.ts';
-import type { ForgeSync, Measuring } from '../../measuring/index.ts';
-import type { Notices } from '../../notices/index.ts';
-import type { Totals } from '../../overview/index.ts';
-import { leaves } from '../../quota/index.ts';
-import { version } from '../../version.ts';
-import type { DaemonWorker } from '../worker-state.ts';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Fleet } from '../fleet/index.ts';
+import { hungDisks } from '../health/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+import type { ForgeSync, Measuring } from '../measuring/index.ts';
+import type { Notices } from '../notices/index.ts';
+import type { Totals } from '../overview/index.ts';
+import { leaves, type QuotaSettings, type Subject } from '../quota/index.ts';
+import { version } from '../version.ts';
+import type { DaemonWorker } from './worker-state.ts';
 
-export interface MeteredParts {
+interface MetricsText {
+  readonly contentType: string;
+  readonly text: string;
+}
+
+/** Counts of now, which are called like counters; promtool complains of them. */
+const misnamed = ['active_handles', 'active_requests', 'active_resources'].map(
+  name => `nodejs_${name}_total`,
+);
+
+const durationName = 'softquota_decision_duration_seconds';
+
+type DecisionResult = 'allowed' | 'refused' | 'would_refuse';
+
+export class Metrics {
+  readonly #parts: MeteredParts;
+  readonly #registry = new Registry();
+  readonly #shown = new Map<MetricName, Gauge | Counter>();
+  readonly #durations: Histogram;
+  /** By result, subject and mode; a check only adds one to a number. */
+  readonly #decisions = new Map<string, { readonly labels: Record<string, string>; count: number }>();
+  #asked: Promise<MetricsText> | null = null;
+
+  constructor(parts: MeteredParts) {
+    this.#parts = parts;
+    const registers = [this.#registry];
+    for (const [name, { kind, help, labels }] of allMetrics) {
+      if (kind === 'histogram') continue;
+      const Kind = kind === 'gauge' ? Gauge : Counter;
+      this.#shown.set(name, new Kind({ name, help, labelNames: [...labels], registers }));
+    }
+    const { help } = metricSpecs[durationName];
+    this.#durations = new Histogram({ name: durationName, help, buckets: [...decisionBuckets], registers });
+    collectDefaultMetrics({ register: this.#registry });
+    for (const name of misnamed) this.#registry.removeSingleMetric(name);
+  }
+
+  /** Something was decided, which took so long where that is known. */
+  decided(
+    result: DecisionResult,
+    subject: Subject,
+    { enabled, mode }: Pick<QuotaSettings, 'enabled' | 'mode'>,
+  ): void {
+    const inForce = enabled ? mode : 'off';
+    const key = `${result} ${subject} ${inForce}`;
+    const known = this.#decisions.get(key);
+    if (known !== undefined) known.count += 1;
+    else this.#decisions.set(key, { labels: { result, subject, mode: inForce }, count: 1 });
+  }
+
+  /** A check was answered in so many milliseconds. */
+  took(milliseconds: number): void {
+    this.#durations.observe(milliseconds / 1000);
+  }
+
+  collected(freedBytes: number, hasFailed: boolean): void {
+    this.#shown.get('softquota_reclaimed_bytes_total')?.inc(Math.max(0, freedBytes));
+    this.#shown.get('softquota_collections_total')?.inc({ result: hasFailed ? 'failed' : 'done' });
+  }
+
+  /** Makes the text. Callers that come while it is being made get that one. */
+  text(): Promise<MetricsText> {
+    this.#asked ??= this.#text().finally(() => {
+      this.#asked = null;
+    });
+    return this.#asked;
+  }
+
+  async #text(): Promise<MetricsText> {
+    const moment = await daemonState(this.#parts);
+    for (const [name, { labels, samples }] of allMetrics) {
+      const metric = this.#shown.get(name);
+      if (samples === undefined || metric === undefined) continue;
+      metric.reset();
+      // One without labels is 0 then, and not absent.
+      if (labels.length === 0) metric.remove();
+      for (const sample of samples(moment)) {
+        const given = Object.fromEntries(labels.map((label, at) => [label, String(sample[at])]));
+        metric.inc(given, Number(sample.at(-1)));
+      }
+    }
+    const decisions = this.#shown.get('softquota_decisions_total');
+    decisions?.reset();
+    for (const { labels, count } of this.#decisions.values()) decisions?.inc(labels, count);
+    return { contentType: this.#registry.contentType, text: await this.#registry.metrics() };
+  }
+}
+
+interface MeteredParts {
   readonly ledger: Ledger;
   readonly totals: Totals;
   readonly measuring: Measuring;
@@ -20,7 +111,6 @@ export interface MeteredParts {
   readonly forge: ForgeSync | null;
   readonly worker: DaemonWorker;
   readonly notices: Notices;
-  /** Tells whether decisions are reliable. */
   isReady(): boolean;
 }
 
@@ -29,8 +119,7 @@ const deadlineMs = 1000;
 
 type Moment = Awaited<ReturnType<typeof daemonState>>;
 
-/** The daemon at this moment. */
-export async function daemonState(parts: MeteredParts) {
+async function daemonState(parts: MeteredParts) {
   const { ledger, totals, measuring, forge } = parts;
   const [figures, disks, origins] = await Promise.all([
     totals.lately(deadlineMs),
@@ -70,15 +159,12 @@ function gauges(
   return { kind: 'gauge', help, labels, samples };
 }
 
-/** Counts as things happen. */
 function counter(help: string, labels: readonly string[] = []): MetricSpec {
   return { kind: 'counter', help, labels };
 }
 
 /** The upper bounds of the buckets of a decision's time, in seconds. */
-export const decisionBuckets: readonly number[] = [
-  0.000_01, 0.000_03, 0.000_1, 0.000_3, 0.001, 0.003, 0.01, 0.1, 1,
-];
+const decisionBuckets: readonly number[] = [0.000_01, 0.000_03, 0.000_1, 0.000_3, 0.001, 0.003, 0.01, 0.1, 1];
 
 export const metricSpecs = {
   softquota_build_info: gauges('Always 1; the label has the version', ['version'], () => [[version, 1]]),
@@ -231,10 +317,10 @@ export const metricSpecs = {
   ),
 } as const satisfies Readonly<Record<string, MetricSpec>>;
 
-export type MetricName = keyof typeof metricSpecs;
+type MetricName = keyof typeof metricSpecs;
 
 /** Object.entries forgets the names. */
-export const allMetrics = Object.entries(metricSpecs) as readonly (readonly [MetricName, MetricSpec])[];
+const allMetrics = Object.entries(metricSpecs) as readonly (readonly [MetricName, MetricSpec])[];
 
 function usageOf({ figures, origins, forge, fleet }: Moment): readonly Sample[] {
   return leaves.flatMap((subject, at): readonly Sample[] => {
