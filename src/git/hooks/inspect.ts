@@ -39,9 +39,11 @@ export interface HookState {
   readonly skipped: string | null;
 }
 
+const absentHook: HookState = { state: 'absent', file: null, blocked: null, settings: null, skipped: null };
+
 export const absentHooks: Readonly<Record<HookName, HookState>> = {
-  'pre-receive': { state: 'absent', file: null, blocked: null, settings: null, skipped: null },
-  'post-receive': { state: 'absent', file: null, blocked: null, settings: null, skipped: null },
+  'pre-receive': absentHook,
+  'post-receive': absentHook,
 };
 
 /** The files in `hooks` under one hook's names. */
@@ -162,8 +164,7 @@ function stateOf(place: HookPlace, hooks: Folder): HookState {
   const file = isInFolder ? `${below}/${name}.d/${folderFile}` : `${below}/${name}`;
   const entry = isInFolder ? inFolder : main;
   if (!isOurs(name, entry)) {
-    const state = main.kind === 'file' ? 'foreign' : 'absent';
-    return { state, file: main.kind === 'file' ? file : null, blocked: null, settings: null, skipped: null };
+    return main.kind === 'file' ? { ...absentHook, state: 'foreign', file } : absentHook;
   }
   const settings = settingsIn(entry.bytes);
   const isCurrent = isCurrentEntry(name, entry) && (!isInFolder || delegates || isCurrentEntry(name, main));
@@ -320,7 +321,6 @@ export async function hooksStatus(repositories: readonly string[]): Promise<read
   const findHooksPath = hooksPathFinder();
   return inEach(repositories, async (repository, path): Promise<ReadStatus> => {
     const facts = readFacts(repository);
-    const gitlab = gitlabEvidence(path, facts);
     await using hooks = await runFolder(repository);
     const files = await oldFiles(repository);
     const left = [...(facts.oldSettings.size > 0 ? ['softquota.* settings'] : []), ...files];
@@ -329,7 +329,7 @@ export async function hooksStatus(repositories: readonly string[]): Promise<read
       hooks: hooks === null ? absentHooks : await statesIn(hooks),
       hooksPath: await findHooksPath(repository, facts),
       signedPushes: facts.signedPushes,
-      gitlab: gitlab === null ? null : gitlabWords(gitlab),
+      gitlab: ofGitlab(path, facts),
       leftovers: left.length === 0 ? null : left.join(', '),
     };
   });
@@ -339,18 +339,16 @@ export async function hooksStatus(repositories: readonly string[]): Promise<read
 const directories = ['@hashed', '@groups', '@snippets', '@pools', '@cluster'];
 
 /**
- * The sign that a repository is one of GitLab's, whose Gitaly runs no hook that lies in a repository, so that
- * there nothing is ever asked; null where there is none. Without its configuration only
- * its path is looked at.
+ * Tells why hooks are of no use in a repository of GitLab's, whose Gitaly runs none that lies in a repository;
+ * null: nothing says that it is one. Without its configuration only its path is looked at.
  */
-export function gitlabEvidence(path: string, facts: ConfigFacts | null): string | null {
+export function ofGitlab(path: string, facts: ConfigFacts | null): string | null {
   const directory = path.split('/').find(name => directories.includes(name));
-  if (directory !== undefined) return `it is in ${directory}`;
-  if (facts === null || facts.gitlabProject === null) return null;
-  return 'its config has gitlab.fullpath; if GitLab no longer serves it, remove that';
-}
-
-/** Why hooks are of no use in such a repository. */
-export function gitlabWords(evidence: string): string {
+  const isNamed = facts !== null && facts.gitlabProject !== null;
+  if (directory === undefined && !isNamed) return null;
+  const evidence =
+    directory === undefined
+      ? 'its config has gitlab.fullpath; if GitLab no longer serves it, remove that'
+      : `it is in ${directory}`;
   return `a GitLab repository (${evidence}): GitLab does not run its hooks, so no push is checked or refused, except by a global hook (docs/forges/hooks.md)`;
 }

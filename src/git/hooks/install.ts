@@ -18,14 +18,13 @@ import {
   settingsIn,
 } from './hook.ts';
 import {
-  gitlabEvidence,
-  gitlabWords,
   type HookPlace,
   type HooksPath,
   hooksPathFinder,
   inspectPlace,
   isGogs,
   isInPlace,
+  ofGitlab,
   statesIn,
 } from './inspect.ts';
 
@@ -68,8 +67,8 @@ export async function installHooks(
   const findHooksPath = hooksPathFinder();
   return inEach(repositories, async (repository, path): Promise<InstallDone> => {
     const facts = readFacts(repository);
-    const gitlab = gitlabEvidence(path, facts);
-    if (gitlab !== null) throw new SoftquotaError('conflict', gitlabWords(gitlab));
+    const gitlab = ofGitlab(path, facts);
+    if (gitlab !== null) throw new SoftquotaError('conflict', gitlab);
     const hooks = await installInto(repository, options);
     return { repository: path, hooks, hooksPath: await findHooksPath(repository, facts) };
   });
@@ -143,8 +142,8 @@ export async function installIn(hooks: Folder, terms: Terms): Promise<InstalledH
   });
 }
 
-/** Puts both hooks into Gitaly's custom_hooks_dir, which runs what lies in NAME.d for all repositories. */
-export async function installForGitlab(directory: Folder, wanted: WantedSettings): Promise<InstalledHooks> {
+/** Puts both hooks where another program, such as Gitaly, runs what lies in NAME.d. */
+export async function installInFolders(directory: Folder, wanted: WantedSettings): Promise<InstalledHooks> {
   return inEachHook(async name => {
     await using place = await inspectPlace(directory, name);
     return await installInFolder(directory, place, { wanted });
@@ -278,6 +277,7 @@ async function removeAt(hooks: Folder, name: HookName): Promise<RemovedHook> {
   let removed: RemovedHook = 'absent';
   if (folder !== null && isOurs(name, inFolder)) {
     await folder.remove(folderFile);
+    await hooks.removeEmpty(`${name}.d`);
     removed = 'removed';
   }
   if (!isOurs(name, main)) return removed;

@@ -11,7 +11,7 @@ import type { Log } from '../../log.ts';
 import type { WorkerReport } from '../../wire/index.ts';
 import { Folder, reasonOf } from '../hooks/folder.ts';
 import { folderFile } from '../hooks/hook.ts';
-import { gitlabEvidence, gitlabWords, runFolder, statesIn } from '../hooks/inspect.ts';
+import { ofGitlab, runFolder, statesIn } from '../hooks/inspect.ts';
 import { installInto, type WantedSettings } from '../hooks/install.ts';
 import { isGone } from './files.ts';
 import { Pace, type RepositoryWalk } from './repository-walk.ts';
@@ -184,8 +184,8 @@ export class KeepHooks {
     const uid = process.geteuid?.() ?? -1;
     if (stats.uid !== uid)
       return { isGuarded: false, why: `it belongs to the user ${stats.uid}, and the worker runs as ${uid}` };
-    const gitlab = gitlabEvidence(path, null);
-    if (gitlab !== null) return { isGuarded: false, why: gitlabWords(gitlab) };
+    const gitlab = ofGitlab(path, null);
+    if (gitlab !== null) return { isGuarded: false, why: gitlab };
     const inPlace = await filesOfGuarded(repository);
     const hooks =
       inPlace === null ? Object.values(await installInto(repository, wanted, this.#isInForge(path))) : [];
