@@ -216,19 +216,16 @@ type Setting = Pick<HooksPath, 'path' | 'from'>;
 
 const key = 'core.hooksPath';
 
-/** Answers for one repository after the other; what is the same for all is read once. */
-type HooksPathFinder = (repository: Folder, facts: ConfigFacts) => Promise<HooksPath | null>;
-
 /**
- * Looks for it as git does when the repository's owner runs it: in the
- * repository's config, the owner's two, the system's. Null where none says so, or where it
- * is the repository's own `hooks` after all. `passwd` is the file that tells the owner's home.
+ * Gives what looks for it as git does when a repository's owner runs it: in the repository's config, the
+ * owner's two, the system's; what is the same for all is read once. Null where none says so, or where it is
+ * the repository's own `hooks` after all. `passwd` is the file that tells the owner's home.
  */
-export function hooksPathFinder(passwd = '/etc/passwd'): HooksPathFinder {
+export function hooksPathFinder(passwd = '/etc/passwd') {
   const ofOwners = new Map<number, Promise<Setting | null>>();
   let ofSystem: Promise<Setting | null> | undefined;
 
-  return async (repository, facts) => {
+  return async (repository: Folder, facts: ConfigFacts): Promise<HooksPath | null> => {
     const { uid } = repository.stats;
     const owners = ofOwners.get(uid) ?? ofOwner(uid, passwd);
     ofOwners.set(uid, owners);

@@ -75,18 +75,16 @@ async function inQuarantine<Result>(
   limits: RunLimits,
   work: (view: RepositoryView, limits: RunLimits, quarantine: string | null) => Promise<Result>,
 ): Promise<Result> {
-  const options = { program, hasReflogs: false };
-  const urgent = { ...limits, isUrgent: true };
-  if (name === null) return withView(path, options, urgent, (view, within) => work(view, within, null));
-  const quarantine = await quarantineAt(path, name);
-  const there = whileThere(quarantine);
-  const signal = AbortSignal.any([limits.signal, there.signal]);
+  const quarantine = name === null ? null : await quarantineAt(path, name);
+  const there = quarantine === null ? null : whileThere(quarantine);
+  const signal = AbortSignal.any([limits.signal, ...(there === null ? [] : [there.signal])]);
+  const options = { program, hasReflogs: false, quarantine };
   try {
-    return await withView(path, { ...options, quarantine }, { ...urgent, signal }, (view, within) =>
+    return await withView(path, options, { ...limits, isUrgent: true, signal }, (view, within) =>
       work(view, within, quarantine),
     );
   } finally {
-    there.end();
+    there?.end();
   }
 }
 
