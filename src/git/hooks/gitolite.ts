@@ -33,7 +33,6 @@ import {
 } from './install.ts';
 
 export interface Gitolite {
-  /** The user that it belongs to. */
   readonly user: string;
   /** Physical path of that user's home. */
   readonly home: string;
@@ -186,9 +185,7 @@ function programOf({ name, home }: SystemAccount): string {
 
 export interface DistributeReport {
   readonly gitolite: Gitolite;
-  /** In gitolite's folder. */
   readonly hooks: InstalledHooks;
-  /** The outcome for the repositories that exist. */
   readonly repositories: readonly InstallResult[];
 }
 

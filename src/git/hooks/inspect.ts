@@ -51,7 +51,6 @@ export interface HookPlace extends AsyncDisposable {
   readonly name: HookName;
   /** The name of the directory: `hooks`, or `custom_hooks`. */
   readonly below: string;
-  /** hooks/NAME */
   readonly main: BoundedFile;
   /** Tells whether hooks/NAME is another's, and runs hooks/NAME.d itself. */
   readonly delegates: boolean;
@@ -117,10 +116,7 @@ export function isGogs(hooks: Folder): boolean {
   return isOfGogs('pre-receive', hooks.entry('pre-receive'));
 }
 
-/**
- * The directory of a repository whose hooks are ours to look after: Gogs runs `custom_hooks`. Null: not
- * there.
- */
+/** The directory whose hooks are ours to look after: Gogs runs `custom_hooks`. Null: not there. */
 export async function runFolder(repository: Folder): Promise<Folder | null> {
   const hooks = await repository.directory('hooks');
   if (hooks === null || !isGogs(hooks)) return hooks;
@@ -200,7 +196,6 @@ function blockedAt(entry: BoundedFile & { kind: 'file' }, path: string): string 
   }
 }
 
-/** The setting core.hooksPath: git runs the hooks of that directory and not the repository's. */
 export interface HooksPath {
   /** The path as the configuration has it. */
   readonly path: string;
@@ -274,9 +269,7 @@ async function ofOwner(uid: number, passwd: string): Promise<Setting | null> {
   return null;
 }
 
-/**
- * Tells whether git would wait there: something else is there, such as a pipe, or the disk does not answer.
- */
+/** Tells whether git would wait there: a pipe or the like is there, or the disk does not answer. */
 function isNoFile(path: string): boolean {
   try {
     beforeFollow(path);

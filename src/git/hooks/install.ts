@@ -100,7 +100,6 @@ export async function installInto(
 
 interface Terms {
   readonly wanted: WantedSettings;
-  /** The settings of release 0.1. */
   readonly old?: OldSettings;
   readonly isForge?: boolean;
 }
@@ -211,9 +210,7 @@ async function installInFolder(hooks: Folder, place: HookPlace, terms: Terms): P
   return { did: isOurs(name, inFolder) ? 'updated' : 'installed', file, previous: null, skipped: false };
 }
 
-/**
- * The old hook stands under both names until ours takes the first over, so that at no moment it does not run.
- */
+/** The old hook has both names until ours takes the first over, so that it runs at each moment. */
 async function keepPrevious(
   hooks: Folder,
   place: HookPlace,

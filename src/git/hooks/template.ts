@@ -104,7 +104,6 @@ async function write(root: string, kind: Kind, wanted: WantedSettings): Promise<
   if (template.entry('config').kind === 'file') await template.remove('config');
 }
 
-/** The result for one root: the template that was taken out, or why not. */
 export interface RemovedTemplate {
   readonly template: string;
   readonly fault: string | null;
@@ -132,7 +131,6 @@ export async function removeForgeTemplates(roots: readonly string[]): Promise<re
   return removed;
 }
 
-/** False: there are none of ours. */
 async function removeFromAll(template: Folder): Promise<boolean> {
   let areThere = false;
   for (const name of ['hooks', customFolder]) {
@@ -164,10 +162,7 @@ export async function installGlobally(
   return { directory: folder.path, hooks };
 }
 
-/**
- * Writes upload, quota and receive-pack/git with the settings of this server into a directory; gives their
- * paths.
- */
+/** Writes upload, quota and receive-pack/git with these settings into a directory; gives their paths. */
 export async function writePrograms(directory: string, wanted: WantedSettings): Promise<readonly string[]> {
   await using folder = await openOrMake(directory);
   const written: string[] = [];

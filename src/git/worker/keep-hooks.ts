@@ -21,16 +21,13 @@ interface KeepHooksOptions {
   readonly repositories: RepositoryWalk;
   /** All of them are a forge's, also where nothing in them says so yet. */
   readonly isForge: boolean;
-  /** The settings of hooks that are put in. */
   readonly wanted: WantedSettings;
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** Called after something changed in the report. */
   readonly changed: () => void;
 }
 
 interface Known {
   readonly isGuarded: boolean;
-  /** Why it is not guarded. */
   readonly why: string | null;
 }
 
@@ -77,9 +74,7 @@ export class KeepHooks {
     });
   }
 
-  /**
-   * Resolves once every repository that is there now has been looked after. New ones do not wait for that.
-   */
+  /** Resolves once all repositories of now have been looked after. New ones do not wait for that. */
   async start(): Promise<void> {
     const { repositories } = this.#options;
     const { signal } = repositories;
@@ -134,7 +129,6 @@ export class KeepHooks {
     if (fresh.length > 0 || before.size !== this.#unread.size) this.#options.changed();
   }
 
-  /** Goes round all that is known. */
   async #goRound(pace: Pace): Promise<void> {
     while (!pace.isStopped) {
       const begun = performance.now();

@@ -21,7 +21,6 @@ import { lfsStores } from './space/lfs.ts';
 import { withView } from './space/view.ts';
 
 export interface WorkerOptions {
-  /** `[server] TRUSTED_SOCKET`. */
   readonly trustedSocket: string;
   readonly storages: readonly StorageSettings[];
   readonly exclude: readonly string[];
@@ -29,9 +28,7 @@ export interface WorkerOptions {
   readonly isForge: boolean;
   /** The settings of the hooks that it keeps; null where `[hooks] KEEP` is false. */
   readonly hooks: WantedSettings | null;
-  /**
-   * The programs of git that it may run, the usual one first; without any, nothing is judged or collected.
-   */
+  /** The gits that it may run, the usual one first; without any, nothing is judged or collected. */
   readonly gits: readonly GitProgram[];
   /** `[reclaim] ALONE`. */
   readonly isAlone: boolean;
@@ -146,7 +143,6 @@ export class Worker {
     return { ...collected, freed_bytes: collected.freed_bytes + removedBytes };
   }
 
-  /** The report about a repository's space; some are made at a time. */
   async #explain(
     { path, urgent: isUrgent, lfs }: Extract<WorkerTask, { readonly kind: 'space' }>,
     program: GitProgram,
@@ -200,7 +196,6 @@ export class Worker {
   }
 }
 
-/** The texts of a list of a message. */
 function textsIn(list: unknown): readonly string[] {
   return Array.isArray(list) ? list.filter(each => typeof each === 'string') : [];
 }

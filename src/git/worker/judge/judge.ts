@@ -36,9 +36,7 @@ const cannotTell =
 const mostNamed = 3;
 const mostReplacing = 100;
 
-/**
- * `manner`: with `less` it must not bring more bytes than it frees, for those stay on the disk for a while.
- */
+/** `manner`: with `less` it must not bring more bytes than it frees, which stay for a while. */
 export async function judgePush(
   push: NamedPush & Pick<JudgedPush, 'manner'>,
   program: GitProgram,
@@ -211,7 +209,6 @@ function inLines(objects: Iterable<string>): string {
   return [...objects].map(object => `${object}\n`).join('');
 }
 
-/** The objects that the push has refs lead to. */
 function newObjects(changes: readonly RefChange[]): readonly string[] {
   return changes.map(change => change.new).filter(object => !isNone(object));
 }
@@ -254,10 +251,7 @@ async function othersText(
 
 const lookEveryMs = 250;
 
-/**
- * The path of a quarantine; rejects with an `UnusableRepository` where it is none that belongs to the
- * repository.
- */
+/** The path of a quarantine; rejects with an `UnusableRepository` where it is not the repository's. */
 async function quarantineAt(path: string, name: string): Promise<string> {
   const quarantine = quarantinePath(path, name);
   if (quarantine === null) throw new UnusableRepository('its quarantine is none of git');

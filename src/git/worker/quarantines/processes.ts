@@ -1,7 +1,4 @@
-/**
- * The processes of this host that may own a quarantine (git that takes a push, and what it started), and
- * which.
- */
+/** The processes that may own a quarantine (git that takes a push, and what it started), and which. */
 
 import { readdirSync, readlinkSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';

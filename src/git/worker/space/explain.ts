@@ -116,7 +116,6 @@ const mostMeasured = 40;
 const mostNamespaces = 10;
 const mostListed = 200_000;
 
-/** All that something reaches. */
 interface Reached {
   readonly bytes: number;
   readonly objects: number;

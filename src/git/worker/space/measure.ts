@@ -7,9 +7,7 @@ import type { RepositoryView, RunLimits } from './view.ts';
 
 export interface Reachability {
   readonly stored: StoredObjects;
-  /**
-   * Bytes of the objects that refs, HEADs, reflogs or indexes reach, each once; without those of alternates.
-   */
+  /** Bytes of what refs, HEADs, reflogs or indexes reach, each once; without those of alternates. */
   readonly reachableBytes: number;
   /** All others: what no longer is reached, and second copies. */
   readonly unreachableBytes: number;

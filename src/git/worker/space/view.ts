@@ -255,10 +255,7 @@ function configText({ objectFormat, refStorage, sharedRepository }: GitSettings)
   ].join('\n');
 }
 
-/**
- * Works with a view of a repository, and closes it. Rejects with an `UnusableRepository` where the time is
- * over.
- */
+/** Works with a view, and closes it. Rejects with an `UnusableRepository` where the time is over. */
 export async function withView<Result>(
   path: string,
   options: ViewOptions,
