@@ -236,29 +236,22 @@ export interface WithdrawReport {
  */
 export async function withdrawHooks(gitolite: Gitolite): Promise<WithdrawReport> {
   const repositories = await allRepositories(gitolite);
-  const now = await removeIn(gitolite.common);
+  const common = await removeIn(gitolite.common);
   // Those from before LOCAL_CODE was set lie in the other folder.
-  const earlier = gitolite.overriding === null ? null : await removeIn(gitolite.overriding);
-  const hasOurs = (place: Withdrawn | null) =>
-    place !== null && hookNames.some(name => place.hooks[name] !== 'absent');
-  for (const place of [now, earlier]) {
-    if (place === null) continue;
-    for (const repository of repositories) await unlinkGone(repository, place.directory);
-  }
-  if (now !== null || earlier !== null) await gitolite.link();
-  const place = (hasOurs(earlier) && !hasOurs(now) ? earlier : now) ?? {
-    directory: gitolite.common,
-    hooks: nothingRemoved,
-  };
+  const earlier = gitolite.overriding === null ? [] : await removeIn(gitolite.overriding);
+  const places = [...common, ...earlier];
+  for (const { directory } of places)
+    for (const repository of repositories) await unlinkGone(repository, directory);
+  if (places.length > 0) await gitolite.link();
+  const place = places.find(({ hooks }) => hookNames.some(name => hooks[name] !== 'absent')) ??
+    common[0] ?? { directory: gitolite.common, hooks: nothingRemoved };
   return { gitolite, ...place, repositories: await removeHooks(repositories) };
 }
 
-type Withdrawn = Pick<WithdrawReport, 'directory' | 'hooks'>;
-
-/** Null: there is no such folder. */
-async function removeIn(path: string): Promise<Withdrawn | null> {
+/** None where there is no such folder. */
+async function removeIn(path: string): Promise<Pick<WithdrawReport, 'directory' | 'hooks'>[]> {
   await using folder = await Folder.find(path);
-  return folder && { directory: folder.path, hooks: await removeFrom(folder) };
+  return folder === null ? [] : [{ directory: folder.path, hooks: await removeFrom(folder) }];
 }
 
 /**
