@@ -48,18 +48,16 @@ export interface Gitolite {
   link(): Promise<void>;
 }
 
-/** Sources of the host's users and of the user who runs this; the system's unless given. */
-interface UserLookup {
-  readonly passwd?: string;
-  readonly uid?: number;
-}
-
 /**
  * The gitolite in this home, or with `auto` the only one among the homes of the host's users. Rejects with
  * `usage` where there is none, or several, with `not_permitted` where only its user or root can ask it, and
- * with `conflict` where it does not answer.
+ * with `conflict` where it does not answer. `lookup`: the host's users, and the user who runs this; the
+ * system's unless given.
  */
-export async function findGitolite(where: string, lookup: UserLookup = {}): Promise<Gitolite> {
+export async function findGitolite(
+  where: string,
+  lookup: { readonly passwd?: string; readonly uid?: number } = {},
+): Promise<Gitolite> {
   const users = systemAccounts(lookup.passwd).users.filter(({ home }) => home.startsWith('/'));
   const user = where === 'auto' ? await onlyUser(users) : await userAt(where, users);
   const uid = lookup.uid ?? process.getuid?.() ?? 0;
@@ -183,7 +181,7 @@ function programOf({ name, home }: SystemAccount): string {
   );
 }
 
-export interface DistributeReport {
+interface DistributeReport {
   readonly gitolite: Gitolite;
   readonly hooks: InstalledHooks;
   readonly repositories: readonly InstallResult[];
@@ -212,13 +210,10 @@ export async function distributeHooks(
   return { gitolite, hooks, repositories: await installHooks(repositories, options) };
 }
 
-export interface CommonStatus {
-  readonly gitolite: Gitolite;
-  readonly hooks: Readonly<Record<HookName, HookState>>;
-}
-
 /** The states of the hooks where gitolite takes them from. */
-export async function commonStatus(gitolite: Gitolite): Promise<CommonStatus> {
+export async function commonStatus(
+  gitolite: Gitolite,
+): Promise<{ readonly gitolite: Gitolite; readonly hooks: Readonly<Record<HookName, HookState>> }> {
   await using folder = await Folder.find(gitolite.common);
   return { gitolite, hooks: folder === null ? absentHooks : await statesIn(folder) };
 }

@@ -48,9 +48,7 @@ export async function writeForgeTemplates(
   areForges = false,
 ): Promise<readonly ForgeTemplate[]> {
   const written: ForgeTemplate[] = [];
-  for (const root of roots) {
-    const path = await pathOfRoot(root);
-    if (path === null) continue;
+  for (const path of await pathsOf(roots)) {
     const kind = kindBelow(path, results) ?? (areForges ? 'gitea' : null);
     if (kind === null) continue;
     const template = join(path, ownFolder, templateFolder);
@@ -60,9 +58,10 @@ export async function writeForgeTemplates(
   return written;
 }
 
-/** The root without links; null where it is not there or cannot be reached, which has been said by then. */
-function pathOfRoot(root: string): Promise<string | null> {
-  return physicalPath(root).catch(() => null);
+/** The roots without links. One that is not there, or cannot be reached, has been told by then. */
+async function pathsOf(roots: readonly string[]): Promise<readonly string[]> {
+  const paths = await Promise.all(roots.map(root => physicalPath(root).catch(() => null)));
+  return paths.filter(path => path !== null);
 }
 
 /** The forge whose repositories lie below the root; null where there are none, or the root is one itself. */
@@ -104,17 +103,12 @@ async function write(root: string, kind: Kind, wanted: WantedSettings): Promise<
   if (template.entry('config').kind === 'file') await template.remove('config');
 }
 
-export interface RemovedTemplate {
-  readonly template: string;
-  readonly fault: string | null;
-}
-
-/** Takes the templates below these roots out again. Nothing of other people is touched. */
-export async function removeForgeTemplates(roots: readonly string[]): Promise<readonly RemovedTemplate[]> {
-  const removed: RemovedTemplate[] = [];
-  for (const root of roots) {
-    const path = await pathOfRoot(root);
-    if (path === null) continue;
+/** Takes the templates below these roots out again, or says why not. Nothing of other people is touched. */
+export async function removeForgeTemplates(
+  roots: readonly string[],
+): Promise<readonly Pick<ForgeTemplate, 'template' | 'fault'>[]> {
+  const removed: Pick<ForgeTemplate, 'template' | 'fault'>[] = [];
+  for (const path of await pathsOf(roots)) {
     const place = join(path, ownFolder, templateFolder);
     try {
       await using top = await Folder.open(path);
