@@ -20,9 +20,7 @@ export { configSetting, hookConfPath } from './hooks/config.ts';
 export { findRepositories, type UnreadPlace } from './hooks/find.ts';
 export type { RepositoryFault } from './hooks/folder.ts';
 export {
-  type CommonStatus,
   commonStatus,
-  type DistributeReport,
   distributeHooks,
   findGitolite,
   type Gitolite,
@@ -44,7 +42,6 @@ export {
   type InstalledHooks,
   type InstallResult,
   installHooks,
-  type RemoveResult,
   removeHooks,
   type WantedSettings,
 } from './hooks/install.ts';
@@ -52,7 +49,6 @@ export {
   type ForgeTemplate,
   type GlobalHooks,
   installGlobally,
-  type RemovedTemplate,
   removeForgeTemplates,
   writeForgeTemplates,
   writePrograms,

@@ -97,10 +97,7 @@ export async function configSetting(source: ConfigSource, key: string): Promise<
 
 const gitMs = 10_000;
 
-/**
- * git in no repository, and without anybody's configuration; an exit status that says "no such key" gives
- * nothing.
- */
+/** git in no repository, without anybody's configuration; the status for "no such key" gives nothing. */
 async function git(args: readonly string[], options: Pick<ProgramOptions, 'user'> = {}): Promise<string> {
   const env = { LC_ALL: 'C', GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' };
   const { status, output, complaint } = await runProgram('git', args, { ...options, env, timeoutMs: gitMs });

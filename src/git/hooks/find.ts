@@ -17,7 +17,6 @@ interface FoundRepositories {
 export interface UnreadPlace {
   readonly path: string;
   readonly reason: string;
-  /** Tells whether its disk does not answer. */
   readonly hangs: boolean;
 }
 

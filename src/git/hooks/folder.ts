@@ -221,7 +221,6 @@ export class Folder {
     await this.#sync();
   }
 
-  /** Removes a directory if it is empty. */
   async removeEmpty(name: string): Promise<void> {
     try {
       await rmdir(this.at(name));
@@ -266,7 +265,6 @@ export class ChangedMeanwhile extends SoftquotaError {
   }
 }
 
-/** The errors of file systems that have no hard links. */
 const withoutLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK']);
 
 function isSame(before: BoundedFile, now: BoundedFile): boolean {

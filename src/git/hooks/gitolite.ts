@@ -33,7 +33,6 @@ import {
 } from './install.ts';
 
 export interface Gitolite {
-  /** The user that it belongs to. */
   readonly user: string;
   /** Physical path of that user's home. */
   readonly home: string;
@@ -49,18 +48,16 @@ export interface Gitolite {
   link(): Promise<void>;
 }
 
-/** Sources of the host's users and of the user who runs this; the system's unless given. */
-interface UserLookup {
-  readonly passwd?: string;
-  readonly uid?: number;
-}
-
 /**
  * The gitolite in this home, or with `auto` the only one among the homes of the host's users. Rejects with
  * `usage` where there is none, or several, with `not_permitted` where only its user or root can ask it, and
- * with `conflict` where it does not answer.
+ * with `conflict` where it does not answer. `lookup`: the host's users, and the user who runs this; the
+ * system's unless given.
  */
-export async function findGitolite(where: string, lookup: UserLookup = {}): Promise<Gitolite> {
+export async function findGitolite(
+  where: string,
+  lookup: { readonly passwd?: string; readonly uid?: number } = {},
+): Promise<Gitolite> {
   const users = systemAccounts(lookup.passwd).users.filter(({ home }) => home.startsWith('/'));
   const user = where === 'auto' ? await onlyUser(users) : await userAt(where, users);
   const uid = lookup.uid ?? process.getuid?.() ?? 0;
@@ -184,11 +181,9 @@ function programOf({ name, home }: SystemAccount): string {
   );
 }
 
-export interface DistributeReport {
+interface DistributeReport {
   readonly gitolite: Gitolite;
-  /** In gitolite's folder. */
   readonly hooks: InstalledHooks;
-  /** The outcome for the repositories that exist. */
   readonly repositories: readonly InstallResult[];
 }
 
@@ -215,13 +210,10 @@ export async function distributeHooks(
   return { gitolite, hooks, repositories: await installHooks(repositories, options) };
 }
 
-export interface CommonStatus {
-  readonly gitolite: Gitolite;
-  readonly hooks: Readonly<Record<HookName, HookState>>;
-}
-
 /** The states of the hooks where gitolite takes them from. */
-export async function commonStatus(gitolite: Gitolite): Promise<CommonStatus> {
+export async function commonStatus(
+  gitolite: Gitolite,
+): Promise<{ readonly gitolite: Gitolite; readonly hooks: Readonly<Record<HookName, HookState>> }> {
   await using folder = await Folder.find(gitolite.common);
   return { gitolite, hooks: folder === null ? absentHooks : await statesIn(folder) };
 }
@@ -239,29 +231,22 @@ export interface WithdrawReport {
  */
 export async function withdrawHooks(gitolite: Gitolite): Promise<WithdrawReport> {
   const repositories = await allRepositories(gitolite);
-  const now = await removeIn(gitolite.common);
+  const common = await removeIn(gitolite.common);
   // Those from before LOCAL_CODE was set lie in the other folder.
-  const earlier = gitolite.overriding === null ? null : await removeIn(gitolite.overriding);
-  const hasOurs = (place: Withdrawn | null) =>
-    place !== null && hookNames.some(name => place.hooks[name] !== 'absent');
-  for (const place of [now, earlier]) {
-    if (place === null) continue;
-    for (const repository of repositories) await unlinkGone(repository, place.directory);
-  }
-  if (now !== null || earlier !== null) await gitolite.link();
-  const place = (hasOurs(earlier) && !hasOurs(now) ? earlier : now) ?? {
-    directory: gitolite.common,
-    hooks: nothingRemoved,
-  };
+  const earlier = gitolite.overriding === null ? [] : await removeIn(gitolite.overriding);
+  const places = [...common, ...earlier];
+  for (const { directory } of places)
+    for (const repository of repositories) await unlinkGone(repository, directory);
+  if (places.length > 0) await gitolite.link();
+  const place = places.find(({ hooks }) => hookNames.some(name => hooks[name] !== 'absent')) ??
+    common[0] ?? { directory: gitolite.common, hooks: nothingRemoved };
   return { gitolite, ...place, repositories: await removeHooks(repositories) };
 }
 
-type Withdrawn = Pick<WithdrawReport, 'directory' | 'hooks'>;
-
-/** Null: there is no such folder. */
-async function removeIn(path: string): Promise<Withdrawn | null> {
+/** None where there is no such folder. */
+async function removeIn(path: string): Promise<Pick<WithdrawReport, 'directory' | 'hooks'>[]> {
   await using folder = await Folder.find(path);
-  return folder && { directory: folder.path, hooks: await removeFrom(folder) };
+  return folder === null ? [] : [{ directory: folder.path, hooks: await removeFrom(folder) }];
 }
 
 /**

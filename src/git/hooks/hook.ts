@@ -115,13 +115,10 @@ export function parseLastFor(text: string): number {
 }
 
 /** The policies that a command names; throws `usage`. */
-export function parsePolicies({
-  onError,
-  lastFor,
-}: {
-  readonly onError?: string;
-  readonly lastFor?: string;
-}): Partial<Pick<HookSettings, 'onError' | 'lastFor'>> {
+export function parsePolicies(
+  named: Readonly<Partial<Record<'onError' | 'lastFor', string>>>,
+): Partial<Pick<HookSettings, 'onError' | 'lastFor'>> {
+  const { onError, lastFor } = named;
   return {
     ...(onError !== undefined && { onError: parseOnError(onError) }),
     ...(lastFor !== undefined && { lastFor: parseLastFor(lastFor) }),

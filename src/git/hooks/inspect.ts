@@ -39,9 +39,11 @@ export interface HookState {
   readonly skipped: string | null;
 }
 
+const absentHook: HookState = { state: 'absent', file: null, blocked: null, settings: null, skipped: null };
+
 export const absentHooks: Readonly<Record<HookName, HookState>> = {
-  'pre-receive': { state: 'absent', file: null, blocked: null, settings: null, skipped: null },
-  'post-receive': { state: 'absent', file: null, blocked: null, settings: null, skipped: null },
+  'pre-receive': absentHook,
+  'post-receive': absentHook,
 };
 
 /** The files in `hooks` under one hook's names. */
@@ -49,7 +51,6 @@ export interface HookPlace extends AsyncDisposable {
   readonly name: HookName;
   /** The name of the directory: `hooks`, or `custom_hooks`. */
   readonly below: string;
-  /** hooks/NAME */
   readonly main: BoundedFile;
   /** Tells whether hooks/NAME is another's, and runs hooks/NAME.d itself. */
   readonly delegates: boolean;
@@ -115,10 +116,7 @@ export function isGogs(hooks: Folder): boolean {
   return isOfGogs('pre-receive', hooks.entry('pre-receive'));
 }
 
-/**
- * The directory of a repository whose hooks are ours to look after: Gogs runs `custom_hooks`. Null: not
- * there.
- */
+/** The directory whose hooks are ours to look after: Gogs runs `custom_hooks`. Null: not there. */
 export async function runFolder(repository: Folder): Promise<Folder | null> {
   const hooks = await repository.directory('hooks');
   if (hooks === null || !isGogs(hooks)) return hooks;
@@ -162,8 +160,7 @@ function stateOf(place: HookPlace, hooks: Folder): HookState {
   const file = isInFolder ? `${below}/${name}.d/${folderFile}` : `${below}/${name}`;
   const entry = isInFolder ? inFolder : main;
   if (!isOurs(name, entry)) {
-    const state = main.kind === 'file' ? 'foreign' : 'absent';
-    return { state, file: main.kind === 'file' ? file : null, blocked: null, settings: null, skipped: null };
+    return main.kind === 'file' ? { ...absentHook, state: 'foreign', file } : absentHook;
   }
   const settings = settingsIn(entry.bytes);
   const isCurrent = isCurrentEntry(name, entry) && (!isInFolder || delegates || isCurrentEntry(name, main));
@@ -199,7 +196,6 @@ function blockedAt(entry: BoundedFile & { kind: 'file' }, path: string): string 
   }
 }
 
-/** The setting core.hooksPath: git runs the hooks of that directory and not the repository's. */
 export interface HooksPath {
   /** The path as the configuration has it. */
   readonly path: string;
@@ -215,19 +211,16 @@ type Setting = Pick<HooksPath, 'path' | 'from'>;
 
 const key = 'core.hooksPath';
 
-/** Answers for one repository after the other; what is the same for all is read once. */
-type HooksPathFinder = (repository: Folder, facts: ConfigFacts) => Promise<HooksPath | null>;
-
 /**
- * Looks for it as git does when the repository's owner runs it: in the
- * repository's config, the owner's two, the system's. Null where none says so, or where it
- * is the repository's own `hooks` after all. `passwd` is the file that tells the owner's home.
+ * Gives what looks for it as git does when a repository's owner runs it: in the repository's config, the
+ * owner's two, the system's; what is the same for all is read once. Null where none says so, or where it is
+ * the repository's own `hooks` after all. `passwd` is the file that tells the owner's home.
  */
-export function hooksPathFinder(passwd = '/etc/passwd'): HooksPathFinder {
+export function hooksPathFinder(passwd = '/etc/passwd') {
   const ofOwners = new Map<number, Promise<Setting | null>>();
   let ofSystem: Promise<Setting | null> | undefined;
 
-  return async (repository, facts) => {
+  return async (repository: Folder, facts: ConfigFacts): Promise<HooksPath | null> => {
     const { uid } = repository.stats;
     const owners = ofOwners.get(uid) ?? ofOwner(uid, passwd);
     ofOwners.set(uid, owners);
@@ -276,9 +269,7 @@ async function ofOwner(uid: number, passwd: string): Promise<Setting | null> {
   return null;
 }
 
-/**
- * Tells whether git would wait there: something else is there, such as a pipe, or the disk does not answer.
- */
+/** Tells whether git would wait there: a pipe or the like is there, or the disk does not answer. */
 function isNoFile(path: string): boolean {
   try {
     beforeFollow(path);
@@ -320,7 +311,6 @@ export async function hooksStatus(repositories: readonly string[]): Promise<read
   const findHooksPath = hooksPathFinder();
   return inEach(repositories, async (repository, path): Promise<ReadStatus> => {
     const facts = readFacts(repository);
-    const gitlab = gitlabEvidence(path, facts);
     await using hooks = await runFolder(repository);
     const files = await oldFiles(repository);
     const left = [...(facts.oldSettings.size > 0 ? ['softquota.* settings'] : []), ...files];
@@ -329,7 +319,7 @@ export async function hooksStatus(repositories: readonly string[]): Promise<read
       hooks: hooks === null ? absentHooks : await statesIn(hooks),
       hooksPath: await findHooksPath(repository, facts),
       signedPushes: facts.signedPushes,
-      gitlab: gitlab === null ? null : gitlabWords(gitlab),
+      gitlab: ofGitlab(path, facts),
       leftovers: left.length === 0 ? null : left.join(', '),
     };
   });
@@ -339,18 +329,16 @@ export async function hooksStatus(repositories: readonly string[]): Promise<read
 const directories = ['@hashed', '@groups', '@snippets', '@pools', '@cluster'];
 
 /**
- * The sign that a repository is one of GitLab's, whose Gitaly runs no hook that lies in a repository, so that
- * there nothing is ever asked; null where there is none. Without its configuration only
- * its path is looked at.
+ * Tells why hooks are of no use in a repository of GitLab's, whose Gitaly runs none that lies in a repository;
+ * null: nothing says that it is one. Without its configuration only its path is looked at.
  */
-export function gitlabEvidence(path: string, facts: ConfigFacts | null): string | null {
+export function ofGitlab(path: string, facts: ConfigFacts | null): string | null {
   const directory = path.split('/').find(name => directories.includes(name));
-  if (directory !== undefined) return `it is in ${directory}`;
-  if (facts === null || facts.gitlabProject === null) return null;
-  return 'its config has gitlab.fullpath; if GitLab no longer serves it, remove that';
-}
-
-/** Why hooks are of no use in such a repository. */
-export function gitlabWords(evidence: string): string {
+  const isNamed = facts !== null && facts.gitlabProject !== null;
+  if (directory === undefined && !isNamed) return null;
+  const evidence =
+    directory === undefined
+      ? 'its config has gitlab.fullpath; if GitLab no longer serves it, remove that'
+      : `it is in ${directory}`;
   return `a GitLab repository (${evidence}): GitLab does not run its hooks, so no push is checked or refused, except by a global hook (docs/forges/hooks.md)`;
 }

@@ -18,14 +18,13 @@ import {
   settingsIn,
 } from './hook.ts';
 import {
-  gitlabEvidence,
-  gitlabWords,
   type HookPlace,
   type HooksPath,
   hooksPathFinder,
   inspectPlace,
   isGogs,
   isInPlace,
+  ofGitlab,
   statesIn,
 } from './inspect.ts';
 
@@ -68,8 +67,8 @@ export async function installHooks(
   const findHooksPath = hooksPathFinder();
   return inEach(repositories, async (repository, path): Promise<InstallDone> => {
     const facts = readFacts(repository);
-    const gitlab = gitlabEvidence(path, facts);
-    if (gitlab !== null) throw new SoftquotaError('conflict', gitlabWords(gitlab));
+    const gitlab = ofGitlab(path, facts);
+    if (gitlab !== null) throw new SoftquotaError('conflict', gitlab);
     const hooks = await installInto(repository, options);
     return { repository: path, hooks, hooksPath: await findHooksPath(repository, facts) };
   });
@@ -101,7 +100,6 @@ export async function installInto(
 
 interface Terms {
   readonly wanted: WantedSettings;
-  /** The settings of release 0.1. */
   readonly old?: OldSettings;
   readonly isForge?: boolean;
 }
@@ -143,8 +141,8 @@ export async function installIn(hooks: Folder, terms: Terms): Promise<InstalledH
   });
 }
 
-/** Puts both hooks into Gitaly's custom_hooks_dir, which runs what lies in NAME.d for all repositories. */
-export async function installForGitlab(directory: Folder, wanted: WantedSettings): Promise<InstalledHooks> {
+/** Puts both hooks where another program, such as Gitaly, runs what lies in NAME.d. */
+export async function installInFolders(directory: Folder, wanted: WantedSettings): Promise<InstalledHooks> {
   return inEachHook(async name => {
     await using place = await inspectPlace(directory, name);
     return await installInFolder(directory, place, { wanted });
@@ -212,9 +210,7 @@ async function installInFolder(hooks: Folder, place: HookPlace, terms: Terms): P
   return { did: isOurs(name, inFolder) ? 'updated' : 'installed', file, previous: null, skipped: false };
 }
 
-/**
- * The old hook stands under both names until ours takes the first over, so that at no moment it does not run.
- */
+/** The old hook has both names until ours takes the first over, so that it runs at each moment. */
 async function keepPrevious(
   hooks: Folder,
   place: HookPlace,
@@ -278,6 +274,7 @@ async function removeAt(hooks: Folder, name: HookName): Promise<RemovedHook> {
   let removed: RemovedHook = 'absent';
   if (folder !== null && isOurs(name, inFolder)) {
     await folder.remove(folderFile);
+    await hooks.removeEmpty(`${name}.d`);
     removed = 'removed';
   }
   if (!isOurs(name, main)) return removed;

@@ -6,25 +6,16 @@
 
 import { basename, dirname, join, resolve } from 'node:path';
 import { isWithin } from '../../layout/index.ts';
-import { belongingOf, Folder, physicalPath, reasonOf } from './folder.ts';
-import {
-  customFolder,
-  defaultSettings,
-  filled,
-  folderFile,
-  type HookName,
-  type HookSettings,
-  hookNames,
-  isOurs,
-  programNames,
-} from './hook.ts';
+import { Folder, physicalPath, reasonOf } from './folder.ts';
+import { customFolder, defaultSettings, filled, folderFile, programNames } from './hook.ts';
 import { isInPlace } from './inspect.ts';
 import {
   type InstalledHooks,
   type InstallResult,
-  installForGitlab,
   installIn,
+  installInFolders,
   ownedLike,
+  removeFrom,
   type WantedSettings,
 } from './install.ts';
 
@@ -42,13 +33,9 @@ export interface ForgeTemplate {
 
 type Kind = 'gitea' | 'gogs';
 
-/** The template's folder below the forge's root. */
-const place = '.softquota/template';
-
-/** The folder of a hook of ours below the template, and its name there. */
-function placeOf(kind: Kind, name: HookName): readonly [folder: string, file: string] {
-  return kind === 'gogs' ? [customFolder, name] : [`hooks/${name}.d`, folderFile];
-}
+/** The template lies in this folder of ours below the forge's root, by this name. */
+const ownFolder = '.softquota';
+const templateFolder = 'template';
 
 /**
  * Writes a template for each of the roots below which repositories of a forge were found; with `areForges`,
@@ -61,21 +48,20 @@ export async function writeForgeTemplates(
   areForges = false,
 ): Promise<readonly ForgeTemplate[]> {
   const written: ForgeTemplate[] = [];
-  for (const root of roots) {
-    const path = await pathOfRoot(root);
-    if (path === null) continue;
+  for (const path of await pathsOf(roots)) {
     const kind = kindBelow(path, results) ?? (areForges ? 'gitea' : null);
     if (kind === null) continue;
-    const template = join(path, place);
-    const fault = await write(path, kind, { ...defaultSettings, ...wanted }).then(() => null, reasonOf);
+    const template = join(path, ownFolder, templateFolder);
+    const fault = await write(path, kind, wanted).then(() => null, reasonOf);
     written.push({ root: path, template, ...advice(kind, template), fault });
   }
   return written;
 }
 
-/** The root without links; null where it is not there or cannot be reached, which has been said by then. */
-function pathOfRoot(root: string): Promise<string | null> {
-  return physicalPath(root).catch(() => null);
+/** The roots without links. One that is not there, or cannot be reached, has been told by then. */
+async function pathsOf(roots: readonly string[]): Promise<readonly string[]> {
+  const paths = await Promise.all(roots.map(root => physicalPath(root).catch(() => null)));
+  return paths.filter(path => path !== null);
 }
 
 /** The forge whose repositories lie below the root; null where there are none, or the root is one itself. */
@@ -102,70 +88,52 @@ function advice(kind: Kind, template: string): Pick<ForgeTemplate, 'where' | 'li
   };
 }
 
-async function write(root: string, kind: Kind, settings: HookSettings): Promise<void> {
+async function write(root: string, kind: Kind, wanted: WantedSettings): Promise<void> {
   await using top = await Folder.open(root);
-  const made = { ...belongingOf(top.stats), mode: 0o755 };
-  await using template = await top.directoryOrMade(place, made);
+  const made = madeIn(top);
+  await using template = await top.directoryOrMade(`${ownFolder}/${templateFolder}`, made);
   // Gogs writes its own hooks there, and makes no repository where it is missing.
-  if (kind === 'gogs') await (await template.directoryOrMade('hooks', made)).close();
-  for (const name of hookNames) {
-    const [path, file] = placeOf(kind, name);
-    const content = filled(name, settings);
-    await using folder = await template.directoryOrMade(path, made);
-    if (!isInPlace(content, folder.entry(file))) await folder.write(file, content, made);
+  await using hooks = await template.directoryOrMade('hooks', made);
+  if (kind === 'gitea') await installInFolders(hooks, wanted);
+  else {
+    await using custom = await template.directoryOrMade(customFolder, made);
+    await installIn(custom, { wanted });
   }
   // Release 0.1 wrote softquota.* settings there, for each new repository.
   if (template.entry('config').kind === 'file') await template.remove('config');
 }
 
-/** The result for one root: the template that was taken out, or why not. */
-export interface RemovedTemplate {
-  readonly template: string;
-  readonly fault: string | null;
-}
-
-/** Takes the templates below these roots out again. Nothing of other people is touched. */
-export async function removeForgeTemplates(roots: readonly string[]): Promise<readonly RemovedTemplate[]> {
-  const removed: RemovedTemplate[] = [];
-  for (const root of roots) {
-    const path = await pathOfRoot(root);
-    if (path === null) continue;
-    const template = join(path, place);
+/** Takes the templates below these roots out again, or says why not. Nothing of other people is touched. */
+export async function removeForgeTemplates(
+  roots: readonly string[],
+): Promise<readonly Pick<ForgeTemplate, 'template' | 'fault'>[]> {
+  const removed: Pick<ForgeTemplate, 'template' | 'fault'>[] = [];
+  for (const path of await pathsOf(roots)) {
+    const place = join(path, ownFolder, templateFolder);
     try {
       await using top = await Folder.open(path);
-      let isThere = false;
-      for (const kind of ['gitea', 'gogs'] as const)
-        for (const name of hookNames) {
-          const [folder, file] = placeOf(kind, name);
-          if (await removeBelow(top, `${place}/${folder}`.split('/'), name, file)) isThere = true;
-        }
-      if (isThere) removed.push({ template, fault: null });
+      await using own = await top.directory(ownFolder);
+      await using template = (await own?.directory(templateFolder)) ?? null;
+      if (own === null || template === null || !(await removeFromAll(template))) continue;
+      await own.removeEmpty(templateFolder);
+      await top.removeEmpty(ownFolder);
+      removed.push({ template: place, fault: null });
     } catch (error) {
-      removed.push({ template, fault: reasonOf(error) });
+      removed.push({ template: place, fault: reasonOf(error) });
     }
   }
   return removed;
 }
 
-/**
- * Removes our file from a directory below another, and then what has become empty; false where it is not
- * there.
- */
-async function removeBelow(
-  folder: Folder,
-  [name, ...below]: readonly string[],
-  hook: HookName,
-  file: string,
-): Promise<boolean> {
-  if (name === undefined) {
-    if (!isOurs(hook, folder.entry(file))) return false;
-    await folder.remove(file);
-    return true;
+async function removeFromAll(template: Folder): Promise<boolean> {
+  let areThere = false;
+  for (const name of ['hooks', customFolder]) {
+    await using hooks = await template.directory(name);
+    if (hooks === null || Object.values(await removeFrom(hooks)).every(each => each === 'absent')) continue;
+    areThere = true;
+    await template.removeEmpty(name);
   }
-  await using next = await folder.directory(name);
-  if (next === null || !(await removeBelow(next, below, hook, file))) return false;
-  await folder.removeEmpty(name);
-  return true;
+  return areThere;
 }
 
 export interface GlobalHooks {
@@ -184,20 +152,17 @@ export async function installGlobally(
 ): Promise<GlobalHooks> {
   await using folder = await openOrMake(directory);
   const hooks =
-    server === 'gitlab' ? await installForGitlab(folder, wanted) : await installIn(folder, { wanted });
+    server === 'gitlab' ? await installInFolders(folder, wanted) : await installIn(folder, { wanted });
   return { directory: folder.path, hooks };
 }
 
-/**
- * Writes upload, quota and receive-pack/git with the settings of this server into a directory; gives their
- * paths.
- */
+/** Writes upload, quota and receive-pack/git with these settings into a directory; gives their paths. */
 export async function writePrograms(directory: string, wanted: WantedSettings): Promise<readonly string[]> {
   await using folder = await openOrMake(directory);
   const written: string[] = [];
   for (const name of programNames) {
     const below = dirname(name);
-    await using inner = below === '.' ? null : await folder.directoryOrMade(below, made(folder));
+    await using inner = below === '.' ? null : await folder.directoryOrMade(below, madeIn(folder));
     const [place, file] = [inner ?? folder, basename(name)];
     const content = filled(name, { ...defaultSettings, ...wanted });
     if (!isInPlace(content, place.entry(file))) await place.write(file, content, ownedLike(place));
@@ -212,9 +177,9 @@ async function openOrMake(directory: string): Promise<Folder> {
   if (found !== null) return found;
   const above = dirname(path);
   await using folder = await Folder.open((await physicalPath(above)) ?? above);
-  return await folder.directoryOrMade(basename(path), made(folder));
+  return await folder.directoryOrMade(basename(path), madeIn(folder));
 }
 
-function made({ stats }: Folder) {
+function madeIn({ stats }: Folder) {
   return { mode: 0o755, uid: stats.uid, gid: stats.gid };
 }

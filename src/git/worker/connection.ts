@@ -10,7 +10,6 @@ import { Exchange, type ExchangeHandlers, type Fields } from '../../bounded/inde
 import { messageOf } from '../../errors.ts';
 
 interface ConnectionOptions extends Required<Pick<ExchangeHandlers, 'answer' | 'take'>> {
-  /** `[server] TRUSTED_SOCKET`. */
   readonly socketPath: string;
   connected(): void;
   /** Called with each new reason why there is no connection, and with null once there is one. */
@@ -79,7 +78,6 @@ export class DaemonConnection {
     }
   }
 
-  /** Resolves once the connection has ended. */
   #serve(socket: Socket, head: Buffer): Promise<void> {
     const { connected, take, answer } = this.#options;
     const exchange = new Exchange(socket, {

@@ -1,6 +1,4 @@
-/**
- * Work on repositories, one at a time on each disk: two at once would only make the heads of the disk jump.
- */
+/** Work on repositories, one at a time on each disk, since two at once only make its heads jump. */
 
 import { stat } from 'node:fs/promises';
 import { SoftquotaError } from '../../errors.ts';

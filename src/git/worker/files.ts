@@ -28,7 +28,6 @@ export async function identity(path: string, look = stat): Promise<string | null
   }
 }
 
-/** Tells whether a look failed because nothing is there. */
 export function isGone(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '');
 }

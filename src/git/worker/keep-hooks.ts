@@ -11,7 +11,7 @@ import type { Log } from '../../log.ts';
 import type { WorkerReport } from '../../wire/index.ts';
 import { Folder, reasonOf } from '../hooks/folder.ts';
 import { folderFile } from '../hooks/hook.ts';
-import { gitlabEvidence, gitlabWords, runFolder, statesIn } from '../hooks/inspect.ts';
+import { ofGitlab, runFolder, statesIn } from '../hooks/inspect.ts';
 import { installInto, type WantedSettings } from '../hooks/install.ts';
 import { isGone } from './files.ts';
 import { Pace, type RepositoryWalk } from './repository-walk.ts';
@@ -21,16 +21,13 @@ interface KeepHooksOptions {
   readonly repositories: RepositoryWalk;
   /** All of them are a forge's, also where nothing in them says so yet. */
   readonly isForge: boolean;
-  /** The settings of hooks that are put in. */
   readonly wanted: WantedSettings;
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** Called after something changed in the report. */
   readonly changed: () => void;
 }
 
 interface Known {
   readonly isGuarded: boolean;
-  /** Why it is not guarded. */
   readonly why: string | null;
 }
 
@@ -77,9 +74,7 @@ export class KeepHooks {
     });
   }
 
-  /**
-   * Resolves once every repository that is there now has been looked after. New ones do not wait for that.
-   */
+  /** Resolves once all repositories of now have been looked after. New ones do not wait for that. */
   async start(): Promise<void> {
     const { repositories } = this.#options;
     const { signal } = repositories;
@@ -134,7 +129,6 @@ export class KeepHooks {
     if (fresh.length > 0 || before.size !== this.#unread.size) this.#options.changed();
   }
 
-  /** Goes round all that is known. */
   async #goRound(pace: Pace): Promise<void> {
     while (!pace.isStopped) {
       const begun = performance.now();
@@ -184,8 +178,8 @@ export class KeepHooks {
     const uid = process.geteuid?.() ?? -1;
     if (stats.uid !== uid)
       return { isGuarded: false, why: `it belongs to the user ${stats.uid}, and the worker runs as ${uid}` };
-    const gitlab = gitlabEvidence(path, null);
-    if (gitlab !== null) return { isGuarded: false, why: gitlabWords(gitlab) };
+    const gitlab = ofGitlab(path, null);
+    if (gitlab !== null) return { isGuarded: false, why: gitlab };
     const inPlace = await filesOfGuarded(repository);
     const hooks =
       inPlace === null ? Object.values(await installInto(repository, wanted, this.#isInForge(path))) : [];

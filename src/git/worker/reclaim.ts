@@ -31,10 +31,8 @@ export interface ReclaimOptions {
   readonly program: GitProgram;
   /** `[reclaim] RUN`, where that is not `never`. */
   readonly run: 'measure' | 'gc';
-  /** `[reclaim] EXPIRE`. */
   readonly expireMs: number;
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** Called after a figure became new. */
   readonly changed: () => void;
   /** Milliseconds between two rounds; ten minutes unless given. */
   readonly roundEveryMs?: number;
@@ -108,12 +106,10 @@ export class Reclaim {
     this.#rounds = this.#goRound();
   }
 
-  /** Ends what runs, without harm to any repository. */
   async close(): Promise<void> {
     await Promise.all([this.#rounds, this.#queues.close()]);
   }
 
-  /** Somebody pushed: the repository is measured soon. */
   pushed(path: string): void {
     this.#measureSoon(path, this.#meet(path), true);
   }
@@ -254,9 +250,7 @@ export class Reclaim {
     return Math.min((this.#options.expireMs + slackMs) * 2 ** Math.min(vain, 20), dayMs);
   }
 
-  /**
-   * At the earliest when all garbage of now is older than the expiry; GitLab's housekeeping does it itself.
-   */
+  /** Plans it for when all garbage of now is older than the expiry; GitLab does it itself. */
   #planCollection(path: string, known: Known, { stored, unreachableBytes }: Reachability): void {
     if (this.#options.run !== 'gc' || path.includes('/@hashed/')) return;
     const isWorth =

@@ -1,6 +1,4 @@
-/**
- * Tells cheaply whether refs of a repository may have changed: every change of a ref changes its directory.
- */
+/** Tells cheaply whether refs may have changed: every change of a ref changes its directory. */
 
 import { createHash } from 'node:crypto';
 import { lstat, readdir } from 'node:fs/promises';

@@ -1,7 +1,4 @@
-/**
- * The walk over the storages that finds the repositories for all of the worker's tasks, and misses those that
- * go.
- */
+/** The walk that finds the repositories for all of the worker's tasks, and misses those that go. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -17,13 +14,10 @@ import { Directories } from '../../scan/index.ts';
 
 interface RepositoryWalkOptions {
   readonly storages: readonly StorageSettings[];
-  /** Names of directories that are left out. */
   readonly exclude: readonly string[];
-  /** Milliseconds between two walks. */
   readonly everyMs: number;
 }
 
-/** Takes what the walk finds. */
 interface RepositoryTask {
   found(path: string): void;
   gone(path: string): void;

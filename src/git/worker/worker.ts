@@ -10,8 +10,7 @@ import { version } from '../../version.ts';
 import { type SpaceReport, type WorkerReport, type WorkerTask, workerTask } from '../../wire/index.ts';
 import type { WantedSettings } from '../hooks/install.ts';
 import { DaemonConnection } from './connection.ts';
-import { bringsBack, judgePush } from './judge/judge.ts';
-import { isKept } from './judge/outcome.ts';
+import { bringsBack, isKept, judgePush } from './judge/judge.ts';
 import { KeepHooks } from './keep-hooks.ts';
 import { Quarantines } from './quarantines/quarantines.ts';
 import { Reclaim, type ReclaimOptions } from './reclaim.ts';
@@ -22,7 +21,6 @@ import { lfsStores } from './space/lfs.ts';
 import { withView } from './space/view.ts';
 
 export interface WorkerOptions {
-  /** `[server] TRUSTED_SOCKET`. */
   readonly trustedSocket: string;
   readonly storages: readonly StorageSettings[];
   readonly exclude: readonly string[];
@@ -30,9 +28,7 @@ export interface WorkerOptions {
   readonly isForge: boolean;
   /** The settings of the hooks that it keeps; null where `[hooks] KEEP` is false. */
   readonly hooks: WantedSettings | null;
-  /**
-   * The programs of git that it may run, the usual one first; without any, nothing is judged or collected.
-   */
+  /** The gits that it may run, the usual one first; without any, nothing is judged or collected. */
   readonly gits: readonly GitProgram[];
   /** `[reclaim] ALONE`. */
   readonly isAlone: boolean;
@@ -147,7 +143,6 @@ export class Worker {
     return { ...collected, freed_bytes: collected.freed_bytes + removedBytes };
   }
 
-  /** The report about a repository's space; some are made at a time. */
   async #explain(
     { path, urgent: isUrgent, lfs }: Extract<WorkerTask, { readonly kind: 'space' }>,
     program: GitProgram,
@@ -201,7 +196,6 @@ export class Worker {
   }
 }
 
-/** The texts of a list of a message. */
 function textsIn(list: unknown): readonly string[] {
   return Array.isArray(list) ? list.filter(each => typeof each === 'string') : [];
 }

@@ -1,15 +1,14 @@
 /** Only a program that has been seen to ask as the hooks need it is chosen. */
 
-import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { asks, findClient } from '../../../src/git/hooks/client.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 /** Folders with these programs: a path that a link leads to, or a script's body. */
 async function folderWith(t: Test, programs: Readonly<Record<string, string>>): Promise<readonly string[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'softquota-'));
-  t.teardown(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   await mkdir(join(folder, 'empty'));
   for (const [name, what] of Object.entries(programs)) {
     const file = join(folder, name);

@@ -46,25 +46,6 @@ async function open(t: Test) {
   };
 }
 
-t.test('in a forge’s repository the hooks outlive what the forge does to its own', async t => {
-  const { server, gate, install, push, statusOf } = await open(t);
-  const repository = await server.repository('git/alice/app.git');
-  await makeForgeHooks(repository);
-  t.match(await install([repository]), [
-    { hooks: { 'pre-receive': { did: 'installed', file: 'hooks/pre-receive.d/00-softquota' } } },
-  ]);
-  t.equal((await push(repository)).code, 0);
-  t.equal(gate.pushes().length, 1);
-  await makeForgeHooks(repository);
-  t.ok(await statusOf(repository), 'after the forge resynchronized its hooks');
-  t.equal((await push(repository)).code, 0);
-  t.equal(gate.pushes().length, 2);
-  gate.answer = refused('no\n');
-  t.match(await push(repository), { code: 1, stderr: /remote: no/ });
-  t.match(await removeHooks([repository]), [{ hooks: { 'pre-receive': 'removed' } }]);
-  t.notOk((await readdir(join(repository, 'hooks/pre-receive.d'))).includes('00-softquota'));
-});
-
 t.test('a repository that a forge has not finished yet is guarded before and after', async t => {
   const { server, gate, install, push, statusOf } = await open(t);
   const repository = await server.repository('git/alice/app.git');

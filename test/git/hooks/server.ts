@@ -1,22 +1,11 @@
 /** A git server's folder with repositories in it, made for one test. */
 
-import {
-  chmod,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  readlink,
-  realpath,
-  rm,
-  writeFile,
-} from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, lstat, mkdir, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { identity } from '../../e2e/run.ts';
 import { type Run, run } from '../../hooks/git-world.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 export class Server {
   readonly root: string;
@@ -29,10 +18,7 @@ export class Server {
   }
 
   static async open(t: Test): Promise<Server> {
-    const root = await realpath(await mkdtemp(join(tmpdir(), 'softquota-')));
-    // Hooks that report do not make the push wait, so one of them may still write as its repository goes.
-    t.teardown(() => rm(root, { recursive: true, force: true, maxRetries: 20 }));
-    return new Server(root);
+    return new Server(temporaryFolder(t));
   }
 
   path(...parts: readonly string[]): string {

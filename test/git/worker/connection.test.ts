@@ -1,23 +1,20 @@
 /** The worker's connection to the daemon: again and again, and never in the way of its other work. */
 
 import { once } from 'node:events';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createServer as createSocket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import t, { type Test } from 'tap';
 import type { Fields } from '../../../src/bounded/index.ts';
 import { DaemonConnection } from '../../../src/git/worker/connection.ts';
 import { until } from '../../e2e/ask.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 t.setTimeout(60_000);
 
-async function folderFor(t: Test): Promise<string> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
-  return join(folder, 'trusted.sock');
+function socketFor(t: Test): string {
+  return join(temporaryFolder(t), 'trusted.sock');
 }
 
 /** A connection to this socket, and what it says. */
@@ -63,7 +60,7 @@ async function daemon(t: Test, socketPath: string) {
 }
 
 t.test('a worker connects as soon as the daemon is there, and again when it comes back', async t => {
-  const socketPath = await folderFor(t);
+  const socketPath = socketFor(t);
   const { connection, faults, taken, counts } = open(t, socketPath);
   await until(async () => (faults.length > 0 ? true : null));
   t.match(faults, [/ENOENT/]);
@@ -81,7 +78,7 @@ t.test('a worker connects as soon as the daemon is there, and again when it come
 });
 
 t.test('a daemon that refuses is believed, and asked later and later', async t => {
-  const socketPath = await folderFor(t);
+  const socketPath = socketFor(t);
   const { sockets } = await daemon(t, socketPath);
   const { faults } = open(t, socketPath);
   await until(async () => (sockets.length > 0 ? true : null));
@@ -91,7 +88,7 @@ t.test('a daemon that refuses is believed, and asked later and later', async t =
 });
 
 t.test('an older daemon is named as one', async t => {
-  const socketPath = await folderFor(t);
+  const socketPath = socketFor(t);
   const server = createServer((_, response) => response.writeHead(405).end());
   server.listen(socketPath);
   await once(server, 'listening');
@@ -102,7 +99,7 @@ t.test('an older daemon is named as one', async t => {
 });
 
 t.test('it ends at once, also where nobody answers', async t => {
-  const socketPath = await folderFor(t);
+  const socketPath = socketFor(t);
   const server = createSocket(() => {});
   server.listen(socketPath);
   await once(server, 'listening');

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import t from 'tap';
 import { settingsIn } from '../../../src/git/hooks/hook.ts';
-import { installHooks, writeForgeTemplates } from '../../../src/git/index.ts';
+import { installHooks } from '../../../src/git/index.ts';
 import { isLong } from '../../run-length.ts';
 import { gogsDelegate, makeForgeHooks } from '../hooks/forge-hooks.ts';
 import { World } from './world.ts';
@@ -162,26 +162,6 @@ t.test(
     t.ok(await world.isProtected(resynchronized), 'the forge replaced its own hooks only');
   },
 );
-
-t.test('with the template not one push goes unasked, from the first on', async t => {
-  t.setTimeout(600_000);
-  const world = await World.open(t);
-  await makeForgeHooks(world.path('first/first'));
-  const wanted = { socket: world.gate.socket, client: 'nc' } as const;
-  const report = await installHooks([world.path('first/first')], {
-    ...wanted,
-    hookConf: world.server.noConf,
-  });
-  const [forge] = await writeForgeTemplates([world.server.path('git')], report, wanted);
-  await world.keeper.start();
-  const template = forge?.template ?? '';
-  for (let index = 0; index < count; index++) {
-    const path = await world.makeForge(`owner${index % 7}/r${index}`, template);
-    const pushed = await world.push(path);
-    t.equal(pushed.code, 0, pushed.stderr);
-    t.equal(world.checksOf(path), 1, path);
-  }
-});
 
 t.test('where a forge is configured, its first repository is guarded before its own hooks come', async t => {
   const world = await World.open(t, { isForge: true });

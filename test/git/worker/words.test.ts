@@ -1,9 +1,7 @@
 /** Reports of the worker on a repository always fit its present state. */
 
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, realpath, rm, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import t, { type Test } from 'tap';
@@ -11,22 +9,17 @@ import { Reclaim } from '../../../src/git/worker/reclaim.ts';
 import { refsSignature } from '../../../src/git/worker/refs-signature.ts';
 import { RepositoryWalk } from '../../../src/git/worker/repository-walk.ts';
 import type { RepositoryFigures } from '../../../src/wire/index.ts';
-import { must } from '../../e2e/run.ts';
 import { storage } from '../../layout/world.ts';
-import { program } from './space/world.ts';
+import { program, Repository } from './space/world.ts';
 
 t.setTimeout(120_000);
 
 async function open(t: Test) {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
-  const path = join(folder, 'git/alice/one.git');
-  await must('git', ['init', '-q', '--bare', '-b', 'main', path]);
-  const clone = join(folder, 'clone');
-  await must('git', ['init', '-q', '-b', 'main', clone]);
-  await must('git', ['remote', 'add', 'origin', path], { cwd: clone });
+  const repository = await Repository.open(t);
+  const { path, server } = repository;
   const told = new PassThrough({ objectMode: true });
   const repositories = new RepositoryWalk({
-    storages: [storage({ templates: [join(folder, 'git/{owner}/{repo}.git')] })],
+    storages: [storage({ templates: [server.path('git/{owner}/{repo}.git')] })],
     exclude: [],
     everyMs: 60_000,
   });
@@ -43,7 +36,6 @@ async function open(t: Test) {
   t.teardown(async () => {
     await repositories.close();
     await reclaim.close();
-    await rm(folder, { recursive: true, force: true });
   });
   const next = async (of = path): Promise<RepositoryFigures> => {
     for (;;) {
@@ -53,13 +45,11 @@ async function open(t: Test) {
     }
   };
   const push = async (branch: string, bytes: number) => {
-    await must('git', ['checkout', '-q', '--orphan', branch], { cwd: clone });
-    await writeFile(join(clone, 'file'), randomBytes(bytes));
-    await must('git', ['add', '--all'], { cwd: clone });
-    await must('git', ['commit', '-q', '-m', branch], { cwd: clone });
-    await must('git', ['push', '-q', 'origin', branch], { cwd: clone });
+    await repository.git('checkout', '-q', '--orphan', branch);
+    await repository.commit({ file: bytes });
+    await repository.push(branch);
   };
-  return { folder, path, clone, reclaim, next, push };
+  return { repository, path, reclaim, next, push };
 }
 
 /** Waits until the last change is some time ago. */
@@ -71,7 +61,7 @@ async function settle(path: string): Promise<void> {
 }
 
 t.test('what has not changed is said again with the new mark, and what has is measured', async t => {
-  const { path, clone, reclaim, next, push } = await open(t);
+  const { repository, path, reclaim, next, push } = await open(t);
   await push('main', 5000);
   await push('big', 100_000);
   await settle(path);
@@ -84,7 +74,7 @@ t.test('what has not changed is said again with the new mark, and what has is me
   const again = await next();
   t.equal(again.mark, 'two');
   t.same(again.measured, first.measured);
-  await must('git', ['push', '-q', 'origin', ':big'], { cwd: clone });
+  await repository.push(':big');
   reclaim.pushed(path);
   const deleted = await next();
   t.ok((deleted.measured?.unreachable_bytes ?? 0) > 100_000);
@@ -92,7 +82,7 @@ t.test('what has not changed is said again with the new mark, and what has is me
   reclaim.pushed(path);
   t.same((await next()).measured, deleted.measured);
   // Loose objects go, and no ref changes.
-  await must('git', ['prune', '--expire=now'], { cwd: path });
+  await repository.git('-C', path, 'prune', '--expire=now');
   reclaim.pushed(path);
   t.match(await next(), { measured: { unreachable_bytes: 0 } });
 });
@@ -112,12 +102,12 @@ t.test('changes in the same moment are told apart, and those in the 2001st direc
 });
 
 t.test('a repository that lends its objects says so', async t => {
-  const { folder, path, clone, reclaim, next, push } = await open(t);
+  const { repository, path, reclaim, next, push } = await open(t);
   await push('main', 5000);
   await push('big', 100_000);
-  const fork = join(folder, 'git/bob/one.git');
-  await must('git', ['clone', '-q', '--bare', '--shared', path, fork]);
-  await must('git', ['push', '-q', 'origin', ':big'], { cwd: clone });
+  const fork = repository.server.path('git/bob/one.git');
+  await repository.git('clone', '-q', '--bare', '--shared', path, fork);
+  await repository.push(':big');
   reclaim.start();
   const lent = await next();
   t.ok((lent.measured?.unreachable_bytes ?? 0) > 100_000);

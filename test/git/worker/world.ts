@@ -69,9 +69,8 @@ export class World {
   }
 
   /** Makes a repository as a forge does: git first, its own hooks then. */
-  async makeForge(name: string, template?: string): Promise<string> {
-    const config = template === undefined ? [] : ['-c', `init.templateDir=${template}`];
-    const made = await this.server.git([...config, 'init', '-q', '--bare', this.path(name)]);
+  async makeForge(name: string): Promise<string> {
+    const made = await this.server.git(['init', '-q', '--bare', this.path(name)]);
     if (made.code !== 0) throw new Error(made.stderr);
     await makeForgeHooks(this.path(name));
     return this.path(name);

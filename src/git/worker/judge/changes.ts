@@ -28,7 +28,6 @@ export interface Refs {
   readonly checkedOut: ReadonlySet<string>;
 }
 
-/** The settings of git by which it denies changes, and hides refs. */
 interface ReceiveSettings {
   readonly deniesDeletes: boolean;
   readonly deniesRewinds: boolean;
@@ -54,7 +53,6 @@ export function changesIn(lines: string): readonly RefChange[] | null {
   return changes;
 }
 
-/** Tells whether an object id stands for none. */
 export function isNone(id: string): boolean {
   return /^0+$/.test(id);
 }

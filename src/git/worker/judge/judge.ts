@@ -6,16 +6,19 @@
  */
 
 import { lstat } from 'node:fs/promises';
-import { decodePath, encodePath, quarantinePath } from '../../../layout/index.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { decodePath, encodePath, isQuarantineName, quarantinePath } from '../../../layout/index.ts';
 import { formatBytes, printable } from '../../../text/index.ts';
 import type { JudgedPush, PushJudgement } from '../../../wire/index.ts';
-import { entryNames, isThere } from '../files.ts';
+import { entryNames, identity, isThere } from '../files.ts';
+import { pushProcesses, seesAllProcesses } from '../quarantines/processes.ts';
 import type { GitProgram } from '../space/git-programs.ts';
 import { bytesOf } from '../space/measure.ts';
 import { isShared, UnusableRepository } from '../space/repository-config.ts';
 import { type RepositoryView, type RunLimits, withView } from '../space/view.ts';
 import {
   changesIn,
+  doneOf,
   isNone,
   type RefChange,
   type Refs,
@@ -25,7 +28,7 @@ import {
 } from './changes.ts';
 
 /** A push, as the daemon names it. */
-export type NamedPush = Omit<JudgedPush, 'exec_path' | 'manner'>;
+type NamedPush = Omit<JudgedPush, 'exec_path' | 'manner'>;
 
 const cannotTell =
   'git cannot tell here whether this push makes the repository smaller. Delete branches and tags first, in ' +
@@ -33,9 +36,7 @@ const cannotTell =
 const mostNamed = 3;
 const mostReplacing = 100;
 
-/**
- * `manner`: with `less` it must not bring more bytes than it frees, for those stay on the disk for a while.
- */
+/** `manner`: with `less` it must not bring more bytes than it frees, which stay for a while. */
 export async function judgePush(
   push: NamedPush & Pick<JudgedPush, 'manner'>,
   program: GitProgram,
@@ -72,18 +73,16 @@ async function inQuarantine<Result>(
   limits: RunLimits,
   work: (view: RepositoryView, limits: RunLimits, quarantine: string | null) => Promise<Result>,
 ): Promise<Result> {
-  const options = { program, hasReflogs: false };
-  const urgent = { ...limits, isUrgent: true };
-  if (name === null) return withView(path, options, urgent, (view, within) => work(view, within, null));
-  const quarantine = await quarantineAt(path, name);
-  const there = whileThere(quarantine);
-  const signal = AbortSignal.any([limits.signal, there.signal]);
+  const quarantine = name === null ? null : await quarantineAt(path, name);
+  const there = quarantine === null ? null : whileThere(quarantine);
+  const signal = AbortSignal.any([limits.signal, ...(there === null ? [] : [there.signal])]);
+  const options = { program, hasReflogs: false, quarantine };
   try {
-    return await withView(path, { ...options, quarantine }, { ...urgent, signal }, (view, within) =>
+    return await withView(path, options, { ...limits, isUrgent: true, signal }, (view, within) =>
       work(view, within, quarantine),
     );
   } finally {
-    there.end();
+    there?.end();
   }
 }
 
@@ -210,7 +209,6 @@ function inLines(objects: Iterable<string>): string {
   return [...objects].map(object => `${object}\n`).join('');
 }
 
-/** The objects that the push has refs lead to. */
 function newObjects(changes: readonly RefChange[]): readonly string[] {
   return changes.map(change => change.new).filter(object => !isNone(object));
 }
@@ -253,10 +251,7 @@ async function othersText(
 
 const lookEveryMs = 250;
 
-/**
- * The path of a quarantine; rejects with an `UnusableRepository` where it is none that belongs to the
- * repository.
- */
+/** The path of a quarantine; rejects with an `UnusableRepository` where it is not the repository's. */
 async function quarantineAt(path: string, name: string): Promise<string> {
   const quarantine = quarantinePath(path, name);
   if (quarantine === null) throw new UnusableRepository('its quarantine is none of git');
@@ -302,4 +297,53 @@ function whileThere(quarantine: string): { readonly signal: AbortSignal; readonl
     });
   }, lookEveryMs);
   return { signal: gone.signal, end: () => clearInterval(timer) };
+}
+
+const firstStepMs = 10;
+const lastStepMs = 1000;
+/** A push whose process cannot be seen has ended after so long. */
+const mostMs = 60_000;
+
+/**
+ * Resolves once a push that was judged and went on has ended: true where git did all of it, or nothing, and
+ * stored nothing. A hook may refuse one ref, or a client go away between two: what is to go stays then, and
+ * what was to take its place is there as well. `sample` is of its verdict.
+ */
+export async function isKept(
+  push: NamedPush & { readonly sample: string | null },
+  program: GitProgram,
+  limits: RunLimits & { readonly isAlone: boolean },
+): Promise<boolean> {
+  const { path, quarantine, sample } = push;
+  const options = { program, hasReflogs: false };
+  const changes = changesIn(push.lines) ?? [];
+  const place = quarantine === null ? null : quarantinePath(path, quarantine);
+  const arriving = steps(limits.signal);
+  if (place !== null) while (await isThere(place)) await arriving.next();
+  // Others than git's own are Gitaly's, which works elsewhere than in the repository.
+  const isOfGit = quarantine !== null && isQuarantineName(quarantine);
+  const isSeen = isOfGit && (await seesAllProcesses(limits.isAlone));
+  // git moves the objects first, and writes one ref after the other then.
+  const writing = steps(limits.signal);
+  for (const begun = performance.now(); ; await writing.next()) {
+    const hasEnded = isSeen ? !(await isTaken(path)) : performance.now() - begun > mostMs;
+    const refs = await withView(path, options, { ...limits, isUrgent: true }, refsOf);
+    const done = doneOf(refs.values, changes);
+    if (done === 'all') return true;
+    if (hasEnded)
+      return done === 'none' && (sample === null || !(await isThere(`${path}/objects/${sample}`)));
+  }
+}
+
+/** Tells whether git takes a push there now, as far as its processes can be seen. */
+async function isTaken(path: string): Promise<boolean> {
+  const directory = await identity(path);
+  const processes = await pushProcesses();
+  return processes.some(each => each.takesPush && (each.directory ?? directory) === directory);
+}
+
+/** Pauses that become longer. They end with the signal, and reject then. */
+async function* steps(signal: AbortSignal): AsyncGenerator<void, never> {
+  for (let stepMs = firstStepMs; ; stepMs = Math.min(stepMs * 1.1, lastStepMs))
+    yield await delay(stepMs, undefined, { signal });
 }

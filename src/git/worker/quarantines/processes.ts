@@ -1,14 +1,11 @@
-/**
- * The processes of this host that may own a quarantine (git that takes a push, and what it started), and
- * which.
- */
+/** The processes that may own a quarantine (git that takes a push, and what it started), and which. */
 
 import { readdirSync, readlinkSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { readBounded } from '../../../bounded/index.ts';
-import { systemCode } from '../../../errors.ts';
 import { decodePath } from '../../../layout/index.ts';
+import { identity, isThere } from '../files.ts';
 
 export interface Process {
   readonly pid: number;
@@ -70,8 +67,8 @@ async function processAt(pid: string, bootedAt: number): Promise<Process | null>
   if (!takesPush && quarantine === undefined) return null;
   // The name of the program, which stands before, may hold blanks and brackets.
   const fields = (textOf(`/proc/${pid}/stat`) ?? '').split(') ').at(-1)?.split(' ') ?? [];
-  const directory = await directoryOf(pid);
-  if (directory === undefined) return null;
+  const directory = await identity(`/proc/${pid}/cwd`);
+  if (directory === null && !(await isThere(`/proc/${pid}`))) return null;
   return {
     pid: Number(pid),
     parent: Number(parent),
@@ -81,17 +78,6 @@ async function processAt(pid: string, bootedAt: number): Promise<Process | null>
     quarantine: quarantine === undefined ? null : basename(quarantine),
     directory,
   };
-}
-
-/** Device and inode of a working directory; null: it cannot be read; undefined: the process has ended. */
-async function directoryOf(pid: string): Promise<string | null | undefined> {
-  try {
-    const { dev, ino } = await stat(`/proc/${pid}/cwd`, { bigint: true });
-    return `${dev}:${ino}`;
-  } catch (error) {
-    const code = systemCode(error);
-    return code === 'ENOENT' || code === 'ESRCH' ? undefined : null;
-  }
 }
 
 function bootTime(): number {

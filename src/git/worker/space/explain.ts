@@ -1,16 +1,16 @@
 /** The whole report about one repository: what takes the space, and what would free how much. */
 
+import { decodePath } from '../../../layout/index.ts';
 import { printable, shellQuoted } from '../../../text/index.ts';
 import type { SpaceReport } from '../../../wire/index.ts';
 import { inLatin1 } from '../files.ts';
 import { type LargePath, largestPaths } from './largest-paths.ts';
 import { lfsObjects, unneededLfs } from './lfs.ts';
-import { storedObjects } from './measure.ts';
-import { type HoldingRef, holdingRefs } from './refs.ts';
+import { allTips, bytesOf, objectsOf, storedObjects } from './measure.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
 
 /** Time for the files if somebody waits for the answer. */
-const quickMs = 7000;
+const filesMs = 7000;
 /** Time for files and refs together, and the least that refs get. */
 const refsMs = 9000;
 const leastMs = 1000;
@@ -37,17 +37,14 @@ export async function explainSpace(
   const begun = performance.now();
   const history = await largestPaths(view, limits, {
     wantsShortBlobs: lfs !== null,
-    mostMs: limits.isUrgent === true ? quickMs : limits.timeoutMs / 2,
+    mostMs: limits.isUrgent === true ? filesMs : limits.timeoutMs / 2,
   });
   const reached = { bytes: history.bytes, objects: history.objects, tookMs: performance.now() - begun };
-  const holders = await holdingRefs(
-    view,
-    reached,
-    limits,
-    Math.max(begun + refsMs, performance.now() + leastMs),
-  );
+  const deadline = Math.max(begun + refsMs, performance.now() + leastMs);
   // In the index of a pack, for each object.
   const overhead = (view.settings.objectFormat === 'sha1' ? 28 : 40) + (stored.hasReverseIndex ? 4 : 0);
+  const { refs, isCut: isListCut } = await listRefs(view, limits);
+  const holding = await holdingRefs(view, refs, reached, { limits, deadline, overhead });
   return {
     object_bytes: stored.bytes,
     reachable_bytes: history.bytes,
@@ -58,10 +55,10 @@ export async function explainSpace(
     kept_bytes: stored.keptBytes,
     leftover_bytes: stored.leftoverBytes,
     paths: history.paths.map(path => pathAdvice(path, overhead)),
-    refs: holders.refs.map(ref => refAdvice(ref, overhead)),
-    namespaces: holders.namespaces,
+    refs: holding.refs,
+    namespaces: await holdingNamespaces(view, refs, reached.bytes, limits),
     lfs: lfs === null ? null : await unneededLfs(view, lfs, history.shortBlobs, limits),
-    cut: history.isCut || holders.isCut,
+    cut: history.isCut || isListCut || holding.isCut,
   };
 }
 
@@ -84,17 +81,6 @@ function pathAdvice(found: LargePath, each: number): SpaceReport['paths'][number
   };
 }
 
-function refAdvice({ objects, ...found }: HoldingRef, each: number): SpaceReport['refs'][number] {
-  const { name, bytes } = found;
-  return {
-    ...found,
-    name: name.slice(0, longestName),
-    frees: bytes + objects * each,
-    // Nobody can delete the default branch by a push, and nobody wants to.
-    commands: found.default_branch ? [] : [`git push origin --delete ${bashQuoted(name)}`],
-  };
-}
-
 /** One word for bash, in plain characters whatever the name holds. */
 export function bashQuoted(text: string): string {
   if (printable(text) === text && text.isWellFormed()) return shellQuoted(text);
@@ -114,4 +100,150 @@ function pathCommands(paths: readonly string[]): string[] {
     `git filter-repo --invert-paths ${options.join(' ')}`,
     "git push --force origin 'refs/heads/*:refs/heads/*' 'refs/tags/*:refs/tags/*'",
   ];
+}
+
+interface Ref {
+  readonly name: string;
+  readonly tip: string;
+  /** The commit that it leads to, through tags. */
+  readonly commit: string;
+  readonly isDefault: boolean;
+}
+
+const quickMs = 600;
+const mostRefs = 20;
+const mostMeasured = 40;
+const mostNamespaces = 10;
+const mostListed = 200_000;
+
+interface Reached {
+  readonly bytes: number;
+  readonly objects: number;
+  /** Milliseconds that the search took. */
+  readonly tookMs: number;
+}
+
+interface HoldingOptions {
+  readonly limits: RunLimits;
+  /** By the monotonic clock. */
+  readonly deadline: number;
+  /** Bytes that each object takes besides. */
+  readonly overhead: number;
+}
+
+/** The refs that alone hold much; `isCut`: not all could be looked at within the time. */
+async function holdingRefs(
+  view: RepositoryView,
+  refs: readonly Ref[],
+  reached: Reached,
+  { limits, deadline, overhead }: HoldingOptions,
+): Promise<{ readonly refs: SpaceReport['refs']; readonly isCut: boolean }> {
+  const candidates = [...(await ownCommits(view, refs, limits))].sort(([, a], [, b]) => b - a);
+  let isCut = candidates.length > mostMeasured;
+  const holding: SpaceReport['refs'] = [];
+  for (const [ref, commits] of candidates.slice(0, mostMeasured)) {
+    if (performance.now() > deadline) {
+      isCut = true;
+      break;
+    }
+    const { bytes, objects } = await heldBy(view, ref, reached, limits);
+    if (bytes === 0) continue;
+    holding.push({
+      name: ref.name.slice(0, longestName),
+      bytes,
+      commits,
+      default_branch: ref.isDefault,
+      frees: bytes + objects * overhead,
+      // Nobody can delete the default branch by a push, and nobody wants to.
+      commands: ref.isDefault ? [] : [`git push origin --delete ${bashQuoted(ref.name)}`],
+    });
+  }
+  return { refs: holding.sort((a, b) => b.bytes - a.bytes).slice(0, mostRefs), isCut };
+}
+
+/**
+ * Counts the objects that only this ref reaches. Between commits git compares only the trees at the border,
+ * and so takes a file that came back from an older version for new; where all can be gone through quickly,
+ * the difference is exact.
+ */
+async function heldBy(
+  view: RepositoryView,
+  { name, tip }: Ref,
+  reached: Reached,
+  limits: RunLimits,
+): Promise<{ readonly bytes: number; readonly objects: number }> {
+  if (reached.tookMs >= quickMs)
+    return objectsOf(view, [tip, '--not', `--exclude=${name}`, '--all', '--reflog'], limits);
+  const left = await objectsOf(view, [`--exclude=${name}`, ...allTips], limits);
+  return {
+    bytes: Math.max(0, reached.bytes - left.bytes),
+    objects: Math.max(0, reached.objects - left.objects),
+  };
+}
+
+async function listRefs(
+  view: RepositoryView,
+  limits: RunLimits,
+): Promise<{ readonly refs: readonly Ref[]; readonly isCut: boolean }> {
+  const refs: Ref[] = [];
+  let isCut = false;
+  const format = '--format=%(HEAD) %(objectname) %(*objectname) %(refname)';
+  await view.lines([{ args: ['for-each-ref', format] }], limits, line => {
+    const [, mark, tip = '', peeled = '', bytes = ''] = /^(.) ([0-9a-f]+) ([0-9a-f]*) (.*)$/.exec(line) ?? [];
+    const name = decodePath(Buffer.from(bytes, 'latin1'));
+    if (refs.length >= mostListed) isCut = true;
+    else refs.push({ name, tip, commit: peeled || tip, isDefault: mark === '*' });
+  });
+  return { refs, isCut };
+}
+
+/** Counts the commits that each ref alone reaches; refs that share all with others are left out. */
+async function ownCommits(
+  view: RepositoryView,
+  refs: readonly Ref[],
+  limits: RunLimits,
+): Promise<ReadonlyMap<Ref, number>> {
+  // The ref that reaches a commit, for commits that are still to come and have a child that has come.
+  const reachedBy = new Map<string, Ref | 'several'>();
+  const reach = (commit: string, by: Ref | 'several'): void => {
+    const before = reachedBy.get(commit);
+    reachedBy.set(commit, before === undefined || before === by ? by : 'several');
+  };
+  for (const ref of refs) reach(ref.commit, ref);
+  const counts = new Map<Ref, number>();
+  const args = ['rev-list', '--topo-order', '--parents', '--all', '--reflog'];
+  await view.lines([{ args }], limits, line => {
+    const [commit = '', ...parents] = line.split(' ');
+    // Objects that only a reflog reaches belong to no ref.
+    const by = reachedBy.get(commit) ?? 'several';
+    reachedBy.delete(commit);
+    if (by !== 'several') counts.set(by, (counts.get(by) ?? 0) + 1);
+    for (const parent of parents) reach(parent, by);
+  });
+  return counts;
+}
+
+/** Refs that users cannot delete by a push, as a rule, and the reflogs, with what only they hold together. */
+async function holdingNamespaces(
+  view: RepositoryView,
+  refs: readonly Ref[],
+  reachableBytes: number,
+  limits: RunLimits,
+): Promise<SpaceReport['namespaces']> {
+  const counts = new Map<string, number>();
+  for (const { name } of refs) {
+    const [, space = ''] = /^(refs\/[^/]+\/)/.exec(name) ?? [];
+    if (space === '' || space === 'refs/heads/' || space === 'refs/tags/') continue;
+    counts.set(space, (counts.get(space) ?? 0) + 1);
+  }
+  const found: SpaceReport['namespaces'] = [];
+  for (const [name, count] of [...counts].sort(([, a], [, b]) => b - a).slice(0, mostNamespaces)) {
+    const without = await bytesOf(view, [`--exclude=${name}*`, ...allTips], limits);
+    found.push({ name, refs: count, bytes: Math.max(0, reachableBytes - without) });
+  }
+  if (view.hasReflogs) {
+    const without = await bytesOf(view, ['--all', '--indexed-objects'], limits);
+    found.push({ name: 'reflogs', refs: 0, bytes: Math.max(0, reachableBytes - without) });
+  }
+  return found.filter(({ bytes }) => bytes > 0);
 }

@@ -7,7 +7,6 @@ import type { SpaceReport } from '../../../wire/index.ts';
 import { entryNames } from '../files.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
 
-/** The bytes of objects by their ids. */
 type LfsObjects = ReadonlyMap<string, number>;
 
 const mostObjects = 200_000;
@@ -116,10 +115,7 @@ function namesIn(path: string, template: string): Readonly<Record<string, string
   return at <= 0 || owner.includes('/') || repo === '' ? null : { '{owner}': owner, '{repo}': repo };
 }
 
-/**
- * A template as the paths of the repositories are: its directory before the first name followed through
- * links.
- */
+/** A template as paths of repositories are: its directory before the first name without links. */
 function physical(template: string): string {
   const at = template.lastIndexOf('/', template.indexOf('{'));
   const fixed = template.slice(0, at) || '/';

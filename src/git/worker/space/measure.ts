@@ -7,9 +7,7 @@ import type { RepositoryView, RunLimits } from './view.ts';
 
 export interface Reachability {
   readonly stored: StoredObjects;
-  /**
-   * Bytes of the objects that refs, HEADs, reflogs or indexes reach, each once; without those of alternates.
-   */
+  /** Bytes of what refs, HEADs, reflogs or indexes reach, each once; without those of alternates. */
   readonly reachableBytes: number;
   /** All others: what no longer is reached, and second copies. */
   readonly unreachableBytes: number;
@@ -85,44 +83,34 @@ const packOverhead = 32;
 
 /** Counts them; a file that goes meanwhile counts nothing. */
 export async function storedObjects(path: string, signal: AbortSignal): Promise<StoredObjects> {
-  const names = await entryNames(`${path}/objects`);
-  const packed = await packedObjects(path);
-  let loose = 0;
-  let looseBytes = 0;
-  for (const folder of names) {
-    if (!/^[0-9a-f]{2}$/.test(folder)) continue;
+  const objects = `${path}/objects`;
+  const found = { bytes: 0, packs: 0, loose: 0, keptBytes: 0, leftoverBytes: 0, hasReverseIndex: false };
+  const folders = (await entryNames(objects)).filter(name => /^[0-9a-f]{2}$/.test(name));
+  const packed = new Set(await entryNames(`${objects}/pack`));
+  for (const name of packed) {
+    if (name.endsWith('.rev')) found.hasReverseIndex = true;
+    const isPack = /^pack-[0-9a-f]+\.pack$/.test(name);
+    const isUnfinished = /^\.?tmp_|^\.tmp-/.test(name);
+    if (!isPack && !isUnfinished) continue;
+    const { bytes, modifiedAt } = await sizeOf(`${objects}/pack/${name}`);
+    if (isUnfinished) {
+      if (Date.now() - modifiedAt > leftoverMs) found.leftoverBytes += bytes;
+      continue;
+    }
+    const size = Math.max(0, bytes - packOverhead);
+    found.bytes += size;
+    found.packs += 1;
+    if (packed.has(name.replace(/pack$/, 'keep'))) found.keptBytes += size;
+  }
+  for (const folder of folders) {
     signal.throwIfAborted();
-    for (const name of await entryNames(`${path}/objects/${folder}`)) {
+    for (const name of await entryNames(`${objects}/${folder}`)) {
       if (!/^[0-9a-f]+$/.test(name)) continue;
-      loose += 1;
-      looseBytes += (await sizeOf(`${path}/objects/${folder}/${name}`)).bytes;
+      found.loose += 1;
+      found.bytes += (await sizeOf(`${objects}/${folder}/${name}`)).bytes;
     }
   }
-  return { ...packed, loose, bytes: packed.bytes + looseBytes };
-}
-
-async function packedObjects(path: string): Promise<Omit<StoredObjects, 'loose'>> {
-  const names = await entryNames(`${path}/objects/pack`);
-  const all = new Set(names);
-  let [bytes, packs, keptBytes, leftoverBytes] = [0, 0, 0, 0];
-  for (const name of names) {
-    if (/^\.?tmp_/.test(name) || name.startsWith('.tmp-')) {
-      const file = await sizeOf(`${path}/objects/pack/${name}`);
-      if (Date.now() - file.modifiedAt > leftoverMs) leftoverBytes += file.bytes;
-    }
-    if (!/^pack-[0-9a-f]+\.pack$/.test(name)) continue;
-    const size = Math.max(0, (await sizeOf(`${path}/objects/pack/${name}`)).bytes - packOverhead);
-    bytes += size;
-    packs += 1;
-    if (all.has(name.replace(/pack$/, 'keep'))) keptBytes += size;
-  }
-  return {
-    bytes,
-    packs,
-    keptBytes,
-    leftoverBytes,
-    hasReverseIndex: names.some(name => name.endsWith('.rev')),
-  };
+  return found;
 }
 
 async function sizeOf(path: string): Promise<{ readonly bytes: number; readonly modifiedAt: number }> {

@@ -31,10 +31,7 @@ const knownExtensions = new Set([
 ]);
 const shared = /^(?:group|all|world|everybody|umask|true|false|[0-7]{1,4})$/i;
 
-/**
- * Reads the settings; throws an `UnusableRepository` where the repository is one that this code does not
- * know.
- */
+/** Reads the settings; throws an `UnusableRepository` where this code does not know such a one. */
 export function readGitSettings(path: string): GitSettings {
   const file = readBounded(encodePath(`${path}/config`));
   if (file.kind !== 'file') throw new UnusableRepository(`its config is no regular file (${file.kind})`);

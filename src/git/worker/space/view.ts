@@ -49,7 +49,7 @@ interface ViewOptions {
 /** git keeps up to 96 MiB of differences that it has resolved, unless it is told to keep less. */
 const ownConfig = '[core]\n\tdeltaBaseCacheLimit = 32m\n';
 
-const linked = ['refs', 'packed-refs', 'worktrees', 'shallow', 'index', 'reftable'];
+const linked = ['objects', 'refs', 'packed-refs', 'worktrees', 'shallow', 'index', 'reftable'];
 const longestHead = 4096;
 const longestWords = 1000;
 const mostOutput = 16 * 1024 * 1024;
@@ -60,7 +60,7 @@ export class RepositoryView {
   readonly settings: GitSettings;
   /** It borrows objects of other repositories. */
   readonly hasAlternates: boolean;
-  #hasReflogs = false;
+  hasReflogs = false;
   readonly #folder: string;
   readonly #quarantine: string | null;
 
@@ -92,11 +92,10 @@ export class RepositoryView {
       const settings = readGitSettings(path);
       const hasAlternates = readBounded(encodePath(`${path}/objects/info/alternates`)).kind !== 'absent';
       const view = new RepositoryView(path, options, settings, hasAlternates, folder);
-      await view.#make('whole');
-      await symlink(encodePath(`${path}/objects`), join(folder, 'whole/objects'));
+      await view.#makeGitDirectory();
       if (quarantine !== null) await symlink(encodePath(quarantine), join(folder, 'quarantine'));
       if (hasReflogs) await view.refreshReflogs();
-      if (hasAlternates) await view.#makeLocal();
+      if (hasAlternates) await view.#linkOwnObjects();
       return view;
     } catch (error) {
       await rm(folder, { recursive: true, force: true });
@@ -109,7 +108,7 @@ export class RepositoryView {
     args: readonly string[],
     { isUrgent, ...limits }: RunLimits,
     input: string | Uint8Array = '',
-    env = this.#environment('whole'),
+    env = this.#environment(['git/objects']),
   ): Promise<string> {
     limits.signal.throwIfAborted();
     const ended = await runProgram(this.program.program, args, {
@@ -139,7 +138,7 @@ export class RepositoryView {
       ({ args, isLocal = false }): Stage => ({
         program: this.program.program,
         args,
-        env: this.#environment(isLocal && this.hasAlternates ? 'local' : 'whole'),
+        env: this.#environment([isLocal && this.hasAlternates ? 'own' : 'git/objects']),
       }),
     );
     let rest = '';
@@ -162,24 +161,21 @@ export class RepositoryView {
    * sees only packs and loose objects.
    */
   async prune(expire: string, limits: RunLimits): Promise<void> {
-    const objects = join(this.#folder, 'prunable');
-    await rm(objects, { recursive: true, force: true });
-    await this.#linkObjects(objects);
-    await this.git(['prune', `--expire=${expire}`], limits, '', this.#environment('whole', 'prunable'));
+    await rm(join(this.#folder, 'own'), { recursive: true, force: true });
+    await this.#linkOwnObjects();
+    await this.git(['prune', `--expire=${expire}`], limits, '', this.#environment(['own', 'git/objects']));
   }
 
-  /** git finds the objects of the directory `front` first, and those of the repository behind it. */
-  #environment(
-    kind: Kind,
-    front = this.#quarantine === null ? null : 'quarantine',
-  ): Readonly<Record<string, string>> {
+  /** git finds the objects of a push first, and then those of these directories in our folder. */
+  #environment(directories: readonly string[]): Readonly<Record<string, string>> {
     const folder = this.#folder;
-    const objects = front !== null && {
-      GIT_OBJECT_DIRECTORY: join(folder, front),
-      GIT_ALTERNATE_OBJECT_DIRECTORIES: quotedForGit(join(folder, kind, 'objects')),
-    };
+    const [first = '', ...others] = (this.#quarantine === null ? [] : ['quarantine'])
+      .concat(directories)
+      .map(name => join(folder, name));
     return {
-      GIT_DIR: join(folder, kind),
+      GIT_DIR: join(folder, 'git'),
+      GIT_OBJECT_DIRECTORY: first,
+      GIT_ALTERNATE_OBJECT_DIRECTORIES: others.map(quotedForGit).join(':'),
       HOME: folder,
       XDG_CONFIG_HOME: folder,
       // A file of ours, for git may replace the one that this names.
@@ -195,52 +191,41 @@ export class RepositoryView {
       GIT_PAGER: 'cat',
       GIT_EDITOR: 'false',
       LC_ALL: 'C',
-      ...objects,
     };
-  }
-
-  get hasReflogs(): boolean {
-    return this.#hasReflogs;
   }
 
   /** Takes in what reflogs name by now. */
   async refreshReflogs(): Promise<void> {
-    const copy = join(this.#folder, 'whole/logs');
+    const copy = join(this.#folder, 'git/logs');
     await rm(copy, { recursive: true, force: true });
-    this.#hasReflogs = await copyReflogs(`${this.path}/logs`, copy);
+    this.hasReflogs = await copyReflogs(`${this.path}/logs`, copy);
   }
 
   async close(): Promise<void> {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  async #make(name: Kind): Promise<void> {
-    const own = join(this.#folder, name);
+  async #makeGitDirectory(): Promise<void> {
+    const directory = join(this.#folder, 'git');
     const head = readBounded(encodePath(`${this.path}/HEAD`), { mostBytes: longestHead });
     if (head.kind !== 'file') throw new UnusableRepository(`its HEAD is no regular file (${head.kind})`);
-    await mkdir(own);
-    await writeFile(join(own, 'HEAD'), head.bytes);
-    await writeFile(join(own, 'config'), configText(this.settings));
+    await mkdir(directory);
+    await writeFile(join(directory, 'HEAD'), head.bytes);
+    await writeFile(join(directory, 'config'), configText(this.settings));
     for (const each of linked)
       if (await isThere(`${this.path}/${each}`))
-        await symlink(encodePath(`${this.path}/${each}`), join(own, each));
+        await symlink(encodePath(`${this.path}/${each}`), join(directory, each));
   }
 
   /** The repository's objects without those of its alternates. */
-  async #makeLocal(): Promise<void> {
-    await this.#make('local');
-    await this.#linkObjects(join(this.#folder, 'local/objects'));
-  }
-
-  async #linkObjects(objects: string): Promise<void> {
-    await mkdir(objects);
+  async #linkOwnObjects(): Promise<void> {
+    const own = join(this.#folder, 'own');
+    await mkdir(own);
     for (const name of await readdir(encodePath(`${this.path}/objects`), { encoding: 'latin1' }))
       if (name === 'pack' || /^[0-9a-f]{2}$/.test(name))
-        await symlink(encodePath(`${this.path}/objects/${name}`), join(objects, name));
+        await symlink(encodePath(`${this.path}/objects/${name}`), join(own, name));
   }
 }
-
-type Kind = 'whole' | 'local';
 
 /** A path in a list that colons separate; git takes one in quotes as a string of C. */
 function quotedForGit(path: string): string {
@@ -270,10 +255,7 @@ function configText({ objectFormat, refStorage, sharedRepository }: GitSettings)
   ].join('\n');
 }
 
-/**
- * Works with a view of a repository, and closes it. Rejects with an `UnusableRepository` where the time is
- * over.
- */
+/** Works with a view, and closes it. Rejects with an `UnusableRepository` where the time is over. */
 export async function withView<Result>(
   path: string,
   options: ViewOptions,

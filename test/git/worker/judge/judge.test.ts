@@ -12,25 +12,12 @@ t.setTimeout(120_000);
 
 const accepted = /^this push makes the repository smaller, by [\d.]+ [kM]?B, so it is accepted/;
 
-async function add(world: World, name: string, bytes: number): Promise<void> {
-  await writeFile(join(world.work, name), noise(name, bytes));
-  await world.git('add', name);
-  await world.git('commit', '-q', '-m', name);
-}
-
-/** A history of its own, which begins with this file. */
-async function orphan(world: World, name: string, bytes: number): Promise<void> {
-  await world.git('checkout', '-q', '--orphan', name);
-  await world.git('rm', '-q', '-r', '--cached', '.');
-  await add(world, name, bytes);
-}
-
 /** A world with a file of 300 kB in its history, whose owner is over the limit from now on. */
 async function full(t: Test, over: Manner = 'any'): Promise<World> {
   const world = await World.open(t);
-  await add(world, 'small', 1000);
-  await add(world, 'large', 300_000);
-  await add(world, 'last', 1000);
+  await world.add('small', 1000);
+  await world.add('large', 300_000);
+  await world.add('last', 1000);
   await world.passes('HEAD:main');
   world.over = over;
   return world;
@@ -69,7 +56,7 @@ t.test('one that is not smaller is refused, with both figures', async t => {
   const world = await full(t);
   const refs = await world.refs();
   await world.git('reset', '-q', '--hard', 'HEAD~1');
-  await add(world, 'another', 5000);
+  await world.add('another', 5000);
   t.equal((await world.push(['--force', 'HEAD:main'])).code, 1);
   t.match(
     world.last,
@@ -113,7 +100,7 @@ t.test('equal sizes are told to the byte', async t => {
 
 t.test('a fast-forward is refused as before, and so is a push that only creates', async t => {
   const world = await full(t);
-  await add(world, 'more', 10);
+  await world.add('more', 10);
   for (const ref of ['main', 'new']) {
     t.equal((await world.push([`HEAD:${ref}`])).code, 1);
     t.equal(world.last, '', 'nothing is said behind the refusal');
@@ -123,19 +110,19 @@ t.test('a fast-forward is refused as before, and so is a push that only creates'
 t.test('a branch goes, and a smaller one comes with the same push', async t => {
   const world = await full(t);
   await world.git('checkout', '-q', '-b', 'topic');
-  await add(world, 'of the topic', 50_000);
+  await world.add('of the topic', 50_000);
   await world.passes('topic');
   await world.git('checkout', '-q', '-b', 'other', 'main');
-  await add(world, 'instead', 20_000);
+  await world.add('instead', 20_000);
   t.equal((await world.push([':topic', 'other'])).code, 0);
   await world.git('checkout', '-q', '-b', 'larger', 'main');
-  await add(world, 'too much', 30_000);
+  await world.add('too much', 30_000);
   t.equal((await world.push([':other', 'larger'])).code, 1);
 });
 
 t.test('what git will not do does not count: the branch of HEAD, denied deletions and rewinds', async t => {
   const world = await full(t);
-  await orphan(world, 'fresh', 1000);
+  await world.add('fresh', 1000, { orphan: true });
   t.not((await world.push([':main', 'fresh'])).code, 0);
   t.notMatch(await world.refs(), 'fresh', 'main stays, because HEAD is on it');
 
@@ -154,11 +141,11 @@ t.test('what a hook of the server refuses to delete is noticed: nothing more is 
   const world = await full(t);
   await world.passes('HEAD:refs/heads/kept');
   await world.script(join(world.bare, 'hooks/update'), '#!/bin/sh\n[ "$1" != refs/heads/kept ]\n');
-  await orphan(world, 'fresh', 1000);
+  await world.add('fresh', 1000, { orphan: true });
   for (const round of [1, 2, 3]) {
-    await add(world, `fresh ${round}`, 2000);
+    await world.add(`fresh ${round}`, 2000);
     t.equal((await world.push(['--force', ':kept', `fresh:fresh${round}`, 'fresh:main'])).code, 1);
-    await until(async () => (world.judgements.isUnderWay(world.bare) ? null : true));
+    await world.ended();
   }
   t.match(await world.refs(), 'fresh1', 'once the update hook was not expected');
   t.notMatch(await world.refs(), 'fresh2');
@@ -172,22 +159,22 @@ t.test('what a hook of the server refuses to delete is noticed: nothing more is 
   world.over = null;
   world.judgements.look();
   world.over = 'any';
-  await orphan(world, 'less', 500);
+  await world.add('less', 500, { orphan: true });
   t.equal((await world.push(['--force', 'less:main', ':fresh1'])).code, 0, 'the owner was below the limit');
 });
 
 t.test('replaced objects make nothing smaller', async t => {
   const world = await full(t);
   const main = await world.git('rev-parse', 'HEAD');
-  await orphan(world, 'fresh', 1000);
+  await world.add('fresh', 1000, { orphan: true });
   await world.passes('fresh:refs/heads/gone');
-  await add(world, 'fresher', 1500);
+  await world.add('fresher', 1500);
   t.equal((await world.push([':gone', `HEAD:refs/replace/${main}`])).code, 1);
 });
 
 t.test('what was deleted is not brought back', async t => {
   const world = await full(t);
-  await add(world, 'topic', 50_000);
+  await world.add('topic', 50_000);
   await world.passes('HEAD:refs/heads/topic');
   await world.passes(':topic');
   t.equal((await world.push(['HEAD:refs/heads/again'])).code, 1);
@@ -196,7 +183,7 @@ t.test('what was deleted is not brought back', async t => {
 
 t.test('far over the limit a push must not bring more than it frees', async t => {
   const world = await full(t, 'less');
-  await orphan(world, 'nearly-as-large', 200_000);
+  await world.add('nearly-as-large', 200_000, { orphan: true });
   t.equal((await world.push(['--force', 'HEAD:main'])).code, 1);
   t.match(world.last, /it brings \d+ kB, more than it frees/);
   await world.git('rm', '-q', '--cached', 'nearly-as-large');
@@ -210,14 +197,14 @@ t.test('what a repository borrows takes nothing there', async t => {
   await world.must('git', ['clone', '-q', '--bare', world.bare, lender]);
   await writeFile(join(world.bare, 'objects/info/alternates'), `${lender}/objects\n`);
   await world.must('sh', ['-c', `rm -r ${world.bare}/objects/??`]);
-  await add(world, 'of its own', 40_000);
+  await world.add('of its own', 40_000);
   await world.passes('HEAD:refs/heads/topic');
   await world.git('reset', '-q', '--hard', 'HEAD~1');
-  await add(world, 'more', 45_000);
+  await world.add('more', 45_000);
   t.equal((await world.push(['--force', 'HEAD:topic'])).code, 1);
   t.match(world.last, /take 4\d(?:\.\d)? kB now, and would take 4\d(?:\.\d)? kB afterwards/);
   await world.git('reset', '-q', '--hard', 'HEAD~1');
-  await add(world, 'less', 10_000);
+  await world.add('less', 10_000);
   t.equal((await world.push(['--force', 'HEAD:topic'])).code, 0);
 });
 
@@ -277,17 +264,17 @@ t.test('a judgement ends with its push', async t => {
 
 t.test('two such pushes at once cannot count on the same deletion', async t => {
   const world = await full(t);
-  await add(world, 'topic', 50_000);
+  await world.add('topic', 50_000);
   await world.passes('HEAD:refs/heads/topic');
   await world.git('reset', '-q', '--hard', 'HEAD~1');
   const before = await world.reachable();
   // The hook after ours holds the push.
   await world.later(`touch ${world.folder}/waits\nwhile [ ! -e ${world.folder}/go ]; do sleep 0.05; done`);
-  await add(world, 'one', 40_000);
+  await world.add('one', 40_000);
   const first = world.push([':topic', 'HEAD:refs/heads/one']);
   await until(async () => (existsSync(join(world.folder, 'waits')) ? true : null));
   await world.git('reset', '-q', '--hard', 'HEAD~1');
-  await add(world, 'two', 40_001);
+  await world.add('two', 40_001);
   t.equal((await world.push([':topic', 'HEAD:refs/heads/two'])).code, 1);
   t.match(world.last, 'another push that makes this repository smaller is under way');
   await writeFile(join(world.folder, 'go'), '');
@@ -301,6 +288,6 @@ t.test('what another hook refuses is forgotten', async t => {
   await withoutLarge(world);
   t.equal((await world.push(['--force', 'HEAD:main'])).code, 1);
   await rm(join(world.bare, 'hooks/later'));
-  await until(async () => (world.judgements.isUnderWay(world.bare) ? null : true));
+  await world.ended();
   t.equal((await world.push(['--force', 'HEAD:main'])).code, 0);
 });

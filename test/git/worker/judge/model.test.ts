@@ -6,7 +6,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { until } from '../../../e2e/ask.ts';
 import { noise } from '../../../noise.ts';
 import { numbersFrom, oneOf } from '../../../numbers.ts';
 import { isLong } from '../../../run-length.ts';
@@ -122,7 +121,7 @@ t.test(`over the limit a repository never grows (SOFTQUOTA_SEED=${seed})`, async
     const { asked } = world;
 
     const push = await world.push(args);
-    await until(async () => (world.judgements.isUnderWay(world.bare) ? null : true));
+    await world.ended();
     const after = await world.reachable();
     const what = `push ${n}, git push origin ${args.join(' ')}: ${before} became ${after}\n${push.stderr}`;
     if (after > before) t.fail(what);

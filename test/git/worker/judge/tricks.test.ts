@@ -13,24 +13,16 @@ import { World } from './world.ts';
 
 t.setTimeout(120_000);
 
-async function branch(world: World, name: string, bytes: number): Promise<void> {
-  await world.git('checkout', '-q', '--orphan', name);
-  await world.git('rm', '-q', '-r', '--cached', '--ignore-unmatch', '.');
-  await writeFile(join(world.work, name), noise(name, bytes));
-  await world.git('add', name);
-  await world.git('commit', '-q', '-m', name);
-}
-
 /**
  * A world with 100 kB in main and 300 kB in another branch, whose owner is over the limit; `fresh` is new and
  * 200 kB.
  */
 async function full(t: Test): Promise<World> {
   const world = await World.open(t);
-  await branch(world, 'begin', 100_000);
-  await branch(world, 'old', 300_000);
+  await world.add('begin', 100_000, { orphan: true });
+  await world.add('old', 300_000, { orphan: true });
   await world.passes('begin:main', 'old');
-  await branch(world, 'fresh', 200_000);
+  await world.add('fresh', 200_000, { orphan: true });
   world.over = 'any';
   return world;
 }
@@ -43,11 +35,6 @@ async function stays(t: Test, world: World, args: readonly string[] = replacemen
   t.equal((await world.push(args)).code, 1);
   t.match(world.last, /smaller/);
   t.equal(await world.refs(), refs);
-}
-
-/** Resolves once the push that was judged has ended for the daemon, too. */
-async function ended(world: World): Promise<void> {
-  await until(async () => (world.judgements.isUnderWay(world.bare) ? null : true));
 }
 
 t.test('nothing stands in the way of it without these', async t => {
@@ -111,13 +98,13 @@ t.test('a branch that is checked out stays, but where git is told to update it',
   await world.configure('receive.denyCurrentBranch', 'updateInstead');
   await stays(t, world);
   t.equal((await world.push(['--force', 'fresh:old'])).code, 0, world.last);
-  await ended(world);
-  await branch(world, 'fresher', 150_000);
+  await world.ended();
+  await world.add('fresher', 150_000, { orphan: true });
   await world.configure('receive.denyCurrentBranch', 'warn');
   t.equal((await world.push(['--force', 'fresher:old'])).code, 0, world.last);
-  await ended(world);
+  await world.ended();
   await world.configure('receive.denyDeleteCurrent', 'ignore');
-  await branch(world, 'freshest', 120_000);
+  await world.add('freshest', 120_000, { orphan: true });
   t.equal((await world.push(['--force', ':old', 'freshest'])).code, 0, world.last);
 });
 
@@ -139,7 +126,7 @@ t.test('what a push under way is about to delete gets no other name meanwhile', 
   t.equal((await world.push(['old:refs/heads/keep'])).code, 1);
   await writeFile(go, '');
   t.equal((await first).code, 0);
-  await ended(world);
+  await world.ended();
   t.equal((await world.push(['fresh:refs/heads/name'])).code, 0, 'afterwards other names are free again');
 });
 
@@ -147,9 +134,9 @@ t.test('a push of which git stored all and did nothing is the last that is judge
   const world = await full(t);
   const update = join(world.bare, 'hooks/update');
   await world.script(update, '#!/bin/sh\nexit 1\n');
-  await branch(world, 'tiny', 4);
+  await world.add('tiny', 4, { orphan: true });
   t.equal((await world.push(['--force', 'tiny:old'])).code, 1);
-  await ended(world);
+  await world.ended();
   await rm(update);
   t.equal((await world.push(replacement)).code, 1);
   t.match(world.last, /git did only a part of it/);
@@ -165,11 +152,11 @@ t.test('a client that goes away between two refs gains that one push, and no oth
     '#!/bin/sh\ncase $3 in *[!0]*) ;; *) exit 1 ;; esac\n',
   );
   for (let n = 0; n < 4; n++) {
-    await branch(world, `again${n}`, 190_000 - n * 100);
+    await world.add(`again${n}`, 190_000 - n * 100, { orphan: true });
     const names = (await world.server('for-each-ref', '--format=:%(refname)')).split('\n');
     const others = names.filter(name => name !== ':refs/heads/main');
     await world.push(['--force', `again${n}`, ...others]);
-    await ended(world);
+    await world.ended();
   }
   t.ok((await world.reachable()) < atFirst + 200_000, `${atFirst} became ${await world.reachable()}`);
   await rm(join(world.bare, 'hooks/update'));

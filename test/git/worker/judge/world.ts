@@ -6,18 +6,20 @@
  */
 
 import { once } from 'node:events';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createServer as createSocket, type Server, Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import type { Test } from 'tap';
 import { WorkerLink } from '../../../../src/gate/index.ts';
 import { Judgements } from '../../../../src/gate/push/judging.ts';
 import { findGits, Worker, type WorkerOptions } from '../../../../src/git/index.ts';
+import { until } from '../../../e2e/ask.ts';
 import { GitWorld } from '../../../hooks/git-world.ts';
 import { storage } from '../../../layout/world.ts';
+import { noise } from '../../../noise.ts';
+import { temporaryFolder } from '../../../temporary-folder.ts';
 
 export type Manner = 'any' | 'less';
 
@@ -51,14 +53,12 @@ export class World extends GitWorld {
   }
 
   static async open(t: Test, options: Partial<WorkerOptions> = {}): Promise<World> {
-    const folder = await realpath(await mkdtemp(join(tmpdir(), 'softquota-judge-')));
-    const world = new World(t, folder);
+    const world = new World(t, temporaryFolder(t));
     t.teardown(async () => {
       world.judgements.close();
       world.link.close();
       await world.worker?.close();
       for (const server of world.#servers) server.close();
-      await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
     });
     await world.make();
     await world.#serveHooks();
@@ -106,6 +106,22 @@ export class World extends GitWorld {
   async reachable(bare = this.bare): Promise<number> {
     const args = ['--no-replace-objects', '-C', bare, 'rev-list', '--all', '--objects', '--disk-usage'];
     return Number(await this.must('git', args));
+  }
+
+  /** Commits a file of random bytes; with `orphan`, as a history of its own. */
+  async add(name: string, bytes: number, { orphan = false } = {}): Promise<void> {
+    if (orphan) {
+      await this.git('checkout', '-q', '--orphan', name);
+      await this.git('rm', '-q', '-r', '--cached', '--ignore-unmatch', '.');
+    }
+    await writeFile(join(this.work, name), noise(name, bytes));
+    await this.git('add', name);
+    await this.git('commit', '-q', '-m', name);
+  }
+
+  /** Resolves once the push that was judged has ended for the daemon, too. */
+  async ended(): Promise<void> {
+    await until(() => (this.judgements.isUnderWay(this.bare) ? null : true));
   }
 
   /** A hook after the one that asks. */

@@ -2,8 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { isGroupAlive } from '../../../../src/bounded/index.ts';
@@ -18,6 +17,7 @@ import { plainEnvironment } from '../../../e2e/run.ts';
 import { GitWorld } from '../../../hooks/git-world.ts';
 import { storage } from '../../../layout/world.ts';
 import { noise } from '../../../noise.ts';
+import { temporaryFolder } from '../../../temporary-folder.ts';
 
 export class World extends GitWorld {
   readonly quarantines: Quarantines;
@@ -42,12 +42,10 @@ export class World extends GitWorld {
   }
 
   static async open(t: Test, options: Partial<QuarantinesOptions> = {}): Promise<World> {
-    const folder = await realpath(await mkdtemp(join(tmpdir(), 'softquota-quarantine-')));
-    const world = new World(folder, options);
+    const world = new World(temporaryFolder(t), options);
     t.teardown(async () => {
       await world.#repositories.close();
       await world.quarantines.close();
-      await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
     });
     await world.make();
     await world.server('config', 'receive.unpackLimit', '1');
