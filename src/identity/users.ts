@@ -39,7 +39,6 @@ export function profileOf(snapshot: Snapshot, ownerId: number): Profile {
   return snapshot.get(profileKind, String(ownerId)) ?? noProfile;
 }
 
-/** The mail addresses of administrators, each once. */
 export function administratorAddresses(snapshot: Snapshot): readonly string[] {
   const found = [...snapshot.all(profileKind)].flatMap(([, { isAdmin, email }]) =>
     isAdmin && email !== '' ? [email] : [],

@@ -122,7 +122,6 @@ function textIn(path: string): string | null {
   return file.bytes.toString('utf8');
 }
 
-/** Values by name. */
 export interface View {
   readonly [name: string]: string | readonly View[];
 }

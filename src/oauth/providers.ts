@@ -112,7 +112,6 @@ async function foundAt(source: SourceDocument, keys: SecretKeys): Promise<() => 
   return () => [configured(source, server, first), ...others.map(way => configured(source, server, way))];
 }
 
-/** Ways in which a client may authenticate, in the order in which they are tried. */
 function waysFor(
   secret: Exclude<KnownSecret, { readonly is: 'lost' }>,
   methods: readonly string[],

@@ -32,15 +32,12 @@ import type { QuotaSettings } from './settings.ts';
 import { leafMask, type RuleSubject, type Subject } from './subjects.ts';
 import { bytesUnder, type Usage } from './usage.ts';
 
-/** Groups that bear on one owner, in any order. */
 interface StandingGroups {
-  /** Those explicitly assigned. */
   readonly assigned: readonly CompiledGroup[];
   /** The existing ones of DEFAULT_GROUPS. */
   readonly defaults: readonly CompiledGroup[];
 }
 
-/** The groups and rules in force that bear on one owner, and what is particular to the owner. */
 export interface Standing extends StandingGroups {
   /** Raises every limit above 0; absent or null: there is none. */
   readonly allowance?: ActiveAllowance | null;
@@ -52,12 +49,10 @@ export interface Standing extends StandingGroups {
   readonly reporting?: StandingGroups;
 }
 
-/** The steps, in the order in which they are asked. */
 export const precedence = ['assigned', 'defaults', 'builtin'] as const;
 
 export type PrecedenceStep = (typeof precedence)[number];
 
-/** The fields of a decision that no rule made. */
 interface NotRuled {
   readonly group: null;
   readonly rule: null;
@@ -67,18 +62,15 @@ interface NotRuled {
   readonly reported?: never;
 }
 
-/** Quotas are switched off. */
 interface Disabled extends NotRuled {
   readonly by: 'disabled';
   readonly allowed: true;
   readonly step: null;
-  /** All bytes of the owner. */
   readonly used: number;
   readonly limit: -1;
   readonly subjects: readonly ['size:all'];
 }
 
-/** A rule decided. */
 export interface Ruled {
   readonly by: 'rule';
   readonly step: PrecedenceStep;
@@ -105,7 +97,6 @@ export interface Ruled {
   /** Null for the built-in group, and so is `rule`. */
   readonly group: string | null;
   readonly rule: string | null;
-  /** The deciding rule's. */
   readonly subjects: readonly RuleSubject[];
 }
 
@@ -136,7 +127,6 @@ interface NoMatch extends NotRuled {
 
 export type Decision = Disabled | RuledAllowed | RuledRefused | NoMatch;
 
-/** An action of an owner that adds data, with all that bears on the answer. */
 export interface DecisionQuestion {
   readonly settings: QuotaSettings;
   readonly standing: Standing;

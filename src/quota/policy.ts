@@ -22,11 +22,9 @@ export interface Group {
   readonly rules: readonly Rule[];
 }
 
-/** The allowances of one owner, as they count at one moment. */
 export interface ActiveAllowance {
   /** Their sum, above 0. */
   readonly bytes: number;
-  /** Number of allowances. */
   readonly count: number;
   /** When the first of them ends, in milliseconds since 1970. */
   readonly until: number;
@@ -62,7 +60,6 @@ const subjectBits: ReadonlyMap<string, number> = new Map(
   subjects.map((subject, index) => [subject, 1 << index]),
 );
 
-/** Bit of a subject in `CompiledRule.covers`. */
 export function subjectBit(subject: Subject): number {
   return subjectBits.get(subject) ?? 0;
 }

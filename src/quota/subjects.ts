@@ -57,7 +57,6 @@ export function isRepository(leaf: Leaf): boolean {
   return leaf === 'size:repos:public' || leaf === 'size:repos:private' || leaf === 'size:assets:wiki';
 }
 
-/** Index of a leaf's bytes in a `Usage`. */
 export function leafIndex(leaf: Leaf): number {
   return leaves.indexOf(leaf);
 }

@@ -38,7 +38,7 @@ export function bytesUnder(usage: Usage, mask: number): number {
 }
 
 /** Usage as Forgejo's clients read it, and with wikis besides. Bytes everywhere. */
-export interface UsageTree {
+interface UsageTree {
   readonly size: {
     readonly repos: { readonly public: number; readonly private: number };
     readonly git: { readonly LFS: number };

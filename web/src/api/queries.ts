@@ -134,7 +134,7 @@ export const sharedStoreQuery = queryOf<SharedStore>([...quota, 'store']);
 /** Newest first; people watch a scan go on. */
 export const scansQuery = queryOf<readonly ScanReport[]>([...quota, 'scans'], { everyMs: 1000 });
 
-export interface ScanOrder {
+interface ScanOrder {
   readonly kind: ScanReport['kind'];
   /** Only theirs; all without it. */
   readonly owners?: readonly string[];

@@ -9,7 +9,7 @@ import type { PageAsked } from './queries.ts';
 export const ownRequestsQuery = (own: Own) => queryOf<readonly SpaceRequest[]>([...quotaOf(own), 'requests']);
 
 /** Bytes to add to a limit, until a time in ISO 8601. */
-export interface More {
+interface More {
   readonly bytes: number;
   readonly until: string;
 }
@@ -24,7 +24,7 @@ export function withdrawRequest(own: Own, id: string): Promise<void> {
   return ask([...quotaOf(own), 'requests', id], { method: 'DELETE' });
 }
 
-export interface RequestsAsked extends Omit<PageAsked, 'q'> {
+interface RequestsAsked extends Omit<PageAsked, 'q'> {
   /** Undefined: all. */
   readonly state: SpaceRequest['state'] | undefined;
 }

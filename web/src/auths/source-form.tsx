@@ -18,7 +18,7 @@ import { TextArea } from '../parts/text-area.tsx';
 import { TryIt } from './try-it.tsx';
 import { fieldsOf, mappingSeen, newSource, type TypedSource, typedOf } from './typed.ts';
 
-export interface SourceFormProps {
+interface SourceFormProps {
   /** Left out: a new one. */
   readonly source?: Source;
   readonly onSaved: (saved: SavedSource) => void;

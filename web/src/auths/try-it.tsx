@@ -11,7 +11,7 @@ import { Fault } from '../parts/states.tsx';
 import { TextArea } from '../parts/text-area.tsx';
 import { claimsIn, fieldsOf, type TypedSource } from './typed.ts';
 
-export interface TryItProps {
+interface TryItProps {
   readonly typed: TypedSource;
   /** Tells whether the source could be saved as it is typed. */
   readonly isReady: boolean;

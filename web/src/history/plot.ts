@@ -16,7 +16,7 @@ export type HistoryPoint = History['points'][number];
 
 export type Picture = 'kinds' | 'limit';
 
-export interface Frame {
+interface Frame {
   readonly width: number;
   readonly height: number;
 }
@@ -44,7 +44,7 @@ export interface Plot {
   readonly heights: readonly number[];
 }
 
-export interface Tick {
+interface Tick {
   readonly at: number;
   readonly words: string;
 }

@@ -16,7 +16,7 @@ import { Refusals } from './refusals.tsx';
 import { Standing } from './standing.tsx';
 import { rulingsIn, worstState } from './verdicts.ts';
 
-export interface OwnUsageProps {
+interface OwnUsageProps {
   readonly own: Own;
   /** Behind all else. */
   readonly children?: ComponentChildren;

@@ -17,7 +17,7 @@ import { Answered, Empty } from '../parts/states.tsx';
 import { to } from '../place.ts';
 import { withMembers } from '../policy/edit.ts';
 
-export interface ChosenOwnersProps {
+interface ChosenOwnersProps {
   readonly names: readonly string[];
   readonly onClear: () => void;
 }

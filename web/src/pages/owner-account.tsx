@@ -13,7 +13,7 @@ import { Panel } from '../parts/page.tsx';
 import { NameField } from '../parts/rule-fields.tsx';
 import { go, to } from '../place.ts';
 
-export interface OwnerAccountProps {
+interface OwnerAccountProps {
   readonly account: User;
   /** Something is stored, so that it cannot be deleted. */
   readonly hasUnits: boolean;

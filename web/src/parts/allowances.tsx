@@ -6,7 +6,7 @@ import { Size, Time } from './figures.tsx';
 import { Name } from './name.tsx';
 import { Table } from './table.tsx';
 
-export interface AllowanceTableProps {
+interface AllowanceTableProps {
   readonly allowances: readonly Allowance[];
   /** The last cell of each row; left out: there is none. */
   readonly action?: (allowance: Allowance) => ComponentChildren;

@@ -28,7 +28,7 @@ export function kindWords(subject: Subject): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-export interface BarProps {
+interface BarProps {
   /** Bytes in the order of `leaves`. */
   readonly usage: Usage;
   /** Bytes that the whole width stands for; more of `usage` than that fills it. */

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 
-export interface ButtonProps {
+interface ButtonProps {
   readonly look?: 'danger' | 'primary' | 'quiet';
   readonly disabled?: boolean;
   readonly onClick: () => void;

@@ -11,7 +11,7 @@ import { announce } from './announcer.tsx';
 import { Button } from './button.tsx';
 import { Fault } from './states.tsx';
 
-export interface DialogProps {
+interface DialogProps {
   readonly title: string;
   /** It was left without a decision: by Escape, or by its button. */
   readonly onClose: () => void;

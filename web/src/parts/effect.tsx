@@ -13,7 +13,7 @@ import { NameLink, Others } from './name.tsx';
 import { PolicyFaults } from './policy-faults.tsx';
 import { Answered, type Asked } from './states.tsx';
 
-export interface EffectProps {
+interface EffectProps {
   readonly trial: AskedTrial;
   /** It tells of what is in the form now. */
   readonly isCurrent: boolean;
@@ -63,7 +63,7 @@ export function Changes({ simulation }: { readonly simulation: Simulation }) {
   );
 }
 
-export interface ChangedProps {
+interface ChangedProps {
   /** The effect on the owners: `newly refused`. */
   readonly what: string;
   readonly owners: Simulation['refused'];

@@ -17,7 +17,7 @@ import { Restore } from './restore.tsx';
 import { Answered } from './states.tsx';
 import { Table } from './table.tsx';
 
-export interface EventListProps {
+interface EventListProps {
   readonly asked: EventsAsked;
   /** Hides the owners, for a list of one owner's events. */
   readonly isOfOne?: boolean;
@@ -58,7 +58,7 @@ export function EventList({ asked, isOfOne = false }: EventListProps) {
   );
 }
 
-export interface OlderProps {
+interface OlderProps {
   readonly query: Pick<UseInfiniteQueryResult, 'fetchNextPage' | 'hasNextPage' | 'isFetchingNextPage'>;
   readonly words: string;
 }

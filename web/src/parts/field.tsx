@@ -46,7 +46,7 @@ export function Field(props: FieldProps) {
   );
 }
 
-export interface SizeFieldProps {
+interface SizeFieldProps {
   readonly label: string;
   /** Text as typed; `sizeIn` reads it. */
   readonly value: string;
@@ -84,7 +84,7 @@ export function sizeIn(text: string): number | null {
   return size.ok ? size.value : null;
 }
 
-export interface CheckProps {
+interface CheckProps {
   /** May be a name: it is shown harmless. */
   readonly label: string;
   /** Further explanation of the field. */
@@ -110,7 +110,7 @@ export function Check({ label, note, checked, onChange, disabled }: CheckProps) 
   );
 }
 
-export interface ChoiceProps<Value extends string> {
+interface ChoiceProps<Value extends string> {
   readonly label: string;
   readonly value: Value;
   readonly options: readonly (readonly [value: Value, words: string])[];

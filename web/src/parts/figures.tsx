@@ -51,7 +51,7 @@ const dayAndTime = new Intl.DateTimeFormat(undefined, {
   timeZoneName: 'short',
 });
 
-export interface TimeProps {
+interface TimeProps {
   /** ISO 8601; null reads as `absent`. */
   readonly at: string | null;
   readonly absent?: string;

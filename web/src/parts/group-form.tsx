@@ -12,7 +12,7 @@ import { PolicyForm } from './policy-form.tsx';
 import type { FormEnds } from './policy-pages.tsx';
 import { NameField, newRule, RuleFields, ruleIn, type TypedRule } from './rule-fields.tsx';
 
-export interface GroupFormProps extends FormEnds {
+interface GroupFormProps extends FormEnds {
   readonly policy: WholePolicy;
   /** Left out: a new one. */
   readonly group?: Group;

@@ -3,7 +3,7 @@
 import { Field, SizeField } from './field.tsx';
 import type { TypedMore } from './typed-more.ts';
 
-export interface MoreFieldsProps {
+interface MoreFieldsProps {
   readonly more: TypedMore;
   readonly onChange: (more: TypedMore) => void;
 }

@@ -12,7 +12,7 @@ export function pageIn(query: URLSearchParams): number {
   return Number.isSafeInteger(page) && page > 0 ? page : 1;
 }
 
-export interface PagerProps {
+interface PagerProps {
   /** From 1. */
   readonly page: number;
 

@@ -7,7 +7,7 @@ import { save, trialQuery } from '../policy/trial.ts';
 import { Confirm, type ConfirmProps } from './dialog.tsx';
 import { Effect } from './effect.tsx';
 
-export interface PolicyConfirmProps extends Omit<ConfirmProps, 'act' | 'isDangerous'> {
+interface PolicyConfirmProps extends Omit<ConfirmProps, 'act' | 'isDangerous'> {
   readonly policy: WholePolicy;
   readonly edited: WholePolicy;
 }

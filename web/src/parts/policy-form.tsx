@@ -19,7 +19,7 @@ import { Effect } from './effect.tsx';
 import { useSettled } from './settled.ts';
 import { Fault } from './states.tsx';
 
-export interface PolicyFormProps {
+interface PolicyFormProps {
   /** In force. */
   readonly policy: WholePolicy;
   /** Policy of the form; null while its input is invalid. */

@@ -27,7 +27,7 @@ const kinds = {
   rule: { one: 'Rule', all: 'Rules', list: 'rules' },
 } as const;
 
-export interface PolicyListProps {
+interface PolicyListProps {
   readonly kind: keyof typeof kinds;
   readonly form: (policy: WholePolicy, ends: FormEnds) => ComponentChildren;
   readonly list: (policy: WholePolicy) => ComponentChildren;
@@ -57,7 +57,7 @@ export function PolicyList({ kind, form, list }: PolicyListProps) {
   );
 }
 
-export interface PolicyPieceProps<Piece> {
+interface PolicyPieceProps<Piece> {
   readonly kind: keyof typeof kinds;
   readonly name: string;
   readonly find: (policy: WholePolicy) => Piece | undefined;

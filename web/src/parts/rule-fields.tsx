@@ -17,7 +17,7 @@ export interface TypedRule {
   readonly mode: PolicyMode;
 }
 
-export type PolicyMode = 'enforce' | 'report';
+type PolicyMode = 'enforce' | 'report';
 
 export const newRule: TypedRule = {
   name: '',
@@ -68,7 +68,7 @@ export function ruleIn({ name, size, subjects, grace: time, graceMost, mode }: T
   };
 }
 
-export interface RuleFieldsProps {
+interface RuleFieldsProps {
   readonly rule: TypedRule;
   readonly onChange: (rule: TypedRule) => void;
   /** It exists, and keeps its name. */
@@ -134,7 +134,7 @@ const modes = [
   ['report', 'report only: record what it would refuse'],
 ] as const satisfies readonly (readonly [PolicyMode, string])[];
 
-export interface NameFieldProps {
+interface NameFieldProps {
   readonly label: string;
   readonly name: string;
   readonly taken: ReadonlySet<string>;

@@ -9,7 +9,7 @@ import { PolicyForm } from './policy-form.tsx';
 import type { FormEnds } from './policy-pages.tsx';
 import { newRule, RuleFields, ruleIn, typedOf } from './rule-fields.tsx';
 
-export interface RuleFormProps extends FormEnds {
+interface RuleFormProps extends FormEnds {
   readonly policy: WholePolicy;
   /** Left out: a new one. */
   readonly rule?: Rule;

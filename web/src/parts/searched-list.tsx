@@ -9,7 +9,7 @@ import { Field } from './field.tsx';
 import { Pager, pageIn, pageSize } from './pager.tsx';
 import { Empty } from './states.tsx';
 
-export interface SearchedListProps<Row extends { readonly name: string }> {
+interface SearchedListProps<Row extends { readonly name: string }> {
   readonly rows: readonly Row[];
   /** The word for one and for many: `['rule', 'rules']`. */
   readonly of: readonly [one: string, several: string];

@@ -37,7 +37,7 @@ export interface Asked {
   readonly refetch: () => unknown;
 }
 
-export interface FailedProps {
+interface FailedProps {
   readonly query: Asked;
   /** Name of what could not be loaded: `the owners`. */
   readonly what: string;
@@ -56,7 +56,7 @@ export function Failed({ query, what }: FailedProps) {
   );
 }
 
-export interface AnsweredProps<Data> {
+interface AnsweredProps<Data> {
   readonly query: Asked & { readonly data: Data | undefined };
   readonly what: string;
   /** Number of rows to reserve space for. */

@@ -2,7 +2,7 @@
 
 import { useId } from 'preact/hooks';
 
-export interface TextAreaProps {
+interface TextAreaProps {
   readonly label: string;
   readonly value: string;
   readonly onInput: (text: string) => void;

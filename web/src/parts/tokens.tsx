@@ -15,7 +15,7 @@ import { Panel } from './page.tsx';
 import { Answered } from './states.tsx';
 import { RowButton, Table } from './table.tsx';
 
-export interface TokensProps {
+interface TokensProps {
   /** The login. */
   readonly user: string;
   /** The account is an administrator's, whose tokens may give more. */
@@ -80,7 +80,7 @@ export function Tokens({ user, isAdmin }: TokensProps) {
   );
 }
 
-export interface RevokeTokenProps {
+interface RevokeTokenProps {
   readonly user: string;
   readonly token: Token;
   readonly onClose: () => void;

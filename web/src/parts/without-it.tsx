@@ -8,7 +8,7 @@ import { trialQuery } from '../policy/trial.ts';
 import { Changed } from './effect.tsx';
 import { Answered } from './states.tsx';
 
-export interface WithoutItProps {
+interface WithoutItProps {
   readonly policy: WholePolicy;
   readonly without: WholePolicy;
   /** `this group`. */

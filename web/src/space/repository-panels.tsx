@@ -13,7 +13,7 @@ import { Answered } from '../parts/states.tsx';
 import { Reclaim } from './reclaim.tsx';
 import { Takers } from './takers.tsx';
 
-export interface RepositoryPanelsProps {
+interface RepositoryPanelsProps {
   readonly of: SpaceOf;
   readonly owner: string;
   readonly repo: string;
