@@ -3,7 +3,7 @@
 import { formatBytes, formatUse, writeSize } from '../../../src/text/index.ts';
 import type { Growth, OwnReport, Verdict } from '../../../src/wire/index.ts';
 import { dayWords, growthWords } from '../history/growth-words.ts';
-import type { TypedMore } from '../parts/typed-more.ts';
+import type { TypedMore } from '../parts/field.tsx';
 
 const usualDays = 30;
 const daySeconds = 86_400;

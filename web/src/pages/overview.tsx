@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/preact-query';
 import { leaves } from '../../../src/quota/index.ts';
 import { formatBytes, printable } from '../../../src/text/index.ts';
-import type { Disk, Overview as Figures, Finding } from '../../../src/wire/index.ts';
+import type { Disk, Overview as Figures, Finding, RefusalsOfDay } from '../../../src/wire/index.ts';
 import { findingsQuery, overviewQuery, ownersQuery } from '../api/queries.ts';
 import { Bar, kindWords, Legend } from '../parts/bar.tsx';
 import { counted, Size, Time } from '../parts/figures.tsx';
@@ -11,7 +11,6 @@ import { History } from '../parts/history.tsx';
 import { Path } from '../parts/name.tsx';
 import { ownerColumns } from '../parts/owner-columns.tsx';
 import { Page, Panel } from '../parts/page.tsx';
-import { Refusals } from '../parts/refusals.tsx';
 import { ScanProgress } from '../parts/scan-progress.tsx';
 import { Answered, Empty } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
@@ -252,5 +251,27 @@ function Measuring({ figures: { measuring, measured_at } }: { figures: Figures }
         <ScanProgress scan={measuring} />
       )}
     </Panel>
+  );
+}
+
+const dayWords = new Intl.DateTimeFormat(undefined, { day: 'numeric', timeZone: 'UTC' });
+
+export function Refusals({ days }: { readonly days: readonly RefusalsOfDay[] }) {
+  const most = Math.max(0, ...days.map(({ count }) => count));
+  if (most === 0) return <Empty>No refusals.</Empty>;
+  return (
+    <ol class="refusals">
+      {days.map(({ day, count }) => (
+        <li key={day}>
+          <span class="bar-up" aria-hidden="true">
+            <span style={{ blockSize: `${(count / most) * 100}%` }} />
+          </span>
+          <span class={count === 0 ? 'quiet-text' : ''}>{count.toLocaleString('en-US')}</span>
+          <time class="quiet-text small" dateTime={day} title={`${day} (UTC)`}>
+            {dayWords.format(new Date(`${day}T00:00:00Z`))}
+          </time>
+        </li>
+      ))}
+    </ol>
   );
 }

@@ -10,13 +10,11 @@ import { policyFaultsQuery, policyQuery } from '../api/queries.ts';
 import { announce } from '../parts/announcer.tsx';
 import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
-import { Effect } from '../parts/effect.tsx';
-import { Check } from '../parts/field.tsx';
+import { Effect, PolicyFaults } from '../parts/effect.tsx';
+import { Check, TextArea } from '../parts/field.tsx';
 import { counted } from '../parts/figures.tsx';
 import { Page, Panel } from '../parts/page.tsx';
-import { PolicyFaults } from '../parts/policy-faults.tsx';
 import { Answered, Empty } from '../parts/states.tsx';
-import { TextArea } from '../parts/text-area.tsx';
 import { readPolicy, trialOf } from '../policy/file.ts';
 import { save, trialQuery } from '../policy/trial.ts';
 

@@ -4,20 +4,18 @@ import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { writeSize } from '../../../src/text/index.ts';
 import type { SpaceRequest } from '../../../src/wire/index.ts';
-import { declineRequest, grantRequest, requestsQuery } from '../api/request-queries.ts';
+import { declineRequest, grantRequest, requestsQuery } from '../api/own-queries.ts';
 import { dayWords } from '../history/growth-words.ts';
+import { RequestAnswer } from '../parts/allowances.tsx';
 import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
-import { Choice, Field } from '../parts/field.tsx';
+import { Choice, Field, MoreFields, moreIn } from '../parts/field.tsx';
 import { Size, Time } from '../parts/figures.tsx';
-import { MoreFields } from '../parts/more-fields.tsx';
 import { Name, NameLink } from '../parts/name.tsx';
 import { Page } from '../parts/page.tsx';
 import { Pager, pageIn, pageSize } from '../parts/pager.tsx';
-import { RequestAnswer } from '../parts/request-answer.tsx';
 import { Answered } from '../parts/states.tsx';
 import { RowButton, Table } from '../parts/table.tsx';
-import { moreIn } from '../parts/typed-more.ts';
 import { useQueryPart } from '../place.ts';
 
 const states = [

@@ -1,14 +1,14 @@
 /**
- * For administrators: the tokens and the sessions of all users, and those of one user, where the address says
- * whose.
+ * One's own tokens and sessions; and for administrators those of all users, and those of one user, where the
+ * address says whose.
  */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
 import type { AnySession, AnyToken } from '../../../src/wire/index.ts';
-import { endSession } from '../api/account-queries.ts';
-import { allSessionsQuery, allTokensQuery, userQuery } from '../api/queries.ts';
+import { allSessionsQuery, allTokensQuery, endSession, userQuery } from '../api/queries.ts';
+import { useSession } from '../api/session.ts';
 import { Confirm } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
 import { Time, timeWords } from '../parts/figures.tsx';
@@ -179,5 +179,21 @@ function AllSessions({ q }: { q: string }) {
         </Confirm>
       )}
     </Panel>
+  );
+}
+
+export function MyTokens() {
+  const session = useSession();
+  return (
+    <Page title="My tokens and sessions" help="my-tokens">
+      <Answered query={session} what="who you are">
+        {({ login, is_admin: isAdmin }) => (
+          <>
+            <Tokens user={login} isAdmin={isAdmin} />
+            <Sessions user={login} />
+          </>
+        )}
+      </Answered>
+    </Page>
   );
 }

@@ -6,9 +6,8 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { refresh } from '../api/client.ts';
-import { useAction } from './action.ts';
 import { announce } from './announcer.tsx';
-import { Button } from './button.tsx';
+import { Button, useAction } from './button.tsx';
 import { Fault } from './states.tsx';
 
 interface DialogProps {

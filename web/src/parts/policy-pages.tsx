@@ -11,9 +11,9 @@ import type { WholePolicy } from '../../../src/wire/index.ts';
 import { policyQuery } from '../api/queries.ts';
 import { go, to } from '../place.ts';
 import { Button } from './button.tsx';
+import { PolicyConfirm } from './effect.tsx';
 import { Name } from './name.tsx';
 import { Page, Panel } from './page.tsx';
-import { PolicyConfirm } from './policy-confirm.tsx';
 import { Answered, Empty } from './states.tsx';
 
 /** Callbacks for the end of a form. */

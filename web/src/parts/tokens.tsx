@@ -5,7 +5,7 @@ import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
 import type { CreatedToken, NewToken, Token } from '../../../src/wire/index.ts';
-import { createToken, revokeToken, tokensQuery } from '../api/account-queries.ts';
+import { createToken, revokeToken, tokensQuery } from '../api/queries.ts';
 import { Button } from './button.tsx';
 import { Confirm, Dialog } from './dialog.tsx';
 import { Choice, Field } from './field.tsx';
