@@ -2,6 +2,7 @@
 
 import { useId } from 'preact/hooks';
 import { formatBytes, parseSize } from '../../../src/text/index.ts';
+import type { TypedMore } from '../own/proposal.ts';
 import { Name } from './name.tsx';
 
 export interface FieldProps {
@@ -188,13 +189,6 @@ export function MoreFields({ more, onChange }: MoreFieldsProps) {
       />
     </>
   );
-}
-
-/** The typed text. */
-export interface TypedMore {
-  readonly size: string;
-  /** `2027-01-31`. */
-  readonly lastDay: string;
 }
 
 /** Null while it cannot be taken. The last day counts to its end, where the reader is. */
