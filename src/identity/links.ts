@@ -97,10 +97,6 @@ export function removeLink(changes: ChangeSet, user: OwnerRecord, issuer: string
   return link;
 }
 
-export function forgetLinks(changes: ChangeSet, ownerId: number): void {
-  for (const link of linksOf(changes, ownerId)) changes.remove(linkKind, keyOf(link));
-}
-
 function linksOf(snapshot: Snapshot, ownerId: number): readonly LinkDocument[] {
   return [...snapshot.ofOwner(linkKind, ownerId)].map(([, link]) => link);
 }

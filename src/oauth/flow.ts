@@ -28,13 +28,14 @@ import {
 import type { Log } from '../log.ts';
 import { printable } from '../text/index.ts';
 import { type OfferedSource, wayBack } from '../wire/index.ts';
-import { arrivalBy, authorizationAddress } from './exchange.ts';
 import { SignInFault } from './fault.ts';
 import { issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';
 import type { SourceDocument } from './kinds.ts';
 import { begunSeconds, type PendingLogin, PendingSignIns, usedOnce } from './pending-sign-ins.ts';
 import {
+  arrivalBy,
+  authorizationAddress,
   causesOf,
   type FindProvider,
   isSafeFor,

@@ -62,10 +62,6 @@ export function allowanceIn(snapshot: Snapshot, ownerId: number, id: string): Al
   return entriesOf(snapshot, ownerId).find(entry => entry.id === id);
 }
 
-export function hasAllowances(snapshot: Snapshot, ownerId: number): boolean {
-  return entriesOf(snapshot, ownerId).length > 0;
-}
-
 /**
  * Adds one. Throws `invalid` with every fault, `conflict` where the owner has as many as can be.
  */
@@ -112,11 +108,6 @@ export function endAllowance(changes: ChangeSet, ownerId: number, id: string): A
     before.filter(entry => entry !== ended),
   );
   return ended;
-}
-
-/** When an owner goes. */
-export function forgetAllowances(changes: ChangeSet, ownerId: number): void {
-  changes.remove(allowanceKind, String(ownerId));
 }
 
 /** Gives the sum of those that have not ended; null: there are none. */

@@ -191,11 +191,6 @@ export function setGroups(changes: ChangeSet, ownerId: number, names: readonly s
   );
 }
 
-/** When an owner goes. */
-export function forgetAssignments(changes: ChangeSet, ownerId: number): void {
-  changes.remove(assignmentKind, String(ownerId));
-}
-
 /** When a group goes. */
 function forgetGroup(changes: ChangeSet, group: string): void {
   for (const [owner, entries] of [...changes.all(assignmentKind)]) {

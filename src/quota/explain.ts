@@ -20,8 +20,7 @@ import {
   type Standing,
 } from './decide.ts';
 import { decidingRule, type Judging, judgedBy, type RuleVerdict } from './judged.ts';
-import { type CompiledRule, subjectBit } from './policy.ts';
-import type { QuotaSettings } from './settings.ts';
+import { type CompiledRule, type QuotaSettings, subjectBit } from './policy.ts';
 import type { Subject } from './subjects.ts';
 
 /** A rule that covers the asked subject; `rule` is null for that of the built-in group. */

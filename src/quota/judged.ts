@@ -9,9 +9,8 @@
  */
 
 import { type Grace, type Graces, graceOf, isLetThrough } from './grace.ts';
-import type { BuiltinGroup, CompiledGroup, CompiledRule } from './policy.ts';
-import type { QuotaSettings } from './settings.ts';
-import { bytesUnder, type Usage } from './usage.ts';
+import type { BuiltinGroup, CompiledGroup, CompiledRule, QuotaSettings } from './policy.ts';
+import { bytesUnder, type Usage } from './subjects.ts';
 
 /** The answer of a rule or a group, the worst first. */
 const verdicts = ['refuses', 'graced', 'allows'] as const;

@@ -4,8 +4,7 @@ import { formatBytes, formatCount, formatMoment, formatUse, printable } from '..
 import { type Decision, type DiskFull, type FullDisk, reachedThreshold } from './decide.ts';
 import type { Grace } from './grace.ts';
 import type { Garbage } from './judged.ts';
-import type { ActiveAllowance } from './policy.ts';
-import type { QuotaSettings } from './settings.ts';
+import type { ActiveAllowance, QuotaSettings } from './policy.ts';
 import { leafMask, type RuleSubject, type Subject, subjectsWithin } from './subjects.ts';
 
 export type Refusal = Extract<Decision, { readonly allowed: false }> | DiskFull;

@@ -21,7 +21,6 @@ export type Own = { readonly is: 'me' } | { readonly is: 'organization'; readonl
 /** Owner of a history: oneself, or as an administrator one owner or all together. */
 export type HistoryOf = Own | { readonly is: 'owner'; readonly name: string } | { readonly is: 'all' };
 
-/** The path of the quota of an owner. */
 export function quotaOf(own: Own): readonly string[] {
   return own.is === 'me' ? ['user', 'quota'] : ['orgs', own.name, 'quota'];
 }

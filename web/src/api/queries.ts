@@ -69,7 +69,6 @@ export interface EventsAsked {
   readonly until?: string | undefined;
   readonly actor?: string | undefined;
   readonly q?: string | undefined;
-  /** Number of rows on a page. */
   readonly limit: number;
 }
 

@@ -140,7 +140,6 @@ type TextKey = {
 
 type SourceTextProps = PartProps & Omit<FieldProps, 'value' | 'onInput'> & { readonly of: TextKey };
 
-/** One of them to be typed. */
 function SourceText({ typed, set, of, ...field }: SourceTextProps) {
   const change = (text: string): Partial<Record<TextKey, string>> => ({ [of]: text });
   return <Field {...field} value={typed[of]} onInput={text => set(change(text))} />;
@@ -233,7 +232,6 @@ function People(part: PartProps) {
 
 interface TryItProps {
   readonly typed: TypedSource;
-  /** Tells whether the source could be saved as it is typed. */
   readonly isReady: boolean;
 }
 

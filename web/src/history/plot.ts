@@ -31,7 +31,6 @@ export interface Plot {
   };
   /** From the lowest up; empty against the limit. */
   readonly bands: readonly { readonly leaf: Leaf; readonly path: string }[];
-  /** Path of the line of all kinds together. */
   readonly total: string;
   readonly limitAt: number | null;
   /** Dashed; null: the limit is not come to, or there is none. */
@@ -143,7 +142,6 @@ interface Now {
   readonly limit: number;
 }
 
-/** End of the dashed line. */
 function aheadOf({ growth }: History, { first, last, total, limit }: Now) {
   const reached = growth?.reached_at ?? null;
   if (growth === null || growth.per_day <= 0 || total >= limit) return null;

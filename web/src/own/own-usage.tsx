@@ -20,7 +20,6 @@ import { rulingsIn, worstState } from './verdicts.ts';
 
 interface OwnUsageProps {
   readonly own: Own;
-  /** Behind all else. */
   readonly children?: ComponentChildren;
 }
 

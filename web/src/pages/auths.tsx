@@ -28,7 +28,6 @@ import { Page, Panel } from '../parts/page.tsx';
 import { Answered, Fault } from '../parts/states.tsx';
 import { RowButton, Table } from '../parts/table.tsx';
 
-/** Form that is open: a new source, or one by its id. */
 type Open = 'new' | number | null;
 
 export function Auths() {

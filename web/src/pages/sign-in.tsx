@@ -55,7 +55,6 @@ function SourceFault({ code }: { code: string | null }) {
   );
 }
 
-/** Nothing where there are none. */
 function Sources({ back }: { back: string }) {
   const sources = useQuery(offeredSourcesQuery);
   if (sources.data === undefined || sources.data.length === 0) return null;

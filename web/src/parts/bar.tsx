@@ -17,7 +17,6 @@ const colours: Readonly<Record<Leaf, string>> = {
   'size:assets:wiki': 'wiki',
 };
 
-/** The CSS variable with the colour of a kind. */
 export function colourOf(leaf: Leaf): string {
   return `var(--kind-${colours[leaf]})`;
 }
@@ -87,7 +86,6 @@ export function Fullness({ used, limit, state }: UseProps & { readonly state?: O
   );
 }
 
-/** A kind's colour and words. */
 export function Kind({ leaf }: { readonly leaf: Leaf }) {
   return (
     <span>
@@ -97,7 +95,6 @@ export function Kind({ leaf }: { readonly leaf: Leaf }) {
   );
 }
 
-/** Lists the bytes of each kind of data. */
 export function Legend({ usage }: { readonly usage: Usage }) {
   return (
     <ul class="legend">

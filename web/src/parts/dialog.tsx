@@ -90,7 +90,6 @@ export interface ConfirmProps {
   readonly onClose: (isDone: boolean) => void;
 }
 
-/** Says what something will do, and does it. */
 export function Confirm({
   title,
   children,
