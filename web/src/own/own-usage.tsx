@@ -1,6 +1,6 @@
 /** Usage that owners see of themselves, or of an organization: as it is now, and as it changes. */
 
-import { useInfiniteQuery, useQuery } from '@tanstack/preact-query';
+import { useInfiniteQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';
 import { type Own, ownEventsQuery, ownReportQuery } from '../api/own-queries.ts';
 import { useSession } from '../api/session.ts';
@@ -8,7 +8,7 @@ import { Older, What } from '../parts/event-list.tsx';
 import { Time } from '../parts/figures.tsx';
 import { History } from '../parts/history.tsx';
 import { Panel } from '../parts/page.tsx';
-import { Answered, Empty } from '../parts/states.tsx';
+import { Answered, Empty, Query } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
 import { Units } from '../parts/units.tsx';
 import { to } from '../place.ts';
@@ -24,9 +24,8 @@ interface OwnUsageProps {
 }
 
 export function OwnUsage({ own, children }: OwnUsageProps) {
-  const report = useQuery(ownReportQuery(own));
   return (
-    <Answered query={report} what="what is stored" rows={12}>
+    <Query of={ownReportQuery(own)} what="what is stored" rows={12}>
       {figures => {
         const rulings = rulingsIn(figures.decisions);
         const isFine = worstState(rulings) === 'ok';
@@ -46,7 +45,7 @@ export function OwnUsage({ own, children }: OwnUsageProps) {
           </>
         );
       }}
-    </Answered>
+    </Query>
   );
 }
 

@@ -2,7 +2,6 @@
  * Tells whether an owner may go on storing, by which limits, how near they are, and why something is refused.
  */
 
-import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isSubject, leaves, type Subject } from '../../../src/quota/index.ts';
 import { formatBytes, formatMoment, formatUse } from '../../../src/text/index.ts';
@@ -12,7 +11,7 @@ import { announce } from '../parts/announcer.tsx';
 import { Name } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { Reasoning } from '../parts/reasoning.tsx';
-import { Answered } from '../parts/states.tsx';
+import { Query } from '../parts/states.tsx';
 import { Stored } from '../parts/stored.tsx';
 import { Table } from '../parts/table.tsx';
 import { Added, Allowed, DecidedBy, limitColumns, whyColumn } from '../parts/verdict.tsx';
@@ -129,9 +128,8 @@ function useToldAloud(isRefused: boolean): void {
 }
 
 function Why({ own, subject }: { readonly own: Own; readonly subject: Subject }) {
-  const explanation = useQuery(ownExplanationQuery(own, subject));
   return (
-    <Answered query={explanation} what="why" rows={3}>
+    <Query of={ownExplanationQuery(own, subject)} what="why" rows={3}>
       {explained => (
         <div class="stack">
           <p>
@@ -143,7 +141,7 @@ function Why({ own, subject }: { readonly own: Own; readonly subject: Subject })
           </details>
         </div>
       )}
-    </Answered>
+    </Query>
   );
 }
 

@@ -25,7 +25,7 @@ import { Field } from '../parts/field.tsx';
 import { Time } from '../parts/figures.tsx';
 import { Name, NameLink } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
-import { Answered, Fault } from '../parts/states.tsx';
+import { Answered, Fault, Query } from '../parts/states.tsx';
 import { RowButton, Table } from '../parts/table.tsx';
 
 type Open = 'new' | number | null;
@@ -155,11 +155,10 @@ function State({ source }: { source: Source }) {
 }
 
 function Links({ source }: { readonly source: number }) {
-  const links = useQuery(linksQuery(source));
   const [unlinking, setUnlinking] = useState<string | null>(null);
   return (
     <Panel title="Linked accounts">
-      <Answered query={links} what="the linked accounts" rows={2}>
+      <Query of={linksQuery(source)} what="the linked accounts" rows={2}>
         {list => (
           <Table
             caption="Users and their accounts at the provider"
@@ -187,7 +186,7 @@ function Links({ source }: { readonly source: number }) {
             ]}
           />
         )}
-      </Answered>
+      </Query>
       <NewLink source={source} />
       {unlinking !== null && (
         <Confirm
@@ -233,10 +232,9 @@ function NewLink({ source }: { source: number }) {
 }
 
 function UnmappedGroups({ source }: { readonly source: Source }) {
-  const signIns = useQuery(signInsQuery);
   return (
     <Panel title="Claimed groups without a mapping">
-      <Answered query={signIns} what="the latest sign-ins" rows={2}>
+      <Query of={signInsQuery} what="the latest sign-ins" rows={2}>
         {events => (
           <Table
             caption="Groups at the provider that have no effect"
@@ -250,7 +248,7 @@ function UnmappedGroups({ source }: { readonly source: Source }) {
             ]}
           />
         )}
-      </Answered>
+      </Query>
     </Panel>
   );
 }

@@ -1,6 +1,5 @@
 /** The first page of administrators: how it stands with all owners together, and what should be looked at. */
 
-import { useQuery } from '@tanstack/preact-query';
 import { leaves } from '../../../src/quota/index.ts';
 import { formatBytes, printable } from '../../../src/text/index.ts';
 import type { Disk, Overview as Figures, Finding, RefusalsOfDay } from '../../../src/wire/index.ts';
@@ -12,20 +11,18 @@ import { Path } from '../parts/name.tsx';
 import { ownerColumns } from '../parts/owner-columns.tsx';
 import { Page, Panel } from '../parts/page.tsx';
 import { ScanProgress } from '../parts/scan-progress.tsx';
-import { Answered, Empty } from '../parts/states.tsx';
+import { Empty, Query } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
 import { to } from '../place.ts';
 import { usageIn } from '../usage.ts';
 
 export function Overview() {
-  const overview = useQuery(overviewQuery);
-  const findings = useQuery(findingsQuery);
   return (
     <Page title="Overview" help="overview">
-      <Answered query={findings} what="the problems" rows={1}>
+      <Query of={findingsQuery} what="the problems" rows={1}>
         {found => <Findings found={found} />}
-      </Answered>
-      <Answered query={overview} what="the overview" rows={10}>
+      </Query>
+      <Query of={overviewQuery} what="the overview" rows={10}>
         {figures => (
           <>
             <Mode figures={figures} />
@@ -45,7 +42,7 @@ export function Overview() {
             </div>
           </>
         )}
-      </Answered>
+      </Query>
       <History of={{ is: 'all' }} />
     </Page>
   );
@@ -115,7 +112,6 @@ const limitStates = [
 ] as const;
 
 function Fullest({ figures: { owners } }: { figures: Figures }) {
-  const list = useQuery(ownersQuery({ q: '', sort: 'percent', order: 'desc', page: 1, limit: shownFullest }));
   return (
     <Panel title="Limits" actions={<a href={to('owners', undefined, { sort: 'percent' })}>All owners</a>}>
       <p class="row">
@@ -132,7 +128,11 @@ function Fullest({ figures: { owners } }: { figures: Figures }) {
           ))}
         <span class="quiet-text">of {counted(owners.total, 'owner', 'owners')}</span>
       </p>
-      <Answered query={list} what="the owners" rows={shownFullest}>
+      <Query
+        of={ownersQuery({ q: '', sort: 'percent', order: 'desc', page: 1, limit: shownFullest })}
+        what="the owners"
+        rows={shownFullest}
+      >
         {({ entries }) => (
           <Table
             caption="Owners closest to their limits"
@@ -146,7 +146,7 @@ function Fullest({ figures: { owners } }: { figures: Figures }) {
             columns={[ownerColumns.name, ownerColumns.state, ownerColumns.percent, ownerColumns.stored]}
           />
         )}
-      </Answered>
+      </Query>
     </Panel>
   );
 }

@@ -1,6 +1,5 @@
 /** The account of an owner: rank and name, changed and deleted; members of an organization, and groups. */
 
-import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { nameFault } from '../../../src/quota/index.ts';
 import { printable } from '../../../src/text/index.ts';
@@ -18,7 +17,7 @@ import { Name, NameLink, NameLinks } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { PolicyForm } from '../parts/policy-form.tsx';
 import { NameField } from '../parts/rule-form.tsx';
-import { Answered, Empty, Fault } from '../parts/states.tsx';
+import { Empty, Fault, Query } from '../parts/states.tsx';
 import { RowButton, Table } from '../parts/table.tsx';
 import { go, to } from '../place.ts';
 import { groupsOf, withGroupsOf } from '../policy/edit.ts';
@@ -145,7 +144,6 @@ function Rank({ login, isAdmin, onClose }: { login: string; isAdmin: boolean; on
 }
 
 export function OwnerMembers({ organization }: { organization: string }) {
-  const members = useQuery(membersQuery(organization));
   const [login, setLogin] = useState('');
   const [role, setRole] = useState<Member['role']>('owner');
   const path = (user: string) => ['admin', 'orgs', organization, 'members', user];
@@ -163,7 +161,7 @@ export function OwnerMembers({ organization }: { organization: string }) {
   const failure = add.failure ?? remove.failure;
   return (
     <Panel title="Members">
-      <Answered query={members} what="the members" rows={2}>
+      <Query of={membersQuery(organization)} what="the members" rows={2}>
         {list => (
           <Table
             caption="Members"
@@ -186,7 +184,7 @@ export function OwnerMembers({ organization }: { organization: string }) {
             ]}
           />
         )}
-      </Answered>
+      </Query>
       <form class="row" onSubmit={add.start}>
         <Field label="User" value={login} onInput={setLogin} />
         <Choice
@@ -208,12 +206,11 @@ export function OwnerMembers({ organization }: { organization: string }) {
 }
 
 export function OwnerGroups({ name }: { name: string }) {
-  const policy = useQuery(policyQuery);
   const [isEditing, setEditing] = useState(false);
   const edit = <Button onClick={() => setEditing(true)}>Edit groups</Button>;
   return (
     <Panel title="Groups" actions={isEditing ? undefined : edit}>
-      <Answered query={policy} what="the groups" rows={1}>
+      <Query of={policyQuery} what="the groups" rows={1}>
         {whole => {
           if (isEditing) return <Form policy={whole} name={name} onClose={() => setEditing(false)} />;
           const groups = groupsOf(whole, name);
@@ -225,7 +222,7 @@ export function OwnerGroups({ name }: { name: string }) {
             </p>
           );
         }}
-      </Answered>
+      </Query>
     </Panel>
   );
 }

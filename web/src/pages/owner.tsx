@@ -3,7 +3,6 @@
  * be changed about it.
  */
 
-import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { leaves } from '../../../src/quota/index.ts';
 import type { Allowance, OwnerReport } from '../../../src/wire/index.ts';
@@ -21,7 +20,7 @@ import { Name } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
 import { Reasoning } from '../parts/reasoning.tsx';
 import { Sessions } from '../parts/sessions.tsx';
-import { Answered, Empty } from '../parts/states.tsx';
+import { Empty, Query } from '../parts/states.tsx';
 import { Stored } from '../parts/stored.tsx';
 import { RowButton, Table } from '../parts/table.tsx';
 import { Tokens } from '../parts/tokens.tsx';
@@ -31,10 +30,9 @@ import { to } from '../place.ts';
 import { OwnerAccount, OwnerGroups, OwnerMembers } from './owner-account.tsx';
 
 export function Owner({ name }: { name: string }) {
-  const owner = useQuery(ownerQuery(name));
   return (
     <Page title={name} heading={<Name>{name}</Name>} help="owner" trail={<a href={to('owners')}>Owners</a>}>
-      <Answered query={owner} what="the owner" rows={10}>
+      <Query of={ownerQuery(name)} what="the owner" rows={10}>
         {report =>
           report.known ? (
             <Known report={report} />
@@ -42,14 +40,13 @@ export function Owner({ name }: { name: string }) {
             <Empty>No owner has this name. It may have been deleted or renamed.</Empty>
           )
         }
-      </Answered>
+      </Query>
     </Page>
   );
 }
 
 function Known({ report }: { report: OwnerReport }) {
   const { name, units } = report;
-  const user = useQuery(userQuery(name));
   return (
     <>
       <Stored
@@ -73,7 +70,7 @@ function Known({ report }: { report: OwnerReport }) {
       <Panel title="Events">
         <EventList asked={{ kind: undefined, owner: name, limit: 10 }} isOfOne />
       </Panel>
-      <Answered query={user} what="the account">
+      <Query of={userQuery(name)} what="the account">
         {account => (
           <>
             <OwnerAccount account={account} hasUnits={units.length > 0} />
@@ -87,7 +84,7 @@ function Known({ report }: { report: OwnerReport }) {
             )}
           </>
         )}
-      </Answered>
+      </Query>
     </>
   );
 }
@@ -142,12 +139,11 @@ function OwnerVerdicts({ report: { name, decisions } }: { report: OwnerReport })
 }
 
 function Why({ owner, subject }: { owner: string; subject: string }) {
-  const explanation = useQuery(explanationQuery(owner, subject));
   return (
     <section class="effect" aria-label={`Why: ${subject}`} aria-live="polite">
-      <Answered query={explanation} what="the reasoning" rows={3}>
+      <Query of={explanationQuery(owner, subject)} what="the reasoning" rows={3}>
         {whole => <Reasoning explanation={whole} />}
-      </Answered>
+      </Query>
     </section>
   );
 }

@@ -1,6 +1,5 @@
 /** The page of requests for more space, which administrators grant or decline. */
 
-import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { writeSize } from '../../../src/text/index.ts';
 import type { SpaceRequest } from '../../../src/wire/index.ts';
@@ -14,7 +13,7 @@ import { Size, Time } from '../parts/figures.tsx';
 import { Name, NameLink } from '../parts/name.tsx';
 import { Page } from '../parts/page.tsx';
 import { Pager, pageIn, pageSize } from '../parts/pager.tsx';
-import { Answered } from '../parts/states.tsx';
+import { Query } from '../parts/states.tsx';
 import { RowButton, Table } from '../parts/table.tsx';
 import { useQueryPart } from '../place.ts';
 
@@ -30,9 +29,6 @@ export function Requests() {
   const [query, change] = useQueryPart();
   const state = states.find(([value]) => value === query.get('state'))?.[0] ?? 'open';
   const page = pageIn(query);
-  const requests = useQuery(
-    requestsQuery({ state: state === 'all' ? undefined : state, page, limit: pageSize }),
-  );
   return (
     <Page title="Requests" help="requests">
       <p>Owners ask here for more space. A granted request is an allowance: more space for a limited time.</p>
@@ -42,7 +38,10 @@ export function Requests() {
         onChoice={value => change({ state: value === 'open' ? '' : value, page: '' })}
         options={states}
       />
-      <Answered query={requests} what="the requests">
+      <Query
+        of={requestsQuery({ state: state === 'all' ? undefined : state, page, limit: pageSize })}
+        what="the requests"
+      >
         {({ entries, total }) => (
           <div class="stack">
             <RequestTable
@@ -57,7 +56,7 @@ export function Requests() {
             />
           </div>
         )}
-      </Answered>
+      </Query>
     </Page>
   );
 }

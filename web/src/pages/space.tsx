@@ -3,7 +3,6 @@
  * administrators.
  */
 
-import { useQuery } from '@tanstack/preact-query';
 import { printable } from '../../../src/text/index.ts';
 import type { RepositorySpace } from '../../../src/wire/index.ts';
 import { useSession } from '../api/session.ts';
@@ -11,7 +10,7 @@ import { type SpaceOf, spaceQuery } from '../api/space-queries.ts';
 import { counted, Size, Time } from '../parts/figures.tsx';
 import { Name } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
-import { Answered, Empty } from '../parts/states.tsx';
+import { Empty, Query } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
 import { to, useQueryPart } from '../place.ts';
 import { RepositoryPanels } from '../space/repository-panels.tsx';
@@ -74,9 +73,8 @@ function spaceOf(
 const atMost = 200;
 
 function RepositoryList({ of, owner }: { readonly of: SpaceOf; readonly owner: string }) {
-  const space = useQuery(spaceQuery({ of, repo: null, newerThan: null }));
   return (
-    <Answered query={space} what="the repositories" rows={8}>
+    <Query of={spaceQuery({ of, repo: null, newerThan: null })} what="the repositories" rows={8}>
       {({ repositories, stored_bytes: stored, unreachable_bytes: unreachable }) => (
         <Panel title="Repositories">
           {repositories.length === 0 ? (
@@ -131,6 +129,6 @@ function RepositoryList({ of, owner }: { readonly of: SpaceOf; readonly owner: s
           )}
         </Panel>
       )}
-    </Answered>
+    </Query>
   );
 }

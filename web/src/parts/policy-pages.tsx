@@ -3,7 +3,6 @@
  * changed and deleted.
  */
 
-import { useQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
@@ -14,7 +13,7 @@ import { Button } from './button.tsx';
 import { PolicyConfirm } from './effect.tsx';
 import { Name } from './name.tsx';
 import { Page, Panel } from './page.tsx';
-import { Answered, Empty } from './states.tsx';
+import { Empty, Query } from './states.tsx';
 
 /** Callbacks for the end of a form. */
 export interface FormEnds {
@@ -34,7 +33,6 @@ interface PolicyListProps {
 }
 
 export function PolicyList({ kind, form, list }: PolicyListProps) {
-  const policy = useQuery(policyQuery);
   const [isCreating, setCreating] = useState(false);
   const { all } = kinds[kind];
   const create = (
@@ -45,14 +43,14 @@ export function PolicyList({ kind, form, list }: PolicyListProps) {
   const ends = { onSaved: (name: string) => go(to(kind, name)), onCancel: () => setCreating(false) };
   return (
     <Page title={all} help={all.toLowerCase()} actions={isCreating ? undefined : create}>
-      <Answered query={policy} what={`the ${kinds[kind].list}`}>
+      <Query of={policyQuery} what={`the ${kinds[kind].list}`}>
         {whole => (
           <>
             {isCreating && <Panel title={`New ${kind}`}>{form(whole, ends)}</Panel>}
             {list(whole)}
           </>
         )}
-      </Answered>
+      </Query>
     </Page>
   );
 }
@@ -71,7 +69,6 @@ interface PolicyPieceProps<Piece> {
 
 export function PolicyPiece<Piece>(props: PolicyPieceProps<Piece>) {
   const { kind, name, find, form, shown, without, deleting } = props;
-  const policy = useQuery(policyQuery);
   const [doing, setDoing] = useState<'nothing' | 'editing' | 'deleting'>('nothing');
   const { one, all, list } = kinds[kind];
   const nothing = () => setDoing('nothing');
@@ -96,7 +93,7 @@ export function PolicyPiece<Piece>(props: PolicyPieceProps<Piece>) {
         )
       }
     >
-      <Answered query={policy} what={`the ${kind}`}>
+      <Query of={policyQuery} what={`the ${kind}`}>
         {whole => {
           const piece = find(whole);
           if (piece === undefined) {
@@ -124,7 +121,7 @@ export function PolicyPiece<Piece>(props: PolicyPieceProps<Piece>) {
             </>
           );
         }}
-      </Answered>
+      </Query>
     </Page>
   );
 }

@@ -1,5 +1,6 @@
 /** Content of a page that has no figures: not yet, none, or not to be had. */
 
+import { type QueryKey, type UseQueryOptions, useQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';
 import { faultOf, wordsOf } from '../api/fault.ts';
 import { Button } from './button.tsx';
@@ -70,4 +71,13 @@ interface AnsweredProps<Data> {
 export function Answered<Data>({ query, what, rows = 4, children }: AnsweredProps<Data>) {
   if (query.data !== undefined) return <>{children(query.data)}</>;
   return query.error === null ? <Loading rows={rows} /> : <Failed query={query} what={what} />;
+}
+
+interface QueryProps<Data, Key extends QueryKey> extends Omit<AnsweredProps<Data>, 'query'> {
+  readonly of: UseQueryOptions<Data, Error, Data, Key>;
+}
+
+/** Asks, and shows the answer. */
+export function Query<Data, Key extends QueryKey>({ of, ...shown }: QueryProps<Data, Key>) {
+  return <Answered query={useQuery(of)} {...shown} />;
 }

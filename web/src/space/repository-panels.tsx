@@ -10,7 +10,7 @@ import { announce } from '../parts/announcer.tsx';
 import { Button, useAction } from '../parts/button.tsx';
 import { Size, Time } from '../parts/figures.tsx';
 import { Panel } from '../parts/page.tsx';
-import { Answered, Fault } from '../parts/states.tsx';
+import { Fault, Query } from '../parts/states.tsx';
 import { Takers } from './takers.tsx';
 
 interface RepositoryPanelsProps {
@@ -21,9 +21,8 @@ interface RepositoryPanelsProps {
 
 export function RepositoryPanels({ of, owner, repo }: RepositoryPanelsProps) {
   const [newerThan, setNewerThan] = useState<string | null>(null);
-  const space = useQuery(spaceQuery({ of, repo, newerThan }));
   return (
-    <Answered query={space} what="what takes the space" rows={10}>
+    <Query of={spaceQuery({ of, repo, newerThan })} what="what takes the space" rows={10}>
       {answer => (
         <>
           <Figures
@@ -35,7 +34,7 @@ export function RepositoryPanels({ of, owner, repo }: RepositoryPanelsProps) {
           {answer.report !== null && <Takers report={answer.report} />}
         </>
       )}
-    </Answered>
+    </Query>
   );
 }
 
