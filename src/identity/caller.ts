@@ -10,7 +10,6 @@ export interface Caller {
   readonly isAdmin: boolean;
   /** The token that was brought, or pasted to sign in. */
   readonly tokenId: string | null;
-  /** The key of the session; null if the request has no session. */
   readonly sessionKey: string | null;
   /** The most that a token of this caller can create: no scope beyond these, and no longer life. */
   readonly scopes: readonly string[];
@@ -21,7 +20,6 @@ export interface Caller {
   mayWrite(area: Area): boolean;
 }
 
-/** The user of ADMIN_SOCKET. */
 export const localAdministrator: Caller = {
   ownerId: null,
   name: null,
@@ -34,7 +32,6 @@ export const localAdministrator: Caller = {
   mayWrite: () => true,
 };
 
-/** The credentials of the caller. */
 type Credentials = Pick<Caller, 'tokenId' | 'sessionKey' | 'scopes' | 'expiresAt'>;
 
 export function callerWith(credentials: Credentials, owner: OwnerRecord, isAdmin: boolean): Caller {

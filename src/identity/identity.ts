@@ -20,7 +20,6 @@ export type Authentication =
       /** The new cookie for the browser, if it changes. */
       readonly renewed: SessionCookie | null;
     }
-  /** Nothing was brought. */
   | { readonly is: 'none' }
   | NotAuthenticated;
 
@@ -32,7 +31,6 @@ type NotAuthenticated =
 
 type UsedToken = TokenDocument & { readonly lastUsedAt: number | null };
 
-/** The credentials of a sign-in: a token, or the code in a link. */
 export type SignIn = { readonly token: string } | { readonly code: string };
 
 type SignInResult = { readonly is: 'signed in'; readonly started: Started } | NotAuthenticated;
@@ -49,14 +47,12 @@ export interface IdentityOptions {
 }
 
 interface SignInLink {
-  /** The user to sign in. */
   readonly ownerId: number;
   /** The most rights that the creator may give, in scope and in time. */
   readonly scopes: readonly string[];
   readonly endsAt: number | null;
 }
 
-/** The time for which a link signs somebody in. */
 export const linkLifeMs = 600_000;
 const mostLinks = 1000;
 const codeBytes = 32;
@@ -64,7 +60,6 @@ const twentyAMinute: AttemptLimits = { wrongTries: 20, perSeconds: 60 };
 const minuteMs = 60_000;
 
 export class Identity {
-  /** The sessions of browsers. */
   readonly signedIn: SignedIn;
   readonly #options: IdentityOptions;
   readonly #wrong: ReturnType<typeof wrongAttempts>;
@@ -148,13 +143,11 @@ export class Identity {
     return { code, until };
   }
 
-  /** A user's tokens as they were made, with their last use up to now. */
   tokensOf(ownerId: number): readonly UsedToken[] {
     const { snapshot } = this.#options.documents;
     return entriesOf(snapshot, ownerId).map(entry => this.#withUse(entry));
   }
 
-  /** The tokens of all users, in no order. */
   *everyToken(): Generator<UsedToken> {
     const { snapshot } = this.#options.documents;
     for (const entry of snapshot.all(tokenKind)) yield this.#withUse(entry);
@@ -173,7 +166,6 @@ export class Identity {
     return this.#uses.close();
   }
 
-  /** Counts failed credentials against the address. */
   async #attempt<T extends object>(address: string, found: T | null): Promise<T | NotAuthenticated> {
     if (found !== null) return found;
     const seconds = await this.#wrong(address);
@@ -216,7 +208,6 @@ export class Identity {
 }
 
 interface Wanted {
-  /** The user who signs in. */
   readonly author: Pick<Caller, 'ownerId' | 'name' | 'tokenId'>;
   readonly ownerId: number;
   readonly session: NewSession;

@@ -14,7 +14,6 @@ const profile = z.strictObject({ email: z.string(), fullName: z.string(), isAdmi
 /** The profile of an owner; fields are empty if not set. */
 export type Profile = Readonly<z.infer<typeof profile>>;
 
-/** By the owner's id. */
 export const profileKind: Kind<Profile> = {
   name: 'profile',
   durability: 'versioned',
@@ -98,7 +97,6 @@ const via = z.discriminatedUnion('is', [
   z.strictObject({ is: z.literal('source'), source: whole, issuer: z.string(), subject: z.string() }),
 ]);
 
-/** The way of a sign-in. */
 export type Via = Readonly<z.infer<typeof via>>;
 
 const session = withoutLastUse({
@@ -185,7 +183,6 @@ export const mailPreferenceKind: Kind<Readonly<z.infer<typeof preference>>> = {
   }),
 };
 
-/** The kinds of documents of this module. */
 export const identityKinds: readonly Kind<unknown>[] = [
   profileKind,
   membersKind,

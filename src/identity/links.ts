@@ -11,24 +11,20 @@ import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import { type LinkDocument, linkKind } from './kinds.ts';
 
-/** A user at a provider. */
 interface ProviderSubject {
   /** Without a slash at its end. */
   readonly issuer: string;
   readonly subject: string;
 }
 
-/** Null: the subject is nobody here. */
 export function linkOf(snapshot: Snapshot, { issuer, subject }: ProviderSubject): LinkDocument | null {
   return snapshot.get(linkKind, keyOf({ issuer, subject })) ?? null;
 }
 
-/** The user's at this issuer; null: there is none. */
 export function linkAt(snapshot: Snapshot, ownerId: number, issuer: string): LinkDocument | null {
   return linksOf(snapshot, ownerId).find(link => link.issuer === issuer) ?? null;
 }
 
-/** Everybody's at this issuer, as they came. */
 export function linksAt(snapshot: Snapshot, issuer: string): readonly LinkDocument[] {
   return linksIn(snapshot)
     .filter(link => link.issuer === issuer)
@@ -99,11 +95,6 @@ export function removeLink(changes: ChangeSet, user: OwnerRecord, issuer: string
   }
   changes.remove(linkKind, keyOf(link));
   return link;
-}
-
-/** When an owner goes. */
-export function forgetLinks(changes: ChangeSet, ownerId: number): void {
-  for (const link of linksOf(changes, ownerId)) changes.remove(linkKind, keyOf(link));
 }
 
 function linksOf(snapshot: Snapshot, ownerId: number): readonly LinkDocument[] {

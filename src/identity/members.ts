@@ -6,17 +6,14 @@ import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import { type Members, membersKind, type Role } from './kinds.ts';
 
-/** Members in the order in which they joined. */
 export function membersOf(snapshot: Snapshot, organizationId: number): Members {
   return snapshot.get(membersKind, String(organizationId)) ?? [];
 }
 
-/** Null where the user does not belong to it. */
 export function roleIn(snapshot: Snapshot, organizationId: number, userId: number): Role | null {
   return membersOf(snapshot, organizationId).find(({ user }) => user === userId)?.role ?? null;
 }
 
-/** The ids of the organizations that a user belongs to. */
 export function organizationsOf(snapshot: Snapshot, userId: number): readonly number[] {
   return [...snapshot.all(membersKind)].flatMap(([organization, members]) =>
     members.some(({ user }) => user === userId) ? [Number(organization)] : [],

@@ -17,7 +17,6 @@ import { forgetUse, forgetUsesOfGone, keptUseOf } from './uses.ts';
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 
-/** Lifetimes of sessions, and their number. */
 export const sessionLimits = {
   /** From the sign-in on, however much it is used. */
   lifeMs: 30 * dayMs,
@@ -43,14 +42,12 @@ export interface NewSession {
   readonly endsAt: number | null;
 }
 
-/** The cookie of a browser, as it is stored. */
 export interface PresentedCookie {
   readonly key: string;
   readonly handle: string;
   readonly secret: string;
 }
 
-/** The cookie for a browser, and its longest life. */
 export interface SessionCookie {
   readonly value: string;
   readonly seconds: number;
@@ -99,7 +96,6 @@ export function startSession(
   return { key, document, value: `${handle}.${secret}`, seconds: secondsLeft(document, now) };
 }
 
-/** Tells whether a presented secret is the current one of its session, the previous one, or an older one. */
 export function standingOf(
   { secret, previousSecret, rotatedAt }: SessionDocument,
   brought: PresentedCookie,
@@ -143,7 +139,6 @@ export function endOf({ createdAt, endsAt }: SessionDocument, lastUsedAt: number
   return Math.min(createdAt + lifeMs, lastUsedAt + idleMs, endsAt ?? Number.POSITIVE_INFINITY);
 }
 
-/** It lets nobody in any more. */
 export function isOver(
   snapshot: Snapshot,
   session: SessionDocument,
@@ -156,7 +151,6 @@ export function isOver(
 
 type Entry = readonly [key: string, session: SessionDocument];
 
-/** An owner's with their keys, as they were started. */
 export function sessionEntriesOf(snapshot: Snapshot, ownerId: number): readonly Entry[] {
   return [...snapshot.ofOwner(sessionKind, ownerId)].sort(
     ([, a], [, b]) => a.createdAt - b.createdAt || a.id - b.id,
@@ -180,7 +174,6 @@ export function endBrought(changes: ChangeSet, value: string, now: number): void
   removeSession(changes, brought.key);
 }
 
-/** Ends all that are such. */
 export function endSessions(changes: ChangeSet, areSuch: (session: SessionDocument) => boolean): void {
   for (const [key, session] of [...changes.all(sessionKind)]) {
     if (areSuch(session)) removeSession(changes, key);

@@ -36,7 +36,6 @@ export interface SignedInOptions {
   readonly uses: Uses;
 }
 
-/** A session with its last use up to now, and when it ends unless it is used until then. */
 export interface KnownSession {
   readonly key: string;
   readonly document: SessionDocument;
@@ -55,9 +54,7 @@ const sweepEveryMs = 3_600_000;
 
 export class SignedIn {
   readonly #options: SignedInOptions;
-  /** By keys, and until when. */
   readonly #renewed = new Map<string, { readonly held: SessionCookie; readonly until: number }>();
-  /** Secrets that are being replaced, by keys. */
   readonly #rotating = new Map<string, Promise<SessionCookie | null>>();
   #sweeping: NodeJS.Timeout | null = null;
 
@@ -111,14 +108,12 @@ export class SignedIn {
     return document === undefined ? undefined : this.#known(key, document);
   }
 
-  /** A user's that let in, as they were started. */
   sessionsOf(ownerId: number): readonly KnownSession[] {
     return sessionEntriesOf(this.#options.documents.snapshot, ownerId)
       .map(([key, document]) => this.#known(key, document))
       .filter(({ key }) => this.#sessionOf(key) !== undefined);
   }
 
-  /** Those of all users that let in, in no order. */
   *everySession(): Generator<KnownSession> {
     for (const [key, document] of this.#options.documents.snapshot.all(sessionKind)) {
       if (this.#sessionOf(key) !== undefined) yield this.#known(key, document);

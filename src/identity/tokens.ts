@@ -29,7 +29,6 @@ export function keyOfToken(token: string): string {
   return hash('sha256', token);
 }
 
-/** An owner's with their keys, as they were made. */
 export function entriesOf(
   snapshot: Snapshot,
   ownerId: number,
@@ -39,7 +38,6 @@ export function entriesOf(
   );
 }
 
-/** An owner's, as they were made. */
 export function tokensOf(snapshot: Snapshot, ownerId: number): readonly TokenDocument[] {
   return entriesOf(snapshot, ownerId).map(([, token]) => token);
 }

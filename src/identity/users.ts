@@ -5,21 +5,20 @@
  * is used again inherits nothing.
  */
 
-import type { ChangeSet, Snapshot, Transaction } from '../documents/index.ts';
+import type { ChangeSet, Kind, Snapshot, Transaction } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import {
+  allowanceKind,
   assignedGroups,
-  forgetAllowances,
-  forgetAssignments,
+  assignmentKind,
   forgetRequests,
-  hasAllowances,
   requestsOf,
 } from '../policy/index.ts';
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { isEmail, printable } from '../text/index.ts';
-import { mailPreferenceKind, type Profile, profileKind } from './kinds.ts';
-import { forgetAdministrationBy, forgetLinks, hasLinks } from './links.ts';
+import { linkKind, mailPreferenceKind, type Profile, profileKind } from './kinds.ts';
+import { forgetAdministrationBy, hasLinks } from './links.ts';
 import { forgetMemberships, membersOf, organizationsOf } from './members.ts';
 import { endSessions, sessionEntriesOf } from './sessions.ts';
 import { revokeAllTokens, tokensOf } from './tokens.ts';
@@ -39,7 +38,6 @@ export function profileOf(snapshot: Snapshot, ownerId: number): Profile {
   return snapshot.get(profileKind, String(ownerId)) ?? noProfile;
 }
 
-/** The mail addresses of administrators, each once. */
 export function administratorAddresses(snapshot: Snapshot): readonly string[] {
   const found = [...snapshot.all(profileKind)].flatMap(([, { isAdmin, email }]) =>
     isAdmin && email !== '' ? [email] : [],
@@ -90,15 +88,20 @@ export function editUser(transaction: Transaction, name: string, edit: UserEdit)
 export function deleteUser(transaction: Transaction, name: string): void {
   const owner = transaction.deleteOwner(name);
   const { changes } = transaction;
-  forgetAssignments(changes, owner.id);
-  forgetAllowances(changes, owner.id);
+  removeOf(changes, owner.id, [assignmentKind, allowanceKind]);
   forgetRequests(changes, owner.id);
   forgetMemberships(changes, owner.id);
   revokeAllTokens(changes, owner.id);
   endSessions(changes, session => session.owner === owner.id);
-  forgetLinks(changes, owner.id);
-  forgetMailPreference(changes, owner.id);
-  changes.remove(profileKind, String(owner.id));
+  removeOf(changes, owner.id, [linkKind, mailPreferenceKind, profileKind]);
+}
+
+/** Documents of a kind that names no owner have the owner's id as their key. */
+function removeOf(changes: ChangeSet, ownerId: number, kinds: readonly Kind<unknown>[]): void {
+  for (const kind of kinds) {
+    if (kind.ownerOf === undefined) changes.remove(kind, String(ownerId));
+    else for (const [key] of [...changes.ofOwner(kind, ownerId)]) changes.remove(kind, key);
+  }
 }
 
 /** Nothing is laid down about the owner: the name was met on the disk or in a report, and that is all. */
@@ -107,7 +110,7 @@ export function isOnlyFound(snapshot: Snapshot, { id, type }: OwnerRecord): bool
     type === 'user' &&
     snapshot.get(profileKind, String(id)) === undefined &&
     assignedGroups(snapshot, id).length === 0 &&
-    !hasAllowances(snapshot, id) &&
+    (snapshot.get(allowanceKind, String(id)) ?? []).length === 0 &&
     requestsOf(snapshot, id).length === 0 &&
     tokensOf(snapshot, id).length === 0 &&
     sessionEntriesOf(snapshot, id).length === 0 &&
@@ -154,9 +157,4 @@ export function setMailWanted(changes: ChangeSet, ownerId: number, isWanted: boo
   if (wanted === isWanted) return;
   if (isWanted) changes.remove(mailPreferenceKind, String(ownerId));
   else changes.put(mailPreferenceKind, String(ownerId), { unsubscribedAt: now });
-}
-
-/** When an owner goes. */
-function forgetMailPreference(changes: ChangeSet, ownerId: number): void {
-  setMailWanted(changes, ownerId, true, 0);
 }

@@ -36,7 +36,6 @@ export class Uses {
     return this.#pending.get(key) ?? null;
   }
 
-  /** Writes what waits. */
   async close(): Promise<void> {
     await this.#write();
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -71,12 +70,10 @@ export class Uses {
   }
 }
 
-/** The last use that is kept; null: none is. */
 export function keptUseOf(snapshot: Snapshot, key: string): number | null {
   return snapshot.get(useKind, key)?.at ?? null;
 }
 
-/** When a token or a session goes. */
 export function forgetUse(changes: ChangeSet, key: string): void {
   if (keptUseOf(changes, key) !== null) changes.remove(useKind, key);
 }

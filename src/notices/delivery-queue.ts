@@ -37,14 +37,12 @@ export class DeliveryQueue {
     return this.#forgotten;
   }
 
-  /** Undefined: there is none. */
   get<T>(kind: Kind<T>, key: string): T | undefined {
     const change = this.#changes.get(nameOf(kind, key));
     if (change === undefined) return this.#documents.snapshot.get(kind, key);
     return change.document === null ? undefined : kind.schema.parse(change.document);
   }
 
-  /** In no order. */
   *all<T>(kind: Kind<T>): Generator<readonly [key: string, document: T]> {
     for (const entry of this.#documents.snapshot.all(kind)) {
       if (!this.#changes.has(nameOf(kind, entry[0]))) yield entry;

@@ -18,11 +18,9 @@ const notice = z.strictObject({
   type: z.enum(allTypes),
   /** Milliseconds since 1970, as all moments here. */
   at: whole,
-  /** The name of the owner that it is about. */
   owner: z.string().nullable(),
   /** One sentence. */
   message: z.string(),
-  /** JSON. */
   data: z.record(z.string(), z.unknown()),
 });
 
@@ -57,7 +55,6 @@ const delivery = z.strictObject({
 
 export type Delivery = Readonly<z.infer<typeof delivery>>;
 
-/** By its id. */
 export const deliveryKind: Kind<Delivery> = { name: 'delivery', durability: 'volatile', schema: delivery };
 
 const position = z.strictObject({
@@ -71,7 +68,6 @@ const position = z.strictObject({
 
 export type ReadPosition = Readonly<z.infer<typeof position>>;
 
-/** One document. */
 export const positionKind: Kind<ReadPosition> = {
   name: 'notice-position',
   durability: 'volatile',

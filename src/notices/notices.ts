@@ -29,12 +29,10 @@ interface NoticesOptions
   readonly settings: NoticeSettings;
   readonly documents: Pick<Documents, 'owners' | 'snapshot' | 'takeLease' | 'transact'>;
   readonly events: Pick<Events, 'list'>;
-  /** Summary of the time since then. */
   summary(since: number): Promise<Summary>;
   readonly log: Pick<Log, 'error' | 'info' | 'warn'>;
 }
 
-/** Status of one place that notices go to. */
 interface PlaceStatus {
   /** The name of a webhook, or `mail`. */
   readonly name: string;
@@ -107,12 +105,10 @@ export class Notices {
     return this.#ticks.run(() => this.#tick());
   }
 
-  /** Resolves once nothing is being sent. */
   settled(): Promise<void> {
     return this.#sender.settled();
   }
 
-  /** Status of each place. */
   places(): readonly PlaceStatus[] {
     const { webhooks, mail } = this.#settings;
     const known = [
@@ -137,14 +133,12 @@ export class Notices {
     });
   }
 
-  /** Deliveries that wait or were given up, the newest first. */
   deliveries(): readonly (readonly [id: string, delivery: Delivery])[] {
     return [...this.#queue.all(deliveryKind)].sort(
       ([idA, a], [idB, b]) => b.createdAt - a.createdAt || (idA < idB ? -1 : 1),
     );
   }
 
-  /** Dead deliveries that were forgotten in this life, for want of room. */
   get forgotten(): number {
     return this.#queue.forgotten;
   }

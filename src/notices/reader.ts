@@ -1,5 +1,6 @@
 /**
- * Reads the record of events, and makes a notice of each event once.
+ * Reads the record of events, and makes a notice of each event once: what a receiver gets of it, and one
+ * sentence for people.
  *
  * Events can come into the record later than they happened: they are written behind, and other hosts may have
  * been away. So all of the last day is read again now and then, and what was told is remembered as long. In
@@ -7,8 +8,9 @@
  */
 
 import type { Event, Events } from '../overview/index.ts';
+import { subjectWords } from '../quota/index.ts';
+import { counted, formatBytes, formatMoment, formatUse, printable } from '../text/index.ts';
 import type { NoticeDocument, ReadPosition } from './kinds.ts';
-import { noticeOf, policyNotice } from './wording.ts';
 
 const hourMs = 3_600_000;
 /** Refusals of an hour may be written so much after its end. */
@@ -93,4 +95,140 @@ function positionOf(
   const kept = rows.slice(-mostSeen);
   const first = rows.length > mostSeen ? (kept[0]?.[1] ?? floor) : floor;
   return { floor: first, seen: kept.map(([id, at, count]) => [id, at, count]), digestAt };
+}
+
+type Kind = Event['kind'];
+type EventOf<K extends Kind> = Extract<Event, { readonly kind: K }>;
+type ToldEvent = EventOf<'threshold' | 'grace' | 'refusal' | 'request' | 'allowance'>;
+
+interface Told {
+  /** It was told before in the same hour, and now with all that came after. */
+  readonly isSum: boolean;
+  /** The hour of a refusal is over. */
+  readonly isFinal: boolean;
+}
+
+function noticeOf(event: ToldEvent, { isSum, isFinal }: Told): NoticeDocument {
+  const { kind, id, ...fields } = event;
+  const at = Date.parse(kind === 'refusal' && isFinal ? event.last_at : event.at);
+  const common = { id: isSum ? `${id}-sum` : id, type: kind, at, owner: event.owner } as const;
+  const message = printable(sentenceOf(event));
+  if (kind === 'refusal') {
+    return { ...common, message, data: { event: id, ...fields, is_final: isFinal, message } };
+  }
+  // The changes of documents are for the record.
+  const { changes: _, ...facts } = { changes: null, ...fields };
+  return { ...common, message, data: { event: id, ...facts, message } };
+}
+
+const mostChanges = 50;
+
+/** `events`: those of one change, in their order, and at least one. */
+function policyNotice(change: string, events: readonly EventOf<'policy'>[]): NoticeDocument {
+  const [first] = events;
+  if (first === undefined) throw new TypeError('a change has an event');
+  const { by } = first;
+  const changes = events
+    .slice(0, mostChanges)
+    .map(({ action, what, name, owner, before, after }) => ({ action, what, name, owner, before, after }));
+  const author = by === null ? 'softquota' : (by.name ?? "the host's administrator");
+  const what = changes
+    .slice(0, 3)
+    .map(({ action, what: thing, name }) => {
+      // The first group of an owner creates this document, and without the last one it is deleted.
+      const done = thing === 'assignment' ? 'edited' : action;
+      return `${done} ${things[thing] ?? thing} ${name ?? ''}`.trim();
+    })
+    .join(', ');
+  const more = events.length > 3 ? ` and ${counted(events.length - 3, 'other thing', 'other things')}` : '';
+  const message = printable(`The policy was changed by ${author}: ${what}${more}.`);
+  const data = { change, at: first.at, by, count: events.length, changes, message };
+  return { id: change, type: 'policy', at: Date.parse(first.at), owner: null, message, data };
+}
+
+const things: Readonly<Record<string, string>> = {
+  rule: 'rule',
+  group: 'group',
+  assignment: 'the groups of',
+};
+
+function sentenceOf(event: ToldEvent): string {
+  switch (event.kind) {
+    case 'threshold':
+      return thresholdSentence(event);
+    case 'grace':
+      return graceSentence(event);
+    case 'refusal':
+      return refusalSentence(event);
+    case 'request':
+      return requestSentence(event);
+    case 'allowance':
+      return allowanceSentence(event);
+  }
+}
+
+function thresholdSentence(event: EventOf<'threshold'>): string {
+  const { owner, direction, from, to, used, limit, grace_until: graceUntil } = event;
+  const stands = useSentence(owner, used, limit);
+  if (direction === 'up') {
+    const grace =
+      graceUntil === undefined
+        ? ''
+        : ` Refusals begin on ${formatMoment(Date.parse(graceUntil))} at the latest.`;
+    return to === 'limit'
+      ? `The limit is reached: ${stands}${grace}`
+      : `${to} % of the limit is reached: ${stands}`;
+  }
+  return from === 'limit'
+    ? `Below the limit again: ${stands}`
+    : `Below ${from} % of the limit again: ${stands}`;
+}
+
+function graceSentence({ owner, ended_by: endedBy, mode, used, limit }: EventOf<'grace'>): string {
+  const refused = mode === 'report' ? 'would be refused' : 'is refused';
+  const why = endedBy === 'time' ? 'The grace has ended' : 'The grace does not reach so far';
+  return `${why}: ${useSentence(owner, used, limit)} What adds data ${refused} until usage is below the limit.`;
+}
+
+function useSentence(owner: string, used: number | null, limit: number | null): string {
+  const use = formatUse(used ?? 0, limit ?? -1);
+  return limit === null || limit === -1
+    ? `${owner} uses ${use.used}, without a limit.`
+    : `${owner} uses ${use.used} of ${use.limit} (${use.percent}).`;
+}
+
+function refusalSentence(event: EventOf<'refusal'>): string {
+  const { owner, actor, subject, count, mode, others, used, limit, full_disk: isFull } = event;
+  const who = owner ?? 'several owners';
+  const by = actor === null ? '' : ` by ${actor}`;
+  const verb = mode === 'report' ? 'would have been refused' : count === 1 ? 'was refused' : 'were refused';
+  const what = `${counted(count, 'action', 'actions')}${by} for ${subjectWords(subject)} of ${who} ${verb}`;
+  if (isFull) return `${what}, because the disk is nearly full.`;
+  if (others || used === null || limit === null) return `${what}.`;
+  const use = formatUse(used, limit);
+  return `${what}: ${use.used} of ${use.limit} are used (${use.percent}).`;
+}
+
+function requestSentence({ owner, action, bytes, until, words, by }: EventOf<'request'>): string {
+  const end = until === null ? '' : ` until ${formatMoment(Date.parse(until))}`;
+  const more = `${formatBytes(bytes)} more for ${owner}${end}`;
+  const why = words === '' ? '' : `: ${words}`;
+  switch (action) {
+    case 'asked':
+      return `${by?.name ?? 'Somebody'} asks for ${more}${why}`;
+    case 'granted':
+      return `Granted: ${more}${why}`;
+    case 'declined':
+      return `Declined: ${more}${why}`;
+    case 'withdrawn':
+      return `Withdrawn: the request for ${more}`;
+  }
+}
+
+function allowanceSentence({ owner, action, bytes, until, by }: EventOf<'allowance'>): string {
+  const size = formatBytes(bytes);
+  if (action === 'granted') return `${owner} has ${size} more until ${formatMoment(Date.parse(until))}.`;
+  return by === null
+    ? `The ${size} that ${owner} had for a time have ended.`
+    : `The ${size} that ${owner} had for a time were taken back.`;
 }

@@ -8,7 +8,6 @@ import type { NoticeDocument, Target } from './kinds.ts';
 
 export interface NoticeSettings {
   readonly webhooks: readonly WebhookSettings[];
-  /** Null: no mail is sent. */
   readonly mail: MailSettings | null;
 }
 
@@ -29,7 +28,6 @@ export function recipientsOf(
   ];
 }
 
-/** Addresses of mails to administrators. */
 export function adminAddresses({ admins }: MailSettings, { snapshot }: OwnersAndSnapshot): readonly string[] {
   return admins.length > 0 ? admins : administratorAddresses(snapshot);
 }

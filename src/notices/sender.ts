@@ -19,7 +19,6 @@ export interface SenderOptions extends ViewOptions {
   readonly keys: SecretKeys;
   readonly queue: DeliveryQueue;
   readonly log: Pick<Log, 'error' | 'warn'>;
-  /** Settings as they are now. */
   settings(): NoticeSettings;
   /** Milliseconds since 1970. */
   now(): number;
@@ -45,7 +44,6 @@ const lastMs = 3000;
 
 export class Sender {
   readonly #options: SenderOptions;
-  /** By the id of the delivery. */
   readonly #sending = new Map<string, Promise<void>>();
   readonly #busy = new Map<string, number>();
   readonly #sent = new Map<string, Sent>();
@@ -80,7 +78,6 @@ export class Sender {
     }
   }
 
-  /** Resolves once nothing is being sent. */
   async settled(): Promise<void> {
     while (this.#sending.size > 0) await Promise.all(this.#sending.values());
   }
@@ -194,7 +191,6 @@ function waitMs(attempts: number): number {
   return Math.min(firstWaitMs * growth ** (attempts - 1), longestWaitMs);
 }
 
-/** Name of a place for administrators. */
 export function placeNameOf(to: Target): string {
   return to.via === 'webhook' ? to.name : 'mail';
 }

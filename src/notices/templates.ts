@@ -32,21 +32,8 @@ const common = ['message', 'site', 'at', 'host'];
 const names: Readonly<Record<MailName, ReadonlySet<string>>> = {
   owner: new Set([
     ...common,
-    ...[
-      'owner',
-      'used',
-      'limit',
-      'percent',
-      'what',
-      'grace_until',
-      'grace_below',
-      'kinds',
-      'largest',
-      'name',
-      'size',
-      'page',
-      'unsubscribe',
-    ],
+    ...['owner', 'used', 'limit', 'percent', 'what', 'grace_until', 'grace_below', 'kinds', 'largest'],
+    ...['name', 'size', 'page', 'unsubscribe'],
   ]),
   admin: new Set([...common, 'owner', 'details', 'name', 'value', 'page']),
   digest: new Set([
@@ -122,7 +109,6 @@ function textIn(path: string): string | null {
   return file.bytes.toString('utf8');
 }
 
-/** Values by name. */
 export interface View {
   readonly [name: string]: string | readonly View[];
 }

@@ -15,7 +15,6 @@ export interface ViewOptions {
   unitName(unit: { readonly kind: 'walked' | 'reported'; readonly name: string }): string;
   /** Ends with a slash. */
   baseUrl(): string;
-  /** This host's name. */
   readonly host: string;
 }
 
@@ -60,7 +59,6 @@ export async function ownerView(
   };
 }
 
-/** For administrators: the data of the notice, field by field. */
 export function adminView(options: ViewOptions, notice: NoticeDocument): View {
   const { message: _, event: _event, ...fields } = notice.data;
   const details = Object.entries(fields)
@@ -115,7 +113,6 @@ export interface Summary {
   readonly growthPerDay: number | null;
   readonly promisedBytes: number;
   readonly unlimitedOwners: number;
-  /** Null: not known. */
   readonly freeBytes: number | null;
   /** When nothing is free any more; null: not within ten years, or not known. */
   readonly fullAt: number | null;

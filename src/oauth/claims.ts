@@ -21,7 +21,6 @@ type ReadNames =
       /** Values that could not be understood, each with its place; at most `mostTold`, and how many more. */
       readonly ignored: readonly string[];
     }
-  /** There is no such claim. */
   | { readonly is: 'absent' }
   /** They were too many for the provider to put in; where they are to be fetched from is not followed. */
   | { readonly is: 'overage' };
@@ -90,7 +89,6 @@ function strange(value: unknown): string {
   return typeof value === 'number' ? 'a number too large to be read exactly' : claimKind(value);
 }
 
-/** Rules of a source about quota groups. */
 export type ClaimRules = Pick<SourceDocument, 'groupClaim' | 'mapping' | 'missingClaim' | 'removal'>;
 
 /**
@@ -143,7 +141,6 @@ function sorted(names: readonly string[]): readonly string[] {
 
 export type Administration = 'given' | 'ended' | 'unchanged';
 
-/** Decides by the claims whether the user of a link is an administrator, and by what. */
 export function administrationBy(
   { id, adminClaim, adminGroup, missingClaim }: SourceDocument,
   claims: Claims,

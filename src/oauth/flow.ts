@@ -28,13 +28,14 @@ import {
 import type { Log } from '../log.ts';
 import { printable } from '../text/index.ts';
 import { type OfferedSource, wayBack } from '../wire/index.ts';
-import { arrivalBy, authorizationAddress } from './exchange.ts';
 import { SignInFault } from './fault.ts';
 import { issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';
 import type { SourceDocument } from './kinds.ts';
 import { begunSeconds, type PendingLogin, PendingSignIns, usedOnce } from './pending-sign-ins.ts';
 import {
+  arrivalBy,
+  authorizationAddress,
   causesOf,
   type FindProvider,
   isSafeFor,
@@ -55,7 +56,6 @@ interface SignInFlowOptions {
   now(): number;
 }
 
-/** The answer to a browser. */
 interface Onward {
   readonly location: string;
   /** `Set-Cookie` headers. */
@@ -81,7 +81,6 @@ export class SignInFlow {
     this.#providerOf = rememberingProviders(options.keys, () => options.now());
   }
 
-  /** The active sources, for those who are not signed in. */
   offered(): readonly OfferedSource[] {
     const active = sourcesIn(this.#options.documents.snapshot).filter(({ isActive }) => isActive);
     return active.map(({ id, name }) => ({ id: String(id), name, href: `sign-in/oauth2/${id}` }));
@@ -100,7 +99,6 @@ export class SignInFlow {
     return new URL('sign-in', this.#options.baseUrl()).href;
   }
 
-  /** Address of the page that shows why somebody was not signed in or out. */
   faultPage({ code }: SignInFault): string {
     return new URL(`sign-in?fault=${code}`, this.#options.baseUrl()).href;
   }

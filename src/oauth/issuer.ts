@@ -34,7 +34,6 @@ export function issuerOf(address: string): string {
   return issuer;
 }
 
-/** Address of a provider's metadata. */
 export function discoveryOf(address: string): URL {
   return new URL(issuerOf(address) + wellKnown);
 }

@@ -16,7 +16,6 @@ export interface SecretKeys {
    * sealed text.
    */
   open(sealed: string, purpose: string): string | null;
-  /** Tells whether the newest key was used. */
   isNewest(sealed: string): boolean;
 }
 

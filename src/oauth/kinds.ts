@@ -38,7 +38,6 @@ const source = z.strictObject({
  */
 export type SourceDocument = Readonly<z.infer<typeof source>>;
 
-/** By its id. */
 export const sourceKind: Kind<SourceDocument> = {
   name: 'source',
   durability: 'versioned',
@@ -72,5 +71,4 @@ export function sourceShown(document: SourceDocument) {
   };
 }
 
-/** The kinds of documents of this module. */
 export const sourceKinds: readonly Kind<unknown>[] = [sourceKind];

@@ -1,12 +1,17 @@
 /**
- * Providers as their discovery documents have them, each remembered for a while.
+ * Providers as their discovery documents have them, each remembered for a while: a browser is sent to one, and
+ * the claims are got of the user whom it sends back with a code.
  *
  * A signature is believed only where it takes a private key to make it: nothing is signed with a secret that
  * others know as well, or not at all. That an ID token came over TLS is not taken for a signature either.
  */
 
 import {
+  AuthorizationResponseError,
   allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  buildAuthorizationUrlWithPAR,
   type ClientAuth,
   ClientSecretBasic,
   ClientSecretPost,
@@ -15,15 +20,22 @@ import {
   customFetch,
   discovery,
   enableNonRepudiationChecks,
+  fetchUserInfo,
   None,
+  ResponseBodyError,
   type ServerMetadata,
 } from 'openid-client';
 import { z } from 'zod';
+import { systemCode } from '../errors.ts';
+import type { SignInFaultCode } from '../wire/index.ts';
+import type { Claims } from './claims.ts';
 import { SignInFault } from './fault.ts';
 import { boundedFetch, discoveryOf, isSafeAddress, issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';
 import type { SourceDocument } from './kinds.ts';
+import type { PendingLogin } from './pending-sign-ins.ts';
 import { clientSecretOf, type KnownSecret } from './sources.ts';
+import type { LoginResult } from './synchronization.ts';
 
 const answerSeconds = 10;
 const toleranceSeconds = 30;
@@ -112,7 +124,6 @@ async function foundAt(source: SourceDocument, keys: SecretKeys): Promise<() => 
   return () => [configured(source, server, first), ...others.map(way => configured(source, server, way))];
 }
 
-/** Ways in which a client may authenticate, in the order in which they are tried. */
 function waysFor(
   secret: Exclude<KnownSecret, { readonly is: 'lost' }>,
   methods: readonly string[],
@@ -203,4 +214,124 @@ export function causesOf(error: unknown): string {
   if (error instanceof SyntaxError) return 'it is no JSON';
   const below = error.cause instanceof Error ? `: ${causesOf(error.cause)}` : '';
   return error.message + below;
+}
+
+/** `address` is the one that the browser came to. Rejects with a `SignInFault`. */
+export async function arrivalBy(provider: Provider, address: URL, begun: PendingLogin): Promise<LoginResult> {
+  const { verifier: pkceCodeVerifier, nonce: expectedNonce, state: expectedState } = begun;
+  const checks = { pkceCodeVerifier, expectedNonce, expectedState, idTokenExpected: true };
+  try {
+    const { by, tokens } = await byFirstWay(provider, async by => ({
+      by,
+      tokens: await authorizationCodeGrant(by, address, checks),
+    }));
+    const idToken = tokens.claims();
+    if (idToken === undefined) throw new SignInFault('not_believed', 'the provider gave no ID token');
+    const { sub: subject } = idToken;
+    const { userinfo_endpoint: more } = by.serverMetadata();
+    const userinfo = more === undefined ? {} : await fetchUserInfo(by, tokens.access_token, subject);
+    return { subject, claims: mergedClaims(idToken, userinfo) };
+  } catch (error) {
+    if (error instanceof AuthorizationResponseError) {
+      throw new SignInFault('provider_refused', `the provider says ${JSON.stringify(error.error)}`);
+    }
+    const isAway = error instanceof TypeError || systemCode(error) === 'OAUTH_TIMEOUT';
+    throw (
+      refusalIn(error, 'not_believed', 'the provider refuses the code') ??
+      new SignInFault(isAway ? 'provider_away' : 'not_believed', causesOf(error))
+    );
+  }
+}
+
+/**
+ * Asks by the first way to say who we are that the provider takes: one that it does not take uses up no code.
+ */
+async function byFirstWay<T>(
+  [by, next, ...others]: Provider,
+  ask: (by: Configuration) => Promise<T>,
+): Promise<T> {
+  try {
+    return await ask(by);
+  } catch (error) {
+    if (next === undefined || !isUnknownClient(error)) throw error;
+    return byFirstWay([next, ...others], ask);
+  }
+}
+
+/**
+ * Fault of what the provider refused; null: it refused nothing. Its answer goes nowhere, not even to the log,
+ * except the name of its error.
+ */
+function refusalIn(error: unknown, code: SignInFaultCode, words: string): SignInFault | null {
+  if (error instanceof SignInFault) return error;
+  if (isUnknownClient(error)) {
+    return new SignInFault('misconfigured', 'the provider does not know this client id with this secret');
+  }
+  return error instanceof ResponseBodyError
+    ? new SignInFault(code, `${words}: ${JSON.stringify(error.error)}`)
+    : null;
+}
+
+function isUnknownClient(error: unknown): boolean {
+  return error instanceof ResponseBodyError && error.error === 'invalid_client';
+}
+
+/** Userinfo goes before; that a claim is elsewhere (`_claim_names`) holds if either says so. */
+export function mergedClaims(idToken: Claims, userinfo: Claims): Claims {
+  const markers = [idToken, userinfo].flatMap(claims =>
+    Object.hasOwn(claims, '_claim_names') ? [claims._claim_names] : [],
+  );
+  const [first, second] = markers;
+  const both = isObject(first) && isObject(second) ? { ...first, ...second } : (second ?? first);
+  // An unreadable marker stands for every claim, so a readable one must not hide it.
+  const marker = isObject(second) && first !== undefined && !isObject(first) ? first : both;
+  return { ...idToken, ...userinfo, ...(markers.length === 0 ? {} : { _claim_names: marker }) };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Anybody can begin a sign-in: no more than so many wait for providers at once. */
+const mostAtOnce = 32;
+
+let underWay = 0;
+
+/**
+ * Makes the address that a browser is sent to at a provider. The parameters go there beforehand if the
+ * provider takes that (pushed authorization requests, RFC 9126): the browser then brings a reference alone.
+ * If a provider takes such requests but does not require them, the browser brings the parameters itself
+ * whenever the provider does not take them beforehand. Rejects with a `SignInFault`.
+ */
+export async function authorizationAddress(
+  provider: Provider,
+  parameters: Readonly<Record<string, string>>,
+): Promise<URL> {
+  const [configuration] = provider;
+  const {
+    pushed_authorization_request_endpoint: offered,
+    require_pushed_authorization_requests: isRequired,
+  } = configuration.serverMetadata();
+  if (offered === undefined) return buildAuthorizationUrl(configuration, parameters);
+  try {
+    return await pushedAddress(provider, parameters);
+  } catch (error) {
+    if (isRequired !== true) return buildAuthorizationUrl(configuration, parameters);
+    throw (
+      refusalIn(error, 'provider_refused', 'the provider refuses the pushed request') ??
+      new SignInFault('provider_away', `the request could not be pushed: ${causesOf(error)}`)
+    );
+  }
+}
+
+async function pushedAddress(provider: Provider, parameters: Readonly<Record<string, string>>): Promise<URL> {
+  if (underWay >= mostAtOnce) {
+    throw new SignInFault('not_now', `${mostAtOnce} sign-ins wait for their providers already`);
+  }
+  underWay += 1;
+  try {
+    return await byFirstWay(provider, by => buildAuthorizationUrlWithPAR(by, { ...parameters }));
+  } finally {
+    underWay -= 1;
+  }
 }

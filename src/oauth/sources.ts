@@ -16,7 +16,6 @@ import { type SourceDocument, sourceKind } from './kinds.ts';
 const idBits = 48;
 const longestSecret = 4096;
 
-/** The settings of a source. */
 export type SourceFields = Omit<SourceDocument, 'id' | 'clientSecret' | 'clientSecretAt' | 'createdAt'> & {
   /** Secret as the provider gave it; null if it asks for none. */
   readonly clientSecret: string | null;
@@ -49,7 +48,6 @@ export type KnownSecret =
   | { readonly is: 'lost' }
   | { readonly is: 'known'; readonly secret: string };
 
-/** Sources in the order in which they were made. */
 export function sourcesIn(snapshot: Snapshot): readonly SourceDocument[] {
   return [...snapshot.all(sourceKind)]
     .map(([, source]) => source)
@@ -167,14 +165,12 @@ export function clientSecretOf({ id, clientSecret }: SourceDocument, keys: Secre
   return secret === null ? { is: 'lost' } : { is: 'known', secret };
 }
 
-/** The names of those whose secrets are lost. */
 export function sourcesWithLostSecrets(snapshot: Snapshot, keys: SecretKeys): readonly string[] {
   return sourcesIn(snapshot).flatMap(source =>
     clientSecretOf(source, keys).is === 'lost' ? [source.name] : [],
   );
 }
 
-/** By name. */
 export function unknownQuotaGroups(snapshot: Snapshot, mapping: Mapping): readonly string[] {
   return [...quotaGroupsIn(mapping)].filter(group => groupNamed(snapshot, group) === undefined).sort();
 }

@@ -33,7 +33,6 @@ import { issuerOf } from './issuer.ts';
 import type { SourceDocument } from './kinds.ts';
 import { draftedSource, type NewSource, sourceNamed, unknownQuotaGroups } from './sources.ts';
 
-/** The claims that a program sends about a user. */
 export interface Claimed {
   readonly user: string;
   /** The name of a source. */
@@ -50,7 +49,6 @@ interface ClaimedOptions {
   readonly log: Pick<Log, 'warn'>;
 }
 
-/** The content of a sign-in event besides the user and the changes. */
 interface SignInFacts extends Omit<Synchronization, 'claimed'> {
   readonly owner: string;
   readonly source: { readonly id: number; readonly name: string };

@@ -64,7 +64,6 @@ export class Crossings {
    */
   #levels: Map<number, Levels> | null = null;
   #events: EventRecord[] = [];
-  /** The ids of owners whose levels have changed. */
   #moved = new Set<number>();
 
   private constructor(options: CrossingsOptions) {

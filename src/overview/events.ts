@@ -14,7 +14,6 @@ export type { ToldRefusal } from './tally.ts';
 
 /** `pauseMs`: also the time for which refusals are added up before they are written. */
 export interface EventsOptions extends Omit<CrossingsOptions, 'turn'> {
-  /** This host's name. */
   readonly host: string;
   /** `[events] KEEP`, in milliseconds. */
   readonly keepMs: number;
@@ -33,7 +32,6 @@ export interface EventsQuery extends EventFilter {
   readonly limit: number;
 }
 
-/** A collection of garbage in a repository. */
 interface CollectedGarbage {
   /** Null: nobody's. */
   readonly owner: string | null;
@@ -95,12 +93,10 @@ export class Events {
     this.#cleaning ??= setInterval(() => this.#clean(), hourMs).unref();
   }
 
-  /** It has become this host's turn to tell of thresholds. */
   takeTurn(): void {
     this.#crossings.takeTurn();
   }
 
-  /** Takes another time to keep events for. */
   reconfigure({ keepMs }: Pick<EventsOptions, 'keepMs'>): void {
     this.#keepMs = keepMs;
     if (this.#cleaning !== null) this.#clean();
@@ -116,7 +112,6 @@ export class Events {
     this.#flushing ??= setTimeout(() => this.#flush(), pauseMs).unref();
   }
 
-  /** The worker collected garbage, or failed to. */
   collected({ owner, repository, freedBytes, fault }: CollectedGarbage): void {
     if (fault === null && freedBytes < leastFreedBytes) return;
     const { ledger, now, host } = this.#options;
@@ -328,7 +323,7 @@ function eventMatcher(
 }
 
 /** Nothing from before is meant: the refusals of an hour are told at its first one. */
-export function earliest({ since }: EventFilter): number {
+function earliest({ since }: EventFilter): number {
   return since === undefined ? Number.NEGATIVE_INFINITY : since - hourMs;
 }
 

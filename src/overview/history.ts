@@ -22,7 +22,7 @@ interface HistoryOptions {
   now(): number;
 }
 
-export interface Past {
+interface Past {
   /** Oldest first, some 400 at most. */
   readonly points: readonly Point[];
   /** The growth of all kinds together, from the last four weeks; null if there is too little data. */

@@ -26,7 +26,6 @@ export type Level = number;
 export const belowAll: Level = 0;
 /** Over a limit, and let through by its grace; or below it by so little that nothing is told of it. */
 export const atLimit: Level = 101;
-/** Refused by a limit. */
 export const refusing: Level = 102;
 
 /** An owner's, in the order of `leaves`. */

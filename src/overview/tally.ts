@@ -11,7 +11,6 @@ import type { EventRecord, OwnerRecord } from '../store/index.ts';
 import { eventOf, isoOf, type RefusalEvent } from './event-shapes.ts';
 import { dayOf, hourOf } from './history.ts';
 
-/** One refusal, as the gate tells it. */
 export interface ToldRefusal {
   readonly owner: string;
   readonly subject: Subject;
@@ -21,7 +20,6 @@ export interface ToldRefusal {
   readonly mode: QuotaSettings['mode'];
 }
 
-/** Record of a refused owner, as far as it is known. */
 interface Refused {
   readonly key: string;
   /** Undefined: never heard of. */
@@ -31,13 +29,11 @@ interface Refused {
 export interface TallyLimits {
   /** Sums of an hour. */
   readonly sums: number;
-  /** Number of sums of one owner, at most. */
   readonly ofAnOwner: number;
 }
 
 const usualLimits: TallyLimits = { sums: 2000, ofAnOwner: 50 };
 
-/** The text of an event, as it is kept. */
 interface Body extends Omit<RefusalEvent, 'id' | 'at' | 'kind' | 'last_at'> {
   readonly lastAt: string;
 }

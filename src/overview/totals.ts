@@ -30,7 +30,6 @@ interface TotalFigures {
   readonly unlimited: number;
 }
 
-/** The values that an owner is counted with. */
 interface CountedOwner extends Nearness {
   readonly id: number;
   readonly usage: Usage;
@@ -42,7 +41,6 @@ interface CountedOwner extends Nearness {
 interface Moved {
   /** Their present usage, by their ids. */
   readonly usage: ReadonlyMap<number, Usage>;
-  /** The ids of owners who are no more. */
   readonly gone: readonly number[];
 }
 
@@ -53,14 +51,12 @@ const most = BigInt(Number.MAX_SAFE_INTEGER);
 export class Totals {
   readonly #ledger: TotalsOptions['ledger'];
   readonly #loop: ReconcileLoop;
-  /** By key. */
   readonly #counted = new Map<string, CountedOwner>();
   #promised = 0n;
   #unlimited = 0;
   readonly #states: Record<KindState, number> = { over: 0, grace: 0, near: 0, ok: 0 };
   /** Exact, whatever they come to. */
   readonly #sums = leaves.map(() => 0n);
-  /** Tells whether all have been counted in this life. */
   #isCounted = false;
   #moved = new Map<number, Usage>();
   #gone = new Set<number>();
@@ -104,7 +100,6 @@ export class Totals {
     return { owners: this.#counted.size, over, grace, near, usage, promised, unlimited: this.#unlimited };
   }
 
-  /** From the last count of the owner. */
   nearnessOf(ownerKey: string): Nearness {
     return this.#counted.get(ownerKey) ?? noLimit;
   }

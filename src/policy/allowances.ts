@@ -58,14 +58,8 @@ export function allowancesOf(snapshot: Snapshot, ownerId: number, now: number): 
     .sort((a, b) => a.until - b.until);
 }
 
-/** Undefined: there is none, or no more. */
 export function allowanceIn(snapshot: Snapshot, ownerId: number, id: string): AllowanceDocument | undefined {
   return entriesOf(snapshot, ownerId).find(entry => entry.id === id);
-}
-
-/** Tells whether anything is kept about allowances of an owner. */
-export function hasAllowances(snapshot: Snapshot, ownerId: number): boolean {
-  return entriesOf(snapshot, ownerId).length > 0;
 }
 
 /**
@@ -116,11 +110,6 @@ export function endAllowance(changes: ChangeSet, ownerId: number, id: string): A
   return ended;
 }
 
-/** When an owner goes. */
-export function forgetAllowances(changes: ChangeSet, ownerId: number): void {
-  changes.remove(allowanceKind, String(ownerId));
-}
-
 /** Gives the sum of those that have not ended; null: there are none. */
 export function activeAllowance(snapshot: Snapshot, ownerId: number, now: number): ActiveAllowance | null {
   const active = allowancesOf(snapshot, ownerId, now);
@@ -134,7 +123,6 @@ export function activeAllowance(snapshot: Snapshot, ownerId: number, now: number
   };
 }
 
-/** Says what the event of an allowance tells. */
 export function auditAllowance(
   owner: AuditContext['owner'],
   action: 'granted' | 'ended',
@@ -144,7 +132,6 @@ export function auditAllowance(
   return { kind: 'allowance', owner, facts };
 }
 
-/** Gives each allowance with the id of its owner. */
 export function* everyAllowance(snapshot: Snapshot): Generator<readonly [number, AllowanceDocument]> {
   for (const [owner, entries] of snapshot.all(allowanceKind)) {
     for (const entry of entries) yield [Number(owner), entry];

@@ -27,12 +27,10 @@ export interface NewGroup {
   readonly rules: readonly ({ readonly name: string } & RuleEdit)[];
 }
 
-/** Groups in the order of their creation, each with its rules as they were added. */
 export function groupsIn(snapshot: Snapshot): readonly Group[] {
   return inOrder(snapshot.all(groupKind)).map(([name, document]) => groupOf(snapshot, name, document));
 }
 
-/** Only their names, in the same order. */
 export function groupNamesIn(snapshot: Snapshot): string[] {
   return inOrder(snapshot.all(groupKind)).map(([name]) => name);
 }
@@ -78,7 +76,6 @@ export function createMissing(changes: ChangeSet, rules: NewGroup['rules']): rea
   });
 }
 
-/** Creates the rule; gives why it cannot be. */
 function faultsOfNew(
   changes: ChangeSet,
   { name, limitBytes, ...fields }: NewGroup['rules'][number],
@@ -131,7 +128,6 @@ function groupOf(snapshot: Snapshot, name: string, { rules, mode }: GroupDocumen
   return { name, rules: mode === 'report' ? found.map(rule => ({ ...rule, mode })) : found };
 }
 
-/** The names of an owner's groups, as they were assigned. */
 export function assignedGroups(snapshot: Snapshot, ownerId: number): readonly string[] {
   return entriesOf(snapshot, ownerId).map(({ group }) => group);
 }
@@ -193,11 +189,6 @@ export function setGroups(changes: ChangeSet, ownerId: number, names: readonly s
     ownerId,
     names.map(group => before.get(group) ?? { group, place: next }),
   );
-}
-
-/** When an owner goes. */
-export function forgetAssignments(changes: ChangeSet, ownerId: number): void {
-  changes.remove(assignmentKind, String(ownerId));
 }
 
 /** When a group goes. */

@@ -14,8 +14,6 @@ export {
   createAllowance,
   endAllowance,
   everyAllowance,
-  forgetAllowances,
-  hasAllowances,
   type NewAllowance,
 } from './allowances.ts';
 export {
@@ -24,7 +22,6 @@ export {
   assignedGroups,
   createGroup,
   deleteGroup,
-  forgetAssignments,
   groupNamed,
   groupNamesIn,
   groupsIn,

@@ -30,7 +30,6 @@ const rule = z.strictObject({
 
 export type RuleDocument = z.infer<typeof rule>;
 
-/** By name. */
 export const ruleKind: Kind<RuleDocument> = {
   name: 'rule',
   durability: 'versioned',
@@ -60,7 +59,6 @@ const group = z.strictObject({ place, rules: z.array(z.string()).readonly(), mod
 
 export type GroupDocument = z.infer<typeof group>;
 
-/** By name. */
 export const groupKind: Kind<GroupDocument> = {
   name: 'group',
   durability: 'versioned',
@@ -140,14 +138,12 @@ export function inOrder<T extends Placed>(
   return [...entries].sort(([, a], [, b]) => a.place - b.place);
 }
 
-/** Behind all that are there. */
 export function nextPlace(placed: Iterable<Placed>): number {
   let last = 0;
   for (const { place: at } of placed) last = Math.max(last, at);
   return last + 1;
 }
 
-/** Behind all of a kind. */
 export function nextPlaceAmong(entries: Iterable<readonly [string, Placed]>): number {
   return nextPlace([...entries].map(([, placed]) => placed));
 }

@@ -25,7 +25,6 @@ export class Policy {
   #members: ReadonlyMap<string, readonly number[]> | null = null;
   #defaults: { readonly names: readonly string[]; readonly groups: readonly CompiledGroup[] } | null = null;
   readonly #isReporting: boolean;
-  /** Tells whether any rule has a grace of its own. */
   readonly hasGrace: boolean;
 
   constructor(snapshot: Snapshot) {
@@ -78,7 +77,6 @@ export class Policy {
     return names.flatMap(name => groupNamed(this.#snapshot, name) ?? []);
   }
 
-  /** The ids of those in a group, as they came to it. */
   membersOf(group: string): readonly number[] {
     this.#members ??= membersByGroup(this.#snapshot);
     return this.#members.get(group) ?? nobody;

@@ -42,7 +42,6 @@ const request = z.strictObject({
 
 type RequestDocument = Readonly<z.infer<typeof request>>;
 
-/** By the request's id. */
 const requestKind: Kind<RequestDocument> = {
   name: 'request',
   durability: 'versioned',
@@ -60,7 +59,6 @@ export function requestsOf(snapshot: Snapshot, ownerId: number): readonly Reques
   return [...snapshot.ofOwner(requestKind, ownerId)].sort(latestFirst);
 }
 
-/** Everybody's, in no order. */
 export function everyRequest(snapshot: Snapshot): Iterable<RequestEntry> {
   return snapshot.all(requestKind);
 }
@@ -188,7 +186,6 @@ function auditRequest(
   return { kind: 'request', owner, facts };
 }
 
-/** A request that is to be made. */
 interface NewRequest {
   /** The name of the owner who is to have more. */
   readonly owner: string;

@@ -27,7 +27,6 @@ export interface RuleEdit extends Partial<Pick<Rule, 'limitBytes' | 'subjects'>>
 /** `enforce`: it is in force; `report`: what it would refuse is recorded and let through. */
 type PolicyMode = 'enforce' | 'report';
 
-/** Rules in the order of their creation. */
 export function rulesIn(snapshot: Snapshot): readonly Rule[] {
   return inOrder(snapshot.all(ruleKind)).map(([name, document]) => ruleOf(name, document));
 }
@@ -41,7 +40,6 @@ function ruleOf(name: string, { place: _, ...fields }: RuleDocument): Rule {
   return { name, ...fields };
 }
 
-/** A new rule of these fields. */
 export function ruleFrom(
   name: string,
   { limitBytes, subjects = [], ...edit }: RuleEdit & Pick<Rule, 'limitBytes'>,

@@ -11,13 +11,14 @@
  * the one that is named.
  */
 
-import type { Grace, Graces } from './grace.ts';
+import { type Grace, type Graces, type RunningGrace, termsOf } from './grace.ts';
 import {
   countedAdding,
   type DecidingRule,
   decidingAmong,
   type Garbage,
   type Judging,
+  judgedBy,
   type ReservedBytes,
 } from './judged.ts';
 import {
@@ -25,22 +26,18 @@ import {
   type BuiltinGroup,
   builtinGroup,
   type CompiledGroup,
+  type QuotaSettings,
   raisedGroup,
   subjectBit,
 } from './policy.ts';
-import type { QuotaSettings } from './settings.ts';
-import { leafMask, type RuleSubject, type Subject } from './subjects.ts';
-import { bytesUnder, type Usage } from './usage.ts';
+import { bytesUnder, leafMask, type RuleSubject, type Subject, subjects, type Usage } from './subjects.ts';
 
-/** Groups that bear on one owner, in any order. */
 interface StandingGroups {
-  /** Those explicitly assigned. */
   readonly assigned: readonly CompiledGroup[];
   /** The existing ones of DEFAULT_GROUPS. */
   readonly defaults: readonly CompiledGroup[];
 }
 
-/** The groups and rules in force that bear on one owner, and what is particular to the owner. */
 export interface Standing extends StandingGroups {
   /** Raises every limit above 0; absent or null: there is none. */
   readonly allowance?: ActiveAllowance | null;
@@ -52,12 +49,10 @@ export interface Standing extends StandingGroups {
   readonly reporting?: StandingGroups;
 }
 
-/** The steps, in the order in which they are asked. */
 export const precedence = ['assigned', 'defaults', 'builtin'] as const;
 
 export type PrecedenceStep = (typeof precedence)[number];
 
-/** The fields of a decision that no rule made. */
 interface NotRuled {
   readonly group: null;
   readonly rule: null;
@@ -67,18 +62,15 @@ interface NotRuled {
   readonly reported?: never;
 }
 
-/** Quotas are switched off. */
 interface Disabled extends NotRuled {
   readonly by: 'disabled';
   readonly allowed: true;
   readonly step: null;
-  /** All bytes of the owner. */
   readonly used: number;
   readonly limit: -1;
   readonly subjects: readonly ['size:all'];
 }
 
-/** A rule decided. */
 export interface Ruled {
   readonly by: 'rule';
   readonly step: PrecedenceStep;
@@ -105,7 +97,6 @@ export interface Ruled {
   /** Null for the built-in group, and so is `rule`. */
   readonly group: string | null;
   readonly rule: string | null;
-  /** The deciding rule's. */
   readonly subjects: readonly RuleSubject[];
 }
 
@@ -136,7 +127,6 @@ interface NoMatch extends NotRuled {
 
 export type Decision = Disabled | RuledAllowed | RuledRefused | NoMatch;
 
-/** An action of an owner that adds data, with all that bears on the answer. */
 export interface DecisionQuestion {
   readonly settings: QuotaSettings;
   readonly standing: Standing;
@@ -295,4 +285,51 @@ export function refusedByDisk(disk: FullDisk): DiskFull {
     rule: null,
     subjects: [],
   };
+}
+
+/** By the name of the rule; null is the built-in one. */
+export type PassedLimits = ReadonlyMap<string | null, Pick<RunningGrace, 'isReported'>>;
+
+/**
+ * Gives the passed limits that have a grace and decide about anything: a limit beside which another group
+ * allows is no news to the owner. Throws `sum_too_large`.
+ */
+export function passedLimits(
+  settings: QuotaSettings,
+  standing: Standing,
+  usage: Usage,
+  unreachable: Usage | null,
+): PassedLimits {
+  const passed = new Map<string | null, Pick<RunningGrace, 'isReported'>>();
+  if (!settings.enabled) return passed;
+  const nothing = { reserved: null, addingBytes: 0, graces: undefined, isTold: false };
+  const judging = { settings, usage, unreachable, ...nothing };
+  const add = (of: Standing, isReported: boolean) => {
+    for (const subject of subjects) {
+      for (const name of passedFor(of, subject, judging)) {
+        if (!passed.has(name)) passed.set(name, { isReported });
+      }
+    }
+  };
+  add(standing, !isEnforced(settings));
+  if (standing.reporting !== undefined) add(reportingStanding(standing), true);
+  return passed;
+}
+
+function passedFor(standing: Standing, subject: Subject, judging: Judging): readonly (string | null)[] {
+  const { settings } = judging;
+  const asked = subjectBit(subject);
+  for (const step of precedence) {
+    const groups = groupsAt(step, settings, standing);
+    const covering = groups
+      .map(({ rules }) => rules.filter(rule => (rule.covers & asked) !== 0))
+      .filter(rules => rules.length > 0)
+      .map(rules => rules.filter(rule => judgedBy(rule, judging).verdict === 'refuses'));
+    if (covering.length === 0 && !(groups.length > 0 && settings.uncovered === 'deny')) continue;
+    if (covering.some(refusing => refusing.length === 0)) return [];
+    return covering.flatMap(refusing =>
+      refusing.filter(rule => termsOf(settings, rule) !== null).map(({ name }) => name),
+    );
+  }
+  return [];
 }

@@ -20,8 +20,7 @@ import {
   type Standing,
 } from './decide.ts';
 import { decidingRule, type Judging, judgedBy, type RuleVerdict } from './judged.ts';
-import { type CompiledRule, subjectBit } from './policy.ts';
-import type { QuotaSettings } from './settings.ts';
+import { type CompiledRule, type QuotaSettings, subjectBit } from './policy.ts';
 import type { Subject } from './subjects.ts';
 
 /** A rule that covers the asked subject; `rule` is null for that of the built-in group. */
@@ -32,22 +31,18 @@ export interface ExplainedRule
   > {
   /** limit - used, below 0 when over; null: endless. At limit 0 it ranks below any other. */
   readonly headroom: number | null;
-  /** It is in report mode. */
   readonly mode?: 'report';
   /** `graced`: the limit is passed, and its grace lets it through. */
   readonly verdict: RuleVerdict;
-  /** It is the one that decided. */
   readonly decided: boolean;
 }
 
 export interface ExplainedGroup {
-  /** Null for the built-in one. */
   readonly group: string | null;
   /** `no_match`: no rule of it covers the subject. */
   readonly verdict: RuleVerdict | 'no_match';
   /** Those that cover the subject, as the group has them. */
   readonly rules: readonly ExplainedRule[];
-  /** It has the rule that decided. */
   readonly decided: boolean;
 }
 
@@ -61,7 +56,6 @@ export interface ExplainedStep {
 
 export interface Explanation {
   readonly subject: Subject;
-  /** The settings that affect the answer. */
   readonly settings: Pick<
     QuotaSettings,
     'enabled' | 'refuseWhen' | 'uncovered' | 'precise' | 'mode' | 'totalBytes'

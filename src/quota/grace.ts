@@ -14,7 +14,6 @@ export type GraceMost = { readonly bytes: number } | { readonly percent: number 
 
 const usualGraceMost: GraceMost = { percent: 10 };
 
-/** The grace of a rule. */
 export interface GraceTerms {
   /** Milliseconds; 0: none; absent: as configured. */
   readonly graceMs?: number;
@@ -37,7 +36,6 @@ export interface RunningGrace {
   readonly isReported: boolean;
 }
 
-/** The graces of one owner at one moment. */
 export interface Graces {
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -45,7 +43,6 @@ export interface Graces {
   readonly begun: ReadonlyMap<string | null, RunningGrace>;
 }
 
-/** The grace of a limit that is passed. */
 export interface Grace {
   /** When refusals begin, or when they began, in milliseconds since 1970. */
   readonly until: number;
@@ -77,7 +74,6 @@ export function graceOf(
   return { until: since + terms.ms, below };
 }
 
-/** Gives the grace that a rule has; null: none. */
 export function termsOf(
   settings: GraceSettings,
   { graceMs, graceMost, limitBytes }: Omit<LimitedRule, 'name'>,

@@ -11,6 +11,8 @@ export {
   type DiskFull,
   decide,
   type FullDisk,
+  type PassedLimits,
+  passedLimits,
   reachedThreshold,
   refusedByDisk,
   type Standing,
@@ -34,17 +36,19 @@ export {
 export type { ReservedBytes } from './judged.ts';
 export { type FindingCode, type LintedPolicy, type LintFinding, lint } from './lint.ts';
 export { longestName, nameFault, ownerKey } from './names.ts';
-export { type PassedLimits, passedLimits } from './passed.ts';
 export {
   type ActiveAllowance,
   type CompiledGroup,
   compileGroup,
   enforcedGroups,
   type Group,
+  type QuotaSettings,
   type Rule,
 } from './policy.ts';
-export type { QuotaSettings } from './settings.ts';
 export {
+  addBytes,
+  asTree,
+  bytesUnder,
   isLeaf,
   isRepository,
   isSubject,
@@ -52,13 +56,15 @@ export {
   leafIndex,
   leafMask,
   leaves,
+  noUsage,
   type RuleSubject,
   type Subject,
   subjects,
   subjectsWithin,
+  type Usage,
+  usageOf,
   withAncestors,
 } from './subjects.ts';
-export { addBytes, asTree, bytesUnder, noUsage, type Usage, usageOf } from './usage.ts';
 export {
   decidedBy,
   fullDiskWords,

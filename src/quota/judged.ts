@@ -9,9 +9,8 @@
  */
 
 import { type Grace, type Graces, graceOf, isLetThrough } from './grace.ts';
-import type { BuiltinGroup, CompiledGroup, CompiledRule } from './policy.ts';
-import type { QuotaSettings } from './settings.ts';
-import { bytesUnder, type Usage } from './usage.ts';
+import type { BuiltinGroup, CompiledGroup, CompiledRule, QuotaSettings } from './policy.ts';
+import { bytesUnder, type Usage } from './subjects.ts';
 
 /** The answer of a rule or a group, the worst first. */
 const verdicts = ['refuses', 'graced', 'allows'] as const;
@@ -43,7 +42,6 @@ export interface ReservedBytes {
   readonly bytes: number;
 }
 
-/** A rule with the bytes that it counts, those that its limit leaves, and what it says. */
 interface CountedRule {
   readonly rule: CompiledRule;
   /** The bytes that count, with those reserved, without those forgiven and those about to be added. */
@@ -58,7 +56,6 @@ interface CountedRule {
   readonly grace: Grace | null;
 }
 
-/** Counts by a rule, and decides by it alone. */
 export function judgedBy(rule: CompiledRule, judging: Judging): CountedRule {
   const { settings, usage, reserved, unreachable, graces } = judging;
   const { limitBytes, counts } = rule;
@@ -85,12 +82,10 @@ function headroomOf(limitBytes: number, usedBytes: number): number {
   return limitBytes - usedBytes;
 }
 
-/** The bytes about to be added, as far as they count. */
 export function countedAdding({ settings, addingBytes }: Pick<Judging, 'addingBytes' | 'settings'>): number {
   return settings.precise ? addingBytes : 0;
 }
 
-/** The rule that decides for a group. */
 export interface DecidingRule extends CountedRule {
   readonly group: string | null;
 }

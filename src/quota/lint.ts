@@ -8,8 +8,14 @@
 
 import { printable } from '../text/index.ts';
 import { isNoMoreGrace } from './grace.ts';
-import { type CompiledGroup, type CompiledRule, compileGroup, enforcedGroups, type Group } from './policy.ts';
-import type { QuotaSettings } from './settings.ts';
+import {
+  type CompiledGroup,
+  type CompiledRule,
+  compileGroup,
+  enforcedGroups,
+  type Group,
+  type QuotaSettings,
+} from './policy.ts';
 import { leafMask, type Subject, subjectsWithin } from './subjects.ts';
 import { subjectWords } from './words.ts';
 

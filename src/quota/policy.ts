@@ -5,7 +5,7 @@
  * operations for each rule. Its words stay beside them, for those who ask why.
  */
 
-import type { GraceTerms } from './grace.ts';
+import type { GraceSettings, GraceTerms } from './grace.ts';
 import { leafMask, type RuleSubject, type Subject, subjects, withAncestors } from './subjects.ts';
 
 export interface Rule extends GraceTerms {
@@ -22,11 +22,9 @@ export interface Group {
   readonly rules: readonly Rule[];
 }
 
-/** The allowances of one owner, as they count at one moment. */
 export interface ActiveAllowance {
   /** Their sum, above 0. */
   readonly bytes: number;
-  /** Number of allowances. */
   readonly count: number;
   /** When the first of them ends, in milliseconds since 1970. */
   readonly until: number;
@@ -62,7 +60,6 @@ const subjectBits: ReadonlyMap<string, number> = new Map(
   subjects.map((subject, index) => [subject, 1 << index]),
 );
 
-/** Bit of a subject in `CompiledRule.covers`. */
 export function subjectBit(subject: Subject): number {
   return subjectBits.get(subject) ?? 0;
 }
@@ -131,4 +128,25 @@ export function raisedGroup<Group extends Pick<CompiledGroup, 'rules'>>(
         },
   );
   return { ...group, rules };
+}
+
+export interface QuotaSettings extends GraceSettings {
+  /** False: everything is allowed. */
+  readonly enabled: boolean;
+  /** `exceeded`: usage > limit refuses; `reached`: usage >= limit does. A limit of 0 always refuses. */
+  readonly refuseWhen: 'exceeded' | 'reached';
+  /** The consequence if no group of a step covers the subject: the next step, or a refusal. */
+  readonly uncovered: 'default' | 'deny';
+  /** Tells whether the bytes about to be added count. */
+  readonly precise: boolean;
+  /** With `report` the asker lets everything through; it is decided the same. */
+  readonly mode: 'enforce' | 'report';
+  /** Whole percents of a limit, ascending. */
+  readonly warnAt: readonly number[];
+  /** `forgive`: unreachable bytes are not held against owners; absent: `bill`. */
+  readonly garbage?: 'bill' | 'forgive';
+  /** The most that each limit forgives; null or absent: as much as the limit itself. */
+  readonly garbageMostBytes?: number | null;
+  /** The built-in group's limit; -1: unlimited. */
+  readonly totalBytes: number;
 }

@@ -4,11 +4,9 @@ import { formatBytes, formatCount, formatMoment, formatUse, printable } from '..
 import { type Decision, type DiskFull, type FullDisk, reachedThreshold } from './decide.ts';
 import type { Grace } from './grace.ts';
 import type { Garbage } from './judged.ts';
-import type { ActiveAllowance } from './policy.ts';
-import type { QuotaSettings } from './settings.ts';
+import type { ActiveAllowance, QuotaSettings } from './policy.ts';
 import { leafMask, type RuleSubject, type Subject, subjectsWithin } from './subjects.ts';
 
-/** A decision that refuses. */
 export type Refusal = Extract<Decision, { readonly allowed: false }> | DiskFull;
 
 /** Names of each subject that fit before "use" and after "store"; lists, so that several can be joined. */
@@ -121,7 +119,6 @@ export function reportedRefusal(
   return reported === undefined || reported.allowed ? null : refusal(ownerName, subject, reported);
 }
 
-/** Says when refusals begin. */
 function graceLeft({ until, below }: Grace): string {
   return `Refusals begin on ${formatMoment(until)}, or at ${formatBytes(below)}.`;
 }

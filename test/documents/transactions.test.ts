@@ -7,11 +7,11 @@ import {
   addRuleToGroup,
   assign,
   assignedGroups,
+  assignmentKind,
   createGroup,
   createRule,
   deleteGroup,
   editRule,
-  forgetAssignments,
   groupNamed,
   groupsIn,
   ruleNamed,
@@ -162,7 +162,7 @@ t.test(
       { code: 'invalid', message: /^username: / },
     );
     await ledger.documents.transact(transaction =>
-      forgetAssignments(transaction.changes, transaction.deleteOwner('dora').id),
+      transaction.changes.remove(assignmentKind, String(transaction.deleteOwner('dora').id)),
     );
     t.equal(ledger.ownerUsage('dora').id, null);
     t.equal(ledger.documents.owners.byId(first.id), undefined);
@@ -196,7 +196,7 @@ t.test('an owner whom a walk finds while being deleted stays, and inherits nothi
     return created;
   });
   const deleted = ledger.documents.transact(transaction =>
-    forgetAssignments(transaction.changes, transaction.deleteOwner('alice').id),
+    transaction.changes.remove(assignmentKind, String(transaction.deleteOwner('alice').id)),
   );
   await new Promise(setImmediate);
   walk(ledger, 'alice/app', 100);

@@ -3,11 +3,10 @@
 import t, { type Test } from 'tap';
 import type { Ledger } from '../../src/ledger/index.ts';
 import {
+  allowanceKind,
   allowancesOf,
   createAllowance,
   endAllowance,
-  forgetAllowances,
-  hasAllowances,
   type NewAllowance,
 } from '../../src/policy/index.ts';
 import { openStore } from '../../src/store/index.ts';
@@ -147,12 +146,12 @@ t.test('while the store is away an allowance still ends, and its record goes lat
   t.match(ledger.decide('alice', repos).decision, { allowed: false });
   store.write = write;
   const id = ledger.ownerUsage('alice').id ?? 0;
-  t.ok(hasAllowances(ledger.documents.snapshot, id));
+  t.ok(ledger.documents.snapshot.get(allowanceKind, String(id)));
   const gone = told(ledger);
   ledger.allowanceEnds.start();
   await gone;
   await ledger.allowanceEnds.close();
-  t.notOk(hasAllowances(ledger.documents.snapshot, id));
+  t.notOk(ledger.documents.snapshot.get(allowanceKind, String(id)));
 });
 
 t.test('an allowance has bounds', async t => {
@@ -169,7 +168,7 @@ t.test('an allowance has bounds', async t => {
   await t.rejects(give(ledger, clock), { code: 'conflict' });
   t.match(ledger.ownerUsage('alice').allowance, { bytes: 250_000, count: 50 });
   await ledger.documents.transact(transaction =>
-    forgetAllowances(transaction.changes, transaction.mustBeOwner('alice').id),
+    transaction.changes.remove(allowanceKind, String(transaction.mustBeOwner('alice').id)),
   );
   await give(ledger, clock, { bytes: Number.MAX_SAFE_INTEGER });
   await give(ledger, clock, { bytes: Number.MAX_SAFE_INTEGER });

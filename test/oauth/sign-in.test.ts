@@ -312,20 +312,6 @@ t.test(
   },
 );
 
-t.test('what the provider has too much of changes nothing, and is on record', async t => {
-  const { provider, signIns, world } = await open(t);
-  provider.someone = person('dave', { groups: ['staff'] });
-  await signIns.signIn();
-  provider.someone = person('dave', { _claim_names: { groups: 'src1' } });
-  t.equal((await signIns.signIn()).login, 'dave');
-  t.same(await groupsOf(world, 'dave'), ['gold']);
-  t.match((await signIns.events()).at(-1), { outcome: 'overage', groups: ['gold'], removed: [] });
-  const names = Array.from({ length: 10_000 }, (_, index) => `group ${index}`);
-  provider.someone = person('dave', { groups: [...names, 'guests'] });
-  await signIns.signIn();
-  t.same(await groupsOf(world, 'dave'), ['bronze'], 'ten thousand groups are taken');
-});
-
 t.test('claimed groups that the mapping does not name stand in the event, and only so many', async t => {
   const { provider, signIns } = await open(t, { quota_group_map: { free: ['bronze'], staff: ['gold'] } });
   provider.someone = person('dave', { groups: ['staff', '/free', '__proto__'] });

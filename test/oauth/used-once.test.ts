@@ -1,5 +1,4 @@
 import t from 'tap';
-import { mergedClaims } from '../../src/oauth/exchange.ts';
 import { secretKeysOf } from '../../src/oauth/index.ts';
 import {
   begunSeconds,
@@ -7,6 +6,7 @@ import {
   PendingSignIns,
   usedOnce,
 } from '../../src/oauth/pending-sign-ins.ts';
+import { mergedClaims } from '../../src/oauth/providers.ts';
 
 const at = Date.parse('2026-11-21T09:00:00Z');
 const keys = secretKeysOf(['k'.repeat(32)]);

@@ -93,13 +93,3 @@ t.test('one day that is like no other, whatever it is, does not turn it', async 
     }),
   );
 });
-
-t.test('who grows comes to the limit the later the higher it is', async () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 1, max: 1e9 }), fc.nat(1e9), fc.nat(1e9), (perDay, used, more) => {
-      const sooner = reachedAt(perDay, used, used + 1, begin) ?? Number.POSITIVE_INFINITY;
-      const later = reachedAt(perDay, used, used + 1 + more, begin) ?? Number.POSITIVE_INFINITY;
-      return sooner <= later;
-    }),
-  );
-});

@@ -15,7 +15,6 @@ import {
   deleteGroup,
   deleteRule,
   editRule,
-  forgetAssignments,
   groupKind,
   groupNamed,
   groupsIn,
@@ -172,7 +171,7 @@ const step = {
   ),
   forget: anyOwner.map(
     (owner): Step => ({
-      does: changes => forgetAssignments(changes, owner),
+      does: changes => changes.remove(assignmentKind, String(owner)),
       means: model => leave(model, owner, model.assigned.get(owner) ?? []),
     }),
   ),

@@ -73,17 +73,6 @@ t.test('an owner without any group is held to the built-in limit', async t => {
   });
 });
 
-t.test('usage at its limit is refused only where reaching it refuses', async t => {
-  t.ok(ask(lfs(10), 'size:git:lfs', {}, { totalBytes: 10 }).allowed);
-  t.notOk(ask(lfs(10), 'size:git:lfs', {}, { totalBytes: 10, refuseWhen: 'reached' }).allowed);
-  t.notOk(ask(lfs(11), 'size:git:lfs', {}, { totalBytes: 10 }).allowed);
-  t.ok(ask(lfs(9), 'size:git:lfs', {}, { totalBytes: 10, refuseWhen: 'reached' }).allowed);
-});
-
-t.test('a limit of 0 refuses also who stores nothing', async t => {
-  t.notOk(ask(noUsage, 'size:git:lfs', {}, { totalBytes: 0 }).allowed);
-});
-
 t.test('default groups are asked only where no assigned group covers the subject', async t => {
   const assigned = [group('packages', ruleOf('packages', -1, 'size:assets:packages:all'))];
   const defaults = [group('free', ruleOf('total', 10, 'size:all'))];
@@ -113,42 +102,6 @@ t.test('what no rule covers is refused where the policy says deny', async t => {
 
 t.test('with deny, an owner without any group is still held to the built-in limit', async t => {
   t.match(ask(noUsage, 'size:git:lfs', {}, { uncovered: 'deny' }), { allowed: true, step: 'builtin' });
-});
-
-t.test('of several groups the one that leaves most room decides, by its tightest rule', async t => {
-  const assigned = [
-    group('small', ruleOf('total', 20, 'size:all')),
-    group('large', ruleOf('total', 100, 'size:all'), ruleOf('lfs', 50, 'size:git:lfs')),
-  ];
-  t.match(ask(lfs(30), 'size:git:lfs', { assigned }), {
-    allowed: true,
-    group: 'large',
-    rule: 'lfs',
-    limit: 50,
-  });
-  t.match(ask(lfs(60), 'size:git:lfs', { assigned }), { allowed: false, group: 'large', rule: 'lfs' });
-});
-
-t.test('an allowing group decides before a refusing one, and no limit leaves most room of all', async t => {
-  const assigned = [group('a', ruleOf('r', 10, 'size:all')), group('b', ruleOf('r', -1, 'size:all'))];
-  t.match(ask(lfs(11), 'size:git:lfs', { assigned }), {
-    allowed: true,
-    group: 'b',
-    limit: -1,
-  });
-});
-
-t.test('a limit of 0 leaves less room than a limit far exceeded', async t => {
-  const assigned = [group('nothing', ruleOf('r', 0, 'size:all')), group('over', ruleOf('r', 1, 'size:all'))];
-  t.match(ask(lfs(1000), 'size:git:lfs', { assigned }), { allowed: false, group: 'over' });
-  const together = [group('g', ruleOf('over', 1, 'size:all'), ruleOf('zero', 0, 'size:git:lfs'))];
-  t.match(ask(lfs(1000), 'size:git:lfs', { assigned: together }), { allowed: false, rule: 'zero' });
-});
-
-t.test('where two leave the same room, the first by name is told', async t => {
-  const rules = [ruleOf('b', 10, 'size:all'), ruleOf('a', 10, 'size:git:all')];
-  const assigned = [group('y', ...rules), group('x', ...rules)];
-  t.match(ask(lfs(4), 'size:git:lfs', { assigned }), { group: 'x', rule: 'a', subjects: ['size:git:all'] });
 });
 
 t.test('bytes about to be added count only in precise mode, and are not told as used', async t => {

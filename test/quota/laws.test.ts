@@ -8,7 +8,6 @@ import {
   type Group,
   leafIndex,
   leaves,
-  type Rule,
   type RuleSubject,
   type Subject,
   type Usage,
@@ -126,26 +125,6 @@ t.test('each byte is counted once, however many subjects of a rule hold it', asy
         decide({ settings: plainSettings, standing: only, usage: stored, subject: asked }).used ===
         bytesOf(named, stored)
       );
-    }),
-    runs,
-  );
-});
-
-t.test('one allowing group is enough, and one refusing rule makes its group refuse', async () => {
-  fc.assert(
-    fc.property(question, asked => {
-      const { settings } = asked;
-      const ruleRefuses = (rule: Rule): boolean => {
-        const used = bytesOf(rule.subjects, asked.usage) + (settings.precise ? asked.adding : 0);
-        if (rule.limitBytes === -1) return false;
-        if (rule.limitBytes === 0) return true;
-        return settings.refuseWhen === 'reached' ? used >= rule.limitBytes : used > rule.limitBytes;
-      };
-      const speaking = asked.assigned
-        .map(one => one.rules.filter(rule => covers(rule.subjects, asked.subject)))
-        .filter(rules => rules.length > 0);
-      fc.pre(speaking.length > 0);
-      return answer(asked).allowed === speaking.some(rules => !rules.some(ruleRefuses));
     }),
     runs,
   );

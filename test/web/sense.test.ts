@@ -1,10 +1,11 @@
-/** Words and values that pages make of the daemon's answers and of input, without a browser. */
+/** Addresses, words and values that pages make of the daemon's answers and of input, without a browser. */
 
 import fc from 'fast-check';
 import t from 'tap';
 import { leaves, subjects } from '../../src/quota/index.ts';
-import { wayBack } from '../../src/wire/pages.ts';
+import { addressOf, placeAt, wayBack } from '../../src/wire/pages.ts';
 import { claimsIn, fieldsOf, mappingSeen, newSource } from '../../web/src/auths/typed.ts';
+import { proposal } from '../../web/src/own/proposal.ts';
 import { listWords, rulingsIn, type StatedVerdict, worstState } from '../../web/src/own/verdicts.ts';
 
 const free: StatedVerdict = {
@@ -98,4 +99,67 @@ t.test('a secret is sent only where one was typed, and claims only where they ar
   t.equal(fieldsOf({ ...newSource, client_secret: 's' }).client_secret, 's');
   t.same(claimsIn('{"groups": "a, b"}'), { groups: 'a, b' });
   for (const text of ['', '[]', 'null', '"x"', '{']) t.equal(claimsIn(text), null, text);
+});
+
+t.test('a path is one page or none', async t => {
+  t.same(placeAt('/'), { page: 'overview', name: null });
+  t.same(placeAt('/owners'), { page: 'owners', name: null });
+  t.same(placeAt('/owners/alice'), { page: 'owner', name: 'alice' });
+  t.same(placeAt('/mine/tokens'), { page: 'myTokens', name: null });
+  for (const path of [
+    '',
+    '/owners/',
+    '/owners/a/b',
+    '/Owners',
+    '/index.html',
+    '/owners/%ff',
+    '/mine/else',
+    '//',
+  ]) {
+    t.equal(placeAt(path), null, path);
+  }
+});
+
+t.test('the address of a place leads there, whatever its name', async t => {
+  t.equal(addressOf('overview'), './');
+  t.equal(addressOf('owner', 'a/b?c#d'), 'owners/a%2Fb%3Fc%23d');
+  const names = fc.string({ unit: 'grapheme', minLength: 1 }).filter(name => name !== '.' && name !== '..');
+  fc.assert(
+    fc.property(names, name => {
+      const { pathname } = new URL(addressOf('rule', name), 'http://host/quota/');
+      t.same(placeAt(pathname.slice('/quota'.length)), { page: 'rule', name });
+    }),
+  );
+});
+
+const now = Date.parse('2026-11-23T12:00:00Z');
+const verdict = { allowed: true, used: 5e9, limit: 10e9, group: null, rule: null };
+const growth = { per_day: 1e8, since: '2026-11-01T00:00:00Z', used: 5e9, limit: 10e9, reached_at: null };
+const figures = (used: number, limit: number) => ({
+  auto_grant: null,
+  decisions: {
+    'size:all': { ...verdict, used, limit },
+    'size:git:lfs': { ...verdict, used: 1, limit: 100e9 },
+  },
+});
+
+t.test('it is what is over the limit, and what comes in thirty days at the present growth', async t => {
+  t.match(proposal(figures(12.4e9, 10e9), growth, now), {
+    size: '5.4 GB',
+    lastDay: /^2026-12-2[234]$/,
+    why: /^12\.4 GB of 10 GB are used \(124 %\)\. At the present growth of 700 MB a week/,
+  });
+  t.match(proposal(figures(12.4e9, 10e9), { ...growth, per_day: -1e8 }, now), { size: '2.4 GB' });
+});
+
+t.test('it is a tenth of the limit where neither calls for more, and nothing without a limit', async t => {
+  t.match(proposal(figures(1e9, 10e9), null, now), { size: '1 GB', why: '1 GB of 10 GB are used (10 %).' });
+  const unlimited = { auto_grant: null, decisions: { 'size:all': { ...verdict, limit: -1 } } };
+  t.match(proposal(unlimited, null, now), { size: '', why: '' });
+});
+
+t.test('it lasts no longer than what is granted at once', async t => {
+  const autoGrant = { bytes: 1, seconds: 7 * 86_400, every_seconds: 1 };
+  const filled = proposal({ ...figures(1e9, 10e9), auto_grant: autoGrant }, null, now);
+  t.match(filled.lastDay, /^2026-11-(29|30)$|^2026-12-01$/);
 });

@@ -4,8 +4,8 @@ import t from 'tap';
 import { printable } from '../../src/text/index.ts';
 import { hostileProvider } from '../oauth/hostile-provider.ts';
 import { SignInWorld } from '../oauth/world.ts';
-import { administratorsPages, oddNames } from './realm.ts';
-import { isLoaded, reads, Web } from './world.ts';
+import { oddNames } from './realm.ts';
+import { reads, Web } from './world.ts';
 
 t.setTimeout(600_000);
 
@@ -17,7 +17,7 @@ const { world } = signIns;
 const web = await Web.open(t);
 const admin = await world.newToken('admin1', ['all']);
 
-t.test('whatever a provider calls people and groups is only text on every page', async t => {
+t.test('whatever a provider calls people and groups is only text', async t => {
   const claims = {
     sub: oddNames.image,
     preferred_username: oddNames.script,
@@ -37,20 +37,8 @@ t.test('whatever a provider calls people and groups is only text on every page',
   await tab.fill('main form:last-of-type textarea', JSON.stringify(claims));
   const paste = await tab.page.$$eval('main textarea', found => found.length);
   t.equal(paste, 2, 'the mapping, and claims to try');
-  const pages = [theirs, tab];
-  const isOnlyText = async (where: string) => {
-    for (const { page } of pages) {
-      t.match(await page.title(), / · softquota$/, `${where} runs nothing`);
-      t.notOk(
-        await page.$('main img, main script, header img, header script'),
-        `${where} has no element of a name`,
-      );
-    }
-  };
-  await isOnlyText('who is who');
-  for (const path of administratorsPages([oddNames.script])) {
-    await tab.go(new URL(path, world.url).href);
-    await isLoaded(tab);
-    await isOnlyText(path);
+  for (const { page } of [theirs, tab]) {
+    t.match(await page.title(), / · softquota$/, 'it runs nothing');
+    t.notOk(await page.$('main img, main script, header img, header script'), 'it has no element of a name');
   }
 });

@@ -11,7 +11,7 @@ import { Button } from './parts/button.tsx';
 import { Name } from './parts/name.tsx';
 import { go, to } from './place.ts';
 
-export interface ShellProps {
+interface ShellProps {
   /** Null: nobody is signed in, as far as is known. */
   readonly session: Session | null;
   /** The page that is shown. */

@@ -35,7 +35,6 @@ export interface Asking extends Pick<Question, 'query'> {
   readonly everyMs?: number | null;
 }
 
-/** A question of pages, whose answer is kept by what is asked. */
 export function queryOf<Answer>(
   segments: readonly string[],
   { query = {}, everyMs = liveEveryMs }: Asking = {},

@@ -24,7 +24,6 @@ export function faultOf(error: unknown): Fault {
   return { is: 'refused', status: 0, message: error instanceof Error ? error.message : String(error) };
 }
 
-/** For people. */
 export function wordsOf(fault: Fault): string {
   switch (fault.is) {
     case 'unreachable':

@@ -1,11 +1,19 @@
-/** Queries of owners about themselves, and of the usage history of anybody. */
+/** Queries of owners about themselves, of the usage history of anybody, and of requests and allowances. */
 
 import { infiniteQueryOptions, keepPreviousData } from '@tanstack/preact-query';
 import type { OwnEvent } from '../../../src/overview/event-shapes.ts';
 import type { Subject } from '../../../src/quota/index.ts';
-import type { Explanation, History, HistoryRange, OwnReport } from '../../../src/wire/index.ts';
-import { askStretch } from './ask.ts';
-import { live, queryOf } from './client.ts';
+import type {
+  Allowance,
+  Explanation,
+  History,
+  HistoryRange,
+  OwnReport,
+  SpaceRequest,
+} from '../../../src/wire/index.ts';
+import { ask, askStretch } from './ask.ts';
+import { live, pageOf, queryOf, refresh } from './client.ts';
+import type { PageAsked } from './queries.ts';
 
 /** Oneself, or an organization that one owns. */
 export type Own = { readonly is: 'me' } | { readonly is: 'organization'; readonly name: string };
@@ -13,7 +21,6 @@ export type Own = { readonly is: 'me' } | { readonly is: 'organization'; readonl
 /** Owner of a history: oneself, or as an administrator one owner or all together. */
 export type HistoryOf = Own | { readonly is: 'owner'; readonly name: string } | { readonly is: 'all' };
 
-/** The path of the quota of an owner. */
 export function quotaOf(own: Own): readonly string[] {
   return own.is === 'me' ? ['user', 'quota'] : ['orgs', own.name, 'quota'];
 }
@@ -45,3 +52,47 @@ export const ownEventsQuery = (own: Own, kind: OwnEvent['kind']) =>
     getNextPageParam: ({ next }) => next,
     refetchInterval: live(),
   });
+
+export const ownRequestsQuery = (own: Own) => queryOf<readonly SpaceRequest[]>([...quotaOf(own), 'requests']);
+
+/** Bytes to add to a limit, until a time in ISO 8601. */
+interface More {
+  readonly bytes: number;
+  readonly until: string;
+}
+
+export async function requestMore(own: Own, body: More & { readonly why: string }): Promise<SpaceRequest> {
+  const made = await ask<SpaceRequest>([...quotaOf(own), 'requests'], { method: 'POST', body });
+  await refresh();
+  return made;
+}
+
+export function withdrawRequest(own: Own, id: string): Promise<void> {
+  return ask([...quotaOf(own), 'requests', id], { method: 'DELETE' });
+}
+
+interface RequestsAsked extends Omit<PageAsked, 'q'> {
+  /** Undefined: all. */
+  readonly state: SpaceRequest['state'] | undefined;
+}
+
+const requests = ['admin', 'quota', 'requests'] as const;
+
+export const requestsQuery = (asked: RequestsAsked) =>
+  pageOf<SpaceRequest>(requests, { query: { ...asked } });
+
+export function grantRequest(id: string, body: More & { readonly words: string }): Promise<void> {
+  return ask([...requests, id, 'grant'], { method: 'POST', body });
+}
+
+export function declineRequest(id: string, words: string): Promise<void> {
+  return ask([...requests, id, 'decline'], { method: 'POST', body: { words } });
+}
+
+export function giveAllowance(owner: string, body: More & { readonly why: string }): Promise<void> {
+  return ask(['admin', 'users', owner, 'quota', 'allowances'], { method: 'POST', body });
+}
+
+export function endAllowance(owner: string, { id }: Allowance): Promise<void> {
+  return ask(['admin', 'users', owner, 'quota', 'allowances', id], { method: 'DELETE' });
+}

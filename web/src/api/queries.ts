@@ -1,7 +1,4 @@
-/**
- * The questions of administrators' pages: each question with its key, by which it is kept, and how often it
- * is asked again.
- */
+/** The questions of pages: each with its key, by which it is kept, and how often it is asked again. */
 
 import { infiniteQueryOptions, queryOptions } from '@tanstack/preact-query';
 import type { Event, EventKind } from '../../../src/overview/event-shapes.ts';
@@ -9,16 +6,24 @@ import type {
   AnySession,
   AnyToken,
   AnyUnit,
+  CreatedToken,
   Explanation,
   Finding,
   FleetHost,
   LintFault,
+  MailWish,
   Member,
+  NewToken,
+  NoticeList,
+  NoticesSentAgain,
+  NoticeTest,
   Overview,
   OwnerReport,
   OwnerRow,
   ScanReport,
+  SessionRow,
   SharedStore,
+  Token,
   User,
   WholePolicy,
 } from '../../../src/wire/index.ts';
@@ -64,7 +69,6 @@ export interface EventsAsked {
   readonly until?: string | undefined;
   readonly actor?: string | undefined;
   readonly q?: string | undefined;
-  /** Number of rows on a page. */
   readonly limit: number;
 }
 
@@ -134,7 +138,7 @@ export const sharedStoreQuery = queryOf<SharedStore>([...quota, 'store']);
 /** Newest first; people watch a scan go on. */
 export const scansQuery = queryOf<readonly ScanReport[]>([...quota, 'scans'], { everyMs: 1000 });
 
-export interface ScanOrder {
+interface ScanOrder {
   readonly kind: ScanReport['kind'];
   /** Only theirs; all without it. */
   readonly owners?: readonly string[];
@@ -144,4 +148,50 @@ export async function startScan(order: ScanOrder): Promise<ScanReport> {
   const scan = await ask<ScanReport>([...quota, 'scans'], { method: 'POST', body: order });
   await refresh();
   return scan;
+}
+
+export const tokensQuery = (user: string) => queryOf<readonly Token[]>(['users', user, 'tokens']);
+
+export function createToken(user: string, token: NewToken): Promise<CreatedToken> {
+  return ask<CreatedToken>(['users', user, 'tokens'], { method: 'POST', body: token });
+}
+
+export function revokeToken(user: string, id: number): Promise<void> {
+  return ask(['users', user, 'tokens', String(id)], { method: 'DELETE' });
+}
+
+export const sessionsQuery = (user: string) => queryOf<readonly SessionRow[]>(['users', user, 'sessions']);
+
+export function endSession(user: string, id: string): Promise<void> {
+  return ask(['users', user, 'sessions', id], { method: 'DELETE' });
+}
+
+const path = ['admin', 'quota', 'notices'] as const;
+
+/** The page shows so many deliveries. */
+export const mostDeliveries = 200;
+
+export const noticesQuery = queryOf<NoticeList>(path, { query: { limit: mostDeliveries } });
+
+/** Gives how many; null: all dead ones. */
+export async function sendAgain(id: string | null): Promise<number> {
+  const step = id === null ? [] : [id];
+  const { count } = await ask<NoticesSentAgain>([...path, ...step, 'send-again'], { method: 'POST' });
+  await refresh();
+  return count;
+}
+
+/** `address`: for mail; empty: all administrators. */
+export function sendTest(to: string, address: string): Promise<NoticeTest> {
+  const body = { to, ...(address === '' ? {} : { address }) };
+  return ask<NoticeTest>([...path, 'test'], { method: 'POST', body });
+}
+
+const own = ['user', 'quota', 'notices'] as const;
+
+export const mailWishQuery = queryOf<MailWish>(own, { everyMs: null });
+
+export async function wantMail(mail: boolean): Promise<void> {
+  await ask(own, { method: 'PATCH', body: { mail } });
+  await refresh();
 }

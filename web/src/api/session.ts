@@ -9,7 +9,7 @@ import { faultOf } from './fault.ts';
 
 export type { Session };
 
-export const sessionQuery = queryOptions({
+const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: async ({ signal }) => {
     const session = await ask<Session>(['session'], { signal });

@@ -9,7 +9,7 @@ import { type Own, quotaOf } from './own-queries.ts';
 /** Owner of the repositories: oneself, or as an administrator one owner. */
 export type SpaceOf = Own | { readonly is: 'owner'; readonly name: string };
 
-export interface SpaceAsked {
+interface SpaceAsked {
   readonly of: SpaceOf;
   /** Null: only the figures of all repositories. */
   readonly repo: string | null;

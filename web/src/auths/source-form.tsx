@@ -3,22 +3,19 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
-import type { SavedSource, Source } from '../../../src/wire/index.ts';
-import { saveSource } from '../api/auth-queries.ts';
+import type { SavedSource, Source, TriedSynchronization } from '../../../src/wire/index.ts';
+import { saveSource, trySource } from '../api/auth-queries.ts';
 import { refresh } from '../api/client.ts';
 import { policyQuery } from '../api/queries.ts';
-import { useAction } from '../parts/action.ts';
 import { announce } from '../parts/announcer.tsx';
-import { Button } from '../parts/button.tsx';
-import { Check, Choice, Field, type FieldProps } from '../parts/field.tsx';
+import { Button, useAction } from '../parts/button.tsx';
+import { Check, Choice, Field, type FieldProps, TextArea } from '../parts/field.tsx';
 import { Listed, Name } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { Fault } from '../parts/states.tsx';
-import { TextArea } from '../parts/text-area.tsx';
-import { TryIt } from './try-it.tsx';
-import { fieldsOf, mappingSeen, newSource, type TypedSource, typedOf } from './typed.ts';
+import { claimsIn, fieldsOf, mappingSeen, newSource, type TypedSource, typedOf } from './typed.ts';
 
-export interface SourceFormProps {
+interface SourceFormProps {
   /** Left out: a new one. */
   readonly source?: Source;
   readonly onSaved: (saved: SavedSource) => void;
@@ -143,7 +140,6 @@ type TextKey = {
 
 type SourceTextProps = PartProps & Omit<FieldProps, 'value' | 'onInput'> & { readonly of: TextKey };
 
-/** One of them to be typed. */
 function SourceText({ typed, set, of, ...field }: SourceTextProps) {
   const change = (text: string): Partial<Record<TextKey, string>> => ({ [of]: text });
   return <Field {...field} value={typed[of]} onInput={text => set(change(text))} />;
@@ -231,5 +227,94 @@ function People(part: PartProps) {
         isCode
       />
     </fieldset>
+  );
+}
+
+interface TryItProps {
+  readonly typed: TypedSource;
+  readonly isReady: boolean;
+}
+
+function TryIt({ typed, isReady }: TryItProps) {
+  const [user, setUser] = useState('');
+  const [text, setText] = useState('');
+  const [result, setResult] = useState<TriedSynchronization | null>(null);
+
+  const claims = claimsIn(text);
+  const { start, failure } = useAction(async () => {
+    if (claims === null) return;
+    setResult(null);
+    const who = user.trim() === '' ? null : user.trim();
+    setResult(await trySource({ source: fieldsOf(typed), user: who, claims }));
+  });
+  return (
+    <Panel title="Test claims">
+      <form class="stack" onSubmit={start}>
+        <p>
+          Shows what a sign-in with these claims would change with the settings above, saved or not. Nothing
+          is changed.
+        </p>
+        <Field label="User" value={user} onInput={setUser} hint="Without a name: the user in the claims" />
+        <TextArea
+          label="Claims (payload of an ID token, JSON)"
+          value={text}
+          onInput={setText}
+          fault={text.trim() === '' || claims !== null ? undefined : 'This is not a JSON object.'}
+        />
+        {failure !== null && <Fault of={failure} />}
+        <div class="actions">
+          <button type="submit" disabled={!isReady || claims === null}>
+            Test
+          </button>
+        </div>
+        <div aria-live="polite">{result !== null && <Result of={result} />}</div>
+      </form>
+    </Panel>
+  );
+}
+
+const outcomes: Readonly<Record<TriedSynchronization['outcome'], string>> = {
+  synchronized: 'The quota groups would follow the claim.',
+  kept: 'The claim is absent, so nothing would change.',
+  overage: 'The provider has too many groups to name them, so nothing would change.',
+  off: 'The source has no claim for quota groups, so nothing would change.',
+};
+
+const administration: Readonly<Record<TriedSynchronization['administration'], string>> = {
+  given: 'The user would become an administrator.',
+  ended: 'The user would no longer be an administrator.',
+  unchanged: 'No change.',
+};
+
+function Result({ of }: { of: TriedSynchronization }) {
+  return (
+    <div class="stack">
+      <p>
+        <strong>{outcomes[of.outcome]}</strong>
+        {!of.is_known && ' This user does not exist yet.'}
+      </p>
+      <dl class="facts">
+        <Names title="Added to" names={of.added} />
+        <Names title="Removed from" names={of.removed} />
+        <Names title="Groups afterwards" names={of.groups} />
+        <Names title="Claimed groups" names={of.claimed} />
+        {of.skipped.length > 0 && <Names title="No such quota group" names={of.skipped} />}
+        {of.ignored.length > 0 && <Names title="Not understood" names={of.ignored} />}
+        <dt>Administrator rights</dt>
+        <dd>{administration[of.administration]}</dd>
+      </dl>
+    </div>
+  );
+}
+
+function Names({ title, names }: { title: string; names: readonly string[] }) {
+  return (
+    <>
+      <dt>{title}</dt>
+      <dd>
+        {names.length === 0 && '–'}
+        <Listed of={names}>{name => <Name>{name}</Name>}</Listed>
+      </dd>
+    </>
   );
 }

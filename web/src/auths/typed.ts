@@ -46,7 +46,7 @@ export function fieldsOf({ hasNoSecret, client_secret: secret, ...typed }: Typed
   };
 }
 
-export interface MappingSeen {
+interface MappingSeen {
   /** Each with its place; none: it can be saved. */
   readonly faults: readonly string[];
   /** Quota groups that it names and that there are not. */

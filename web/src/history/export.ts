@@ -30,7 +30,6 @@ const beside = 12;
 
 export interface ImageText {
   readonly title: string;
-  /** Meaning of the colours, each with the figure at the end. */
   readonly legend: readonly { readonly words: string; readonly colour: string }[];
 }
 
@@ -90,7 +89,6 @@ export async function chartPng(svg: string): Promise<Blob> {
   });
 }
 
-/** Has the browser save it. */
 export function download(name: string, content: Blob): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(content);

@@ -16,7 +16,7 @@ export type HistoryPoint = History['points'][number];
 
 export type Picture = 'kinds' | 'limit';
 
-export interface Frame {
+interface Frame {
   readonly width: number;
   readonly height: number;
 }
@@ -31,7 +31,6 @@ export interface Plot {
   };
   /** From the lowest up; empty against the limit. */
   readonly bands: readonly { readonly leaf: Leaf; readonly path: string }[];
-  /** Path of the line of all kinds together. */
   readonly total: string;
   readonly limitAt: number | null;
   /** Dashed; null: the limit is not come to, or there is none. */
@@ -44,7 +43,7 @@ export interface Plot {
   readonly heights: readonly number[];
 }
 
-export interface Tick {
+interface Tick {
   readonly at: number;
   readonly words: string;
 }
@@ -143,7 +142,6 @@ interface Now {
   readonly limit: number;
 }
 
-/** End of the dashed line. */
 function aheadOf({ growth }: History, { first, last, total, limit }: Now) {
   const reached = growth?.reached_at ?? null;
   if (growth === null || growth.per_day <= 0 || total >= limit) return null;

@@ -26,7 +26,7 @@ const advice: Readonly<Record<Leaf, string>> = {
     'Large files stay in the history of a wiki. Ask the administrator to shorten the history, or delete the wiki.',
 };
 
-export interface AdviceProps {
+interface AdviceProps {
   readonly usage: Usage;
   readonly contact: string | null;
   /** The page has a form to ask for more. */

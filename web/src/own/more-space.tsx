@@ -3,21 +3,22 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import type { OwnReport, SpaceRequest } from '../../../src/wire/index.ts';
-import { historyQuery, type Own } from '../api/own-queries.ts';
-import { ownRequestsQuery, requestMore, withdrawRequest } from '../api/request-queries.ts';
-import { useAction } from '../parts/action.ts';
-import { AllowanceTable } from '../parts/allowances.tsx';
+import {
+  historyQuery,
+  type Own,
+  ownRequestsQuery,
+  requestMore,
+  withdrawRequest,
+} from '../api/own-queries.ts';
+import { AllowanceTable, RequestAnswer } from '../parts/allowances.tsx';
 import { announce } from '../parts/announcer.tsx';
-import { Button } from '../parts/button.tsx';
+import { Button, useAction } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
+import { MoreFields, moreIn, TextArea } from '../parts/field.tsx';
 import { Size, Time } from '../parts/figures.tsx';
-import { MoreFields } from '../parts/more-fields.tsx';
 import { Panel } from '../parts/page.tsx';
-import { RequestAnswer } from '../parts/request-answer.tsx';
 import { Answered, Fault } from '../parts/states.tsx';
 import { RowButton, Table } from '../parts/table.tsx';
-import { TextArea } from '../parts/text-area.tsx';
-import { moreIn } from '../parts/typed-more.ts';
 import { autoGrantWords, type Proposal, proposal } from './proposal.ts';
 
 export interface MoreSpaceProps {

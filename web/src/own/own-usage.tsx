@@ -1,31 +1,31 @@
 /** Usage that owners see of themselves, or of an organization: as it is now, and as it changes. */
 
-import { useQuery } from '@tanstack/preact-query';
+import { useInfiniteQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';
-import { type Own, ownReportQuery } from '../api/own-queries.ts';
+import { type Own, ownEventsQuery, ownReportQuery } from '../api/own-queries.ts';
 import { useSession } from '../api/session.ts';
+import { Older, What } from '../parts/event-list.tsx';
+import { Time } from '../parts/figures.tsx';
 import { History } from '../parts/history.tsx';
 import { Panel } from '../parts/page.tsx';
-import { Answered, Empty } from '../parts/states.tsx';
+import { Answered, Empty, Query } from '../parts/states.tsx';
+import { Table } from '../parts/table.tsx';
 import { Units } from '../parts/units.tsx';
 import { to } from '../place.ts';
 import { usageIn } from '../usage.ts';
 import { Advice } from './advice.tsx';
 import { MoreSpace, type MoreSpaceProps } from './more-space.tsx';
-import { Refusals } from './refusals.tsx';
 import { Standing } from './standing.tsx';
 import { rulingsIn, worstState } from './verdicts.ts';
 
-export interface OwnUsageProps {
+interface OwnUsageProps {
   readonly own: Own;
-  /** Behind all else. */
   readonly children?: ComponentChildren;
 }
 
 export function OwnUsage({ own, children }: OwnUsageProps) {
-  const report = useQuery(ownReportQuery(own));
   return (
-    <Answered query={report} what="what is stored" rows={12}>
+    <Query of={ownReportQuery(own)} what="what is stored" rows={12}>
       {figures => {
         const rulings = rulingsIn(figures.decisions);
         const isFine = worstState(rulings) === 'ok';
@@ -45,7 +45,7 @@ export function OwnUsage({ own, children }: OwnUsageProps) {
           </>
         );
       }}
-    </Answered>
+    </Query>
   );
 }
 
@@ -70,6 +70,34 @@ function Largest({ own, report: { units, unit_count: count } }: MoreSpaceProps) 
           )}
         </div>
       )}
+    </Panel>
+  );
+}
+
+export function Refusals({ own }: { readonly own: Own }) {
+  const refusals = useInfiniteQuery(ownEventsQuery(own, 'refusal'));
+  return (
+    <Panel title="Recent refusals">
+      <Answered query={refusals} what="the refusals" rows={2}>
+        {({ pages }) => (
+          <div class="stack">
+            <Table
+              caption="Refusals, latest first"
+              empty="No refusals."
+              rows={pages.flatMap(({ entries }) => entries)}
+              keyOf={({ id }) => id}
+              columns={[
+                {
+                  title: 'When',
+                  cell: event => <Time at={event.kind === 'refusal' ? event.last_at : event.at} />,
+                },
+                { title: 'Refusal', cell: event => <What event={event} /> },
+              ]}
+            />
+            <Older query={refusals} words="Show older refusals" />
+          </div>
+        )}
+      </Answered>
     </Panel>
   );
 }

@@ -3,7 +3,6 @@
 import { formatBytes, formatUse, writeSize } from '../../../src/text/index.ts';
 import type { Growth, OwnReport, Verdict } from '../../../src/wire/index.ts';
 import { dayWords, growthWords } from '../history/growth-words.ts';
-import type { TypedMore } from '../parts/typed-more.ts';
 
 const usualDays = 30;
 const daySeconds = 86_400;
@@ -15,6 +14,13 @@ interface ProposalFigures extends Pick<OwnReport, 'auto_grant'> {
 }
 
 type AutoGrant = NonNullable<OwnReport['auto_grant']>;
+
+/** Text of a form that asks for more. */
+export interface TypedMore {
+  readonly size: string;
+  /** `2027-01-31`. */
+  readonly lastDay: string;
+}
 
 export interface Proposal extends TypedMore {
   readonly why: string;

@@ -45,7 +45,6 @@ export function listWords(subjects: readonly Subject[]): string {
   return subjects.map(subjectWords).join(', ');
 }
 
-/** Returns the worst of several states. */
 export function worstState(rulings: readonly Ruling[]): OwnerState {
   const all = new Set(rulings.map(({ verdict }) => verdict.state));
   return ownerStatesWorstFirst.find(state => all.has(state)) ?? 'ok';

@@ -1,21 +1,33 @@
-/** OAuth2 sources: the providers that people sign in by, and what their claims do to quota groups. */
+/**
+ * OAuth2 sources: the providers that people sign in by, what their claims do to quota groups, the linked
+ * accounts, and the claimed groups that do nothing here, since the mapping does not name them.
+ */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
+import type { Event } from '../../../src/overview/event-shapes.ts';
 import { printable } from '../../../src/text/index.ts';
 import type { SavedSource, Source } from '../../../src/wire/index.ts';
-import { authsQuery, deleteSource } from '../api/auth-queries.ts';
-import { Links } from '../auths/links.tsx';
+import {
+  authsQuery,
+  deleteSource,
+  linksQuery,
+  linkUser,
+  signInsQuery,
+  unlinkUser,
+} from '../api/auth-queries.ts';
+import { refresh } from '../api/client.ts';
 import { SourceForm } from '../auths/source-form.tsx';
-import { UnmappedGroups } from '../auths/unmapped-groups.tsx';
-import { Button } from '../parts/button.tsx';
+import { announce } from '../parts/announcer.tsx';
+import { Button, useAction } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
-import { Name } from '../parts/name.tsx';
-import { Page } from '../parts/page.tsx';
-import { Answered } from '../parts/states.tsx';
+import { Field } from '../parts/field.tsx';
+import { Time } from '../parts/figures.tsx';
+import { Name, NameLink } from '../parts/name.tsx';
+import { Page, Panel } from '../parts/page.tsx';
+import { Answered, Fault, Query } from '../parts/states.tsx';
 import { RowButton, Table } from '../parts/table.tsx';
 
-/** Form that is open: a new source, or one by its id. */
 type Open = 'new' | number | null;
 
 export function Auths() {
@@ -140,4 +152,126 @@ function State({ source }: { source: Source }) {
       )}
     </>
   );
+}
+
+function Links({ source }: { readonly source: number }) {
+  const [unlinking, setUnlinking] = useState<string | null>(null);
+  return (
+    <Panel title="Linked accounts">
+      <Query of={linksQuery(source)} what="the linked accounts" rows={2}>
+        {list => (
+          <Table
+            caption="Users and their accounts at the provider"
+            empty="No linked accounts. A sign-in with this provider creates a link."
+            rows={list}
+            keyOf={({ user }) => user}
+            columns={[
+              {
+                title: 'User',
+                cell: ({ user, gives_administration: isAdmin }) => (
+                  <>
+                    <NameLink page="owner">{user}</NameLink>{' '}
+                    {isAdmin && <span class="mark">administrator through this source</span>}
+                  </>
+                ),
+              },
+              { title: 'Subject', cell: ({ subject }) => <Name>{subject}</Name> },
+              { title: 'Since', isWide: true, cell: link => <Time at={link.created_at} /> },
+              {
+                title: 'Unlink',
+                cell: ({ user }) => (
+                  <RowButton words="Unlink" about={printable(user)} onClick={() => setUnlinking(user)} />
+                ),
+              },
+            ]}
+          />
+        )}
+      </Query>
+      <NewLink source={source} />
+      {unlinking !== null && (
+        <Confirm
+          title="Unlink this user?"
+          action="Unlink"
+          done="The account is unlinked."
+          isDangerous
+          act={() => unlinkUser(source, unlinking)}
+          onClose={() => setUnlinking(null)}
+        >
+          <p>
+            <Name>{unlinking}</Name> is signed out. Administrator rights from the provider end. The next
+            sign-in is treated like the first one.
+          </p>
+        </Confirm>
+      )}
+    </Panel>
+  );
+}
+
+function NewLink({ source }: { source: number }) {
+  const [user, setUser] = useState('');
+  const [subject, setSubject] = useState('');
+  const { start, failure } = useAction(async () => {
+    await linkUser(source, user.trim(), subject);
+    await refresh();
+    announce('The account is linked.');
+    setUser('');
+    setSubject('');
+  });
+  return (
+    <form class="stack" onSubmit={start}>
+      <div class="fields">
+        <Field label="User on this server" value={user} onInput={setUser} />
+        <Field label="Subject at the provider (sub)" value={subject} onInput={setSubject} isCode />
+        <button type="submit" disabled={user.trim() === '' || subject === ''}>
+          Link account
+        </button>
+      </div>
+      {failure !== null && <Fault of={failure} />}
+    </form>
+  );
+}
+
+function UnmappedGroups({ source }: { readonly source: Source }) {
+  return (
+    <Panel title="Claimed groups without a mapping">
+      <Query of={signInsQuery} what="the latest sign-ins" rows={2}>
+        {events => (
+          <Table
+            caption="Groups at the provider that have no effect"
+            empty="None in the latest sign-ins."
+            rows={unmappedOf(source, events)}
+            keyOf={({ group }) => group}
+            columns={[
+              { title: 'Claimed group', cell: ({ group }) => <Name>{group}</Name> },
+              { title: 'Last user', cell: ({ user }) => <NameLink page="owner">{user}</NameLink> },
+              { title: 'Time', isWide: true, cell: ({ at }) => <Time at={at} /> },
+            ]}
+          />
+        )}
+      </Query>
+    </Panel>
+  );
+}
+
+/** The latest sign-in that claimed the group. */
+interface Unmapped {
+  readonly group: string;
+  readonly user: string;
+  readonly at: string;
+}
+
+/** By name, each once. `events` are the newest first; what was mapped since is left out. */
+function unmappedOf(
+  { id, quota_group_map: mapping }: Pick<Source, 'id' | 'quota_group_map'>,
+  events: readonly Event[],
+): readonly Unmapped[] {
+  const found = new Map<string, Unmapped>();
+  for (const event of events) {
+    if (event.kind !== 'sign-in' || event.source.id !== id) continue;
+    for (const group of event.unmapped ?? []) {
+      if (found.has(group) || Object.hasOwn(mapping, group)) continue;
+      found.set(group, { group, user: event.owner, at: event.at });
+    }
+  }
+  return [...found.values()].sort((a, b) => (a.group < b.group ? -1 : 1));
 }

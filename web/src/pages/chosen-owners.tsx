@@ -3,7 +3,6 @@
  * out.
  */
 
-import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
 import type { WholePolicy } from '../../../src/wire/index.ts';
@@ -13,11 +12,11 @@ import { Choice } from '../parts/field.tsx';
 import { counted } from '../parts/figures.tsx';
 import { Name, Others } from '../parts/name.tsx';
 import { PolicyForm } from '../parts/policy-form.tsx';
-import { Answered, Empty } from '../parts/states.tsx';
+import { Empty, Query } from '../parts/states.tsx';
 import { to } from '../place.ts';
 import { withMembers } from '../policy/edit.ts';
 
-export interface ChosenOwnersProps {
+interface ChosenOwnersProps {
   readonly names: readonly string[];
   readonly onClear: () => void;
 }
@@ -31,7 +30,6 @@ const actions = [
 
 export function ChosenOwners({ names, onClear }: ChosenOwnersProps) {
   const [isOpen, setOpen] = useState(false);
-  const policy = useQuery({ ...policyQuery, enabled: isOpen });
 
   return (
     <section class="panel stack chosen" aria-label="Chosen owners">
@@ -53,9 +51,9 @@ export function ChosenOwners({ names, onClear }: ChosenOwnersProps) {
         <Others count={names.length - shownNames} />
       </ul>
       {isOpen && (
-        <Answered query={policy} what="the groups" rows={2}>
+        <Query of={policyQuery} what="the groups" rows={2}>
           {whole => <Form policy={whole} names={names} onSaved={onClear} onCancel={() => setOpen(false)} />}
-        </Answered>
+        </Query>
       )}
     </section>
   );

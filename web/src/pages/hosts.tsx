@@ -1,6 +1,5 @@
 /** The hosts that share a quota. */
 
-import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
 import type { FleetHost } from '../../../src/wire/index.ts';
@@ -11,7 +10,7 @@ import { Confirm } from '../parts/dialog.tsx';
 import { Count, Size, Time } from '../parts/figures.tsx';
 import { Name } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
-import { Answered, Empty } from '../parts/states.tsx';
+import { Empty, Query } from '../parts/states.tsx';
 import { RowButton, Table } from '../parts/table.tsx';
 
 export function Hosts() {
@@ -36,12 +35,10 @@ function Alone() {
 }
 
 function Several() {
-  const hosts = useQuery(hostsQuery);
-  const store = useQuery(sharedStoreQuery);
   const [forgetting, setForgetting] = useState<FleetHost | null>(null);
   return (
     <>
-      <Answered query={store} what="the shared store" rows={1}>
+      <Query of={sharedStoreQuery} what="the shared store" rows={1}>
         {({ away_since: awaySince, reason, divergence }) =>
           awaySince === null && divergence === null ? null : (
             <Panel title="Shared store">
@@ -60,8 +57,8 @@ function Several() {
             </Panel>
           )
         }
-      </Answered>
-      <Answered query={hosts} what="the hosts">
+      </Query>
+      <Query of={hostsQuery} what="the hosts">
         {list => (
           <Table
             caption="Hosts"
@@ -96,7 +93,7 @@ function Several() {
             ]}
           />
         )}
-      </Answered>
+      </Query>
       {forgetting !== null && (
         <Confirm
           title={`Remove the host ${printable(forgetting.id)}?`}

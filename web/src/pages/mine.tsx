@@ -1,10 +1,16 @@
-/** Page of one's own usage, and of the organizations whose usage one may see. */
+/** Pages of one's own usage, and of that of an organization for its owners. */
 
+import { useQuery } from '@tanstack/preact-query';
+import { mailWishQuery, wantMail } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
-import { OwnMails } from '../own/own-mails.tsx';
 import { OwnUsage } from '../own/own-usage.tsx';
-import { NameLink } from '../parts/name.tsx';
+import { announce } from '../parts/announcer.tsx';
+import { useAction } from '../parts/button.tsx';
+import { Check } from '../parts/field.tsx';
+import { Name, NameLink } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
+import { Failed, Fault } from '../parts/states.tsx';
+import { to } from '../place.ts';
 
 export function Mine() {
   const session = useSession();
@@ -26,5 +32,42 @@ export function Mine() {
         <OwnMails />
       </OwnUsage>
     </Page>
+  );
+}
+
+export function Organization({ name }: { readonly name: string }) {
+  return (
+    <Page title={name} heading={<Name>{name}</Name>} help="mine" trail={<a href={to('mine')}>My usage</a>}>
+      <OwnUsage own={{ is: 'organization', name }} />
+    </Page>
+  );
+}
+
+function OwnMails() {
+  const wish = useQuery(mailWishQuery);
+  const { start, failure } = useAction(async (isWanted: boolean) => {
+    await wantMail(isWanted);
+    announce(isWanted ? 'You get mails.' : 'You get no more mails.');
+  });
+  if (wish.data === undefined) {
+    return wish.error === null ? null : <Failed query={wish} what="whether you get mails" />;
+  }
+  const { sends, mail, address } = wish.data;
+  if (!sends) return null;
+
+  return (
+    <Panel title="Mails">
+      <Check label="Send me mails about my usage" checked={mail} onChange={start} />
+      <p class="quiet-text">
+        {address === '' ? (
+          'The server does not know your mail address. An administrator can enter it.'
+        ) : (
+          <>
+            They go to <Name>{address}</Name>.
+          </>
+        )}
+      </p>
+      {failure !== null && <Fault of={failure} />}
+    </Panel>
   );
 }

@@ -1,26 +1,23 @@
 /** The page of notices: where they go, what waits or could not be delivered, and tests. */
 
-import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
 import type { NoticeDelivery, NoticePlace } from '../../../src/wire/index.ts';
-import { mostDeliveries, noticesQuery, sendAgain, sendTest } from '../api/notice-queries.ts';
-import { useAction } from '../parts/action.ts';
+import { mostDeliveries, noticesQuery, sendAgain, sendTest } from '../api/queries.ts';
 import { announce } from '../parts/announcer.tsx';
-import { Button } from '../parts/button.tsx';
+import { Button, useAction } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
 import { Count, counted, Time } from '../parts/figures.tsx';
 import { Name } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
-import { Answered, Empty, Fault } from '../parts/states.tsx';
+import { Empty, Fault, Query } from '../parts/states.tsx';
 import { RowButton, Table } from '../parts/table.tsx';
 
 export function Notices() {
-  const notices = useQuery(noticesQuery);
   return (
     <Page title="Notices" help="notices">
-      <Answered query={notices} what="the notices">
+      <Query of={noticesQuery} what="the notices">
         {({ places, deliveries, forgotten }) =>
           places.length === 0 && deliveries.length === 0 ? (
             <Unconfigured />
@@ -31,7 +28,7 @@ export function Notices() {
             </>
           )
         }
-      </Answered>
+      </Query>
     </Page>
   );
 }

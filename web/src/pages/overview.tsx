@@ -1,9 +1,8 @@
 /** The first page of administrators: how it stands with all owners together, and what should be looked at. */
 
-import { useQuery } from '@tanstack/preact-query';
 import { leaves } from '../../../src/quota/index.ts';
 import { formatBytes, printable } from '../../../src/text/index.ts';
-import type { Disk, Overview as Figures, Finding } from '../../../src/wire/index.ts';
+import type { Disk, Overview as Figures, Finding, RefusalsOfDay } from '../../../src/wire/index.ts';
 import { findingsQuery, overviewQuery, ownersQuery } from '../api/queries.ts';
 import { Bar, kindWords, Legend } from '../parts/bar.tsx';
 import { counted, Size, Time } from '../parts/figures.tsx';
@@ -11,22 +10,19 @@ import { History } from '../parts/history.tsx';
 import { Path } from '../parts/name.tsx';
 import { ownerColumns } from '../parts/owner-columns.tsx';
 import { Page, Panel } from '../parts/page.tsx';
-import { Refusals } from '../parts/refusals.tsx';
 import { ScanProgress } from '../parts/scan-progress.tsx';
-import { Answered, Empty } from '../parts/states.tsx';
+import { Empty, Query } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
 import { to } from '../place.ts';
 import { usageIn } from '../usage.ts';
 
 export function Overview() {
-  const overview = useQuery(overviewQuery);
-  const findings = useQuery(findingsQuery);
   return (
     <Page title="Overview" help="overview">
-      <Answered query={findings} what="the problems" rows={1}>
+      <Query of={findingsQuery} what="the problems" rows={1}>
         {found => <Findings found={found} />}
-      </Answered>
-      <Answered query={overview} what="the overview" rows={10}>
+      </Query>
+      <Query of={overviewQuery} what="the overview" rows={10}>
         {figures => (
           <>
             <Mode figures={figures} />
@@ -46,7 +42,7 @@ export function Overview() {
             </div>
           </>
         )}
-      </Answered>
+      </Query>
       <History of={{ is: 'all' }} />
     </Page>
   );
@@ -116,7 +112,6 @@ const limitStates = [
 ] as const;
 
 function Fullest({ figures: { owners } }: { figures: Figures }) {
-  const list = useQuery(ownersQuery({ q: '', sort: 'percent', order: 'desc', page: 1, limit: shownFullest }));
   return (
     <Panel title="Limits" actions={<a href={to('owners', undefined, { sort: 'percent' })}>All owners</a>}>
       <p class="row">
@@ -133,7 +128,11 @@ function Fullest({ figures: { owners } }: { figures: Figures }) {
           ))}
         <span class="quiet-text">of {counted(owners.total, 'owner', 'owners')}</span>
       </p>
-      <Answered query={list} what="the owners" rows={shownFullest}>
+      <Query
+        of={ownersQuery({ q: '', sort: 'percent', order: 'desc', page: 1, limit: shownFullest })}
+        what="the owners"
+        rows={shownFullest}
+      >
         {({ entries }) => (
           <Table
             caption="Owners closest to their limits"
@@ -147,7 +146,7 @@ function Fullest({ figures: { owners } }: { figures: Figures }) {
             columns={[ownerColumns.name, ownerColumns.state, ownerColumns.percent, ownerColumns.stored]}
           />
         )}
-      </Answered>
+      </Query>
     </Panel>
   );
 }
@@ -252,5 +251,27 @@ function Measuring({ figures: { measuring, measured_at } }: { figures: Figures }
         <ScanProgress scan={measuring} />
       )}
     </Panel>
+  );
+}
+
+const dayWords = new Intl.DateTimeFormat(undefined, { day: 'numeric', timeZone: 'UTC' });
+
+export function Refusals({ days }: { readonly days: readonly RefusalsOfDay[] }) {
+  const most = Math.max(0, ...days.map(({ count }) => count));
+  if (most === 0) return <Empty>No refusals.</Empty>;
+  return (
+    <ol class="refusals">
+      {days.map(({ day, count }) => (
+        <li key={day}>
+          <span class="bar-up" aria-hidden="true">
+            <span style={{ blockSize: `${(count / most) * 100}%` }} />
+          </span>
+          <span class={count === 0 ? 'quiet-text' : ''}>{count.toLocaleString('en-US')}</span>
+          <time class="quiet-text small" dateTime={day} title={`${day} (UTC)`}>
+            {dayWords.format(new Date(`${day}T00:00:00Z`))}
+          </time>
+        </li>
+      ))}
+    </ol>
   );
 }

@@ -1,19 +1,28 @@
-/** The account of an owner: rank and name, changed and deleted. */
+/** The account of an owner: rank and name, changed and deleted; members of an organization, and groups. */
 
 import { useState } from 'preact/hooks';
 import { nameFault } from '../../../src/quota/index.ts';
 import { printable } from '../../../src/text/index.ts';
-import type { User, UserEdit } from '../../../src/wire/index.ts';
+import type { Member, User, UserEdit, WholePolicy } from '../../../src/wire/index.ts';
 import { ask } from '../api/ask.ts';
-import { Button } from '../parts/button.tsx';
+import { refresh } from '../api/client.ts';
+import { membersQuery, policyQuery } from '../api/queries.ts';
+import { announce } from '../parts/announcer.tsx';
+import { Button, useAction } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
+import { Check, Choice, Field } from '../parts/field.tsx';
 import { Time } from '../parts/figures.tsx';
-import { Name } from '../parts/name.tsx';
+import { changed } from '../parts/group-form.tsx';
+import { Name, NameLink, NameLinks } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
-import { NameField } from '../parts/rule-fields.tsx';
+import { PolicyForm } from '../parts/policy-form.tsx';
+import { NameField } from '../parts/rule-form.tsx';
+import { Empty, Fault, Query } from '../parts/states.tsx';
+import { RowButton, Table } from '../parts/table.tsx';
 import { go, to } from '../place.ts';
+import { groupsOf, withGroupsOf } from '../policy/edit.ts';
 
-export interface OwnerAccountProps {
+interface OwnerAccountProps {
   readonly account: User;
   /** Something is stored, so that it cannot be deleted. */
   readonly hasUnits: boolean;
@@ -131,5 +140,128 @@ function Rank({ login, isAdmin, onClose }: { login: string; isAdmin: boolean; on
           : 'This account, and its tokens with the scope all, can then see and change all owners, rules, groups and tokens.'}
       </p>
     </Confirm>
+  );
+}
+
+export function OwnerMembers({ organization }: { organization: string }) {
+  const [login, setLogin] = useState('');
+  const [role, setRole] = useState<Member['role']>('owner');
+  const path = (user: string) => ['admin', 'orgs', organization, 'members', user];
+  const add = useAction(async () => {
+    await ask(path(login.trim()), { method: 'PUT', body: { role } });
+    setLogin('');
+    announce('The member is added.');
+    await refresh();
+  });
+  const remove = useAction(async (user: string) => {
+    await ask(path(user), { method: 'DELETE' });
+    announce('The member is removed.');
+    await refresh();
+  });
+  const failure = add.failure ?? remove.failure;
+  return (
+    <Panel title="Members">
+      <Query of={membersQuery(organization)} what="the members" rows={2}>
+        {list => (
+          <Table
+            caption="Members"
+            empty="No members. Members with the role owner see its usage, and why pushes are refused."
+            rows={list}
+            keyOf={member => member.login}
+            columns={[
+              { title: 'User', cell: member => <NameLink page="owner">{member.login}</NameLink> },
+              { title: 'Role', cell: member => member.role },
+              {
+                title: 'Remove',
+                cell: member => (
+                  <RowButton
+                    words="Take out"
+                    about={printable(member.login)}
+                    onClick={() => void remove.start(member.login)}
+                  />
+                ),
+              },
+            ]}
+          />
+        )}
+      </Query>
+      <form class="row" onSubmit={add.start}>
+        <Field label="User" value={login} onInput={setLogin} />
+        <Choice
+          label="Role"
+          value={role}
+          onChoice={setRole}
+          options={[
+            ['owner', 'owner: can see the quota'],
+            ['member', 'member'],
+          ]}
+        />
+        <button type="submit" disabled={login.trim() === ''}>
+          Add member
+        </button>
+      </form>
+      {failure !== null && <Fault of={failure} />}
+    </Panel>
+  );
+}
+
+export function OwnerGroups({ name }: { name: string }) {
+  const [isEditing, setEditing] = useState(false);
+  const edit = <Button onClick={() => setEditing(true)}>Edit groups</Button>;
+  return (
+    <Panel title="Groups" actions={isEditing ? undefined : edit}>
+      <Query of={policyQuery} what="the groups" rows={1}>
+        {whole => {
+          if (isEditing) return <Form policy={whole} name={name} onClose={() => setEditing(false)} />;
+          const groups = groupsOf(whole, name);
+          return groups.length === 0 ? (
+            <p class="quiet-text">In no group. The default groups apply, or else the built-in group.</p>
+          ) : (
+            <p>
+              <NameLinks page="group" names={groups} />
+            </p>
+          );
+        }}
+      </Query>
+    </Panel>
+  );
+}
+
+interface FormProps {
+  readonly policy: WholePolicy;
+  readonly name: string;
+  readonly onClose: () => void;
+}
+
+function Form({ policy, name, onClose }: FormProps) {
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(groupsOf(policy, name)));
+  if (policy.groups.length === 0) {
+    return (
+      <Empty>
+        No groups yet. <a href={to('groups')}>Create one</a>.
+      </Empty>
+    );
+  }
+  return (
+    <PolicyForm
+      policy={policy}
+      edited={withGroupsOf(policy, name, chosen)}
+      action="Save the groups"
+      done="The groups are saved."
+      onSaved={onClose}
+      onCancel={onClose}
+    >
+      <fieldset class="columns">
+        <legend>Groups</legend>
+        {policy.groups.map(group => (
+          <Check
+            key={group.name}
+            label={group.name}
+            checked={chosen.has(group.name)}
+            onChange={isIn => setChosen(changed(chosen, group.name, isIn))}
+          />
+        ))}
+      </fieldset>
+    </PolicyForm>
   );
 }

@@ -3,33 +3,36 @@
  * be changed about it.
  */
 
-import { useQuery } from '@tanstack/preact-query';
-import type { OwnerReport } from '../../../src/wire/index.ts';
-import { ownerQuery, userQuery } from '../api/queries.ts';
-import { Fullness, kindWords } from '../parts/bar.tsx';
+import { useState } from 'preact/hooks';
+import { leaves } from '../../../src/quota/index.ts';
+import type { Allowance, OwnerReport } from '../../../src/wire/index.ts';
+import { endAllowance, giveAllowance } from '../api/own-queries.ts';
+import { explanationQuery, ownerQuery, userQuery } from '../api/queries.ts';
+import { AllowanceTable } from '../parts/allowances.tsx';
+import { Fullness, Kind, kindWords } from '../parts/bar.tsx';
+import { Button } from '../parts/button.tsx';
+import { Confirm } from '../parts/dialog.tsx';
 import { EventList } from '../parts/event-list.tsx';
-import { Use } from '../parts/figures.tsx';
+import { Field, MoreFields, moreIn } from '../parts/field.tsx';
+import { Size, Use } from '../parts/figures.tsx';
 import { History } from '../parts/history.tsx';
 import { Name } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
+import { Reasoning } from '../parts/reasoning.tsx';
 import { Sessions } from '../parts/sessions.tsx';
-import { Answered, Empty } from '../parts/states.tsx';
+import { Empty, Query } from '../parts/states.tsx';
 import { Stored } from '../parts/stored.tsx';
+import { RowButton, Table } from '../parts/table.tsx';
 import { Tokens } from '../parts/tokens.tsx';
 import { Units } from '../parts/units.tsx';
-import { Added, DecidedBy } from '../parts/verdict.tsx';
+import { Added, Allowed, DecidedBy, limitColumns, whyColumn } from '../parts/verdict.tsx';
 import { to } from '../place.ts';
-import { OwnerAccount } from './owner-account.tsx';
-import { OwnerAllowances } from './owner-allowances.tsx';
-import { OwnerGroups } from './owner-groups.tsx';
-import { OwnerMembers } from './owner-members.tsx';
-import { OwnerVerdicts } from './owner-verdicts.tsx';
+import { OwnerAccount, OwnerGroups, OwnerMembers } from './owner-account.tsx';
 
 export function Owner({ name }: { name: string }) {
-  const owner = useQuery(ownerQuery(name));
   return (
     <Page title={name} heading={<Name>{name}</Name>} help="owner" trail={<a href={to('owners')}>Owners</a>}>
-      <Answered query={owner} what="the owner" rows={10}>
+      <Query of={ownerQuery(name)} what="the owner" rows={10}>
         {report =>
           report.known ? (
             <Known report={report} />
@@ -37,14 +40,13 @@ export function Owner({ name }: { name: string }) {
             <Empty>No owner has this name. It may have been deleted or renamed.</Empty>
           )
         }
-      </Answered>
+      </Query>
     </Page>
   );
 }
 
 function Known({ report }: { report: OwnerReport }) {
   const { name, units } = report;
-  const user = useQuery(userQuery(name));
   return (
     <>
       <Stored
@@ -68,7 +70,7 @@ function Known({ report }: { report: OwnerReport }) {
       <Panel title="Events">
         <EventList asked={{ kind: undefined, owner: name, limit: 10 }} isOfOne />
       </Panel>
-      <Answered query={user} what="the account">
+      <Query of={userQuery(name)} what="the account">
         {account => (
           <>
             <OwnerAccount account={account} hasUnits={units.length > 0} />
@@ -82,7 +84,7 @@ function Known({ report }: { report: OwnerReport }) {
             )}
           </>
         )}
-      </Answered>
+      </Query>
     </>
   );
 }
@@ -102,5 +104,100 @@ function Nearest({ report }: { report: OwnerReport }) {
         </div>
       )}
     </div>
+  );
+}
+
+const leafOf = ({ leaf }: { readonly leaf: string }) => leaf;
+
+function OwnerVerdicts({ report: { name, decisions } }: { report: OwnerReport }) {
+  const [asked, setAsked] = useState<string | null>(null);
+  const rows = leaves.flatMap(leaf => {
+    const verdict = decisions[leaf];
+    return verdict === undefined ? [] : [{ leaf, verdict }];
+  });
+  return (
+    <Panel title="What can be added now">
+      <Table
+        caption="Decisions by kind of data"
+        rows={rows}
+        keyOf={leafOf}
+        columns={[
+          { title: 'Kind of data', cell: ({ leaf }) => <Kind leaf={leaf} /> },
+          { title: 'State', cell: ({ verdict }) => <Allowed verdict={verdict} /> },
+          ...limitColumns,
+          {
+            title: 'Decided by',
+            isWide: true,
+            cell: ({ verdict }) => <DecidedBy verdict={verdict} hasLinks />,
+          },
+          whyColumn({ wordsOf: leafOf, keyOf: leafOf, asked, onAsk: setAsked }),
+        ]}
+      />
+      {asked !== null && <Why owner={name} subject={asked} />}
+    </Panel>
+  );
+}
+
+function Why({ owner, subject }: { owner: string; subject: string }) {
+  return (
+    <section class="effect" aria-label={`Why: ${subject}`} aria-live="polite">
+      <Query of={explanationQuery(owner, subject)} what="the reasoning" rows={3}>
+        {whole => <Reasoning explanation={whole} />}
+      </Query>
+    </section>
+  );
+}
+
+function OwnerAllowances({ report: { name, allowances } }: { readonly report: OwnerReport }) {
+  const [isGiving, setGiving] = useState(false);
+  const [ending, setEnding] = useState<Allowance | null>(null);
+  const give = <Button onClick={() => setGiving(true)}>Give an allowance</Button>;
+  return (
+    <Panel title="Allowances" actions={give}>
+      {allowances.length === 0 ? (
+        <p class="quiet-text">None. The limits are those of the rules.</p>
+      ) : (
+        <AllowanceTable
+          allowances={allowances}
+          action={allowance => <RowButton words="End" onClick={() => setEnding(allowance)} />}
+        />
+      )}
+      {isGiving && <Giving name={name} onClose={() => setGiving(false)} />}
+      {ending !== null && (
+        <Confirm
+          title="End this allowance now?"
+          action="End it"
+          done="The allowance has ended."
+          isDangerous
+          act={() => endAllowance(name, ending)}
+          onClose={() => setEnding(null)}
+        >
+          <p>
+            The limits are lower by <Size bytes={ending.bytes} /> from then on. This cannot be undone.
+          </p>
+        </Confirm>
+      )}
+    </Panel>
+  );
+}
+
+function Giving({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
+  const [typed, setTyped] = useState({ size: '', lastDay: '', why: '' });
+  const more = moreIn(typed);
+  return (
+    <Confirm
+      title="Give an allowance"
+      action="Give it"
+      done="The allowance is given."
+      isReady={more !== null && typed.why.trim() !== ''}
+      act={async () => {
+        if (more !== null) await giveAllowance(name, { ...more, why: typed.why });
+      }}
+      onClose={onClose}
+    >
+      <p>This size is added to each limit above 0 that applies. It ends automatically after the last day.</p>
+      <MoreFields more={typed} onChange={changed => setTyped({ ...typed, ...changed })} />
+      <Field label="Reason" value={typed.why} onInput={why => setTyped({ ...typed, why })} required />
+    </Confirm>
   );
 }

@@ -5,24 +5,26 @@
 
 import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useState } from 'preact/hooks';
+import { nameFault } from '../../../src/quota/index.ts';
 import { printable } from '../../../src/text/index.ts';
-import type { OwnerRow, OwnerState } from '../../../src/wire/index.ts';
-import { apiUrl } from '../api/ask.ts';
+import type { OwnerRow, OwnerState, User } from '../../../src/wire/index.ts';
+import { apiUrl, ask } from '../api/ask.ts';
 import { groupNamesQuery, type OwnersAsked, ownersQuery } from '../api/queries.ts';
 import { announce } from '../parts/announcer.tsx';
 import { Button } from '../parts/button.tsx';
+import { Confirm } from '../parts/dialog.tsx';
 import { Choice, Field } from '../parts/field.tsx';
 import { counted, Size, Time } from '../parts/figures.tsx';
 import { changed } from '../parts/group-form.tsx';
 import { Name } from '../parts/name.tsx';
-import { NewOwner } from '../parts/new-owner.tsx';
 import { ownerColumns } from '../parts/owner-columns.tsx';
 import { Page } from '../parts/page.tsx';
 import { Pager, pageIn, pageSize } from '../parts/pager.tsx';
+import { NameField } from '../parts/rule-form.tsx';
 import { useSearchText } from '../parts/settled.ts';
 import { Answered, Empty } from '../parts/states.tsx';
 import { type Column, type Sorting, Table } from '../parts/table.tsx';
-import { to, useQueryPart } from '../place.ts';
+import { go, to, useQueryPart } from '../place.ts';
 import { ChosenOwners } from './chosen-owners.tsx';
 
 /** Every key is a question, but the address and what is said aloud wait for a pause. */
@@ -259,4 +261,29 @@ function typeIn(text: string | null): OwnersAsked['type'] {
 
 function csvAddress({ page: _, limit: __, ...asked }: OwnersAsked): string {
   return apiUrl(['admin', 'quota', 'usage.csv'], asked).href;
+}
+
+function NewOwner({ onClose }: { readonly onClose: () => void }) {
+  const [name, setName] = useState('');
+  const [type, setType] = useState<User['type']>('user');
+  return (
+    <Confirm
+      title="New owner"
+      action="Create owner"
+      isReady={nameFault(name) === null}
+      act={() => ask(['admin', 'users'], { method: 'POST', body: { username: name, type } })}
+      onClose={isDone => (isDone ? go(to('owner', name)) : onClose())}
+    >
+      <NameField label="Name" name={name} taken={new Set()} onInput={setName} />
+      <Choice
+        label="Type"
+        value={type}
+        onChoice={setType}
+        options={[
+          ['user', 'a user'],
+          ['organization', 'an organization'],
+        ]}
+      />
+    </Confirm>
+  );
 }

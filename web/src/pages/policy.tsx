@@ -10,18 +10,15 @@ import { policyFaultsQuery, policyQuery } from '../api/queries.ts';
 import { announce } from '../parts/announcer.tsx';
 import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
-import { Effect } from '../parts/effect.tsx';
-import { Check } from '../parts/field.tsx';
+import { Effect, PolicyFaults } from '../parts/effect.tsx';
+import { Check, TextArea } from '../parts/field.tsx';
 import { counted } from '../parts/figures.tsx';
 import { Page, Panel } from '../parts/page.tsx';
-import { PolicyFaults } from '../parts/policy-faults.tsx';
-import { Answered, Empty } from '../parts/states.tsx';
-import { TextArea } from '../parts/text-area.tsx';
+import { Empty, Query } from '../parts/states.tsx';
 import { readPolicy, trialOf } from '../policy/file.ts';
 import { save, trialQuery } from '../policy/trial.ts';
 
 export function Policy() {
-  const faults = useQuery(policyFaultsQuery);
   return (
     <Page
       help="policy"
@@ -33,7 +30,7 @@ export function Policy() {
       }
     >
       <Panel title="Possible mistakes">
-        <Answered query={faults} what="the possible mistakes" rows={2}>
+        <Query of={policyFaultsQuery} what="the possible mistakes" rows={2}>
           {list =>
             list.length === 0 ? (
               <Empty>
@@ -43,7 +40,7 @@ export function Policy() {
               <PolicyFaults faults={list} />
             )
           }
-        </Answered>
+        </Query>
       </Panel>
       <Panel title="Test a new policy">
         <TestPolicy />

@@ -1,6 +1,5 @@
 /** The largest repositories and other data of all owners together. The address has what is asked. */
 
-import { useQuery } from '@tanstack/preact-query';
 import { type Subject, subjects } from '../../../src/quota/index.ts';
 import type { AnyUnit } from '../../../src/wire/index.ts';
 import { largestQuery } from '../api/queries.ts';
@@ -11,7 +10,7 @@ import { NameLink } from '../parts/name.tsx';
 import { Page } from '../parts/page.tsx';
 import { Pager, pageIn, pageSize } from '../parts/pager.tsx';
 import { useSearchText } from '../parts/settled.ts';
-import { Answered } from '../parts/states.tsx';
+import { Query } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { hostColumns, unitColumns } from '../parts/units.tsx';
 import { useQueryPart } from '../place.ts';
@@ -25,7 +24,6 @@ export function Repositories() {
   const q = query.get('q') ?? '';
   const subject = subjects.find(each => each === query.get('subject')) ?? usual;
   const page = pageIn(query);
-  const found = useQuery(largestQuery({ q, subject, page, limit: pageSize }));
   return (
     <Page title="Largest repositories" help="repositories">
       <search class="fields">
@@ -37,7 +35,7 @@ export function Repositories() {
           onChoice={chosen => change({ subject: chosen === usual ? '' : chosen, page: '' })}
         />
       </search>
-      <Answered query={found} what="the repositories" rows={12}>
+      <Query of={largestQuery({ q, subject, page, limit: pageSize })} what="the repositories" rows={12}>
         {({ entries, total }) => (
           <>
             <Table
@@ -55,7 +53,7 @@ export function Repositories() {
             />
           </>
         )}
-      </Answered>
+      </Query>
     </Page>
   );
 }

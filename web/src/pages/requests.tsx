@@ -1,23 +1,20 @@
 /** The page of requests for more space, which administrators grant or decline. */
 
-import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { writeSize } from '../../../src/text/index.ts';
 import type { SpaceRequest } from '../../../src/wire/index.ts';
-import { declineRequest, grantRequest, requestsQuery } from '../api/request-queries.ts';
+import { declineRequest, grantRequest, requestsQuery } from '../api/own-queries.ts';
 import { dayWords } from '../history/growth-words.ts';
+import { RequestAnswer } from '../parts/allowances.tsx';
 import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
-import { Choice, Field } from '../parts/field.tsx';
+import { Choice, Field, MoreFields, moreIn } from '../parts/field.tsx';
 import { Size, Time } from '../parts/figures.tsx';
-import { MoreFields } from '../parts/more-fields.tsx';
 import { Name, NameLink } from '../parts/name.tsx';
 import { Page } from '../parts/page.tsx';
 import { Pager, pageIn, pageSize } from '../parts/pager.tsx';
-import { RequestAnswer } from '../parts/request-answer.tsx';
-import { Answered } from '../parts/states.tsx';
+import { Query } from '../parts/states.tsx';
 import { RowButton, Table } from '../parts/table.tsx';
-import { moreIn } from '../parts/typed-more.ts';
 import { useQueryPart } from '../place.ts';
 
 const states = [
@@ -32,9 +29,6 @@ export function Requests() {
   const [query, change] = useQueryPart();
   const state = states.find(([value]) => value === query.get('state'))?.[0] ?? 'open';
   const page = pageIn(query);
-  const requests = useQuery(
-    requestsQuery({ state: state === 'all' ? undefined : state, page, limit: pageSize }),
-  );
   return (
     <Page title="Requests" help="requests">
       <p>Owners ask here for more space. A granted request is an allowance: more space for a limited time.</p>
@@ -44,7 +38,10 @@ export function Requests() {
         onChoice={value => change({ state: value === 'open' ? '' : value, page: '' })}
         options={states}
       />
-      <Answered query={requests} what="the requests">
+      <Query
+        of={requestsQuery({ state: state === 'all' ? undefined : state, page, limit: pageSize })}
+        what="the requests"
+      >
         {({ entries, total }) => (
           <div class="stack">
             <RequestTable
@@ -59,7 +56,7 @@ export function Requests() {
             />
           </div>
         )}
-      </Answered>
+      </Query>
     </Page>
   );
 }

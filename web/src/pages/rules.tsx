@@ -1,15 +1,16 @@
-/** All rules: what they limit, and which groups have them. */
+/** All rules, and one of them: what it limits, who has it, whom it refuses; changed and deleted. */
 
 import { subjectWords } from '../../../src/quota/index.ts';
-import type { WholePolicy } from '../../../src/wire/index.ts';
-import { Size } from '../parts/figures.tsx';
+import type { Rule as OneRule, WholePolicy } from '../../../src/wire/index.ts';
+import { WithoutIt } from '../parts/effect.tsx';
+import { graceWords, Size } from '../parts/figures.tsx';
 import { NameLink, NameLinks } from '../parts/name.tsx';
-import { PolicyList } from '../parts/policy-pages.tsx';
+import { Panel } from '../parts/page.tsx';
+import { SearchedList } from '../parts/pager.tsx';
+import { PolicyList, PolicyPiece } from '../parts/policy-pages.tsx';
 import { RuleForm } from '../parts/rule-form.tsx';
-import { SearchedList } from '../parts/searched-list.tsx';
-
 import { Table } from '../parts/table.tsx';
-import { groupsWith } from '../policy/edit.ts';
+import { groupsWith, withoutRule } from '../policy/edit.ts';
 
 export function Rules() {
   return (
@@ -54,5 +55,51 @@ function List({ policy }: { policy: WholePolicy }) {
         />
       )}
     </SearchedList>
+  );
+}
+
+export function Rule({ name }: { name: string }) {
+  return (
+    <PolicyPiece<OneRule>
+      kind="rule"
+      name={name}
+      find={({ rules }) => rules.find(rule => rule.name === name)}
+      form={(policy, rule, ends) => <RuleForm policy={policy} rule={rule} {...ends} />}
+      shown={(policy, rule) => <Shown policy={policy} rule={rule} />}
+      without={policy => withoutRule(policy, name)}
+      deleting={() => <p>The rule is removed from all its groups, and limits nobody any more.</p>}
+    />
+  );
+}
+
+function Shown({ policy, rule }: { policy: WholePolicy; rule: OneRule }) {
+  const { name, limit, subjects, mode } = rule;
+  return (
+    <>
+      <Panel title="Limit">
+        <dl class="facts">
+          <dt>Limit</dt>
+          <dd>
+            <Size bytes={limit} />
+          </dd>
+          <dt>Kinds of data</dt>
+          <dd>
+            {subjects.length === 0 ? 'nothing' : subjects.map(subjectWords).join(', ')}{' '}
+            <code class="quiet-text">{subjects.join(' ')}</code>
+          </dd>
+          <dt>Grace</dt>
+          <dd>{graceWords(rule) ?? 'as configured'}</dd>
+          <dt>Mode</dt>
+          <dd>{mode === 'report' ? 'report: what it would refuse is only recorded' : 'in force'}</dd>
+          <dt>Groups with this rule</dt>
+          <dd>
+            <NameLinks page="group" names={groupsWith(policy, name)} />
+          </dd>
+        </dl>
+      </Panel>
+      <Panel title="Affected owners">
+        <WithoutIt policy={policy} without={withoutRule(policy, name)} what="this rule" />
+      </Panel>
+    </>
   );
 }

@@ -1,16 +1,18 @@
 /** The sign-in page: with an identity provider, a token, or a one-time link. */
 
 import { useQuery } from '@tanstack/preact-query';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { wayBack } from '../../../src/wire/pages.ts';
 import { signInFaults } from '../../../src/wire/sign-in-faults.ts';
 import { offeredSourcesQuery } from '../api/auth-queries.ts';
-import { useSession } from '../api/session.ts';
+import { faultOf, wordsOf } from '../api/fault.ts';
+import { signIn, useSession } from '../api/session.ts';
+import { Button } from '../parts/button.tsx';
 import { Name } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
 import { SignInForm } from '../parts/sign-in.tsx';
+import { Loading } from '../parts/states.tsx';
 import { go, useQueryPart } from '../place.ts';
-import { ByLink } from '../sign-in/by-link.tsx';
-import { useCode } from '../sign-in/code.ts';
 
 export function SignIn() {
   const [query] = useQueryPart();
@@ -53,7 +55,6 @@ function SourceFault({ code }: { code: string | null }) {
   );
 }
 
-/** Nothing where there are none. */
 function Sources({ back }: { back: string }) {
   const sources = useQuery(offeredSourcesQuery);
   if (sources.data === undefined || sources.data.length === 0) return null;
@@ -70,4 +71,79 @@ function Sources({ back }: { back: string }) {
       </ul>
     </Panel>
   );
+}
+
+/** Signs in at once where nobody is signed in, else after asking. */
+function ByLink({ code, onSignedIn }: { readonly code: string; readonly onSignedIn: () => void }) {
+  const session = useSession();
+  const [failure, setFailure] = useState<unknown>(null);
+  const used = useRef<string | null>(null);
+  const enter = async () => {
+    // It works once.
+    if (used.current === code) return;
+    used.current = code;
+    try {
+      await signIn({ code });
+      onSignedIn();
+    } catch (error) {
+      setFailure(error);
+    }
+  };
+  const isNobody = session.data === undefined && session.error !== null;
+  useEffect(() => {
+    if (isNobody) void enter();
+  }, [isNobody, code]);
+
+  if (failure !== null) {
+    return (
+      <p class="state failed" role="alert">
+        {whyNot(failure)}
+      </p>
+    );
+  }
+  if (session.data === undefined || used.current !== null) return <Loading rows={2} />;
+  return (
+    <Panel title="Sign in with this link?">
+      <p>
+        You are signed in as <Name>{session.data.login}</Name>. The link ends this session, and signs in the
+        user for whom it was created.
+      </p>
+      <div class="actions">
+        <Button onClick={onSignedIn}>Stay signed in</Button>
+        <Button look="primary" onClick={() => void enter()}>
+          Sign in with the link
+        </Button>
+      </div>
+    </Panel>
+  );
+}
+
+function whyNot(failure: unknown): string {
+  const fault = faultOf(failure);
+  return fault.is === 'signed-out'
+    ? 'The link is invalid, expired, or already used. Ask an administrator for a new one.'
+    : wordsOf(fault);
+}
+
+/**
+ * The code of a sign-in link, which stands behind the `#`, as browsers send that to nobody, and is taken out of
+ * the address at once. Null: there was none.
+ */
+function useCode(): string | null {
+  const [code, setCode] = useState(takenCode);
+  useEffect(() => {
+    // Another link in the same tab only changes what stands behind the `#`.
+    const take = () => setCode(before => takenCode() ?? before);
+    window.addEventListener('hashchange', take);
+    return () => window.removeEventListener('hashchange', take);
+  }, []);
+  return code;
+}
+
+function takenCode(): string | null {
+  const { hash, pathname, search } = window.location;
+  const code = new URLSearchParams(hash.slice(1)).get('code');
+  if (code === null) return null;
+  window.history.replaceState(null, '', `${pathname}${search}`);
+  return code;
 }

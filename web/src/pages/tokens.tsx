@@ -1,14 +1,13 @@
 /**
- * For administrators: the tokens and the sessions of all users, and those of one user, where the address says
- * whose.
+ * One's own tokens and sessions; and for administrators those of all users, and those of one user, where the
+ * address says whose.
  */
 
-import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
 import type { AnySession, AnyToken } from '../../../src/wire/index.ts';
-import { endSession } from '../api/account-queries.ts';
-import { allSessionsQuery, allTokensQuery, userQuery } from '../api/queries.ts';
+import { allSessionsQuery, allTokensQuery, endSession, userQuery } from '../api/queries.ts';
+import { useSession } from '../api/session.ts';
 import { Confirm } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
 import { Time, timeWords } from '../parts/figures.tsx';
@@ -17,7 +16,7 @@ import { Page, Panel } from '../parts/page.tsx';
 import { Pager, pageSize } from '../parts/pager.tsx';
 import { Sessions, signedInWords } from '../parts/sessions.tsx';
 import { useSearchText } from '../parts/settled.ts';
-import { Answered } from '../parts/states.tsx';
+import { Answered, Query } from '../parts/states.tsx';
 import { type Column, RowButton, Table } from '../parts/table.tsx';
 import { RevokeToken, Tokens } from '../parts/tokens.tsx';
 import { to, useQueryPart } from '../place.ts';
@@ -48,9 +47,8 @@ export function TokensOfAnybody() {
 }
 
 function Of({ name }: { name: string }) {
-  const user = useQuery(userQuery(name));
   return (
-    <Answered query={user} what="the user">
+    <Query of={userQuery(name)} what="the user">
       {({ login, is_admin }) => (
         <>
           <h2>
@@ -60,7 +58,7 @@ function Of({ name }: { name: string }) {
           <Sessions user={login} />
         </>
       )}
-    </Answered>
+    </Query>
   );
 }
 
@@ -76,7 +74,6 @@ const userColumn = {
 function AllTokens({ q }: { q: string }) {
   const [page, setPage] = useState(1);
   const [revoking, setRevoking] = useState<AnyToken | null>(null);
-  const tokens = useQuery(allTokensQuery({ q, page, limit: pageSize }));
   const columns: readonly Column<AnyToken>[] = [
     userColumn,
     { title: 'Token', cell: ({ name }) => <Name>{name}</Name> },
@@ -96,7 +93,7 @@ function AllTokens({ q }: { q: string }) {
   ];
   return (
     <Panel title="Tokens, newest first">
-      <Answered query={tokens} what="the tokens" rows={4}>
+      <Query of={allTokensQuery({ q, page, limit: pageSize })} what="the tokens" rows={4}>
         {({ entries, total }) => (
           <div class="stack">
             <Table
@@ -109,7 +106,7 @@ function AllTokens({ q }: { q: string }) {
             <Pager page={page} total={total} of={['token', 'tokens']} onPage={setPage} />
           </div>
         )}
-      </Answered>
+      </Query>
       {revoking !== null && (
         <RevokeToken user={revoking.user} token={revoking} onClose={() => setRevoking(null)}>
           <Name>{revoking.name}</Name> of <Name>{revoking.user}</Name>
@@ -122,7 +119,6 @@ function AllTokens({ q }: { q: string }) {
 function AllSessions({ q }: { q: string }) {
   const [page, setPage] = useState(1);
   const [ending, setEnding] = useState<AnySession | null>(null);
-  const sessions = useQuery(allSessionsQuery({ q, page, limit: pageSize }));
   const columns: readonly Column<AnySession>[] = [
     userColumn,
     {
@@ -151,7 +147,7 @@ function AllSessions({ q }: { q: string }) {
   ];
   return (
     <Panel title="Sessions, newest first">
-      <Answered query={sessions} what="the sessions" rows={4}>
+      <Query of={allSessionsQuery({ q, page, limit: pageSize })} what="the sessions" rows={4}>
         {({ entries, total }) => (
           <div class="stack">
             <Table
@@ -164,7 +160,7 @@ function AllSessions({ q }: { q: string }) {
             <Pager page={page} total={total} of={['session', 'sessions']} onPage={setPage} />
           </div>
         )}
-      </Answered>
+      </Query>
       {ending !== null && (
         <Confirm
           title="End this session?"
@@ -179,5 +175,21 @@ function AllSessions({ q }: { q: string }) {
         </Confirm>
       )}
     </Panel>
+  );
+}
+
+export function MyTokens() {
+  const session = useSession();
+  return (
+    <Page title="My tokens and sessions" help="my-tokens">
+      <Answered query={session} what="who you are">
+        {({ login, is_admin: isAdmin }) => (
+          <>
+            <Tokens user={login} isAdmin={isAdmin} />
+            <Sessions user={login} />
+          </>
+        )}
+      </Answered>
+    </Page>
   );
 }

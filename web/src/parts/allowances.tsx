@@ -1,12 +1,12 @@
-/** The allowances of an owner, as a list. */
+/** Allowances as a list, and the answer to a request for more space. */
 
 import type { ComponentChildren } from 'preact';
-import type { Allowance } from '../../../src/wire/index.ts';
+import type { Allowance, SpaceRequest } from '../../../src/wire/index.ts';
 import { Size, Time } from './figures.tsx';
 import { Name } from './name.tsx';
 import { Table } from './table.tsx';
 
-export interface AllowanceTableProps {
+interface AllowanceTableProps {
   readonly allowances: readonly Allowance[];
   /** The last cell of each row; left out: there is none. */
   readonly action?: (allowance: Allowance) => ComponentChildren;
@@ -32,4 +32,37 @@ export function AllowanceTable({ allowances, action }: AllowanceTableProps) {
 function Giver({ automatic, granted_by: by }: Allowance) {
   if (automatic) return <>automatically</>;
   return by === null ? <>the host’s administrator</> : <Name>{by}</Name>;
+}
+
+const marks: Readonly<Record<SpaceRequest['state'], string>> = {
+  open: 'near',
+  granted: 'good',
+  declined: 'bad',
+  withdrawn: '',
+};
+
+export function RequestAnswer({ request: { state, answer } }: { readonly request: SpaceRequest }) {
+  const { granted = null, words = '', automatic = false, by = null } = answer ?? {};
+  return (
+    <>
+      <span class={`mark ${marks[state]}`}>{state}</span>
+      {automatic && ' automatically'}
+      {by !== null && (
+        <>
+          {' '}
+          by <Name>{by}</Name>
+        </>
+      )}
+      {granted !== null && (
+        <>
+          : <Size bytes={granted.bytes} /> until <Time at={granted.until} />
+        </>
+      )}
+      {words !== '' && (
+        <p class="quiet-text">
+          <Name>{words}</Name>
+        </p>
+      )}
+    </>
+  );
 }

@@ -17,7 +17,6 @@ const colours: Readonly<Record<Leaf, string>> = {
   'size:assets:wiki': 'wiki',
 };
 
-/** The CSS variable with the colour of a kind. */
 export function colourOf(leaf: Leaf): string {
   return `var(--kind-${colours[leaf]})`;
 }
@@ -28,7 +27,7 @@ export function kindWords(subject: Subject): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-export interface BarProps {
+interface BarProps {
   /** Bytes in the order of `leaves`. */
   readonly usage: Usage;
   /** Bytes that the whole width stands for; more of `usage` than that fills it. */
@@ -87,7 +86,6 @@ export function Fullness({ used, limit, state }: UseProps & { readonly state?: O
   );
 }
 
-/** A kind's colour and words. */
 export function Kind({ leaf }: { readonly leaf: Leaf }) {
   return (
     <span>
@@ -97,7 +95,6 @@ export function Kind({ leaf }: { readonly leaf: Leaf }) {
   );
 }
 
-/** Lists the bytes of each kind of data. */
 export function Legend({ usage }: { readonly usage: Usage }) {
   return (
     <ul class="legend">

@@ -6,12 +6,11 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { refresh } from '../api/client.ts';
-import { useAction } from './action.ts';
 import { announce } from './announcer.tsx';
-import { Button } from './button.tsx';
+import { Button, useAction } from './button.tsx';
 import { Fault } from './states.tsx';
 
-export interface DialogProps {
+interface DialogProps {
   readonly title: string;
   /** It was left without a decision: by Escape, or by its button. */
   readonly onClose: () => void;
@@ -91,7 +90,6 @@ export interface ConfirmProps {
   readonly onClose: (isDone: boolean) => void;
 }
 
-/** Says what something will do, and does it. */
 export function Confirm({
   title,
   children,

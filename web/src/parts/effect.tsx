@@ -1,19 +1,23 @@
 /**
- * The effect of another policy: who would newly be refused or allowed what, and X * meant.
+ * The effect of another policy: who would newly be refused or allowed what, and its possible mistakes; and the
+ * question before something is taken out of it.
  */
 
 import { useQuery } from '@tanstack/preact-query';
 import type { Subject } from '../../../src/quota/index.ts';
-import type { ChangedOwner, Simulation } from '../../../src/wire/index.ts';
+import { printable } from '../../../src/text/index.ts';
+import type { ChangedOwner, LintFault, Simulation, WholePolicy } from '../../../src/wire/index.ts';
 import { overviewQuery } from '../api/queries.ts';
 import { fewest, listWords } from '../own/verdicts.ts';
-import { counted, Size } from './figures.tsx';
-import { useWords } from './limit-words.ts';
+import { to } from '../place.ts';
+import { draftOf, replacementOf } from '../policy/edit.ts';
+import { save, trialQuery } from '../policy/trial.ts';
+import { Confirm, type ConfirmProps } from './dialog.tsx';
+import { counted, Size, useWords } from './figures.tsx';
 import { NameLink, Others } from './name.tsx';
-import { PolicyFaults } from './policy-faults.tsx';
 import { Answered, type Asked } from './states.tsx';
 
-export interface EffectProps {
+interface EffectProps {
   readonly trial: AskedTrial;
   /** It tells of what is in the form now. */
   readonly isCurrent: boolean;
@@ -63,7 +67,7 @@ export function Changes({ simulation }: { readonly simulation: Simulation }) {
   );
 }
 
-export interface ChangedProps {
+interface ChangedProps {
   /** The effect on the owners: `newly refused`. */
   readonly what: string;
   readonly owners: Simulation['refused'];
@@ -74,13 +78,7 @@ export interface ChangedProps {
   readonly isBad?: boolean;
 }
 
-export function Changed({
-  what,
-  owners: { count, first },
-  side,
-  isFuture = false,
-  isBad = false,
-}: ChangedProps) {
+function Changed({ what, owners: { count, first }, side, isFuture = false, isBad = false }: ChangedProps) {
   if (count === 0) return null;
   const verb = isFuture ? 'would be' : count === 1 ? 'is' : 'are';
   return (
@@ -114,4 +112,73 @@ function changeWords({ changes }: ChangedOwner, side: ChangedProps['side']): str
     kinds.set(use, [...(kinds.get(use) ?? []), change.subject]);
   }
   return [...kinds].map(([use, subjects]) => `${listWords(fewest(subjects))}: ${use}`).join('; ');
+}
+
+/** A policy of ten thousand rules may have as many mistakes; the next ones follow once these are gone. */
+const mostShown = 100;
+
+export function PolicyFaults({ faults }: { readonly faults: readonly LintFault[] }) {
+  return (
+    <ul class="faults">
+      {faults.slice(0, mostShown).map(fault => (
+        <li key={fault.message}>
+          {printable(fault.message)} <Mend fault={fault} />
+        </li>
+      ))}
+      <Others count={faults.length - mostShown} />
+    </ul>
+  );
+}
+
+function Mend({ fault: { code, group, rule } }: { fault: LintFault }) {
+  if (rule !== undefined) return <a href={to('rule', rule)}>Open the rule</a>;
+  if (group !== undefined && code !== 'missing_default_group')
+    return <a href={to('group', group)}>Open the group</a>;
+  return code === 'missing_default_group' ? (
+    <a href={to('groups')}>Create it</a>
+  ) : (
+    <a href={to('rules')}>See the rules</a>
+  );
+}
+
+interface PolicyConfirmProps extends Omit<ConfirmProps, 'act' | 'isDangerous'> {
+  readonly policy: WholePolicy;
+  readonly edited: WholePolicy;
+}
+
+export function PolicyConfirm({ policy, edited, children, ...props }: PolicyConfirmProps) {
+  const trial = useQuery(trialQuery(draftOf(policy, edited)));
+  return (
+    <Confirm {...props} isDangerous act={() => save(replacementOf(policy, edited))}>
+      {children}
+      <Effect trial={trial} isCurrent={!trial.isPending} />
+    </Confirm>
+  );
+}
+
+interface WithoutItProps {
+  readonly policy: WholePolicy;
+  readonly without: WholePolicy;
+  /** `this group`. */
+  readonly what: string;
+}
+
+export function WithoutIt({ policy, without, what }: WithoutItProps) {
+  const overview = useQuery(overviewQuery);
+  const trial = useQuery(trialQuery(draftOf(policy, without)));
+  if (overview.data?.enabled === false) return <p>Quotas are switched off, so nothing is refused.</p>;
+  return (
+    <Answered query={trial} what="the affected owners" rows={2}>
+      {({ refused, allowed }) =>
+        refused.count === 0 && allowed.count === 0 ? (
+          <p>At present {what} makes no difference to any owner.</p>
+        ) : (
+          <div class="stack">
+            <Changed what={`refused because of ${what}`} owners={allowed} side="before" isBad />
+            <Changed what={`allowed because of ${what}`} owners={refused} side="before" />
+          </div>
+        )
+      }
+    </Answered>
+  );
 }

@@ -10,14 +10,13 @@ import { type EventsAsked, eventsQuery } from '../api/queries.ts';
 import { fewest, listWords } from '../own/verdicts.ts';
 import { isRestorable } from '../policy/restore.ts';
 import { Button } from './button.tsx';
-import { counted, Time, timeWords } from './figures.tsx';
-import { useWords } from './limit-words.ts';
+import { counted, Time, timeWords, useWords } from './figures.tsx';
 import { Name, NameLink } from './name.tsx';
 import { Restore } from './restore.tsx';
 import { Answered } from './states.tsx';
 import { Table } from './table.tsx';
 
-export interface EventListProps {
+interface EventListProps {
   readonly asked: EventsAsked;
   /** Hides the owners, for a list of one owner's events. */
   readonly isOfOne?: boolean;
@@ -58,7 +57,7 @@ export function EventList({ asked, isOfOne = false }: EventListProps) {
   );
 }
 
-export interface OlderProps {
+interface OlderProps {
   readonly query: Pick<UseInfiniteQueryResult, 'fetchNextPage' | 'hasNextPage' | 'isFetchingNextPage'>;
   readonly words: string;
 }

@@ -1,7 +1,8 @@
-/** One thing to type or choose: its label, what helps, and what is wrong with it. */
+/** Something to type or choose: its label, what helps, and what is wrong with it. */
 
 import { useId } from 'preact/hooks';
 import { formatBytes, parseSize } from '../../../src/text/index.ts';
+import type { TypedMore } from '../own/proposal.ts';
 import { Name } from './name.tsx';
 
 export interface FieldProps {
@@ -46,7 +47,7 @@ export function Field(props: FieldProps) {
   );
 }
 
-export interface SizeFieldProps {
+interface SizeFieldProps {
   readonly label: string;
   /** Text as typed; `sizeIn` reads it. */
   readonly value: string;
@@ -84,7 +85,7 @@ export function sizeIn(text: string): number | null {
   return size.ok ? size.value : null;
 }
 
-export interface CheckProps {
+interface CheckProps {
   /** May be a name: it is shown harmless. */
   readonly label: string;
   /** Further explanation of the field. */
@@ -110,7 +111,7 @@ export function Check({ label, note, checked, onChange, disabled }: CheckProps) 
   );
 }
 
-export interface ChoiceProps<Value extends string> {
+interface ChoiceProps<Value extends string> {
   readonly label: string;
   readonly value: Value;
   readonly options: readonly (readonly [value: Value, words: string])[];
@@ -135,4 +136,68 @@ export function Choice<Value extends string>({ label, value, options, onChoice }
       </select>
     </div>
   );
+}
+
+interface TextAreaProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onInput: (text: string) => void;
+  /** Why it cannot be taken. */
+  readonly fault?: string | undefined;
+  /** Letters that stand in line; true unless said otherwise. */
+  readonly isCode?: boolean;
+}
+
+export function TextArea({ label, value, onInput, fault, isCode = true }: TextAreaProps) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <textarea
+        id={id}
+        class={isCode ? 'code' : 'words'}
+        spellcheck={!isCode}
+        value={value}
+        aria-invalid={fault === undefined ? undefined : 'true'}
+        aria-describedby={fault === undefined ? undefined : `${id}-fault`}
+        onInput={event => onInput(event.currentTarget.value)}
+      />
+      {fault !== undefined && (
+        <span id={`${id}-fault`} class="fault small">
+          {fault}
+        </span>
+      )}
+    </div>
+  );
+}
+
+interface MoreFieldsProps {
+  readonly more: TypedMore;
+  readonly onChange: (more: TypedMore) => void;
+}
+
+export function MoreFields({ more, onChange }: MoreFieldsProps) {
+  return (
+    <>
+      <SizeField label="How much more" value={more.size} onInput={size => onChange({ ...more, size })} />
+      <Field
+        label="Until (last day)"
+        type="date"
+        value={more.lastDay}
+        onInput={lastDay => onChange({ ...more, lastDay })}
+        required
+      />
+    </>
+  );
+}
+
+/** Null while it cannot be taken. The last day counts to its end, where the reader is. */
+export function moreIn({
+  size,
+  lastDay,
+}: TypedMore): { readonly bytes: number; readonly until: string } | null {
+  const parsed = parseSize(size);
+  const end = new Date(`${lastDay}T23:59:59`);
+  if (!parsed.ok || parsed.value < 1 || Number.isNaN(end.getTime())) return null;
+  return { bytes: parsed.value, until: end.toISOString() };
 }

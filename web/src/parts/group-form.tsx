@@ -6,13 +6,13 @@ import type { WholePolicy } from '../../../src/wire/index.ts';
 import { type Group, withGroup, withRule } from '../policy/edit.ts';
 import { Button } from './button.tsx';
 import { Check } from './field.tsx';
-import { limitWords } from './limit-words.ts';
+import { limitWords } from './figures.tsx';
 import { OwnerPicker } from './owner-picker.tsx';
 import { PolicyForm } from './policy-form.tsx';
 import type { FormEnds } from './policy-pages.tsx';
-import { NameField, newRule, RuleFields, ruleIn, type TypedRule } from './rule-fields.tsx';
+import { NameField, newRule, RuleFields, ruleIn, type TypedRule } from './rule-form.tsx';
 
-export interface GroupFormProps extends FormEnds {
+interface GroupFormProps extends FormEnds {
   readonly policy: WholePolicy;
   /** Left out: a new one. */
   readonly group?: Group;

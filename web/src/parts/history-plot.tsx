@@ -21,7 +21,7 @@ import {
 import { colourOf, Kind } from './bar.tsx';
 import { Size, timeWords, Use } from './figures.tsx';
 
-export interface HistoryPlotProps {
+interface HistoryPlotProps {
   /** History of two points or more. */
   readonly history: History;
   readonly picture: Picture;

@@ -18,7 +18,7 @@ import { Panel } from './page.tsx';
 import { Answered, Empty } from './states.tsx';
 import { RowButton, Table } from './table.tsx';
 
-export interface HistoryProps {
+interface HistoryProps {
   readonly of: HistoryOf;
 }
 

@@ -14,7 +14,7 @@ export function Name({ children }: { readonly children: string }) {
   return <bdi class={hasShortWords(shown) ? 'whole' : undefined}>{shown}</bdi>;
 }
 
-export interface NameLinkProps {
+interface NameLinkProps {
   readonly page: PageId;
   readonly children: string;
   /** False: the page is not for who reads this, so that the name stands alone. */
@@ -27,7 +27,7 @@ export function NameLink({ page, children, isLinked = true }: NameLinkProps) {
   return isLinked ? <a href={to(page, children)}>{name}</a> : name;
 }
 
-export interface ListedProps {
+interface ListedProps {
   readonly of: readonly string[];
   /** Draws one of them. */
   readonly children: (text: string) => ComponentChildren;

@@ -10,7 +10,7 @@ import { Field } from './field.tsx';
 import { Name, Others } from './name.tsx';
 import { useSettled } from './settled.ts';
 
-export interface OwnerPickerProps {
+interface OwnerPickerProps {
   readonly label: string;
   /** Words for the case that nobody is chosen. */
   readonly none?: string;

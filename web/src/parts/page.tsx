@@ -7,7 +7,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
 import { to } from '../place.ts';
 
-export interface PageProps {
+interface PageProps {
   /** Also the window's title. A name in it is shown harmless. */
   readonly title: string;
   /** In place of the title, where it is more than words. */
@@ -50,7 +50,7 @@ export function Page({ title, heading, trail, help, actions, children }: PagePro
   );
 }
 
-export interface PanelProps {
+interface PanelProps {
   readonly title: string;
   /** Beside the title. */
   readonly actions?: ComponentChildren;

@@ -12,14 +12,13 @@ import type { WholePolicy } from '../../../src/wire/index.ts';
 import { refresh } from '../api/client.ts';
 import { draftOf, isSame, replacementOf } from '../policy/edit.ts';
 import { save, trialQuery } from '../policy/trial.ts';
-import { useAction } from './action.ts';
 import { announce } from './announcer.tsx';
-import { Button } from './button.tsx';
+import { Button, useAction } from './button.tsx';
 import { Effect } from './effect.tsx';
 import { useSettled } from './settled.ts';
 import { Fault } from './states.tsx';
 
-export interface PolicyFormProps {
+interface PolicyFormProps {
   /** In force. */
   readonly policy: WholePolicy;
   /** Policy of the form; null while its input is invalid. */

@@ -3,7 +3,6 @@
  * changed and deleted.
  */
 
-import { useQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
@@ -11,10 +10,10 @@ import type { WholePolicy } from '../../../src/wire/index.ts';
 import { policyQuery } from '../api/queries.ts';
 import { go, to } from '../place.ts';
 import { Button } from './button.tsx';
+import { PolicyConfirm } from './effect.tsx';
 import { Name } from './name.tsx';
 import { Page, Panel } from './page.tsx';
-import { PolicyConfirm } from './policy-confirm.tsx';
-import { Answered, Empty } from './states.tsx';
+import { Empty, Query } from './states.tsx';
 
 /** Callbacks for the end of a form. */
 export interface FormEnds {
@@ -27,14 +26,13 @@ const kinds = {
   rule: { one: 'Rule', all: 'Rules', list: 'rules' },
 } as const;
 
-export interface PolicyListProps {
+interface PolicyListProps {
   readonly kind: keyof typeof kinds;
   readonly form: (policy: WholePolicy, ends: FormEnds) => ComponentChildren;
   readonly list: (policy: WholePolicy) => ComponentChildren;
 }
 
 export function PolicyList({ kind, form, list }: PolicyListProps) {
-  const policy = useQuery(policyQuery);
   const [isCreating, setCreating] = useState(false);
   const { all } = kinds[kind];
   const create = (
@@ -45,19 +43,19 @@ export function PolicyList({ kind, form, list }: PolicyListProps) {
   const ends = { onSaved: (name: string) => go(to(kind, name)), onCancel: () => setCreating(false) };
   return (
     <Page title={all} help={all.toLowerCase()} actions={isCreating ? undefined : create}>
-      <Answered query={policy} what={`the ${kinds[kind].list}`}>
+      <Query of={policyQuery} what={`the ${kinds[kind].list}`}>
         {whole => (
           <>
             {isCreating && <Panel title={`New ${kind}`}>{form(whole, ends)}</Panel>}
             {list(whole)}
           </>
         )}
-      </Answered>
+      </Query>
     </Page>
   );
 }
 
-export interface PolicyPieceProps<Piece> {
+interface PolicyPieceProps<Piece> {
   readonly kind: keyof typeof kinds;
   readonly name: string;
   readonly find: (policy: WholePolicy) => Piece | undefined;
@@ -71,7 +69,6 @@ export interface PolicyPieceProps<Piece> {
 
 export function PolicyPiece<Piece>(props: PolicyPieceProps<Piece>) {
   const { kind, name, find, form, shown, without, deleting } = props;
-  const policy = useQuery(policyQuery);
   const [doing, setDoing] = useState<'nothing' | 'editing' | 'deleting'>('nothing');
   const { one, all, list } = kinds[kind];
   const nothing = () => setDoing('nothing');
@@ -96,7 +93,7 @@ export function PolicyPiece<Piece>(props: PolicyPieceProps<Piece>) {
         )
       }
     >
-      <Answered query={policy} what={`the ${kind}`}>
+      <Query of={policyQuery} what={`the ${kind}`}>
         {whole => {
           const piece = find(whole);
           if (piece === undefined) {
@@ -124,7 +121,7 @@ export function PolicyPiece<Piece>(props: PolicyPieceProps<Piece>) {
             </>
           );
         }}
-      </Answered>
+      </Query>
     </Page>
   );
 }

@@ -17,7 +17,7 @@ const stepWords: Readonly<Record<Step['step'], string>> = {
   builtin: 'Built-in group: TOTAL in [quota.default]',
 };
 
-export interface ReasoningProps {
+interface ReasoningProps {
   readonly explanation: Explanation;
   /** Groups and rules lead to their pages, which are for administrators. */
   readonly hasLinks?: boolean;

@@ -12,7 +12,7 @@ import { Time } from './figures.tsx';
 import { Name, Others } from './name.tsx';
 import { Answered } from './states.tsx';
 
-export interface RestoreProps {
+interface RestoreProps {
   readonly event: PolicyEvent;
   readonly onClose: () => void;
 }

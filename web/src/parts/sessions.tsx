@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import type { SessionRow } from '../../../src/wire/index.ts';
-import { endSession, sessionsQuery } from '../api/account-queries.ts';
+import { endSession, sessionsQuery } from '../api/queries.ts';
 import { Button } from './button.tsx';
 import { Confirm } from './dialog.tsx';
 import { Time, timeWords } from './figures.tsx';

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import { faultOf, wordsOf } from '../api/fault.ts';
 import { signIn } from '../api/session.ts';
-import { useAction } from './action.ts';
+import { useAction } from './button.tsx';
 import { Field } from './field.tsx';
 
 export function SignInForm({ onSignedIn }: { readonly onSignedIn: () => void }) {

@@ -1,5 +1,6 @@
 /** Content of a page that has no figures: not yet, none, or not to be had. */
 
+import { type QueryKey, type UseQueryOptions, useQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';
 import { faultOf, wordsOf } from '../api/fault.ts';
 import { Button } from './button.tsx';
@@ -37,7 +38,7 @@ export interface Asked {
   readonly refetch: () => unknown;
 }
 
-export interface FailedProps {
+interface FailedProps {
   readonly query: Asked;
   /** Name of what could not be loaded: `the owners`. */
   readonly what: string;
@@ -56,7 +57,7 @@ export function Failed({ query, what }: FailedProps) {
   );
 }
 
-export interface AnsweredProps<Data> {
+interface AnsweredProps<Data> {
   readonly query: Asked & { readonly data: Data | undefined };
   readonly what: string;
   /** Number of rows to reserve space for. */
@@ -70,4 +71,13 @@ export interface AnsweredProps<Data> {
 export function Answered<Data>({ query, what, rows = 4, children }: AnsweredProps<Data>) {
   if (query.data !== undefined) return <>{children(query.data)}</>;
   return query.error === null ? <Loading rows={rows} /> : <Failed query={query} what={what} />;
+}
+
+interface QueryProps<Data, Key extends QueryKey> extends Omit<AnsweredProps<Data>, 'query'> {
+  readonly of: UseQueryOptions<Data, Error, Data, Key>;
+}
+
+/** Asks, and shows the answer. */
+export function Query<Data, Key extends QueryKey>({ of, ...shown }: QueryProps<Data, Key>) {
+  return <Answered query={useQuery(of)} {...shown} />;
 }

@@ -8,7 +8,7 @@ import { Size, Time } from './figures.tsx';
 import { Panel } from './page.tsx';
 import { Billed, limitInStored, State } from './verdict.tsx';
 
-export interface StoredProps {
+interface StoredProps {
   readonly title: string;
   readonly report: Pick<OwnerReport, 'decisions' | 'measured_at' | 'partial' | 'stale' | 'total' | 'tree'>;
   readonly state: OwnerState;

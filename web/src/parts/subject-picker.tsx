@@ -5,7 +5,7 @@ import type { RuleSubject } from '../../../src/quota/index.ts';
 import { type Branch, tickOf, toggled, wholeTree } from '../policy/subject-tree.ts';
 import { kindWords } from './bar.tsx';
 
-export interface SubjectPickerProps {
+interface SubjectPickerProps {
   readonly chosen: readonly RuleSubject[];
   readonly onChange: (chosen: readonly RuleSubject[]) => void;
 }

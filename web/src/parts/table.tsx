@@ -24,7 +24,7 @@ export interface Sorting {
   readonly order: 'asc' | 'desc';
 }
 
-export interface TableProps<Row> {
+interface TableProps<Row> {
   /** Subject of the table, for people who do not see it. */
   readonly caption: string;
   /** The first says what a row is about. */
@@ -90,7 +90,7 @@ function Filled<Row>({ caption, columns, rows, keyOf, sorting, onSort }: TablePr
   );
 }
 
-export interface RowButtonProps {
+interface RowButtonProps {
   readonly words: string;
   /** Says which row it is, to people who hear the button alone. */
   readonly about?: string;

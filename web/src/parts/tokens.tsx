@@ -1,21 +1,20 @@
 /** The tokens of a user: listed, made, revoked. */
 
-import { useQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
 import type { CreatedToken, NewToken, Token } from '../../../src/wire/index.ts';
-import { createToken, revokeToken, tokensQuery } from '../api/account-queries.ts';
+import { createToken, revokeToken, tokensQuery } from '../api/queries.ts';
 import { Button } from './button.tsx';
 import { Confirm, Dialog } from './dialog.tsx';
 import { Choice, Field } from './field.tsx';
 import { Time } from './figures.tsx';
 import { Name } from './name.tsx';
 import { Panel } from './page.tsx';
-import { Answered } from './states.tsx';
+import { Query } from './states.tsx';
 import { RowButton, Table } from './table.tsx';
 
-export interface TokensProps {
+interface TokensProps {
   /** The login. */
   readonly user: string;
   /** The account is an administrator's, whose tokens may give more. */
@@ -23,13 +22,12 @@ export interface TokensProps {
 }
 
 export function Tokens({ user, isAdmin }: TokensProps) {
-  const tokens = useQuery(tokensQuery(user));
   const [isMaking, setMaking] = useState(false);
   const [made, setMade] = useState<CreatedToken | null>(null);
   const [revoking, setRevoking] = useState<Token | null>(null);
   return (
     <Panel title="Tokens" actions={<Button onClick={() => setMaking(true)}>New token</Button>}>
-      <Answered query={tokens} what="the tokens" rows={2}>
+      <Query of={tokensQuery(user)} what="the tokens" rows={2}>
         {list => (
           <Table
             caption="Tokens"
@@ -59,7 +57,7 @@ export function Tokens({ user, isAdmin }: TokensProps) {
             ]}
           />
         )}
-      </Answered>
+      </Query>
       {isMaking && (
         <NewTokenDialog
           user={user}
@@ -80,7 +78,7 @@ export function Tokens({ user, isAdmin }: TokensProps) {
   );
 }
 
-export interface RevokeTokenProps {
+interface RevokeTokenProps {
   readonly user: string;
   readonly token: Token;
   readonly onClose: () => void;

@@ -17,7 +17,7 @@ export function State({ state }: { readonly state: OwnerState }) {
   );
 }
 
-export interface AllowedProps {
+interface AllowedProps {
   readonly verdict: Pick<Decided, 'allowed' | 'grace'> & { readonly state?: OwnerState };
 }
 
@@ -32,7 +32,7 @@ export function Allowed({ verdict: { allowed, grace, state } }: AllowedProps) {
   );
 }
 
-export interface VerdictProps {
+interface VerdictProps {
   readonly verdict: Decided;
   /** Rules and groups lead to their pages, which are for administrators. */
   readonly hasLinks?: boolean;
@@ -58,7 +58,7 @@ export const limitColumns = [
   { title: '% of limit', isNumber: true, cell: ({ verdict }: VerdictRow) => <Fullness {...verdict} /> },
 ] as const;
 
-export interface WhyColumnProps<Row> {
+interface WhyColumnProps<Row> {
   /** Words for the kinds of data of a row. */
   readonly wordsOf: (row: Row) => string;
   readonly keyOf: (row: Row) => string;

@@ -58,12 +58,10 @@ export function withMembers(
   return users.length === group.users.length ? policy : withGroup(policy, { ...group, users });
 }
 
-/** The names of the groups that an owner was put into. */
 export function groupsOf(policy: WholePolicy, owner: string): readonly string[] {
   return policy.groups.filter(({ users }) => users.includes(owner)).map(({ name }) => name);
 }
 
-/** The names of the groups that have a rule. */
 export function groupsWith(policy: WholePolicy, rule: string): readonly string[] {
   return policy.groups.filter(({ rules }) => rules.includes(rule)).map(({ name }) => name);
 }

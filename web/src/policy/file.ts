@@ -2,7 +2,7 @@
 
 import type { DraftPolicy, NewWholePolicy } from '../../../src/wire/index.ts';
 
-export type ReadPolicy =
+type ReadPolicy =
   | { readonly ok: true; readonly policy: NewWholePolicy }
   | { readonly ok: false; readonly reason: string };
 

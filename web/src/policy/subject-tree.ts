@@ -14,7 +14,7 @@ export interface Branch {
   readonly below: readonly Branch[];
 }
 
-export type Tick = 'on' | 'partly' | 'off';
+type Tick = 'on' | 'partly' | 'off';
 
 export const wholeTree: Branch = branch('size:all');
 

@@ -1,19 +1,19 @@
-/** One repository: its figures, and what takes its space, each with the lines that free it. */
+/** One repository: its figures, what takes its space, and collecting its garbage now, for administrators. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useState } from 'preact/hooks';
-import { printable } from '../../../src/text/index.ts';
-import type { SpaceAnswer, SpaceReport } from '../../../src/wire/index.ts';
-import { type SpaceOf, spaceQuery } from '../api/space-queries.ts';
+import { formatBytes, printable } from '../../../src/text/index.ts';
+import type { ReclaimRun, SpaceAnswer, SpaceReport } from '../../../src/wire/index.ts';
+import { refresh } from '../api/client.ts';
+import { reclaimNow, reclaimsQuery, type SpaceOf, spaceQuery } from '../api/space-queries.ts';
 import { announce } from '../parts/announcer.tsx';
-import { Button } from '../parts/button.tsx';
+import { Button, useAction } from '../parts/button.tsx';
 import { Size, Time } from '../parts/figures.tsx';
 import { Panel } from '../parts/page.tsx';
-import { Answered } from '../parts/states.tsx';
-import { Reclaim } from './reclaim.tsx';
+import { Fault, Query } from '../parts/states.tsx';
 import { Takers } from './takers.tsx';
 
-export interface RepositoryPanelsProps {
+interface RepositoryPanelsProps {
   readonly of: SpaceOf;
   readonly owner: string;
   readonly repo: string;
@@ -21,9 +21,8 @@ export interface RepositoryPanelsProps {
 
 export function RepositoryPanels({ of, owner, repo }: RepositoryPanelsProps) {
   const [newerThan, setNewerThan] = useState<string | null>(null);
-  const space = useQuery(spaceQuery({ of, repo, newerThan }));
   return (
-    <Answered query={space} what="what takes the space" rows={10}>
+    <Query of={spaceQuery({ of, repo, newerThan })} what="what takes the space" rows={10}>
       {answer => (
         <>
           <Figures
@@ -35,7 +34,7 @@ export function RepositoryPanels({ of, owner, repo }: RepositoryPanelsProps) {
           {answer.report !== null && <Takers report={answer.report} />}
         </>
       )}
-    </Answered>
+    </Query>
   );
 }
 
@@ -133,4 +132,58 @@ function useMeasured(isRunning: boolean): void {
     if (wasRunning && !isRunning) announce('The repository is measured.');
     setWasRunning(isRunning);
   }, [isRunning, wasRunning]);
+}
+
+export function Reclaim({ repository }: { readonly repository: string }) {
+  const [begun, setBegun] = useState<ReclaimRun | null>(null);
+  const { start, failure } = useAction<void>(async () => setBegun(await reclaimNow(repository)));
+  return (
+    <div class="row">
+      {begun === null ? (
+        <Button look="primary" onClick={() => void start()}>
+          Reclaim now
+        </Button>
+      ) : (
+        <Followed key={begun.id} begun={begun} onAgain={() => void start()} />
+      )}
+      {failure !== null && <Fault of={failure} />}
+    </div>
+  );
+}
+
+function Followed({ begun, onAgain }: { readonly begun: ReclaimRun; readonly onAgain: () => void }) {
+  const { data: runs } = useQuery(reclaimsQuery);
+  const run = runs?.find(({ id }) => id === begun.id) ?? begun;
+  const isRunning = run.state === 'running';
+  useEffect(() => {
+    if (isRunning) return;
+    announce(words(run));
+    // The figures are others now.
+    void refresh();
+  }, [isRunning]);
+  return (
+    <>
+      <Button look="primary" disabled={isRunning} onClick={onAgain}>
+        Reclaim now
+      </Button>
+      {isRunning && <progress aria-label="Garbage is being collected" />}
+      <span class={run.state === 'failed' ? 'fault-text' : ''}>{words(run)}</span>
+    </>
+  );
+}
+
+function words({ state, freed_bytes: freed, unreachable_bytes: stays, message }: ReclaimRun): string {
+  switch (state) {
+    case 'running':
+      return 'Garbage is being collected.';
+    case 'failed':
+      return `The collection failed: ${printable(message ?? '')}`;
+    case 'done': {
+      const left =
+        stays === null || stays === 0
+          ? ''
+          : ` ${formatBytes(stays)} became unreachable recently, and stay until a later garbage collection.`;
+      return `${freed === null || freed <= 0 ? 'Nothing was freed.' : `${formatBytes(freed)} freed.`}${left}`;
+    }
+  }
 }
