@@ -5,22 +5,14 @@ import { Worker } from 'node:worker_threads';
 import { entryUrl } from '../../package.ts';
 import type { Changes } from '../store.ts';
 import { away } from './faults.ts';
-import {
-  type Answer,
-  type Chunk,
-  errorOf,
-  opening,
-  type Question,
-  type Request,
-  type ThreadSettings,
-} from './messages.ts';
+import { type Answer, type Ask, errorOf, opening, type Request, type ThreadSettings } from './messages.ts';
 import { writeInParts } from './parts.ts';
 import type { RefusedFile } from './set-files.ts';
 
 interface Waiting {
-  readonly resolve: (chunks: readonly Chunk<Question>[]) => void;
+  readonly resolve: (items: unknown[]) => void;
   readonly reject: (error: Error) => void;
-  readonly chunks: Chunk<Question>[];
+  readonly items: unknown[];
 }
 
 export class Connection {
@@ -69,13 +61,12 @@ export class Connection {
     await this.#answered(id);
   }
 
-  /** Gives all chunks of the answer. */
-  ask<Asked extends Question>(question: Asked): Promise<readonly Chunk<Asked>[]> {
+  readonly ask: Ask = (name, ...args) => {
     const id = ++this.#lastId;
-    this.#send([{ id, is: 'ask', question }]);
+    this.#send([{ id, is: 'ask', name, args }]);
     // The thread answers what was asked.
-    return this.#answered(id) as Promise<readonly Chunk<Asked>[]>;
-  }
+    return this.#answered(id) as ReturnType<Ask>;
+  };
 
   /** Ends the thread after it has done what was asked before. */
   async close(): Promise<void> {
@@ -101,19 +92,19 @@ export class Connection {
     this.#isSending = false;
   }
 
-  #answered(id: number): Promise<readonly Chunk<Question>[]> {
-    return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject, chunks: [] }));
+  #answered(id: number): Promise<unknown[]> {
+    return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject, items: [] }));
   }
 
   #take(answer: Answer): void {
     const waiting = this.#waiting.get(answer.id);
     if (answer.is === 'chunk') {
-      waiting?.chunks.push(answer.chunk);
+      waiting?.items.push(...answer.chunk);
       return;
     }
     this.#waiting.delete(answer.id);
     if (answer.is === 'open') this.refusedFiles = answer.refusedFiles;
     if (answer.is === 'fault') waiting?.reject(errorOf(answer.fault));
-    else waiting?.resolve(waiting.chunks);
+    else waiting?.resolve(waiting.items);
   }
 }
