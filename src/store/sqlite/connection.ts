@@ -5,7 +5,14 @@ import { Worker } from 'node:worker_threads';
 import { entryUrl } from '../../package.ts';
 import type { Changes } from '../store.ts';
 import { away } from './faults.ts';
-import { type Answer, type Ask, errorOf, opening, type Request, type ThreadSettings } from './messages.ts';
+import {
+  type Answer,
+  type AskThread,
+  errorOf,
+  opening,
+  type Request,
+  type ThreadSettings,
+} from './messages.ts';
 import { writeInParts } from './parts.ts';
 import type { RefusedFile } from './set-files.ts';
 
@@ -61,11 +68,11 @@ export class Connection {
     await this.#answered(id);
   }
 
-  readonly ask: Ask = (name, ...args) => {
+  readonly ask: AskThread = (name, ...args) => {
     const id = ++this.#lastId;
     this.#send([{ id, is: 'ask', name, args }]);
     // The thread answers what was asked.
-    return this.#answered(id) as ReturnType<Ask>;
+    return this.#answered(id) as ReturnType<AskThread>;
   };
 
   /** Ends the thread after it has done what was asked before. */

@@ -25,7 +25,7 @@ const columns = leaves.map(leaf => `"${leaf}"`).join(', ');
 const places = leaves.map(() => '?').join(', ');
 
 /**
- * What is asked of the history, each in one transaction. Throws where a table or a column is missing.
+ * Answers what is asked of the history, each in one transaction. Throws where a table or a column is missing.
  */
 export function historian(db: DatabaseSync) {
   const put = db.prepare(`REPLACE INTO history (owner_id, hour, ${columns}) VALUES (?, ?, ${places})`);

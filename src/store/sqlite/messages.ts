@@ -22,7 +22,7 @@ type Handlers = ReturnType<typeof reader> & ReturnType<typeof historian> & Retur
 export type Question = keyof Handlers;
 
 /** Gives all of an answer. */
-export type Ask = <Name extends Question>(
+export type AskThread = <Name extends Question>(
   name: Name,
   ...args: Parameters<Handlers[Name]>
 ) => Promise<

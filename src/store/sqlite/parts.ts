@@ -1,26 +1,7 @@
 /** A large write in parts, for its way to the thread. */
 
-import type { Changes } from '../store.ts';
+import { type Changes, recordKinds } from '../store.ts';
 import type { WritePart } from './messages.ts';
-
-/** Names the lists of records in the order in which a write applies them: what goes, then what comes. */
-const lists = [
-  'goneUnits',
-  'goneDeltas',
-  'goneOwners',
-  'goneDocuments',
-  'goneShares',
-  'goneRoots',
-  'goneLevels',
-  'units',
-  'deltas',
-  'owners',
-  'documents',
-  'shares',
-  'roots',
-  'events',
-  'levels',
-] as const satisfies readonly (keyof Changes)[];
 
 /** Records in one message: a few milliseconds' work. */
 const mostInPart = 2000;
@@ -37,26 +18,27 @@ export function* writeInParts(id: number, changes: Changes): Generator<WritePart
 
 /** Cuts a write into parts of at most `most` records that do the same, applied one after the other. */
 function* partsOf(changes: Changes, most: number): Generator<Changes> {
-  const { replicated, sweep, goneEventsBefore } = changes;
-  let part: Changes = {
-    ...(replicated === undefined ? {} : { replicated }),
-    ...(sweep === undefined ? {} : { sweep }),
-    ...(goneEventsBefore === undefined ? {} : { goneEventsBefore }),
-  };
+  const lists = recordKinds.flatMap(({ fields }) => fields.map(field => [field, changes[field]] as const));
+  // What is no list comes first: events that come are not among those that go before a time.
+  let part: Changes = Object.fromEntries(lists.filter(([, given]) => given !== undefined && !isList(given)));
   let room = most;
-  for (const list of lists) {
-    const records = changes[list] ?? [];
-    for (let from = 0; from < records.length; ) {
+  for (const [field, given = []] of lists) {
+    if (!isList(given)) continue;
+    for (let from = 0; from < given.length; ) {
       if (room === 0) {
         yield part;
         part = {};
         room = most;
       }
-      const some = records.slice(from, from + room);
-      part = { ...part, [list]: some };
+      const some = given.slice(from, from + room);
+      part = { ...part, [field]: some };
       from += some.length;
       room -= some.length;
     }
   }
   yield part;
+}
+
+function isList(given: unknown): given is readonly unknown[] {
+  return Array.isArray(given);
 }

@@ -16,7 +16,7 @@ import type { Changes, ReplicatedPosition, Store, UnitRecord, VersionRecord } fr
 import type { KeptSet, UnitSourceStore } from '../unit-sources.ts';
 import { Connection } from './connection.ts';
 import { away, inUse } from './faults.ts';
-import type { Ask } from './messages.ts';
+import type { AskThread } from './messages.ts';
 import { unitsAtOnce } from './rows.ts';
 
 interface SqliteSettings {
@@ -101,7 +101,7 @@ function storeOn(thread: StoreThread): OwnStore {
 }
 
 /** The sets that sources put. */
-function unitSourcesOn(ask: Ask): UnitSourceStore {
+function unitSourcesOn(ask: AskThread): UnitSourceStore {
   return {
     load: async () => {
       const sets: KeptSet[] = [];
@@ -156,7 +156,7 @@ class StoreThread {
     await connection.write(changes);
   }
 
-  readonly ask: Ask = async (name, ...args) => {
+  readonly ask: AskThread = async (name, ...args) => {
     const connection = await this.#connected();
     return connection.ask(name, ...args);
   };

@@ -36,7 +36,7 @@ interface Staging {
   units: number;
 }
 
-/** What is asked of the sets; `set` is the number of one. Throws where a table or a column is missing. */
+/** Answers what is asked of sets; `set` is the number of one. Throws where a table or a column is missing. */
 export function unitSets(db: DatabaseSync, file: string) {
   const whole = 'SELECT number FROM unit_sets WHERE source = ? AND reported_at IS NOT NULL';
   const brokenOff =
