@@ -12,7 +12,7 @@ import type { DocumentFollower } from './document-follower.ts';
 interface EnrolmentOptions {
   readonly documents: Pick<Documents, 'owners' | 'position'>;
   readonly store: Pick<SharedStore, 'commit' | 'policy'>;
-  readonly follower: Pick<DocumentFollower, 'divergence' | 'failoverDelay'>;
+  readonly follower: Pick<DocumentFollower, 'divergence' | 'server' | 'settled'>;
   /** Resolves once what others changed by now is in force here. */
   sync(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export class Enrolment {
     const { follower, sync } = this.#options;
     let hasChanged = false;
     try {
-      await follower.failoverDelay.settled();
+      await follower.settled();
       while (follower.divergence === null && (await this.#enrollSome(owners()))) {
         hasChanged = true;
         await sync();
@@ -84,7 +84,7 @@ export class Enrolment {
     });
     if (unknown.length === 0) return false;
     // Another change may have come first, and owners may be others there.
-    await store.commit({ owners: unknown }, position, newMark(), follower.failoverDelay.server);
+    await store.commit({ owners: unknown }, position, newMark(), follower.server);
     return true;
   }
 }

@@ -2,7 +2,7 @@
  * The stores: where documents and usage are kept.
  *
  * A `Store` keeps records and does not interpret them: it takes them in atomic writes that are on the disk
- * once acknowledged, and returns all of them when asked. Every implementation passes test/store/contract.ts.
+ * once acknowledged, and returns all of them when asked.
  */
 
 import type { RedisSettings } from './redis/context.ts';

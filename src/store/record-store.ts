@@ -3,8 +3,7 @@
  * each host says they store, and what happened. It is what hosts with one quota keep together.
  *
  * A record store holds plain records and knows no rules. Strings of any kind survive, lone surrogates and NUL
- * among them, and numbers are whole, from -(2^53 - 1) to 2^53 - 1. Every implementation passes
- * test/store/contract.ts.
+ * among them, and numbers are whole, from -(2^53 - 1) to 2^53 - 1.
  */
 
 import type { Leaf } from '../quota/index.ts';

@@ -3,7 +3,7 @@
  *
  * It holds the records (record-store.ts), as this host last knew it, and what the host measured. `write`
  * is one atomic step: after a crash either all of a `Changes` is there or nothing of it, and once its promise
- * resolves it is on the disk. Every implementation passes test/store/contract.ts.
+ * resolves it is on the disk.
  */
 
 import type { Leaf } from '../quota/index.ts';

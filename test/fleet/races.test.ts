@@ -221,7 +221,7 @@ t.test('a store that was emptied is given the policy and the usage again', async
     await told(index + 1);
     t.equal(fleet.state.divergence, null);
   }
-  t.strictSame(members[0]?.ledger.replica.position, members[1]?.ledger.replica.position);
+  t.strictSame(members[0]?.ledger.documents.position, members[1]?.ledger.documents.position);
 });
 
 t.test('another policy in the store makes nobody somebody else', async t => {
@@ -292,7 +292,7 @@ t.test('of two repairs at once one is made, and all follow it', async t => {
     await ruling(ledger, `after-${fleet === one.fleet}`);
   }
   await one.fleet.catchUp();
-  t.strictSame(one.ledger.replica.position, two.ledger.replica.position);
+  t.strictSame(one.ledger.documents.position, two.ledger.documents.position);
 });
 
 t.test('who repairs what another has just repaired is told so, and nothing is decided twice', async t => {

@@ -64,7 +64,7 @@ t.test('owners who went stay away, and what was told is told again', async t => 
   const { policy, state } = await store.policy();
   t.strictSame(policy.owners.map(({ key, id }) => `${key} ${id}`).sort(), ['after 12', 'stays 13']);
   t.strictSame(policy.documents.map(({ key }) => key).sort(), ['kept', 'lost']);
-  t.strictSame(state.position, one.ledger.replica.position, 'it stands where it stood');
+  t.strictSame(state.position, one.ledger.documents.position, 'it stands where it stood');
   await comes('one', () => succeeds(one.fleet.catchUp()));
   for (const each of [one, two]) {
     t.equal(each.fleet.state.divergence, null);

@@ -19,7 +19,7 @@ export function* writeInParts(id: number, changes: Changes): Generator<WritePart
 /** Cuts a write into parts of at most `most` records that do the same, applied one after the other. */
 function* partsOf(changes: Changes, most: number): Generator<Changes> {
   const lists = recordKinds.flatMap(({ fields }) => fields.map(field => [field, changes[field]] as const));
-  // What is no list comes first: events that come are not among those that go before a time.
+  // Single values come first: events that come are not among those that go before a time.
   let part: Changes = Object.fromEntries(lists.filter(([, given]) => given !== undefined && !isList(given)));
   let room = most;
   for (const [field, given = []] of lists) {
