@@ -206,7 +206,6 @@ function changeKeysOf({ policy, documents, owners, changes, events, times }: Red
   return [policy, documents, owners, changes, events, times];
 }
 
-/** Makes one change upon `basis`; see `SharedStore.commit`. */
 export async function commit(
   context: RedisContext,
   asked: PolicyChange,
@@ -227,7 +226,6 @@ export async function commit(
   return reply.is === 'kept' ? { ...next, version: Number(reply.with[0]) } : null;
 }
 
-/** Writes changes again that were lost; see `SharedStore.restore`. */
 export async function restore(
   context: RedisContext,
   asked: Partial<PolicyRecords>,
@@ -245,7 +243,6 @@ export async function restore(
   return outcomeOf(await runReplicated(context, restoreScript, changeKeysOf(context.keys), args));
 }
 
-/** Puts a whole policy in place of what is there; see `SharedStore.replace`. */
 export async function replace(
   context: RedisContext,
   whole: SharedPolicy,

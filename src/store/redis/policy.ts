@@ -20,7 +20,6 @@ type Hash = Readonly<Record<string, Buffer>>;
 
 const serverScript = script(serverLua, `return {'kept', server()}`);
 
-/** Reads the position from the policy's hash; null where there is no policy. */
 function positionIn(hash: Hash): Position | null {
   if (Object.keys(hash).length === 0) return null;
   const { generation, version, mark } = hash;
@@ -38,7 +37,6 @@ function supersedesIn(hash: Hash): readonly string[] {
   return read.map(String);
 }
 
-/** Reads how policy, usage and volatile documents stand, and on which server. */
 export async function readState({ connection, keys }: RedisContext): Promise<SharedState> {
   const { where } = connection;
   return connection.run(async client => {

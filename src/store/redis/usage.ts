@@ -6,8 +6,8 @@
 import { SoftquotaError } from '../../errors.ts';
 import { printable } from '../../text/index.ts';
 import type { LargeUnit, ShareRecord } from '../record-store.ts';
+import { usageIn } from '../share.ts';
 import type { TellUsage, ToldShare, UsageChanges } from '../shared.ts';
-import { usageIn } from '../usage-text.ts';
 import { pairs, pipeline, runFenced, runScript, words } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { fieldName } from './keys.ts';
@@ -67,7 +67,6 @@ export async function tellUsage(
   return reply.is === 'kept' ? 'kept' : 'conflict';
 }
 
-/** Reads everything that a host told, some owners at a time. */
 export async function* usageOnHost(
   context: RedisContext,
   host: string,
@@ -80,7 +79,6 @@ export async function* usageOnHost(
   }
 }
 
-/** Reads what a host told after that number, the oldest first; there may be more. */
 export async function usageAfter(context: RedisContext, host: string, number: number): Promise<UsageChanges> {
   const { connection, keys } = context;
   const found = await connection.run(client =>
@@ -110,7 +108,6 @@ function shareAt({ connection, keys }: RedisContext, host: string, name: string,
   );
 }
 
-/** Reads the largest units of an owner on these hosts. */
 export async function largestUnits(
   { connection, keys }: RedisContext,
   ownerKey: string,
@@ -132,7 +129,6 @@ export async function largestUnits(
   );
 }
 
-/** Reads the largest units of all owners on a host, some owners at a time. */
 export async function* allLargest(
   context: RedisContext,
   host: string,

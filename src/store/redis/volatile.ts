@@ -47,7 +47,6 @@ export async function writeVolatile(context: RedisContext, change: VolatileChang
   await runFenced(context, writeScript, [volatile, volatileChanges], args);
 }
 
-/** Gives the names of documents that changed after that number; null: too many, or it is not known. */
 export async function volatileNamesAfter(
   { connection, keys }: RedisContext,
   number: number,
@@ -67,7 +66,6 @@ export async function volatileNamesAfter(
   return found.map(name => parseStored(connection.where, keys.volatileChanges, name, () => namesIn(name)));
 }
 
-/** Those of these documents that are there; all without names. */
 export async function readVolatile(
   context: RedisContext,
   names: readonly DocumentNames[] | null,
