@@ -1,5 +1,6 @@
 /**
- * Follows the documents and owners of the shared store, and writes there again what it has lost.
+ * Follows the documents and owners of the shared store, and writes there again what it has lost. Owners whom
+ * only this host knows yet are put on record there, so that all hosts know them by the same id.
  *
  * The content of the store never undoes a policy that was reported as in force (divergence.ts). An answer of
  * the store counts for the moment when it was read: it never undoes a change that this host made later.
@@ -10,8 +11,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { DocumentReplica, Documents } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { inSlices } from '../slices.ts';
 import {
   newGeneration,
+  newMark,
   type OwnerRecord,
   type PolicyRead,
   type PolicySince,
@@ -25,7 +28,7 @@ import { type Divergence, judge, type KnownPolicy, type StoreVerdict } from './d
 interface DocumentFollowerOptions {
   readonly documents: Pick<Documents, 'applyRemote' | 'lineage' | 'position'>;
   readonly replica: DocumentReplica;
-  readonly store: Pick<SharedStore, 'policy' | 'policySince' | 'replace' | 'restore' | 'state'>;
+  readonly store: Pick<SharedStore, 'commit' | 'policy' | 'policySince' | 'replace' | 'restore' | 'state'>;
   readonly log: Pick<Log, 'info' | 'warn'>;
   /**
    * Milliseconds for which policy is left alone on a server that was just met. One that takes another's place,
@@ -35,12 +38,16 @@ interface DocumentFollowerOptions {
   readonly settleMs: number;
   /** Called before the first policy of a store is put there, with what else this host knows. */
   begin(): Promise<void>;
-  /** The store has these owners on record; `isWhole`: and no others. */
-  enrolled(owners: readonly OwnerRecord[], isWhole: boolean): void;
+  /** Resolves once what others changed by now is in force here. */
+  sync(): Promise<void>;
 }
 
 /** Number of times that the policy is looked at again if it changes meanwhile. */
 const mostTries = 20;
+/** Owners who are put on record in one change: their names are told to all hosts. */
+const mostEnrolled = 500;
+/** Milliseconds after a refusal in which nobody is put on record. */
+const refusedMs = 60_000;
 
 /** Documents of the store that are not in force here, and why. */
 interface Diverged {
@@ -64,6 +71,10 @@ export class DocumentFollower {
   #isOtherServer = false;
   /** Server on which the policy was found to be gone. */
   #emptiedServer: string | null = null;
+  /** Ids of owners whom the store has; null: they were not read yet. */
+  #enrolled: Set<number> | null = null;
+  /** On the monotonic clock. */
+  #refusedUntil = 0;
 
   constructor(options: DocumentFollowerOptions) {
     this.#options = options;
@@ -195,7 +206,7 @@ export class DocumentFollower {
 
   /** Takes what was changed. */
   async #goOn(known: KnownPolicy, since: PolicySince): Promise<boolean> {
-    const { documents, store, enrolled } = this.#options;
+    const { documents, store } = this.#options;
     if (since.markThere !== null && since.markThere !== known.position?.mark) return false;
     if (since.change === null) {
       await this.#takeWhole(known, await store.policy(), since.versions);
@@ -204,18 +215,18 @@ export class DocumentFollower {
     // Something was changed here meanwhile: it is looked at again with that.
     if (documents.position?.mark !== known.position?.mark) return false;
     documents.applyRemote(since.change, since.versions);
-    enrolled(since.change.owners, false);
+    this.enrolled(since.change.owners, false);
     return true;
   }
 
   /** Takes a whole policy, unless something was changed here meanwhile. */
   async #takeWhole(known: KnownPolicy, read: PolicyRead, through: readonly Position[] = []): Promise<void> {
-    const { documents, replica, enrolled } = this.#options;
+    const { documents, replica } = this.#options;
     const { position } = read.state;
     if (position === null || documents.position?.mark !== known.position?.mark) return;
     const leadsThere = through.at(-1)?.version === position.version;
     await replica.applyWhole(read.policy, leadsThere ? through : [position]);
-    enrolled(read.policy.owners, true);
+    this.enrolled(read.policy.owners, true);
   }
 
   /**
@@ -223,7 +234,7 @@ export class DocumentFollower {
    * faster, the next look finds its policy.
    */
   async #fill(known: KnownPolicy, { server }: SharedState): Promise<boolean> {
-    const { documents, replica, store, log, begin, enrolled } = this.#options;
+    const { documents, replica, store, log, begin } = this.#options;
     const { position } = known;
     if (this.#diverged !== null) {
       // It is left to those whose policy was there.
@@ -248,7 +259,7 @@ export class DocumentFollower {
     }
     if (position === null) documents.applyRemote({}, positions);
     else log.warn({}, 'the shared store had lost the policy in force: it is written again');
-    enrolled(policy.owners, true);
+    this.enrolled(policy.owners, true);
     return false;
   }
 
@@ -273,12 +284,62 @@ export class DocumentFollower {
     }
   }
 
+  /** The store has these owners on record; `isWhole`: and no others. */
+  enrolled(owners: readonly OwnerRecord[], isWhole: boolean): void {
+    if (isWhole) this.#enrolled = new Set();
+    for (const { id } of owners) this.#enrolled?.add(id);
+  }
+
   /**
-   * Decides what the policy is where the one in the store is not the one in force. `sync` resolves once what
-   * others changed by now is in force here. Rejects with `conflict` and `store_away`.
+   * Puts these on record in the store, as they are known after each look; false: all of them were, or it is
+   * left to others. Rejects with `store_away`.
    */
-  async repair(policy: 'known' | 'stored', sync: () => Promise<void>): Promise<void> {
-    const { documents, replica, store, log } = this.#options;
+  async enroll(owners: () => Iterable<OwnerRecord>): Promise<boolean> {
+    const { sync } = this.#options;
+    let hasChanged = false;
+    try {
+      await this.settled();
+      while (this.divergence === null && (await this.#enrollSome(owners()))) {
+        hasChanged = true;
+        await sync();
+      }
+    } catch (error) {
+      if (!(error instanceof SoftquotaError && error.code === 'store_refused')) throw error;
+      // This host has no right to change the policy, at least now: the others put owners on record.
+      this.#refusedUntil = performance.now() + refusedMs;
+    }
+    return hasChanged;
+  }
+
+  /**
+   * Puts some of these on record whom the store on this server lacks; true: the store has changed, and has to
+   * be looked at. Rejects with `store_away`, and with `store_refused`.
+   */
+  async #enrollSome(owners: Iterable<OwnerRecord>): Promise<boolean> {
+    const { documents, store } = this.#options;
+    const { position } = documents;
+    if (position === null || performance.now() < this.#refusedUntil) return false;
+    if (this.#enrolled === null) {
+      const { state, policy } = await store.policy();
+      if (state.position?.mark !== position.mark) return true;
+      this.enrolled(policy.owners, true);
+    }
+    const unknown: OwnerRecord[] = [];
+    await inSlices(owners, owner => {
+      if (unknown.length < mostEnrolled && this.#enrolled?.has(owner.id) !== true) unknown.push(owner);
+    });
+    if (unknown.length === 0) return false;
+    // Another change may have come first, and owners may be others there.
+    await store.commit({ owners: unknown }, position, newMark(), this.server);
+    return true;
+  }
+
+  /**
+   * Decides what the policy is where the one in the store is not the one in force. Rejects with `conflict` and
+   * `store_away`.
+   */
+  async repair(policy: 'known' | 'stored'): Promise<void> {
+    const { documents, replica, store, log, sync } = this.#options;
     await sync();
     if (this.#diverged === null) {
       throw new SoftquotaError(

@@ -20,7 +20,6 @@ import { AdviceWatch } from './advice-watch.ts';
 import { ChangeHints } from './change-hints.ts';
 import type { Divergence } from './divergence.ts';
 import { DocumentFollower } from './document-follower.ts';
-import { Enrolment } from './enrolment.ts';
 import { Hosts } from './hosts.ts';
 import { HostName, type NameTaken } from './name.ts';
 import { UsageReader } from './usage-reader.ts';
@@ -79,7 +78,6 @@ export class Fleet implements SharedDocuments {
   readonly #name: HostName;
   readonly #hosts: Hosts;
   readonly #documents: DocumentFollower;
-  readonly #enrolment: Enrolment;
   readonly #volatile: VolatileDocuments;
   readonly #usage: UsageReader;
   readonly #teller: UsageTeller;
@@ -124,12 +122,6 @@ export class Fleet implements SharedDocuments {
       settleMs,
       log,
       begin: () => this.#bringAlong(),
-      enrolled: (owners, isWhole) => this.#enrolment.enrolled(owners, isWhole),
-    });
-    this.#enrolment = new Enrolment({
-      documents: ledger.documents,
-      store,
-      follower: this.#documents,
       sync: () => this.#sync(),
     });
     this.#usage = new UsageReader({ shares, store, host });
@@ -201,9 +193,9 @@ export class Fleet implements SharedDocuments {
     // A change upon a store that was not looked at yet may take the place of what it has lost.
     if (!this.#documents.hasMetServer) return null;
     await this.#documents.settled();
-    if (await this.#enrolment.enroll(() => this.#options.ledger.documents.owners.all)) return null;
+    if (await this.#documents.enroll(() => this.#options.ledger.documents.owners.all)) return null;
     const position = await this.#options.store.commit(change, basis, mark, this.#documents.server);
-    if (position !== null) this.#enrolment.enrolled(change.owners ?? [], false);
+    if (position !== null) this.#documents.enrolled(change.owners ?? [], false);
     return position;
   }
 
@@ -252,7 +244,7 @@ export class Fleet implements SharedDocuments {
    * `store_away`.
    */
   async repair(policy: 'known' | 'stored'): Promise<void> {
-    await this.#documents.repair(policy, () => this.#sync());
+    await this.#documents.repair(policy);
   }
 
   async close(): Promise<void> {
@@ -339,7 +331,7 @@ export class Fleet implements SharedDocuments {
     if (!this.#name.isHeld) return false;
     const { owners } = ledger.documents;
     const told = () => ownerKeys.flatMap(key => owners.byKey(key) ?? []);
-    await this.#enrolment.enroll(told).catch((error: unknown) => {
+    await this.#documents.enroll(told).catch((error: unknown) => {
       // They are put on record later; what they store counts all the same.
       if (!isAway(error)) throw error;
     });
