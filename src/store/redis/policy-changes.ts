@@ -9,11 +9,15 @@ import { inSlices } from '../../slices.ts';
 import type { Position, RecordChanges } from '../record-store.ts';
 import type { PolicyChange, PolicyRecords, SharedPolicy } from '../shared.ts';
 import {
+  expectTypes,
   parts,
+  replicasOf,
   replyIn,
   type ScriptCall,
   type ScriptReply,
+  script,
   sendScript,
+  serverLua,
   throwIfFault,
   type Word,
   words,
@@ -23,7 +27,6 @@ import type { RedisContext } from './context.ts';
 import { eventWords, putEvents } from './events.ts';
 import { away, redisSchema, replyCode } from './faults.ts';
 import { fieldName } from './keys.ts';
-import { expectTypes, replicasOf, script, serverLua } from './lua.ts';
 import { documentFields, documentName, ownerFields } from './values.ts';
 
 /** Records of a policy that are sent at a time. */

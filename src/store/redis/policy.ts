@@ -9,10 +9,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Redis } from 'ioredis';
 import type { Position } from '../record-store.ts';
 import type { PolicyRead, PolicyRecords, PolicySince, SharedState } from '../shared.ts';
-import { pairs, pipeline, sendScript } from './commands.ts';
+import { pairs, pipeline, script, sendScript, serverLua } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { away, redisSchema, strangeSchema } from './faults.ts';
-import { script, serverLua } from './lua.ts';
 import { decodeFieldName, documentIn, namesIn, numberIn, ownerIn, parseStored, textOf } from './values.ts';
 
 /** A reply to HGETALL, as the client has given it. */

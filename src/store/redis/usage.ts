@@ -8,10 +8,9 @@ import { printable } from '../../text/index.ts';
 import type { LargeUnit, ShareRecord } from '../record-store.ts';
 import { usageIn } from '../share.ts';
 import type { TellUsage, ToldShare, UsageChanges } from '../shared.ts';
-import { pairs, pipeline, runFenced, runScript, words } from './commands.ts';
+import { expectTypes, fenced, pairs, pipeline, runFenced, runScript, script, words } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { fieldName } from './keys.ts';
-import { expectTypes, fenced, script } from './lua.ts';
 import { scanFields } from './policy.ts';
 import { decodeFieldName, largestIn, parseStored } from './values.ts';
 

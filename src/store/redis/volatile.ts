@@ -6,9 +6,8 @@
 import { randomBytes } from 'node:crypto';
 import type { DocumentRecord } from '../record-store.ts';
 import type { DocumentNames, VolatileChange } from '../shared.ts';
-import { pipeline, runFenced, words } from './commands.ts';
+import { expectTypes, fenced, pipeline, runFenced, script, words } from './commands.ts';
 import type { RedisContext } from './context.ts';
-import { expectTypes, fenced, script } from './lua.ts';
 import { scanFields } from './policy.ts';
 import { documentFields, documentIn, documentName, namesIn, parseStored } from './values.ts';
 
