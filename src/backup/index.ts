@@ -5,5 +5,4 @@
  * incomplete, from another program, or from a newer softquota is refused; then nothing is changed.
  */
 
-export { type Backup, backupOf, parseBackup } from './document.ts';
-export { type Restored, restore } from './restore.ts';
+export { type Backup, backupOf, parseBackup, type Restored, restore } from './backup.ts';

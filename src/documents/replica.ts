@@ -8,13 +8,13 @@
 
 import { inSlices } from '../slices.ts';
 import type {
+  PolicyRecords as Difference,
   DocumentRecord,
+  OwnerRecord,
   PolicyChange,
   SharedPolicy as PolicyRecords,
   Position,
-  WriteBehind,
 } from '../store/index.ts';
-import { differenceBetween, type InForce } from './difference.ts';
 import type { Documents } from './documents.ts';
 import type { OwnerRegistry } from './owner-registry.ts';
 
@@ -28,7 +28,11 @@ interface Lacked {
 interface DocumentReplicaOptions {
   readonly documents: Documents;
   readonly owners: OwnerRegistry;
-  readonly writeBehind: Pick<WriteBehind, 'note'>;
+}
+
+interface InForce {
+  readonly documents: Iterable<DocumentRecord>;
+  readonly owners: Iterable<OwnerRecord>;
 }
 
 export class DocumentReplica {
@@ -36,16 +40,6 @@ export class DocumentReplica {
 
   constructor(options: DocumentReplicaOptions) {
     this.#options = options;
-  }
-
-  /** Position of the documents in force; null: none were ever taken from a shared store. */
-  get position(): Position | null {
-    return this.#options.documents.position;
-  }
-
-  /** The positions that led to the one in force, as far as they are known, and that one last. */
-  get positions(): readonly Position[] {
-    return this.#options.documents.lineage.all;
   }
 
   /** There are no documents but volatile ones. */
@@ -69,16 +63,8 @@ export class DocumentReplica {
   }
 
   /**
-   * Applies a change that others made, at the last of the positions that it leads through. Throws
-   * `store_refused` where it cannot be read, and then nothing is changed.
-   */
-  apply(change: Omit<PolicyChange, 'events'>, positions: readonly Position[]): void {
-    this.#options.documents.applyRemote(change, positions);
-  }
-
-  /**
    * Puts other owners and documents in place of those in force, unless what is in force has come as far
-   * meanwhile. What is the same stays as it is. Rejects as `apply` throws.
+   * meanwhile. What is the same stays as it is. Rejects as `Documents.applyRemote` throws.
    */
   async applyWhole(policy: PolicyRecords, positions: readonly Position[]): Promise<void> {
     const { documents } = this.#options;
@@ -94,19 +80,15 @@ export class DocumentReplica {
     }
   }
 
-  /** The mark that a version had which led to the one in force; null: it is not known to. */
-  markOf(version: number): string | null {
-    return this.#options.documents.lineage.markOf(version);
-  }
-
   /**
    * Gives what a stored policy lacks of the one in force, where it stands at a version that this one came
    * from; null: what is in force has changed meanwhile.
    */
   async lackedBy({ version }: Position, stored: PolicyRecords): Promise<Lacked | null> {
-    const { lineage, position } = this.#options.documents;
+    const { documents } = this.#options;
+    const { lineage, position } = documents;
     const change = await differenceBetween(this.#versioned(stored), await this.policy());
-    if (this.position !== position) return null;
+    if (documents.position !== position) return null;
     return { change, positions: lineage.since(version) };
   }
 
@@ -119,4 +101,43 @@ export class DocumentReplica {
     const { documents, owners } = this.#options;
     return { owners: owners.all, documents: documents.records() };
   }
+}
+
+/**
+ * Finds what has to change for the documents and owners in force to become others. Works in slices: a change
+ * that comes into force meanwhile may be missed.
+ */
+async function differenceBetween(before: InForce, after: PolicyRecords): Promise<Difference> {
+  const documents = new Map<string, Map<string, DocumentRecord>>();
+  await inSlices(after.documents, document => {
+    const ofKind = documents.get(document.kind) ?? new Map<string, DocumentRecord>();
+    documents.set(document.kind, ofKind.set(document.key, document));
+  });
+  const goneDocuments: Pick<DocumentRecord, 'kind' | 'key'>[] = [];
+  await inSlices(before.documents, ({ kind, key, text }) => {
+    const ofKind = documents.get(kind);
+    const there = ofKind?.get(key);
+    if (there === undefined) goneDocuments.push({ kind, key });
+    else if (there.text === text) ofKind?.delete(key);
+  });
+
+  const owners = new Map<string, OwnerRecord>();
+  await inSlices(after.owners, owner => owners.set(owner.key, owner));
+  const goneOwners: string[] = [];
+  await inSlices(before.owners, owner => {
+    const there = owners.get(owner.key);
+    if (there === undefined) goneOwners.push(owner.key);
+    else if (isSameOwner(owner, there)) owners.delete(owner.key);
+  });
+  return {
+    documents: [...documents.values()].flatMap(ofKind => [...ofKind.values()]),
+    goneDocuments,
+    owners: [...owners.values()],
+    goneOwners,
+  };
+}
+
+/** When each host met the owner first does not matter. */
+function isSameOwner(owner: OwnerRecord, known: OwnerRecord): boolean {
+  return known.id === owner.id && known.name === owner.name && known.type === owner.type;
 }

@@ -1,40 +1,53 @@
 /**
- * Follows the documents and owners of the shared store, and writes there again what it has lost.
+ * Follows the documents and owners of the shared store, and writes there again what it has lost. Owners whom
+ * only this host knows yet are put on record there, so that all hosts know them by the same id.
  *
  * The content of the store never undoes a policy that was reported as in force (divergence.ts). An answer of
  * the store counts for the moment when it was read: it never undoes a change that this host made later.
  */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { DocumentReplica } from '../documents/index.ts';
+import type { DocumentReplica, Documents } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { inSlices } from '../slices.ts';
 import {
   newGeneration,
+  newMark,
   type OwnerRecord,
   type PolicyRead,
   type PolicySince,
   type Position,
+  type SharedPolicy,
   type SharedState,
   type SharedStore,
 } from '../store/index.ts';
 import { type Divergence, judge, type KnownPolicy, type StoreVerdict } from './divergence.ts';
-import { FailoverDelay } from './failover-delay.ts';
 
 interface DocumentFollowerOptions {
+  readonly documents: Pick<Documents, 'applyRemote' | 'lineage' | 'position'>;
   readonly replica: DocumentReplica;
-  readonly store: Pick<SharedStore, 'policy' | 'policySince' | 'replace' | 'restore' | 'state'>;
-  readonly log: Pick<Log, 'warn'>;
-  /** Milliseconds that other hosts have, after a change of the Redis server, to write again what it lacks. */
+  readonly store: Pick<SharedStore, 'commit' | 'policy' | 'policySince' | 'replace' | 'restore' | 'state'>;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  /**
+   * Milliseconds for which policy is left alone on a server that was just met. One that takes another's place,
+   * or was started again, may have lost the last changes. Hosts that know them write them again as soon as they
+   * find the server: a change that is made before would take their place.
+   */
   readonly settleMs: number;
   /** Called before the first policy of a store is put there, with what else this host knows. */
   begin(): Promise<void>;
-  /** The store has these owners on record; `isWhole`: and no others. */
-  enrolled(owners: readonly OwnerRecord[], isWhole: boolean): void;
+  /** Resolves once what others changed by now is in force here. */
+  sync(): Promise<void>;
 }
 
 /** Number of times that the policy is looked at again if it changes meanwhile. */
 const mostTries = 20;
+/** Owners who are put on record in one change: their names are told to all hosts. */
+const mostEnrolled = 500;
+/** Milliseconds after a refusal in which nobody is put on record. */
+const refusedMs = 60_000;
 
 /** Documents of the store that are not in force here, and why. */
 interface Diverged {
@@ -46,7 +59,10 @@ const nothingSince: PolicySince = { position: null, markThere: null, versions: [
 
 export class DocumentFollower {
   readonly #options: DocumentFollowerOptions;
-  readonly failoverDelay: FailoverDelay;
+  /** The server that the store was found on, null where it does not say; undefined: none was met yet. */
+  #server: string | null | undefined;
+  /** On the monotonic clock. */
+  #metAt = Number.NEGATIVE_INFINITY;
   /** Null: what the store has is in force. */
   #diverged: Diverged | null = null;
   /** Tells whether this host was found to have no right to write documents. */
@@ -55,10 +71,32 @@ export class DocumentFollower {
   #isOtherServer = false;
   /** Server on which the policy was found to be gone. */
   #emptiedServer: string | null = null;
+  /** Ids of owners whom the store has; null: they were not read yet. */
+  #enrolled: Set<number> | null = null;
+  /** On the monotonic clock. */
+  #refusedUntil = 0;
 
   constructor(options: DocumentFollowerOptions) {
     this.#options = options;
-    this.failoverDelay = new FailoverDelay(options.settleMs);
+  }
+
+  /** The server that changes are meant for; null: any. */
+  get server(): string | null {
+    return this.#server ?? null;
+  }
+
+  /** Tells whether any server was met: else nobody knows what it lacks. */
+  get hasMetServer(): boolean {
+    return this.#server !== undefined;
+  }
+
+  /** Resolves once all had the time to find the server. */
+  async settled(): Promise<void> {
+    for (;;) {
+      const leftMs = this.#metAt + this.#options.settleMs - performance.now();
+      if (leftMs <= 0) return;
+      await delay(leftMs);
+    }
   }
 
   /** Why the store's policy is not in force here; null: it is. */
@@ -66,14 +104,9 @@ export class DocumentFollower {
     return this.#diverged?.divergence ?? null;
   }
 
-  /** Position of the store's policy if it is not in force here; null if there is none, or it is in force. */
-  get divergedPosition(): Position | null {
-    return this.#diverged?.position ?? null;
-  }
-
   /** Tells whether the server had lost the policy when it was met. */
   get wasEmptied(): boolean {
-    return this.#emptiedServer !== null && this.#emptiedServer === this.failoverDelay.server;
+    return this.#emptiedServer !== null && this.#emptiedServer === this.server;
   }
 
   /**
@@ -81,9 +114,12 @@ export class DocumentFollower {
    * later.
    */
   #known(): KnownPolicy {
-    const { replica } = this.#options;
-    const { position, isEmpty } = replica;
-    return { position, isEmpty, markOf: version => replica.markOf(version) };
+    const { documents, replica } = this.#options;
+    return {
+      position: documents.position,
+      isEmpty: replica.isEmpty,
+      markOf: version => documents.lineage.markOf(version),
+    };
   }
 
   /**
@@ -95,7 +131,7 @@ export class DocumentFollower {
     for (let tries = 0; tries < mostTries; tries += 1) {
       const known = this.#known();
       const state = await store.state();
-      if (this.failoverDelay.meet(state)) this.#isOtherServer = true;
+      this.#meet(state);
       const since = await this.#since(known, state);
       const verdict = this.#judge(known, state, since);
       if (await this.#follow(verdict, known, state, since)) {
@@ -105,6 +141,13 @@ export class DocumentFollower {
       }
     }
     throw new SoftquotaError('store_away', 'others change the policy all the time');
+  }
+
+  #meet({ server }: SharedState): void {
+    if (server === this.#server) return;
+    if (this.#server !== undefined) this.#isOtherServer = true;
+    this.#server = server;
+    this.#metAt = performance.now();
   }
 
   /** Reads what has changed since the known policy, if the store may continue it. */
@@ -163,27 +206,27 @@ export class DocumentFollower {
 
   /** Takes what was changed. */
   async #goOn(known: KnownPolicy, since: PolicySince): Promise<boolean> {
-    const { replica, store, enrolled } = this.#options;
+    const { documents, store } = this.#options;
     if (since.markThere !== null && since.markThere !== known.position?.mark) return false;
     if (since.change === null) {
       await this.#takeWhole(known, await store.policy(), since.versions);
       return false;
     }
     // Something was changed here meanwhile: it is looked at again with that.
-    if (replica.position?.mark !== known.position?.mark) return false;
-    replica.apply(since.change, since.versions);
-    enrolled(since.change.owners, false);
+    if (documents.position?.mark !== known.position?.mark) return false;
+    documents.applyRemote(since.change, since.versions);
+    this.enrolled(since.change.owners, false);
     return true;
   }
 
   /** Takes a whole policy, unless something was changed here meanwhile. */
   async #takeWhole(known: KnownPolicy, read: PolicyRead, through: readonly Position[] = []): Promise<void> {
-    const { replica, enrolled } = this.#options;
+    const { documents, replica } = this.#options;
     const { position } = read.state;
-    if (position === null || replica.position?.mark !== known.position?.mark) return;
+    if (position === null || documents.position?.mark !== known.position?.mark) return;
     const leadsThere = through.at(-1)?.version === position.version;
     await replica.applyWhole(read.policy, leadsThere ? through : [position]);
-    enrolled(read.policy.owners, true);
+    this.enrolled(read.policy.owners, true);
   }
 
   /**
@@ -191,7 +234,7 @@ export class DocumentFollower {
    * faster, the next look finds its policy.
    */
   async #fill(known: KnownPolicy, { server }: SharedState): Promise<boolean> {
-    const { replica, store, log, begin, enrolled } = this.#options;
+    const { documents, replica, store, log, begin } = this.#options;
     const { position } = known;
     if (this.#diverged !== null) {
       // It is left to those whose policy was there.
@@ -200,12 +243,12 @@ export class DocumentFollower {
     }
     if (position === null) {
       // Others may know the policy of a store that was emptied.
-      await this.failoverDelay.settled();
+      await this.settled();
       await begin();
     } else this.#emptiedServer = server;
     const policy = await replica.policy();
-    const positions = position === null ? [newGeneration()] : replica.positions;
-    if (replica.position?.mark !== position?.mark) return false;
+    const positions = position === null ? [newGeneration()] : documents.lineage.all;
+    if (documents.position?.mark !== position?.mark) return false;
     try {
       if ((await store.replace(policy, null, positions, [])) === 'conflict') return false;
     } catch (error) {
@@ -214,9 +257,9 @@ export class DocumentFollower {
       // A host that only measures leaves it to the others.
       return true;
     }
-    if (position === null) replica.apply({}, positions);
+    if (position === null) documents.applyRemote({}, positions);
     else log.warn({}, 'the shared store had lost the policy in force: it is written again');
-    enrolled(policy.owners, true);
+    this.enrolled(policy.owners, true);
     return false;
   }
 
@@ -240,4 +283,88 @@ export class DocumentFollower {
       this.#isReadOnly = true;
     }
   }
+
+  /** The store has these owners on record; `isWhole`: and no others. */
+  enrolled(owners: readonly OwnerRecord[], isWhole: boolean): void {
+    if (isWhole) this.#enrolled = new Set();
+    for (const { id } of owners) this.#enrolled?.add(id);
+  }
+
+  /**
+   * Puts these on record in the store, as they are known after each look; false: all of them were, or it is
+   * left to others. Rejects with `store_away`.
+   */
+  async enroll(owners: () => Iterable<OwnerRecord>): Promise<boolean> {
+    const { sync } = this.#options;
+    let hasChanged = false;
+    try {
+      await this.settled();
+      while (this.divergence === null && (await this.#enrollSome(owners()))) {
+        hasChanged = true;
+        await sync();
+      }
+    } catch (error) {
+      if (!(error instanceof SoftquotaError && error.code === 'store_refused')) throw error;
+      // This host has no right to change the policy, at least now: the others put owners on record.
+      this.#refusedUntil = performance.now() + refusedMs;
+    }
+    return hasChanged;
+  }
+
+  /**
+   * Puts some of these on record whom the store on this server lacks; true: the store has changed, and has to
+   * be looked at. Rejects with `store_away`, and with `store_refused`.
+   */
+  async #enrollSome(owners: Iterable<OwnerRecord>): Promise<boolean> {
+    const { documents, store } = this.#options;
+    const { position } = documents;
+    if (position === null || performance.now() < this.#refusedUntil) return false;
+    if (this.#enrolled === null) {
+      const { state, policy } = await store.policy();
+      if (state.position?.mark !== position.mark) return true;
+      this.enrolled(policy.owners, true);
+    }
+    const unknown: OwnerRecord[] = [];
+    await inSlices(owners, owner => {
+      if (unknown.length < mostEnrolled && this.#enrolled?.has(owner.id) !== true) unknown.push(owner);
+    });
+    if (unknown.length === 0) return false;
+    // Another change may have come first, and owners may be others there.
+    await store.commit({ owners: unknown }, position, newMark(), this.server);
+    return true;
+  }
+
+  /**
+   * Decides what the policy is where the one in the store is not the one in force. Rejects with `conflict` and
+   * `store_away`.
+   */
+  async repair(policy: 'known' | 'stored'): Promise<void> {
+    const { documents, replica, store, log, sync } = this.#options;
+    await sync();
+    if (this.#diverged === null) {
+      throw new SoftquotaError(
+        'conflict',
+        'the policy in the store is the policy in force: nothing to repair',
+      );
+    }
+    const { position: seen } = this.#diverged;
+    const stored = await store.policy();
+    const { position, supersedes } = stored.state;
+    // The policy that the administrator saw must still be the stored one.
+    if (!isDeepStrictEqual(position, seen)) throw changedMeanwhile();
+    if (policy === 'stored' && position === null) throw changedMeanwhile();
+    const chosen: SharedPolicy = policy === 'known' ? await replica.policy() : stored.policy;
+    const given = [documents.position?.generation, position?.generation, ...supersedes];
+    const next = newGeneration(Math.max(documents.position?.version ?? 0, position?.version ?? 0) + 1);
+    const supersededNow = [...new Set(given.flatMap(each => each ?? []))];
+    const outcome = await store.replace(chosen, position, [next], supersededNow);
+    if (outcome === 'conflict') throw changedMeanwhile();
+    await replica.applyWhole(chosen, [next]);
+    log.info({ policy, version: next.version }, 'the policy of the shared store was repaired');
+    await sync();
+  }
+}
+
+function changedMeanwhile(): SoftquotaError {
+  return new SoftquotaError('conflict', 'the store has changed meanwhile: check it again');
 }

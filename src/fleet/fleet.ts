@@ -20,11 +20,8 @@ import { AdviceWatch } from './advice-watch.ts';
 import { ChangeHints } from './change-hints.ts';
 import type { Divergence } from './divergence.ts';
 import { DocumentFollower } from './document-follower.ts';
-import { Enrolment } from './enrolment.ts';
 import { Hosts } from './hosts.ts';
-import { Lease } from './lease.ts';
 import { HostName, type NameTaken } from './name.ts';
-import { repair } from './repair.ts';
 import { UsageReader } from './usage-reader.ts';
 import { UsageTeller } from './usage-teller.ts';
 import { VolatileDocuments } from './volatile.ts';
@@ -79,10 +76,8 @@ const readingMs = 300;
 export class Fleet implements SharedDocuments {
   readonly #options: FleetOptions;
   readonly #name: HostName;
-  readonly #lease: Lease;
   readonly #hosts: Hosts;
   readonly #documents: DocumentFollower;
-  readonly #enrolment: Enrolment;
   readonly #volatile: VolatileDocuments;
   readonly #usage: UsageReader;
   readonly #teller: UsageTeller;
@@ -118,21 +113,15 @@ export class Fleet implements SharedDocuments {
     const about = () => ({ isParted: this.#documents.divergence !== null, roots: this.#roots() });
     this.#name = new HostName({ store, host, token, version, log, now, about });
     this.#changeHints = new ChangeHints({ store });
-    this.#lease = new Lease({ store, host });
     this.#hosts = new Hosts({ shares, store, host, now, begunAt: now() });
     this.#volatile = new VolatileDocuments({ documents: ledger.documents, store });
     this.#documents = new DocumentFollower({
+      documents: ledger.documents,
       replica,
       store,
       settleMs,
       log,
       begin: () => this.#bringAlong(),
-      enrolled: (owners, isWhole) => this.#enrolment.enrolled(owners, isWhole),
-    });
-    this.#enrolment = new Enrolment({
-      documents: ledger.documents,
-      store,
-      follower: this.#documents,
       sync: () => this.#sync(),
     });
     this.#usage = new UsageReader({ shares, store, host });
@@ -178,7 +167,7 @@ export class Fleet implements SharedDocuments {
     const { store, everyMs = usualMs } = this.#options;
     this.#roots = roots;
     this.#changeHints.start(heard);
-    this.#lease.start(turned);
+    this.#name.start(turned);
     this.#unfollow ??= store.follow(() => void this.#look());
     // A look may take longer than the name lives.
     this.#beat ??= setInterval(() => void this.#name.keep().catch(() => {}), everyMs).unref();
@@ -188,7 +177,7 @@ export class Fleet implements SharedDocuments {
 
   /** Tells whether it is this host that tells what all of them see. */
   get isTelling(): boolean {
-    return this.#name.isHeld && this.#lease.isOwn;
+    return this.#name.isTelling;
   }
 
   get state(): FleetState {
@@ -201,13 +190,12 @@ export class Fleet implements SharedDocuments {
 
   async commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null> {
     this.#rejectIfDiverged();
-    const { failoverDelay } = this.#documents;
     // A change upon a store that was not looked at yet may take the place of what it has lost.
-    if (!failoverDelay.hasMet) return null;
-    await failoverDelay.settled();
-    if (await this.#enrolment.enroll(() => this.#options.ledger.documents.owners.all)) return null;
-    const position = await this.#options.store.commit(change, basis, mark, failoverDelay.server);
-    if (position !== null) this.#enrolment.enrolled(change.owners ?? [], false);
+    if (!this.#documents.hasMetServer) return null;
+    await this.#documents.settled();
+    if (await this.#documents.enroll(() => this.#options.ledger.documents.owners.all)) return null;
+    const position = await this.#options.store.commit(change, basis, mark, this.#documents.server);
+    if (position !== null) this.#documents.enrolled(change.owners ?? [], false);
     return position;
   }
 
@@ -256,9 +244,7 @@ export class Fleet implements SharedDocuments {
    * `store_away`.
    */
   async repair(policy: 'known' | 'stored'): Promise<void> {
-    const { ledger, store, log } = this.#options;
-    const sync = () => this.#sync();
-    await repair(policy, { replica: ledger.replica, store, documents: this.#documents, sync, log });
+    await this.#documents.repair(policy);
   }
 
   async close(): Promise<void> {
@@ -271,10 +257,7 @@ export class Fleet implements SharedDocuments {
     if (this.#beat !== null) clearInterval(this.#beat);
     this.#changeHints.close();
     await ledger.eventLog.close();
-    if (this.#away.current === null && this.#name.isHeld) {
-      await this.#lease.leave().catch(() => {});
-      await this.#name.release().catch(() => {});
-    }
+    if (this.#away.current === null && this.#name.isHeld) await this.#name.release();
     await store.close();
   }
 
@@ -327,7 +310,7 @@ export class Fleet implements SharedDocuments {
     const now = performance.now();
     if (this.#name.isHeld && now - this.#keptAt < everyMs / 2) return;
     await this.#name.keep();
-    if (this.#name.isHeld) await this.#lease.take();
+    if (this.#name.isHeld) await this.#name.takeTurn();
     // A list that cannot be read is told by those who ask for it.
     await this.#hosts.look().catch(() => {});
     this.#keptAt = now;
@@ -348,7 +331,7 @@ export class Fleet implements SharedDocuments {
     if (!this.#name.isHeld) return false;
     const { owners } = ledger.documents;
     const told = () => ownerKeys.flatMap(key => owners.byKey(key) ?? []);
-    await this.#enrolment.enroll(told).catch((error: unknown) => {
+    await this.#documents.enroll(told).catch((error: unknown) => {
       // They are put on record later; what they store counts all the same.
       if (!isAway(error)) throw error;
     });

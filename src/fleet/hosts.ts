@@ -1,5 +1,9 @@
-/** The hosts that count, whether or not the shared store knows them still. */
+/**
+ * The hosts that count, whether or not the shared store knows them still; and which of them walk the storage
+ * that several mount, by what they tell of it.
+ */
 
+import { isWithin } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { HostRecord, SharedStore } from '../store/index.ts';
 
@@ -63,4 +67,19 @@ export class Hosts {
     this.#lately = 1 + others.length;
     return listed;
   }
+}
+
+/** The hosts that walk a directory, or one in which it lies. */
+export function walkersOf(source: string, hosts: readonly HostRecord[]): readonly HostRecord[] {
+  return hosts.filter(({ roots }) => roots?.some(root => root.isWalked && isWithin(source, root.source)));
+}
+
+/** The directories that a host walks, and that others mount as well. */
+export function walkedForOthers(one: HostRecord, hosts: readonly HostRecord[]): string[] {
+  const others = hosts.filter(({ host }) => host !== one.host).flatMap(({ roots }) => roots ?? []);
+  return (one.roots ?? [])
+    .filter(({ isWalked }) => isWalked)
+    .map(({ source }) => source)
+    .filter(source => others.some(other => !other.isWalked && isWithin(other.source, source)))
+    .sort();
 }

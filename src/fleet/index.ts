@@ -7,5 +7,5 @@
  */
 
 export { Fleet, type FleetOptions, type FleetState } from './fleet.ts';
+export { walkedForOthers, walkersOf } from './hosts.ts';
 export type { NameTaken } from './name.ts';
-export { walkedForOthers, walkersOf } from './roots.ts';

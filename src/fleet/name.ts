@@ -1,5 +1,6 @@
 /**
- * The name that this host has among the others, and keeps as long as its daemon is heard of.
+ * The name that this host has among the others, and keeps as long as its daemon is heard of; and the turn of
+ * one of them to tell what all hosts see: crossings of thresholds.
  *
  * A daemon that starts is refused where a living one with another token has its name. One that serves goes on
  * serving whatever becomes of the name, and tells nothing under it until it is free.
@@ -12,7 +13,7 @@ import type { Log } from '../log.ts';
 import type { ClaimOutcome, HostClaim, HostRecord, SharedStore } from '../store/index.ts';
 
 interface HostNameOptions {
-  readonly store: Pick<SharedStore, 'claim' | 'release'>;
+  readonly store: Pick<SharedStore, 'claim' | 'leaveTask' | 'release' | 'takeTask'>;
   readonly host: string;
   /** Secret that proves the host to be the same after a restart. */
   readonly token: string;
@@ -34,6 +35,9 @@ export interface NameTaken {
 
 /** Time in which a daemon that lives claims its name again, where the store has lost it, in milliseconds. */
 const renewalMs = 1200;
+const task = 'thresholds';
+/** Less than the store keeps a task for a host that is silent, so that no two think that they have it. */
+const turnMs = 8000;
 
 export class HostName {
   readonly #options: HostNameOptions;
@@ -42,6 +46,10 @@ export class HostName {
   #taken: NameTaken | null = null;
   /** No claim was answered yet. */
   #begins = true;
+  /** Null: this host does not take its turn yet. */
+  #turned: (() => void) | null = null;
+  /** On the monotonic clock. */
+  #turnUntil = 0;
 
   constructor(options: HostNameOptions) {
     this.#options = options;
@@ -55,6 +63,26 @@ export class HostName {
   /** Tells whether something may be told under the name, by the last claim. */
   get isHeld(): boolean {
     return this.#isHeld;
+  }
+
+  /** From now on `takeTurn` may take it; `turned` is called whenever it has become this host's. */
+  start(turned: () => void): void {
+    this.#turned = turned;
+  }
+
+  /** Tells whether it is this host's turn to tell what all of them see. */
+  get isTelling(): boolean {
+    return this.#isHeld && performance.now() < this.#turnUntil;
+  }
+
+  /** Takes the turn, or keeps it, where no other host has it. Rejects with `store_away`. */
+  async takeTurn(): Promise<void> {
+    if (this.#turned === null) return;
+    const { store, host } = this.#options;
+    const until = performance.now() + turnMs;
+    const had = performance.now() < this.#turnUntil;
+    this.#turnUntil = (await store.takeTask(task, host)) ? until : 0;
+    if (!had && performance.now() < this.#turnUntil) this.#turned();
   }
 
   /**
@@ -82,10 +110,11 @@ export class HostName {
     }
   }
 
-  /** Gives it up, so that another daemon may have it at once. Rejects with `store_away`. */
+  /** Gives it up with the turn, so that another may have them at once. Never rejects. */
   async release(): Promise<void> {
     const { store, host, token, version } = this.#options;
-    await store.release({ host, token, life: this.#life, version });
+    if (performance.now() < this.#turnUntil) await store.leaveTask(task, host).catch(() => {});
+    await store.release({ host, token, life: this.#life, version }).catch(() => {});
   }
 
   async #claimFirst(): Promise<ClaimOutcome> {

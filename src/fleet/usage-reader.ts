@@ -51,7 +51,7 @@ export class UsageReader {
       if (host === this.#options.host) continue;
       // A store that was put back may have what is known again, while another place is being read.
       if (this.#known.get(host) === place) this.#readings.delete(host);
-      else if (place === 'forgotten') await this.#forget(host, place);
+      else if (place === 'forgotten') await this.#end(host, { place, seen: new Set() });
       else await this.#follow(host, place, deadline);
     }
   }
@@ -84,10 +84,17 @@ export class UsageReader {
     return reading;
   }
 
-  /** Ends a reading; changes that came meanwhile are told after its place. */
-  async #end(host: string, { place, seen }: Reading): Promise<void> {
+  /**
+   * Takes away who was not seen, at the end of a reading; changes that came meanwhile are told after its place.
+   */
+  async #end(host: string, { place, seen }: Pick<Reading, 'place' | 'seen'>): Promise<void> {
     this.#readings.delete(host);
-    await this.#keepOnly(host, seen);
+    const { shares } = this.#options;
+    const gone: string[] = [];
+    await shares.lookThrough(share => {
+      if (share.host === host && !seen.has(share.ownerKey)) gone.push(share.ownerKey);
+    });
+    await inSlices(gone, ownerKey => shares.takeShare(ownerKey, host, null));
     this.#known.set(host, place);
   }
 
@@ -100,20 +107,5 @@ export class UsageReader {
       ({ number, isMore } = changes);
     }
     this.#known.set(host, `${epoch} ${number}`);
-  }
-
-  async #forget(host: string, place: string): Promise<void> {
-    this.#readings.delete(host);
-    await this.#keepOnly(host, new Set());
-    this.#known.set(host, place);
-  }
-
-  async #keepOnly(host: string, ownerKeys: ReadonlySet<string>): Promise<void> {
-    const { shares } = this.#options;
-    const gone: string[] = [];
-    await shares.lookThrough(share => {
-      if (share.host === host && !ownerKeys.has(share.ownerKey)) gone.push(share.ownerKey);
-    });
-    await inSlices(gone, ownerKey => shares.takeShare(ownerKey, host, null));
   }
 }

@@ -2,15 +2,13 @@
  * The stores: where documents and usage are kept.
  *
  * A `Store` keeps records and does not interpret them: it takes them in atomic writes that are on the disk
- * once acknowledged, and returns all of them when asked. Every implementation passes test/store/contract.ts.
+ * once acknowledged, and returns all of them when asked.
  */
 
 import type { RedisSettings } from './redis/context.ts';
 import type { SharedStore } from './shared.ts';
 
 export { type Away, AwayState } from './away.ts';
-export { eventPages } from './event-pages.ts';
-export { newGeneration, newMark } from './generation.ts';
 export type { HistoryStore, OwnerUsageRecord, PastUsage } from './history.ts';
 export { mostEvents } from './pending-writes.ts';
 export type {
@@ -26,9 +24,10 @@ export type {
   Records,
   ShareRecord,
 } from './record-store.ts';
-export { ownerIdBits } from './record-store.ts';
+export { eventPages, newGeneration, newMark, ownerIdBits } from './record-store.ts';
 export type { RedisSettings } from './redis/context.ts';
 export { documentShape, ownerShape, whole } from './shapes.ts';
+export { usageText } from './share.ts';
 export type {
   ClaimOutcome,
   DocumentNames,
@@ -62,7 +61,6 @@ export type {
   VersionRecord,
 } from './store.ts';
 export type { UnitSetRecord, UnitSourceStore, UnitSum } from './unit-sources.ts';
-export { usageText } from './usage-text.ts';
 export { WriteBehind } from './write-behind.ts';
 
 /**

@@ -4,31 +4,10 @@
  * So what waits is never more than what is in memory, what has gone from it meanwhile, and `mostEvents`.
  */
 
-import type { Changes } from './store.ts';
+import { type Changes, recordKinds } from './store.ts';
 
 /** Events are not held in memory; so many wait at most. */
 export const mostEvents = 50_000;
-
-/**
- * All things, in the order in which they are written: the fields of their changes, of which what takes out
- * comes first, as in a write; and the properties that tell two of a kind apart, none where there is only one.
- * Events come before the levels that say that they were sent, so that a crash in between has them sent again.
- * The last two are about all before them, and go only with those. Deltas that come are written at once, and
- * never wait.
- */
-const things = [
-  { name: 'owners', fields: ['goneOwners', 'owners'], by: ['key'] },
-  { name: 'documents', fields: ['goneDocuments', 'documents'], by: ['kind', 'key'] },
-  { name: 'replicated', fields: ['replicated'], by: [] },
-  { name: 'shares', fields: ['goneShares', 'shares'], by: ['ownerKey', 'host'] },
-  { name: 'units', fields: ['goneUnits', 'units'], by: ['id'] },
-  { name: 'roots', fields: ['goneRoots', 'roots'], by: ['path'] },
-  { name: 'deltas', fields: ['goneDeltas'], by: ['seq'] },
-  { name: 'events', fields: ['events'], by: ['id'] },
-  { name: 'levels', fields: ['goneLevels', 'levels'], by: ['ownerId'] },
-  { name: 'sweep', fields: ['sweep'], by: [] },
-  { name: 'goneEventsBefore', fields: ['goneEventsBefore'], by: [] },
-] as const;
 
 /** Change of one thing. */
 interface Waiting {
@@ -38,7 +17,7 @@ interface Waiting {
 }
 
 export class PendingWrites {
-  readonly #waiting = new Map<string, Map<string, Changes>>(things.map(({ name }) => [name, new Map()]));
+  readonly #waiting = new Map<string, Map<string, Changes>>(recordKinds.map(({ name }) => [name, new Map()]));
 
   get size(): number {
     return [...this.#waiting.values()].reduce((sum, { size }) => sum + size, 0);
@@ -47,7 +26,7 @@ export class PendingWrites {
   /** Puts changes in place of those of the same things; false: there was no room for some of the events. */
   add(changes: Changes): boolean {
     let hasRoom = true;
-    for (const { name, fields, by } of things) {
+    for (const { name, fields, by } of recordKinds) {
       const waiting = this.#of(name);
       for (const field of fields) {
         const given = changes[field];

@@ -3,10 +3,10 @@
  * each host says they store, and what happened. It is what hosts with one quota keep together.
  *
  * A record store holds plain records and knows no rules. Strings of any kind survive, lone surrogates and NUL
- * among them, and numbers are whole, from -(2^53 - 1) to 2^53 - 1. Every implementation passes
- * test/store/contract.ts.
+ * among them, and numbers are whole, from -(2^53 - 1) to 2^53 - 1.
  */
 
+import { randomBytes } from 'node:crypto';
 import type { Leaf } from '../quota/index.ts';
 
 /**
@@ -54,7 +54,6 @@ export interface ShareRecord {
   readonly bytes: Readonly<Partial<Record<Leaf, number>>>;
   /** The bytes of those that no ref reaches, by leaf; absent where there are none. */
   readonly unreachable?: Readonly<Partial<Record<Leaf, number>>> | undefined;
-  /** Number of units. */
   readonly units: number;
   /** Some of it could not be read, and counts with its last known bytes. */
   readonly partial: boolean;
@@ -75,7 +74,6 @@ export interface EventRecord {
   readonly text: string;
 }
 
-/** Events to look for. */
 export interface EventQuery {
   readonly kind?: string;
   /** One of the two is enough. */
@@ -143,4 +141,30 @@ export interface RecordStore {
    * have been kept after all, which writing it again does not harm.
    */
   write(changes: RecordChanges): Promise<void>;
+}
+
+/**
+ * Position of a policy that goes on from no other one: hosts that knew another ask before they take it over.
+ */
+export function newGeneration(version = 1): Position {
+  return { generation: newMark(), version, mark: newMark() };
+}
+
+/** Makes a mark for one change alone. */
+export function newMark(): string {
+  return randomBytes(8).toString('hex');
+}
+
+const eventsAtOnce = 1000;
+
+/** Gives all events, newest first. Rejects as `RecordStore.events` does. */
+export async function* eventPages(
+  records: Pick<RecordStore, 'events'>,
+): AsyncGenerator<readonly EventRecord[]> {
+  for (let after: EventRecord | undefined; ; ) {
+    const page = await records.events({ limit: eventsAtOnce, ...(after === undefined ? {} : { after }) });
+    yield page;
+    after = page.at(-1);
+    if (page.length < eventsAtOnce) return;
+  }
 }

@@ -15,7 +15,6 @@ export const ownerShape = z.strictObject({
   since: whole,
 });
 
-/** Rules, groups, assignments: whatever is kept of what administrators laid down. */
 export const documentShape = z.strictObject({ kind: z.string(), key: z.string(), text: z.string() });
 
 export const eventShape = z.strictObject({
@@ -27,5 +26,4 @@ export const eventShape = z.strictObject({
   text: z.string(),
 });
 
-/** Level of an owner when it was last told. */
 export const levelShape = z.strictObject({ ownerId: whole, text: z.string() });

@@ -1,14 +1,15 @@
 /**
- * The share of an owner on a host, as text.
+ * The share of an owner on a host, as text: as JSON, and as words that people and programs read.
  *
  * It is checked by hand: the store's thread needs nothing else of zod, which takes longer to load than all
  * the rest of that thread.
  */
 
+import { hash } from 'node:crypto';
 import { messageOf, SoftquotaError } from '../errors.ts';
-import type { Leaf } from '../quota/index.ts';
+import { type Leaf, leaves } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
-import type { ShareRecord } from './record-store.ts';
+import type { LargeUnit, ShareRecord } from './record-store.ts';
 import { checkedFields, leafValue, wholeValue } from './untrusted.ts';
 
 /** All of a share but whose it is and where. */
@@ -29,14 +30,9 @@ export function textOfShare(share: ShareRecord): string {
   return JSON.stringify(contentOfShare(share));
 }
 
-/** Throws where it is no content of a share. */
-export function shareOf(ownerKey: string, host: string, read: unknown): ShareRecord {
-  return { ownerKey, host, ...contentIn(read) };
-}
-
 /** Throws where the text is none that `textOfShare` gives. */
 export function shareIn(ownerKey: string, host: string, text: string): ShareRecord {
-  return shareOf(ownerKey, host, JSON.parse(text));
+  return { ownerKey, host, ...contentIn(JSON.parse(text)) };
 }
 
 /** `largest`: rows of earlier versions have it. */
@@ -66,4 +62,51 @@ function sizeIn(value: unknown, name: string): number {
   const size = wholeValue(value, name);
   if (size < 0) throw new TypeError(`${name}: expected 0 or more, not ${size}`);
   return size;
+}
+
+/** Leaves are written without what all of them begin with. */
+const leafPrefix = 'size:';
+const unreachablePrefix = 'unreachable:';
+
+/**
+ * Writes "git:lfs=45 units=1 measured=TIME largest=NUMBER": bytes by leaf, and a number that is another one
+ * for other largest units.
+ */
+export function usageText(share: ShareRecord, largest: readonly LargeUnit[]): string {
+  const { bytes, unreachable = {}, units, partial, measuredAt } = share;
+  const sizes = (prefix: string, of: ShareRecord['bytes']) =>
+    leaves.flatMap(leaf =>
+      of[leaf] === undefined ? [] : [`${prefix}${leaf.slice(leafPrefix.length)}=${of[leaf]}`],
+    );
+  return [
+    ...sizes('', bytes),
+    ...sizes(unreachablePrefix, unreachable),
+    `units=${units}`,
+    ...(partial ? ['partial=1'] : []),
+    ...(measuredAt === null ? [] : [`measured=${measuredAt}`]),
+    `largest=${hash('md5', JSON.stringify(largest), 'buffer').readUInt32LE()}`,
+  ].join(' ');
+}
+
+/** Reads what `usageText` wrote; throws where it is none. */
+export function usageIn(ownerKey: string, host: string, text: string): ShareRecord {
+  const bytes: Record<string, number> = {};
+  const unreachable: Record<string, number> = {};
+  const others: Record<string, number> = {};
+  for (const word of text.split(' ')) {
+    const [, name = '', digits] = /^(.+)=(-?\d+)$/.exec(word) ?? [];
+    if (digits === undefined) throw new TypeError('no usage');
+    if (/^(?:units|partial|measured|largest)$/.test(name)) others[name] = Number(digits);
+    else if (name.startsWith(unreachablePrefix)) {
+      unreachable[leafPrefix + name.slice(unreachablePrefix.length)] = Number(digits);
+    } else bytes[leafPrefix + name] = Number(digits);
+  }
+  const content = contentIn({
+    bytes,
+    ...(Object.keys(unreachable).length === 0 ? {} : { unreachable }),
+    units: others.units ?? 0,
+    partial: others.partial === 1,
+    measuredAt: others.measured ?? null,
+  });
+  return { ownerKey, host, ...content };
 }

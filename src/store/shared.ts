@@ -43,13 +43,11 @@ export interface SharedPolicy {
   readonly documents: readonly DocumentRecord[];
 }
 
-/** The policy, and how the store stands with it. */
 export interface PolicyRead {
   readonly state: SharedState;
   readonly policy: SharedPolicy;
 }
 
-/** The names that a document is found by. */
 export type DocumentNames = Pick<DocumentRecord, 'kind' | 'key'>;
 
 /** Volatile documents, of which the last writer wins. */
@@ -75,7 +73,6 @@ export interface PolicySince {
   readonly change: PolicyRecords | null;
 }
 
-/** A host that takes part. */
 export interface HostRecord {
   readonly host: string;
   /** When its daemon was last heard of, in milliseconds since 1970 by the store's clock. */
@@ -150,7 +147,6 @@ export interface TellUsage {
   readonly largest: ReadonlyMap<string, readonly LargeUnit[]>;
 }
 
-/** Usage of an owner as a host told it. */
 export interface ToldShare {
   readonly share: ShareRecord;
   /** The text that `usageText` wrote. */

@@ -3,7 +3,7 @@
  *
  * It holds the records (record-store.ts), as this host last knew it, and what the host measured. `write`
  * is one atomic step: after a crash either all of a `Changes` is there or nothing of it, and once its promise
- * resolves it is on the disk. Every implementation passes test/store/contract.ts.
+ * resolves it is on the disk.
  */
 
 import type { Leaf } from '../quota/index.ts';
@@ -111,6 +111,26 @@ export interface Changes extends RecordChanges {
   readonly sweep?: SweepRecord;
   readonly replicated?: ReplicatedPosition;
 }
+
+/**
+ * All kinds of records, in the order in which they are written: the fields of their changes, of which what
+ * takes out comes first, as in a write; and the properties that tell two of a kind apart, none where there is
+ * only one. Events come before the levels that say that they were sent, so that a crash in between has them
+ * sent again. The last two are about all before them.
+ */
+export const recordKinds = [
+  { name: 'owners', fields: ['goneOwners', 'owners'], by: ['key'] },
+  { name: 'documents', fields: ['goneDocuments', 'documents'], by: ['kind', 'key'] },
+  { name: 'replicated', fields: ['replicated'], by: [] },
+  { name: 'shares', fields: ['goneShares', 'shares'], by: ['ownerKey', 'host'] },
+  { name: 'units', fields: ['goneUnits', 'units'], by: ['id'] },
+  { name: 'roots', fields: ['goneRoots', 'roots'], by: ['path'] },
+  { name: 'deltas', fields: ['goneDeltas', 'deltas'], by: ['seq'] },
+  { name: 'events', fields: ['events'], by: ['id'] },
+  { name: 'levels', fields: ['goneLevels', 'levels'], by: ['ownerId'] },
+  { name: 'sweep', fields: ['sweep'], by: [] },
+  { name: 'goneEventsBefore', fields: ['goneEventsBefore'], by: [] },
+] as const;
 
 export interface Store extends RecordStore {
   /**

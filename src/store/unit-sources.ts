@@ -9,9 +9,7 @@
 import type { Leaf } from '../quota/index.ts';
 import type { LargeUnit } from './record-store.ts';
 
-/** A set as it was put. */
 export interface UnitSetRecord {
-  /** The name of the source. */
   readonly source: string;
   /** When it was whole, in milliseconds since 1970. */
   readonly reportedAt: number;
@@ -34,27 +32,22 @@ export interface KeptSet {
   readonly sums: readonly UnitSum[];
 }
 
-/** Units to look for. */
 export interface UnitQuery {
   readonly source: string;
   readonly ownerKey: string;
   /** Owners' names compare without the case of ASCII letters. */
   readonly foldCase: boolean;
   readonly leaves: readonly Leaf[];
-  /** Number of units at most. */
   readonly most: number;
 }
 
-/** Terms of a new set. */
 export interface NewUnitSet {
   readonly source: string;
   /** Owners' names compare without the case of ASCII letters. */
   readonly foldCase: boolean;
-  /** Number of units that it may have. */
   readonly most: number;
 }
 
-/** A set that is being made. */
 interface UnitSetWriter {
   /**
    * Takes what comes next of the body: lines of JSON. Rejects with `bad_parameter`, naming the line and what

@@ -11,11 +11,10 @@ import { finding } from '../../src/wire/index.ts';
 import { until } from '../e2e/ask.ts';
 import { fleetHost } from '../e2e/fleet-hosts.ts';
 import { isLong } from '../run-length.ts';
-import { commit } from '../store/commit.ts';
 import { share } from '../store/records.ts';
 import { isBack, placeIn } from '../store/redis-places.ts';
 import { type Server, startSingle } from '../store/redis-servers.ts';
-import { opened, position, rule, sharesOf, tell } from '../store/shared-place.ts';
+import { commit, opened, position, rule, sharesOf, tell } from '../store/shared-place.ts';
 
 const kills = isLong ? 200 : 8;
 t.setTimeout(isLong ? 1_200_000 : 120_000);

@@ -4,7 +4,7 @@ import t from 'tap';
 import { AdviceWatch } from '../../src/fleet/advice-watch.ts';
 import { openRedisStore } from '../../src/store/index.ts';
 import { fleetHost } from '../e2e/fleet-hosts.ts';
-import { comes, startSingle } from '../store/redis-servers.ts';
+import { startSingle } from '../store/redis-servers.ts';
 
 t.setTimeout(120_000);
 
@@ -59,29 +59,4 @@ t.test('each thing is told once, and that it is mended', async t => {
   // While it begins to keep that file it does not end in order.
   await servers[0].end('SIGKILL');
   t.strictSame(await look(), [], 'of a server that is away nothing is told');
-});
-
-t.test('writing to a replica is told, with the address of its master', async t => {
-  const master = await startSingle(t);
-  const { port } = master.servers[0];
-  const replica = await startSingle(t, '--replicaof', '127.0.0.1', String(port), '--replica-read-only', 'no');
-  const [{ cli }] = replica.servers;
-  // Its first copy of the master takes the place of whatever was written to it before.
-  await comes('the first copy', async () =>
-    (await cli('info', 'replication')).includes('master_link_status:up'),
-  );
-  const server = await fleetHost(t, { address: replica.address, host: 'one' });
-  const line = await server.daemon.logged(({ code }) => code === 'replica_written');
-  t.match(line.msg, `HOST = redis://127.0.0.1:${port}/0`);
-});
-
-t.test('a server that others reach without a password is told of', async t => {
-  const { address } = await startSingle(t, '--protected-mode', 'no');
-  // An address of this host that is none of the loopback's names looks like another host's.
-  const store = await openRedisStore({ address: address.replace('127.0.0.1', '0.0.0.0'), prefix: 'p' });
-  t.teardown(() => store.close());
-  const told: string[] = [];
-  const log = { warn: (_: object, message: string) => told.push(message), info: () => {} };
-  await new AdviceWatch({ store, everyMs: 0, log }).look();
-  t.match(told.join('\n'), /without a password.*requirepass A-LONG-RANDOM-PASSWORD/);
 });

@@ -9,28 +9,20 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import t, { type Test } from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
-import { createRule, ruleNamed } from '../../src/policy/index.ts';
 import { Passage } from '../e2e/passage.ts';
 import { comes, startServer, startSingle } from '../store/redis-servers.ts';
-import { type Member, type MemberOptions, member } from './world.ts';
+import { knowsRule, type Member, type MemberOptions, makeRule, member } from './world.ts';
 
 t.setTimeout(240_000);
 
 const promisedMs = 2000;
-
-const ruling = ({ ledger }: Member, name: string) =>
-  ledger.documents.transact(({ changes }) =>
-    createRule(changes, { name, limitBytes: 5, subjects: ['size:all'] }),
-  );
-
-const knows = ({ ledger }: Member, name: string) => ruleNamed(ledger.documents.snapshot, name) !== undefined;
 
 /** Outcome of a change, and its time. */
 async function asked(by: Member, name: string): Promise<{ readonly said: string; readonly ms: number }> {
   const delay = monitorEventLoopDelay({ resolution: 5 });
   delay.enable();
   const begun = performance.now();
-  const said = await ruling(by, name).then(
+  const said = await makeRule(by, name).then(
     () => 'made',
     (error: unknown) => {
       if (error instanceof SoftquotaError && error.code === 'store_away') return error.message;
@@ -80,16 +72,17 @@ async function answersInTime(
     );
   }
   for (const [name, said] of answers) {
-    if (said === 'made') t.ok(knows(two, name), `${what}: ${name} was acknowledged, and is there`);
-    if (/nothing was changed/.test(said)) t.notOk(knows(two, name), `${what}: ${name} was not made`);
-    const again = await ruling(one, name).then(
+    if (said === 'made') t.ok(knowsRule(two, name), `${what}: ${name} was acknowledged, and is there`);
+    if (/nothing was changed/.test(said)) t.notOk(knowsRule(two, name), `${what}: ${name} was not made`);
+    const again = await makeRule(one, name).then(
       () => 'made',
       (error: unknown) => error instanceof SoftquotaError && error.code,
     );
     t.ok(again === 'made' || again === 'conflict', `${what}: ${name} again: ${again}`);
   }
   await two.fleet.catchUp();
-  for (const name of names) t.ok(knows(one, name) && knows(two, name), `${what}: ${name} is there once`);
+  for (const name of names)
+    t.ok(knowsRule(one, name) && knowsRule(two, name), `${what}: ${name} is there once`);
 }
 
 const both = async (t: Test, options: Omit<MemberOptions, 'host'>) =>

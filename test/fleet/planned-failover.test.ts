@@ -5,9 +5,8 @@
  */
 
 import t, { type Test } from 'tap';
-import { createRule, ruleNamed } from '../../src/policy/index.ts';
 import { comes, startSentinels } from '../store/redis-servers.ts';
-import { type Member, member } from './world.ts';
+import { knowsRule, type Member, makeRule, member } from './world.ts';
 
 t.setTimeout(300_000);
 
@@ -22,16 +21,14 @@ async function survives(t: Test, waitReplicas: number): Promise<void> {
   const refusals = new Map<string, number>();
   let isOver = false;
   let count = 0;
-  const works = async ({ ledger, fleet }: Member) => {
+  const works = async (host: Member) => {
     while (!isOver) {
       const name = `rule-${++count}`;
-      await ledger.documents
-        .transact(({ changes }) => createRule(changes, { name, limitBytes: 5, subjects: ['size:all'] }))
-        .then(
-          () => acknowledged.add(name),
-          (error: Error) => refusals.set(error.message, (refusals.get(error.message) ?? 0) + 1),
-        );
-      await fleet.catchUp().catch(() => {});
+      await makeRule(host, name).then(
+        () => acknowledged.add(name),
+        (error: Error) => refusals.set(error.message, (refusals.get(error.message) ?? 0) + 1),
+      );
+      await host.fleet.catchUp().catch(() => {});
     }
   };
   const working = Promise.all(members.map(works));
@@ -57,11 +54,12 @@ async function survives(t: Test, waitReplicas: number): Promise<void> {
       members.map(({ fleet }) => fleet.state),
     );
   }
-  for (const { fleet, ledger } of members) {
+  for (const host of members) {
+    const { fleet } = host;
     await fleet.catchUp();
     const { divergence } = fleet.state;
     if (waitReplicas > 0) t.equal(divergence, null);
-    const lost = [...acknowledged].filter(name => ruleNamed(ledger.documents.snapshot, name) === undefined);
+    const lost = [...acknowledged].filter(name => !knowsRule(host, name));
     if (divergence === null) t.strictSame(lost, [], 'nothing is lost without a word');
   }
 }

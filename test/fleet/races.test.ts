@@ -5,25 +5,19 @@
 import t from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
-import { assign, createGroup, createRule, editRule, ruleNamed } from '../../src/policy/index.ts';
+import { assign, createGroup, editRule } from '../../src/policy/index.ts';
 import { until } from '../e2e/ask.ts';
 import { walk } from '../ledger/world.ts';
 import { owner, share } from '../store/records.ts';
 import { comes, startServer, startSingle } from '../store/redis-servers.ts';
 import { put, sharesOf, tell } from '../store/shared-place.ts';
-import { member, sharedStore } from './world.ts';
+import { knowsRule, makeRule, member, sharedStore } from './world.ts';
 
 t.setTimeout(120_000);
-
-const ruling = (ledger: Ledger, name: string) =>
-  ledger.documents.transact(({ changes }) =>
-    createRule(changes, { name, limitBytes: 5, subjects: ['size:all'] }),
-  );
 
 /** Group whose members store too much with the first byte. */
 const none = { name: 'none', rules: [{ name: 'none', limitBytes: 0, subjects: ['size:all' as const] }] };
 
-const knowsRule = (ledger: Ledger, name: string) => ruleNamed(ledger.documents.snapshot, name) !== undefined;
 const allowed = (ledger: Ledger, name: string) => ledger.decide(name, 'size:all').decision.allowed;
 
 t.test('a change that comes between two questions of a look is not passed over', async t => {
@@ -45,17 +39,17 @@ t.test('a change that comes between two questions of a look is not passed over',
   });
   await two.fleet.catchUp();
   // The changes are not read at all if nothing is new.
-  await ruling(one.ledger, 'before');
-  before = () => ruling(one.ledger, 'between');
+  await makeRule(one, 'before');
+  before = () => makeRule(one, 'between');
   await two.fleet.catchUp();
   await two.fleet.catchUp();
-  t.ok(knowsRule(two.ledger, 'between'));
+  t.ok(knowsRule(two, 'between'));
 });
 
 t.test('a host that began while the store was away looks at it before it changes anything there', async t => {
   const { address } = await startSingle(t);
   const before = await member(t, { address, host: 'one' });
-  await ruling(before.ledger, 'before');
+  await makeRule(before, 'before');
   await before.close();
   let isAway = true;
   const asked: string[] = [];
@@ -82,7 +76,7 @@ t.test('a host that began while the store was away looks at it before it changes
     }),
   });
   isAway = false;
-  await ruling(ledger, 'after');
+  await makeRule({ ledger }, 'after');
   t.equal(asked[0], 'look', 'what the store may have lost is found first');
   t.equal(asked.filter(each => each === 'commit').length, 1);
 });
@@ -221,7 +215,7 @@ t.test('a store that was emptied is given the policy and the usage again', async
     await told(index + 1);
     t.equal(fleet.state.divergence, null);
   }
-  t.strictSame(members[0]?.ledger.replica.position, members[1]?.ledger.replica.position);
+  t.strictSame(members[0]?.ledger.documents.position, members[1]?.ledger.documents.position);
 });
 
 t.test('another policy in the store makes nobody somebody else', async t => {
@@ -236,16 +230,16 @@ t.test('another policy in the store makes nobody somebody else', async t => {
   await servers[0].cli('flushall');
   const stranger = await member(t, { address, host: 'stranger' });
   walk(stranger.ledger, 'alice/app', 10);
-  await ruling(stranger.ledger, 'strange');
+  await makeRule(stranger, 'strange');
   await t.rejects(one.fleet.catchUp(), { code: 'store_away', message: /does not continue the known one/ });
-  await t.rejects(ruling(one.ledger, 'more'), { code: 'store_away' });
+  await t.rejects(makeRule(one, 'more'), { code: 'store_away' });
   t.notOk(allowed(one.ledger, 'alice'), 'the known policy is in force');
-  t.notOk(knowsRule(one.ledger, 'strange'));
+  t.notOk(knowsRule(one, 'strange'));
 
   await one.fleet.repair('known');
   await stranger.fleet.catchUp();
   t.notOk(allowed(stranger.ledger, 'alice'), 'and after the repair everywhere');
-  t.notOk(knowsRule(stranger.ledger, 'strange'));
+  t.notOk(knowsRule(stranger, 'strange'));
 });
 
 t.test('changes upon an older policy are told from those upon the known one', async t => {
@@ -253,26 +247,26 @@ t.test('changes upon an older policy are told from those upon the known one', as
   const [redis] = servers;
   const one = await member(t, { address, host: 'one' });
   const two = await member(t, { address, host: 'two' });
-  await ruling(one.ledger, 'common');
+  await makeRule(one, 'common');
   const copy = await startServer(t, {
     directory: redis.directory,
     settings: ['--replicaof', '127.0.0.1', String(redis.port), '--repl-diskless-sync-delay', '0'],
   });
   await comes('the copy', async () => (await copy.cli('info', 'replication')).includes('link_status:up'));
   await copy.cli('replicaof', 'no', 'one');
-  await ruling(one.ledger, 'known');
+  await makeRule(one, 'known');
   await two.fleet.catchUp();
-  t.ok(knowsRule(two.ledger, 'known'));
+  t.ok(knowsRule(two, 'known'));
   await two.close();
 
   const elsewhere = `redis://127.0.0.1:${copy.port}/0`;
   const fresh = await member(t, { address: elsewhere, host: 'fresh' });
-  await ruling(fresh.ledger, 'other-1');
-  await ruling(fresh.ledger, 'other-2');
+  await makeRule(fresh, 'other-1');
+  await makeRule(fresh, 'other-2');
   const again = await member(t, { address: elsewhere, host: 'two', directory: two.directory });
   t.match(again.fleet.state.divergence, { why: 'older' });
-  t.ok(knowsRule(again.ledger, 'known'));
-  t.notOk(knowsRule(again.ledger, 'other-2'));
+  t.ok(knowsRule(again, 'known'));
+  t.notOk(knowsRule(again, 'other-2'));
 });
 
 t.test('of two repairs at once one is made, and all follow it', async t => {
@@ -280,7 +274,7 @@ t.test('of two repairs at once one is made, and all follow it', async t => {
   const members = [await member(t, { address, host: 'one' }), await member(t, { address, host: 'two' })];
   const [one, two] = members;
   if (one === undefined || two === undefined) throw new Error('two were asked for');
-  await ruling(one.ledger, 'known');
+  await makeRule(one, 'known');
   await two.fleet.catchUp();
   await servers[0].cli('flushall');
   // Somebody begins another policy there.
@@ -289,10 +283,10 @@ t.test('of two repairs at once one is made, and all follow it', async t => {
   t.strictSame(outcomes.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
   for (const { fleet, ledger } of members) {
     await fleet.catchUp();
-    await ruling(ledger, `after-${fleet === one.fleet}`);
+    await makeRule({ ledger }, `after-${fleet === one.fleet}`);
   }
   await one.fleet.catchUp();
-  t.strictSame(one.ledger.replica.position, two.ledger.replica.position);
+  t.strictSame(one.ledger.documents.position, two.ledger.documents.position);
 });
 
 t.test('who repairs what another has just repaired is told so, and nothing is decided twice', async t => {
@@ -312,7 +306,7 @@ t.test('who repairs what another has just repaired is told so, and nothing is de
       },
     }),
   });
-  await ruling(one.ledger, 'known');
+  await makeRule(one, 'known');
   await two.fleet.catchUp();
   await servers[0].cli('flushall');
   // Somebody begins another policy there.
@@ -321,5 +315,5 @@ t.test('who repairs what another has just repaired is told so, and nothing is de
   before = () => one.fleet.repair('known');
   await t.rejects(two.fleet.repair('stored'), { code: 'conflict', message: /changed meanwhile/ });
   await two.fleet.catchUp();
-  t.ok(knowsRule(one.ledger, 'known') && knowsRule(two.ledger, 'known'));
+  t.ok(knowsRule(one, 'known') && knowsRule(two, 'known'));
 });

@@ -4,22 +4,14 @@
  */
 
 import t, { type Test } from 'tap';
-import { createRule, ruleNamed } from '../../src/policy/index.ts';
 import { until } from '../e2e/ask.ts';
 import { owner } from '../store/records.ts';
 import { succeeds } from '../store/redis-places.ts';
 import { comes, startSingle } from '../store/redis-servers.ts';
 import { put } from '../store/shared-place.ts';
-import { type Member, member, prefix, sharedStore } from './world.ts';
+import { knowsRule, makeRule, member, prefix, sharedStore } from './world.ts';
 
 t.setTimeout(120_000);
-
-const rule = ({ ledger }: Member, name: string) =>
-  ledger.documents.transact(({ changes }) =>
-    createRule(changes, { name, limitBytes: 5, subjects: ['size:all'] }),
-  );
-
-const knows = ({ ledger }: Member, name: string) => ruleNamed(ledger.documents.snapshot, name) !== undefined;
 
 /** A store with two hosts, and what brings back what it held when this was called. */
 async function world(t: Test, settleMs = 0) {
@@ -49,11 +41,11 @@ t.test('owners who went stay away, and what was told is told again', async t => 
   const { store, one, two, saved } = await world(t);
   await put(store, [], [owner('gone', { id: 11 }), owner('before', { id: 12 }), owner('stays', { id: 13 })]);
   await one.fleet.catchUp();
-  await rule(one, 'kept');
+  await makeRule(one, 'kept');
   const fallBack = await saved();
   await one.ledger.documents.transact(transaction => transaction.deleteOwner('gone'));
   await one.ledger.documents.transact(transaction => transaction.renameOwner('before', 'after', () => false));
-  await rule(one, 'lost');
+  await makeRule(one, 'lost');
   await two.fleet.catchUp();
   const ids = async () => (await store.events({ limit: 99 })).map(({ id }) => id).sort();
   const told = await ids();
@@ -64,31 +56,31 @@ t.test('owners who went stay away, and what was told is told again', async t => 
   const { policy, state } = await store.policy();
   t.strictSame(policy.owners.map(({ key, id }) => `${key} ${id}`).sort(), ['after 12', 'stays 13']);
   t.strictSame(policy.documents.map(({ key }) => key).sort(), ['kept', 'lost']);
-  t.strictSame(state.position, one.ledger.replica.position, 'it stands where it stood');
+  t.strictSame(state.position, one.ledger.documents.position, 'it stands where it stood');
   await comes('one', () => succeeds(one.fleet.catchUp()));
   for (const each of [one, two]) {
     t.equal(each.fleet.state.divergence, null);
-    t.ok(knows(each, 'lost') && knows(each, 'kept'));
+    t.ok(knowsRule(each, 'lost') && knowsRule(each, 'kept'));
     t.equal(each.ledger.documents.owners.named('gone'), undefined);
   }
   await until(async () => ((await ids()).join() === told.join() ? true : null));
-  await rule(two, 'next');
+  await makeRule(two, 'next');
   await one.fleet.catchUp();
-  t.ok(knows(one, 'next'));
+  t.ok(knowsRule(one, 'next'));
 });
 
 t.test('a host that was started again writes what it knew when it ended', async t => {
   const { address, one, two, saved } = await world(t);
-  await rule(one, 'kept');
+  await makeRule(one, 'kept');
   const fallBack = await saved();
-  await rule(one, 'lost');
+  await makeRule(one, 'lost');
   await two.close();
   await one.close();
   await fallBack();
   const again = await member(t, { address, host: 'one', directory: one.directory });
   t.equal(again.fleet.state.divergence, null);
   const other = await member(t, { address, host: 'two', directory: two.directory });
-  for (const each of [again, other]) t.ok(knows(each, 'lost'));
+  for (const each of [again, other]) t.ok(knowsRule(each, 'lost'));
 });
 
 t.test(
@@ -96,20 +88,20 @@ t.test(
   async t => {
     const settleMs = 1000;
     const { address, one, saved } = await world(t, settleMs);
-    await rule(one, 'kept');
+    await makeRule(one, 'kept');
     const fallBack = await saved();
-    await rule(one, 'lost');
+    await makeRule(one, 'lost');
     // It knows the policy as it was before, and comes to a store that fell back.
     await fallBack();
     const late = await member(t, { address, host: 'late', settleMs });
-    t.notOk(knows(late, 'lost'));
-    const ruling = rule(late, 'more');
+    t.notOk(knowsRule(late, 'lost'));
+    const ruling = makeRule(late, 'more');
     await comes('one', () => succeeds(one.fleet.catchUp()));
     await ruling;
     await one.fleet.catchUp();
     for (const each of [one, late]) {
       t.equal(each.fleet.state.divergence, null);
-      t.ok(knows(each, 'lost') && knows(each, 'more'));
+      t.ok(knowsRule(each, 'lost') && knowsRule(each, 'more'));
     }
   },
 );

@@ -8,6 +8,7 @@ import type { Test } from 'tap';
 import { Fleet, type FleetOptions } from '../../src/fleet/index.ts';
 import { identityKinds } from '../../src/identity/index.ts';
 import { Ledger } from '../../src/ledger/index.ts';
+import { createRule, ruleNamed } from '../../src/policy/index.ts';
 import { openRedisStore, openStore, type SharedStore } from '../../src/store/index.ts';
 import { directoryFor, settings, silentLog } from '../ledger/world.ts';
 
@@ -33,6 +34,16 @@ export interface Member {
   /** Ends it, as with its daemon. */
   close(): Promise<void>;
 }
+
+/** Makes a rule on a host. */
+export const makeRule = ({ ledger }: Pick<Member, 'ledger'>, name: string) =>
+  ledger.documents.transact(({ changes }) =>
+    createRule(changes, { name, limitBytes: 5, subjects: ['size:all'] }),
+  );
+
+/** Tells whether a rule is in force on a host. */
+export const knowsRule = ({ ledger }: Pick<Member, 'ledger'>, name: string) =>
+  ruleNamed(ledger.documents.snapshot, name) !== undefined;
 
 /** The shared store itself. */
 export async function sharedStore(t: Test, address: string): Promise<SharedStore> {

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import t from 'tap';
 import { type Changes, openStore } from '../../src/store/index.ts';
-import { writeInParts } from '../../src/store/sqlite/parts.ts';
+import { writeInParts } from '../../src/store/sqlite/connection.ts';
 import type { ReplicatedPosition, SweepRecord } from '../../src/store/store.ts';
 
 const count = 7000;

@@ -7,7 +7,6 @@ import type {
   EventQuery,
   EventRecord,
   OwnerRecord,
-  RecordChanges,
   ShareRecord,
   UnitRecord,
 } from '../../src/store/index.ts';
@@ -125,35 +124,26 @@ const anyShare: fc.Arbitrary<ShareRecord> = plain({
 
 const anyPosition = plain({ generation: anyString, version: fc.maxSafeInteger(), mark: anyString });
 
-const registerParts = {
-  owners: fc.array(
-    plain({
-      key: anyId,
-      id: fc.maxSafeInteger(),
-      name: anyString,
-      type: fc.constantFrom('user' as const, 'organization' as const),
-      since: fc.maxSafeInteger(),
-    }),
-  ),
-  goneOwners: fc.array(anyId),
-  documents: fc.array(plain({ kind: anyId, key: anyId, text: anyString })),
-  goneDocuments: fc.array(plain({ kind: anyId, key: anyId })),
-  shares: fc.array(anyShare),
-  goneShares: fc.array(plain({ ownerKey: anyId, host: anyId })),
-  events: fc.array(anyEvent),
-  goneEventsBefore: anyTime,
-  levels: fc.array(plain({ ownerId: anySeq, text: anyString })),
-  goneLevels: fc.array(anySeq),
-};
-
-export const anyRegisterChanges: fc.Arbitrary<RecordChanges> = fc.record(registerParts, {
-  requiredKeys: [],
-  noNullPrototype: true,
-});
-
 export const anyChanges: fc.Arbitrary<Changes> = fc.record(
   {
-    ...registerParts,
+    owners: fc.array(
+      plain({
+        key: anyId,
+        id: fc.maxSafeInteger(),
+        name: anyString,
+        type: fc.constantFrom('user' as const, 'organization' as const),
+        since: fc.maxSafeInteger(),
+      }),
+    ),
+    goneOwners: fc.array(anyId),
+    documents: fc.array(plain({ kind: anyId, key: anyId, text: anyString })),
+    goneDocuments: fc.array(plain({ kind: anyId, key: anyId })),
+    shares: fc.array(anyShare),
+    goneShares: fc.array(plain({ ownerKey: anyId, host: anyId })),
+    events: fc.array(anyEvent),
+    goneEventsBefore: anyTime,
+    levels: fc.array(plain({ ownerId: anySeq, text: anyString })),
+    goneLevels: fc.array(anySeq),
     units: fc.array(anyUnit),
     goneUnits: fc.array(anyId),
     deltas: fc.array(
@@ -180,8 +170,8 @@ export const anyChanges: fc.Arbitrary<Changes> = fc.record(
   { requiredKeys: [], noNullPrototype: true },
 );
 
-/** Writes that no record store may take, each with a sound record beside the faulty one. */
-export const faultyRegisterChanges: Readonly<Record<string, RecordChanges>> = {
+/** Writes that no store may take, each with a sound record beside the faulty one. */
+export const faultyChanges: Readonly<Record<string, Changes>> = {
   'an event at no time': { owners: [owner('sound')], events: [event('a', Number.NaN)] },
   'an event of half an owner': { owners: [owner('sound')], events: [event('a', 1, { ownerId: 0.5 })] },
   'an owner whose number is none': { owners: [owner('sound'), owner('faulty', { id: 2 ** 53 })] },
@@ -190,16 +180,11 @@ export const faultyRegisterChanges: Readonly<Record<string, RecordChanges>> = {
     shares: [share('a', 'sound'), share('a', 'faulty', { bytes: { 'size:git:lfs': -1 } })],
   },
   'a share beyond 2^53 - 1': { shares: [share('a', 'one', { bytes: { 'size:git:lfs': 2 ** 53 } })] },
-  // Faults that a program which is not checked by TypeScript, or a later version, might hand over.
   'a share of an unknown leaf': {
     owners: [owner('sound')],
     shares: [share('a', 'one', { bytes: { 'size:all': 1 } as ShareRecord['bytes'] })],
   },
   'a level of half an owner': { owners: [owner('sound')], levels: [{ ownerId: 0.5, text: '' }] },
-};
-
-/** Writes that no store may take, each with a sound record beside the faulty one. */
-export const faultyChanges: Readonly<Record<string, Changes>> = {
   'a size below 0': { units: [unit('sound'), unit('faulty', { bytes: -1 })] },
   'a size beyond 2^53 - 1': { units: [unit('sound'), unit('faulty', { bytes: 2 ** 53 })] },
   'a fraction of a byte': { units: [unit('sound'), unit('faulty', { bytes: 0.5 })] },

@@ -5,11 +5,11 @@
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import { ownTime } from '../own-time.ts';
-import { commit } from './commit.ts';
 import { owner, share } from './records.ts';
 import { placeIn, succeeds } from './redis-places.ts';
 import { comes, type Server, startSentinels, startSingle } from './redis-servers.ts';
 import {
+  commit,
   documentsOf,
   opened,
   position,

@@ -5,11 +5,10 @@ import t, { type Test } from 'tap';
 import type { SharedStore } from '../../src/store/index.ts';
 import { freePort } from '../e2e/transports.ts';
 import { ownTime } from '../own-time.ts';
-import { commit } from './commit.ts';
 import { event, owner, share } from './records.ts';
 import { isBack, placeIn, questions, succeeds } from './redis-places.ts';
 import { comes, startSingle } from './redis-servers.ts';
-import { documentsOf, opened, position, put, rule, sharesOf, tell } from './shared-place.ts';
+import { commit, documentsOf, opened, position, put, rule, sharesOf, tell } from './shared-place.ts';
 
 t.setTimeout(300_000);
 

@@ -5,11 +5,10 @@
 
 import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
-import { commit } from './commit.ts';
 import { event, share } from './records.ts';
 import { isBack, placeIn } from './redis-places.ts';
 import { comes, startSingle } from './redis-servers.ts';
-import { opened, position, rule, sharesOf, tell } from './shared-place.ts';
+import { commit, opened, position, rule, sharesOf, tell } from './shared-place.ts';
 
 t.setTimeout(120_000);
 

@@ -1,10 +1,9 @@
 /** Stores in the Redis servers of tests, and everything that a store is asked. */
 
 import { openRedisStore, type SharedStore } from '../../src/store/index.ts';
-import { commit } from './commit.ts';
 import { event, share } from './records.ts';
 import { comes } from './redis-servers.ts';
-import { position, type SharedPlace, sharesOf, tell } from './shared-place.ts';
+import { commit, position, type SharedPlace, sharesOf, tell } from './shared-place.ts';
 
 let prefixes = 0;
 

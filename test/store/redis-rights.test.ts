@@ -5,11 +5,10 @@ import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { openRedisStore } from '../../src/store/index.ts';
 import { Passage } from '../e2e/passage.ts';
-import { commit } from './commit.ts';
 import { event, owner, share } from './records.ts';
 import { measuringKeys, placeIn, policyKeys, questions } from './redis-places.ts';
 import { startSentinels, startSingle } from './redis-servers.ts';
-import { documentsOf, opened, position, put, rule, sharesOf, tell } from './shared-place.ts';
+import { commit, documentsOf, opened, position, put, rule, sharesOf, tell } from './shared-place.ts';
 
 t.setTimeout(300_000);
 

@@ -4,10 +4,18 @@ import { once } from 'node:events';
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import type { Test } from 'tap';
 import type { LargeUnit, SharedStore } from '../../src/store/index.ts';
-import { commit } from './commit.ts';
 import { sortedRecords } from './model.ts';
 import { event, oddStrings, owner, share } from './records.ts';
-import { documentsOf, opened, position, rule, type SharedPlace, sharesOf, tell } from './shared-place.ts';
+import {
+  commit,
+  documentsOf,
+  opened,
+  position,
+  rule,
+  type SharedPlace,
+  sharesOf,
+  tell,
+} from './shared-place.ts';
 
 export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
   policyContract(t, newPlace);

@@ -4,6 +4,7 @@ import type { Test } from 'tap';
 import {
   type DocumentRecord,
   type OwnerRecord,
+  type PolicyChange,
   type Position,
   placeIn,
   type RedisSettings,
@@ -34,6 +35,17 @@ export function position(version: number, differing: Partial<Position> = {}): Po
 }
 
 export const rule = (key: string, text = '{}') => ({ kind: 'rule', key, text });
+
+/** Makes one change of the policy. */
+export async function commit(
+  store: Pick<SharedStore, 'commit'>,
+  change: PolicyChange,
+  basis: Position,
+  next: Position,
+): Promise<'kept' | 'conflict'> {
+  const made = await store.commit(change, basis, next.mark);
+  return made === null ? 'conflict' : 'kept';
+}
 
 let marks = 0;
 

@@ -1,9 +1,8 @@
 /** Writes and finds events, and how near to their limits owners are. */
 
 import type { EventQuery, EventRecord, LevelRecord, RecordChanges } from '../record-store.ts';
-import { pairs, runFenced, runScript, words } from './commands.ts';
+import { expectTypes, fenced, pairs, runFenced, runScript, script, words } from './commands.ts';
 import type { RedisContext } from './context.ts';
-import { expectTypes, fenced, script } from './lua.ts';
 import { eventContentIn, eventLabels, eventText, labelIn, levelIn, parseStored, sentAs } from './values.ts';
 
 /** Events are found by their ids and labels, in the order of their times. */

@@ -6,10 +6,9 @@
 import type { Redis } from 'ioredis';
 import { SoftquotaError } from '../../errors.ts';
 import { printable } from '../../text/index.ts';
-import { parts, pipeline, sendScript } from './commands.ts';
+import { parts, pipeline, script, sendScript } from './commands.ts';
 import { damaged, redisSchema, replyCode, strangeSchema } from './faults.ts';
 import { type Keys, textIn } from './keys.ts';
-import { script } from './lua.ts';
 
 export async function examineServer(client: Redis, prefix: string, keys: Keys, where: string): Promise<void> {
   const expected: readonly (readonly [string, string])[] = [

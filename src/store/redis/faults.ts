@@ -17,7 +17,6 @@ export function damaged(where: string, key: string, why: string, cause?: unknown
   );
 }
 
-/** A later softquota has been here. */
 function newer(where: string, key: string, found: string): SoftquotaError {
   return new SoftquotaError(
     'store_refused',
@@ -63,7 +62,6 @@ export function withoutSecret(error: unknown, secret: string | null): unknown {
   return error;
 }
 
-/** Why it was not done. */
 export function failureOf(where: string, error: unknown): SoftquotaError {
   if (error instanceof SoftquotaError) return error;
   const words = messageOf(error);
@@ -91,7 +89,6 @@ export function failureOf(where: string, error: unknown): SoftquotaError {
   return away(where, reasons[replyCode(error) ?? ''] ?? words, error);
 }
 
-/** The subject of a command. */
 function keyOf(error: unknown): string {
   // ioredis tells the command with each error that Redis reported.
   const { command } = error as {

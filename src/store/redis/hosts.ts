@@ -2,10 +2,9 @@
 
 import { z } from 'zod';
 import type { ClaimOutcome, HostClaim, HostRecord } from '../shared.ts';
-import { pipeline, runScript } from './commands.ts';
+import { expectTypes, pipeline, runScript, script } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { fieldName } from './keys.ts';
-import { expectTypes, script } from './lua.ts';
 import { decodeFieldName, parseStored } from './values.ts';
 
 /**

@@ -9,11 +9,15 @@ import { inSlices } from '../../slices.ts';
 import type { Position, RecordChanges } from '../record-store.ts';
 import type { PolicyChange, PolicyRecords, SharedPolicy } from '../shared.ts';
 import {
+  expectTypes,
   parts,
+  replicasOf,
   replyIn,
   type ScriptCall,
   type ScriptReply,
+  script,
   sendScript,
+  serverLua,
   throwIfFault,
   type Word,
   words,
@@ -23,7 +27,6 @@ import type { RedisContext } from './context.ts';
 import { eventWords, putEvents } from './events.ts';
 import { away, redisSchema, replyCode } from './faults.ts';
 import { fieldName } from './keys.ts';
-import { expectTypes, replicasOf, script, serverLua } from './lua.ts';
 import { documentFields, documentName, ownerFields } from './values.ts';
 
 /** Records of a policy that are sent at a time. */
@@ -206,7 +209,6 @@ function changeKeysOf({ policy, documents, owners, changes, events, times }: Red
   return [policy, documents, owners, changes, events, times];
 }
 
-/** Makes one change upon `basis`; see `SharedStore.commit`. */
 export async function commit(
   context: RedisContext,
   asked: PolicyChange,
@@ -227,7 +229,6 @@ export async function commit(
   return reply.is === 'kept' ? { ...next, version: Number(reply.with[0]) } : null;
 }
 
-/** Writes changes again that were lost; see `SharedStore.restore`. */
 export async function restore(
   context: RedisContext,
   asked: Partial<PolicyRecords>,
@@ -245,7 +246,6 @@ export async function restore(
   return outcomeOf(await runReplicated(context, restoreScript, changeKeysOf(context.keys), args));
 }
 
-/** Puts a whole policy in place of what is there; see `SharedStore.replace`. */
 export async function replace(
   context: RedisContext,
   whole: SharedPolicy,

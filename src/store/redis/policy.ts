@@ -9,10 +9,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Redis } from 'ioredis';
 import type { Position } from '../record-store.ts';
 import type { PolicyRead, PolicyRecords, PolicySince, SharedState } from '../shared.ts';
-import { pairs, pipeline, sendScript } from './commands.ts';
+import { pairs, pipeline, script, sendScript, serverLua } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { away, redisSchema, strangeSchema } from './faults.ts';
-import { script, serverLua } from './lua.ts';
 import { decodeFieldName, documentIn, namesIn, numberIn, ownerIn, parseStored, textOf } from './values.ts';
 
 /** A reply to HGETALL, as the client has given it. */
@@ -20,7 +19,6 @@ type Hash = Readonly<Record<string, Buffer>>;
 
 const serverScript = script(serverLua, `return {'kept', server()}`);
 
-/** Reads the position from the policy's hash; null where there is no policy. */
 function positionIn(hash: Hash): Position | null {
   if (Object.keys(hash).length === 0) return null;
   const { generation, version, mark } = hash;
@@ -38,7 +36,6 @@ function supersedesIn(hash: Hash): readonly string[] {
   return read.map(String);
 }
 
-/** Reads how policy, usage and volatile documents stand, and on which server. */
 export async function readState({ connection, keys }: RedisContext): Promise<SharedState> {
   const { where } = connection;
   return connection.run(async client => {

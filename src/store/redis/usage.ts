@@ -6,12 +6,11 @@
 import { SoftquotaError } from '../../errors.ts';
 import { printable } from '../../text/index.ts';
 import type { LargeUnit, ShareRecord } from '../record-store.ts';
+import { usageIn } from '../share.ts';
 import type { TellUsage, ToldShare, UsageChanges } from '../shared.ts';
-import { usageIn } from '../usage-text.ts';
-import { pairs, pipeline, runFenced, runScript, words } from './commands.ts';
+import { expectTypes, fenced, pairs, pipeline, runFenced, runScript, script, words } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { fieldName } from './keys.ts';
-import { expectTypes, fenced, script } from './lua.ts';
 import { scanFields } from './policy.ts';
 import { decodeFieldName, largestIn, parseStored } from './values.ts';
 
@@ -67,7 +66,6 @@ export async function tellUsage(
   return reply.is === 'kept' ? 'kept' : 'conflict';
 }
 
-/** Reads everything that a host told, some owners at a time. */
 export async function* usageOnHost(
   context: RedisContext,
   host: string,
@@ -80,7 +78,6 @@ export async function* usageOnHost(
   }
 }
 
-/** Reads what a host told after that number, the oldest first; there may be more. */
 export async function usageAfter(context: RedisContext, host: string, number: number): Promise<UsageChanges> {
   const { connection, keys } = context;
   const found = await connection.run(client =>
@@ -110,7 +107,6 @@ function shareAt({ connection, keys }: RedisContext, host: string, name: string,
   );
 }
 
-/** Reads the largest units of an owner on these hosts. */
 export async function largestUnits(
   { connection, keys }: RedisContext,
   ownerKey: string,
@@ -132,7 +128,6 @@ export async function largestUnits(
   );
 }
 
-/** Reads the largest units of all owners on a host, some owners at a time. */
 export async function* allLargest(
   context: RedisContext,
   host: string,

@@ -6,9 +6,8 @@
 import { randomBytes } from 'node:crypto';
 import type { DocumentRecord } from '../record-store.ts';
 import type { DocumentNames, VolatileChange } from '../shared.ts';
-import { pipeline, runFenced, words } from './commands.ts';
+import { expectTypes, fenced, pipeline, runFenced, script, words } from './commands.ts';
 import type { RedisContext } from './context.ts';
-import { expectTypes, fenced, script } from './lua.ts';
 import { scanFields } from './policy.ts';
 import { documentFields, documentIn, documentName, namesIn, parseStored } from './values.ts';
 
@@ -47,7 +46,6 @@ export async function writeVolatile(context: RedisContext, change: VolatileChang
   await runFenced(context, writeScript, [volatile, volatileChanges], args);
 }
 
-/** Gives the names of documents that changed after that number; null: too many, or it is not known. */
 export async function volatileNamesAfter(
   { connection, keys }: RedisContext,
   number: number,
@@ -67,7 +65,6 @@ export async function volatileNamesAfter(
   return found.map(name => parseStored(connection.where, keys.volatileChanges, name, () => namesIn(name)));
 }
 
-/** Those of these documents that are there; all without names. */
 export async function readVolatile(
   context: RedisContext,
   names: readonly DocumentNames[] | null,

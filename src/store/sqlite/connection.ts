@@ -3,24 +3,23 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { entryUrl } from '../../package.ts';
-import type { Changes } from '../store.ts';
+import { type Changes, recordKinds } from '../store.ts';
 import { away } from './faults.ts';
 import {
   type Answer,
-  type Chunk,
+  type AskThread,
   errorOf,
   opening,
-  type Question,
   type Request,
   type ThreadSettings,
+  type WritePart,
 } from './messages.ts';
-import { writeInParts } from './parts.ts';
 import type { RefusedFile } from './set-files.ts';
 
 interface Waiting {
-  readonly resolve: (chunks: readonly Chunk<Question>[]) => void;
+  readonly resolve: (items: unknown[]) => void;
   readonly reject: (error: Error) => void;
-  readonly chunks: Chunk<Question>[];
+  readonly items: unknown[];
 }
 
 export class Connection {
@@ -69,13 +68,12 @@ export class Connection {
     await this.#answered(id);
   }
 
-  /** Gives all chunks of the answer. */
-  ask<Asked extends Question>(question: Asked): Promise<readonly Chunk<Asked>[]> {
+  readonly ask: AskThread = (name, ...args) => {
     const id = ++this.#lastId;
-    this.#send([{ id, is: 'ask', question }]);
+    this.#send([{ id, is: 'ask', name, args }]);
     // The thread answers what was asked.
-    return this.#answered(id) as Promise<readonly Chunk<Asked>[]>;
-  }
+    return this.#answered(id) as ReturnType<AskThread>;
+  };
 
   /** Ends the thread after it has done what was asked before. */
   async close(): Promise<void> {
@@ -101,19 +99,59 @@ export class Connection {
     this.#isSending = false;
   }
 
-  #answered(id: number): Promise<readonly Chunk<Question>[]> {
-    return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject, chunks: [] }));
+  #answered(id: number): Promise<unknown[]> {
+    return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject, items: [] }));
   }
 
   #take(answer: Answer): void {
     const waiting = this.#waiting.get(answer.id);
     if (answer.is === 'chunk') {
-      waiting?.chunks.push(answer.chunk);
+      waiting?.items.push(...answer.chunk);
       return;
     }
     this.#waiting.delete(answer.id);
     if (answer.is === 'open') this.refusedFiles = answer.refusedFiles;
     if (answer.is === 'fault') waiting?.reject(errorOf(answer.fault));
-    else waiting?.resolve(waiting.chunks);
+    else waiting?.resolve(waiting.items);
   }
+}
+
+/** Records in one message: a few milliseconds' work. */
+const mostInPart = 2000;
+
+/** Makes the messages that a write is sent to the thread by. */
+export function* writeInParts(id: number, changes: Changes): Generator<WritePart> {
+  let waiting: Changes | null = null;
+  for (const part of partsOf(changes, mostInPart)) {
+    if (waiting !== null) yield { id, is: 'write', changes: waiting, isLast: false };
+    waiting = part;
+  }
+  yield { id, is: 'write', changes: waiting ?? {}, isLast: true };
+}
+
+/** Cuts a write into parts of at most `most` records that do the same, applied one after the other. */
+function* partsOf(changes: Changes, most: number): Generator<Changes> {
+  const lists = recordKinds.flatMap(({ fields }) => fields.map(field => [field, changes[field]] as const));
+  // Single values come first: events that come are not among those that go before a time.
+  let part: Changes = Object.fromEntries(lists.filter(([, given]) => given !== undefined && !isList(given)));
+  let room = most;
+  for (const [field, given = []] of lists) {
+    if (!isList(given)) continue;
+    for (let from = 0; from < given.length; ) {
+      if (room === 0) {
+        yield part;
+        part = {};
+        room = most;
+      }
+      const some = given.slice(from, from + room);
+      part = { ...part, [field]: some };
+      from += some.length;
+      room -= some.length;
+    }
+  }
+  yield part;
+}
+
+function isList(given: unknown): given is readonly unknown[] {
+  return Array.isArray(given);
 }

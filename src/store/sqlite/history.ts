@@ -13,23 +13,7 @@ import type {
   ThinnedOwners,
   Thinning,
 } from '../history.ts';
-import { type Handlers, inTransaction, type TableRow } from './rows.ts';
-
-/** Questions to the history; each is one transaction. */
-export type HistoryQuestion =
-  | { readonly is: 'record owners'; readonly hour: number; readonly owners: readonly OwnerUsageRecord[] }
-  | { readonly is: 'record hour'; readonly record: HourRecord }
-  | { readonly is: 'history'; readonly query: HistoryQuery }
-  | { readonly is: 'thin history'; readonly thinning: Thinning }
-  | { readonly is: 'forget history'; readonly ownerIds: readonly number[] };
-
-export interface HistoryAnswers {
-  readonly 'record owners': never;
-  readonly 'record hour': never;
-  readonly history: PastUsage;
-  readonly 'thin history': ThinnedOwners;
-  readonly 'forget history': never;
-}
+import { inTransaction, type TableRow } from './rows.ts';
 
 /** Owners thinned at a time: other writes wait for so long. */
 const ownersAtOnce = 200;
@@ -40,8 +24,10 @@ const hoursOfDay = 24;
 const columns = leaves.map(leaf => `"${leaf}"`).join(', ');
 const places = leaves.map(() => '?').join(', ');
 
-/** The statements that it takes; throws where a table or a column is missing. */
-export function historian(db: DatabaseSync): Handlers<HistoryQuestion, HistoryAnswers> {
+/**
+ * Answers what is asked of the history, each in one transaction. Throws where a table or a column is missing.
+ */
+export function historian(db: DatabaseSync) {
   const put = db.prepare(`REPLACE INTO history (owner_id, hour, ${columns}) VALUES (?, ?, ${places})`);
   const putHour = db.prepare(`REPLACE INTO history_hours (hour, at, ${columns}) VALUES (?, ?, ${places})`);
   const held = db.prepare(
@@ -132,13 +118,12 @@ export function historian(db: DatabaseSync): Handlers<HistoryQuestion, HistoryAn
   }
 
   return {
-    'record owners': ({ hour, owners }) => inTransaction(db, () => recordOwners(hour, owners)),
-    'record hour': ({ record: { hour, at, usage } }) => {
-      putHour.run(hour, at, ...usage);
-    },
-    history: ({ query }) => [past(query)],
-    'thin history': ({ thinning }) => [inTransaction(db, () => thinned(thinning))],
-    'forget history': ({ ownerIds }) =>
+    recordOwners: (hour: number, owners: readonly OwnerUsageRecord[]) =>
+      inTransaction(db, () => recordOwners(hour, owners)),
+    recordHour: ({ hour, at, usage }: HourRecord) => void putHour.run(hour, at, ...usage),
+    history: (query: HistoryQuery) => [[past(query)]],
+    thinHistory: (thinning: Thinning) => [inTransaction(db, () => thinned(thinning))],
+    forgetHistory: (ownerIds: readonly number[]) =>
       inTransaction(db, () => {
         for (const id of ownerIds) forget.run(id);
       }),

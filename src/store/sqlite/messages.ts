@@ -1,11 +1,11 @@
 /** Messages between a store and its thread. */
 
 import { type ErrorCode, SoftquotaError } from '../../errors.ts';
-import type { EventQuery, EventRecord, LevelRecord } from '../record-store.ts';
-import type { Changes, StoredRecords, UnitRecord, VersionRecord } from '../store.ts';
-import type { HistoryAnswers, HistoryQuestion } from './history.ts';
+import type { Changes } from '../store.ts';
+import type { historian } from './history.ts';
+import type { reader } from './records.ts';
 import type { RefusedFile } from './set-files.ts';
-import type { SetAnswers, SetQuestion } from './unit-sets.ts';
+import type { unitSets } from './unit-sets.ts';
 
 /** The settings that a thread is started with; it answers with `opening` as the id. */
 export interface ThreadSettings {
@@ -16,32 +16,18 @@ export interface ThreadSettings {
 
 export const opening = 0;
 
-/** Units in one answer: a few milliseconds' work on both sides. */
-export const unitsAtOnce = 200;
+/** Everything that is asked of a thread, by name: each gives its answer in chunks, or none. */
+type Handlers = ReturnType<typeof reader> & ReturnType<typeof historian> & ReturnType<typeof unitSets>;
 
-export type ReadQuestion =
-  | { readonly is: 'load' }
-  | { readonly is: 'units'; readonly after: string | null }
-  | { readonly is: 'events'; readonly query: EventQuery }
-  | { readonly is: 'levels' };
+export type Question = keyof Handlers;
 
-/** Some of what is loaded. */
-export interface LoadedPart extends Partial<StoredRecords> {
-  readonly versions?: readonly VersionRecord[];
-}
-
-/** A chunk of the answer to each question; `never`: the answer is that it was done. */
-export interface ReadAnswers {
-  readonly load: LoadedPart;
-  /** At most `unitsAtOnce` that come after the one with this id. */
-  readonly units: readonly UnitRecord[];
-  readonly events: readonly EventRecord[];
-  readonly levels: readonly LevelRecord[];
-}
-
-export type Question = ReadQuestion | HistoryQuestion | SetQuestion;
-
-export type Chunk<Asked extends Question> = (ReadAnswers & HistoryAnswers & SetAnswers)[Asked['is']];
+/** Gives all of an answer. */
+export type AskThread = <Name extends Question>(
+  name: Name,
+  ...args: Parameters<Handlers[Name]>
+) => Promise<
+  ReturnType<Handlers[Name]> extends Iterable<readonly (infer Item)[]> ? readonly Item[] : never[]
+>;
 
 /** A part of a write; the write is made, as a whole, once the last part is there. */
 export interface WritePart {
@@ -51,15 +37,19 @@ export interface WritePart {
   readonly isLast: boolean;
 }
 
+export interface QuestionRequest {
+  readonly id: number;
+  readonly is: 'ask';
+  readonly name: Question;
+  readonly args: readonly unknown[];
+}
+
 /** `close` has no answer but the thread's end. */
-export type Request =
-  | WritePart
-  | { readonly id: number; readonly is: 'ask'; readonly question: Question }
-  | { readonly is: 'close' };
+export type Request = WritePart | QuestionRequest | { readonly is: 'close' };
 
 /** To each question any number of chunks, then `done` or `fault`. */
 export type Answer =
-  | { readonly id: number; readonly is: 'chunk'; readonly chunk: Chunk<Question> }
+  | { readonly id: number; readonly is: 'chunk'; readonly chunk: readonly unknown[] }
   | { readonly id: number; readonly is: 'done' }
   | { readonly id: number; readonly is: 'fault'; readonly fault: StoreFault }
   /** Comes once, when the store has been opened. */

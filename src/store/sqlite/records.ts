@@ -6,12 +6,13 @@
  * damage, never a guess.
  */
 
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { SoftquotaError } from '../../errors.ts';
 import { isLeaf, type Leaf } from '../../quota/index.ts';
 import { encodeWtf8 } from '../../wtf8.ts';
 import type {
   DocumentRecord,
+  EventQuery,
   EventRecord,
   LevelRecord,
   OwnerRecord,
@@ -22,8 +23,7 @@ import { shareIn, textOfShare } from '../share.ts';
 import type { Changes, DeltaRecord, RootRecord, SweepRecord, UnitRecord, VersionRecord } from '../store.ts';
 import { choiceValue, leafValue, wholeValue } from '../untrusted.ts';
 import { eventStatements } from './events.ts';
-import { type LoadedPart, type ReadAnswers, type ReadQuestion, unitsAtOnce } from './messages.ts';
-import { asText, chunksOf, digitsValue, type Handlers, type TableRow, textValue } from './rows.ts';
+import { asText, chunksOf, digitsValue, type TableRow, textValue, unitsAtOnce } from './rows.ts';
 
 /** Puts in and takes out what `changes` names, inside the caller's transaction. */
 type Apply = (changes: Changes) => void;
@@ -128,50 +128,38 @@ function leafToKeep(leaf: string): Leaf {
   return leaf;
 }
 
-/** The statements that reading takes; throws where a table or a column is missing. */
-export function reader(db: DatabaseSync, file: string): Handlers<ReadQuestion, ReadAnswers> {
+/** Everything that is asked of the records. Throws where a table or a column is missing. */
+export function reader(db: DatabaseSync, file: string) {
   const units = db.prepare(
     `SELECT ${asText('id')}, kind, ${asText('host')}, ${asText('name')}, ${asText('owner')}, leaf, bytes, files, ` +
       'partial, measured_at, seq, reachable, unreachable FROM units WHERE id > ? ORDER BY units.id LIMIT ?',
   );
-  const deltas = db.prepare('SELECT seq, owner, leaf, bytes, at FROM deltas ORDER BY seq');
-  const owners = db.prepare(`SELECT ${asText('key')}, id, ${asText('name')}, type, since FROM owners`);
-  const documents = db.prepare('SELECT kind, key, text FROM documents');
-  const shares = db.prepare('SELECT owner_key, host, text FROM shares');
-  const adoptions = db.prepare('SELECT generation, version, mark FROM adopted');
-  const versions = db.prepare('SELECT version, mark FROM lineage ORDER BY version');
-  const roots = db.prepare('SELECT path, device, inode, file_system FROM roots');
-  const sweeps = db.prepare('SELECT started_at, finished_at, units FROM sweep');
-  const levels = db.prepare('SELECT owner_id, text FROM levels');
-  const events = eventStatements(db);
+  const findEvents = eventStatements(db);
 
-  function chunks<T>(table: string, rows: StatementSync, record: (row: TableRow) => T) {
-    return chunksOf({ file, table }, rows.iterate(), record);
-  }
-
-  function* load(): Generator<LoadedPart> {
-    for (const chunk of chunks('deltas', deltas, deltaOf)) yield { deltas: chunk };
-    for (const chunk of chunks('owners', owners, ownerOf)) yield { owners: chunk };
-    for (const chunk of chunks('documents', documents, documentOf)) yield { documents: chunk };
-    for (const chunk of chunks('shares', shares, shareOf)) yield { shares: chunk };
-    for (const [replicated = null] of chunks('adopted', adoptions, positionOf)) yield { replicated };
-    for (const chunk of chunks('lineage', versions, versionOf)) yield { versions: chunk };
-    for (const chunk of chunks('roots', roots, rootOf)) yield { roots: chunk };
-    for (const [sweep = null] of chunks('sweep', sweeps, sweepOf)) yield { sweep };
+  function all<T>(table: string, columns: string, record: (row: TableRow) => T, order = '') {
+    const rows = db.prepare(`SELECT ${columns} FROM ${table} ${order}`);
+    return () => chunksOf({ file, table }, rows.iterate(), record);
   }
 
   return {
-    load,
-    // Bytes come after every text.
-    units: ({ after }) =>
+    deltas: all('deltas', 'seq, owner, leaf, bytes, at', deltaOf, 'ORDER BY seq'),
+    owners: all('owners', `${asText('key')}, id, ${asText('name')}, type, since`, ownerOf),
+    documents: all('documents', 'kind, key, text', documentOf),
+    shares: all('shares', 'owner_key, host, text', shareOf),
+    positions: all('adopted', 'generation, version, mark', positionOf),
+    versions: all('lineage', 'version, mark', versionOf, 'ORDER BY version'),
+    roots: all('roots', 'path, device, inode, file_system', rootOf),
+    sweeps: all('sweep', 'started_at, finished_at, units', sweepOf),
+    levels: all('levels', 'owner_id, text', levelOf),
+    /** At most `unitsAtOnce` that come after the one with this id; bytes come after every text. */
+    units: (after: string | null) =>
       chunksOf(
         { file, table: 'units' },
         units.iterate(after === null ? '' : encodeWtf8(after), unitsAtOnce),
         unitOf,
       ),
-    levels: () => chunks('levels', levels, levelOf),
-    events: ({ query }) => {
-      const { statement, values } = events(query);
+    events: (query: EventQuery) => {
+      const { statement, values } = findEvents(query);
       return chunksOf({ file, table: 'events' }, statement.iterate(values), eventOf);
     },
   };

@@ -9,12 +9,8 @@ import { unreadable } from './faults.ts';
 
 export type TableRow = Readonly<Record<string, SQLOutputValue>>;
 
-/** Answers each question of some, in chunks; what has no answer is done, and gives nothing. */
-export type Handlers<Asked extends { readonly is: string }, Answers extends Record<Asked['is'], unknown>> = {
-  readonly [Is in Asked['is']]: (
-    question: Extract<Asked, { readonly is: Is }>,
-  ) => [Answers[Is]] extends [never] ? void : Iterable<Answers[Is]>;
-};
+/** Units in one answer: a few milliseconds' work on both sides. */
+export const unitsAtOnce = 200;
 
 /** Does something in one transaction: all of it is kept, or nothing. */
 export function inTransaction<Result>(db: DatabaseSync, act: () => Result): Result {

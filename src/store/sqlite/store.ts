@@ -11,12 +11,13 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { SoftquotaError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { HistoryStore } from '../history.ts';
+import type { Position } from '../record-store.ts';
 import type { Changes, ReplicatedPosition, Store, UnitRecord, VersionRecord } from '../store.ts';
 import type { KeptSet, UnitSourceStore } from '../unit-sources.ts';
 import { Connection } from './connection.ts';
 import { away, inUse } from './faults.ts';
-import { type Chunk, type Question, unitsAtOnce } from './messages.ts';
-import type { SetQuestion } from './unit-sets.ts';
+import type { AskThread } from './messages.ts';
+import { unitsAtOnce } from './rows.ts';
 
 interface SqliteSettings {
   /** Made, readable by its owner only, where it does not exist; its directory must exist. */
@@ -58,75 +59,76 @@ function physical(path: string): string {
 type OwnStore = Store & HistoryStore & { readonly unitSources: UnitSourceStore };
 
 function storeOn(thread: StoreThread): OwnStore {
+  const { ask } = thread;
   return {
     load: async () => {
-      const parts = await thread.ask({ is: 'load' });
-      const replicated = parts.find(part => part.replicated)?.replicated ?? null;
-      const versions = parts.flatMap(part => part.versions ?? []);
-      return {
-        deltas: parts.flatMap(part => part.deltas ?? []),
-        owners: parts.flatMap(part => part.owners ?? []),
-        documents: parts.flatMap(part => part.documents ?? []),
-        shares: parts.flatMap(part => part.shares ?? []),
-        roots: parts.flatMap(part => part.roots ?? []),
-        sweep: parts.find(part => part.sweep)?.sweep ?? null,
-        replicated: withLineage(replicated, versions),
-      };
+      // All is asked for at once, so that no write comes in between.
+      const [deltas, owners, documents, shares, roots, [sweep = null], [position = null], versions] =
+        await Promise.all([
+          ask('deltas'),
+          ask('owners'),
+          ask('documents'),
+          ask('shares'),
+          ask('roots'),
+          ask('sweeps'),
+          ask('positions'),
+          ask('versions'),
+        ]);
+      return { deltas, owners, documents, shares, roots, sweep, replicated: withLineage(position, versions) };
     },
     units: async function* () {
       for (let after: string | null = null; ; ) {
-        const units: readonly UnitRecord[] = (await thread.ask({ is: 'units', after })).flat();
+        const units: readonly UnitRecord[] = await ask('units', after);
         yield units;
         after = units.at(-1)?.id ?? null;
         if (units.length < unitsAtOnce) return;
       }
     },
-    events: async query => (await thread.ask({ is: 'events', query })).flat(),
-    levels: async () => (await thread.ask({ is: 'levels' })).flat(),
+    events: query => ask('events', query),
+    levels: () => ask('levels'),
     write: changes => thread.write(changes),
-    recordOwners: async (hour, owners) => void (await thread.ask({ is: 'record owners', hour, owners })),
-    recordHour: async record => void (await thread.ask({ is: 'record hour', record })),
+    recordOwners: (hour, owners) => done(ask('recordOwners', hour, owners)),
+    recordHour: record => done(ask('recordHour', record)),
     history: async query => {
-      const [past = { hours: [], steps: [] }] = await thread.ask({ is: 'history', query });
+      const [past = { hours: [], steps: [] }] = await ask('history', query);
       return past;
     },
-    thinHistory: async thinning => (await thread.ask({ is: 'thin history', thinning })).flat(),
-    forgetHistory: async ownerIds => void (await thread.ask({ is: 'forget history', ownerIds })),
-    unitSources: unitSourcesOn(question => thread.ask(question)),
+    thinHistory: thinning => ask('thinHistory', thinning),
+    forgetHistory: ownerIds => done(ask('forgetHistory', ownerIds)),
+    unitSources: unitSourcesOn(ask),
     close: () => thread.close(),
   };
 }
 
-/** The sets that sources put. `ask` gives all chunks of the answer. */
-function unitSourcesOn(
-  ask: <Asked extends SetQuestion>(question: Asked) => Promise<readonly Chunk<Asked>[]>,
-): UnitSourceStore {
-  const sumsOf = async (set: number) => (await ask({ is: 'sum set', set })).flat();
-  const act = async (question: SetQuestion): Promise<void> => void (await ask(question));
+/** The sets that sources put. */
+function unitSourcesOn(ask: AskThread): UnitSourceStore {
   return {
     load: async () => {
       const sets: KeptSet[] = [];
-      for (const { number, ...set } of (await ask({ is: 'list sets' })).flat()) {
-        sets.push({ set, sums: await sumsOf(number) });
-      }
+      for (const { number, ...set } of await ask('listSets'))
+        sets.push({ set, sums: await ask('sumSet', number) });
       return sets;
     },
     begin: async newSet => {
-      const [set = 0] = await ask({ is: 'begin set', set: newSet });
+      const [set = 0] = await ask('beginSet', newSet);
       return {
-        take: chunk => act({ is: 'take units', set, chunk }),
+        take: chunk => done(ask('takeUnits', set, chunk)),
         finish: async () => {
-          await act({ is: 'end set', set });
-          return sumsOf(set);
+          await ask('endSet', set);
+          return ask('sumSet', set);
         },
-        keep: record => act({ is: 'keep set', set, record }),
+        keep: record => done(ask('keepSet', set, record)),
         // Rows that stay now are taken out when the next set begins.
-        discard: () => act({ is: 'discard set', set }).catch(() => {}),
+        discard: () => done(ask('discardSet', set)).catch(() => {}),
       };
     },
-    remove: source => act({ is: 'remove source', source }),
-    units: async query => (await ask({ is: 'units of source', query })).flat(),
+    remove: source => done(ask('removeSource', source)),
+    units: query => ask('unitsOfSource', query),
   };
+}
+
+async function done(answer: Promise<unknown>): Promise<void> {
+  await answer;
 }
 
 /** The thread of one file, which is started again when it has ended. */
@@ -154,11 +156,10 @@ class StoreThread {
     await connection.write(changes);
   }
 
-  /** Gives all chunks of the answer. */
-  async ask<Asked extends Question>(question: Asked): Promise<readonly Chunk<Asked>[]> {
+  readonly ask: AskThread = async (name, ...args) => {
     const connection = await this.#connected();
-    return connection.ask(question);
-  }
+    return connection.ask(name, ...args);
+  };
 
   close(): Promise<void> {
     this.#closed ??= this.#close();
@@ -216,11 +217,11 @@ class StoreThread {
 }
 
 function withLineage(
-  replicated: ReplicatedPosition | null,
+  position: Position | null,
   versions: readonly VersionRecord[],
 ): ReplicatedPosition | null {
   const [first] = versions;
-  return replicated === null || first === undefined
-    ? replicated
-    : { ...replicated, lineage: { since: first.version, versions } };
+  return position === null || first === undefined
+    ? position
+    : { ...position, lineage: { since: first.version, versions } };
 }

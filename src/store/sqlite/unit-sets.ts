@@ -9,33 +9,8 @@ import type { LargeUnit } from '../record-store.ts';
 import type { NewUnitSet, UnitQuery, UnitSetRecord, UnitSum } from '../unit-sources.ts';
 import { checkedText, leafValue, wholeValue } from '../untrusted.ts';
 import { away } from './faults.ts';
-import { chunksOf, type Handlers, inTransaction, type TableRow } from './rows.ts';
+import { chunksOf, inTransaction, type TableRow } from './rows.ts';
 import { lineFault, type UnitLine, UnitLines } from './unit-lines.ts';
-
-/** Questions to the sets; `set` is the number of one. */
-export type SetQuestion =
-  | { readonly is: 'list sets' }
-  | { readonly is: 'sum set'; readonly set: number }
-  | { readonly is: 'units of source'; readonly query: UnitQuery }
-  | { readonly is: 'begin set'; readonly set: NewUnitSet }
-  | { readonly is: 'take units'; readonly set: number; readonly chunk: Uint8Array }
-  | { readonly is: 'end set'; readonly set: number }
-  | { readonly is: 'keep set'; readonly set: number; readonly record: UnitSetRecord }
-  | { readonly is: 'discard set'; readonly set: number }
-  | { readonly is: 'remove source'; readonly source: string };
-
-export interface SetAnswers {
-  readonly 'list sets': readonly NumberedSet[];
-  readonly 'sum set': readonly UnitSum[];
-  readonly 'units of source': readonly LargeUnit[];
-  /** Its number. */
-  readonly 'begin set': number;
-  readonly 'take units': never;
-  readonly 'end set': never;
-  readonly 'keep set': never;
-  readonly 'discard set': never;
-  readonly 'remove source': never;
-}
 
 interface NumberedSet extends UnitSetRecord {
   readonly number: number;
@@ -61,8 +36,8 @@ interface Staging {
   units: number;
 }
 
-/** The statements that it takes; throws where a table or a column is missing. */
-export function unitSets(db: DatabaseSync, file: string): Handlers<SetQuestion, SetAnswers> {
+/** Answers what is asked of sets; `set` is the number of one. Throws where a table or a column is missing. */
+export function unitSets(db: DatabaseSync, file: string) {
   const whole = 'SELECT number FROM unit_sets WHERE source = ? AND reported_at IS NOT NULL';
   const brokenOff =
     'SELECT number FROM unit_sets WHERE reported_at IS NULL AND number NOT IN (SELECT value FROM json_each(?))';
@@ -172,16 +147,16 @@ export function unitSets(db: DatabaseSync, file: string): Handlers<SetQuestion, 
   }
 
   return {
-    'list sets': () => chunksOf({ file, table: 'unit_sets' }, list.iterate(), setOf),
-    'sum set': ({ set }) => chunksOf({ file, table: 'set_units' }, sums.iterate(set), sumOf),
-    'units of source': ({ query }) =>
+    listSets: () => chunksOf({ file, table: 'unit_sets' }, list.iterate(), setOf),
+    sumSet: (set: number) => chunksOf({ file, table: 'set_units' }, sums.iterate(set), sumOf),
+    unitsOfSource: (query: UnitQuery) =>
       chunksOf({ file, table: 'set_units' }, units.iterate(...valuesOf(query)), unitOf),
-    'begin set': ({ set }) => [begin(set)],
-    'take units': ({ set, chunk }) => take(set, stagingOf(set).lines.take(chunk)),
-    'end set': ({ set }) => end(set),
-    'keep set': ({ set, record }) => keep(set, record),
-    'discard set': ({ set }) => discard(set),
-    'remove source': ({ source }) => inTransaction(db, () => dropWhole(source)),
+    beginSet: (set: NewUnitSet) => [[begin(set)]],
+    takeUnits: (set: number, chunk: Uint8Array) => take(set, stagingOf(set).lines.take(chunk)),
+    endSet: end,
+    keepSet: keep,
+    discardSet: discard,
+    removeSource: (source: string) => inTransaction(db, () => dropWhole(source)),
   };
 }
 

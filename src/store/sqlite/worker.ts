@@ -16,9 +16,9 @@ import { failureOf, isFaultOfWrite, refusalOf } from './faults.ts';
 import { historian } from './history.ts';
 import {
   type Answer,
-  type Chunk,
   opening,
   type Question,
+  type QuestionRequest,
   type Request,
   storeFaultOf,
   type ThreadSettings,
@@ -46,7 +46,7 @@ function serve(db: DatabaseSync): void {
   const apply = writer(db);
   // Each handler is called with the questions of its name.
   const handlers = { ...reader(db, file), ...historian(db), ...unitSets(db, file) } as Readonly<
-    Record<Question['is'], (question: Question) => Iterable<Chunk<Question>> | undefined>
+    Record<Question, (...args: readonly unknown[]) => Iterable<readonly unknown[]> | undefined>
   >;
   let waiting: Request[] = [];
   /** The parts of writes whose last part is still to come, by id. */
@@ -71,7 +71,7 @@ function serve(db: DatabaseSync): void {
       write(writes);
       writes = [];
       if (request.is === 'close') close();
-      else answerTo(request.id, request.question);
+      else answerTo(request);
     }
     write(writes);
   }
@@ -122,9 +122,9 @@ function serve(db: DatabaseSync): void {
     }
   }
 
-  function answerTo(id: number, question: Question): void {
+  function answerTo({ id, name, args }: QuestionRequest): void {
     try {
-      for (const chunk of handlers[question.is](question) ?? []) answer({ id, is: 'chunk', chunk });
+      for (const chunk of handlers[name](...args) ?? []) answer({ id, is: 'chunk', chunk });
       answer({ id, is: 'done' });
     } catch (error) {
       answer({ id, is: 'fault', fault: storeFaultOf(failureOf(file, error)) });

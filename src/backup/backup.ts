@@ -1,4 +1,4 @@
-/** The document: what is in it, and the reading of one. */
+/** The document: what is in it, the reading of one, and putting it into a store. */
 
 import { z } from 'zod';
 import { messageOf, SoftquotaError } from '../errors.ts';
@@ -6,14 +6,17 @@ import type { Ledger } from '../ledger/index.ts';
 import { graceKind } from '../policy/index.ts';
 import { isLeaf } from '../quota/index.ts';
 import {
+  type DocumentRecord,
   documentShape,
   type EventRecord,
   eventPages,
-  type LevelRecord,
+  newGeneration,
   ownerShape,
+  type Store,
+  type UnitRecord,
   whole,
 } from '../store/index.ts';
-import { issueLines, printable } from '../text/index.ts';
+import { counted, issueLines, printable } from '../text/index.ts';
 import { version } from '../version.ts';
 
 /**
@@ -103,24 +106,6 @@ export async function backupOf(
   };
 }
 
-/** Events, and how near to their limits owners were when it was last told. */
-interface Happened {
-  readonly events: readonly EventRecord[];
-  readonly levels: readonly LevelRecord[];
-}
-
-/** Returns what happened as the store keeps it. */
-export function happenedIn({ events, levels }: Pick<Backup, 'events' | 'levels'>): Happened {
-  return {
-    events: events.map(({ owner_id: ownerId, owner_key: ownerKey, ...record }) => ({
-      ...record,
-      ownerId,
-      ownerKey,
-    })),
-    levels: levels.map(({ owner_id: ownerId, text }) => ({ ownerId, text })),
-  };
-}
-
 const anyDocument = z.object({ softquota: z.literal('backup'), format: whole, version: z.string() });
 
 /** Reads a document; throws `invalid`, naming `from`, where it is none that can be restored whole. */
@@ -145,4 +130,85 @@ export function parseBackup(text: string, from: string): Backup {
   if (parsed.success) return parsed.data;
   const faults = issueLines(parsed.error);
   throw refused(`the backup has errors: ${printable(faults.slice(0, 10).join('; '))}`);
+}
+
+/** Counts of a restore, as `softquota restore --json` prints them. */
+export interface Restored {
+  readonly owners: number;
+  readonly policy: number;
+  readonly reported_units: number;
+  readonly events: number;
+  /** Entries that were in the store but not in the backup, and were removed. */
+  readonly removed_owners: number;
+  readonly removed_policy: number;
+  readonly removed_units: number;
+}
+
+/**
+ * Makes the store hold what the backup holds, in one write. What walks found stays: the next walk puts it
+ * right. Rejects with `conflict` where the store holds what would go, unless it may be replaced.
+ */
+export async function restore(
+  store: Store,
+  backup: Backup,
+  { replace }: { readonly replace: boolean },
+): Promise<Restored> {
+  const kept = await store.load();
+  const keptUnits: Pick<UnitRecord, 'id' | 'kind'>[] = [];
+  for await (const some of store.units()) for (const { id, kind } of some) keptUnits.push({ id, kind });
+  const levels = await store.levels();
+  const isEmpty = kept.owners.length + kept.documents.length + keptUnits.length === 0;
+  if (!replace && !isEmpty) {
+    throw new SoftquotaError(
+      'conflict',
+      `the store holds ${counted(kept.owners.length, 'owner', 'owners')}, ${counted(keptUnits.length, 'unit', 'units')} and ${counted(kept.documents.length, 'record', 'records')} of policy already; with --replace the ` +
+        'backup takes their place',
+    );
+  }
+  const units: readonly UnitRecord[] = backup.reported_units.map(({ measured_at: measuredAt, ...unit }) => ({
+    ...unit,
+    measuredAt,
+    kind: 'reported',
+    files: 0,
+    partial: false,
+  }));
+  const owners = new Set(backup.owners.map(({ key }) => key));
+  const ids = new Set(units.map(({ id }) => id));
+  const goneOwners = kept.owners.map(({ key }) => key).filter(key => !owners.has(key));
+  const idOf = ({ kind, key }: Pick<DocumentRecord, 'kind' | 'key'>) => JSON.stringify([kind, key]);
+  const graces = backup.graces ?? [];
+  const documents = new Set([...backup.policy, ...graces].map(idOf));
+  const goneDocuments = kept.documents.filter(document => !documents.has(idOf(document)));
+  const goneUnits = keptUnits
+    .filter(({ kind, id }) => kind === 'reported' && !ids.has(id))
+    .map(({ id }) => id);
+  await store.write({
+    goneUnits,
+    goneOwners,
+    goneDocuments: goneDocuments.map(({ kind, key }) => ({ kind, key })),
+    // Deltas that count until the next walk belong to the time after the backup.
+    goneDeltas: kept.deltas.map(({ seq }) => seq),
+    owners: backup.owners,
+    documents: [...backup.policy, ...graces],
+    // The policy that hosts share may have gone on since.
+    ...(kept.replicated === null ? {} : { replicated: newGeneration(kept.replicated.version + 1) }),
+    units,
+    goneEventsBefore: Number.MAX_SAFE_INTEGER,
+    goneLevels: levels.map(({ ownerId }) => ownerId),
+    events: backup.events.map(({ owner_id: ownerId, owner_key: ownerKey, ...record }) => ({
+      ...record,
+      ownerId,
+      ownerKey,
+    })),
+    levels: backup.levels.map(({ owner_id: ownerId, text }) => ({ ownerId, text })),
+  });
+  return {
+    owners: owners.size,
+    policy: backup.policy.length,
+    reported_units: ids.size,
+    events: backup.events.length,
+    removed_owners: goneOwners.length,
+    removed_policy: goneDocuments.length,
+    removed_units: goneUnits.length,
+  };
 }
