@@ -15,8 +15,7 @@ interface Explained {
   readonly reasoning: Explanation;
 }
 
-export const addExplain = apiCommand<Explained, { subject: string; size?: string }>({
-  words: 'explain <owner>',
+export const addExplain = apiCommand<Explained, { subject: string; size?: string }>('explain <owner>', {
   summary: 'show why an owner is allowed or refused',
   description:
     'Shows the whole reasoning of a decision about one kind of data: the groups that are asked in turn, what each ' +

@@ -17,8 +17,7 @@ export const addGroup = resource('group', {
     'Shows and changes groups. A group has rules, and applies to the users and organizations that are its members. ' +
     '[quota] DEFAULT_GROUPS apply to everybody who is in no group. If an owner has several groups, it is enough that one of them allows an action.',
   commands: [
-    apiCommand<WholePolicy>({
-      words: 'list',
+    apiCommand<WholePolicy>('list', {
       summary: 'list groups',
       ask: policyInForce,
       json: ({ groups, rules }) => {
@@ -30,8 +29,7 @@ export const addGroup = resource('group', {
       },
       text: groupsTable,
     }),
-    apiCommand<Group & { users: readonly string[] }>({
-      words: 'show <group>',
+    apiCommand<Group & { users: readonly string[] }>('show <group>', {
       summary: 'show a group with its rules and members',
       arguments: [nameHelp],
       ask: async (client, _, name: string) => {
@@ -48,8 +46,7 @@ export const addGroup = resource('group', {
         `Members: ${users.join(', ') || 'none'}`,
       ],
     }),
-    apiCommand<Created<Group>, { rule?: readonly string[] }>({
-      words: 'create <group>',
+    apiCommand<Created<Group>, { rule?: readonly string[] }>('create <group>', {
       summary: 'create a group',
       arguments: [nameHelp],
       options: [
@@ -69,31 +66,27 @@ export const addGroup = resource('group', {
           : [`Created group ${name} with ${rules.map(rule => rule.name).join(', ')}.`];
       },
     }),
-    apiCommand({
-      words: 'delete <group>',
+    apiCommand('delete <group>', {
       summary: 'delete a group',
       description: 'Deletes a group and its memberships. Its rules remain.',
       arguments: [nameHelp],
       route: 'DELETE /admin/quota/groups/{group}',
       done: 'Deleted group {group}.',
     }),
-    apiCommand({
-      words: 'add-rule <group> <rule>',
+    apiCommand('add-rule <group> <rule>', {
       summary: 'add a rule to a group',
       arguments: [nameHelp, 'the name of an existing rule'],
       route: 'PUT /admin/quota/groups/{group}/rules/{rule}',
       done: 'Added rule {rule} to group {group}.',
     }),
-    apiCommand({
-      words: 'remove-rule <group> <rule>',
+    apiCommand('remove-rule <group> <rule>', {
       summary: 'remove a rule from a group',
       description: 'Removes a rule from a group. The rule itself remains.',
       arguments: [nameHelp, 'the name of a rule of the group'],
       route: 'DELETE /admin/quota/groups/{group}/rules/{rule}',
       done: 'Removed rule {rule} from group {group}.',
     }),
-    apiCommand({
-      words: 'add-user <group> <user>',
+    apiCommand('add-user <group> <user>', {
       summary: 'add a user or an organization to a group',
       description:
         'Adds a user or an organization to a group. It stays in its other groups. An unknown user is created if ' +
@@ -102,8 +95,7 @@ export const addGroup = resource('group', {
       route: 'PUT /admin/quota/groups/{group}/users/{user}',
       done: 'Added {user} to group {group}.',
     }),
-    apiCommand({
-      words: 'remove-user <group> <user>',
+    apiCommand('remove-user <group> <user>', {
       summary: 'remove a user or an organization from a group',
       arguments: [nameHelp, 'the name of a user or an organization in the group'],
       route: 'DELETE /admin/quota/groups/{group}/users/{user}',

@@ -61,15 +61,13 @@ export const addRule = resource('rule', {
     '  softquota group create free --rule total\n' +
     '  softquota group add-user free alice',
   commands: [
-    apiCommand<WholePolicy>({
-      words: 'list',
+    apiCommand<WholePolicy>('list', {
       summary: 'list rules',
       ask: policyInForce,
       json: ({ rules }) => rules,
       text: rulesTable,
     }),
-    apiCommand<Rule & { groups: readonly string[] }>({
-      words: 'show <rule>',
+    apiCommand<Rule & { groups: readonly string[] }>('show <rule>', {
       summary: 'show a rule and its groups',
       arguments: [nameHelp],
       ask: async (client, _, name: string) => {
@@ -83,8 +81,7 @@ export const addRule = resource('rule', {
           : `Groups with this rule: ${groups.join(', ')}.`,
       ],
     }),
-    apiCommand<Created<Rule>, RuleOptions>({
-      words: 'create <rule>',
+    apiCommand<Created<Rule>, RuleOptions>('create <rule>', {
       summary: 'create a rule',
       description: 'Creates a rule. It limits nobody until it is in a group.',
       arguments: [nameHelp],
@@ -104,8 +101,7 @@ export const addRule = resource('rule', {
         `${isNew ? 'Created rule' : 'There is already the same rule'} ${value.name}: ${ruleText(value)}.`,
       ],
     }),
-    apiCommand<Rule, RuleOptions>({
-      words: 'edit <rule>',
+    apiCommand<Rule, RuleOptions>('edit <rule>', {
       summary: 'change a rule',
       description: 'Changes a rule in every group that has it. Everything else stays the same.',
       arguments: [nameHelp],
@@ -128,8 +124,7 @@ export const addRule = resource('rule', {
       },
       text: rule => [`Rule ${rule.name} is now: ${ruleText(rule)}.`],
     }),
-    apiCommand({
-      words: 'delete <rule>',
+    apiCommand('delete <rule>', {
       summary: 'delete a rule',
       description: 'Deletes a rule, and removes it from every group.',
       arguments: [nameHelp],

@@ -29,8 +29,7 @@ interface GrowingOwner extends OwnerReport {
   readonly growth: Growth | null;
 }
 
-export const addUsage = apiCommand<readonly OwnerRow[] | GrowingOwner, UsageOptions>({
-  words: 'usage [owner]',
+export const addUsage = apiCommand<readonly OwnerRow[] | GrowingOwner, UsageOptions>('usage [owner]', {
   summary: 'show how much each owner uses',
   description:
     'Shows the largest owners. With an owner: all its repositories and other data, largest first, how fast its usage grows, and ' +
@@ -164,8 +163,7 @@ export function garbageLines({
   ];
 }
 
-export const addHistory = apiCommand<History, { range: string }>({
-  words: 'history [owner]',
+export const addHistory = apiCommand<History, { range: string }>('history [owner]', {
   summary: 'show past usage',
   description:
     'Shows how much an owner used in the past, or all owners together: each hour for a day or a week, else each ' +

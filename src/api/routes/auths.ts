@@ -67,16 +67,12 @@ export function authRoutes(services: ApiServices): readonly Route[] {
   });
   const mustBe = ({ id }: { readonly id: string }) => void mustBeSource(documents.snapshot, id);
   return [
-    getRoute({
-      id: 'listSources',
-      path,
+    getRoute('listSources', path, {
       summary: 'OAuth2 sources, in the order of creation',
       answer: { status: 200, description: 'Sources', schema: z.array(source) },
       handle: () => sourcesIn(documents.snapshot).map(shown),
     }),
-    postRoute({
-      id: 'createSource',
-      path,
+    postRoute('createSource', path, {
       summary: 'Create an OAuth2 source',
       description:
         'The source is saved even if the provider cannot be reached; `warning` then has the reason. Enter `redirect_uri` of ' +
@@ -90,16 +86,12 @@ export function authRoutes(services: ApiServices): readonly Route[] {
         return saved(await change(({ changes }) => createSource(changes, wanted, making)));
       },
     }),
-    getRoute({
-      id: 'getSource',
-      path: one,
+    getRoute('getSource', one, {
       summary: 'One OAuth2 source',
       answer: { status: 200, description: 'The source', schema: source },
       handle: named => shown(mustBeSource(documents.snapshot, named.params.id)),
     }),
-    patchRoute({
-      id: 'editSource',
-      path: one,
+    patchRoute('editSource', one, {
       summary: 'Change an OAuth2 source',
       description:
         'If the source is no longer active, or has another provider, its users are signed out. Users whom it made administrators ' +
@@ -115,9 +107,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
         return saved(await change(transaction => editSource(transaction, id, edit, making)));
       },
     }),
-    deleteRoute({
-      id: 'deleteSource',
-      path: one,
+    deleteRoute('deleteSource', one, {
       summary: 'Delete an OAuth2 source',
       description:
         'Users whom it made administrators lose these rights, and its users are signed out. Links stay: another source ' +
@@ -125,9 +115,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
       answer: { status: 204, description: 'It is gone' },
       handle: (named, { change }) => change(transaction => deleteSource(transaction, named.params.id)),
     }),
-    getRoute({
-      id: 'listLinks',
-      path: `${one}/links`,
+    getRoute('listLinks', `${one}/links`, {
       summary: 'List the accounts that are linked at the provider of a source',
       description: 'Other sources with the same provider have the same links.',
       answer: { status: 200, description: 'Links, in the order of creation', schema: z.array(link) },
@@ -141,9 +129,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
         }));
       },
     }),
-    putRoute({
-      id: 'linkUser',
-      path: `${one}/links/{user}`,
+    putRoute('linkUser', `${one}/links/{user}`, {
       summary: 'Link a user to an account at the provider of a source',
       description: 'From then on, a sign-in with that subject at the provider is a sign-in of this user.',
       body: newLink,
@@ -160,9 +146,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
         });
       },
     }),
-    deleteRoute({
-      id: 'unlinkUser',
-      path: `${one}/links/{user}`,
+    deleteRoute('unlinkUser', `${one}/links/{user}`, {
       summary: 'Unlink a user from the account at the provider of a source',
       description:
         'The next sign-in with that subject is treated like the first one. If a source made the user an ' +
@@ -170,9 +154,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
       answer: { status: 204, description: 'It is gone' },
       handle: ({ params: { id, user } }, { change }) => change(transaction => unlink(transaction, id, user)),
     }),
-    postRoute({
-      id: 'trySourceDraft',
-      path: `${path}/try`,
+    postRoute('trySourceDraft', `${path}/try`, {
       summary: 'Show what claims would change with a source that is not saved',
       description: 'Changes nothing.',
       access: administrators.read,
@@ -183,9 +165,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
         return tryClaims(documents, draft, user ?? null, claims);
       },
     }),
-    postRoute({
-      id: 'trySource',
-      path: `${one}/try`,
+    postRoute('trySource', `${one}/try`, {
       summary: 'Show what claims would change with a source',
       description: 'Changes nothing.',
       access: administrators.read,
@@ -195,9 +175,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
       handle: ({ params: { id }, body: { user, claims } }) =>
         tryClaims(documents, mustBeSource(documents.snapshot, id), user ?? null, claims),
     }),
-    postRoute({
-      id: 'synchronizeUser',
-      path: `${one}/claims`,
+    postRoute('synchronizeUser', `${one}/claims`, {
       summary: "Synchronize a user's quota groups from claims",
       description:
         'It does the same as a sign-in, in one change with one event, but makes nobody an administrator. With `[users] ' +
@@ -212,9 +190,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
         return synchronizeClaimed({ documents, autoCreate, log }, asked, caller);
       },
     }),
-    getRoute({
-      id: 'listSignInSources',
-      path: '/sign-in/sources',
+    getRoute('listSignInSources', '/sign-in/sources', {
       summary: 'The sources that users can sign in with',
       access: 'anybody',
       answer: { status: 200, description: 'The active sources', schema: z.array(offeredSource) },

@@ -27,9 +27,7 @@ const listQuery = z.strictObject({
 export function noticeRoutes(services: ApiServices): readonly Route[] {
   const { notices } = services;
   return [
-    getRoute({
-      id: 'listNotices',
-      path,
+    getRoute('listNotices', path, {
       summary: 'Where notices go, and what waits or could not be delivered, the newest first',
       description:
         'What was delivered is not listed. Addresses of webhooks and secrets are never shown. A notice that waits is ' +
@@ -63,9 +61,7 @@ export function noticeRoutes(services: ApiServices): readonly Route[] {
         forgotten: notices.forgotten,
       }),
     }),
-    postRoute({
-      id: 'testNotices',
-      path: `${path}/test`,
+    postRoute('testNotices', `${path}/test`, {
       summary: 'Send a trial to a webhook or by mail, and say what became of it',
       description: 'It is sent at once and once, past what waits. A trial has the type `test`.',
       body: noticeTestOrder,
@@ -76,17 +72,13 @@ export function noticeRoutes(services: ApiServices): readonly Route[] {
         return { to, delivered: fault === null, fault };
       },
     }),
-    postRoute({
-      id: 'sendAllNoticesAgain',
-      path: `${path}/send-again`,
+    postRoute('sendAllNoticesAgain', `${path}/send-again`, {
       summary: 'Send all dead notices again',
       faults: [503],
       answer: { status: 200, description: 'How many', schema: noticesSentAgain },
       handle: async () => ({ count: await notices.sendAgain(null) }),
     }),
-    postRoute({
-      id: 'sendNoticeAgain',
-      path: `${path}/{id}/send-again`,
+    postRoute('sendNoticeAgain', `${path}/{id}/send-again`, {
       summary: 'Send a dead notice again',
       faults: [404, 409, 503],
       answer: { status: 200, description: 'One', schema: noticesSentAgain },
@@ -104,9 +96,7 @@ function ownRoutes({ documents, notices, now }: ApiServices): readonly Route[] {
     sends: notices.places().some(({ via }) => via === 'mail'),
   });
   return [
-    getRoute({
-      id: 'getMailWish',
-      path: own,
+    getRoute('getMailWish', own, {
       tag: 'own',
       summary: 'Whether you get mails about your own quota',
       access: { area: 'user', to: 'read' },
@@ -114,9 +104,7 @@ function ownRoutes({ documents, notices, now }: ApiServices): readonly Route[] {
       answer: { status: 200, description: 'The wish, and the address', schema: mailWish },
       handle: (_input, { caller }) => shown(ownIdOf(caller)),
     }),
-    patchRoute({
-      id: 'setMailWish',
-      path: own,
+    patchRoute('setMailWish', own, {
       tag: 'own',
       summary: 'Get mails about your own quota, or no more of them',
       access: { area: 'user', to: 'write' },

@@ -26,9 +26,7 @@ import { scanShown } from './shapes.ts';
 
 export function scanRoutes({ scanner, documents }: ApiServices): readonly Route[] {
   return [
-    postRoute({
-      id: 'startScan',
-      path: '/admin/quota/scans',
+    postRoute('startScan', '/admin/quota/scans', {
       summary: 'Measure now',
       body: scanOrder.default({ kind: 'sweep', accept_moved: false }),
       answer: { status: 202, description: 'The scan, which runs in the background', schema: scanReport },
@@ -39,16 +37,12 @@ export function scanRoutes({ scanner, documents }: ApiServices): readonly Route[
         );
       },
     }),
-    getRoute({
-      id: 'listScans',
-      path: '/admin/quota/scans',
+    getRoute('listScans', '/admin/quota/scans', {
       summary: 'Waiting, running and recent scans',
       answer: { status: 200, description: 'Scans', schema: z.array(scanReport) },
       handle: () => scanner.runs().map(scanShown),
     }),
-    getRoute({
-      id: 'getScan',
-      path: '/admin/quota/scans/{id}',
+    getRoute('getScan', '/admin/quota/scans/{id}', {
       summary: 'One scan',
       answer: { status: 200, description: 'The scan', schema: scanReport },
       handle: ({ params }) => {
@@ -72,16 +66,12 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
     );
   };
   return [
-    getRoute({
-      id: 'listFindings',
-      path: '/admin/quota/findings',
+    getRoute('listFindings', '/admin/quota/findings', {
       summary: 'The problems of this installation, the worst first',
       answer: { status: 200, description: 'Findings', schema: z.array(finding).readonly() },
       handle: () => findings(),
     }),
-    getRoute({
-      id: 'takeBackup',
-      path: '/admin/backup',
+    getRoute('takeBackup', '/admin/backup', {
       summary: 'A backup of everything that cannot be measured again',
       description:
         'For `softquota restore`. It contains the hashes of tokens, so reading it needs a write scope.',
@@ -95,9 +85,7 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
       },
       handle: async () => ({ ...(await backup()) }),
     }),
-    getRoute({
-      id: 'listHosts',
-      path: '/admin/quota/hosts',
+    getRoute('listHosts', '/admin/quota/hosts', {
       summary: 'The hosts that share this quota',
       faults: [404, 503],
       answer: { status: 200, description: 'Hosts, by id', schema: z.array(fleetHost) },
@@ -110,9 +98,7 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
           .map(host => fleetHostShown(host, stored.get(host.host), walkedForOthers(host, hosts), now()));
       },
     }),
-    deleteRoute({
-      id: 'forgetHost',
-      path: '/admin/quota/hosts/{host}',
+    deleteRoute('forgetHost', '/admin/quota/hosts/{host}', {
       summary: 'Remove a host that no longer exists, with its usage',
       faults: [404, 409, 503],
       answer: { status: 204, description: 'Forgotten' },
@@ -127,9 +113,7 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
         await fleet.forgetHost(host);
       },
     }),
-    getRoute({
-      id: 'getSharedStore',
-      path: '/admin/quota/store',
+    getRoute('getSharedStore', '/admin/quota/store', {
       summary: 'The state of the shared store',
       faults: [404],
       answer: { status: 200, description: 'Its state', schema: sharedStore },
@@ -142,9 +126,7 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
         };
       },
     }),
-    postRoute({
-      id: 'repairStore',
-      path: '/admin/quota/store/repair',
+    postRoute('repairStore', '/admin/quota/store/repair', {
       summary: 'Choose between two diverged policies, for all hosts',
       body: repairOrder,
       faults: [404, 409, 503],
@@ -158,17 +140,13 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
 }
 
 export const aboutRoutes = (): readonly Route[] => [
-  getRoute({
-    id: 'getVersion',
-    path: '/version',
+  getRoute('getVersion', '/version', {
     summary: 'The version of softquota',
     access: 'anybody',
     answer: { status: 200, description: 'The version', schema: versionReport },
     handle: () => ({ version }),
   }),
-  getRoute({
-    id: 'getDescription',
-    path: '/openapi.json',
+  getRoute('getDescription', '/openapi.json', {
     summary: 'This description',
     access: 'anybody',
     answer: {

@@ -31,9 +31,7 @@ export const range = z.enum(historyRanges).default('week').meta({
 export function overviewRoutes(services: ApiServices): readonly Route[] {
   const { ledger, totals, events, scanner } = services;
   return [
-    getRoute({
-      id: 'getOverview',
-      path: '/admin/quota/overview',
+    getRoute('getOverview', '/admin/quota/overview', {
       summary: 'Sums over all owners, the disks, and the refusals of the last days',
       answer: { status: 200, description: 'The overview', schema: overview },
       handle: async () => {
@@ -82,9 +80,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
         };
       },
     }),
-    getRoute({
-      id: 'getHistory',
-      path: '/admin/quota/history',
+    getRoute('getHistory', '/admin/quota/history', {
       summary: 'The usage history of one owner or of all owners together',
       query: z.strictObject({
         owner: knownName.min(1).optional().meta({ description: 'Without it: all owners together.' }),

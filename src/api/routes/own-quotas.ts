@@ -22,7 +22,7 @@ import { getRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { eventsAnswer, eventsPage, tellNext } from './events.ts';
 import { pastOf, range } from './overview.ts';
-import { addressIn, type OwnerScope, operationOf, ownerScopes } from './owner-scopes.ts';
+import { addressIn, type OwnerScope, ownerScopes } from './owner-scopes.ts';
 import { askedDecision, autoGrantShown, explanationOf, quotaShown, reportOf } from './shapes.ts';
 
 /** Lists of units, each with the subject of what is in it. */
@@ -43,10 +43,10 @@ const unitsQuery = z.object(forgivingPage({ usual: 50, most: 1000 }));
 
 function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[] {
   const { ledger, scanner, baseUrl } = services;
-  const { owner } = scope;
+  const { of, path, read, owner } = scope;
   return [
-    getRoute({
-      ...operationOf(scope, 'getQuotaOf', ''),
+    getRoute(`getQuotaOf${of}`, path, {
+      ...read,
       summary: 'The usage and its limits',
       answer: { status: 200, description: 'Use and limits', schema: ownQuotaInfo },
       handle: (input, { caller }) =>
@@ -55,8 +55,8 @@ function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[]
           rules: rules.map(({ name: _, ...fields }) => ruleContent(fields)),
         })),
     }),
-    getRoute({
-      ...operationOf(scope, 'checkQuotaOf', '/check'),
+    getRoute(`checkQuotaOf${of}`, `${path}/check`, {
+      ...read,
       summary: 'Tells whether an action that adds data of this kind may start',
       query: z.object({ subject: askedSubject }),
       answer: { status: 200, description: 'Yes or no', schema: z.boolean() },
@@ -66,8 +66,8 @@ function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[]
       },
     }),
     ...Object.entries(lists).map(([list, subject]) =>
-      getRoute({
-        ...operationOf(scope, `list${list[0]?.toUpperCase()}${list.slice(1)}Of`, `/${list}`),
+      getRoute(`list${list[0]?.toUpperCase()}${list.slice(1)}Of${of}`, `${path}/${list}`, {
+        ...read,
         summary: `The ${list} that use space, largest first`,
         query: unitsQuery,
         answer: { status: 200, description: 'One page', schema: z.array(usedUnit), headers: pagingHeaders },
@@ -104,30 +104,30 @@ export function ownFigureRoutes(services: ApiServices): readonly Route[] {
 
 function figureRoutes(services: ApiServices, scope: OwnerScope): readonly Route[] {
   const { events, baseUrl } = services;
-  const { owner } = scope;
+  const { of, path, read, owner } = scope;
   return [
-    getRoute({
-      ...operationOf(scope, 'getReportOf', '/report'),
+    getRoute(`getReportOf${of}`, `${path}/report`, {
+      ...read,
       summary: 'The whole report, with the names of the deciding groups and rules',
       answer: { status: 200, description: 'The report', schema: ownReport },
       handle: (input, { caller }) => ownReportOf(services, owner(input.params, caller).name),
     }),
-    getRoute({
-      ...operationOf(scope, 'explainDecisionOf', '/explain'),
+    getRoute(`explainDecisionOf${of}`, `${path}/explain`, {
+      ...read,
       summary: 'The whole reasoning of a decision',
       query: z.strictObject(askedDecision),
       answer: { status: 200, description: 'The reasoning', schema: explanation },
       handle: (input, { caller }) => explanationOf(services, owner(input.params, caller).name, input.query),
     }),
-    getRoute({
-      ...operationOf(scope, 'getHistoryOf', '/history'),
+    getRoute(`getHistoryOf${of}`, `${path}/history`, {
+      ...read,
       summary: 'The usage history',
       query: z.strictObject({ range }),
       answer: { status: 200, description: 'Points for a chart, at most about 400', schema: history },
       handle: (input, { caller }) => pastOf(services, owner(input.params, caller), input.query.range),
     }),
-    getRoute({
-      ...operationOf(scope, 'listEventsOf', '/events'),
+    getRoute(`listEventsOf${of}`, `${path}/events`, {
+      ...read,
       summary: 'Refusals and thresholds reached, newest first',
       description: 'Only of this owner, not of an earlier owner with the same name.',
       query: z.strictObject({

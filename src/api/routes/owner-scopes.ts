@@ -19,10 +19,17 @@ export interface OwnerScope {
   /** The end of the names of its operations. */
   readonly of: 'Caller' | 'Organization';
   readonly path: '/user/quota' | '/orgs/{org}/quota';
-  readonly tag: Tag;
-  readonly area: 'user' | 'organization';
+  /** The parts of an operation that follow from its scope. */
+  readonly read: ScopeParts;
+  readonly write: ScopeParts;
   /** Throws `not_found`, the same whether it is not there or nothing to the caller, or `not_permitted`. */
   owner(named: Named, caller: Caller): KnownOwner;
+}
+
+interface ScopeParts {
+  readonly tag: Tag;
+  readonly access: { readonly area: 'user' | 'organization'; readonly to: 'read' | 'write' };
+  readonly faults: readonly [400, 404, 422];
 }
 
 type Services = Pick<ApiServices, 'ledger'>;
@@ -32,34 +39,24 @@ export function ownerScopes(services: Services): readonly OwnerScope[] {
     {
       of: 'Caller',
       path: '/user/quota',
-      tag: 'own',
-      area: 'user',
+      ...partsOf('own', 'user'),
       owner: (_named, caller) => callerAsOwner(services, caller),
     },
     {
       of: 'Organization',
       path: '/orgs/{org}/quota',
-      tag: 'organizations',
-      area: 'organization',
+      ...partsOf('organizations', 'organization'),
       owner: ({ org = '' }, caller) => visibleOrganization(services, org, caller),
     },
   ];
 }
 
-/** The parts of an operation that follow from its scope and its address below that of the quota. */
-export function operationOf<Below extends string>(
-  { of, path, tag, area }: OwnerScope,
-  id: string,
-  below: Below,
-  to: 'read' | 'write' = 'read',
-) {
+function partsOf(tag: Tag, area: ScopeParts['access']['area']): Pick<OwnerScope, 'read' | 'write'> {
+  const faults = [400, 404, 422] as const;
   return {
-    id: `${id}${of}`,
-    path: `${path}${below}`,
-    tag,
-    access: { area, to },
-    faults: [400, 404, 422],
-  } as const;
+    read: { tag, faults, access: { area, to: 'read' } },
+    write: { tag, faults, access: { area, to: 'write' } },
+  };
 }
 
 /** The address of an operation for the owner of this name, where pages of it lie. */

@@ -29,9 +29,7 @@ const flag = z
 
 export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): readonly Route[] {
   return [
-    getRoute({
-      id: 'getPolicy',
-      path,
+    getRoute('getPolicy', path, {
       summary: 'All rules, groups and memberships',
       description:
         'The answer is long if many owners are in groups: to ask again, send the `ETag` of the last answer.',
@@ -43,9 +41,7 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
       },
       handle: () => wholePolicyOf(ledger),
     }),
-    putRoute({
-      id: 'replacePolicy',
-      path,
+    putRoute('replacePolicy', path, {
       summary: 'Replace the policy in force',
       description:
         'Either the whole policy comes into force or nothing. The body can have up to 16 MiB. With the `version` of a policy, ' +
@@ -72,18 +68,14 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
         return query.dry_run ? drafted : documents.transactInSlices(replace, caller);
       },
     }),
-    getRoute({
-      id: 'lintPolicy',
-      path: '/admin/quota/lint',
+    getRoute('lintPolicy', '/admin/quota/lint', {
       summary: 'Possible mistakes in the policy',
       description:
         'Subjects that no rule covers, rules that never decide, empty, unused or missing groups, and owners who may have been renamed on the disk.',
       answer: { status: 200, description: 'Findings', schema: z.array(policyFault).readonly() },
       handle: () => [...lintIn(documents.snapshot, ledger.settings), ...renamedOwners(ledger)],
     }),
-    postRoute({
-      id: 'simulatePolicy',
-      path: '/admin/quota/simulate',
+    postRoute('simulatePolicy', '/admin/quota/simulate', {
       summary: 'Owners who would be newly refused or allowed with another policy',
       description: 'Decides as if `[quota] ENABLED` were true. Nothing is changed.',
       access: administrators.read,

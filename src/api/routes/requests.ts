@@ -29,7 +29,7 @@ import { mustNotGiveThemselves, roleOver } from '../owners.ts';
 import { listAddress, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
 import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { type Named, type OwnerScope, operationOf, ownerScopes } from './owner-scopes.ts';
+import { type Named, type OwnerScope, ownerScopes } from './owner-scopes.ts';
 import { requestShown } from './shapes.ts';
 
 export function requestRoutes(services: ApiServices): readonly Route[] {
@@ -38,7 +38,7 @@ export function requestRoutes(services: ApiServices): readonly Route[] {
 
 function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Route[] {
   const { documents, now, asking } = services;
-  const { owner } = scope;
+  const { of, path, read, write, owner } = scope;
 
   /** Throws as `owner` does, and `not_permitted` for administrators who are nobody's owner. */
   const ownOwner = (named: Named, caller: Caller) => {
@@ -54,8 +54,8 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
   };
 
   return [
-    getRoute({
-      ...operationOf(scope, 'listRequestsOf', '/requests'),
+    getRoute(`listRequestsOf${of}`, `${path}/requests`, {
+      ...read,
       summary: 'The requests for more space, and their answers, the latest first',
       answer: { status: 200, description: 'Requests', schema: z.array(spaceRequest) },
       handle: (input, { caller }) =>
@@ -63,8 +63,8 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
           requestShown(documents.owners, entry),
         ),
     }),
-    postRoute({
-      ...operationOf(scope, 'requestSpaceFor', '/requests', 'write'),
+    postRoute(`requestSpaceFor${of}`, `${path}/requests`, {
+      ...write,
       summary: 'Ask for more space, for a time',
       description:
         'An owner has one open request, and makes at most five within a day. What `[requests] AUTO_GRANT` covers is granted at ' +
@@ -90,8 +90,8 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
         return requestShown(documents.owners, entry);
       },
     }),
-    deleteRoute({
-      ...operationOf(scope, 'withdrawRequestOf', '/requests/{id}', 'write'),
+    deleteRoute(`withdrawRequestOf${of}`, `${path}/requests/{id}`, {
+      ...write,
       summary: 'Withdraw an open request',
       faults: [404, 409],
       answer: { status: 204, description: 'It is withdrawn' },
@@ -126,9 +126,7 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
     answer: { status: 200, description: 'The request with its answer', schema: spaceRequest },
   } as const;
   return [
-    getRoute({
-      id: 'listRequests',
-      path,
+    getRoute('listRequests', path, {
       summary: 'Requests for more space, the latest first',
       query: listQuery,
       answer: { status: 200, description: 'One page', schema: z.array(spaceRequest), headers: pagingHeaders },
@@ -140,10 +138,8 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
         return page.map(entry => requestShown(documents.owners, entry));
       },
     }),
-    postRoute({
+    postRoute('grantRequest', `${path}/{id}/grant`, {
       ...answering,
-      id: 'grantRequest',
-      path: `${path}/{id}/grant`,
       summary: 'Grant a request, as it was asked for or otherwise',
       description:
         'Gives the owner an allowance in the same step. Nobody can grant a request of their own, or one for an organization ' +
@@ -166,10 +162,8 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
         );
       },
     }),
-    postRoute({
+    postRoute('declineRequest', `${path}/{id}/decline`, {
       ...answering,
-      id: 'declineRequest',
-      path: `${path}/{id}/decline`,
       summary: 'Decline a request, with a message to the owner',
       body: declineOrder,
       handle: async ({ params: { id }, body: { words } }, { caller, change }) => {

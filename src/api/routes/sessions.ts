@@ -76,9 +76,7 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
   };
 
   return [
-    getRoute({
-      id: 'getSession',
-      path: '/session',
+    getRoute('getSession', '/session', {
       summary: 'The user who is signed in',
       description: 'From the session, or from the token of the request.',
       access: 'whoever is known',
@@ -87,9 +85,7 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
       handle: (_, { caller }) =>
         shown(caller, caller.sessionKey === null ? undefined : identity.signedIn.session(caller.sessionKey)),
     }),
-    postRoute({
-      id: 'signIn',
-      path: '/session',
+    postRoute('signIn', '/session', {
       summary: 'Sign a browser in',
       description:
         'With a token: the session has the same scopes, and ends with the token. Or with the code of a ' +
@@ -115,9 +111,7 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
         return shown({ ownerId: owner.id, name: owner.name, isAdmin, scopes, expiresAt: endsAt }, known);
       },
     }),
-    deleteRoute({
-      id: 'signOut',
-      path: '/session',
+    deleteRoute('signOut', '/session', {
       summary: 'Sign out',
       description: 'Ends the session of the request. A token does not end: 404.',
       access: 'whoever is known',
@@ -131,9 +125,7 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
         browser.hold(null);
       },
     }),
-    getRoute({
-      id: 'listSessions',
-      path,
+    getRoute('listSessions', path, {
       ...ownOrAdministered(ledger, 'read'),
       summary: 'The sessions of a user in browsers, in the order of creation',
       description: 'The sessions of other users need an administrator and also the scope `read:admin`.',
@@ -143,9 +135,7 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
           .sessionsOf(knownOwner(ledger, named.params.user).id)
           .map(known => rowOf(known, caller.sessionKey)),
     }),
-    getRoute({
-      id: 'listAllSessions',
-      path: '/admin/sessions',
+    getRoute('listAllSessions', '/admin/sessions', {
       summary: 'The sessions of all users in browsers, the newest first',
       query: z.strictObject(everybodysQuery),
       answer: { status: 200, description: 'One page', schema: z.array(anySession), headers: pagingHeaders },
@@ -156,9 +146,7 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
         return page.map(({ entry, user }) => ({ ...rowOf(entry, call.caller.sessionKey), user }));
       },
     }),
-    deleteRoute({
-      id: 'endSession',
-      path: `${path}/{id}`,
+    deleteRoute('endSession', `${path}/{id}`, {
       ...ownOrAdministered(ledger, 'write'),
       summary: 'Sign a browser out',
       description: 'It is refused from then on.',
@@ -169,9 +157,7 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
         });
       },
     }),
-    postRoute({
-      id: 'makeSignInLink',
-      path: '/users/{user}/sign-in-link',
+    postRoute('makeSignInLink', '/users/{user}/sign-in-link', {
       summary: 'Create a link that signs a user in',
       description:
         'The link works once, within ten minutes, on the host that created it, until its daemon ends. The session has no more ' +

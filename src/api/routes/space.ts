@@ -15,7 +15,7 @@ import {
 import { unitName } from '../owners.ts';
 import { getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices, SpaceState } from '../services.ts';
-import { operationOf, ownerScopes } from './owner-scopes.ts';
+import { ownerScopes } from './owner-scopes.ts';
 
 const mostRepositories = 1000;
 
@@ -44,9 +44,7 @@ type Asked = z.output<typeof asked>;
 
 export function spaceRoutes(services: ApiServices): readonly Route[] {
   return [
-    getRoute({
-      id: 'getSpace',
-      path: '/admin/quota/space',
+    getRoute('getSpace', '/admin/quota/space', {
       tag: 'owners',
       summary: "What takes the space of an owner's repositories, and what would free how much",
       description: takesTime,
@@ -55,20 +53,18 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
       answer: { status: 200, description: 'The space', schema: spaceAnswer },
       handle: ({ query }) => spaceOf(services, query.user, query),
     }),
-    ...ownerScopes(services).map(scope =>
-      getRoute({
-        ...operationOf(scope, 'getSpaceOf', '/space'),
+    ...ownerScopes(services).map(({ of, path, read, owner }) =>
+      getRoute(`getSpaceOf${of}`, `${path}/space`, {
+        ...read,
         summary: 'What takes the space of the repositories, and what would free how much',
         description: takesTime,
         query: asked,
         faults: [400, 404, 503],
         answer: { status: 200, description: 'The space', schema: spaceAnswer },
-        handle: ({ params, query }, { caller }) => spaceOf(services, scope.owner(params, caller).name, query),
+        handle: ({ params, query }, { caller }) => spaceOf(services, owner(params, caller).name, query),
       }),
     ),
-    postRoute({
-      id: 'startReclaim',
-      path: '/admin/quota/reclaims',
+    postRoute('startReclaim', '/admin/quota/reclaims', {
       summary: 'Collect garbage now',
       description: 'What became unreachable within `[reclaim] EXPIRE` stays.',
       body: reclaimOrder.default({}),
@@ -81,9 +77,7 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
       handle: ({ body }) =>
         unitsFor(services, body.repository).map(({ path, name }) => services.space.reclaim(path, name)),
     }),
-    getRoute({
-      id: 'listReclaims',
-      path: '/admin/quota/reclaims',
+    getRoute('listReclaims', '/admin/quota/reclaims', {
       summary: 'Running and recent collections of garbage that somebody asked for',
       answer: { status: 200, description: 'The newest first', schema: z.array(reclaimRun) },
       handle: () => [...services.space.runs()],

@@ -29,9 +29,7 @@ const linesAtOnce = 200;
 export function usageRoutes(services: ApiServices): readonly Route[] {
   const { ledger, baseUrl } = services;
   return [
-    getRoute({
-      id: 'listUsage',
-      path: '/admin/quota/usage',
+    getRoute('listUsage', '/admin/quota/usage', {
       summary: 'Owners with their usage and limits',
       query: z.strictObject({ ...ownersQuery, ...pageQuery }),
       faults: [404],
@@ -48,9 +46,7 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
         return rows;
       },
     }),
-    csvRoute({
-      id: 'downloadUsage',
-      path: '/admin/quota/usage.csv',
+    csvRoute('downloadUsage', '/admin/quota/usage.csv', {
       summary: 'The same list as CSV, without pages',
       description:
         'The columns are named in the first line; sizes are bytes. A name that a spreadsheet would take for a formula ' +
@@ -65,18 +61,14 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
         return csvLines(services, entries);
       },
     }),
-    getRoute({
-      id: 'getUsage',
-      path: '/admin/quota/usage/{owner}',
+    getRoute('getUsage', '/admin/quota/usage/{owner}', {
       summary: 'The whole report about one owner',
       description: 'Also for an unknown owner, whose `known` is false.',
       faults: [],
       answer: { status: 200, description: 'The owner', schema: ownerReport },
       handle: ({ params }) => reportOf(services, params.owner, mostUnits),
     }),
-    getRoute({
-      id: 'explainDecision',
-      path: '/admin/quota/explain',
+    getRoute('explainDecision', '/admin/quota/explain', {
       summary: 'The whole reasoning of a decision',
       query: z.strictObject({ user: knownName.min(1), ...askedDecision }),
       answer: { status: 200, description: 'The reasoning', schema: explanation },

@@ -46,9 +46,7 @@ const listQuery = z.object({
 
 export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonly Route[] {
   return [
-    getRoute({
-      id: 'listUsers',
-      path: '/admin/users',
+    getRoute('listUsers', '/admin/users', {
       summary: 'Users and organizations, by name',
       description: 'Includes owners that were found on the disk or reported.',
       query: listQuery,
@@ -61,9 +59,7 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
         return page.map(owner => userShown(documents.snapshot, owner));
       },
     }),
-    postRoute({
-      id: 'createUser',
-      path: '/admin/users',
+    postRoute('createUser', '/admin/users', {
       summary: 'Create a user or an organization',
       body: newUser,
       faults: [409],
@@ -75,16 +71,12 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
         return userShown(documents.snapshot, owner);
       },
     }),
-    getRoute({
-      id: 'getUser',
-      path: one,
+    getRoute('getUser', one, {
       summary: 'One user or organization',
       answer: { status: 200, description: 'The user', schema: user },
       handle: named => userShown(documents.snapshot, recordOf(ledger, named.params.user)),
     }),
-    patchRoute({
-      id: 'editUser',
-      path: one,
+    patchRoute('editUser', one, {
       summary: 'Change or rename a user or an organization',
       description:
         'A renamed owner keeps groups, tokens and memberships. The disk decides who owns the units, so rename the directories, ' +
@@ -99,9 +91,7 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
         return userShown(documents.snapshot, owner);
       },
     }),
-    deleteRoute({
-      id: 'deleteUser',
-      path: one,
+    deleteRoute('deleteUser', one, {
       summary: 'Delete a user or an organization',
       description:
         'Also deletes tokens and memberships, also in groups. An owner who has units cannot be deleted.',
@@ -109,16 +99,12 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
       answer: { status: 204, description: 'It is gone' },
       handle: (named, { change }) => change(transaction => deleteUser(transaction, named.params.user)),
     }),
-    getRoute({
-      id: 'listMembers',
-      path: members,
+    getRoute('listMembers', members, {
       summary: 'List the members of an organization, in the order in which they were added',
       answer: { status: 200, description: 'Members', schema: z.array(member) },
       handle: named => membersShown({ documents, ledger }, named.params.org),
     }),
-    putRoute({
-      id: 'setMember',
-      path: `${members}/{user}`,
+    putRoute('setMember', `${members}/{user}`, {
       summary: 'Add a user to an organization, or change the role',
       body: membership,
       mustBe: named => {
@@ -133,9 +119,7 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
           setMember(transaction.changes, organization, user, named.body.role);
         }),
     }),
-    deleteRoute({
-      id: 'removeMember',
-      path: `${members}/{user}`,
+    deleteRoute('removeMember', `${members}/{user}`, {
       summary: 'Remove a user from an organization',
       answer: { status: 204, description: 'It is out' },
       handle: (named, { change }) =>
