@@ -29,7 +29,7 @@ import { mustNotGiveThemselves, roleOver } from '../owners.ts';
 import { listAddress, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
 import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { type Named, type OwnerScope, ownerScopes } from './owner-scopes.ts';
+import { type Named, type OwnerScope, ownerScopes } from './own-quotas.ts';
 import { requestShown } from './shapes.ts';
 
 export function requestRoutes(services: ApiServices): readonly Route[] {

@@ -15,7 +15,7 @@ import {
 import { unitName } from '../owners.ts';
 import { getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices, SpaceState } from '../services.ts';
-import { ownerScopes } from './owner-scopes.ts';
+import { ownerScopes } from './own-quotas.ts';
 
 const mostRepositories = 1000;
 
