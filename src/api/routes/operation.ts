@@ -9,16 +9,7 @@ import { walkedForOthers } from '../../fleet/index.ts';
 import type { HostRecord } from '../../store/index.ts';
 import { isoTime, printable } from '../../text/index.ts';
 import { version } from '../../version.ts';
-import {
-  type FleetHost,
-  finding,
-  fleetHost,
-  repairOrder,
-  scanOrder,
-  scanReport,
-  sharedStore,
-  versionReport,
-} from '../../wire/index.ts';
+import * as wire from '../../wire/index.ts';
 import { administrators } from '../asker.ts';
 import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -28,8 +19,8 @@ export function scanRoutes({ scanner, documents }: ApiServices): readonly Route[
   return [
     postRoute('startScan', '/admin/quota/scans', {
       summary: 'Measure now',
-      body: scanOrder.default({ kind: 'sweep', accept_moved: false }),
-      answer: { status: 202, description: 'The scan, which runs in the background', schema: scanReport },
+      body: wire.scanOrder.default({ kind: 'sweep', accept_moved: false }),
+      answer: { status: 202, description: 'The scan, which runs in the background', schema: wire.scanReport },
       handle: ({ body: { kind, owners, accept_moved: acceptMoved } }) => {
         const keys = owners?.map(name => documents.owners.keyOf(name));
         return scanShown(
@@ -39,12 +30,12 @@ export function scanRoutes({ scanner, documents }: ApiServices): readonly Route[
     }),
     getRoute('listScans', '/admin/quota/scans', {
       summary: 'Waiting, running and recent scans',
-      answer: { status: 200, description: 'Scans', schema: z.array(scanReport) },
+      answer: { status: 200, description: 'Scans', schema: z.array(wire.scanReport) },
       handle: () => scanner.runs().map(scanShown),
     }),
     getRoute('getScan', '/admin/quota/scans/{id}', {
       summary: 'One scan',
-      answer: { status: 200, description: 'The scan', schema: scanReport },
+      answer: { status: 200, description: 'The scan', schema: wire.scanReport },
       handle: ({ params }) => {
         const run = scanner.runs().find(({ id }) => String(id) === params.id);
         if (run === undefined) {
@@ -68,7 +59,7 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
   return [
     getRoute('listFindings', '/admin/quota/findings', {
       summary: 'The problems of this installation, the worst first',
-      answer: { status: 200, description: 'Findings', schema: z.array(finding).readonly() },
+      answer: { status: 200, description: 'Findings', schema: z.array(wire.finding).readonly() },
       handle: () => findings(),
     }),
     getRoute('takeBackup', '/admin/backup', {
@@ -88,7 +79,7 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
     getRoute('listHosts', '/admin/quota/hosts', {
       summary: 'The hosts that share this quota',
       faults: [404, 503],
-      answer: { status: 200, description: 'Hosts, by id', schema: z.array(fleetHost) },
+      answer: { status: 200, description: 'Hosts, by id', schema: z.array(wire.fleetHost) },
       handle: async () => {
         const fleet = sharing();
         const stored = await ledger.shares.storedByHost();
@@ -116,7 +107,7 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
     getRoute('getSharedStore', '/admin/quota/store', {
       summary: 'The state of the shared store',
       faults: [404],
-      answer: { status: 200, description: 'Its state', schema: sharedStore },
+      answer: { status: 200, description: 'Its state', schema: wire.sharedStore },
       handle: () => {
         const { away, divergence } = sharing().state;
         return {
@@ -128,7 +119,7 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
     }),
     postRoute('repairStore', '/admin/quota/store/repair', {
       summary: 'Choose between two diverged policies, for all hosts',
-      body: repairOrder,
+      body: wire.repairOrder,
       faults: [404, 409, 503],
       answer: {
         status: 204,
@@ -143,7 +134,7 @@ export const aboutRoutes = (): readonly Route[] => [
   getRoute('getVersion', '/version', {
     summary: 'The version of softquota',
     access: 'anybody',
-    answer: { status: 200, description: 'The version', schema: versionReport },
+    answer: { status: 200, description: 'The version', schema: wire.versionReport },
     handle: () => ({ version }),
   }),
   getRoute('getDescription', '/openapi.json', {
@@ -163,7 +154,7 @@ function fleetHostShown(
   stored: { readonly owners: number; readonly bytes: number } | undefined,
   walks: string[],
   now: number,
-): FleetHost {
+): wire.FleetHost {
   return {
     id: host,
     alive: isAlive,

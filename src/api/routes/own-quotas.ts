@@ -12,15 +12,7 @@ import { ownEvent, ownEventKinds } from '../../overview/index.ts';
 import { ruleContent } from '../../policy/index.ts';
 import { type Leaf, leafMask, leaves, type Subject } from '../../quota/index.ts';
 import { printable } from '../../text/index.ts';
-import {
-  askedSubject,
-  explanation,
-  history,
-  type OwnReport,
-  ownQuotaInfo,
-  ownReport,
-  usedUnit,
-} from '../../wire/index.ts';
+import * as wire from '../../wire/index.ts';
 import { type KnownOwner, knownOwner, roleOver, unitName } from '../owners.ts';
 import { forgivingPage, listAddress, pageOf, pagingHeaders, tellPages } from '../pages.ts';
 import type { Tag } from '../route.ts';
@@ -53,7 +45,7 @@ function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[]
     getRoute(`getQuotaOf${of}`, path, {
       ...read,
       summary: 'The usage and its limits',
-      answer: { status: 200, description: 'Use and limits', schema: ownQuotaInfo },
+      answer: { status: 200, description: 'Use and limits', schema: wire.ownQuotaInfo },
       handle: (input, { caller }) =>
         quotaShown(services, owner(input.params, caller), ({ rules }) => ({
           // Names are for administrators.
@@ -63,7 +55,7 @@ function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[]
     getRoute(`checkQuotaOf${of}`, `${path}/check`, {
       ...read,
       summary: 'Tells whether an action that adds data of this kind may start',
-      query: z.object({ subject: askedSubject }),
+      query: z.object({ subject: wire.askedSubject }),
       answer: { status: 200, description: 'Yes or no', schema: z.boolean() },
       handle: (input, { caller }) => {
         const { name } = owner(input.params, caller);
@@ -75,7 +67,12 @@ function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[]
         ...read,
         summary: `The ${list} that use space, largest first`,
         query: unitsQuery,
-        answer: { status: 200, description: 'One page', schema: z.array(usedUnit), headers: pagingHeaders },
+        answer: {
+          status: 200,
+          description: 'One page',
+          schema: z.array(wire.usedUnit),
+          headers: pagingHeaders,
+        },
         handle: async (input, call) => {
           const { name } = owner(input.params, call.caller);
           const most = Math.min(input.query.page * input.query.limit, mostUnits);
@@ -114,21 +111,21 @@ function figureRoutes(services: ApiServices, scope: OwnerScope): readonly Route[
     getRoute(`getReportOf${of}`, `${path}/report`, {
       ...read,
       summary: 'The whole report, with the names of the deciding groups and rules',
-      answer: { status: 200, description: 'The report', schema: ownReport },
+      answer: { status: 200, description: 'The report', schema: wire.ownReport },
       handle: (input, { caller }) => ownReportOf(services, owner(input.params, caller).name),
     }),
     getRoute(`explainDecisionOf${of}`, `${path}/explain`, {
       ...read,
       summary: 'The whole reasoning of a decision',
       query: z.strictObject(askedDecision),
-      answer: { status: 200, description: 'The reasoning', schema: explanation },
+      answer: { status: 200, description: 'The reasoning', schema: wire.explanation },
       handle: (input, { caller }) => explanationOf(services, owner(input.params, caller).name, input.query),
     }),
     getRoute(`getHistoryOf${of}`, `${path}/history`, {
       ...read,
       summary: 'The usage history',
       query: z.strictObject({ range }),
-      answer: { status: 200, description: 'Points for a chart, at most about 400', schema: history },
+      answer: { status: 200, description: 'Points for a chart, at most about 400', schema: wire.history },
       handle: (input, { caller }) => pastOf(services, owner(input.params, caller), input.query.range),
     }),
     getRoute(`listEventsOf${of}`, `${path}/events`, {
@@ -151,7 +148,7 @@ function figureRoutes(services: ApiServices, scope: OwnerScope): readonly Route[
   ];
 }
 
-async function ownReportOf(services: ApiServices, name: string): Promise<OwnReport> {
+async function ownReportOf(services: ApiServices, name: string): Promise<wire.OwnReport> {
   const { ledger, contact, scanner, asking } = services;
   const { known, units, ...report } = await reportOf(services, name, mostReported);
   const { enabled, autoGrant } = asking();

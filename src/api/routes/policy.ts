@@ -4,15 +4,7 @@ import { z } from 'zod';
 import type { Transaction } from '../../documents/index.ts';
 import { renamedOwners } from '../../ledger/index.ts';
 import { lintIn } from '../../policy/index.ts';
-import {
-  draftPolicy,
-  newWholePolicy,
-  policyFault,
-  queryNumber,
-  replacedPolicy,
-  simulation,
-  wholePolicy,
-} from '../../wire/index.ts';
+import * as wire from '../../wire/index.ts';
 import { administrators } from '../asker.ts';
 import { getRoute, postRoute, putRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -36,7 +28,7 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
       answer: {
         status: 200,
         description: 'The policy in force',
-        schema: wholePolicy,
+        schema: wire.wholePolicy,
         version: ({ version }) => version,
       },
       handle: () => wholePolicyOf(ledger),
@@ -56,9 +48,9 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
           description: 'Create unknown users; default: `[users] AUTO_CREATE`.',
         }),
       }),
-      body: newWholePolicy,
+      body: wire.newWholePolicy,
       faults: [404, 409],
-      answer: { status: 200, description: 'The policy as it is now', schema: replacedPolicy },
+      answer: { status: 200, description: 'The policy as it is now', schema: wire.replacedPolicy },
       handle: async ({ query, body }, { caller }) => {
         const createUsers = query.create_users ?? autoCreate;
         const replace = (transaction: Transaction) =>
@@ -72,7 +64,7 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
       summary: 'Possible mistakes in the policy',
       description:
         'Subjects that no rule covers, rules that never decide, empty, unused or missing groups, and owners who may have been renamed on the disk.',
-      answer: { status: 200, description: 'Findings', schema: z.array(policyFault).readonly() },
+      answer: { status: 200, description: 'Findings', schema: z.array(wire.policyFault).readonly() },
       handle: () => [...lintIn(documents.snapshot, ledger.settings), ...renamedOwners(ledger)],
     }),
     postRoute('simulatePolicy', '/admin/quota/simulate', {
@@ -82,13 +74,13 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
       mostBytes: mostPolicyBytes,
       longBody: 'draftPolicy',
       query: z.strictObject({
-        limit: queryNumber(1, 1000, 100).meta({
+        limit: wire.queryNumber(1, 1000, 100).meta({
           description: 'How many refused and how many allowed owners are listed.',
         }),
       }),
-      body: draftPolicy,
+      body: wire.draftPolicy,
       faults: [409],
-      answer: { status: 200, description: 'The differences', schema: simulation },
+      answer: { status: 200, description: 'The differences', schema: wire.simulation },
       handle: ({ query, body }) => simulate(ledger, body, query.limit),
     }),
   ];
