@@ -45,10 +45,6 @@ interface AnswerDefinition<Schema extends z.ZodType> {
 }
 
 interface Described {
-  /** A verb and what it is done to, such as `createRule`. */
-  readonly id: string;
-  /** Below /api/v1; what varies stands as `{name}`. */
-  readonly path: string;
   /** Left out: that of the routes' section in routes/index.ts. */
   readonly tag?: Tag;
   readonly summary: string;
@@ -79,7 +75,6 @@ interface Definition<
   Body extends z.ZodType,
   Answer extends z.ZodType,
 > extends Described {
-  readonly path: Path;
   readonly query?: Query;
   readonly body?: Body;
   readonly answer: AnswerDefinition<Answer>;
@@ -124,7 +119,11 @@ export interface SentDocument {
 
 /** Route in the form that the framework uses. */
 export interface Route extends Described {
+  /** A verb and what it is done to, such as `createRule`. */
+  readonly id: string;
   readonly method: Method;
+  /** Below /api/v1; what varies stands as `{name}`. */
+  readonly path: string;
   readonly access: Requirement;
   readonly faults: NonNullable<Described['faults']>;
   readonly params: z.ZodType | null;
@@ -153,14 +152,18 @@ function routesBy(method: Method) {
     Body extends z.ZodType = z.ZodUnknown,
     Answer extends z.ZodType = z.ZodVoid,
   >(
+    id: string,
+    path: Path,
     definition: Definition<Path, Query, Body, Answer>,
   ): Route => {
     const { query, body } = definition;
-    const params = paramsIn(definition.path);
+    const params = paramsIn(path);
     const schemas = { params: params ?? nothing, query: query ?? nothing, body: body ?? nothing };
     return {
       ...definition,
+      id,
       method,
+      path,
       access: definition.access ?? administrators[method === 'get' ? 'read' : 'write'],
       faults: definition.faults ?? (params === null ? [] : [404]),
       params,
@@ -200,19 +203,20 @@ function isMark(path: string, name: string): boolean {
 }
 
 /** A route for administrators that answers with lines of CSV; the first line names the columns. */
-export function csvRoute<Query extends z.ZodType>({
-  lines,
-  answer,
-  ...definition
-}: Omit<Described, 'access'> & {
-  readonly query: Query;
-  readonly answer: { readonly description: string };
-  /** Rejects before the first line, or not at all. */
-  lines(query: z.output<Query>): Promise<AsyncIterable<string>>;
-}): Route {
-  const { query } = definition;
+export function csvRoute<Query extends z.ZodType>(
+  id: string,
+  path: string,
+  definition: Omit<Described, 'access'> & {
+    readonly query: Query;
+    readonly answer: { readonly description: string };
+    /** Rejects before the first line, or not at all. */
+    lines(query: z.output<Query>): Promise<AsyncIterable<string>>;
+  },
+): Route {
+  const { query, answer, lines, ...described } = definition;
+  const whole = { ...answer, status: 200, schema: z.string() } as const;
   return {
-    ...getRoute({ ...definition, answer: { ...answer, status: 200, schema: z.string() }, handle: () => '' }),
+    ...getRoute(id, path, { ...described, query, answer: whole, handle: () => '' }),
     type: 'text/csv',
     run: async incoming => lines(parsed({ query }, { query: incoming.query }).query),
   };

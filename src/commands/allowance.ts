@@ -31,8 +31,7 @@ export const addRequest = resource('request', {
     'Shows and answers the requests of owners for more space. A granted request is an allowance: extra ' +
     'bytes that end by themselves. You cannot grant your own request.',
   commands: [
-    apiCommand<readonly SpaceRequest[], { state: string }>({
-      words: 'list',
+    apiCommand<readonly SpaceRequest[], { state: string }>('list', {
       summary: 'list requests, the latest first',
       options: [
         new Option('--state <state>', 'only requests in this state')
@@ -53,8 +52,7 @@ export const addRequest = resource('request', {
         ['WHY', request => request.why],
       ],
     }),
-    apiCommand<SpaceRequest, UntilOptions & { size?: string; words?: string }>({
-      words: 'grant <id>',
+    apiCommand<SpaceRequest, UntilOptions & { size?: string; words?: string }>('grant <id>', {
       summary: 'grant a request',
       description: 'Gives what was asked for; options change its size or its end.',
       arguments: [idHelp],
@@ -75,8 +73,7 @@ export const addRequest = resource('request', {
         return [`${owner} has ${formatBytes(granted.bytes)} more until ${formatTime(granted.until)}.`];
       },
     }),
-    apiCommand<SpaceRequest, { words: string }>({
-      words: 'decline <id>',
+    apiCommand<SpaceRequest, { words: string }>('decline <id>', {
       summary: 'decline a request',
       arguments: [idHelp],
       options: [
@@ -100,8 +97,7 @@ export const addAllowance = resource('allowance', {
     'Shows, gives and ends allowances: extra bytes for a user or an organization, on top of each limit above ' +
     '0 that applies. They end automatically.',
   commands: [
-    apiCommand<readonly Allowance[]>({
-      words: 'list <owner>',
+    apiCommand<readonly Allowance[]>('list <owner>', {
       summary: 'list the allowances of an owner',
       arguments: [ownerHelp],
       route: 'GET /admin/users/{owner}/quota/allowances',
@@ -115,8 +111,7 @@ export const addAllowance = resource('allowance', {
         ['WHY', allowance => allowance.why],
       ],
     }),
-    apiCommand<Allowance, UntilOptions & { size: string; why: string }>({
-      words: 'create <owner>',
+    apiCommand<Allowance, UntilOptions & { size: string; why: string }>('create <owner>', {
       summary: 'give an owner extra bytes for a limited time',
       arguments: [ownerHelp],
       options: [
@@ -134,8 +129,7 @@ export const addAllowance = resource('allowance', {
         `${owner} has ${formatBytes(bytes)} more until ${formatTime(until)} (${id}).`,
       ],
     }),
-    apiCommand({
-      words: 'end <owner> <id>',
+    apiCommand('end <owner> <id>', {
       summary: 'end an allowance now',
       arguments: [ownerHelp, 'the allowance, as softquota allowance list shows it'],
       route: 'DELETE /admin/users/{owner}/quota/allowances/{id}',

@@ -29,8 +29,6 @@ interface Help {
 
 /** `{name}` in a route or a sentence stands for the argument, or else the option, of that name. */
 export interface ApiCommand<Answer, Options> extends Help {
-  /** The name and the arguments, such as `add-rule <group> <rule>`. */
-  readonly words: string;
   /** The help of each argument, in their order. */
   readonly arguments?: readonly string[];
   /** The help of `--config`; null: the command has options of its own for it, or none. */
@@ -77,10 +75,16 @@ export function resource(
   };
 }
 
-/** Returns what adds a command; `Answer` is the type of its route's answer. */
-export function apiCommand<Answer, Options = unknown>(entry: ApiCommand<Answer, Options>): AddCommand {
+/**
+ * Returns what adds a command; `Answer` is the type of its route's answer. `words` are the name and the
+ * arguments, such as `add-rule <group> <rule>`.
+ */
+export function apiCommand<Answer, Options = unknown>(
+  words: string,
+  entry: ApiCommand<Answer, Options>,
+): AddCommand {
   return (parent, exit) => {
-    const command = parent.command(entry.words).summary(entry.summary);
+    const command = parent.command(words).summary(entry.summary);
     if (entry.config !== null) withConfigOption(command, entry.config);
     if (entry.done === undefined && entry.hasNoJson !== true)
       command.option('--json', 'print JSON, for programs');

@@ -30,8 +30,7 @@ export const addAuth = resource('auth', {
   summary: 'OAuth2 sources',
   description: 'Lists OAuth2 sources, and synchronizes quota groups from claims as a sign-in does.',
   commands: [
-    apiCommand<readonly Source[]>({
-      words: 'list',
+    apiCommand<readonly Source[]>('list', {
       summary: 'list the sources',
       route: `GET ${sources}`,
       none: 'No sources. docs/oauth.md describes how to create one.',
@@ -45,8 +44,7 @@ export const addAuth = resource('auth', {
         ['UNKNOWN QUOTA GROUPS', source => source.unknown_quota_groups.join(', ')],
       ],
     }),
-    apiCommand<never, SyncOptions>({
-      words: 'sync <source> <file>',
+    apiCommand<never, SyncOptions>('sync <source> <file>', {
       summary: "synchronize users' quota groups from claims",
       description:
         'Applies claims as a sign-in with the source does: each user is one change with one event. With --user, the ' +

@@ -17,8 +17,7 @@ interface RestoreOptions {
   readonly replace?: boolean;
 }
 
-export const addBackup = apiCommand<never>({
-  words: 'backup <file>',
+export const addBackup = apiCommand<never>('backup <file>', {
   summary: 'back up owners, policy and events',
   description:
     'Saves everything that cannot be measured again: owners, policy, events, and the units that programs reported. ' +
@@ -41,33 +40,35 @@ export const addBackup = apiCommand<never>({
   },
 });
 
-export const addRestore = apiCommand<{ backup: Backup; restored: Restored }, RestoreOptions>({
-  words: 'restore <file>',
-  summary: 'restore a backup into the store',
-  description:
-    'Writes a backup of `softquota backup` to the store in DATA_PATH. The daemon must not be running; when it ' +
-    'starts again, it measures everything again. If root runs this command, it works as the owner of DATA_PATH.',
-  arguments: ['the backup; - is standard input'],
-  options: [new Option('--replace', 'also if the store is not empty: the backup replaces its contents')],
-  find: async ({ replace = false, ...options }, file: string) => {
-    const { parseBackup } = await import('../backup/index.ts');
-    const { dataPath } = configFrom(options).server;
-    const backup = parseBackup(readWhole(file), file === '-' ? 'standard input' : file);
-    const { restoreInto } = await import('../daemon/index.ts');
-    return { backup, restored: await restoreInto(dataPath, backup, { replace }) };
+export const addRestore = apiCommand<{ backup: Backup; restored: Restored }, RestoreOptions>(
+  'restore <file>',
+  {
+    summary: 'restore a backup into the store',
+    description:
+      'Writes a backup of `softquota backup` to the store in DATA_PATH. The daemon must not be running; when it ' +
+      'starts again, it measures everything again. If root runs this command, it works as the owner of DATA_PATH.',
+    arguments: ['the backup; - is standard input'],
+    options: [new Option('--replace', 'also if the store is not empty: the backup replaces its contents')],
+    find: async ({ replace = false, ...options }, file: string) => {
+      const { parseBackup } = await import('../backup/index.ts');
+      const { dataPath } = configFrom(options).server;
+      const backup = parseBackup(readWhole(file), file === '-' ? 'standard input' : file);
+      const { restoreInto } = await import('../daemon/index.ts');
+      return { backup, restored: await restoreInto(dataPath, backup, { replace }) };
+    },
+    json: ({ restored }) => restored,
+    text: ({ backup, restored }) => {
+      const { removed_owners: owners, removed_policy: policy, removed_units: units } = restored;
+      return [
+        `Restored ${contents(backup)}.`,
+        ...(owners + policy + units === 0
+          ? []
+          : [`Removed, because the backup does not have them: ${partsOf(owners, policy, units)}.`]),
+        'Start the daemon: it measures everything again.',
+      ];
+    },
   },
-  json: ({ restored }) => restored,
-  text: ({ backup, restored }) => {
-    const { removed_owners: owners, removed_policy: policy, removed_units: units } = restored;
-    return [
-      `Restored ${contents(backup)}.`,
-      ...(owners + policy + units === 0
-        ? []
-        : [`Removed, because the backup does not have them: ${partsOf(owners, policy, units)}.`]),
-      'Start the daemon: it measures everything again.',
-    ];
-  },
-});
+);
 
 function isThere(file: string | null): file is string {
   return file !== null && existsSync(file);

@@ -9,8 +9,7 @@ import { adminClient, gateClient } from './client.ts';
 import { runJob } from './job.ts';
 import { type ConfigOption, whereIs } from './settings.ts';
 
-export const addDoctor = apiCommand<Examination>({
-  words: 'doctor',
+export const addDoctor = apiCommand<Examination>('doctor', {
   summary: 'find problems of this installation',
   description:
     'Checks everything that a push needs, and shows each problem with its fix: you can run the command below a ' +

@@ -14,8 +14,7 @@ interface EventsOptions {
   readonly limit: string;
 }
 
-export const addEvents = apiCommand<readonly Event[], EventsOptions>({
-  words: 'events',
+export const addEvents = apiCommand<readonly Event[], EventsOptions>('events', {
   summary: 'show refusals, thresholds reached, and who changed what',
   description:
     'Shows events, newest first. Refusals of one hour are one event. Events are kept for [events] KEEP.',

@@ -3,38 +3,7 @@
 import { resolve } from 'node:path';
 import { survey } from '../doctor/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import {
-  asks,
-  commonStatus,
-  distributeHooks,
-  type ForgeTemplate,
-  findClient,
-  findGitolite,
-  findRepositories,
-  type Gitolite,
-  type GlobalHooks,
-  type HookState,
-  type HooksPath,
-  hookNames,
-  hooksStatus,
-  type InstalledHook,
-  type InstalledHooks,
-  type InstallResult,
-  installGlobally,
-  installHooks,
-  isProtected,
-  parsePolicies,
-  programFolders,
-  type RepositoryFault,
-  type RepositoryStatus,
-  removeForgeTemplates,
-  removeHooks,
-  type WantedSettings,
-  type WithdrawReport,
-  withdrawHooks,
-  writeForgeTemplates,
-  writePrograms,
-} from '../git/index.ts';
+import * as git from '../git/index.ts';
 import { counted, printable, shellQuoted } from '../text/index.ts';
 import { snakeCased } from '../wire/index.ts';
 import { type HooksOptions, type HooksTask, type Printed, rootsHelp } from './job.ts';
@@ -63,17 +32,18 @@ export async function workOnHooks({ act, roots, options }: HooksTask): Promise<P
 async function install(roots: readonly string[], options: HooksOptions): Promise<Outcome> {
   const wanted = await settingsFrom(options);
   const { socket, client } = wanted;
-  const global: GlobalHooks[] = [];
-  if (options.gitlab !== undefined) global.push(await installGlobally(options.gitlab, 'gitlab', wanted));
-  if (options.hooksPath !== undefined) global.push(await installGlobally(options.hooksPath, 'git', wanted));
-  const programs = options.programs === undefined ? [] : await writePrograms(options.programs, wanted);
+  const global: git.GlobalHooks[] = [];
+  if (options.gitlab !== undefined) global.push(await git.installGlobally(options.gitlab, 'gitlab', wanted));
+  if (options.hooksPath !== undefined)
+    global.push(await git.installGlobally(options.hooksPath, 'git', wanted));
+  const programs = options.programs === undefined ? [] : await git.writePrograms(options.programs, wanted);
   const hasOther = global.length > 0 || programs.length > 0;
   const isNothing = roots.length === 0 && options.gitolite === undefined && hasOther;
   const target = isNothing ? { repositories: [] } : await targetOf('install', roots, options);
-  const shared = 'gitolite' in target ? await distributeHooks(target.gitolite, wanted) : null;
-  const repositories = shared?.repositories ?? (await installHooks(target.repositories, wanted));
+  const shared = 'gitolite' in target ? await git.distributeHooks(target.gitolite, wanted) : null;
+  const repositories = shared?.repositories ?? (await git.installHooks(target.repositories, wanted));
   const places = roots.map(root => resolve(root));
-  const forges = await writeForgeTemplates(places, repositories, wanted, repositories.length === 0);
+  const forges = await git.writeForgeTemplates(places, repositories, wanted, repositories.length === 0);
   const gitolite = shared === null ? {} : { gitolite: { ...shared.gitolite, hooks: shared.hooks } };
   const common = shared === null ? [] : [{ directory: shared.gitolite.common, hooks: shared.hooks }];
   const faults = repositories.filter(isFault).length;
@@ -92,40 +62,40 @@ async function install(roots: readonly string[], options: HooksOptions): Promise
   };
 }
 
-function isFault(result: { readonly repository: string }): result is RepositoryFault {
+function isFault(result: { readonly repository: string }): result is git.RepositoryFault {
   return 'fault' in result;
 }
 
 /** Returns true if all hooks are installed and git runs them. */
-function isReached(result: InstallResult): boolean {
+function isReached(result: git.InstallResult): boolean {
   return !isFault(result) && result.hooksPath?.ours !== false;
 }
 
-function installedLines(result: InstallResult): readonly string[] {
+function installedLines(result: git.InstallResult): readonly string[] {
   if (isFault(result)) return [faultLine(result)];
   const { repository, hooks, hooksPath } = result;
   return [`${repository}: ${didWords(hooks)}`, ...elsewhere(repository, hooksPath)];
 }
 
-async function settingsFrom(options: HooksOptions): Promise<WantedSettings> {
+async function settingsFrom(options: HooksOptions): Promise<git.WantedSettings> {
   const { socket, client } = options;
   return {
     socket: socket === undefined ? configFrom(options).server.socket : resolve(socket),
     client: await chosenClient(client),
-    ...parsePolicies(options),
+    ...git.parsePolicies(options),
   };
 }
 
 /** The program that was named, or the quickest that works. */
-async function chosenClient(name: string | undefined): Promise<WantedSettings['client']> {
-  const where = `in ${programFolders.join(', ')}`;
+async function chosenClient(name: string | undefined): Promise<git.WantedSettings['client']> {
+  const where = `in ${git.programFolders.join(', ')}`;
   if (name !== undefined && name !== 'nc' && name !== 'curl')
     throw new SoftquotaError('usage', `--client ${name} is not known; expected nc or curl`);
   if (name !== undefined) {
-    if (await asks(name)) return name;
+    if (await git.asks(name)) return name;
     throw new SoftquotaError('conflict', `no ${name} ${where} asks at a socket as the hooks need it`);
   }
-  const found = await findClient();
+  const found = await git.findClient();
   if (found !== null) return found;
   throw new SoftquotaError(
     'conflict',
@@ -133,18 +103,18 @@ async function chosenClient(name: string | undefined): Promise<WantedSettings['c
   );
 }
 
-function didWords(hooks: InstalledHooks): string {
-  return hookNames.map(name => `${name} ${hookWords(hooks[name])}`).join(', ');
+function didWords(hooks: git.InstalledHooks): string {
+  return git.hookNames.map(name => `${name} ${hookWords(hooks[name])}`).join(', ');
 }
 
-function hookWords({ did, previous, skipped }: InstalledHook): string {
+function hookWords({ did, previous, skipped }: git.InstalledHook): string {
   if (previous === null) return did;
   return skipped
     ? `${did} (the previous hook is kept as ${previous}; it is not executable, so it does not run)`
     : `${did} (the previous hook runs as ${previous})`;
 }
 
-function elsewhere(repository: string, hooksPath: HooksPath | null): string[] {
+function elsewhere(repository: string, hooksPath: git.HooksPath | null): string[] {
   if (hooksPath === null) return [];
   if (hooksPath.ours)
     return [
@@ -155,7 +125,7 @@ function elsewhere(repository: string, hooksPath: HooksPath | null): string[] {
   ];
 }
 
-function forgeLines({ root, template, fault, lines: settings, where }: ForgeTemplate): string[] {
+function forgeLines({ root, template, fault, lines: settings, where }: git.ForgeTemplate): string[] {
   if (fault !== null)
     return ['', `${template}: the template for new repositories could not be written: ${fault}`];
   return [
@@ -169,17 +139,17 @@ async function status(roots: readonly string[], options: HooksOptions): Promise<
   /** The socket that the hooks have to use; null if none was given. */
   const expected = options.config === undefined ? null : configFrom(options).server.socket;
   const target = await targetOf('status', roots, options);
-  const common = 'gitolite' in target ? await commonStatus(target.gitolite) : null;
-  const statuses = await hooksStatus(target.repositories);
+  const common = 'gitolite' in target ? await git.commonStatus(target.gitolite) : null;
+  const statuses = await git.hooksStatus(target.repositories);
   const places =
     common === null
       ? []
       : [
-          `${common.gitolite.common}: ${hookNames.map(name => `${name} ${stateWords(common.hooks[name])}`).join(', ')}`,
+          `${common.gitolite.common}: ${git.hookNames.map(name => `${name} ${stateWords(common.hooks[name])}`).join(', ')}`,
         ];
   const shown = table(statuses, [
     ['REPOSITORY', each => each.repository],
-    ...hookNames.map((name): Column<RepositoryStatus> => [name, each => hookState(each, name)]),
+    ...git.hookNames.map((name): Column<git.RepositoryStatus> => [name, each => hookState(each, name)]),
     ['REMARK', each => (isFault(each) ? each.fault : remark(each, expected))],
   ]);
   return {
@@ -189,10 +159,10 @@ async function status(roots: readonly string[], options: HooksOptions): Promise<
   };
 }
 
-function sumOf(statuses: readonly RepositoryStatus[], expected: string | null): string {
+function sumOf(statuses: readonly git.RepositoryStatus[], expected: string | null): string {
   const unwell = statuses.filter(each => !isWell(each, expected));
   const ofGitlab = unwell.filter(each => !isFault(each) && each.gitlab !== null).length;
-  const elsewhere = unwell.filter(isProtected).length;
+  const elsewhere = unwell.filter(git.isProtected).length;
   const without = unwell.length - ofGitlab - elsewhere;
   const rest = [
     ...(unwell.length === 0 ? ['all with working hooks'] : []),
@@ -203,29 +173,29 @@ function sumOf(statuses: readonly RepositoryStatus[], expected: string | null): 
   return `${counted(statuses.length, 'repository', 'repositories')}, ${rest}.`;
 }
 
-function hookState(status: RepositoryStatus, name: (typeof hookNames)[number]): string {
+function hookState(status: git.RepositoryStatus, name: (typeof git.hookNames)[number]): string {
   if (isFault(status)) return '?';
   return status.hooksPath?.ours === true ? 'ours' : stateWords(status.hooks[name]);
 }
 
-function stateWords({ state }: HookState): string {
+function stateWords({ state }: git.HookState): string {
   return state === 'blocked' ? 'cannot run' : state;
 }
 
 /** Tells whether pushes to it are asked about, at the expected socket. */
-function isWell(status: RepositoryStatus, expected: string | null): boolean {
-  if (!isProtected(status) || isFault(status)) return false;
+function isWell(status: git.RepositoryStatus, expected: string | null): boolean {
+  if (!git.isProtected(status) || isFault(status)) return false;
   const socket = status.hooks['pre-receive'].settings?.socket ?? null;
   return expected === null || status.hooksPath !== null || socket === expected;
 }
 
-function remark(status: Exclude<RepositoryStatus, RepositoryFault>, expected: string | null): string {
+function remark(status: Exclude<git.RepositoryStatus, git.RepositoryFault>, expected: string | null): string {
   const { gitlab, hooksPath, hooks, leftovers } = status;
   if (gitlab !== null) return gitlab;
   if (hooksPath?.ours === false)
     return `git does not run them: core.hooksPath = ${hooksPath.path} (${hooksPath.from})`;
   const { settings } = hooks['pre-receive'];
-  const blocked = hookNames.flatMap(name => hooks[name].blocked ?? [])[0];
+  const blocked = git.hookNames.flatMap(name => hooks[name].blocked ?? [])[0];
   return [
     ...(blocked === undefined ? [] : [`git cannot run them: ${blocked}`]),
     ...(settings === null
@@ -233,7 +203,7 @@ function remark(status: Exclude<RepositoryStatus, RepositoryFault>, expected: st
       : [`asks at ${settings.socket} by ${settings.client}`, `onError = ${settings.onError}`]),
     ...(settings === null || expected === null || settings.socket === expected ? [] : [`not at ${expected}`]),
     ...(hooksPath === null ? [] : [`in ${hooksPath.directory}, because of core.hooksPath`]),
-    ...hookNames.flatMap(name => {
+    ...git.hookNames.flatMap(name => {
       const { skipped } = hooks[name];
       return skipped === null ? [] : [`${skipped} is not executable, and does not run`];
     }),
@@ -243,10 +213,11 @@ function remark(status: Exclude<RepositoryStatus, RepositoryFault>, expected: st
 
 async function remove(roots: readonly string[], options: HooksOptions): Promise<Outcome> {
   const target = await targetOf('remove', roots, options);
-  const report = 'gitolite' in target ? await withdrawHooks(target.gitolite) : null;
-  const results = report?.repositories ?? (await removeHooks(target.repositories));
-  const templates = await removeForgeTemplates(roots.map(root => resolve(root)));
-  const did = (hooks: WithdrawReport['hooks']) => hookNames.map(name => `${name} ${hooks[name]}`).join(', ');
+  const report = 'gitolite' in target ? await git.withdrawHooks(target.gitolite) : null;
+  const results = report?.repositories ?? (await git.removeHooks(target.repositories));
+  const templates = await git.removeForgeTemplates(roots.map(root => resolve(root)));
+  const did = (hooks: git.WithdrawReport['hooks']) =>
+    git.hookNames.map(name => `${name} ${hooks[name]}`).join(', ');
   return {
     json: report ?? results,
     text: escapedLines([
@@ -265,13 +236,13 @@ async function remove(roots: readonly string[], options: HooksOptions): Promise<
   };
 }
 
-function faultLine({ repository, fault }: RepositoryFault): string {
+function faultLine({ repository, fault }: git.RepositoryFault): string {
   return `${repository}: ${fault}`;
 }
 
 type Target =
   | { readonly repositories: readonly string[] }
-  | { readonly repositories: readonly string[]; readonly gitolite: Gitolite };
+  | { readonly repositories: readonly string[]; readonly gitolite: git.Gitolite };
 
 async function targetOf(
   act: HooksTask['act'],
@@ -288,7 +259,7 @@ async function targetOf(
       `--gitolite already means all of its repositories; do not also give ${roots.join(', ')}`,
     );
   }
-  const distributor = await findGitolite(gitolite === true ? 'auto' : resolve(gitolite));
+  const distributor = await git.findGitolite(gitolite === true ? 'auto' : resolve(gitolite));
   return { repositories: await found(act, [distributor.repositories]), gitolite: distributor };
 }
 
@@ -300,7 +271,7 @@ const mostNamed = 20;
  */
 async function found(act: HooksTask['act'], roots: readonly string[]): Promise<readonly string[]> {
   const places = roots.map(root => resolve(root));
-  const { repositories, workingCopies, unread } = await findRepositories(places);
+  const { repositories, workingCopies, unread } = await git.findRepositories(places);
   for (const { path, reason } of unread) tellNote(printable(`${path}: ${reason}`));
   for (const path of workingCopies.slice(0, mostNamed))
     tellNote(

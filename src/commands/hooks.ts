@@ -62,11 +62,10 @@ export const addHooks = resource('hooks', {
 
 function hooksCommand(
   act: HooksTask['act'],
-  { options = [], ...entry }: Omit<ApiCommand<never, HooksOptions>, 'words'>,
+  { options = [], ...entry }: ApiCommand<never, HooksOptions>,
 ): AddCommand {
-  return apiCommand<never, HooksOptions>({
+  return apiCommand<never, HooksOptions>(`${act} [roots...]`, {
     ...entry,
-    words: `${act} [roots...]`,
     arguments: [rootsHelp],
     options: [new Option('--gitolite [home]', gitoliteHelp), ...options],
     run: (given, roots) => hooksJob({ act, roots, options: given }),

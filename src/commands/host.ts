@@ -16,8 +16,7 @@ export const addHost = resource('host', {
   summary: 'hosts that share the quota',
   description: 'Shows and removes the hosts that share a quota. These hosts have the same [store] HOST.',
   commands: [
-    apiCommand<readonly FleetHost[]>({
-      words: 'list',
+    apiCommand<readonly FleetHost[]>('list', {
       summary: 'list the hosts',
       description:
         'Lists the hosts with their usage, and the shared storage that each of them walks. If a host sends ' +
@@ -32,8 +31,7 @@ export const addHost = resource('host', {
         ['walks', host => host.walks.join(', ')],
       ],
     }),
-    apiCommand<never, { yes?: boolean }>({
-      words: 'forget <id>',
+    apiCommand<never, { yes?: boolean }>('forget <id>', {
       summary: 'remove a host that no longer exists',
       description:
         'Removes a host that no longer exists, with its usage. A host whose daemon is running cannot be removed. ' +
@@ -72,8 +70,7 @@ export const addStore = resource('store', {
   summary: 'the store that several hosts share',
   description: 'Repairs the store that several hosts share. See docs/redis.md.',
   commands: [
-    apiCommand<never, RepairOptions>({
-      words: 'repair',
+    apiCommand<never, RepairOptions>('repair', {
       summary: 'choose between two diverged policies',
       description:
         'For a shared store that was emptied, or restored from an older copy. Its policy does not come into ' +

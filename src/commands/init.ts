@@ -9,8 +9,7 @@ import { apiCommand } from './api-command.ts';
 import type { Initialised } from './init-work.ts';
 import { type InitOptions, printOutcome, runJob } from './job.ts';
 
-export const addInit = apiCommand<never, InitOptions>({
-  words: 'init [root]',
+export const addInit = apiCommand<never, InitOptions>('init [root]', {
   summary: 'examine a directory, and write a configuration',
   description:
     'Recognises the contents of a directory: bare repositories with or without owner directories, gitolite, Gitea, ' +

@@ -15,15 +15,13 @@ export const addNotices = resource('notices', {
     'Shows where notices go, tests this, and sends undelivered notices again. The sections\n' +
     '[webhook.NAME] and [mail] of app.ini say where they go.',
   commands: [
-    apiCommand<NoticeList, { state?: string }>({
-      words: 'list',
+    apiCommand<NoticeList, { state?: string }>('list', {
       summary: 'list the webhooks and mail, and undelivered notices',
       options: [new Option('--state <state>', 'only notices in this state').choices(['pending', 'dead'])],
       ask: (client, { state }) => client.get({ path: withQuery(path, { limit: String(mostRows), state }) }),
       text: noticesText,
     }),
-    apiCommand<NoticeTest, { address?: string }>({
-      words: 'test <name>',
+    apiCommand<NoticeTest, { address?: string }>('test <name>', {
       summary: 'send a test notice',
       description: 'Sends a test notice at once, and exits with 1 if it could not be delivered.',
       arguments: ['the name of a webhook, or mail'],
@@ -35,8 +33,7 @@ export const addNotices = resource('notices', {
       ],
       status: ({ delivered }) => (delivered ? exitCodes.done : exitCodes.refused),
     }),
-    apiCommand<NoticesSentAgain, { all?: boolean }>({
-      words: 'send-again [id]',
+    apiCommand<NoticesSentAgain, { all?: boolean }>('send-again [id]', {
       summary: 'send again what could not be delivered',
       arguments: ['the notice, as softquota notices list shows it'],
       options: [new Option('--all', 'all of them')],

@@ -22,8 +22,7 @@ interface PlaygroundOptions {
   readonly exit?: boolean;
 }
 
-export const addPlayground = apiCommand<never, PlaygroundOptions>({
-  words: 'playground',
+export const addPlayground = apiCommand<never, PlaygroundOptions>('playground', {
   summary: 'try softquota in a small world',
   description:
     'Creates repositories and LFS files of three owners, one below, one near and one over the limit, and starts a ' +

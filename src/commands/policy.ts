@@ -23,8 +23,7 @@ export const addPolicy = resource('policy', {
     'Exports and imports all rules, groups and memberships as one JSON file, checks the policy for mistakes, ' +
     'and shows whom another policy would refuse.',
   commands: [
-    apiCommand<never, { users: boolean }>({
-      words: 'export [file]',
+    apiCommand<never, { users: boolean }>('export [file]', {
       summary: 'write the policy to a file',
       description:
         'Writes all rules, groups and memberships as JSON. The same policy always gives the same text, so you can ' +
@@ -51,8 +50,7 @@ export const addPolicy = resource('policy', {
         return exitCodes.done;
       },
     }),
-    apiCommand<never, ImportOptions & ForgejoOption>({
-      words: 'import [file]',
+    apiCommand<never, ImportOptions & ForgejoOption>('import [file]', {
       summary: 'replace the policy by the policy in a file, or by that of a Forgejo',
       description:
         'Shows the changes and the owners who would be newly refused, then replaces all rules and groups in one ' +
@@ -75,8 +73,7 @@ export const addPolicy = resource('policy', {
       run: async (options, [file]) =>
         importPolicy(clientFrom(options), await importable(file, options), options),
     }),
-    apiCommand<readonly LintFault[], ConfigOption>({
-      words: 'lint [file]',
+    apiCommand<readonly LintFault[], ConfigOption>('lint [file]', {
       summary: 'check the policy for mistakes',
       description:
         'Finds possible mistakes: rules that never decide, empty or unused groups, missing default groups, and kinds ' +
@@ -89,8 +86,7 @@ export const addPolicy = resource('policy', {
       text: faultsText,
       status: faults => (faults.length === 0 ? exitCodes.done : exitCodes.refused),
     }),
-    apiCommand<Simulation>({
-      words: 'simulate <file>',
+    apiCommand<Simulation>('simulate <file>', {
       summary: 'show whom a policy would refuse or allow',
       description:
         'Shows the owners who would be newly refused or allowed by the policy in a file, and possible mistakes in it. ' +

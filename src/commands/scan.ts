@@ -16,8 +16,7 @@ interface ScanOptions {
   readonly acceptMoved?: boolean;
 }
 
-export const addScan = apiCommand<never, ScanOptions>({
-  words: 'scan [owners...]',
+export const addScan = apiCommand<never, ScanOptions>('scan [owners...]', {
   summary: 'measure now',
   description:
     'Measures all repositories and other data, or those of the given owners, and waits for the end.',

@@ -16,8 +16,7 @@ interface ServeOptions extends ConfigOption {
 /** The time within which SIGTERM has to end, less what ending itself takes. */
 const stopMs = 4500;
 
-export const addServe = apiCommand<never, ServeOptions>({
-  words: 'serve',
+export const addServe = apiCommand<never, ServeOptions>('serve', {
   summary: 'run the daemon',
   description:
     'Runs the daemon in the foreground: measures what every owner stores and answers on its sockets. ' +

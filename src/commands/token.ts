@@ -32,8 +32,7 @@ export const addToken = resource('token', {
   summary: 'tokens for the API',
   description: 'Creates, lists and revokes the tokens with which a user can use the API.',
   commands: [
-    apiCommand<never, CreateOptions>({
-      words: 'create',
+    apiCommand<never, CreateOptions>('create', {
       summary: 'create a token',
       description:
         'Creates a token, and prints only the token on standard output. The token is not stored anywhere: if you lose ' +
@@ -52,8 +51,7 @@ export const addToken = resource('token', {
       ],
       run: create,
     }),
-    apiCommand<readonly Token[]>({
-      words: 'list',
+    apiCommand<readonly Token[]>('list', {
       summary: "list a user's tokens",
       options: [userOption],
       route: 'GET /users/{user}/tokens',
@@ -68,8 +66,7 @@ export const addToken = resource('token', {
         ['EXPIRES', token => formatTime(token.expires_at)],
       ],
     }),
-    apiCommand({
-      words: 'revoke <token>',
+    apiCommand('revoke <token>', {
       summary: 'revoke a token',
       description: 'Revokes a token; from then on it is refused.',
       arguments: ['the id or the name of the token'],
@@ -80,8 +77,7 @@ export const addToken = resource('token', {
   ],
 });
 
-export const addSignInLink = apiCommand<{ readonly url: string }>({
-  words: 'sign-in-link',
+export const addSignInLink = apiCommand<{ readonly url: string }>('sign-in-link', {
   summary: 'create a link that signs a user in to the web UI',
   description:
     'Prints only a link on standard output. Opening it in a browser signs in as that user. The link works once, ' +

@@ -39,8 +39,7 @@ export const addUser = resource('user', {
     'Shows and changes users and organizations. Owners found on the disk or in a report are added ' +
     'automatically, as users; you can change them to organizations.',
   commands: [
-    apiCommand<readonly User[], { search?: string; type?: string }>({
-      words: 'list',
+    apiCommand<readonly User[], { search?: string; type?: string }>('list', {
       summary: 'list users and organizations',
       options: [
         new Option('--search <text>', 'only names that contain this text'),
@@ -56,8 +55,7 @@ export const addUser = resource('user', {
         ['KNOWN SINCE', user => formatTime(user.created)],
       ],
     }),
-    apiCommand<{ shown: Shown; usage: OwnerReport }>({
-      words: 'show <name>',
+    apiCommand<{ shown: Shown; usage: OwnerReport }>('show <name>', {
       summary: 'show a user or an organization',
       description:
         'Shows a user or an organization, its effective groups, and the members of an organization.',
@@ -70,8 +68,7 @@ export const addUser = resource('user', {
       text: ({ shown, usage }) =>
         `${escapedLines([...userLines(shown), ...quotaLines(shown)])}\n${ownersTable([usage])}`,
     }),
-    apiCommand<Created<User>, FieldOptions>({
-      words: 'create <name>',
+    apiCommand<Created<User>, FieldOptions>('create <name>', {
       summary: 'create a user or an organization',
       arguments: [nameHelp],
       options: [...fieldOptions, new Option('--admin', 'create an administrator')],
@@ -86,8 +83,7 @@ export const addUser = resource('user', {
         `${isNew ? 'Created' : 'There is already'} ${value.username}, ${rankOf(value)}.`,
       ],
     }),
-    apiCommand<User, FieldOptions & { name?: string }>({
-      words: 'edit <name>',
+    apiCommand<User, FieldOptions & { name?: string }>('edit <name>', {
       summary: 'change or rename a user or an organization',
       description:
         'Changes only what the options name. A renamed user or organization keeps its groups, tokens and ' +
@@ -107,8 +103,7 @@ export const addUser = resource('user', {
       },
       text: userLines,
     }),
-    apiCommand({
-      words: 'delete <name>',
+    apiCommand('delete <name>', {
       summary: 'delete a user or an organization',
       description:
         'Deletes a user or an organization with all its tokens and memberships, also in groups. If it still has ' +
@@ -128,8 +123,7 @@ export const addMemberCommand = resource('member', {
     'Shows and changes the members of an organization. Its owners see its quota in the web UI, and may ask for ' +
     'more space; what members push into its repositories counts for the organization.',
   commands: [
-    apiCommand<readonly Member[]>({
-      words: 'list <organization>',
+    apiCommand<readonly Member[]>('list <organization>', {
       summary: 'list the members of an organization',
       arguments: [organizationHelp],
       route: 'GET /admin/orgs/{organization}/members',
@@ -140,8 +134,7 @@ export const addMemberCommand = resource('member', {
         ['FULL NAME', member => member.full_name],
       ],
     }),
-    apiCommand<void, { role: Member['role'] }>({
-      words: 'add <organization> <user>',
+    apiCommand<void, { role: Member['role'] }>('add <organization> <user>', {
       summary: 'add a user to an organization, or change the role',
       arguments: [organizationHelp, 'the name of a user'],
       options: [
@@ -153,8 +146,7 @@ export const addMemberCommand = resource('member', {
       body: ({ role }) => ({ role }),
       done: ({ role }) => `{user} is now ${role === 'owner' ? 'an owner' : 'a member'} of {organization}.`,
     }),
-    apiCommand({
-      words: 'remove <organization> <user>',
+    apiCommand('remove <organization> <user>', {
       summary: 'remove a user from an organization',
       arguments: [organizationHelp, 'the name of a member'],
       route: 'DELETE /admin/orgs/{organization}/members/{user}',

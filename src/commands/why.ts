@@ -16,8 +16,7 @@ import { garbageLines } from './usage.ts';
 const askAgainMs = 300;
 const shownCommands = 3;
 
-export const addWhy = apiCommand<SpaceAnswer>({
-  words: 'why <owner[/repository]>',
+export const addWhy = apiCommand<SpaceAnswer>('why <owner[/repository]>', {
   summary: 'show what takes the space, and how to free it',
   description:
     "Shows an owner's repositories, and how much data in them is unreachable (no branch or tag needs it any more). " +
@@ -162,8 +161,7 @@ function lfsText({ lfs }: SpaceReport): string {
 
 const path = '/admin/quota/reclaims';
 
-export const addReclaim = apiCommand<readonly ReclaimRun[]>({
-  words: 'reclaim [repository]',
+export const addReclaim = apiCommand<readonly ReclaimRun[]>('reclaim [repository]', {
   summary: 'collect garbage now',
   description:
     'Makes the worker (softquota worker) delete unreachable data (no branch or tag needs it any more) in a ' +

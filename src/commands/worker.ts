@@ -14,8 +14,7 @@ interface WorkerCommandOptions extends ConfigOption {
   readonly lastFor?: string;
 }
 
-export const addWorker = apiCommand<never, WorkerCommandOptions>({
-  words: 'worker',
+export const addWorker = apiCommand<never, WorkerCommandOptions>('worker', {
   summary: 'keep the hooks and collect garbage in every repository, as the user that git runs as',
   description:
     'Runs in the foreground as the user that git runs as, and never as root. With [hooks] KEEP = true it puts the ' +

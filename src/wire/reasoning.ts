@@ -4,8 +4,7 @@ import { z } from 'zod';
 import { subjects } from '../quota/index.ts';
 import { atMost, bytes, knownName, mostOf } from './bounds.ts';
 import { groupsRule, limit, newGroup, newRule, shownMode } from './policy.ts';
-import { addedAllowance, unreachableGarbage } from './requests.ts';
-import { grace, ownerType, verdict } from './usage.ts';
+import { ownerType, verdict } from './usage.ts';
 
 const named = z.array(z.string()).readonly().meta({ description: 'The subjects of the rule.' });
 const step = z.enum(['assigned', 'defaults', 'builtin']);
@@ -17,14 +16,10 @@ const explainedRule = z
     used: bytes.meta({ description: 'The usage by this rule, with the bytes that are reserved.' }),
     reserved: bytes.meta({ description: 'Those of them that are reserved and not measured yet.' }),
     limit: bytes.meta({ description: '-1: unlimited. Allowances are added to it.' }),
-    allowance: addedAllowance
-      .optional()
-      .meta({ description: 'The part of `limit` that allowances add; left out if they add nothing.' }),
-    garbage: unreachableGarbage
-      .optional()
-      .meta({ description: 'What of it does not count; left out if all counts.' }),
+    allowance: verdict.shape.allowance,
+    garbage: verdict.shape.garbage,
     headroom: bytes.nullable().meta({ description: 'limit - used; null if unlimited.' }),
-    grace: grace.optional().meta({ description: 'Left out unless the limit is passed and has one.' }),
+    grace: verdict.shape.grace,
     mode: shownMode,
     verdict: z
       .enum(['allows', 'graced', 'refuses'])

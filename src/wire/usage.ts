@@ -7,7 +7,7 @@ import { bytes } from './bounds.ts';
 import { addedAllowance, allowance, unreachableGarbage } from './requests.ts';
 
 /** The grace of a limit that is passed. */
-export const grace = z
+const grace = z
   .object({
     until: z.string().meta({ description: 'When refusals begin, or when they began.' }),
     below: bytes.meta({ description: 'Usage from which on it is refused whatever the time is.' }),

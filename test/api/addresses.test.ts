@@ -55,33 +55,6 @@ t.test('whatever rules and groups are called, they are found by their names, per
   );
 });
 
-t.test('a name that is none is 422 where it is given, and 404 where it is looked for', async t => {
-  const world = await World.open(t);
-  const none = [
-    '',
-    ' ',
-    '\u3000',
-    '.',
-    '..',
-    'a\u0000',
-    'a\n',
-    '\u0085',
-    '\u009f',
-    'x'.repeat(256),
-    '\ud800',
-  ];
-  for (const name of none) {
-    for (const list of [rules, groups]) {
-      const { json } = await world.must(422, 'POST', list, { body: { name, limit: 1 } });
-      t.match(json, { message: /^name: it / }, JSON.stringify(name));
-    }
-    if (!name.isWellFormed() || name === '') continue;
-    await world.must(404, 'GET', `${rules}/${encodeURIComponent(name)}`);
-  }
-  await world.must(201, 'POST', rules, { body: { name: 'x'.repeat(255), limit: 1 } });
-  await world.must(201, 'POST', rules, { body: { name: '😀'.repeat(255), limit: 1 } });
-});
-
 t.test('a broken percent-encoding is 400, for who is known', async t => {
   const world = await World.open(t);
   for (const broken of ['%', '%2', '%zz', '%ff', 'a%c3', '%ed%a0%80']) {

@@ -35,59 +35,6 @@ function happened<Kind extends EventKind>(world: World, kind: Kind, count: numbe
   });
 }
 
-t.test('each change of policy is there at once, with who asked for it, and before and after', async t => {
-  const world = await World.open(t);
-  const count = (await events(world, 'policy')).length;
-  const total = { limit: 5, subjects: ['size:all'] };
-  await world.must(201, 'POST', '/admin/quota/rules', { body: { name: 'total', ...total } });
-  await world.must(200, 'PATCH', '/admin/quota/rules/total', { body: { limit: 9 } });
-  await world.must(201, 'POST', '/admin/quota/groups', {
-    body: { name: 'free', rules: [{ name: 'total' }] },
-  });
-  await world.must(204, 'PUT', '/admin/quota/groups/free/users/alice');
-  await world.must(204, 'POST', '/admin/users/alice/quota/groups', { body: { groups: [] } });
-  await world.must(204, 'DELETE', '/admin/quota/groups/free', { as: 'host' });
-  t.strictSame(await changesSince(world, count), [
-    ['created', 'rule', 'total', null, total],
-    ['edited', 'rule', 'total', total, { ...total, limit: 9 }],
-    ['created', 'group', 'free', null, { rules: ['total'] }],
-    ['created', 'assignment', 'alice', null, { groups: ['free'] }],
-    ['deleted', 'assignment', 'alice', { groups: ['free'] }, null],
-    ['deleted', 'group', 'free', { rules: ['total'] }, null],
-  ]);
-  const [last, ...others] = await events(world, 'policy');
-  const admin = z.object({ id: z.number() }).parse((await world.call('GET', '/admin/users/admin1')).json);
-  const tokens = await world.must(200, 'GET', '/users/admin1/tokens');
-  const [token] = z.array(z.object({ id: z.number() })).parse(tokens.json);
-  t.strictSame(last?.by, { owner_id: null, name: null, token_id: null }, "this host's administrator");
-  t.strictSame(others[0]?.by, { owner_id: admin.id, name: 'admin1', token_id: String(token?.id) });
-  t.equal(others[0]?.owner, 'alice');
-});
-
-t.test('what came into force together has the same change, and what failed is no event', async t => {
-  const world = await World.open(t);
-  const count = (await events(world, 'policy')).length;
-  const rules = [
-    { name: 'git', limit: 1, subjects: ['size:git:all'] },
-    { name: 'rest', limit: 2, subjects: ['size:assets:all'] },
-  ];
-  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free', rules } });
-  await world.must(409, 'POST', '/admin/quota/groups', { body: { name: 'free', rules } });
-  await world.must(422, 'POST', '/admin/quota/rules', { body: { name: 'x', limit: -2 } });
-  await world.must(404, 'PATCH', '/admin/quota/rules/gone', { body: { limit: 1 } });
-  const policies = (await events(world, 'policy')).toReversed().slice(count);
-  t.match(
-    policies.map(({ what, name }) => [what, name]),
-    [
-      ['rule', 'git'],
-      ['rule', 'rest'],
-      ['group', 'free'],
-    ],
-  );
-  t.equal(new Set(policies.map(({ change }) => change)).size, 1);
-  t.ok(new Set(policies.map(({ id }) => id)).size === 3, 'each with an id of its own');
-});
-
 t.test('users, members and tokens are on record, without any secret', async t => {
   const world = await World.open(t);
   const count = (await events(world, 'policy')).length;
@@ -119,76 +66,6 @@ t.test('users, members and tokens are on record, without any secret', async t =>
   const { text } = await world.must(200, 'GET', `${path}?limit=1000`);
   for (const secret of [sha1, createHash('sha256').update(sha1).digest('hex')])
     t.notOk(text.includes(secret));
-});
-
-t.test('refusals of the gate are added up per owner and actor, within about a second', async t => {
-  const world = await World.open(t, { settings: small });
-  await world.report('alice', 'size:git:lfs', 1001);
-  const refused = async (actor: string) => {
-    const asked = `/v1/check?owner=ALICE&subject=size:git:lfs&actor=${actor}`;
-    t.equal((await world.gate('GET', asked)).status, 413);
-  };
-  for (const actor of ['bob', 'bob', 'carol', 'bob']) await refused(actor);
-  await world.gate('GET', '/v1/check?owner=bob&subject=size:git:lfs');
-  const all = await until(async () => {
-    const found = await events(world, 'refusal');
-    return found.reduce((sum, each) => sum + each.count, 0) === 4 ? found : null;
-  });
-  const common = {
-    owner: 'alice',
-    subject: 'size:git:lfs',
-    used: 1001,
-    limit: 1000,
-    group: null,
-    rule: null,
-  };
-  t.match(
-    // An hour may have ended in the midst of it.
-    all.filter(({ actor }) => actor === 'carol'),
-    [{ ...common, count: 1, mode: 'enforce', others: false }],
-  );
-  t.equal((await events(world, 'refusal', '&owner=bob')).length, 0);
-  t.strictSame(await events(world, 'refusal', '&owner=Alice'), all);
-  await world.restart();
-  t.strictSame(await events(world, 'refusal'), all);
-});
-
-t.test('coming to a threshold and to the limit is told, and falling below', async t => {
-  const world = await World.open(t, { settings: small });
-  await world.report('alice', 'size:git:lfs', 850);
-  await happened(world, 'threshold', 1);
-  await world.report('alice', 'size:git:lfs', 1001);
-  await happened(world, 'threshold', 2);
-  await world.report('alice', 'size:git:lfs', 0);
-  const told = await happened(world, 'threshold', 3, '&owner=alice');
-  t.match(
-    told.map(({ direction, from, to, used, limit }) => ({ direction, from, to, used, limit })),
-    [
-      { direction: 'down', from: 'limit', to: null, used: 0, limit: 1000 },
-      { direction: 'up', from: 80, to: 'limit', used: 1001, limit: 1000 },
-      { direction: 'up', from: null, to: 80, used: 850, limit: 1000 },
-    ],
-  );
-});
-
-t.test('events of an owner who is gone are found by the name, those of one renamed by both', async t => {
-  const world = await World.open(t);
-  await world.must(201, 'POST', '/admin/users', { body: { username: 'dave' } });
-  await world.must(200, 'PATCH', '/admin/users/dave', { body: { username: 'erin' } });
-  const of = async (owner: string) =>
-    (await events(world, 'policy', `&owner=${owner}`)).map(
-      ({ action, what, name }) => `${action} ${what} ${name}`,
-    );
-  const whole = ['edited owner erin', 'created profile dave', 'created owner dave'];
-  t.strictSame(await of('erin'), whole);
-  t.strictSame(await of('dave'), whole, 'the change of name was told under the old one');
-  await world.must(204, 'DELETE', '/admin/users/erin');
-  const gone = ['deleted profile erin', 'deleted owner erin'];
-  t.strictSame(await of('erin'), gone, 'nobody has the name: what was told under it');
-  t.strictSame(await of('dave'), whole);
-  await world.must(201, 'POST', '/admin/users', { body: { username: 'erin' } });
-  t.strictSame(await of('erin'), ['created profile erin', 'created owner erin', ...gone]);
-  t.strictSame(await of('never-heard-of'), []);
 });
 
 async function linked(world: World, answer: Answer): Promise<string | null> {
@@ -242,15 +119,6 @@ t.test('what cannot be asked for is refused, with every fault', async t => {
   ] as const) {
     t.match(messageOf(await world.must(422, 'GET', `${path}?${query}`)), fault, query);
   }
-});
-
-t.test('what is older than KEEP goes', async t => {
-  const world = await World.open(t);
-  t.ok((await events(world, 'policy')).length > 0);
-  await until(async () => {
-    world.reload({ events: { KEEP: '1s' } });
-    return (await events(world, 'policy')).length === 0 ? true : null;
-  });
 });
 
 t.test('what is said of users, tokens and sources has the names and forms of the API', async t => {

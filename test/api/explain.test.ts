@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { z } from 'zod';
 import { subjects } from '../../src/quota/index.ts';
 import { explanation, ownerReport, verdict } from '../../src/wire/index.ts';
 import { isLong } from '../run-length.ts';
@@ -77,76 +76,6 @@ t.test('where sizes count, the size that is asked about does, and so do reservat
   t.match(await world.call('GET', `${path}?user=alice&subject=size:git:lfs&size=-1`), { status: 422 });
 });
 
-t.test('each group and rule is told with its verdict, usage and headroom', async t => {
-  const world = await World.open(t);
-  await apply(world, {
-    rules: [
-      { name: 'git', limit: 100, subjects: ['size:git:all'] },
-      { name: 'files', limit: 50, subjects: ['size:git:lfs'] },
-      { name: 'rest', limit: -1, subjects: ['size:assets:all'] },
-    ],
-    groups: [
-      { name: 'free', rules: ['git', 'files'], users: ['alice'] },
-      { name: 'other', rules: ['rest'], users: ['alice'] },
-    ],
-  });
-  await world.report('alice', 'size:git:lfs', 60);
-  t.match(await explain(world, 'ALICE', 'size:git:lfs'), {
-    subject: 'size:git:lfs',
-    settings: {
-      enabled: true,
-      refuse_when: 'exceeded',
-      uncovered: 'default',
-      precise: false,
-      mode: 'enforce',
-    },
-    adding_bytes: 0,
-    steps: [
-      {
-        step: 'assigned',
-        groups: [
-          {
-            group: 'free',
-            verdict: 'refuses',
-            decided: true,
-            rules: [
-              { rule: 'git', used: 60, limit: 100, headroom: 40, verdict: 'allows', decided: false },
-              { rule: 'files', used: 60, limit: 50, headroom: -10, verdict: 'refuses', decided: true },
-            ],
-          },
-          { group: 'other', verdict: 'no_match', rules: [], decided: false },
-        ],
-      },
-    ],
-    decision: {
-      allowed: false,
-      by: 'rule',
-      step: 'assigned',
-      group: 'free',
-      rule: 'files',
-      used: 60,
-      limit: 50,
-    },
-  });
-});
-
-t.test('asking about somebody never heard of explains what would be, and makes nobody known', async t => {
-  const world = await World.open(t);
-  t.match(await explain(world, 'zoe', 'size:all'), {
-    decision: { allowed: true, used: 0, limit: -1, group: null, rule: null, step: 'builtin' },
-  });
-  await world.must(404, 'GET', '/admin/users/zoe');
-});
-
-t.test('switched off, nothing is asked', async t => {
-  const world = await World.open(t, { settings: { quota: { ENABLED: 'false' } } });
-  await world.report('alice', 'size:git:lfs', 7);
-  t.match(await explain(world, 'alice', 'size:git:lfs'), {
-    steps: [],
-    decision: { by: 'disabled', allowed: true, used: 7, limit: -1 },
-  });
-});
-
 t.test('a user and a subject have to be named, and a subject be one', async t => {
   const world = await World.open(t);
   for (const [query, fault] of [
@@ -160,45 +89,4 @@ t.test('a user and a subject have to be named, and a subject be one', async t =>
     t.match(messageOf(await world.must(422, 'GET', `${path}${query}`)), fault, query);
   }
   await world.must(200, 'GET', `${path}?user=a%2Fb%20%C3%A9&subject=%20size:all%20`);
-});
-
-t.test('lint names what of the policy in force is hardly meant', async t => {
-  const world = await World.open(t, { settings: { quota: { ENABLED: 'true', DEFAULT_GROUPS: 'gone' } } });
-  await apply(world, {
-    rules: [
-      { name: 'nothing', limit: 5, subjects: ['none'] },
-      { name: 'total', limit: 5, subjects: ['size:all'] },
-      { name: 'wider', limit: 9, subjects: ['size:all'] },
-    ],
-    groups: [
-      { name: 'empty', rules: [], users: [] },
-      { name: 'free', rules: ['total', 'wider', 'nothing'], users: ['alice'] },
-    ],
-  });
-  const { json } = await world.must(200, 'GET', '/admin/quota/lint');
-  const found = z.array(z.object({ code: z.string(), message: z.string() })).parse(json);
-  t.strictSame(
-    found.map(({ code }) => code),
-    [
-      'missing_default_group',
-      'empty_group',
-      'unused_group',
-      'matches_nothing',
-      'unreachable_rule',
-      'uncovered_subject',
-    ],
-  );
-  t.match(json, [
-    { group: 'gone', message: /DEFAULT_GROUPS/ },
-    {},
-    {},
-    { group: 'free', rule: 'nothing' },
-    { rule: 'wider' },
-  ]);
-  configure(world, { total: 5, default_groups: ['free'], refuse_when: 'exceeded', uncovered: 'default' });
-  await apply(world, {
-    rules: [{ name: 'total', limit: 5, subjects: ['size:all'] }],
-    groups: [{ name: 'free', rules: ['total'], users: [] }],
-  });
-  t.strictSame(await world.get('/admin/quota/lint'), []);
 });

@@ -22,9 +22,7 @@ t.test("a mistake of softquota's own is 500 without a word about it, and the log
   ];
   const logged: unknown[] = [];
   const routes = mistakes.map((mistake, at) =>
-    getRoute({
-      id: `fail${at}`,
-      path: `/fail/${at}`,
+    getRoute(`fail${at}`, `/fail/${at}`, {
       tag: 'about',
       summary: 'Fail',
       access: 'anybody',

@@ -9,7 +9,7 @@ import { ownEvent } from '../../src/overview/index.ts';
 import { type History, history, type Overview, overview, ownReport } from '../../src/wire/index.ts';
 import { until } from '../e2e/ask.ts';
 import { recorded, remember } from './past.ts';
-import { measure, repository } from './people.ts';
+import { measure } from './people.ts';
 import { World } from './world.ts';
 
 const run = promisify(execFile);
@@ -235,14 +235,4 @@ t.test('owners see what happened to them, and nobody else does', async t => {
     points: [],
   });
   await told('/user/quota/events', 'bob', 3);
-});
-
-t.test('while a sweep runs the overview has it', async t => {
-  const world = await World.open(t);
-  for (let each = 0; each < 300; each++) repository(world, `alice/repo-${each}`);
-  await world.must(202, 'POST', '/admin/quota/scans', { body: { kind: 'verify' } });
-  const { measuring } = await overviewOf(world);
-  if (measuring !== null) t.match(measuring, { kind: /sweep|verify/, state: 'running' });
-  await measure(world);
-  t.equal((await overviewOf(world)).measuring, null);
 });

@@ -119,22 +119,6 @@ t.test('an owner under grace is shown so everywhere', async t => {
   t.match(csv.text, /\nalice,user,grace,1050,/);
 });
 
-t.test('an event says when refusals begin', async t => {
-  const world = await World.open(t);
-  world.reload(week);
-  await world.report('alice', 'size:git:lfs', 1050);
-  for (;;) {
-    const events = z
-      .array(z.object({ to: z.unknown(), grace_until: z.string().optional() }))
-      .parse(await world.get('/admin/quota/events?kind=threshold'));
-    if (events.length === 0) continue;
-    t.match(events, [{ to: 'limit' }]);
-    const days = (Date.parse(events[0]?.grace_until ?? '') - Date.now()) / 86_400_000;
-    t.ok(days > 6.9 && days <= 7);
-    return;
-  }
-});
-
 t.test('a trial of a policy tells whom it would warn before it refuses', async t => {
   const world = await World.open(t);
   world.reload({ ...week, 'quota.default': { TOTAL: '5000' } });
@@ -162,29 +146,4 @@ t.test('a trial of a policy tells whom it would warn before it refuses', async t
     { refused: { count: 0 }, allowed: { count: 0 } },
     'report mode refuses nobody',
   );
-});
-
-t.test('rules in report mode are told in explanations and verdicts', async t => {
-  const world = await World.open(t);
-  world.reload({ quota: { ENABLED: 'true' } });
-  await world.must(200, 'PUT', '/admin/quota/policy', {
-    body: {
-      rules: [total, { name: 'tried', limit: 100, subjects: ['size:all'], mode: 'report' }],
-      groups: [{ name: 'free', rules: ['total', 'tried'], users: ['alice'] }],
-    },
-  });
-  await world.report('alice', 'size:git:lfs', 500);
-  const reported = { used: 500, limit: 100, group: 'free', rule: 'tried' };
-  t.match(await world.get('/admin/quota/usage/alice'), { state: 'ok', reported });
-  t.match(await world.get('/admin/quota/explain?user=alice&subject=size:git:lfs'), {
-    decision: { allowed: true, rule: 'total', reported },
-    reporting: { decision: { allowed: false, rule: 'tried' } },
-  });
-  const asked = await world.gate('GET', '/v1/check?owner=alice&subject=size:git:lfs&actor=bob');
-  t.match(asked.json, { allowed: true, would_refuse: true, reported });
-  let json: unknown = [];
-  while (Array.isArray(json) && json.length === 0) {
-    ({ json } = await world.must(200, 'GET', '/admin/quota/events?kind=refusal'));
-  }
-  t.match(json, [{ owner: 'alice', actor: 'bob', mode: 'report', rule: 'tried', count: 1 }]);
 });

@@ -69,14 +69,3 @@ t.test('a role is owner or member, and only users have one', async t => {
   }
   t.strictSame(await membersIn(world), ['alice owner', 'carol member']);
 });
-
-t.test('a renamed organization keeps its members, and a deleted one leaves none behind', async t => {
-  const world = await World.open(t);
-  await world.must(200, 'PATCH', '/admin/users/acme', { body: { username: 'apex' } });
-  t.strictSame(await membersIn(world, '/admin/orgs/apex/members'), ['alice owner', 'carol member']);
-  await world.must(200, 'GET', '/orgs/apex/quota', { as: 'alice' });
-  await world.must(204, 'DELETE', '/admin/users/apex');
-  await world.must(201, 'POST', '/admin/users', { body: { username: 'apex', type: 'organization' } });
-  t.strictSame(await membersIn(world, '/admin/orgs/apex/members'), []);
-  await world.must(404, 'GET', '/orgs/apex/quota', { as: 'alice' });
-});

@@ -2,77 +2,12 @@
  * Owners who get another name or another type, or go: what goes along with them, and what nobody inherits.
  */
 
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { z } from 'zod';
-import { quotaInfo, user } from '../../src/wire/index.ts';
 import { groupsOf, measure, messageOf, repository, userOf } from './people.ts';
 import { World } from './world.ts';
-
-t.test('who is renamed keeps groups, tokens and memberships; the next so named has none', async t => {
-  const world = await World.open(t);
-  const { id } = await userOf(world, 'carol');
-  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free' } });
-  await world.must(204, 'PUT', '/admin/quota/groups/free/users/carol');
-  await world.must(409, 'PATCH', '/admin/users/carol', { body: { username: 'bob' } });
-  t.match((await world.must(200, 'PATCH', '/admin/users/carol', { body: { username: 'karla' } })).json, {
-    id,
-    username: 'karla',
-  });
-  await world.must(404, 'GET', '/admin/users/carol');
-
-  const created = user.parse(
-    (await world.must(201, 'POST', '/admin/users', { body: { username: 'carol' } })).json,
-  );
-  t.not(created.id, id);
-  const isAsSaid = async () => {
-    t.strictSame(await groupsOf(world, 'karla'), ['free']);
-    t.strictSame(await groupsOf(world, 'carol'), []);
-    t.strictSame(await world.get('/users/carol/tokens'), []);
-    t.match(await world.get('/admin/orgs/acme/members'), [{ login: 'alice' }, { login: 'karla' }]);
-    await world.must(200, 'GET', '/users/karla/tokens', { as: 'carol' });
-    await world.must(403, 'GET', '/users/carol/tokens', { as: 'carol' });
-  };
-  await isAsSaid();
-  await world.restart();
-  await isAsSaid();
-  const recased = await world.must(200, 'PATCH', '/admin/users/karla', { body: { username: 'Karla' } });
-  t.match(recased.json, { id, username: 'Karla' });
-});
-
-t.test('who takes a name known from the disk gets its repositories, and loses the others', async t => {
-  const world = await World.open(t);
-  repository(world, 'bob/app');
-  repository(world, 'robert/app');
-  await measure(world);
-  const { id } = await userOf(world, 'bob');
-  const onDisk = await userOf(world, 'robert');
-  await world.must(200, 'PATCH', '/admin/users/bob', { body: { username: 'robert' } });
-  t.equal((await userOf(world, 'robert')).id, id);
-  const left = await userOf(world, 'bob');
-  t.notOk([id, onDisk.id].includes(left.id), 'the directory that is still called so is somebody else');
-  await world.must(403, 'GET', '/users/bob/tokens', { as: 'bob' });
-  await world.must(200, 'GET', '/users/robert/tokens', { as: 'bob' });
-});
-
-t.test('who is renamed has the repositories again once the directories have the new name', async t => {
-  const world = await World.open(t);
-  writeFileSync(join(repository(world, 'bob/app'), 'packed-refs'), 'x'.repeat(1000));
-  await measure(world);
-  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free' } });
-  await world.must(204, 'PUT', '/admin/quota/groups/free/users/bob');
-  await world.must(200, 'PATCH', '/admin/users/bob', { body: { username: 'robert' } });
-  const used = async (name: string) => {
-    return quotaInfo.parse(await world.get(`/admin/users/${name}/quota`)).used.size.repos.private;
-  };
-  t.strictSame([await used('bob'), await used('robert')], [1021, 0]);
-  t.strictSame([await groupsOf(world, 'bob'), await groupsOf(world, 'robert')], [[], ['free']]);
-  renameSync(join(world.directory, 'git/bob'), join(world.directory, 'git/robert'));
-  await measure(world);
-  t.strictSame([await used('bob'), await used('robert')], [0, 1021]);
-  await world.must(204, 'DELETE', '/admin/users/bob');
-});
 
 t.test('a directory belongs to a user until someone says organization', async t => {
   const world = await World.open(t);

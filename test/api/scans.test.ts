@@ -29,35 +29,12 @@ function ended(world: World, id: number): Promise<ScanReport> {
   });
 }
 
-/** Reports of a scan, one for each look, up to its end. */
-async function lookedAt(world: World, id: number): Promise<readonly ScanReport[]> {
-  const reports: ScanReport[] = [];
-  for (;;) {
-    const report = await look(world, id);
-    reports.push(report);
-    if (isOver(report)) return reports;
+/** Repositories that take a while to be walked. */
+async function forest(world: World): Promise<void> {
+  for (let at = 0; at < 12; at++) {
+    const objects = join(repository(world, `owner${at % 7}/repo${at}`), 'objects');
+    for (let file = 0; file < 300; file++) await writeFile(join(objects, `${file}`), 'x');
   }
-}
-
-/**
- * Repositories that take a while to be walked; gives what they hold. Connections that are kept are looked
- * after meanwhile.
- */
-async function forest(world: World, name = 'repo'): Promise<Holding> {
-  const units = 12;
-  const filesOfEach = 300;
-  for (let at = 0; at < units; at++) {
-    const objects = join(repository(world, `owner${at % 7}/${name}${at}`), 'objects');
-    for (let file = 0; file < filesOfEach; file++) await writeFile(join(objects, `${file}`), 'x');
-  }
-  // With HEAD, which has 21 bytes.
-  return { units, files: units * (filesOfEach + 1), bytes: units * (filesOfEach + 21) };
-}
-
-interface Holding {
-  readonly units: number;
-  readonly files: number;
-  readonly bytes: number;
 }
 
 t.test('a scan is started with 202, goes on by itself, and is found again', async t => {
@@ -114,33 +91,6 @@ t.test('what cannot be ordered is refused, and what is not there is not found', 
     t.match(messageOf(await world.must(422, 'POST', path, { body })), fault);
   }
   for (const id of ['0', '4711', 'x', '1.0', '%20', 'events']) await world.must(404, 'GET', `${path}/${id}`);
-});
-
-t.test('a scan that is looked at again and again only grows up to its end', async t => {
-  const world = await World.open(t);
-  await measure(world);
-  // A look sees the scan at any point by chance; so there is ever more to do, until one saw it in the
-  // midst.
-  let [units, files, bytes] = [0, 0, 0];
-  let reports: readonly ScanReport[] = [];
-  const isInTheMidst = ({ state, progress }: ScanReport) =>
-    state === 'running' && progress.files > 0 && progress.files < files;
-  while (!reports.some(isInTheMidst)) {
-    const more = await forest(world, `repo${units}-`);
-    [units, files, bytes] = [units + more.units, files + more.files, bytes + more.bytes];
-    const { id } = await start(world, { kind: 'verify' });
-    reports = await lookedAt(world, id);
-  }
-  const last = reports.at(-1);
-  t.match(last, { state: 'done', progress: { units, units_found: units, discovering: false, files, bytes } });
-  for (const [at, { state, progress }] of reports.entries()) {
-    const before = reports[at - 1] ?? reports[0];
-    if (before === undefined) continue;
-    for (const count of ['units', 'units_found', 'directories', 'files', 'bytes'] as const) {
-      t.ok(progress[count] >= before.progress[count], `${count} only grow`);
-    }
-    t.ok(state !== 'waiting' || before.state === 'waiting');
-  }
 });
 
 t.test('when the daemon stops in the midst of a scan, the next one measures all', async t => {

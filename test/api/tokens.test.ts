@@ -49,63 +49,6 @@ t.test('a token is shown once, is kept as a digest, and is good after a restart'
   t.ok(events.includes('"ci"'), 'that it was made is on record');
 });
 
-t.test('a token is taken as token, as Bearer or as the password of Basic, and nowhere else', async t => {
-  const world = await World.open(t);
-  const { sha1 } = await make(world, 'bob');
-  const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
-  const statusOf = async (asked: Asked, query = '') =>
-    (await world.call('GET', `/user/quota${query}`, { as: 'nobody', ...asked })).status;
-  const sent = (Authorization: string) => statusOf({ headers: { Authorization } });
-  for (const taken of [
-    `token ${sha1}`,
-    `Bearer ${sha1}`,
-    `bearer ${sha1}`,
-    basic(`bob:${sha1}`),
-    basic(`:${sha1}`),
-  ]) {
-    t.equal(await sent(taken), 200, taken.replace(sha1, 'T'));
-  }
-  t.equal(await sent(sha1), 401);
-  t.equal(await sent(basic(`${sha1}:`)), 401);
-  t.equal(await statusOf({}, `?token=${sha1}&access_token=${sha1}`), 401);
-  t.equal(await statusOf({ headers: { Cookie: `token=${sha1}`, 'X-Token': sha1 } }), 401);
-});
-
-t.test("scopes are enforced, whatever the rank; Forgejo's others are taken and give nothing", async t => {
-  const world = await World.open(t);
-  const tries: readonly (readonly [string, string, object?])[] = [
-    ['GET', '/user/quota'],
-    ['GET', '/users/admin1/tokens'],
-    ['POST', '/users/admin1/tokens', { name: '', scopes: [] }],
-    ['GET', '/orgs/acme/quota'],
-    ['GET', '/admin/users'],
-    ['POST', '/admin/users', {}],
-    ['GET', '/admin/users/bob/quota'],
-    ['GET', '/users/bob/tokens'],
-  ];
-  const allowed = async (...scopes: string[]) => {
-    const { sha1: token } = await make(world, 'admin1', { name: scopes.join(), scopes });
-    const answers = await Promise.all(
-      tries.map(([method, path, body]) => world.call(method, path, { token, body })),
-    );
-    return answers.map(({ status }) => (status === 403 ? '-' : 'x')).join('');
-  };
-  t.equal(await allowed('all'), 'xxxxxxxx');
-  t.equal(await allowed('all', 'public-only'), 'xxxx----');
-  t.equal(await allowed('read:user'), 'xx------');
-  t.equal(await allowed('write:user'), 'xxx-----');
-  t.equal(await allowed('read:organization'), '---x----');
-  t.equal(await allowed('write:organization'), '---x----');
-  t.equal(await allowed('read:admin'), '----x-x-');
-  t.equal(await allowed('write:admin'), '----xxx-');
-  t.equal(await allowed('read:admin', 'read:user'), 'xx--x-xx');
-  t.equal(await allowed('read:repository', 'write:package', 'read:misc'), '--------');
-  const { text } = await world.must(403, 'GET', '/user/quota', {
-    token: await world.newToken('bob', ['read:organization']),
-  });
-  t.match(text, /read:user/, 'what is missing is told');
-});
-
 t.test('one makes and revokes tokens for oneself; for others an administrator does', async t => {
   const world = await World.open(t);
   const bob = { as: 'bob' } as const;

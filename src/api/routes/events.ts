@@ -51,9 +51,7 @@ const linesAtOnce = 500;
 
 export function eventRoutes({ events, baseUrl }: ApiServices): readonly Route[] {
   return [
-    getRoute({
-      id: 'listEvents',
-      path: '/admin/quota/events',
+    getRoute('listEvents', '/admin/quota/events', {
       summary: 'Refusals, thresholds reached, policy changes and sign-ins, newest first',
       description:
         'Events are kept for `[events] KEEP`. Refusals are added up per owner, actor, subject and hour; they and thresholds ' +
@@ -73,9 +71,7 @@ export function eventRoutes({ events, baseUrl }: ApiServices): readonly Route[] 
         return page.events;
       },
     }),
-    csvRoute({
-      id: 'downloadEvents',
-      path: '/admin/quota/events.csv',
+    csvRoute('downloadEvents', '/admin/quota/events.csv', {
       summary: 'The same events as CSV, without pages',
       description:
         `At most the newest ${mostLines.toLocaleString('en-US')}. The columns are named in the first line; sizes are bytes. ` +

@@ -4,15 +4,7 @@ import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { type Caller, profileOf, setMailWanted, wantsMail } from '../../identity/index.ts';
 import { isoTime } from '../../text/index.ts';
-import {
-  mailWish,
-  mailWishEdit,
-  noticeList,
-  noticesSentAgain,
-  noticeTest,
-  noticeTestOrder,
-  snakeCased,
-} from '../../wire/index.ts';
+import * as wire from '../../wire/index.ts';
 import { getRoute, patchRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -27,20 +19,18 @@ const listQuery = z.strictObject({
 export function noticeRoutes(services: ApiServices): readonly Route[] {
   const { notices } = services;
   return [
-    getRoute({
-      id: 'listNotices',
-      path,
+    getRoute('listNotices', path, {
       summary: 'Where notices go, and what waits or could not be delivered, the newest first',
       description:
         'What was delivered is not listed. Addresses of webhooks and secrets are never shown. A notice that waits is ' +
         'tried again by itself, with growing waits.',
       query: listQuery,
-      answer: { status: 200, description: 'The places, and the first deliveries', schema: noticeList },
+      answer: { status: 200, description: 'The places, and the first deliveries', schema: wire.noticeList },
       handle: ({ query: { state, limit } }) => ({
         places: notices
           .places()
           .map(({ lastSentAt, lastFault, ...place }) =>
-            snakeCased({ ...place, lastSentAt: isoTime(lastSentAt), lastFault }),
+            wire.snakeCased({ ...place, lastSentAt: isoTime(lastSentAt), lastFault }),
           ),
         deliveries: notices
           .deliveries()
@@ -63,33 +53,31 @@ export function noticeRoutes(services: ApiServices): readonly Route[] {
         forgotten: notices.forgotten,
       }),
     }),
-    postRoute({
-      id: 'testNotices',
-      path: `${path}/test`,
+    postRoute('testNotices', `${path}/test`, {
       summary: 'Send a trial to a webhook or by mail, and say what became of it',
       description: 'It is sent at once and once, past what waits. A trial has the type `test`.',
-      body: noticeTestOrder,
+      body: wire.noticeTestOrder,
       faults: [404],
-      answer: { status: 200, description: 'Whether it was delivered, and else why not', schema: noticeTest },
+      answer: {
+        status: 200,
+        description: 'Whether it was delivered, and else why not',
+        schema: wire.noticeTest,
+      },
       handle: async ({ body: { to, address } }) => {
         const fault = await notices.test(to, address ?? null);
         return { to, delivered: fault === null, fault };
       },
     }),
-    postRoute({
-      id: 'sendAllNoticesAgain',
-      path: `${path}/send-again`,
+    postRoute('sendAllNoticesAgain', `${path}/send-again`, {
       summary: 'Send all dead notices again',
       faults: [503],
-      answer: { status: 200, description: 'How many', schema: noticesSentAgain },
+      answer: { status: 200, description: 'How many', schema: wire.noticesSentAgain },
       handle: async () => ({ count: await notices.sendAgain(null) }),
     }),
-    postRoute({
-      id: 'sendNoticeAgain',
-      path: `${path}/{id}/send-again`,
+    postRoute('sendNoticeAgain', `${path}/{id}/send-again`, {
       summary: 'Send a dead notice again',
       faults: [404, 409, 503],
-      answer: { status: 200, description: 'One', schema: noticesSentAgain },
+      answer: { status: 200, description: 'One', schema: wire.noticesSentAgain },
       handle: async named => ({ count: await notices.sendAgain(named.params.id) }),
     }),
     ...ownRoutes(services),
@@ -104,25 +92,21 @@ function ownRoutes({ documents, notices, now }: ApiServices): readonly Route[] {
     sends: notices.places().some(({ via }) => via === 'mail'),
   });
   return [
-    getRoute({
-      id: 'getMailWish',
-      path: own,
+    getRoute('getMailWish', own, {
       tag: 'own',
       summary: 'Whether you get mails about your own quota',
       access: { area: 'user', to: 'read' },
       faults: [404],
-      answer: { status: 200, description: 'The wish, and the address', schema: mailWish },
+      answer: { status: 200, description: 'The wish, and the address', schema: wire.mailWish },
       handle: (_input, { caller }) => shown(ownIdOf(caller)),
     }),
-    patchRoute({
-      id: 'setMailWish',
-      path: own,
+    patchRoute('setMailWish', own, {
       tag: 'own',
       summary: 'Get mails about your own quota, or no more of them',
       access: { area: 'user', to: 'write' },
-      body: mailWishEdit,
+      body: wire.mailWishEdit,
       faults: [404],
-      answer: { status: 200, description: 'The wish, and the address', schema: mailWish },
+      answer: { status: 200, description: 'The wish, and the address', schema: wire.mailWish },
       handle: async ({ body: { mail } }, { caller, change }) => {
         const id = ownIdOf(caller);
         await change(({ changes }) => setMailWanted(changes, id, mail, now()));

@@ -9,16 +9,7 @@ import { walkedForOthers } from '../../fleet/index.ts';
 import type { HostRecord } from '../../store/index.ts';
 import { isoTime, printable } from '../../text/index.ts';
 import { version } from '../../version.ts';
-import {
-  type FleetHost,
-  finding,
-  fleetHost,
-  repairOrder,
-  scanOrder,
-  scanReport,
-  sharedStore,
-  versionReport,
-} from '../../wire/index.ts';
+import * as wire from '../../wire/index.ts';
 import { administrators } from '../asker.ts';
 import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -26,12 +17,10 @@ import { scanShown } from './shapes.ts';
 
 export function scanRoutes({ scanner, documents }: ApiServices): readonly Route[] {
   return [
-    postRoute({
-      id: 'startScan',
-      path: '/admin/quota/scans',
+    postRoute('startScan', '/admin/quota/scans', {
       summary: 'Measure now',
-      body: scanOrder.default({ kind: 'sweep', accept_moved: false }),
-      answer: { status: 202, description: 'The scan, which runs in the background', schema: scanReport },
+      body: wire.scanOrder.default({ kind: 'sweep', accept_moved: false }),
+      answer: { status: 202, description: 'The scan, which runs in the background', schema: wire.scanReport },
       handle: ({ body: { kind, owners, accept_moved: acceptMoved } }) => {
         const keys = owners?.map(name => documents.owners.keyOf(name));
         return scanShown(
@@ -39,18 +28,14 @@ export function scanRoutes({ scanner, documents }: ApiServices): readonly Route[
         );
       },
     }),
-    getRoute({
-      id: 'listScans',
-      path: '/admin/quota/scans',
+    getRoute('listScans', '/admin/quota/scans', {
       summary: 'Waiting, running and recent scans',
-      answer: { status: 200, description: 'Scans', schema: z.array(scanReport) },
+      answer: { status: 200, description: 'Scans', schema: z.array(wire.scanReport) },
       handle: () => scanner.runs().map(scanShown),
     }),
-    getRoute({
-      id: 'getScan',
-      path: '/admin/quota/scans/{id}',
+    getRoute('getScan', '/admin/quota/scans/{id}', {
       summary: 'One scan',
-      answer: { status: 200, description: 'The scan', schema: scanReport },
+      answer: { status: 200, description: 'The scan', schema: wire.scanReport },
       handle: ({ params }) => {
         const run = scanner.runs().find(({ id }) => String(id) === params.id);
         if (run === undefined) {
@@ -72,16 +57,12 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
     );
   };
   return [
-    getRoute({
-      id: 'listFindings',
-      path: '/admin/quota/findings',
+    getRoute('listFindings', '/admin/quota/findings', {
       summary: 'The problems of this installation, the worst first',
-      answer: { status: 200, description: 'Findings', schema: z.array(finding).readonly() },
+      answer: { status: 200, description: 'Findings', schema: z.array(wire.finding).readonly() },
       handle: () => findings(),
     }),
-    getRoute({
-      id: 'takeBackup',
-      path: '/admin/backup',
+    getRoute('takeBackup', '/admin/backup', {
       summary: 'A backup of everything that cannot be measured again',
       description:
         'For `softquota restore`. It contains the hashes of tokens, so reading it needs a write scope.',
@@ -95,12 +76,10 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
       },
       handle: async () => ({ ...(await backup()) }),
     }),
-    getRoute({
-      id: 'listHosts',
-      path: '/admin/quota/hosts',
+    getRoute('listHosts', '/admin/quota/hosts', {
       summary: 'The hosts that share this quota',
       faults: [404, 503],
-      answer: { status: 200, description: 'Hosts, by id', schema: z.array(fleetHost) },
+      answer: { status: 200, description: 'Hosts, by id', schema: z.array(wire.fleetHost) },
       handle: async () => {
         const fleet = sharing();
         const stored = await ledger.shares.storedByHost();
@@ -110,9 +89,7 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
           .map(host => fleetHostShown(host, stored.get(host.host), walkedForOthers(host, hosts), now()));
       },
     }),
-    deleteRoute({
-      id: 'forgetHost',
-      path: '/admin/quota/hosts/{host}',
+    deleteRoute('forgetHost', '/admin/quota/hosts/{host}', {
       summary: 'Remove a host that no longer exists, with its usage',
       faults: [404, 409, 503],
       answer: { status: 204, description: 'Forgotten' },
@@ -127,12 +104,10 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
         await fleet.forgetHost(host);
       },
     }),
-    getRoute({
-      id: 'getSharedStore',
-      path: '/admin/quota/store',
+    getRoute('getSharedStore', '/admin/quota/store', {
       summary: 'The state of the shared store',
       faults: [404],
-      answer: { status: 200, description: 'Its state', schema: sharedStore },
+      answer: { status: 200, description: 'Its state', schema: wire.sharedStore },
       handle: () => {
         const { away, divergence } = sharing().state;
         return {
@@ -142,11 +117,9 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
         };
       },
     }),
-    postRoute({
-      id: 'repairStore',
-      path: '/admin/quota/store/repair',
+    postRoute('repairStore', '/admin/quota/store/repair', {
       summary: 'Choose between two diverged policies, for all hosts',
-      body: repairOrder,
+      body: wire.repairOrder,
       faults: [404, 409, 503],
       answer: {
         status: 204,
@@ -158,17 +131,13 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
 }
 
 export const aboutRoutes = (): readonly Route[] => [
-  getRoute({
-    id: 'getVersion',
-    path: '/version',
+  getRoute('getVersion', '/version', {
     summary: 'The version of softquota',
     access: 'anybody',
-    answer: { status: 200, description: 'The version', schema: versionReport },
+    answer: { status: 200, description: 'The version', schema: wire.versionReport },
     handle: () => ({ version }),
   }),
-  getRoute({
-    id: 'getDescription',
-    path: '/openapi.json',
+  getRoute('getDescription', '/openapi.json', {
     summary: 'This description',
     access: 'anybody',
     answer: {
@@ -185,7 +154,7 @@ function fleetHostShown(
   stored: { readonly owners: number; readonly bytes: number } | undefined,
   walks: string[],
   now: number,
-): FleetHost {
+): wire.FleetHost {
   return {
     id: host,
     alive: isAlive,

@@ -4,15 +4,7 @@ import { z } from 'zod';
 import { dailyDays, hourlyDays, type Range, reachedAt, totalOf } from '../../overview/index.ts';
 import { asTree, leaves } from '../../quota/index.ts';
 import { isoTime } from '../../text/index.ts';
-import {
-  type Growth,
-  type History,
-  history,
-  historyRanges,
-  knownName,
-  overview,
-  type UnownedKind,
-} from '../../wire/index.ts';
+import * as wire from '../../wire/index.ts';
 import { type KnownOwner, knownOwner } from '../owners.ts';
 import { getRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -23,7 +15,7 @@ const diskDeadlineMs = 1000;
 /** Milliseconds that a page waits for a changed policy to be held against all owners. */
 const countingMs = 1000;
 
-export const range = z.enum(historyRanges).default('week').meta({
+export const range = z.enum(wire.historyRanges).default('week').meta({
   description:
     'The last day, 7, 31 or 366 days, or all. `day` and `week` have hourly points, the others daily points.',
 });
@@ -31,11 +23,9 @@ export const range = z.enum(historyRanges).default('week').meta({
 export function overviewRoutes(services: ApiServices): readonly Route[] {
   const { ledger, totals, events, scanner } = services;
   return [
-    getRoute({
-      id: 'getOverview',
-      path: '/admin/quota/overview',
+    getRoute('getOverview', '/admin/quota/overview', {
       summary: 'Sums over all owners, the disks, and the refusals of the last days',
-      answer: { status: 200, description: 'The overview', schema: overview },
+      answer: { status: 200, description: 'The overview', schema: wire.overview },
       handle: async () => {
         const [disks, refusals, figures] = await Promise.all([
           scanner.disks(diskDeadlineMs),
@@ -82,23 +72,21 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
         };
       },
     }),
-    getRoute({
-      id: 'getHistory',
-      path: '/admin/quota/history',
+    getRoute('getHistory', '/admin/quota/history', {
       summary: 'The usage history of one owner or of all owners together',
       query: z.strictObject({
-        owner: knownName.min(1).optional().meta({ description: 'Without it: all owners together.' }),
+        owner: wire.knownName.min(1).optional().meta({ description: 'Without it: all owners together.' }),
         range,
       }),
       faults: [404],
-      answer: { status: 200, description: 'Points for a chart, at most about 400', schema: history },
+      answer: { status: 200, description: 'Points for a chart, at most about 400', schema: wire.history },
       handle: ({ query: { owner, range: asked } }) =>
         owner === undefined ? pastOfAll(services, asked) : pastOf(services, knownOwner(ledger, owner), asked),
     }),
   ];
 }
 
-function sumOf(kinds: readonly UnownedKind[]): number {
+function sumOf(kinds: readonly wire.UnownedKind[]): number {
   return kinds.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
@@ -111,11 +99,11 @@ interface Against {
 type Services = Pick<ApiServices, 'history' | 'ledger' | 'now' | 'totals'>;
 
 /** The history of one owner, with the growth against the limit for everything. */
-export function pastOf(services: Services, owner: KnownOwner, range: Range): Promise<History> {
+export function pastOf(services: Services, owner: KnownOwner, range: Range): Promise<wire.History> {
   return pastShown(services, { ownerId: owner.id, range }, services.ledger.deciderFor(owner)('size:all'));
 }
 
-async function pastOfAll(services: Services, range: Range): Promise<History> {
+async function pastOfAll(services: Services, range: Range): Promise<wire.History> {
   const { usage } = await services.totals.lately(countingMs);
   return pastShown(services, { ownerId: null, range }, { used: totalOf(usage), limit: null });
 }
@@ -124,7 +112,7 @@ async function pastShown(
   { history, now }: Services,
   { ownerId, range }: { readonly ownerId: number | null; readonly range: Range },
   against: Against,
-): Promise<History> {
+): Promise<wire.History> {
   const { points, growth } = await history.of(ownerId, range);
   return {
     leaves: [...leaves],
@@ -138,7 +126,7 @@ function growthShown(
   { perDay, since }: { readonly perDay: number; readonly since: number },
   { used, limit }: Against,
   now: number,
-): Growth {
+): wire.Growth {
   const at = used === null || limit === null ? null : reachedAt(perDay, used, limit, now);
   return { per_day: perDay, since: isoTime(since), used, limit, reached_at: isoTime(at) };
 }

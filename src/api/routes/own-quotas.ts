@@ -1,28 +1,25 @@
 /**
- * `/user/quota` and `/orgs/{org}/quota`: what owners see of their own, without the names of rules and groups.
+ * `/user/quota…` and `/orgs/{org}/quota…`, which have the same operations. Users see their own quota; owners
+ * of an organization, and administrators, see that of the organization. Names of rules and groups are only in
+ * the report and in the reasoning.
  */
 
 import { z } from 'zod';
+import { SoftquotaError } from '../../errors.ts';
+import { type Caller, mustBeOrganization } from '../../identity/index.ts';
 import type { KnownUnit } from '../../ledger/index.ts';
 import { ownEvent, ownEventKinds } from '../../overview/index.ts';
 import { ruleContent } from '../../policy/index.ts';
 import { type Leaf, leafMask, leaves, type Subject } from '../../quota/index.ts';
-import {
-  askedSubject,
-  explanation,
-  history,
-  type OwnReport,
-  ownQuotaInfo,
-  ownReport,
-  usedUnit,
-} from '../../wire/index.ts';
-import { unitName } from '../owners.ts';
-import { forgivingPage, pageOf, pagingHeaders, tellPages } from '../pages.ts';
+import { printable } from '../../text/index.ts';
+import * as wire from '../../wire/index.ts';
+import { type KnownOwner, knownOwner, roleOver, unitName } from '../owners.ts';
+import { forgivingPage, listAddress, pageOf, pagingHeaders, tellPages } from '../pages.ts';
+import type { Tag } from '../route.ts';
 import { getRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { eventsAnswer, eventsPage, tellNext } from './events.ts';
 import { pastOf, range } from './overview.ts';
-import { addressIn, type OwnerScope, operationOf, ownerScopes } from './owner-scopes.ts';
 import { askedDecision, autoGrantShown, explanationOf, quotaShown, reportOf } from './shapes.ts';
 
 /** Lists of units, each with the subject of what is in it. */
@@ -43,22 +40,22 @@ const unitsQuery = z.object(forgivingPage({ usual: 50, most: 1000 }));
 
 function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[] {
   const { ledger, scanner, baseUrl } = services;
-  const { owner } = scope;
+  const { of, path, read, owner } = scope;
   return [
-    getRoute({
-      ...operationOf(scope, 'getQuotaOf', ''),
+    getRoute(`getQuotaOf${of}`, path, {
+      ...read,
       summary: 'The usage and its limits',
-      answer: { status: 200, description: 'Use and limits', schema: ownQuotaInfo },
+      answer: { status: 200, description: 'Use and limits', schema: wire.ownQuotaInfo },
       handle: (input, { caller }) =>
         quotaShown(services, owner(input.params, caller), ({ rules }) => ({
           // Names are for administrators.
           rules: rules.map(({ name: _, ...fields }) => ruleContent(fields)),
         })),
     }),
-    getRoute({
-      ...operationOf(scope, 'checkQuotaOf', '/check'),
+    getRoute(`checkQuotaOf${of}`, `${path}/check`, {
+      ...read,
       summary: 'Tells whether an action that adds data of this kind may start',
-      query: z.object({ subject: askedSubject }),
+      query: z.object({ subject: wire.askedSubject }),
       answer: { status: 200, description: 'Yes or no', schema: z.boolean() },
       handle: (input, { caller }) => {
         const { name } = owner(input.params, caller);
@@ -66,11 +63,16 @@ function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[]
       },
     }),
     ...Object.entries(lists).map(([list, subject]) =>
-      getRoute({
-        ...operationOf(scope, `list${list[0]?.toUpperCase()}${list.slice(1)}Of`, `/${list}`),
+      getRoute(`list${list[0]?.toUpperCase()}${list.slice(1)}Of${of}`, `${path}/${list}`, {
+        ...read,
         summary: `The ${list} that use space, largest first`,
         query: unitsQuery,
-        answer: { status: 200, description: 'One page', schema: z.array(usedUnit), headers: pagingHeaders },
+        answer: {
+          status: 200,
+          description: 'One page',
+          schema: z.array(wire.usedUnit),
+          headers: pagingHeaders,
+        },
         handle: async (input, call) => {
           const { name } = owner(input.params, call.caller);
           const most = Math.min(input.query.page * input.query.limit, mostUnits);
@@ -104,30 +106,30 @@ export function ownFigureRoutes(services: ApiServices): readonly Route[] {
 
 function figureRoutes(services: ApiServices, scope: OwnerScope): readonly Route[] {
   const { events, baseUrl } = services;
-  const { owner } = scope;
+  const { of, path, read, owner } = scope;
   return [
-    getRoute({
-      ...operationOf(scope, 'getReportOf', '/report'),
+    getRoute(`getReportOf${of}`, `${path}/report`, {
+      ...read,
       summary: 'The whole report, with the names of the deciding groups and rules',
-      answer: { status: 200, description: 'The report', schema: ownReport },
+      answer: { status: 200, description: 'The report', schema: wire.ownReport },
       handle: (input, { caller }) => ownReportOf(services, owner(input.params, caller).name),
     }),
-    getRoute({
-      ...operationOf(scope, 'explainDecisionOf', '/explain'),
+    getRoute(`explainDecisionOf${of}`, `${path}/explain`, {
+      ...read,
       summary: 'The whole reasoning of a decision',
       query: z.strictObject(askedDecision),
-      answer: { status: 200, description: 'The reasoning', schema: explanation },
+      answer: { status: 200, description: 'The reasoning', schema: wire.explanation },
       handle: (input, { caller }) => explanationOf(services, owner(input.params, caller).name, input.query),
     }),
-    getRoute({
-      ...operationOf(scope, 'getHistoryOf', '/history'),
+    getRoute(`getHistoryOf${of}`, `${path}/history`, {
+      ...read,
       summary: 'The usage history',
       query: z.strictObject({ range }),
-      answer: { status: 200, description: 'Points for a chart, at most about 400', schema: history },
+      answer: { status: 200, description: 'Points for a chart, at most about 400', schema: wire.history },
       handle: (input, { caller }) => pastOf(services, owner(input.params, caller), input.query.range),
     }),
-    getRoute({
-      ...operationOf(scope, 'listEventsOf', '/events'),
+    getRoute(`listEventsOf${of}`, `${path}/events`, {
+      ...read,
       summary: 'Refusals and thresholds reached, newest first',
       description: 'Only of this owner, not of an earlier owner with the same name.',
       query: z.strictObject({
@@ -146,7 +148,7 @@ function figureRoutes(services: ApiServices, scope: OwnerScope): readonly Route[
   ];
 }
 
-async function ownReportOf(services: ApiServices, name: string): Promise<OwnReport> {
+async function ownReportOf(services: ApiServices, name: string): Promise<wire.OwnReport> {
   const { ledger, contact, scanner, asking } = services;
   const { known, units, ...report } = await reportOf(services, name, mostReported);
   const { enabled, autoGrant } = asking();
@@ -162,4 +164,84 @@ async function ownReportOf(services: ApiServices, name: string): Promise<OwnRepo
     contact: contact(),
     warn_at: warnAt,
   };
+}
+
+/** The names in a path of an operation. */
+export type Named = Readonly<Partial<Record<'org' | 'id', string>>>;
+
+export interface OwnerScope {
+  /** The end of the names of its operations. */
+  readonly of: 'Caller' | 'Organization';
+  readonly path: '/user/quota' | '/orgs/{org}/quota';
+  /** The parts of an operation that follow from its scope. */
+  readonly read: ScopeParts;
+  readonly write: ScopeParts;
+  /** Throws `not_found`, the same whether it is not there or nothing to the caller, or `not_permitted`. */
+  owner(named: Named, caller: Caller): KnownOwner;
+}
+
+interface ScopeParts {
+  readonly tag: Tag;
+  readonly access: { readonly area: 'user' | 'organization'; readonly to: 'read' | 'write' };
+  readonly faults: readonly [400, 404, 422];
+}
+
+type Services = Pick<ApiServices, 'ledger'>;
+
+export function ownerScopes(services: Services): readonly OwnerScope[] {
+  return [
+    {
+      of: 'Caller',
+      path: '/user/quota',
+      ...partsOf('own', 'user'),
+      owner: (_named, caller) => callerAsOwner(services, caller),
+    },
+    {
+      of: 'Organization',
+      path: '/orgs/{org}/quota',
+      ...partsOf('organizations', 'organization'),
+      owner: ({ org = '' }, caller) => visibleOrganization(services, org, caller),
+    },
+  ];
+}
+
+function partsOf(tag: Tag, area: ScopeParts['access']['area']): Pick<OwnerScope, 'read' | 'write'> {
+  const faults = [400, 404, 422] as const;
+  return {
+    read: { tag, faults, access: { area, to: 'read' } },
+    write: { tag, faults, access: { area, to: 'write' } },
+  };
+}
+
+/** The address of an operation for the owner of this name, where pages of it lie. */
+export function addressIn({ path }: OwnerScope, baseUrl: string, name: string, below: string): URL {
+  return listAddress(baseUrl, `${path.replace('{org}', encodeURIComponent(name))}${below}`);
+}
+
+function callerAsOwner({ ledger }: Services, { name }: Caller): KnownOwner {
+  const owner = name === null ? null : ledger.ownerUsage(name);
+  if (owner !== null && owner.id !== null) return { ...owner, id: owner.id };
+  throw new SoftquotaError(
+    'not_found',
+    "this host's administrator is no user; /admin/users/{user}/quota shows the quota of each user",
+  );
+}
+
+function visibleOrganization({ ledger }: Services, name: string, caller: Caller): KnownOwner {
+  if (caller.mayRead('admin')) {
+    const owner = knownOwner(ledger, name);
+    mustBeOrganization(owner);
+    return owner;
+  }
+  const { id, ...usage } = ledger.ownerUsage(name);
+  const role = id === null || usage.type === 'user' ? null : roleOver(ledger.documents, id, caller);
+  if (id !== null && role === 'owner') return { ...usage, id };
+  if (role === 'member') {
+    throw new SoftquotaError('not_permitted', 'only owners of the organization see its quota');
+  }
+  // A stranger to the organization does not learn whether there is one.
+  throw new SoftquotaError(
+    'not_found',
+    `there is no organization ${printable(name)} that you belong to; with the scope read:admin an administrator sees any`,
+  );
 }

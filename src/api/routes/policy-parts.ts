@@ -3,24 +3,7 @@
 import { z } from 'zod';
 import type { Snapshot } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
-import {
-  addRuleToGroup,
-  assign,
-  createGroup,
-  createRule,
-  deleteGroup,
-  deleteRule,
-  editRule,
-  groupNamed,
-  groupNamesIn,
-  groupsIn,
-  groupWithRules,
-  mustBeGroup,
-  mustBeRule,
-  removeRuleFromGroup,
-  rulesIn,
-  unassign,
-} from '../../policy/index.ts';
+import * as policy from '../../policy/index.ts';
 import { printable } from '../../text/index.ts';
 import { group, newGroup, newRule, rule, ruleEdit, user } from '../../wire/index.ts';
 import { ownerToAssign } from '../owners.ts';
@@ -32,16 +15,12 @@ const rulePath = '/admin/quota/rules/{rule}';
 
 export function policyPartRoutes({ documents, ledger, autoCreate }: ApiServices): readonly Route[] {
   return [
-    getRoute({
-      id: 'listRules',
-      path: '/admin/quota/rules',
+    getRoute('listRules', '/admin/quota/rules', {
       summary: 'All rules, in the order of creation',
       answer: { status: 200, description: 'Rules', schema: z.array(rule) },
-      handle: () => rulesIn(documents.snapshot).map(ruleShown),
+      handle: () => policy.rulesIn(documents.snapshot).map(ruleShown),
     }),
-    postRoute({
-      id: 'createRule',
-      path: '/admin/quota/rules',
+    postRoute('createRule', '/admin/quota/rules', {
       summary: 'Create a rule',
       description: 'It limits nobody until it is in a group.',
       body: newRule,
@@ -49,51 +28,40 @@ export function policyPartRoutes({ documents, ledger, autoCreate }: ApiServices)
       answer: { status: 201, description: 'The rule', schema: rule },
       handle: async ({ body }, { change }) => {
         const created = newRuleFrom(body);
-        await change(({ changes }) => createRule(changes, created));
+        await change(({ changes }) => policy.createRule(changes, created));
         return ruleShown(created);
       },
     }),
-    getRoute({
-      id: 'getRule',
-      path: rulePath,
+    getRoute('getRule', rulePath, {
       summary: 'One rule',
       answer: { status: 200, description: 'The rule', schema: rule },
       handle: ({ params: { rule: name } }) => shownOf(documents.snapshot, name),
     }),
-    patchRoute({
-      id: 'editRule',
-      path: rulePath,
+    patchRoute('editRule', rulePath, {
       summary: 'Change a rule in every group that has it',
       body: ruleEdit,
-      mustBe: named => void mustBeRule(documents.snapshot, named.rule),
+      mustBe: named => void policy.mustBeRule(documents.snapshot, named.rule),
       answer: { status: 200, description: 'The rule as it is now', schema: rule },
       handle: async ({ params: { rule: name }, body }, { change }) =>
-        ruleShown(await change(({ changes }) => editRule(changes, name, editOf(body)))),
+        ruleShown(await change(({ changes }) => policy.editRule(changes, name, editOf(body)))),
     }),
-    deleteRoute({
-      id: 'deleteRule',
-      path: rulePath,
+    deleteRoute('deleteRule', rulePath, {
       summary: 'Delete a rule, and remove it from every group',
       answer: { status: 204, description: 'It is gone' },
-      handle: ({ params: { rule: name } }, { change }) => change(({ changes }) => deleteRule(changes, name)),
+      handle: ({ params: { rule: name } }, { change }) =>
+        change(({ changes }) => policy.deleteRule(changes, name)),
     }),
-    getRoute({
-      id: 'listGroups',
-      path: '/admin/quota/groups',
+    getRoute('listGroups', '/admin/quota/groups', {
       summary: 'All groups with their rules, in the order of creation',
       answer: { status: 200, description: 'Groups', schema: z.array(group) },
-      handle: () => groupsIn(documents.snapshot).map(groupShown),
+      handle: () => policy.groupsIn(documents.snapshot).map(groupShown),
     }),
-    getRoute({
-      id: 'listGroupNames',
-      path: '/admin/quota/group-names',
+    getRoute('listGroupNames', '/admin/quota/group-names', {
       summary: 'Only the names of all groups, in the order of creation',
       answer: { status: 200, description: 'Names', schema: z.array(z.string()) },
-      handle: () => groupNamesIn(documents.snapshot),
+      handle: () => policy.groupNamesIn(documents.snapshot),
     }),
-    postRoute({
-      id: 'createGroup',
-      path: '/admin/quota/groups',
+    postRoute('createGroup', '/admin/quota/groups', {
       summary: 'Create a group, and those of its rules that do not exist yet',
       description:
         'Either everything is created or nothing. An existing rule is used unchanged, whatever the request says about it.',
@@ -107,73 +75,63 @@ export function policyPartRoutes({ documents, ledger, autoCreate }: ApiServices)
           rules: (rules ?? []).map(each => ({ name: each.name, ...editOf(each) })),
         };
         return change(({ changes }) => {
-          createGroup(changes, created);
-          return groupShown(groupWithRules(changes, name));
+          policy.createGroup(changes, created);
+          return groupShown(policy.groupWithRules(changes, name));
         });
       },
     }),
-    getRoute({
-      id: 'getGroup',
-      path: groupPath,
+    getRoute('getGroup', groupPath, {
       summary: 'One group with its rules',
       answer: { status: 200, description: 'The group', schema: group },
-      handle: named => groupShown(groupWithRules(documents.snapshot, named.params.group)),
+      handle: named => groupShown(policy.groupWithRules(documents.snapshot, named.params.group)),
     }),
-    deleteRoute({
-      id: 'deleteGroup',
-      path: groupPath,
+    deleteRoute('deleteGroup', groupPath, {
       summary: 'Delete a group and its memberships; its rules remain',
       answer: { status: 204, description: 'It is gone' },
-      handle: (named, { change }) => change(({ changes }) => deleteGroup(changes, named.params.group)),
+      handle: (named, { change }) => change(({ changes }) => policy.deleteGroup(changes, named.params.group)),
     }),
-    putRoute({
-      id: 'addRuleToGroup',
-      path: `${groupPath}/rules/{rule}`,
+    putRoute('addRuleToGroup', `${groupPath}/rules/{rule}`, {
       summary: 'Add a rule to a group',
       faults: [404, 409],
       answer: { status: 204, description: 'It is in' },
       handle: (named, { change }) =>
-        change(({ changes }) => addRuleToGroup(changes, named.params.group, named.params.rule)),
+        change(({ changes }) => policy.addRuleToGroup(changes, named.params.group, named.params.rule)),
     }),
-    deleteRoute({
-      id: 'removeRuleFromGroup',
-      path: `${groupPath}/rules/{rule}`,
+    deleteRoute('removeRuleFromGroup', `${groupPath}/rules/{rule}`, {
       summary: 'Remove a rule from a group; the rule itself remains',
       answer: { status: 204, description: 'It is out' },
       handle: (named, { change }) =>
-        change(({ changes }) => removeRuleFromGroup(changes, named.params.group, named.params.rule)),
+        change(({ changes }) => policy.removeRuleFromGroup(changes, named.params.group, named.params.rule)),
     }),
-    getRoute({
-      id: 'listUsersInGroup',
-      path: `${groupPath}/users`,
+    getRoute('listUsersInGroup', `${groupPath}/users`, {
       summary: 'List the members of a group, in the order in which they were added',
       description: 'Without owners to whom it applies only as a default group.',
       answer: { status: 200, description: 'Users and organizations', schema: z.array(user) },
       handle: named => usersIn({ documents, ledger }, named.params.group),
     }),
-    putRoute({
-      id: 'addUserToGroup',
-      path: `${groupPath}/users/{user}`,
+    putRoute('addUserToGroup', `${groupPath}/users/{user}`, {
       summary: 'Add a user or an organization to a group',
       description: 'With `[users] AUTO_CREATE = true` an unknown user is created.',
       faults: [404, 409],
       answer: { status: 204, description: 'It is in' },
       handle: (named, { change }) =>
         change(transaction => {
-          mustBeGroup(transaction.changes, named.params.group);
+          policy.mustBeGroup(transaction.changes, named.params.group);
           const { id } = ownerToAssign(transaction, named.params.user, autoCreate);
-          assign(transaction.changes, id, named.params.group);
+          policy.assign(transaction.changes, id, named.params.group);
         }),
     }),
-    deleteRoute({
-      id: 'removeUserFromGroup',
-      path: `${groupPath}/users/{user}`,
+    deleteRoute('removeUserFromGroup', `${groupPath}/users/{user}`, {
       summary: 'Remove a user or an organization from a group',
       answer: { status: 204, description: 'It is out' },
       handle: (named, { change }) =>
         change(transaction => {
-          mustBeGroup(transaction.changes, named.params.group);
-          unassign(transaction.changes, transaction.mustBeOwner(named.params.user).id, named.params.group);
+          policy.mustBeGroup(transaction.changes, named.params.group);
+          policy.unassign(
+            transaction.changes,
+            transaction.mustBeOwner(named.params.user).id,
+            named.params.group,
+          );
         }),
     }),
   ];
@@ -181,7 +139,7 @@ export function policyPartRoutes({ documents, ledger, autoCreate }: ApiServices)
 
 /** Throws `not_found`. */
 function shownOf(snapshot: Snapshot, name: string): z.infer<typeof rule> {
-  const { place: _, ...fields } = mustBeRule(snapshot, name);
+  const { place: _, ...fields } = policy.mustBeRule(snapshot, name);
   return ruleShown({ name, ...fields });
 }
 
@@ -192,7 +150,7 @@ const anyNamed = z.object({ name: z.string() });
 /** A group that exists is a conflict, whatever is wrong with the rest of what was sent. */
 function mustNotBeGroup(snapshot: Snapshot, json: unknown): void {
   const named = anyNamed.safeParse(json);
-  if (named.success && groupNamed(snapshot, named.data.name) !== undefined) {
+  if (named.success && policy.groupNamed(snapshot, named.data.name) !== undefined) {
     throw new SoftquotaError('conflict', `the group ${printable(named.data.name)} exists already`);
   }
 }
@@ -202,7 +160,7 @@ function usersIn(
   { documents, ledger }: Pick<ApiServices, 'documents' | 'ledger'>,
   group: string,
 ): z.infer<typeof user>[] {
-  mustBeGroup(documents.snapshot, group);
+  policy.mustBeGroup(documents.snapshot, group);
   return ledger.policy.membersOf(group).flatMap(id => {
     const owner = documents.owners.byId(id);
     return owner === undefined ? [] : [userShown(documents.snapshot, owner)];

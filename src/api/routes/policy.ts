@@ -4,15 +4,7 @@ import { z } from 'zod';
 import type { Transaction } from '../../documents/index.ts';
 import { renamedOwners } from '../../ledger/index.ts';
 import { lintIn } from '../../policy/index.ts';
-import {
-  draftPolicy,
-  newWholePolicy,
-  policyFault,
-  queryNumber,
-  replacedPolicy,
-  simulation,
-  wholePolicy,
-} from '../../wire/index.ts';
+import * as wire from '../../wire/index.ts';
 import { administrators } from '../asker.ts';
 import { getRoute, postRoute, putRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -29,23 +21,19 @@ const flag = z
 
 export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): readonly Route[] {
   return [
-    getRoute({
-      id: 'getPolicy',
-      path,
+    getRoute('getPolicy', path, {
       summary: 'All rules, groups and memberships',
       description:
         'The answer is long if many owners are in groups: to ask again, send the `ETag` of the last answer.',
       answer: {
         status: 200,
         description: 'The policy in force',
-        schema: wholePolicy,
+        schema: wire.wholePolicy,
         version: ({ version }) => version,
       },
       handle: () => wholePolicyOf(ledger),
     }),
-    putRoute({
-      id: 'replacePolicy',
-      path,
+    putRoute('replacePolicy', path, {
       summary: 'Replace the policy in force',
       description:
         'Either the whole policy comes into force or nothing. The body can have up to 16 MiB. With the `version` of a policy, ' +
@@ -60,9 +48,9 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
           description: 'Create unknown users; default: `[users] AUTO_CREATE`.',
         }),
       }),
-      body: newWholePolicy,
+      body: wire.newWholePolicy,
       faults: [404, 409],
-      answer: { status: 200, description: 'The policy as it is now', schema: replacedPolicy },
+      answer: { status: 200, description: 'The policy as it is now', schema: wire.replacedPolicy },
       handle: async ({ query, body }, { caller }) => {
         const createUsers = query.create_users ?? autoCreate;
         const replace = (transaction: Transaction) =>
@@ -72,31 +60,27 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
         return query.dry_run ? drafted : documents.transactInSlices(replace, caller);
       },
     }),
-    getRoute({
-      id: 'lintPolicy',
-      path: '/admin/quota/lint',
+    getRoute('lintPolicy', '/admin/quota/lint', {
       summary: 'Possible mistakes in the policy',
       description:
         'Subjects that no rule covers, rules that never decide, empty, unused or missing groups, and owners who may have been renamed on the disk.',
-      answer: { status: 200, description: 'Findings', schema: z.array(policyFault).readonly() },
+      answer: { status: 200, description: 'Findings', schema: z.array(wire.policyFault).readonly() },
       handle: () => [...lintIn(documents.snapshot, ledger.settings), ...renamedOwners(ledger)],
     }),
-    postRoute({
-      id: 'simulatePolicy',
-      path: '/admin/quota/simulate',
+    postRoute('simulatePolicy', '/admin/quota/simulate', {
       summary: 'Owners who would be newly refused or allowed with another policy',
       description: 'Decides as if `[quota] ENABLED` were true. Nothing is changed.',
       access: administrators.read,
       mostBytes: mostPolicyBytes,
       longBody: 'draftPolicy',
       query: z.strictObject({
-        limit: queryNumber(1, 1000, 100).meta({
+        limit: wire.queryNumber(1, 1000, 100).meta({
           description: 'How many refused and how many allowed owners are listed.',
         }),
       }),
-      body: draftPolicy,
+      body: wire.draftPolicy,
       faults: [409],
-      answer: { status: 200, description: 'The differences', schema: simulation },
+      answer: { status: 200, description: 'The differences', schema: wire.simulation },
       handle: ({ query, body }) => simulate(ledger, body, query.limit),
     }),
   ];

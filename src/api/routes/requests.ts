@@ -17,19 +17,12 @@ import {
 } from '../../policy/index.ts';
 import { filterMapInSlices } from '../../slices.ts';
 import { momentOf } from '../../text/index.ts';
-import {
-  declineOrder,
-  grantOrder,
-  newRequest,
-  requestStates,
-  type SpaceRequest,
-  spaceRequest,
-} from '../../wire/index.ts';
+import * as wire from '../../wire/index.ts';
 import { mustNotGiveThemselves, roleOver } from '../owners.ts';
 import { listAddress, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
 import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { type Named, type OwnerScope, operationOf, ownerScopes } from './owner-scopes.ts';
+import { type Named, type OwnerScope, ownerScopes } from './own-quotas.ts';
 import { requestShown } from './shapes.ts';
 
 export function requestRoutes(services: ApiServices): readonly Route[] {
@@ -38,7 +31,7 @@ export function requestRoutes(services: ApiServices): readonly Route[] {
 
 function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Route[] {
   const { documents, now, asking } = services;
-  const { owner } = scope;
+  const { of, path, read, write, owner } = scope;
 
   /** Throws as `owner` does, and `not_permitted` for administrators who are nobody's owner. */
   const ownOwner = (named: Named, caller: Caller) => {
@@ -54,28 +47,28 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
   };
 
   return [
-    getRoute({
-      ...operationOf(scope, 'listRequestsOf', '/requests'),
+    getRoute(`listRequestsOf${of}`, `${path}/requests`, {
+      ...read,
       summary: 'The requests for more space, and their answers, the latest first',
-      answer: { status: 200, description: 'Requests', schema: z.array(spaceRequest) },
+      answer: { status: 200, description: 'Requests', schema: z.array(wire.spaceRequest) },
       handle: (input, { caller }) =>
         requestsOf(documents.snapshot, owner(input.params, caller).id).map(entry =>
           requestShown(documents.owners, entry),
         ),
     }),
-    postRoute({
-      ...operationOf(scope, 'requestSpaceFor', '/requests', 'write'),
+    postRoute(`requestSpaceFor${of}`, `${path}/requests`, {
+      ...write,
       summary: 'Ask for more space, for a time',
       description:
         'An owner has one open request, and makes at most five within a day. What `[requests] AUTO_GRANT` covers is granted at ' +
         'once; the answer says so.',
-      body: newRequest,
+      body: wire.newRequest,
       faults: [400, 404, 409, 429],
       mustBe: (named, caller) => {
         mustBeSwitchedOn(services);
         owner(named, caller);
       },
-      answer: { status: 201, description: 'The request', schema: spaceRequest },
+      answer: { status: 201, description: 'The request', schema: wire.spaceRequest },
       handle: async (input, { caller, change }) => {
         const { name, askedBy } = ownOwner(input.params, caller);
         const { bytes, until, why } = input.body;
@@ -90,8 +83,8 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
         return requestShown(documents.owners, entry);
       },
     }),
-    deleteRoute({
-      ...operationOf(scope, 'withdrawRequestOf', '/requests/{id}', 'write'),
+    deleteRoute(`withdrawRequestOf${of}`, `${path}/requests/{id}`, {
+      ...write,
       summary: 'Withdraw an open request',
       faults: [404, 409],
       answer: { status: 204, description: 'It is withdrawn' },
@@ -114,7 +107,7 @@ function mustBeSwitchedOn({ asking }: ApiServices): void {
 const path = '/admin/quota/requests';
 
 const listQuery = z.strictObject({
-  state: z.enum(requestStates).optional().meta({ description: 'Only these.' }),
+  state: z.enum(wire.requestStates).optional().meta({ description: 'Only these.' }),
   ...pageQuery,
 });
 
@@ -123,15 +116,18 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
   const answering = {
     faults: [404, 409],
     mustBe: (named: { readonly id: string }) => void mustBeRequest(documents.snapshot, named.id),
-    answer: { status: 200, description: 'The request with its answer', schema: spaceRequest },
+    answer: { status: 200, description: 'The request with its answer', schema: wire.spaceRequest },
   } as const;
   return [
-    getRoute({
-      id: 'listRequests',
-      path,
+    getRoute('listRequests', path, {
       summary: 'Requests for more space, the latest first',
       query: listQuery,
-      answer: { status: 200, description: 'One page', schema: z.array(spaceRequest), headers: pagingHeaders },
+      answer: {
+        status: 200,
+        description: 'One page',
+        schema: z.array(wire.spaceRequest),
+        headers: pagingHeaders,
+      },
       handle: async ({ query }, call) => {
         const { state } = query;
         const entries = inState(documents.snapshot, state);
@@ -140,15 +136,13 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
         return page.map(entry => requestShown(documents.owners, entry));
       },
     }),
-    postRoute({
+    postRoute('grantRequest', `${path}/{id}/grant`, {
       ...answering,
-      id: 'grantRequest',
-      path: `${path}/{id}/grant`,
       summary: 'Grant a request, as it was asked for or otherwise',
       description:
         'Gives the owner an allowance in the same step. Nobody can grant a request of their own, or one for an organization ' +
         'that they own.',
-      body: grantOrder,
+      body: wire.grantOrder,
       handle: async ({ params: { id }, body: { bytes, until, words } }, { caller, change }) => {
         const { owner: ownerId, askedBy } = mustBeRequest(documents.snapshot, id);
         mustNotGiveThemselves(documents, caller, { ownerId, askedById: askedBy.id });
@@ -166,12 +160,10 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
         );
       },
     }),
-    postRoute({
+    postRoute('declineRequest', `${path}/{id}/decline`, {
       ...answering,
-      id: 'declineRequest',
-      path: `${path}/{id}/decline`,
       summary: 'Decline a request, with a message to the owner',
-      body: declineOrder,
+      body: wire.declineOrder,
       handle: async ({ params: { id }, body: { words } }, { caller, change }) => {
         const answer = { words, by: caller.name, now: now() };
         return requestShown(
@@ -185,7 +177,7 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
 
 function inState(
   snapshot: Snapshot,
-  state: SpaceRequest['state'] | undefined,
+  state: wire.SpaceRequest['state'] | undefined,
 ): Generator<RequestEntry | null> {
   return filterMapInSlices(everyRequest(snapshot), entry =>
     state === undefined || entry[1].state === state ? entry : undefined,

@@ -17,15 +17,7 @@ import {
 import { signOutHref } from '../../oauth/index.ts';
 import { isoTime, printable } from '../../text/index.ts';
 import { version } from '../../version.ts';
-import {
-  anySession,
-  type Session,
-  type SessionRow,
-  session,
-  sessionRow,
-  signIn,
-  signInLink,
-} from '../../wire/index.ts';
+import * as wire from '../../wire/index.ts';
 import { type Browser, refuse } from '../asker.ts';
 import { knownOwner, ownOrAdministered } from '../owners.ts';
 import { pagingHeaders } from '../pages.ts';
@@ -54,7 +46,7 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
       expiresAt,
     }: Pick<Caller, 'ownerId' | 'name' | 'isAdmin' | 'scopes' | 'expiresAt'>,
     known: KnownSession | undefined,
-  ): Session => {
+  ): wire.Session => {
     if (ownerId === null || name === null) throw noSession();
     const { snapshot, owners } = documents;
     const owned = organizationsOf(snapshot, ownerId).filter(id => roleIn(snapshot, id, ownerId) === 'owner');
@@ -76,29 +68,25 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
   };
 
   return [
-    getRoute({
-      id: 'getSession',
-      path: '/session',
+    getRoute('getSession', '/session', {
       summary: 'The user who is signed in',
       description: 'From the session, or from the token of the request.',
       access: 'whoever is known',
       faults: [404],
-      answer: { status: 200, description: 'The caller', schema: session },
+      answer: { status: 200, description: 'The caller', schema: wire.session },
       handle: (_, { caller }) =>
         shown(caller, caller.sessionKey === null ? undefined : identity.signedIn.session(caller.sessionKey)),
     }),
-    postRoute({
-      id: 'signIn',
-      path: '/session',
+    postRoute('signIn', '/session', {
       summary: 'Sign a browser in',
       description:
         'With a token: the session has the same scopes, and ends with the token. Or with the code of a ' +
         'sign-in link. An earlier session of the browser ends. Only for pages of softquota; programs send the ' +
         'token with each request.',
       access: 'our page',
-      body: signIn,
+      body: wire.signIn,
       faults: [401, 404, 429],
-      answer: { status: 201, description: 'Who is signed in', schema: session, headers: setCookie },
+      answer: { status: 201, description: 'Who is signed in', schema: wire.session, headers: setCookie },
       handle: async ({ body }, call) => {
         const browser = mustBeBrowser(call.browser);
         const by = wayOf(body);
@@ -115,9 +103,7 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
         return shown({ ownerId: owner.id, name: owner.name, isAdmin, scopes, expiresAt: endsAt }, known);
       },
     }),
-    deleteRoute({
-      id: 'signOut',
-      path: '/session',
+    deleteRoute('signOut', '/session', {
       summary: 'Sign out',
       description: 'Ends the session of the request. A token does not end: 404.',
       access: 'whoever is known',
@@ -131,24 +117,25 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
         browser.hold(null);
       },
     }),
-    getRoute({
-      id: 'listSessions',
-      path,
+    getRoute('listSessions', path, {
       ...ownOrAdministered(ledger, 'read'),
       summary: 'The sessions of a user in browsers, in the order of creation',
       description: 'The sessions of other users need an administrator and also the scope `read:admin`.',
-      answer: { status: 200, description: 'Sessions', schema: z.array(sessionRow) },
+      answer: { status: 200, description: 'Sessions', schema: z.array(wire.sessionRow) },
       handle: (named, { caller }) =>
         identity.signedIn
           .sessionsOf(knownOwner(ledger, named.params.user).id)
           .map(known => rowOf(known, caller.sessionKey)),
     }),
-    getRoute({
-      id: 'listAllSessions',
-      path: '/admin/sessions',
+    getRoute('listAllSessions', '/admin/sessions', {
       summary: 'The sessions of all users in browsers, the newest first',
       query: z.strictObject(everybodysQuery),
-      answer: { status: 200, description: 'One page', schema: z.array(anySession), headers: pagingHeaders },
+      answer: {
+        status: 200,
+        description: 'One page',
+        schema: z.array(wire.anySession),
+        headers: pagingHeaders,
+      },
       handle: async ({ query }, call) => {
         const entries = identity.signedIn.everySession();
         const list = { path: '/admin/sessions', entries, made: ({ document }: KnownSession) => document };
@@ -156,9 +143,7 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
         return page.map(({ entry, user }) => ({ ...rowOf(entry, call.caller.sessionKey), user }));
       },
     }),
-    deleteRoute({
-      id: 'endSession',
-      path: `${path}/{id}`,
+    deleteRoute('endSession', `${path}/{id}`, {
       ...ownOrAdministered(ledger, 'write'),
       summary: 'Sign a browser out',
       description: 'It is refused from then on.',
@@ -169,15 +154,13 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
         });
       },
     }),
-    postRoute({
-      id: 'makeSignInLink',
-      path: '/users/{user}/sign-in-link',
+    postRoute('makeSignInLink', '/users/{user}/sign-in-link', {
       summary: 'Create a link that signs a user in',
       description:
         'The link works once, within ten minutes, on the host that created it, until its daemon ends. The session has no more ' +
         'rights than the token of this request, and does not last longer.',
       mustBe: named => void knownOwner(ledger, named.user),
-      answer: { status: 201, description: 'The link', schema: signInLink },
+      answer: { status: 201, description: 'The link', schema: wire.signInLink },
       handle: (named, { caller }) => {
         const { id: ownerId, name, type } = knownOwner(ledger, named.params.user);
         if (type !== 'user') {
@@ -209,11 +192,11 @@ function mustBeBrowser(browser: Browser | null): Browser {
   );
 }
 
-function wayOf({ token, code = '' }: z.infer<typeof signIn>): SignIn {
+function wayOf({ token, code = '' }: z.infer<typeof wire.signIn>): SignIn {
   return token === undefined ? { code } : { token };
 }
 
-function rowOf({ key, document, lastUsedAt, endsAt }: KnownSession, ownKey: string | null): SessionRow {
+function rowOf({ key, document, lastUsedAt, endsAt }: KnownSession, ownKey: string | null): wire.SessionRow {
   return {
     id: String(document.id),
     created_at: isoTime(document.createdAt),

@@ -23,37 +23,15 @@ import {
 import type { ScanRun } from '../../scan/index.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import { isoTime } from '../../text/index.ts';
-import {
-  type Allowance,
-  askedSize,
-  askedSubject,
-  type Explanation,
-  type Group,
-  graceMostFrom,
-  graceMsFrom,
-  type NewRule,
-  type OwnerReport,
-  type OwnerRow,
-  type OwnReport,
-  type QuotaInfo,
-  type Rule,
-  type RuleEdit,
-  type ScanReport,
-  type SpaceRequest,
-  snakeCased,
-  type UnitRow,
-  type User,
-  verdictShown,
-  withEnds,
-} from '../../wire/index.ts';
+import * as wire from '../../wire/index.ts';
 import type { KnownOwner } from '../owners.ts';
 import type { ApiServices } from '../services.ts';
 
-export function ruleShown({ name, ...fields }: HeldRule): Rule {
+export function ruleShown({ name, ...fields }: HeldRule): wire.Rule {
   return { name, ...policy.ruleContent(fields) };
 }
 
-export function groupShown({ name, rules }: HeldGroup): Group {
+export function groupShown({ name, rules }: HeldGroup): wire.Group {
   return { name, rules: rules.map(ruleShown) };
 }
 
@@ -62,7 +40,7 @@ export function quotaShown<Shown>(
   { documents, ledger, now }: Pick<ApiServices, 'documents' | 'ledger' | 'now'>,
   { id, usage, unreachable }: KnownOwner,
   show: (group: HeldGroup) => Shown,
-): Omit<QuotaInfo, 'groups'> & { readonly groups: readonly Shown[] } {
+): Omit<wire.QuotaInfo, 'groups'> & { readonly groups: readonly Shown[] } {
   const groups = ledger.policy.groupsOf(id, ledger.settings.defaultGroups);
   const allowances = policy.allowancesOf(documents.snapshot, id, now()).map(allowanceShown);
   return {
@@ -74,7 +52,7 @@ export function quotaShown<Shown>(
   };
 }
 
-export function userShown(snapshot: Snapshot, { id, name, type, since }: OwnerRecord): User {
+export function userShown(snapshot: Snapshot, { id, name, type, since }: OwnerRecord): wire.User {
   const { email, fullName, isAdmin } = profileOf(snapshot, id);
   return {
     id,
@@ -88,22 +66,22 @@ export function userShown(snapshot: Snapshot, { id, name, type, since }: OwnerRe
   };
 }
 
-export function editOf({ limit, subjects, grace, grace_most: most, mode }: RuleEdit): policy.RuleEdit {
+export function editOf({ limit, subjects, grace, grace_most: most, mode }: wire.RuleEdit): policy.RuleEdit {
   return {
     ...given({ limitBytes: limit, subjects, mode }),
-    ...(grace === undefined || grace === null ? {} : { graceMs: graceMsFrom(grace) }),
-    ...(most === undefined || most === null ? {} : { graceMost: graceMostFrom(most) }),
+    ...(grace === undefined || grace === null ? {} : { graceMs: wire.graceMsFrom(grace) }),
+    ...(most === undefined || most === null ? {} : { graceMost: wire.graceMostFrom(most) }),
   };
 }
 
 /** A new rule as the API takes it. */
-export function newRuleFrom({ name, limit, ...fields }: NewRule): HeldRule {
+export function newRuleFrom({ name, limit, ...fields }: wire.NewRule): HeldRule {
   return policy.ruleFrom(name, { ...editOf(fields), limitBytes: limit });
 }
 
 const mostListed = 20;
 
-export function scanShown(run: ScanRun): ScanReport {
+export function scanShown(run: ScanRun): wire.ScanReport {
   const { id, kind, state, drift, error, problems } = run;
   return {
     id,
@@ -111,7 +89,7 @@ export function scanShown(run: ScanRun): ScanReport {
     state,
     started_at: isoTime(run.startedAt),
     finished_at: isoTime(run.finishedAt),
-    progress: snakeCased(run.progress()),
+    progress: wire.snakeCased(run.progress()),
     unread: shortened(problems.unread, ({ path, error: why }) => ({ path, why })),
     faults: shortened(problems.faults, ({ path, what: why }) => ({ path, why })),
     drift: drift === null ? null : { units: drift.units, bytes: drift.bytes },
@@ -127,10 +105,10 @@ function shortened<Entry, Shown>(
   return { first: first.slice(0, mostListed).map(show), count };
 }
 
-export function requestShown(owners: Owners, [id, request]: policy.RequestEntry): SpaceRequest {
+export function requestShown(owners: Owners, [id, request]: policy.RequestEntry): wire.SpaceRequest {
   const { owner, askedBy, answer } = request;
   const nameOf = (ownerId: number) => owners.byId(ownerId)?.name;
-  return snakeCased({
+  return wire.snakeCased({
     id,
     ...request,
     owner: nameOf(owner) ?? `#${owner}`,
@@ -145,20 +123,20 @@ export function requestShown(owners: Owners, [id, request]: policy.RequestEntry)
   });
 }
 
-export function allowanceShown(allowance: policy.AllowanceDocument): Allowance {
+export function allowanceShown(allowance: policy.AllowanceDocument): wire.Allowance {
   const { until, grantedAt } = allowance;
-  return snakeCased({ ...allowance, until: isoTime(until), grantedAt: isoTime(grantedAt) });
+  return wire.snakeCased({ ...allowance, until: isoTime(until), grantedAt: isoTime(grantedAt) });
 }
 
 export function autoGrantShown({
   bytes,
   forMs,
   everyMs,
-}: policy.AutoGrant): NonNullable<OwnReport['auto_grant']> {
+}: policy.AutoGrant): NonNullable<wire.OwnReport['auto_grant']> {
   return { bytes, seconds: forMs / 1000, every_seconds: everyMs / 1000 };
 }
 
-export function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
+export function rowOf(ledger: Ledger, owner: OwnerUsage): wire.OwnerRow {
   // Reserved bytes change nobody's state.
   const decide = ledger.deciderFor({ ...owner, reserved: null });
   const { subject, state, decision } = worstKind(ledger.settings, decide, owner);
@@ -169,7 +147,7 @@ export function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
     total: bytesUnder(owner.usage, leafMask('size:all')),
     state,
     subject,
-    ...verdictShown(decision),
+    ...wire.verdictShown(decision),
     percent: percentOf(decision),
     measured_at: isoTime(owner.measuredAt),
     partial: owner.partial,
@@ -184,15 +162,15 @@ export async function reportOf(
   { documents, ledger, now }: ReportServices,
   name: string,
   most: number,
-): Promise<OwnerReport> {
+): Promise<wire.OwnerReport> {
   const owner = ledger.ownerUsage(name);
   const decisions = subjects.map(subject => {
     const decision = ledger.deciderFor(owner)(subject);
     const state = stateOfKind(ledger.settings, decision, bytesUnder(owner.usage, leafMask(subject)));
-    return [subject, { ...verdictShown(decision), state }];
+    return [subject, { ...wire.verdictShown(decision), state }];
   });
   const units = (await ledger.shares.unitsOf(owner.name, { most })).map(
-    (unit): UnitRow => ({
+    (unit): wire.UnitRow => ({
       host: unit.host,
       name: unit.name,
       kind: unit.kind,
@@ -214,23 +192,23 @@ export async function reportOf(
   };
 }
 
-function percentOf({ used, limit }: Pick<OwnerRow, 'used' | 'limit'>): number | null {
+function percentOf({ used, limit }: Pick<wire.OwnerRow, 'used' | 'limit'>): number | null {
   return limit === null || limit <= 0 || used === null ? null : Math.floor((used / limit) * 100);
 }
 
 /** The parameters that say which decision. */
-export const askedDecision = { subject: askedSubject, size: askedSize } as const;
+export const askedDecision = { subject: wire.askedSubject, size: wire.askedSize } as const;
 
 export function explanationOf(
   { ledger }: Pick<ApiServices, 'ledger'>,
   name: string,
   { subject, size }: { readonly subject: Subject; readonly size: number },
-): Explanation {
+): wire.Explanation {
   const { settings, addingBytes, steps, decision, reporting } = ledger.explain(name, subject, size);
   const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
   return {
     subject,
-    settings: snakeCased({ enabled, refuseWhen, uncovered, precise, mode, totalBytes }),
+    settings: wire.snakeCased({ enabled, refuseWhen, uncovered, precise, mode, totalBytes }),
     adding_bytes: addingBytes,
     steps: steps.map(stepShown),
     decision: decisionShown(ledger.settings, decision),
@@ -245,25 +223,28 @@ export function explanationOf(
   };
 }
 
-function stepShown({ step, groups }: ExplainedStep): Explanation['steps'][number] {
+function stepShown({ step, groups }: ExplainedStep): wire.Explanation['steps'][number] {
   return {
     step,
     groups: groups.map(group => ({
       ...group,
       rules: group.rules.map(({ allowance, grace, ...rule }) => ({
         ...rule,
-        ...withEnds({ allowance, grace }),
+        ...wire.withEnds({ allowance, grace }),
       })),
     })),
   };
 }
 
-function decisionShown(settings: Pick<QuotaSettings, 'warnAt'>, decision: Decision): Explanation['decision'] {
+function decisionShown(
+  settings: Pick<QuotaSettings, 'warnAt'>,
+  decision: Decision,
+): wire.Explanation['decision'] {
   const { by, step, subjects } = decision;
   return {
     by,
     step,
-    ...verdictShown(decision),
+    ...wire.verdictShown(decision),
     subjects,
     reserved: decision.by === 'rule' ? decision.reserved : 0,
     warn_percent: reachedThreshold(settings, decision),

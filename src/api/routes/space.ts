@@ -3,19 +3,11 @@
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { isoTime, printable } from '../../text/index.ts';
-import {
-  knownName,
-  type RepositorySpace,
-  reclaimOrder,
-  reclaimRun,
-  type SpaceAnswer,
-  spaceAnswer,
-  text,
-} from '../../wire/index.ts';
+import * as wire from '../../wire/index.ts';
 import { unitName } from '../owners.ts';
 import { getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices, SpaceState } from '../services.ts';
-import { operationOf, ownerScopes } from './owner-scopes.ts';
+import { ownerScopes } from './own-quotas.ts';
 
 const mostRepositories = 1000;
 
@@ -26,7 +18,7 @@ interface RepositoryUnit {
   readonly bytes: number;
 }
 
-const repo = text.optional().meta({
+const repo = wire.text.optional().meta({
   description: 'A repository, by its name or its path; left out: only the figures of all repositories.',
 });
 
@@ -44,48 +36,42 @@ type Asked = z.output<typeof asked>;
 
 export function spaceRoutes(services: ApiServices): readonly Route[] {
   return [
-    getRoute({
-      id: 'getSpace',
-      path: '/admin/quota/space',
+    getRoute('getSpace', '/admin/quota/space', {
       tag: 'owners',
       summary: "What takes the space of an owner's repositories, and what would free how much",
       description: takesTime,
-      query: asked.extend({ user: knownName.min(1) }),
+      query: asked.extend({ user: wire.knownName.min(1) }),
       faults: [404, 503],
-      answer: { status: 200, description: 'The space', schema: spaceAnswer },
+      answer: { status: 200, description: 'The space', schema: wire.spaceAnswer },
       handle: ({ query }) => spaceOf(services, query.user, query),
     }),
-    ...ownerScopes(services).map(scope =>
-      getRoute({
-        ...operationOf(scope, 'getSpaceOf', '/space'),
+    ...ownerScopes(services).map(({ of, path, read, owner }) =>
+      getRoute(`getSpaceOf${of}`, `${path}/space`, {
+        ...read,
         summary: 'What takes the space of the repositories, and what would free how much',
         description: takesTime,
         query: asked,
         faults: [400, 404, 503],
-        answer: { status: 200, description: 'The space', schema: spaceAnswer },
-        handle: ({ params, query }, { caller }) => spaceOf(services, scope.owner(params, caller).name, query),
+        answer: { status: 200, description: 'The space', schema: wire.spaceAnswer },
+        handle: ({ params, query }, { caller }) => spaceOf(services, owner(params, caller).name, query),
       }),
     ),
-    postRoute({
-      id: 'startReclaim',
-      path: '/admin/quota/reclaims',
+    postRoute('startReclaim', '/admin/quota/reclaims', {
       summary: 'Collect garbage now',
       description: 'What became unreachable within `[reclaim] EXPIRE` stays.',
-      body: reclaimOrder.default({}),
+      body: wire.reclaimOrder.default({}),
       faults: [404, 503],
       answer: {
         status: 202,
         description: 'The collections, which run in the background',
-        schema: z.array(reclaimRun),
+        schema: z.array(wire.reclaimRun),
       },
       handle: ({ body }) =>
         unitsFor(services, body.repository).map(({ path, name }) => services.space.reclaim(path, name)),
     }),
-    getRoute({
-      id: 'listReclaims',
-      path: '/admin/quota/reclaims',
+    getRoute('listReclaims', '/admin/quota/reclaims', {
       summary: 'Running and recent collections of garbage that somebody asked for',
-      answer: { status: 200, description: 'The newest first', schema: z.array(reclaimRun) },
+      answer: { status: 200, description: 'The newest first', schema: z.array(wire.reclaimRun) },
       handle: () => [...services.space.runs()],
     }),
   ];
@@ -95,7 +81,7 @@ function spaceOf(
   services: ApiServices,
   owner: string,
   { repo: repository, newer_than: newerThan }: Asked,
-): SpaceAnswer {
+): wire.SpaceAnswer {
   const units = repositoriesOf(services, owner);
   const unit = repository === undefined ? null : named(units, owner, repository);
   const shown = units.slice(0, mostRepositories).map(each => figuresOf(services, each));
@@ -134,7 +120,7 @@ function isGit(leaf: string): boolean {
   return leaf.startsWith('size:repos:') || leaf === 'size:assets:wiki';
 }
 
-function figuresOf({ space }: ApiServices, { path, name, bytes }: RepositoryUnit): RepositorySpace {
+function figuresOf({ space }: ApiServices, { path, name, bytes }: RepositoryUnit): wire.RepositorySpace {
   const found = space.figures(path);
   const measured = found?.measured ?? null;
   const collected = found?.collected ?? null;

@@ -21,9 +21,7 @@ const path = '/users/{user}/tokens';
 export function tokenRoutes(services: ApiServices): readonly Route[] {
   const { ledger, identity, baseUrl } = services;
   return [
-    getRoute({
-      id: 'listTokens',
-      path,
+    getRoute('listTokens', path, {
       ...ownOrAdministered(ledger, 'read'),
       summary: 'The tokens of a user, in the order of creation',
       description: 'The tokens of other users need an administrator and also the scope `read:admin`.',
@@ -38,9 +36,7 @@ export function tokenRoutes(services: ApiServices): readonly Route[] {
         return tokens.slice(end - query.limit, end).map(token => tokenShown(token, token.lastUsedAt));
       },
     }),
-    getRoute({
-      id: 'listAllTokens',
-      path: '/admin/tokens',
+    getRoute('listAllTokens', '/admin/tokens', {
       summary: 'The tokens of all users, the newest first',
       query: z.strictObject(everybodysQuery),
       answer: { status: 200, description: 'One page', schema: z.array(anyToken), headers: pagingHeaders },
@@ -53,9 +49,7 @@ export function tokenRoutes(services: ApiServices): readonly Route[] {
         return page.map(({ entry, user }) => ({ ...tokenShown(entry, entry.lastUsedAt), user }));
       },
     }),
-    postRoute({
-      id: 'createToken',
-      path,
+    postRoute('createToken', path, {
       ...ownOrAdministered(ledger, 'write'),
       summary: 'Make a token',
       description:
@@ -74,9 +68,7 @@ export function tokenRoutes(services: ApiServices): readonly Route[] {
         return { ...tokenShown(made.document), sha1: made.token };
       },
     }),
-    deleteRoute({
-      id: 'revokeToken',
-      path: `${path}/{id}`,
+    deleteRoute('revokeToken', `${path}/{id}`, {
       ...ownOrAdministered(ledger, 'write'),
       summary: 'Revoke a token',
       description:

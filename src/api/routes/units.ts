@@ -25,9 +25,7 @@ interface ListedUnit extends LargeUnit, Pick<UnitRecord, 'host' | 'owner' | 'par
 
 export function unitRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
   return [
-    getRoute({
-      id: 'listUnits',
-      path: '/admin/quota/units',
+    getRoute('listUnits', '/admin/quota/units', {
       summary: 'The largest repositories and other units of all owners, largest first',
       description:
         'Of other hosts that share the quota, the 20 largest of each owner, and 10,000 at most. What sources report ' +

@@ -5,17 +5,7 @@ import type { OwnerSize } from '../../ledger/index.ts';
 import { assignedGroups, mustBeGroup } from '../../policy/index.ts';
 import { leafMask, leaves } from '../../quota/index.ts';
 import { filterMapInSlices, inSlices } from '../../slices.ts';
-import {
-  explanation,
-  knownName,
-  type OwnerRow,
-  type OwnerState,
-  ownerReport,
-  ownerRow,
-  ownerStates,
-  ownerType,
-  text,
-} from '../../wire/index.ts';
+import * as wire from '../../wire/index.ts';
 import { csvLine } from '../downloads.ts';
 import { listAddress, pageOf, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
 import { csvRoute, getRoute, type Route } from '../route.ts';
@@ -29,18 +19,21 @@ const linesAtOnce = 200;
 export function usageRoutes(services: ApiServices): readonly Route[] {
   const { ledger, baseUrl } = services;
   return [
-    getRoute({
-      id: 'listUsage',
-      path: '/admin/quota/usage',
+    getRoute('listUsage', '/admin/quota/usage', {
       summary: 'Owners with their usage and limits',
       query: z.strictObject({ ...ownersQuery, ...pageQuery }),
       faults: [404],
-      answer: { status: 200, description: 'One page', schema: z.array(ownerRow), headers: pagingHeaders },
+      answer: {
+        status: 200,
+        description: 'One page',
+        schema: z.array(wire.ownerRow),
+        headers: pagingHeaders,
+      },
       handle: async ({ query }, call) => {
         const { owners, order, parameters } = await ownerList(services, query);
         const address = listAddress(baseUrl(), '/admin/quota/usage', parameters);
         const entries = await tellPage(call, { entries: owners, compare: order, address }, query);
-        const rows: OwnerRow[] = [];
+        const rows: wire.OwnerRow[] = [];
         await inSlices(entries, ({ id }) => {
           const owner = ledger.ownerById(id);
           if (owner !== undefined) rows.push(rowOf(ledger, owner));
@@ -48,9 +41,7 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
         return rows;
       },
     }),
-    csvRoute({
-      id: 'downloadUsage',
-      path: '/admin/quota/usage.csv',
+    csvRoute('downloadUsage', '/admin/quota/usage.csv', {
       summary: 'The same list as CSV, without pages',
       description:
         'The columns are named in the first line; sizes are bytes. A name that a spreadsheet would take for a formula ' +
@@ -65,21 +56,17 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
         return csvLines(services, entries);
       },
     }),
-    getRoute({
-      id: 'getUsage',
-      path: '/admin/quota/usage/{owner}',
+    getRoute('getUsage', '/admin/quota/usage/{owner}', {
       summary: 'The whole report about one owner',
       description: 'Also for an unknown owner, whose `known` is false.',
       faults: [],
-      answer: { status: 200, description: 'The owner', schema: ownerReport },
+      answer: { status: 200, description: 'The owner', schema: wire.ownerReport },
       handle: ({ params }) => reportOf(services, params.owner, mostUnits),
     }),
-    getRoute({
-      id: 'explainDecision',
-      path: '/admin/quota/explain',
+    getRoute('explainDecision', '/admin/quota/explain', {
       summary: 'The whole reasoning of a decision',
-      query: z.strictObject({ user: knownName.min(1), ...askedDecision }),
-      answer: { status: 200, description: 'The reasoning', schema: explanation },
+      query: z.strictObject({ user: wire.knownName.min(1), ...askedDecision }),
+      answer: { status: 200, description: 'The reasoning', schema: wire.explanation },
       handle: ({ query }) => explanationOf(services, query.user, query),
     }),
   ];
@@ -142,8 +129,8 @@ const countingMs = 1000;
 const states = z
   .string()
   .max(64)
-  .transform((said, context): readonly OwnerState[] => {
-    const named = said.split(',').map(each => ownerStates.find(state => state === each.trim()));
+  .transform((said, context): readonly wire.OwnerState[] => {
+    const named = said.split(',').map(each => wire.ownerStates.find(state => state === each.trim()));
     const known = named.filter(state => state !== undefined);
     if (known.length === named.length) return known;
     context.addIssue({
@@ -160,16 +147,16 @@ export const ownersQuery = {
       'The order; `percent` is the percentage of the limit of the kind of data in the worst state.',
   }),
   order: z.enum(orders).optional().meta({ description: 'The default is `desc`, and `asc` for names.' }),
-  q: text.default('').meta({ description: 'Only owners whose names contain this text.' }),
+  q: wire.text.default('').meta({ description: 'Only owners whose names contain this text.' }),
   state: states.optional().meta({
     description: 'Only owners in this state, or in one of several with commas, such as `over,near`.',
     type: 'string',
-    pattern: `^ *(${ownerStates.join('|')}) *(, *(${ownerStates.join('|')}) *)*$`,
+    pattern: `^ *(${wire.ownerStates.join('|')}) *(, *(${wire.ownerStates.join('|')}) *)*$`,
   }),
-  group: knownName.min(1).optional().meta({
+  group: wire.knownName.min(1).optional().meta({
     description: 'Only owners who are in this group, or have it as a default group because they are in none.',
   }),
-  type: ownerType.optional().meta({ description: 'Only users, or only organizations.' }),
+  type: wire.ownerType.optional().meta({ description: 'Only users, or only organizations.' }),
 } as const;
 
 const asked = z.object(ownersQuery);

@@ -18,16 +18,12 @@ export function userQuotaRoutes(services: ApiServices): readonly Route[] {
   const { documents, ledger, autoCreate, now } = services;
   const mustBe = (named: { readonly user: string }) => void knownOwner(ledger, named.user);
   return [
-    getRoute({
-      id: 'getQuotaOfUser',
-      path: '/admin/users/{user}/quota',
+    getRoute('getQuotaOfUser', '/admin/users/{user}/quota', {
       summary: 'The usage of a user or an organization, and its effective groups',
       answer: { status: 200, description: 'Use and groups', schema: quotaInfo },
       handle: named => quotaShown(services, knownOwner(ledger, named.params.user), groupShown),
     }),
-    postRoute({
-      id: 'setGroupsOfUser',
-      path: '/admin/users/{user}/quota/groups',
+    postRoute('setGroupsOfUser', '/admin/users/{user}/quota/groups', {
       summary: 'Add a user or an organization to these groups, and remove it from all others',
       description: 'With `[users] AUTO_CREATE = true` an unknown user is created.',
       body: ownersGroups,
@@ -41,9 +37,7 @@ export function userQuotaRoutes(services: ApiServices): readonly Route[] {
           setGroups(transaction.changes, id, named.body.groups);
         }),
     }),
-    getRoute({
-      id: 'listAllowances',
-      path: allowancesPath,
+    getRoute('listAllowances', allowancesPath, {
       summary: 'The allowances of a user or an organization that have not ended, the first to end first',
       answer: { status: 200, description: 'Allowances', schema: z.array(allowance) },
       handle: named => {
@@ -51,9 +45,7 @@ export function userQuotaRoutes(services: ApiServices): readonly Route[] {
         return allowancesOf(documents.snapshot, id, now()).map(allowanceShown);
       },
     }),
-    postRoute({
-      id: 'createAllowance',
-      path: allowancesPath,
+    postRoute('createAllowance', allowancesPath, {
       summary: 'Give a user or an organization extra bytes for a limited time',
       description:
         'They are on top of each limit above 0 that applies to the owner, and end automatically. Nobody can give them to ' +
@@ -82,9 +74,7 @@ export function userQuotaRoutes(services: ApiServices): readonly Route[] {
         return allowanceShown(created);
       },
     }),
-    deleteRoute({
-      id: 'endAllowance',
-      path: `${allowancesPath}/{id}`,
+    deleteRoute('endAllowance', `${allowancesPath}/{id}`, {
       summary: 'End an allowance now',
       mustBe,
       answer: { status: 204, description: 'It has ended' },

@@ -18,18 +18,7 @@ import type { Ledger } from '../../ledger/index.ts';
 import { filterMapInSlices } from '../../slices.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import { printable } from '../../text/index.ts';
-import {
-  type Member,
-  member,
-  membership,
-  type NewUser,
-  newUser,
-  ownerType,
-  text,
-  type UserEdit,
-  user,
-  userEdit,
-} from '../../wire/index.ts';
+import * as wire from '../../wire/index.ts';
 import { knownOwner } from '../owners.ts';
 import { forgivingPage, listAddress, pagingHeaders, tellPage } from '../pages.ts';
 import { deleteRoute, getRoute, patchRoute, postRoute, putRoute, type Route } from '../route.ts';
@@ -39,20 +28,18 @@ import { userShown } from './shapes.ts';
 const one = '/admin/users/{user}';
 
 const listQuery = z.object({
-  q: text.default('').meta({ description: 'Only owners whose names contain this text.' }),
-  type: ownerType.optional(),
+  q: wire.text.default('').meta({ description: 'Only owners whose names contain this text.' }),
+  type: wire.ownerType.optional(),
   ...forgivingPage({ usual: 50, most: 1000 }),
 });
 
 export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonly Route[] {
   return [
-    getRoute({
-      id: 'listUsers',
-      path: '/admin/users',
+    getRoute('listUsers', '/admin/users', {
       summary: 'Users and organizations, by name',
       description: 'Includes owners that were found on the disk or reported.',
       query: listQuery,
-      answer: { status: 200, description: 'One page', schema: z.array(user), headers: pagingHeaders },
+      answer: { status: 200, description: 'One page', schema: z.array(wire.user), headers: pagingHeaders },
       handle: async ({ query }, call) => {
         const { q, type } = query;
         const entries = found(documents.owners, q, type);
@@ -61,47 +48,39 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
         return page.map(owner => userShown(documents.snapshot, owner));
       },
     }),
-    postRoute({
-      id: 'createUser',
-      path: '/admin/users',
+    postRoute('createUser', '/admin/users', {
       summary: 'Create a user or an organization',
-      body: newUser,
+      body: wire.newUser,
       faults: [409],
       mustNotBe: json => mustNotBeOwner(documents.owners, json),
-      answer: { status: 201, description: 'The user', schema: user },
+      answer: { status: 201, description: 'The user', schema: wire.user },
       handle: async ({ body }, { change }) => {
         const created = { name: body.username, ...fieldsOf(body) };
         const owner = await change(transaction => createUser(transaction, created));
         return userShown(documents.snapshot, owner);
       },
     }),
-    getRoute({
-      id: 'getUser',
-      path: one,
+    getRoute('getUser', one, {
       summary: 'One user or organization',
-      answer: { status: 200, description: 'The user', schema: user },
+      answer: { status: 200, description: 'The user', schema: wire.user },
       handle: named => userShown(documents.snapshot, recordOf(ledger, named.params.user)),
     }),
-    patchRoute({
-      id: 'editUser',
-      path: one,
+    patchRoute('editUser', one, {
       summary: 'Change or rename a user or an organization',
       description:
         'A renamed owner keeps groups, tokens and memberships. The disk decides who owns the units, so rename the directories, ' +
         'too. The new name can be one that is only known from the disk.',
-      body: userEdit,
+      body: wire.userEdit,
       faults: [404, 409],
       mustBe: named => void knownOwner(ledger, named.user),
-      answer: { status: 200, description: 'The user as it is now', schema: user },
+      answer: { status: 200, description: 'The user as it is now', schema: wire.user },
       handle: async (named, { change }) => {
         const edit = { ...fieldsOf(named.body), ...given({ name: named.body.username }) };
         const owner = await change(transaction => editUser(transaction, named.params.user, edit));
         return userShown(documents.snapshot, owner);
       },
     }),
-    deleteRoute({
-      id: 'deleteUser',
-      path: one,
+    deleteRoute('deleteUser', one, {
       summary: 'Delete a user or an organization',
       description:
         'Also deletes tokens and memberships, also in groups. An owner who has units cannot be deleted.',
@@ -109,18 +88,14 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
       answer: { status: 204, description: 'It is gone' },
       handle: (named, { change }) => change(transaction => deleteUser(transaction, named.params.user)),
     }),
-    getRoute({
-      id: 'listMembers',
-      path: members,
+    getRoute('listMembers', members, {
       summary: 'List the members of an organization, in the order in which they were added',
-      answer: { status: 200, description: 'Members', schema: z.array(member) },
+      answer: { status: 200, description: 'Members', schema: z.array(wire.member) },
       handle: named => membersShown({ documents, ledger }, named.params.org),
     }),
-    putRoute({
-      id: 'setMember',
-      path: `${members}/{user}`,
+    putRoute('setMember', `${members}/{user}`, {
       summary: 'Add a user to an organization, or change the role',
-      body: membership,
+      body: wire.membership,
       mustBe: named => {
         mustBeOrganization(knownOwner(ledger, named.org));
         knownOwner(ledger, named.user);
@@ -133,9 +108,7 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
           setMember(transaction.changes, organization, user, named.body.role);
         }),
     }),
-    deleteRoute({
-      id: 'removeMember',
-      path: `${members}/{user}`,
+    deleteRoute('removeMember', `${members}/{user}`, {
       summary: 'Remove a user from an organization',
       answer: { status: 204, description: 'It is out' },
       handle: (named, { change }) =>
@@ -179,7 +152,12 @@ function mustNotBeOwner(owners: Owners, json: unknown): void {
   throw new SoftquotaError('conflict', `there is an owner ${printable(username)} already`);
 }
 
-function fieldsOf({ type, email, full_name: fullName, is_admin: isAdmin }: NewUser | UserEdit): UserFields {
+function fieldsOf({
+  type,
+  email,
+  full_name: fullName,
+  is_admin: isAdmin,
+}: wire.NewUser | wire.UserEdit): UserFields {
   return given({ type, email, fullName, isAdmin });
 }
 
@@ -189,7 +167,7 @@ const members = '/admin/orgs/{org}/members';
 function membersShown(
   { documents, ledger }: Pick<ApiServices, 'documents' | 'ledger'>,
   name: string,
-): Member[] {
+): wire.Member[] {
   const organization = knownOwner(ledger, name);
   mustBeOrganization(organization);
   return membersOf(documents.snapshot, organization.id).flatMap(({ user, role }) => {
