@@ -64,7 +64,14 @@ export {
   type Unit,
   type Unread,
 } from './units.ts';
-export { withoutBase } from './uploads/address.ts';
 export { lfsBatchRoutes, type PresetName, presetNames, routesOf } from './uploads/presets.ts';
-export { repositoryPaths, routeSubject, type Upload, type UploadRoute, uploadsOf } from './uploads/routes.ts';
-export { parseUrlTemplate, type UrlTemplate } from './uploads/template.ts';
+export {
+  parseUrlTemplate,
+  repositoryPaths,
+  routeSubject,
+  type Upload,
+  type UploadRoute,
+  type UrlTemplate,
+  uploadsOf,
+  withoutBase,
+} from './uploads/routes.ts';

@@ -28,8 +28,8 @@ import { FollowUps } from './follow-ups.ts';
 import { type Attribution, attributed, type ForgeVisibility } from './forge/visibility.ts';
 import { FreeSpace, type ShortDisk } from './free-space.ts';
 import { tellLongWalks } from './long-walks.ts';
+import { isElsewhere, ownPathsOf, rootsIn, sharedPathOf } from './places.ts';
 import { type PushClock, Pushes } from './pushes.ts';
-import { isElsewhere, ownPathsOf, rootsIn, sharedPathOf } from './roots.ts';
 
 /**
  * Milliseconds that a check waits for the disk to say what an unknown path is; less than a hook waits for the

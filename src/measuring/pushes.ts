@@ -14,8 +14,8 @@ import type { Ledger } from '../ledger/index.ts';
 import { isRepository, leafMask } from '../quota/index.ts';
 import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
 import { type FollowUpClock, monotonicClock } from './follow-ups.ts';
+import { sameDirectories } from './places.ts';
 import { minuteMs, PushBook, UnsureUnits } from './push-book.ts';
-import { sameDirectories } from './same-directories.ts';
 
 export interface PushClock extends FollowUpClock {
   /** Milliseconds since 1970. */

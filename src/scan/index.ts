@@ -8,7 +8,6 @@
 
 export type { PushFacts, UnitPushes } from './counting.ts';
 export { Directories } from './directories.ts';
-export type { WatchedDisk } from './disks.ts';
 export type { Figures, ScannerOptions } from './options.ts';
 export {
   type FoundQuarantine,
@@ -19,6 +18,7 @@ export {
 } from './quarantine.ts';
 export type { RootIdentity, Sweep } from './roots.ts';
 export type { ScanRun } from './run.ts';
+export type { WatchedDisk } from './scanner.ts';
 export {
   createScanner,
   type Scanner,

@@ -11,7 +11,7 @@ import type { Leaf } from '../../quota/index.ts';
 import { workInSlices } from '../../slices.ts';
 import type { JudgedPush } from '../../wire/index.ts';
 import { within } from '../../within.ts';
-import { type Decided, decidedFirstByDisk, recordDecision } from '../decided.ts';
+import { decidedFirstByDisk, recordDecision } from '../check.ts';
 import {
   askAgain,
   goOn,
@@ -22,7 +22,14 @@ import {
   shownText,
   warningText,
 } from '../refusal-text.ts';
-import type { AllowedPush, GateServices, PushAnswer, PushWorker, QuarantineLook } from '../services.ts';
+import type {
+  AllowedPush,
+  Decided,
+  GateServices,
+  PushAnswer,
+  PushWorker,
+  QuarantineLook,
+} from '../services.ts';
 import {
   findPlace,
   type Growth,
