@@ -18,7 +18,6 @@ export type {
   LocatedUnit,
   PushServices,
   PushWorker,
-  QuarantineLook,
   RefusalRecord,
   UploadSettings,
 } from './services.ts';

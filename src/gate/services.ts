@@ -1,6 +1,6 @@
 /** The parts of the daemon that the gate needs. */
 
-import type { Quarantine, Upload, UploadRoute } from '../layout/index.ts';
+import type { Quarantine, QuarantineLook, Upload, UploadRoute } from '../layout/index.ts';
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import type { Claimed } from '../oauth/index.ts';
 import type { Decision, DiskFull, FullDisk, Leaf, QuotaSettings, Subject } from '../quota/index.ts';
@@ -120,12 +120,6 @@ export interface PushAnswer {
   /** The lines that the hook shows. */
   readonly text: string;
 }
-
-export type QuarantineLook =
-  | { readonly is: 'seen'; readonly quarantine: Quarantine }
-  | { readonly is: 'absent' }
-  /** Neither the daemon nor the worker may read it, or neither did in time. */
-  | { readonly is: 'unreadable' };
 
 /** A push that may go on. */
 export interface AllowedPush {

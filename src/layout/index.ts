@@ -54,7 +54,7 @@ export {
   sourceOf,
 } from './mounts.ts';
 export { below, decodePath, encodePath, isWithin } from './path.ts';
-export { isQuarantineName, type Quarantine, quarantinePath } from './quarantine.ts';
+export { isQuarantineName, type Quarantine, type QuarantineLook, quarantinePath } from './quarantine.ts';
 export { parseTemplate, type Template } from './template.ts';
 export {
   holdsRepositories,

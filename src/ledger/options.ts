@@ -40,22 +40,7 @@ export interface LedgerParts {
 }
 
 /** The units of this host, to read. */
-export type ReadableUnits = Pick<
-  UsageIndex,
-  | 'origins'
-  | 'pathsBelow'
-  | 'spellings'
-  | 'unit'
-  | 'unitAt'
-  | 'unitCount'
-  | 'unitCountOf'
-  | 'units'
-  | 'unitsBelow'
-  | 'unitsOf'
-  | 'unowned'
-  | 'walkedBefore'
-  | 'walkedOf'
->;
+export type ReadableUnits = Omit<UsageIndex, 'close' | 'open' | 'put' | 'remove'>;
 
 /** The two clocks of the ledger, both in milliseconds. */
 export interface Clock {

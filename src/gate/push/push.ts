@@ -7,6 +7,7 @@
  */
 
 import { SoftquotaError } from '../../errors.ts';
+import type { QuarantineLook } from '../../layout/index.ts';
 import type { Leaf } from '../../quota/index.ts';
 import { workInSlices } from '../../slices.ts';
 import type { JudgedPush } from '../../wire/index.ts';
@@ -22,14 +23,7 @@ import {
   shownText,
   warningText,
 } from '../refusal-text.ts';
-import type {
-  AllowedPush,
-  Decided,
-  GateServices,
-  PushAnswer,
-  PushWorker,
-  QuarantineLook,
-} from '../services.ts';
+import type { AllowedPush, Decided, GateServices, PushAnswer, PushWorker } from '../services.ts';
 import {
   findPlace,
   type Growth,
