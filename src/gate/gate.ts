@@ -112,7 +112,7 @@ const trustedRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
 ]);
 
 /** The limits for a client; times in milliseconds. */
-export interface GateLimits {
+interface GateLimits {
   readonly mostConnections: number;
   /** For the whole header of a request to come, from the connection on, or else from its first bytes on. */
   readonly headersMs: number;

@@ -49,7 +49,7 @@ export interface Admission extends OwnerDecision {
   readonly reservations: readonly Reservation[];
 }
 
-export interface ReservationsOptions {
+interface ReservationsOptions {
   readonly clock: Clock;
   /** The reservations of an owner have changed. */
   onChange(ownerKey: string): void;

@@ -12,7 +12,7 @@ import type { ListedQuarantine } from './quarantine.ts';
 import { monotonic } from './shared.ts';
 import type { Start, WalkedObjects, WalkedUnit } from './task.ts';
 
-export interface ObjectsCount {
+interface ObjectsCount {
   /** The bytes of `objects` that count, without quarantines and unfinished files. */
   readonly bytes: number;
   /** It may be anything, so the next walk counts as it is. */
@@ -37,7 +37,7 @@ export interface PushFacts {
 }
 
 /** The facts of a walk. */
-export interface ObjectsWalk extends PushFacts {
+interface ObjectsWalk extends PushFacts {
   /** The result of the look. */
   readonly bytes: number;
   readonly signs: RepackSigns;

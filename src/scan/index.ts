@@ -16,7 +16,7 @@ export {
   lookAtQuarantine,
   type Measure,
 } from './quarantine.ts';
-export type { RootIdentity, Sweep } from './roots.ts';
+export type { Sweep } from './roots.ts';
 export type { ScanRun } from './run.ts';
 export type { WatchedDisk } from './scanner.ts';
 export {
@@ -25,4 +25,4 @@ export {
   type TemplatePlace,
 } from './scanner.ts';
 export { isCovered, type Patterns, type Schedule, startSchedule, verifyPattern } from './schedule.ts';
-export type { MeasuredUnit, Measurement } from './task.ts';
+export type { Measurement } from './task.ts';

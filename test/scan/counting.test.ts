@@ -2,16 +2,13 @@
 
 import fc from 'fast-check';
 import t from 'tap';
-import {
-  countObjects,
-  longestStepMs,
-  type ObjectsCount,
-  type ObjectsWalk,
-  quietSpanMs,
-} from '../../src/scan/counting.ts';
+import { countObjects, longestStepMs, quietSpanMs } from '../../src/scan/counting.ts';
 import { noSigns } from '../../src/scan/gitfiles.ts';
 
 const hour = 3_600_000;
+
+type ObjectsCount = NonNullable<Parameters<typeof countObjects>[0]>;
+type ObjectsWalk = Parameters<typeof countObjects>[1];
 
 const known: ObjectsCount = { bytes: 1000, isUnsure: false, moreSince: null, stepMs: 100 };
 
