@@ -38,15 +38,14 @@ import { type Away, type Changes, type OwnerRecord, type Store, WriteBehind } fr
 import type { Account } from './account.ts';
 import { AllowanceEnds } from './allowance-ends.ts';
 import { OwnerGraces } from './graces.ts';
-import {
-  type Clock,
-  type LedgerOptions,
-  type LedgerParts,
-  type LedgerSettings,
-  type OwnerDecision,
-  type OwnerUsage,
-  type ReadableUnits,
-  systemClock,
+import type {
+  Clock,
+  LedgerOptions,
+  LedgerParts,
+  LedgerSettings,
+  OwnerDecision,
+  OwnerUsage,
+  ReadableUnits,
 } from './options.ts';
 import { Reach } from './reach.ts';
 import type { Watcher } from './reconcile-loop.ts';
@@ -56,6 +55,11 @@ import { UsageShares } from './shares.ts';
 import { UnitSources } from './unit-sources.ts';
 import { type OwnerSize, UsageIndex } from './usage-index.ts';
 import { loadOwners, loadUnits, Walks } from './walks.ts';
+
+const systemClock: Clock = {
+  wall: () => Date.now(),
+  monotonic: () => performance.now(),
+};
 
 export class Ledger {
   /** The documents, the policy among them. */

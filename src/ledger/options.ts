@@ -40,7 +40,22 @@ export interface LedgerParts {
 }
 
 /** The units of this host, to read. */
-export type ReadableUnits = Omit<UsageIndex, 'close' | 'open' | 'put' | 'remove'>;
+export type ReadableUnits = Pick<
+  UsageIndex,
+  | 'origins'
+  | 'pathsBelow'
+  | 'spellings'
+  | 'unit'
+  | 'unitAt'
+  | 'unitCount'
+  | 'unitCountOf'
+  | 'units'
+  | 'unitsBelow'
+  | 'unitsOf'
+  | 'unowned'
+  | 'walkedBefore'
+  | 'walkedOf'
+>;
 
 /** The two clocks of the ledger, both in milliseconds. */
 export interface Clock {
@@ -49,11 +64,6 @@ export interface Clock {
   /** Since any moment. Nobody sets it, and so nothing but it measures how long something took. */
   monotonic(): number;
 }
-
-export const systemClock: Clock = {
-  wall: () => Date.now(),
-  monotonic: () => performance.now(),
-};
 
 /** The usage of one owner. */
 export interface OwnerUsage {
