@@ -151,7 +151,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         now: Date.now(),
       });
     },
-    shortDisks: () => measuring.shortDisks,
+    shortDisks: () => measuring.freeSpace.short,
     strays: () => measuring.pushes.strays,
     outlook: disks => outlookOf(asked, disks, Date.now()),
     unowned: () => unownedKinds(forge?.observed() ?? null, ledger.units.unowned),

@@ -80,9 +80,9 @@ export class Daemon {
           ledger,
           disks: {
             get areAny() {
-              return measuring.shortDisks.some(({ state }) => state === 'full');
+              return measuring.freeSpace.short.some(({ state }) => state === 'full');
             },
-            at: (path, subject) => measuring.fullDisk(path, subject),
+            at: (path, subject) => measuring.freeSpace.fullFor(path, subject),
           },
           socket,
           socketMode: config.server.socketMode,

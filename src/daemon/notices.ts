@@ -44,8 +44,8 @@ function presentFaults({ ledger, fleet, forge, measuring }: DaemonParts): Presen
   const faults: PresentFault[] = [
     ...(ledger.storeAway === null ? [] : [fault('store', '', ledger.storeAway.reason)]),
     ...(away === null ? [] : [fault('shared_store', '', away.reason)]),
-    ...measuring.shortDisks.map(({ path, disk }) => fault('disk_low', path, fullDiskWords(disk))),
-    ...measuring.shortDisks
+    ...measuring.freeSpace.short.map(({ path, disk }) => fault('disk_low', path, fullDiskWords(disk))),
+    ...measuring.freeSpace.short
       .filter(({ state }) => state === 'full')
       .map(({ path, disk }) => fault('disk_full', path, `${fullDiskWords(disk)}; adding data is refused`)),
     ...hungDisks(hangs).map(({ mountedAt }) => fault('disk_hangs', mountedAt, 'its server may be away')),

@@ -170,7 +170,7 @@ function gateServices({
         null,
       ),
     locate: path => measuring.locate(path),
-    fullDisk: (path, subject) => measuring.fullDisk(path, subject),
+    fullDisk: (path, subject) => measuring.freeSpace.fullFor(path, subject),
     measureSoon: path => {
       measuring.pushes.measure(path);
       worker.changed(path);
@@ -199,7 +199,7 @@ function gateServices({
       reasons: reasonsAgainst({ ledger, measuring, fleet, forge }),
       notes: notes({
         ...measuring.status,
-        shortDisks: measuring.shortDisks,
+        shortDisks: measuring.freeSpace.short,
         notices: notices.places(),
         worker: worker.observed(current.config),
       }),

@@ -1,10 +1,15 @@
-/** `/v1/check`: may this owner start something that grows this kind of data now? */
+/**
+ * Decisions of the gate: by the disk first, then by the owner's limits; their record, and that of uploads. And
+ * `/v1/check`: may this owner start something that grows this kind of data now?
+ */
 
 import { SoftquotaError } from '../errors.ts';
+import type { Action, Ledger, OwnerDecision } from '../ledger/index.ts';
 import {
   isRepository,
   type QuotaSettings,
   refusal,
+  refusedByDisk,
   reportedRefusal,
   type Subject,
   standing,
@@ -12,11 +17,26 @@ import {
 } from '../quota/index.ts';
 import { isoTime, printable } from '../text/index.ts';
 import { verdictShown } from '../wire/index.ts';
-import { type Decided, decidedFirstByDisk, recordDecision } from './decided.ts';
-import { actorIn, askedOwnerIn, bytesIn, pathIn, pushIn, subjectIn } from './parameters.ts';
 import { refusalText } from './refusal-text.ts';
-import type { Parameters, Reply } from './request.ts';
-import { type GateServices, knownUnitAt, type LocatedUnit } from './services.ts';
+import {
+  actorIn,
+  askedOwnerIn,
+  bytesIn,
+  type Parameters,
+  pathIn,
+  pushIn,
+  type Reply,
+  subjectIn,
+} from './request.ts';
+import type { Decided, GateServices, LocatedUnit, RefusalRecord } from './services.ts';
+
+/** A path inside a unit is that unit; null: none is known there. */
+export function knownUnitAt({ units }: Pick<Ledger, 'units'>, path: string): LocatedUnit | null {
+  const known = units.unitAt(path);
+  if (known === null) return null;
+  const { name, owner, leaf, bytes } = known;
+  return { path: name, owner, leaf, bytes };
+}
 
 interface Question {
   readonly ownerName: string;
@@ -187,5 +207,77 @@ function textFor(services: GateServices, { subject, unit }: Question, { owner, d
     isForgiving: services.ledger.settings.garbage === 'forgive',
     repositoryBytes: isPush ? unit.bytes : null,
     contact: services.contact(),
+  });
+}
+
+/** An owner, and the unit that something comes into; null: it is not known. */
+interface Place {
+  readonly ownerName: string;
+  readonly subject: Subject;
+  readonly path: string | null;
+}
+
+/**
+ * Decides by the disk that the unit lies on, or, without one, by all disks with such data; and by `byLimits`
+ * where the disk has enough free space. Where quotas are off, nothing is refused.
+ */
+export function decidedFirstByDisk<Found extends OwnerDecision>(
+  { ledger, fullDisk }: Pick<GateServices, 'fullDisk' | 'ledger'>,
+  { ownerName, subject, path }: Place,
+  byLimits: () => Found,
+): Found | Decided {
+  const disk = ledger.settings.enabled ? fullDisk(path, subject) : null;
+  return disk === null ? byLimits() : { owner: ledger.ownerUsage(ownerName), decision: refusedByDisk(disk) };
+}
+
+/**
+ * Counts a decision, and puts a refusal on record, also one by rules in report mode, which is let
+ * through. `unitPath`: the repository of a push.
+ */
+export function recordDecision(
+  { ledger, metrics, refused }: Pick<GateServices, 'ledger' | 'metrics' | 'refused'>,
+  told: Omit<RefusalRecord, 'mode'>,
+  unitPath?: string,
+): void {
+  const { mode } = ledger.settings;
+  const { allowed, reported } = told.decision;
+  if (reported !== undefined && !reported.allowed) {
+    metrics?.decided('would_refuse', told.subject, { ...ledger.settings, mode: 'report' });
+    refused({ ...told, decision: reported, mode: 'report' }, unitPath);
+    return;
+  }
+  const result = mode === 'report' ? 'would_refuse' : 'refused';
+  metrics?.decided(allowed ? 'allowed' : result, told.subject, ledger.settings);
+  if (!allowed) refused({ ...told, mode }, unitPath);
+}
+
+/** Seconds that the bytes of an upload count if they never arrive. */
+const uploadSeconds = 600;
+/** Units of an owner that are measured soon after an upload; most owners have one of a kind. */
+const mostMeasured = 4;
+/** Units that are searched for those; the next sweep measures the others. */
+const mostLookedAt = 200;
+
+/**
+ * Decides about an upload that nobody reports. With PRECISE its room is kept until the owner's usage has
+ * grown by it, or its time ends. A part of 0 bytes is one of unknown size.
+ */
+export function startUpload(
+  services: GateServices,
+  { ownerName, subject, parts }: Pick<Action, 'ownerName' | 'subject' | 'parts'>,
+): Decided {
+  return decidedFirstByDisk(services, { ownerName, subject, path: null }, () => {
+    const { ledger, letThrough } = services;
+    // The owner is part of each id: several may upload the same object.
+    const ownParts = parts.map(({ id, bytes }) => ({ id: `upload ${ownerName} ${id}`, bytes }));
+    const upload = { ownerName, subject, parts: ownParts, isReported: false, unit: null };
+    const decided = ledger.settings.precise
+      ? ledger.admit({ ...upload, seconds: uploadSeconds })
+      : ledger.decide(ownerName, subject);
+    const paths = decided.decision.allowed
+      ? ledger.units.walkedOf(ownerName, subject, mostMeasured, mostLookedAt)
+      : [];
+    for (const path of paths) letThrough(path);
+    return decided;
   });
 }

@@ -5,8 +5,8 @@ import { badParameter } from '../errors.ts';
 import type { Claims } from '../oauth/index.ts';
 import { nameFault } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
-import { required } from './parameters.ts';
 import type { Parameters, Reply } from './request.ts';
+import { required } from './request.ts';
 import type { GateServices } from './services.ts';
 
 /** Groups, and whatever else an ID token has. */

@@ -12,10 +12,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Upload, uploadsOf } from '../layout/index.ts';
 import { type Refusal, refusal, type Subject } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
-import { type Decided, decidedFirstByDisk, recordDecision, startUpload } from './decided.ts';
+import { decidedFirstByDisk, recordDecision, startUpload } from './check.ts';
 import { contactLine, refusalText } from './refusal-text.ts';
 import { requestAddress } from './request.ts';
-import type { GateServices } from './services.ts';
+import type { Decided, GateServices } from './services.ts';
 
 export const forwardAuthAddress = '/v1/forward-auth';
 /**

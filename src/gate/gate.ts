@@ -27,7 +27,16 @@ import { claims, claimsNested, longestClaimsBytes } from './claims.ts';
 import { answerForwardAuth, forwardAuthAddress, refusalAddress } from './forward-auth.ts';
 import { answerLfsBatch, isLfsBatch } from './lfs-batch.ts';
 import { answerPush, BodyRoom, pushAddress } from './push/request.ts';
-import { changed, changedTrusted, ownerQuota, units, usage } from './reports.ts';
+import {
+  changed,
+  changedTrusted,
+  changeReservation,
+  ownerQuota,
+  reservationsAddress,
+  reserve,
+  units,
+  usage,
+} from './reports.ts';
 import {
   bodyOf,
   faultReply,
@@ -38,7 +47,6 @@ import {
   requestAddress,
   sendAnswer,
 } from './request.ts';
-import { changeReservation, reservationsAddress, reserve } from './reservations.ts';
 import type { GateServices, Health } from './services.ts';
 import { answerSource, longestSetMs, sources, sourcesAddress } from './unit-sources.ts';
 import { asksForWorker, noUpgrade, workerAddress } from './worker.ts';
@@ -104,7 +112,7 @@ const trustedRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
 ]);
 
 /** The limits for a client; times in milliseconds. */
-export interface GateLimits {
+interface GateLimits {
   readonly mostConnections: number;
   /** For the whole header of a request to come, from the connection on, or else from its first bytes on. */
   readonly headersMs: number;

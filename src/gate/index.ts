@@ -9,16 +9,15 @@
  * continues, reports it, and tries again.
  */
 
-export { type Gate, type GateLimits, openGate, openGateAt } from './gate.ts';
+export { type Gate, openGate, openGateAt } from './gate.ts';
 export { PushQuestions } from './push/push.ts';
-export { Refusals, type RefusalsOptions, refusedFile } from './refusals.ts';
+export { Refusals, refusedFile } from './refusals.ts';
 export type {
   AllowedPush,
   GateServices,
   LocatedUnit,
   PushServices,
   PushWorker,
-  QuarantineLook,
   RefusalRecord,
   UploadSettings,
 } from './services.ts';

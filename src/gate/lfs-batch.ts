@@ -20,7 +20,7 @@ import { messageOf, SoftquotaError } from '../errors.ts';
 import { uploadsOf, withoutBase } from '../layout/index.ts';
 import { refusal } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
-import { recordDecision, startUpload } from './decided.ts';
+import { recordDecision, startUpload } from './check.ts';
 import { contactLine } from './refusal-text.ts';
 import { bodyOf, requestAddress } from './request.ts';
 import type { GateServices } from './services.ts';

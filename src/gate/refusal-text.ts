@@ -7,6 +7,7 @@
 
 import {
   decidedBy,
+  type Leaf,
   type QuotaSettings,
   type Refusal,
   refusal,
@@ -14,9 +15,7 @@ import {
   warning,
 } from '../quota/index.ts';
 import { formatBytes, printable } from '../text/index.ts';
-import type { Decided } from './decided.ts';
-import type { PushPlace } from './push/facts.ts';
-import type { GateServices, PushAnswer, PushWorker } from './services.ts';
+import type { Decided, GateServices, LocatedUnit, PushAnswer, PushWorker } from './services.ts';
 
 /** The width of a terminal without git's `remote: `. */
 const lineWidth = 76;
@@ -142,7 +141,7 @@ export function warningText(settings: QuotaSettings, { owner, decision }: Decide
 /** Returns the text of a refusal; empty for a push that goes on. */
 export function refusedText(
   { contact, ledger, worker }: Pick<GateServices, 'contact' | 'ledger'> & { readonly worker: PushWorker },
-  { leaf, unit }: PushPlace,
+  { leaf, unit }: { readonly leaf: Leaf; readonly unit: LocatedUnit | null },
   { owner, decision }: Decided,
   { space = [], ...more }: Partial<RefusalWords>,
 ): string {

@@ -28,7 +28,7 @@ import {
 } from '../quota/index.ts';
 import type { Away } from '../store/index.ts';
 
-export interface RefusalsOptions {
+interface RefusalsOptions {
   readonly ledger: RefusalLedger & Pick<Ledger, 'watch'>;
   readonly disks: FullDisks;
   /** `[server] SOCKET`, also where the service manager made it. */

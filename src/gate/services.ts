@@ -1,7 +1,7 @@
 /** The parts of the daemon that the gate needs. */
 
-import type { Quarantine, Upload, UploadRoute } from '../layout/index.ts';
-import type { Ledger } from '../ledger/index.ts';
+import type { Quarantine, QuarantineLook, Upload, UploadRoute } from '../layout/index.ts';
+import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import type { Claimed } from '../oauth/index.ts';
 import type { Decision, DiskFull, FullDisk, Leaf, QuotaSettings, Subject } from '../quota/index.ts';
 import type { Synchronization } from '../wire/index.ts';
@@ -14,6 +14,12 @@ export interface RefusalRecord {
   readonly actor: string;
   readonly decision: Decision | DiskFull;
   readonly mode: QuotaSettings['mode'];
+}
+
+/** A decision about what an owner may start. */
+export interface Decided {
+  readonly owner: OwnerUsage;
+  readonly decision: Decision | DiskFull;
 }
 
 export interface Health {
@@ -115,12 +121,6 @@ export interface PushAnswer {
   readonly text: string;
 }
 
-export type QuarantineLook =
-  | { readonly is: 'seen'; readonly quarantine: Quarantine }
-  | { readonly is: 'absent' }
-  /** Neither the daemon nor the worker may read it, or neither did in time. */
-  | { readonly is: 'unreadable' };
-
 /** A push that may go on. */
 export interface AllowedPush {
   readonly unit: LocatedUnit;
@@ -197,12 +197,4 @@ export interface LocatedUnit {
   readonly bytes: number | null;
   /** Another host measures it; not, unless given. */
   readonly isElsewhere?: boolean;
-}
-
-/** A path inside a unit is that unit; null: none is known there. */
-export function knownUnitAt({ units }: Pick<Ledger, 'units'>, path: string): LocatedUnit | null {
-  const known = units.unitAt(path);
-  if (known === null) return null;
-  const { name, owner, leaf, bytes } = known;
-  return { path: name, owner, leaf, bytes };
 }

@@ -11,8 +11,7 @@ import { SoftquotaError } from '../errors.ts';
 import { forgeSource, type SourceReport } from '../ledger/index.ts';
 import { nameFault } from '../quota/index.ts';
 import { counted, formatBytes, isoTime, printable } from '../text/index.ts';
-import { secondsIn } from './parameters.ts';
-import { type Parameters, type Reply, requestAddress } from './request.ts';
+import { type Parameters, type Reply, requestAddress, secondsIn } from './request.ts';
 import type { GateServices } from './services.ts';
 
 export const sourcesAddress = '/v1/sources';

@@ -8,8 +8,17 @@
  */
 
 import { directoriesIn, entryAt } from './disk.ts';
-import { isUnchanged, type Layout, type Root, walkedRoots } from './layout.ts';
-import { advance, isComplete, onlyNext, type State, statesAt } from './match.ts';
+import {
+  advance,
+  isComplete,
+  isUnchanged,
+  type Layout,
+  onlyNext,
+  type Root,
+  type State,
+  statesAt,
+  walkedRoots,
+} from './layout.ts';
 import { below, isWithin, namesOf } from './path.ts';
 import { type PlacedUnit, type Unit, type Units, type Unread, unitsAt, unreadAt } from './units.ts';
 

@@ -54,7 +54,7 @@ export {
   sourceOf,
 } from './mounts.ts';
 export { below, decodePath, encodePath, isWithin } from './path.ts';
-export { isQuarantineName, type Quarantine, quarantinePath } from './quarantine.ts';
+export { isQuarantineName, type Quarantine, type QuarantineLook, quarantinePath } from './quarantine.ts';
 export { parseTemplate, type Template } from './template.ts';
 export {
   holdsRepositories,
@@ -64,7 +64,14 @@ export {
   type Unit,
   type Unread,
 } from './units.ts';
-export { withoutBase } from './uploads/address.ts';
 export { lfsBatchRoutes, type PresetName, presetNames, routesOf } from './uploads/presets.ts';
-export { repositoryPaths, routeSubject, type Upload, type UploadRoute, uploadsOf } from './uploads/routes.ts';
-export { parseUrlTemplate, type UrlTemplate } from './uploads/template.ts';
+export {
+  parseUrlTemplate,
+  repositoryPaths,
+  routeSubject,
+  type Upload,
+  type UploadRoute,
+  type UrlTemplate,
+  uploadsOf,
+  withoutBase,
+} from './uploads/routes.ts';

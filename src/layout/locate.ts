@@ -7,8 +7,7 @@
  */
 
 import { type Destination, follow } from './disk.ts';
-import { isUnchanged, type Layout } from './layout.ts';
-import { advance, isComplete, type State, startStates } from './match.ts';
+import { advance, isComplete, isUnchanged, type Layout, type State, startStates } from './layout.ts';
 import { below, canonicalPath, isWithin, namesOf, pathOf } from './path.ts';
 import {
   continuedPlaces,

@@ -58,3 +58,9 @@ export interface Quarantine {
   /** One pack or loose object in it, as a path below it; null: it has none. */
   readonly sample: string | null;
 }
+
+export type QuarantineLook =
+  | { readonly is: 'seen'; readonly quarantine: Quarantine }
+  | { readonly is: 'absent' }
+  /** Neither the daemon nor the worker may read it, or neither did in time. */
+  | { readonly is: 'unreadable' };

@@ -14,5 +14,4 @@ export { renamedOwners } from './renamed-owners.ts';
 export type { Action, Reservation } from './reservations.ts';
 export type { KnownUnit, UsageShares } from './shares.ts';
 export type { SourceReport } from './unit-sources.ts';
-export { forgeSource, type Origins, type OwnerSize } from './usage-index.ts';
-export type { WalkedRecord } from './walks.ts';
+export { forgeSource, type OwnerSize } from './usage-index.ts';

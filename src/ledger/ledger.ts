@@ -6,8 +6,23 @@
  * reports is told by sequence numbers, never by a clock.
  */
 
-import { type Applied, DocumentReplica, Documents, EventLog, OwnerRegistry } from '../documents/index.ts';
-import { graceKind, Policy, policyKinds } from '../policy/index.ts';
+import {
+  type Applied,
+  DocumentReplica,
+  Documents,
+  EventLog,
+  OwnerRegistry,
+  type Owners,
+} from '../documents/index.ts';
+import {
+  allowanceKind,
+  assignmentKind,
+  graceKind,
+  groupKind,
+  Policy,
+  policyKinds,
+  ruleKind,
+} from '../policy/index.ts';
 import {
   type Decision,
   decide,
@@ -23,27 +38,28 @@ import { type Away, type Changes, type OwnerRecord, type Store, WriteBehind } fr
 import type { Account } from './account.ts';
 import { AllowanceEnds } from './allowance-ends.ts';
 import { OwnerGraces } from './graces.ts';
-import { loadOwners, loadUnits } from './loading.ts';
-import {
-  type Clock,
-  type LedgerOptions,
-  type LedgerParts,
-  type LedgerSettings,
-  type OwnerDecision,
-  type OwnerUsage,
-  type ReadableUnits,
-  systemClock,
+import type {
+  Clock,
+  LedgerOptions,
+  LedgerParts,
+  LedgerSettings,
+  OwnerDecision,
+  OwnerUsage,
+  ReadableUnits,
 } from './options.ts';
-import { affectedBy } from './policy-changes.ts';
 import { Reach } from './reach.ts';
 import type { Watcher } from './reconcile-loop.ts';
 import { Reports } from './reports.ts';
-import { type Action, type Admission, Reservations } from './reservations.ts';
-import { RoomApart } from './room-apart.ts';
+import { type Action, type Admission, Reservations, RoomApart } from './reservations.ts';
 import { UsageShares } from './shares.ts';
 import { UnitSources } from './unit-sources.ts';
 import { type OwnerSize, UsageIndex } from './usage-index.ts';
-import { Walks } from './walks.ts';
+import { loadOwners, loadUnits, Walks } from './walks.ts';
+
+const systemClock: Clock = {
+  wall: () => Date.now(),
+  monotonic: () => performance.now(),
+};
 
 export class Ledger {
   /** The documents, the policy among them. */
@@ -342,4 +358,37 @@ export class Ledger {
     const raised = owner.allowance === null ? standing : { ...standing, allowance: owner.allowance };
     return graces === null ? raised : { ...raised, graces };
   }
+}
+
+/** Kinds that bear on owners whom their documents do not name. */
+const forAnybody = [ruleKind, groupKind];
+
+/** More owners than these are not named one by one. */
+const mostNamed = 1000;
+
+/**
+ * Gives whether the policy has changed, and the keys of the owners affected; null among them: anybody may be.
+ */
+export function affectedBy(
+  { documents, owners, renewedOwners, goneOwners }: Applied,
+  known: Owners,
+): { readonly isPolicy: boolean; readonly owners: Iterable<string | null> } {
+  const isPolicy = policyKinds.some(({ name }) => documents.has(name));
+  if (goneOwners.length > 0 || forAnybody.some(({ name }) => documents.has(name))) {
+    // A renewed owner is somebody else now besides.
+    return { isPolicy, owners: [null, ...renewedOwners.map(({ key }) => key)] };
+  }
+  // All of them are kept by the owner's id.
+  const assigned = [assignmentKind, allowanceKind, graceKind].flatMap(({ name }) => [
+    ...(documents.get(name)?.keys() ?? []),
+  ]);
+  // To look at everybody once costs less than to name so many.
+  if (owners.length + assigned.length > mostNamed) return { isPolicy, owners: [null] };
+  return {
+    isPolicy,
+    owners: new Set([
+      ...owners.map(({ key }) => key),
+      ...assigned.flatMap(ownerId => known.byId(Number(ownerId))?.key ?? []),
+    ]),
+  };
 }

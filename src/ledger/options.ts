@@ -65,11 +65,6 @@ export interface Clock {
   monotonic(): number;
 }
 
-export const systemClock: Clock = {
-  wall: () => Date.now(),
-  monotonic: () => performance.now(),
-};
-
 /** The usage of one owner. */
 export interface OwnerUsage {
   /** Null: never heard of. */

@@ -2,18 +2,18 @@
  * Bytes that are promised to uploads and not measured yet, by owner. They are only in memory: what a restart
  * forgets, the next walk counts.
  *
- * A reservation ends when it is released, or with its time. One that somebody reports ends with the first walk
- * of its unit that began after the bytes were in place. Of one that nobody reports, growth of the owner's usage
- * is taken to be its bytes, the oldest first.
+ * A reservation ends when it is released, or with its time. One that somebody reports ends with the first
+ * walk of its unit that began after the bytes were in place. Of one that nobody reports, growth of the
+ * owner's usage is taken to be its bytes, the oldest first.
  *
- * Anybody may ask for one. So there is a most for each owner and for all together. What nobody reports is added
- * to one sum beyond that, which ends with its time.
+ * Anybody may ask for one. So there is a most for each owner and for all together. What nobody reports is
+ * added to one sum beyond that, which ends with its time.
  */
 
 import { SoftquotaError } from '../errors.ts';
-import { bytesUnder, type ReservedBytes, type Subject, type Usage } from '../quota/index.ts';
+import { bytesUnder, leafMask, type ReservedBytes, type Subject, type Usage } from '../quota/index.ts';
 import type { Account } from './account.ts';
-import type { Clock, OwnerDecision } from './options.ts';
+import type { Clock, OwnerDecision, OwnerUsage } from './options.ts';
 
 export interface Reservation {
   /** No other has it. */
@@ -49,7 +49,7 @@ export interface Admission extends OwnerDecision {
   readonly reservations: readonly Reservation[];
 }
 
-export interface ReservationsOptions {
+interface ReservationsOptions {
   readonly clock: Clock;
   /** The reservations of an owner have changed. */
   onChange(ownerKey: string): void;
@@ -124,8 +124,8 @@ export class Reservations {
   }
 
   /**
-   * Adds one, in place of the owner's with the same id; gives what holds its bytes. `usage` is the owner's now.
-   * Throws `too_many_reservations`.
+   * Adds one, in place of the owner's with the same id; gives what holds its bytes. `usage` is the owner's
+   * now. Throws `too_many_reservations`.
    */
   hold(asked: Reservation, usage: Usage): Reservation {
     const { mostOfOwner, mostInAll } = this.#options;
@@ -253,4 +253,61 @@ function takeFrom(left: number[], mask: number, bytes: number): void {
     left[index] = there - taken;
     rest -= taken;
   }
+}
+
+/**
+ * Room while the store that hosts share is away. No host hears then what the others let start, so each grants
+ * only its part of what was left: what it grants counts once for every host.
+ */
+export class RoomApart {
+  readonly #hostsApart: () => number;
+  /** The bytes that owners had on this host when they were first asked about since then, by their ids. */
+  readonly #before = new Map<number, Usage>();
+
+  /** `hostsApart` counts the hosts that do not hear of each other; 1: they do, or there is one. */
+  constructor(hostsApart: () => number) {
+    this.#hostsApart = hostsApart;
+  }
+
+  /**
+   * Returns the reserved bytes of an owner, with those that the other hosts may have granted if they granted
+   * as much as this one, this action among it. `own` is what the owner has on this host.
+   */
+  reserved(
+    { id, reserved }: Pick<OwnerUsage, 'id' | 'reserved'>,
+    own: Usage,
+    subject: Subject,
+    addingBytes: number,
+  ): OwnerUsage['reserved'] {
+    if (addingBytes === 0) return reserved;
+    const others = this.#hostsApart() - 1;
+    if (others < 1) {
+      this.#before.clear();
+      return reserved;
+    }
+    const before = (id === null ? undefined : this.#before.get(id)) ?? own;
+    if (id !== null) this.#before.set(id, before);
+    const granted: readonly ReservedBytes[] = [
+      ...grownBytes(before, own),
+      ...(reserved ?? []),
+      { mask: leafMask(subject), bytes: addingBytes },
+    ];
+    const ofOthers = granted.map(({ mask, bytes }) => ({
+      mask,
+      bytes: Math.min(others * bytes, Number.MAX_SAFE_INTEGER),
+    }));
+    return [...(reserved ?? []), ...ofOthers];
+  }
+}
+
+/** Growth by leaf. What went from one leaf may have come to another, as where a repository becomes public. */
+function grownBytes(before: Usage, now: Usage): readonly ReservedBytes[] {
+  const changes = now.map((bytes, at) => bytes - (before[at] ?? 0));
+  let gone = changes.reduce((sum, bytes) => sum - Math.min(0, bytes), 0);
+  return changes.flatMap((bytes, at) => {
+    if (bytes <= 0) return [];
+    const moved = Math.min(bytes, gone);
+    gone -= moved;
+    return bytes === moved ? [] : [{ mask: 1 << at, bytes: bytes - moved }];
+  });
 }

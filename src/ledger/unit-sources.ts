@@ -23,11 +23,14 @@ export interface SourceUnit extends LargeUnit {
 }
 
 /** A source with what it reported. */
-export interface SourceReport extends UnitSource {
+interface SourceState extends UnitSource {
   readonly units: number;
   readonly owners: number;
   /** At most 2^53 - 1. */
   readonly bytes: number;
+}
+
+export interface SourceReport extends SourceState {
   /** It is older than it may become. */
   readonly isStale: boolean;
 }
@@ -38,13 +41,6 @@ interface UnitSourcesOptions extends LedgerParts {
   readonly foldCase: boolean;
   /** The owner's account; where there is none it is opened, and kept. */
   accountFor(ownerName: string): Account;
-}
-
-interface SourceState {
-  readonly source: UnitSource;
-  readonly units: number;
-  readonly owners: number;
-  readonly bytes: number;
 }
 
 /** Each takes room in every answer that lists them. */
@@ -227,7 +223,7 @@ export class UnitSources {
       bytes = Math.min(bytes + totalOf(share.bytes), Number.MAX_SAFE_INTEGER);
     });
     await this.#sweep(source.name, source);
-    const held: SourceState = { source, units, owners: shares.size, bytes };
+    const held: SourceState = { ...source, units, owners: shares.size, bytes };
     this.#held.set(source.name, held);
     if (this.#stale.delete(source.name)) log.info({ source: source.name }, 'a source reports again');
     return held;
@@ -246,7 +242,7 @@ export class UnitSources {
   }
 
   #tellStale(): void {
-    for (const { source } of this.#held.values()) {
+    for (const source of this.#held.values()) {
       if (this.#stale.has(source.name) || !this.#isStale(source)) continue;
       this.#stale.add(source.name);
       const reportedAt = new Date(source.reportedAt).toISOString();
@@ -257,8 +253,8 @@ export class UnitSources {
     }
   }
 
-  #reportOf({ source, ...sums }: SourceState): SourceReport {
-    return { ...source, ...sums, isStale: this.#isStale(source) };
+  #reportOf(held: SourceState): SourceReport {
+    return { ...held, isStale: this.#isStale(held) };
   }
 }
 

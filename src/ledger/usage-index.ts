@@ -28,7 +28,7 @@ export interface OwnerSize {
 }
 
 /** Bytes by leaf. What walks found is all the rest, with what programs said of it since. */
-export interface Origins {
+interface Origins {
   /** By programs: units with their bytes, and whole sets. */
   readonly reported: Usage;
   /** By the forge's database. */

@@ -9,7 +9,7 @@ import type { Fleet } from '../fleet/index.ts';
 import type { LocatedUnit, PushWorker } from '../gate/index.ts';
 import type { Observed } from '../health/index.ts';
 import type { Ledger } from '../ledger/index.ts';
-import { type FullDisk, isRepository, type Subject } from '../quota/index.ts';
+import { isRepository } from '../quota/index.ts';
 import {
   createScanner,
   type Figures,
@@ -26,10 +26,10 @@ import { inSlices } from '../slices.ts';
 import { printable } from '../text/index.ts';
 import { FollowUps } from './follow-ups.ts';
 import { type Attribution, attributed, type ForgeVisibility } from './forge/visibility.ts';
-import { FreeSpace, type ShortDisk } from './free-space.ts';
+import { FreeSpace } from './free-space.ts';
 import { tellLongWalks } from './long-walks.ts';
+import { isElsewhere, ownPathsOf, rootsIn, sharedPathOf } from './places.ts';
 import { type PushClock, Pushes } from './pushes.ts';
-import { isElsewhere, ownPathsOf, rootsIn, sharedPathOf } from './roots.ts';
 
 /**
  * Milliseconds that a check waits for the disk to say what an unknown path is; less than a hook waits for the
@@ -72,6 +72,7 @@ interface MeasuringParts {
 
 export class Measuring {
   readonly scanner: Scanner;
+  readonly freeSpace: FreeSpace;
   /** The pushes under way, and the quarantines that belong to none. */
   readonly pushes: Pushes;
   /** Resolves once a sweep of all there is has ended, in this life. */
@@ -92,14 +93,13 @@ export class Measuring {
   });
   #stopTelling = () => {};
   readonly #measured = Promise.withResolvers<void>();
-  readonly #freeSpace: FreeSpace;
 
   constructor(parts: MeasuringParts) {
     const { config, ledger, log, onFullChanged } = parts;
     this.#parts = parts;
     this.#config = config;
     this.isMeasured = this.#measured.promise;
-    this.#freeSpace = new FreeSpace({
+    this.freeSpace = new FreeSpace({
       settings: config.disk,
       disks: deadlineMs => this.scanner.disks(deadlineMs),
       log,
@@ -150,7 +150,7 @@ export class Measuring {
     this.#stopTelling = tellLongWalks({ status: () => this.status, log: this.#parts.log });
     this.scanner.sweep({ kind: 'sweep' });
     this.#schedule = this.#startSchedule();
-    this.#freeSpace.start();
+    this.freeSpace.start();
     this.pushes.start();
   }
 
@@ -159,7 +159,7 @@ export class Measuring {
     this.#config = config;
     const { exclude, measure } = config.scan;
     this.scanner.reconfigure({ storages: config.storages, exclude, measure });
-    this.#freeSpace.reconfigure(config.disk);
+    this.freeSpace.reconfigure(config.disk);
     if (config.scan.schedule !== before.scan.schedule) {
       this.#schedule?.close();
       this.#schedule = this.#startSchedule();
@@ -196,16 +196,6 @@ export class Measuring {
         // There may be none, or the disk does not answer: the next sweep finds what there is.
       }
     }
-  }
-
-  /** Implements `GateServices.fullDisk`. */
-  fullDisk(unitPath: string | null, subject: Subject): FullDisk | null {
-    return this.#freeSpace.fullFor(unitPath, subject);
-  }
-
-  /** The disks with less free space than is wanted. */
-  get shortDisks(): readonly ShortDisk[] {
-    return this.#freeSpace.short;
   }
 
   /** Implements `GateServices.locate`. */
@@ -257,7 +247,7 @@ export class Measuring {
       unread: { count: unread.count, first: unread.first.map(({ path, error: why }) => ({ path, why })) },
       faults: { count: faults.count, first: faults.first.map(({ path, what: why }) => ({ path, why })) },
       leftovers,
-      shortDisks: this.shortDisks,
+      shortDisks: this.freeSpace.short,
     } satisfies Partial<Observed>;
   }
 
@@ -277,7 +267,7 @@ export class Measuring {
     this.#followUps.close();
     this.pushes.close();
     this.#stopTelling();
-    await this.#freeSpace.close();
+    await this.freeSpace.close();
     this.#hangingThreads = await this.scanner.close();
   }
 

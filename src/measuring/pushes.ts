@@ -8,14 +8,14 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import type { AllowedPush, PushServices, PushWorker, QuarantineLook } from '../gate/index.ts';
-import { quarantinePath } from '../layout/index.ts';
+import type { AllowedPush, PushServices, PushWorker } from '../gate/index.ts';
+import { type QuarantineLook, quarantinePath } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { isRepository, leafMask } from '../quota/index.ts';
 import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
 import { type FollowUpClock, monotonicClock } from './follow-ups.ts';
+import { sameDirectories } from './places.ts';
 import { minuteMs, PushBook, UnsureUnits } from './push-book.ts';
-import { sameDirectories } from './same-directories.ts';
 
 export interface PushClock extends FollowUpClock {
   /** Milliseconds since 1970. */
@@ -176,7 +176,7 @@ export class Pushes implements PushServices, UnitPushes {
     return this.#watched.get(unit)?.book.listed ?? [];
   }
 
-  walked(unit: string, seq: number, { before, after }: WalkedQuarantines): PushFacts {
+  walked(unit: string, seq: number, { before, after }: Parameters<UnitPushes['walked']>[2]): PushFacts {
     const isUnsure = this.#unsure.take(unit, seq);
     const isKnown = this.#watched.has(unit);
     if (!isKnown && after.there.length === 0) return { takenBytes: 0, hasEnded: false, isUnsure };
@@ -384,11 +384,6 @@ export class Pushes implements PushServices, UnitPushes {
 
 function reservationId(unit: string, name: string): string {
   return `push ${name} ${unit}`;
-}
-
-interface WalkedQuarantines {
-  readonly before: FoundQuarantines;
-  readonly after: FoundQuarantines;
 }
 
 /** Tells whether each of git's lines `OLD NEW REF` deletes a ref. */

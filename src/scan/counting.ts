@@ -12,7 +12,7 @@ import type { ListedQuarantine } from './quarantine.ts';
 import { monotonic } from './shared.ts';
 import type { Start, WalkedObjects, WalkedUnit } from './task.ts';
 
-export interface ObjectsCount {
+interface ObjectsCount {
   /** The bytes of `objects` that count, without quarantines and unfinished files. */
   readonly bytes: number;
   /** It may be anything, so the next walk counts as it is. */
@@ -26,8 +26,18 @@ export interface ObjectsCount {
   readonly stepMs: number;
 }
 
+/** Facts about pushes that a walk needs. */
+export interface PushFacts {
+  /** Bytes of pushes that ended between the beginnings of the last walk and of this one. */
+  readonly takenBytes: number;
+  /** One ended during the walk, or may have. */
+  readonly hasEnded: boolean;
+  /** Nobody knows what some push brought that ended before it. */
+  readonly isUnsure: boolean;
+}
+
 /** The facts of a walk. */
-export interface ObjectsWalk {
+interface ObjectsWalk extends PushFacts {
   /** The result of the look. */
   readonly bytes: number;
   readonly signs: RepackSigns;
@@ -36,12 +46,6 @@ export interface ObjectsWalk {
   /** The beginning of the walk, in milliseconds of a clock that nobody sets, and its length. */
   readonly at: number;
   readonly milliseconds: number;
-  /** Bytes of pushes that ended between the beginnings of the last walk and of this one. */
-  readonly takenBytes: number;
-  /** A push ended during the walk, or may have. */
-  readonly hasPushEnded: boolean;
-  /** Nobody knows what some push brought that ended before it. */
-  readonly isUnsure: boolean;
 }
 
 interface NextCount {
@@ -63,7 +67,7 @@ const collectedPatienceMs = 12 * hour;
 /** `before`: null where nothing is known of the unit. */
 export function countObjects(before: ObjectsCount | null, walk: ObjectsWalk): NextCount {
   const { signs, takenBytes } = walk;
-  const isQuiet = !isBusy(walk) && walk.quietMs >= quietSpanMs && !walk.hasPushEnded;
+  const isQuiet = !isBusy(walk) && walk.quietMs >= quietSpanMs && !walk.hasEnded;
   const expected = before === null ? null : before.bytes + takenBytes;
   const isFirst = before === null || before.isUnsure || walk.isUnsure;
   const isMore = expected !== null && walk.bytes > expected && !isQuiet && !isFirst;
@@ -87,7 +91,7 @@ export function countObjects(before: ObjectsCount | null, walk: ObjectsWalk): Ne
 
 /** Once where only the time is missing, else step by step. */
 function delayOf(walk: ObjectsWalk, stepMs: number): number {
-  if (isBusy(walk) || walk.hasPushEnded) return stepMs;
+  if (isBusy(walk) || walk.hasEnded) return stepMs;
   return Math.max(firstStepMs, quietSpanMs - walk.quietMs - walk.milliseconds + firstStepMs);
 }
 
@@ -95,16 +99,6 @@ function delayOf(walk: ObjectsWalk, stepMs: number): number {
 function isBusy({ signs, quietMs }: ObjectsWalk): boolean {
   const { isChanged, isWriting, isCollected, isMaintained } = signs;
   return isChanged || quietMs < 0 || isWriting || isCollected || isMaintained;
-}
-
-/** Facts about pushes that a walk needs. */
-export interface PushFacts {
-  /** Bytes of pushes that ended between the beginnings of the last walk and of this one. */
-  readonly takenBytes: number;
-  /** One ended during the walk, or may have. */
-  readonly hasEnded: boolean;
-  /** Nobody knows what some push brought that ended before it. */
-  readonly isUnsure: boolean;
 }
 
 /** The pushes into units, as far as walks have to know of them. */
@@ -168,9 +162,7 @@ export class UnitCounts {
       quietMs,
       at: start.monotonicMs,
       milliseconds: monotonic() - start.monotonicMs,
-      takenBytes: facts.takenBytes,
-      hasPushEnded: facts.hasEnded,
-      isUnsure: facts.isUnsure,
+      ...facts,
     });
     this.#units.set(path, { count, seq: start.seq, directories });
     this.#schedule(path, againMs);

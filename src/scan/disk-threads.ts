@@ -27,7 +27,7 @@ interface Hang {
   readonly milliseconds: number;
 }
 
-export interface DiskThreadsOptions {
+interface DiskThreadsOptions {
   readonly mounts: Mounts;
   /** After this time without progress a disk is taken not to answer. */
   readonly hungAfterMs: number;

@@ -8,7 +8,6 @@
 
 export type { PushFacts, UnitPushes } from './counting.ts';
 export { Directories } from './directories.ts';
-export type { WatchedDisk } from './disks.ts';
 export type { Figures, ScannerOptions } from './options.ts';
 export {
   type FoundQuarantine,
@@ -17,12 +16,13 @@ export {
   lookAtQuarantine,
   type Measure,
 } from './quarantine.ts';
-export type { RootIdentity, Sweep } from './roots.ts';
+export type { Sweep } from './roots.ts';
 export type { ScanRun } from './run.ts';
+export type { WatchedDisk } from './scanner.ts';
 export {
   createScanner,
   type Scanner,
   type TemplatePlace,
 } from './scanner.ts';
 export { isCovered, type Patterns, type Schedule, startSchedule, verifyPattern } from './schedule.ts';
-export type { MeasuredUnit, Measurement } from './task.ts';
+export type { Measurement } from './task.ts';

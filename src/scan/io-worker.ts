@@ -23,12 +23,12 @@ import {
   resolveLayout,
   type StorageSettings,
 } from '../layout/index.ts';
-import { type Cache, emptyCache, noCache, openCache, prepareCache } from './cache.ts';
 import { type Watched, watchDirectories } from './directories.ts';
 import { deniesForce, existingNames, repositoriesAt } from './directory-names.ts';
 import { fileSystemAt } from './file-system.ts';
 import { lookAtQuarantine, newQuarantines, quarantinesOf } from './quarantine.ts';
 import { beginTask, monotonic, move, rest, sharedMemory, shareLooks, slot } from './shared.ts';
+import { type Cache, emptyCache, noCache, openCache, prepareCache } from './signature.ts';
 import type { ScanContext, Task, TaskResult, WalkTerms } from './task.ts';
 import { walk } from './walk.ts';
 

@@ -13,6 +13,7 @@ import {
   list,
   locationOf,
   type Quarantine,
+  type QuarantineLook,
   quarantinePath,
 } from '../layout/index.ts';
 import { isQuarantine } from './gitfiles.ts';
@@ -44,11 +45,6 @@ export interface FoundQuarantines {
   readonly gone: readonly { readonly name: string; readonly isTaken: boolean }[];
 }
 
-type QuarantineSight =
-  | { readonly is: 'seen'; readonly quarantine: FoundQuarantine }
-  | { readonly is: 'absent' }
-  | { readonly is: 'unreadable' };
-
 export const noQuarantines: FoundQuarantines = { there: [], gone: [] };
 
 /** The packs that hold no object, by SHA-1 and by SHA-256. */
@@ -70,7 +66,7 @@ const blockBytes = 512;
 class TooMuch extends Error {}
 
 /** The quarantine with this name in a directory; a link is none. */
-export function lookAtQuarantine(objectsDirectory: string, name: string, measure: Measure): QuarantineSight {
+export function lookAtQuarantine(objectsDirectory: string, name: string, measure: Measure): QuarantineLook {
   try {
     const quarantine = see(`${objectsDirectory}/${name}`, name, measure);
     if (quarantine === null) return { is: 'absent' };

@@ -42,7 +42,7 @@ export interface Sweep {
 }
 
 /** The identity of a root when its units were last found. */
-export type RootIdentity = Pick<Root, 'device' | 'inode' | 'fileSystem'>;
+type RootIdentity = Pick<Root, 'device' | 'inode' | 'fileSystem'>;
 
 export interface KnownRoots {
   rootRecord(path: string): RootIdentity | undefined;
@@ -51,7 +51,7 @@ export interface KnownRoots {
 }
 
 /** The result for the known units. */
-export interface SweepFindings {
+interface SweepFindings {
   /** The units that are there. */
   readonly seen: ReadonlySet<string>;
   /** The known ones with nothing at all at their paths. */

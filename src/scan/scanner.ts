@@ -5,19 +5,18 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import { type Layout, type Located, Mounts, type StorageKind } from '../layout/index.ts';
+import { type Layout, type Located, leavesOf, Mounts, type StorageKind } from '../layout/index.ts';
+import type { Leaf } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { within } from '../within.ts';
 import { DiskThreads } from './disk-threads.ts';
-import { disksOf, type WatchedDisk } from './disks.ts';
 import type { ScannerOptions, ScannerParts } from './options.ts';
 import { Run, type ScanRun, type SweepRequest, type WorkEstimate } from './run.ts';
 import { isCovered } from './schedule.ts';
 import { sweep } from './sweep.ts';
-import type { TargetOutcome } from './targets.ts';
 import type { ScanContext, ScanSettings } from './task.ts';
 import type { Answered, Asked, Given } from './thread.ts';
-import { UnitMeasuring } from './unit-measuring.ts';
+import { type TargetOutcome, UnitMeasuring } from './unit-measuring.ts';
 import { Watch } from './watch.ts';
 
 export type Scanner = ReturnType<typeof createScanner>;
@@ -270,4 +269,50 @@ function placesIn({ roots, tracks }: Layout, mounts: Mounts): readonly TemplateP
     const { source = null, isOfNetwork = false } = mounts.sourceOf(root.path) ?? {};
     return [{ kind, path: root.path, isWalked, source, isOfNetwork }];
   });
+}
+
+/** A file system with storage roots on it; a root of which nothing is known stands for itself. */
+export interface WatchedDisk {
+  /** The first of its roots. */
+  readonly path: string;
+  readonly roots: readonly string[];
+  /** The kinds of data below these roots. */
+  readonly leaves: readonly Leaf[];
+  /** In bytes, as `freeBytes`, which leaves out what is kept for root; null: it did not say. */
+  readonly sizeBytes: number | null;
+  readonly freeBytes: number | null;
+  /**
+   * Number of files that it has room for; `freeFiles`: for how many more. 0 if it makes room as it needs it.
+   */
+  readonly sizeFiles: number | null;
+  readonly freeFiles: number | null;
+}
+
+const unknown = { sizeBytes: null, freeBytes: null, sizeFiles: null, freeFiles: null };
+
+/**
+ * Gives each file system once. Takes at most `deadlineMs` for each root that hangs, and never rejects: such a
+ * file system is told as unknown, and is not asked while a thread waits for it.
+ */
+export async function disksOf(
+  { roots, tracks }: Layout,
+  threads: Pick<DiskThreads, 'ask' | 'isWaitedFor'>,
+  deadlineMs: number,
+): Promise<readonly WatchedDisk[]> {
+  const disks = new Map<string, WatchedDisk>();
+  for (const [index, { path }] of roots.entries()) {
+    const space = threads.isWaitedFor(path)
+      ? null
+      : await threads.ask('disk', [path], path, deadlineMs).catch(() => null);
+    const name = space === null ? path : `device ${space.device}`;
+    const { device, ...figures } = space ?? { device: null, ...unknown };
+    const known = disks.get(name) ?? { path, roots: [], leaves: [], ...figures };
+    const leaves = tracks.filter(({ root }) => root === index).flatMap(leavesOf);
+    disks.set(name, {
+      ...known,
+      roots: [...known.roots, path],
+      leaves: [...new Set([...known.leaves, ...leaves])],
+    });
+  }
+  return [...disks.values()];
 }

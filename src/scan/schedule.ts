@@ -19,7 +19,7 @@ export interface Patterns {
 }
 
 /** A clock and its alarm, in milliseconds since 1970. */
-export interface ScheduleClock {
+interface ScheduleClock {
   now(): number;
   /** Calls back once, after some milliseconds; gives how to call that off. */
   after(milliseconds: number, callback: () => void): () => void;

@@ -129,7 +129,7 @@ export type Measurement =
   | { readonly gone: string; readonly seq: number };
 
 /** A walk, with the bytes that are to count. */
-export interface MeasuredUnit extends WalkedUnit {
+interface MeasuredUnit extends WalkedUnit {
   /** The sum passes 2^53 - 1: `bytes` is what it was known with before, and no truth. */
   readonly tooLarge: boolean;
   readonly seq: number;

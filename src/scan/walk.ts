@@ -11,7 +11,6 @@
 import { accessSync, closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { beforeLook, encodePath, holdsRepositories, list, locationOf, type Unread } from '../layout/index.ts';
-import type { Cache } from './cache.ts';
 import {
   isFanOut,
   isQuarantine,
@@ -23,6 +22,7 @@ import {
   watchSigns,
 } from './gitfiles.ts';
 import { noQuarantines, quarantinesOf } from './quarantine.ts';
+import type { Cache } from './signature.ts';
 import { isSignatureCurrent, SignatureDraft } from './signature.ts';
 import type { Leftover, Vanished, Walked, WalkRequest } from './task.ts';
 

@@ -116,16 +116,6 @@ t.test('at limit 0 nothing may be stored, and deleting is not said to help', asy
   t.equal(text, 'Quota is 0: nobody-yet may not store LFS objects.\nNothing from this upload was stored.\n');
 });
 
-t.test('with quotas switched off, and without a limit, nobody is refused', async t => {
-  for (const changed of [{ enabled: false }, { totalBytes: -1 }]) {
-    const { ask, walk } = await openWorld(t, changed);
-    walk('/srv/git/alice/app.git', 'alice', 99 * GB);
-    const { status, text } = await ask('/v1/check?owner=alice&subject=size:all');
-    t.equal(status, 200);
-    t.match(JSON.parse(text), { allowed: true, limit: -1, used: 99 * GB });
-  }
-});
-
 t.test('an owner never heard of uses nothing, and asking creates nobody', async t => {
   const { ask, ledger } = await openWorld(t);
   const { status, text } = await ask('/v1/check?owner=Newcomer&subject=size:all');

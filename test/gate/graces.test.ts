@@ -1,10 +1,10 @@
-/** Graces and report mode at the gate: in answers, in the list for hooks, on record. */
+/** Graces, report mode and allowances at the gate: in answers and on record. */
 
 import t, { type Test } from 'tap';
-import { assign, createGroup, createRule } from '../../src/policy/index.ts';
+import { assign, createAllowance, createGroup, createRule } from '../../src/policy/index.ts';
 import type { Rule } from '../../src/quota/index.ts';
 import { SetClock } from '../ledger/world.ts';
-import { asText, openWorld, publishedBy, type World } from './world.ts';
+import { asText, openWorld, type World } from './world.ts';
 
 const GB = 1_000_000_000;
 const day = 86_400_000;
@@ -71,37 +71,6 @@ t.test('an answer under grace has the warning with the numbers and the end, unti
   t.notMatch(free, { grace: {} });
 });
 
-t.test('further over than GRACE_MOST is refused at once', async t => {
-  const { world } = await open(t, 11 * GB);
-  const { status, text } = await world.ask(question, asText);
-  t.equal(status, 413);
-  t.match(
-    text,
-    /^Quota exceeded: alice uses 11 GB of 10 GB \(110 %\)\. The grace reaches only up to 11 GB\.\n/,
-  );
-  const { text: usage } = await world.askTrusted('/v1/usage?owner=alice');
-  t.match(JSON.parse(usage).decisions['size:all'], { allowed: false, grace: { below: 11 * GB } });
-});
-
-t.test('where no GRACE is set, answers have no new field', async t => {
-  const { world } = await open(t, 12 * GB, null);
-  const { status, text } = await world.ask(question);
-  t.equal(status, 413);
-  t.notMatch(JSON.parse(text), { grace: {} });
-  t.notMatch(JSON.parse(text), { reported: {} });
-});
-
-t.test('the list for hooks has an owner when the grace ends, and not before', async t => {
-  const { clock, world } = await open(t, 10.4 * GB);
-  const { refusals, lines } = publishedBy(t, world.ledger);
-  refusals.start();
-  const isListed = async () => (await lines()).some(line => line.startsWith(`path\t${app}\t`));
-  t.equal(await isListed(), false);
-  clock.pass(7 * day);
-  world.ledger.graces.reconsider();
-  t.equal(await isListed(), true);
-});
-
 t.test('a rule in report mode refuses nothing: it is shown, counted and on record', async t => {
   const { world } = await open(t, 5 * GB, null);
   await rule(world, [
@@ -138,25 +107,30 @@ t.test('a rule in report mode refuses nothing: it is shown, counted and on recor
   t.equal((await world.ask(question, asText)).text, '', 'nobody who pushes is spoken to');
 });
 
-t.test('what is enforced refuses all the same, and is recorded as a refusal', async t => {
-  const { world } = await open(t, 12 * GB, null);
-  await rule(world, [
-    { name: 'total', limitBytes: 10 * GB, subjects: ['size:all'] },
-    { name: 'tried', limitBytes: 4 * GB, subjects: ['size:all'], mode: 'report' },
-  ]);
-  world.told.refused.length = 0;
-  t.match(JSON.parse((await world.ask(question)).text), { allowed: false, rule: 'total' });
-  t.match(world.told.refused, [{ mode: 'enforce', decision: { rule: 'total' } }]);
-});
-
-t.test('a group with rules in report mode alone leaves its members to what decided before', async t => {
-  const { world } = await open(t, 5 * GB, null);
-  await rule(world, [{ name: 'small', limitBytes: GB, subjects: ['size:all'], mode: 'report' }]);
-  t.match(JSON.parse((await world.ask(question)).text), {
-    allowed: true,
-    would_refuse: true,
-    rule: null,
-    limit: 10 * GB,
-    reported: { rule: 'small', group: 'free' },
+t.test('answers and refusals say which part of the limit is an allowance, until it ends', async t => {
+  const { clock, world } = await open(t, 12 * GB, null);
+  const until = clock.wall() + day;
+  await world.ledger.documents.transact(transaction => {
+    const { id } = transaction.mustBeOwner('alice');
+    const given = { why: 'a release', grantedBy: null, request: null, automatic: false };
+    createAllowance(transaction.changes, id, { bytes: 5 * GB, until, grantedAt: until - day, ...given });
   });
+  const words = 'alice uses 12 GB of 15 GB (80 %). 5 GB of this limit are an allowance until';
+  const { status, text } = await world.ask(question);
+  t.equal(status, 200);
+  t.match(JSON.parse(text), {
+    limit: 15 * GB,
+    allowance: { bytes: 5 * GB, count: 1, until: new Date(until).toISOString() },
+    message: `${words} 2026-11-22 09:00:00 UTC.`,
+  });
+  const { text: usage } = await world.askTrusted('/v1/usage?owner=alice');
+  t.match(JSON.parse(usage), { decisions: { 'size:all': { allowance: { bytes: 5 * GB } } } });
+  world.walk(app, 'alice', 16 * GB);
+  const refused = await world.ask(question, asText);
+  t.match(refused.text, /\(106 %\)\. 5 GB of this limit are an allowance/);
+  world.walk(app, 'alice', 12 * GB);
+  clock.pass(day);
+  const over = await world.ask(question);
+  t.equal(over.status, 413, 'though nothing was told');
+  t.notMatch(JSON.parse(over.text), { allowance: {} });
 });

@@ -18,14 +18,14 @@ import { join } from 'node:path';
 import { mock } from 'node:test';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { type RefusalsOptions, refusedFile } from '../../src/gate/index.ts';
+import { type Refusals, refusedFile } from '../../src/gate/index.ts';
 import { encodePath } from '../../src/layout/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { type Leaf, leaves, type QuotaSettings, refusal, subjects } from '../../src/quota/index.ts';
 import { lfs, settings, World, type WorldOptions, walk } from '../ledger/world.ts';
 import { publishedBy } from './world.ts';
 
-interface Options extends Partial<RefusalsOptions> {
+interface Options extends Partial<ConstructorParameters<typeof Refusals>[0]> {
   readonly world?: WorldOptions;
 }
 

@@ -11,7 +11,6 @@ import { SoftquotaError } from '../../src/errors.ts';
 import {
   type AllowedPush,
   type Gate,
-  type GateLimits,
   type GateServices,
   openGate,
   PushQuestions,
@@ -19,12 +18,11 @@ import {
   type PushWorker,
   type RefusalRecord,
   Refusals,
-  type RefusalsOptions,
   refusedFile,
   type UploadSettings,
   WorkerLink,
 } from '../../src/gate/index.ts';
-import { type Clock, Ledger, type LedgerSettings, type WalkedRecord } from '../../src/ledger/index.ts';
+import { type Clock, Ledger, type LedgerSettings } from '../../src/ledger/index.ts';
 import type { FullDisk } from '../../src/quota/index.ts';
 import { openStore } from '../../src/store/index.ts';
 import type { WorkerReport } from '../../src/wire/index.ts';
@@ -77,13 +75,18 @@ export interface World {
   ask(path: string, asked?: Asked): Promise<Answer>;
   askTrusted(path: string, asked?: Asked): Promise<Answer>;
   /** Takes what a walk found. */
-  walk(path: string, owner: string | null, bytes: number, differing?: Partial<WalkedRecord>): void;
+  walk(
+    path: string,
+    owner: string | null,
+    bytes: number,
+    differing?: Partial<Parameters<Ledger['walks']['record']>[0]>,
+  ): void;
 }
 
 export async function openWorld(
   t: Test,
   changed: Partial<LedgerSettings> = {},
-  limits: Partial<GateLimits> = {},
+  limits: Parameters<typeof openGate>[3] = {},
   clock?: Clock,
 ): Promise<World> {
   const directory = fs.mkdtempSync(join(tmpdir(), 'sq-'));
@@ -223,8 +226,8 @@ export async function openWorld(
 /** The list of refusals for hooks, beside a socket of the test's own. */
 export function publishedBy(
   t: Test,
-  ledger: RefusalsOptions['ledger'],
-  differing: Partial<RefusalsOptions> = {},
+  ledger: ConstructorParameters<typeof Refusals>[0]['ledger'],
+  differing: Partial<ConstructorParameters<typeof Refusals>[0]> = {},
 ) {
   const directory = directoryFor(t);
   const socket = join(directory, 'gate.sock');

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { createServer } from 'node:net';
 import t from 'tap';
-import { ownerOf } from '../../src/layout/owner.ts';
+import { ownerOf } from '../../src/layout/units.ts';
 import { emptyDirectory, makeDirectory, makeFile, makeLink } from './world.ts';
 
 const byFile = { by: 'file', name: 'owner' } as const;

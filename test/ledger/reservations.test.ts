@@ -1,13 +1,13 @@
 /** Reservations: their sums, their ends, and how many there can be. */
 
 import t from 'tap';
-import { type Reservation, Reservations, type ReservationsOptions } from '../../src/ledger/reservations.ts';
+import { type Reservation, Reservations } from '../../src/ledger/reservations.ts';
 import { leafMask, usageOf } from '../../src/quota/index.ts';
 import { lfs, SetClock, settings, World, walk } from './world.ts';
 
 const mask = leafMask(lfs);
 
-function world(limits: Pick<ReservationsOptions, 'mostInAll' | 'mostOfOwner'> = {}) {
+function world(limits: { readonly mostInAll?: number; readonly mostOfOwner?: number } = {}) {
   const clock = new SetClock();
   const changed: string[] = [];
   const told = Promise.withResolvers<void>();

@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import type { OwnerUsage } from '../../src/ledger/index.ts';
-import { RoomApart } from '../../src/ledger/room-apart.ts';
+import { RoomApart } from '../../src/ledger/reservations.ts';
 import { bytesUnder, decide, leafMask, type QuotaSettings } from '../../src/quota/index.ts';
 import { repos } from './world.ts';
 

@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { Kind } from '../../src/documents/index.ts';
-import { type Clock, Ledger, type LedgerSettings, type WalkedRecord } from '../../src/ledger/index.ts';
+import { type Clock, Ledger, type LedgerSettings } from '../../src/ledger/index.ts';
 import { type Leaf, leaves } from '../../src/quota/index.ts';
 import { openStore, type Store } from '../../src/store/index.ts';
+
+type WalkedRecord = Parameters<Ledger['walks']['record']>[0];
 
 export const settings: LedgerSettings = {
   defaultGroups: [],

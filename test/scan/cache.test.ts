@@ -2,8 +2,8 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
-import { type Cache, emptyCache, openCache, prepareCache } from '../../src/scan/cache.ts';
 import type { Signature } from '../../src/scan/signature.ts';
+import { type Cache, emptyCache, openCache, prepareCache } from '../../src/scan/signature.ts';
 import { temporary } from './world.ts';
 
 function file(t: Test): string {

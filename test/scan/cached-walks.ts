@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { Unit } from '../../src/layout/index.ts';
-import { type Cache, openCache, prepareCache } from '../../src/scan/cache.ts';
+import { type Cache, openCache, prepareCache } from '../../src/scan/signature.ts';
 import type { Walked, WalkRequest } from '../../src/scan/task.ts';
 import { walk } from '../../src/scan/walk.ts';
 import { passTick } from './late.ts';

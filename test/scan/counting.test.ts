@@ -2,16 +2,13 @@
 
 import fc from 'fast-check';
 import t from 'tap';
-import {
-  countObjects,
-  longestStepMs,
-  type ObjectsCount,
-  type ObjectsWalk,
-  quietSpanMs,
-} from '../../src/scan/counting.ts';
+import { countObjects, longestStepMs, quietSpanMs } from '../../src/scan/counting.ts';
 import { noSigns } from '../../src/scan/gitfiles.ts';
 
 const hour = 3_600_000;
+
+type ObjectsCount = NonNullable<Parameters<typeof countObjects>[0]>;
+type ObjectsWalk = Parameters<typeof countObjects>[1];
 
 const known: ObjectsCount = { bytes: 1000, isUnsure: false, moreSince: null, stepMs: 100 };
 
@@ -22,7 +19,7 @@ const quiet: ObjectsWalk = {
   at: 0,
   milliseconds: 1,
   takenBytes: 0,
-  hasPushEnded: false,
+  hasEnded: false,
   isUnsure: false,
 };
 
@@ -44,7 +41,7 @@ t.test('with any sign of a repack no more counts than pushes explain, and less c
   const signs = [{ isChanged: true }, { isWriting: true }, { isCollected: true }, { isMaintained: true }].map(
     sign => ({ ...quiet, signs: { ...noSigns, ...sign } }),
   );
-  for (const walk of [...signs, fresh, { ...quiet, quietMs: -1 }, { ...quiet, hasPushEnded: true }]) {
+  for (const walk of [...signs, fresh, { ...quiet, quietMs: -1 }, { ...quiet, hasEnded: true }]) {
     t.equal(bytesOf(known, { ...walk, bytes: 1900 }), 1000);
     t.equal(bytesOf(known, { ...walk, bytes: 1900, takenBytes: 300 }), 1300);
     t.equal(bytesOf(known, { ...walk, bytes: 1200, takenBytes: 300 }), 1200);
@@ -122,7 +119,7 @@ t.test(
       at: fc.integer({ min: 0, max: 20 * hour }),
       milliseconds: fc.integer({ min: 0, max: 1000 }),
       takenBytes: bytes,
-      hasPushEnded: flag,
+      hasEnded: flag,
       isUnsure: flag,
     });
     const counts = fc.record({

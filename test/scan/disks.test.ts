@@ -6,7 +6,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { resolveLayout } from '../../src/layout/index.ts';
-import { disksOf } from '../../src/scan/disks.ts';
+import { disksOf } from '../../src/scan/scanner.ts';
 import { diskThreads } from './hanging.ts';
 import { fill, storage, temporary } from './world.ts';
 

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { mkdirSync, statSync } from 'node:fs';
 import type { Test } from 'tap';
 import { Mounts } from '../../src/layout/index.ts';
-import { DiskThreads, type DiskThreadsOptions } from '../../src/scan/disk-threads.ts';
+import { DiskThreads } from '../../src/scan/disk-threads.ts';
 
 export interface HangingDisk {
   /** Path that it is mounted at. */
@@ -57,7 +57,7 @@ export async function hangingDisk(t: Test, path: string): Promise<HangingDisk> {
 }
 
 /** Threads that look at disks, by themselves. */
-export function diskThreads(given: Partial<DiskThreadsOptions> = {}): DiskThreads {
+export function diskThreads(given: Partial<ConstructorParameters<typeof DiskThreads>[0]> = {}): DiskThreads {
   const log = { info: () => {}, warn: () => {}, error: () => {} };
   const usual = { mounts: new Mounts(), hungAfterMs: 30_000, workers: 2, log, onAnswer: () => {} };
   return new DiskThreads({ ...usual, ...given });

@@ -5,7 +5,7 @@
  * Out: the walk's outcome as JSON.
  */
 
-import { noCache } from '../../src/scan/cache.ts';
+import { noCache } from '../../src/scan/signature.ts';
 import { walk } from '../../src/scan/walk.ts';
 import { unitAt } from './world.ts';
 

@@ -1,10 +1,8 @@
 /**
  * A walker thread that meets with accidents where a directory's path asks for them: `poison` ends the
- * thread, `slow` takes 10 ms for each directory, `held` waits until the file `go` is in the directory
- * above, and `hang` is a disk that answers after 3 seconds.
+ * thread, `slow` takes 10 ms for each directory, and `held` waits until the file `go` is in the directory above.
  */
 
-import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { dirname } from 'node:path';
@@ -18,8 +16,6 @@ Object.assign(fs, {
     if (path.includes('poison')) process.exit(3);
     if (path.includes('slow')) rest(10);
     while (/held[^/]*$/.test(path) && !fs.existsSync(`${dirname(path)}/go`)) rest(5);
-    // Not Atomics.wait: a thread that waits there can be ended, one in a call to the system cannot.
-    if (path.includes('hang')) spawnSync('sleep', ['3']);
     return Reflect.apply(readdirSync, fs, given);
   },
 });

@@ -4,14 +4,14 @@ import {
   classifyKnownUnit,
   haveMostVanished,
   type KnownRoots,
-  type RootIdentity,
-  type SweepFindings,
   type SweptRoot,
   sweptRoots,
 } from '../../src/scan/roots.ts';
 
 const none: ReadonlySet<string> = new Set();
-const nothing: SweepFindings = { seen: none, absent: none };
+type Roots = Parameters<typeof sweptRoots>;
+
+const nothing: Roots[2] = { seen: none, absent: none };
 
 function root(path: string, given: Partial<Root> = {}): Root {
   return { written: path, path, state: 'present', device: 1n, inode: 10n, fileSystem: null, ...given };
@@ -21,14 +21,14 @@ interface Knowing extends Pick<KnownRoots, 'rootRecord'> {
   readonly known: readonly string[];
 }
 
-function knowing(known: readonly string[], record?: RootIdentity): Knowing {
+function knowing(known: readonly string[], record?: ReturnType<Roots[3]['rootRecord']>): Knowing {
   return { rootRecord: () => record, known };
 }
 
 function swept(
   before: readonly Root[],
   after: readonly Root[],
-  findings: SweepFindings,
+  findings: Roots[2],
   { known, ...records }: Knowing,
   acceptMoved: boolean,
 ): readonly SweptRoot[] {

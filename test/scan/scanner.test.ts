@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { ownTime } from '../own-time.ts';
@@ -297,23 +297,6 @@ t.test('a unit that is too large keeps the bytes it was known with', async t => 
   t.match(run.problems.faults.first, [{ path: join(root, 'alice'), what: /2\^53 - 1/ }]);
 });
 
-t.test('a link from one owner to another bills nobody for the other', async t => {
-  const root = temporary(t);
-  const { scanner, book } = scanning(t, [storage('repos', `${root}/{owner}/{repo}.git`)]);
-  bareRepository(join(root, 'alice/a.git'), 1000);
-  bareRepository(join(root, 'bob/b.git'), 10);
-  symlinkSync(join(root, 'alice/a.git'), join(root, 'bob/stolen.git'));
-  symlinkSync(join(root, 'alice/a.git/objects/12'), join(root, 'bob/b.git/objects/12-too'));
-  await scanner.sweep({ kind: 'sweep' }).done;
-  t.same(
-    new Map([...book.units].map(([path, { bytes }]) => [path, bytes])),
-    new Map([
-      [join(root, 'alice/a.git'), 1000 + headBytes],
-      [join(root, 'bob/b.git'), 10 + headBytes],
-    ]),
-  );
-});
-
 t.test('other settings stop the sweep that runs and begin another one', async t => {
   const root = temporary(t);
   const options = { walkerCode: new URL('odd-walker.ts', import.meta.url), workers: 1 };
@@ -356,6 +339,10 @@ t.test('a unit whose walk ends its thread is named, and no other one is lost', a
     first: [{ path: join(root, 'poison'), what: 'it could not be walked: the thread ended with code 3' }],
   });
   t.equal(book.sweeps[0]?.standing(join(root, 'poison')), 'unread', 'it keeps its last known bytes');
+  const died = book.warnings.filter(warning => warning.startsWith('a walker died'));
+  t.equal(died.length, 2, 'it was tried twice');
+  t.equal(await scanner.measureSoon(join(root, 'poison')), 'unread', 'also when it is urgent');
+  t.equal(await scanner.measureSoon(join(root, 'owner 1')), 'counted');
 });
 
 t.test('a scanner that closes stops walking within a second', async t => {

@@ -1,12 +1,12 @@
 import t from 'tap';
-import { isCovered, type Patterns, type ScheduleClock, startSchedule } from '../../src/scan/schedule.ts';
+import { isCovered, type Patterns, startSchedule } from '../../src/scan/schedule.ts';
 import { ManualClock } from '../measuring/manual-clock.ts';
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
 /** A clock that goes on by hand, and can be set meanwhile. */
-class WallClock implements ScheduleClock {
+class WallClock implements NonNullable<Parameters<typeof startSchedule>[2]> {
   readonly #passed = new ManualClock();
   #startedAt: number;
 

@@ -1,7 +1,7 @@
 /** A thread that walks the directory that it is given as a unit, and says what that came to. */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { noCache } from '../../src/scan/cache.ts';
+import { noCache } from '../../src/scan/signature.ts';
 import { walk } from '../../src/scan/walk.ts';
 import { unitAt } from './world.ts';
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { WalkJob } from '../../src/scan/pool.ts';
 import { monotonic } from '../../src/scan/shared.ts';
-import { Targets } from '../../src/scan/targets.ts';
+import { Targets } from '../../src/scan/unit-measuring.ts';
 
 // Rests keep no process alive; a daemon has its sockets for that.
 const alive = setInterval(() => {}, 1000);

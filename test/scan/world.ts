@@ -9,9 +9,7 @@ import type { StorageSettings, Unit } from '../../src/layout/index.ts';
 import {
   createScanner,
   type Figures,
-  type MeasuredUnit,
   type Measurement,
-  type RootIdentity,
   type Scanner,
   type ScannerOptions,
   type Sweep,
@@ -64,8 +62,8 @@ export function storage(kind: StorageSettings['kind'], ...templates: string[]): 
 
 /** Reports of a scanner, newest by the order of numbers. */
 export class Book implements Figures {
-  readonly units = new Map<string, MeasuredUnit>();
-  readonly roots = new Map<string, RootIdentity>();
+  readonly units = new Map<string, Extract<Measurement, { unit: unknown }>>();
+  readonly roots = new Map<string, NonNullable<ReturnType<Figures['rootRecord']>>>();
   readonly sweeps: Sweep[] = [];
   /** Every report of bytes, in order. */
   readonly reported: { readonly path: string; readonly bytes: number }[] = [];
@@ -91,7 +89,7 @@ export class Book implements Figures {
     return [...this.units.keys()].filter(known => path === '/' || `${known}/`.startsWith(`${path}/`));
   }
 
-  rootRecord(path: string): RootIdentity | undefined {
+  rootRecord(path: string): ReturnType<Figures['rootRecord']> {
     return this.roots.get(path);
   }
 

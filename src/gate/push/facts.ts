@@ -5,16 +5,11 @@
 
 import { basename, posix } from 'node:path';
 import { SoftquotaError } from '../../errors.ts';
-import { isQuarantineName, type Quarantine } from '../../layout/index.ts';
+import { isQuarantineName, type Quarantine, type QuarantineLook } from '../../layout/index.ts';
 import { type Leaf, nameFault } from '../../quota/index.ts';
-import { pathIn } from '../parameters.ts';
-import {
-  type GateServices,
-  knownUnitAt,
-  type LocatedUnit,
-  type PushServices,
-  type QuarantineLook,
-} from '../services.ts';
+import { knownUnitAt } from '../check.ts';
+import { pathIn } from '../request.ts';
+import type { GateServices, LocatedUnit, PushServices } from '../services.ts';
 import type { RefChanges } from './lines.ts';
 import { fieldOf, type PushFields } from './request.ts';
 

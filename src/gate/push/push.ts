@@ -7,11 +7,12 @@
  */
 
 import { SoftquotaError } from '../../errors.ts';
+import type { QuarantineLook } from '../../layout/index.ts';
 import type { Leaf } from '../../quota/index.ts';
 import { workInSlices } from '../../slices.ts';
 import type { JudgedPush } from '../../wire/index.ts';
 import { within } from '../../within.ts';
-import { type Decided, decidedFirstByDisk, recordDecision } from '../decided.ts';
+import { decidedFirstByDisk, recordDecision } from '../check.ts';
 import {
   askAgain,
   goOn,
@@ -22,7 +23,7 @@ import {
   shownText,
   warningText,
 } from '../refusal-text.ts';
-import type { AllowedPush, GateServices, PushAnswer, PushWorker, QuarantineLook } from '../services.ts';
+import type { AllowedPush, Decided, GateServices, PushAnswer, PushWorker } from '../services.ts';
 import {
   findPlace,
   type Growth,

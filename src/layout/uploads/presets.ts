@@ -8,7 +8,7 @@
 
 import { withoutEnd } from '../../text/index.ts';
 import type { RouteSubject, UploadRoute } from './routes.ts';
-import { parseUrlTemplate, type UrlTemplate } from './template.ts';
+import { parseUrlTemplate, type UrlTemplate } from './routes.ts';
 
 export interface PresetRoute {
   readonly methods: readonly string[];

@@ -1,8 +1,197 @@
-/** Finds out from the address and the method of a request what it would grow, and whose it is. */
+/**
+ * Finds out from the address and the method of a request what it would grow, and whose it is.
+ *
+ * A proxy asks about an address as the client wrote it, and the server behind it may read that in its own
+ * way: some resolve dots, some take an encoded slash for a slash. So an address has several readings, and
+ * what one of them grows is asked about.
+ *
+ * URL templates are such as `/{owner}/{repo}/releases/attachments`: `{owner}` is whose usage grows, `{repo}`
+ * a repository of theirs, `{size}` the bytes that come; `*` is any name, `**` any number of names, also none;
+ * `?service=X` asks for a parameter of the query. Letters compare without case, so that no spelling gets
+ * past.
+ */
 
+import type { Parsed } from '../../parsed.ts';
 import { isSubject, type Subject } from '../../quota/index.ts';
-import { readAddress } from './address.ts';
-import { type Captured, matchReading, type UrlTemplate } from './template.ts';
+
+const placeholders = ['owner', 'repo', 'size'] as const;
+
+type Placeholder = (typeof placeholders)[number];
+
+export type Captured = Readonly<Partial<Record<Placeholder, string>>>;
+
+type Segment =
+  | { readonly is: 'any' }
+  | { readonly is: 'rest' }
+  /** In lower case. */
+  | { readonly is: 'literal'; readonly text: string }
+  | {
+      readonly is: 'placeholder';
+      readonly name: Placeholder;
+      readonly before: string;
+      readonly after: string;
+    };
+
+export interface UrlTemplate {
+  readonly text: string;
+  readonly segments: readonly Segment[];
+  /** Parameters that the query must have; in lower case. */
+  readonly query: readonly (readonly [name: string, value: string])[];
+}
+
+const mostSegments = 20;
+
+export function parseUrlTemplate(text: string): Parsed<UrlTemplate> {
+  const fault = (problem: string): Parsed<UrlTemplate> => ({ ok: false, problem });
+  if (!text.startsWith('/')) return fault('not a path: it does not begin with /');
+  const [path = '', query = ''] = text.split('?', 2);
+  const names = path.split('/').filter(name => name !== '');
+  if (names.length > mostSegments) return fault(`longer than ${mostSegments} names`);
+  const segments: Segment[] = [];
+  for (const name of names) {
+    const segment = segmentOf(name);
+    if (segment === null) {
+      return fault(`not understood at "${name}": known are {owner}, {repo}, {size}, * and **`);
+    }
+    segments.push(segment);
+  }
+  const used = segments.flatMap(segment => (segment.is === 'placeholder' ? [segment.name] : []));
+  if (new Set(used).size < used.length) return fault('a template that has a placeholder twice');
+  const wanted = [...new URLSearchParams(query.toLowerCase())];
+  return { ok: true, value: { text, segments, query: wanted } };
+}
+
+function segmentOf(name: string): Segment | null {
+  if (name === '*') return { is: 'any' };
+  if (name === '**') return { is: 'rest' };
+  const parts = /^([^{}*]*)(?:\{([a-z]+)\}([^{}*]*))?$/.exec(name);
+  if (parts === null) return null;
+  const [, before = '', inner, after = ''] = parts;
+  if (inner === undefined) return { is: 'literal', text: before.toLowerCase() };
+  const placeholder = placeholders.find(known => known === inner);
+  if (placeholder === undefined) return null;
+  return { is: 'placeholder', name: placeholder, before: before.toLowerCase(), after: after.toLowerCase() };
+}
+
+/** The names in one reading of an address; null where the template does not match. */
+export function matchReading(
+  { segments, query }: UrlTemplate,
+  names: readonly string[],
+  asked: RequestAddress['query'],
+): Captured | null {
+  if (!query.every(([name, value]) => asked.getAll(name).some(each => isValue(each, value)))) {
+    return null;
+  }
+  // A place that did not match is not tried again, so that long addresses take no long time.
+  const failed = new Set<number>();
+  const matchFrom = (segment: number, name: number): Captured | null => {
+    const place = segment * (names.length + 1) + name;
+    if (failed.has(place)) return null;
+    const found = step(segment, name);
+    if (found === null) failed.add(place);
+    return found;
+  };
+  const step = (at: number, from: number): Captured | null => {
+    const segment = segments[at];
+    if (segment === undefined) return from === names.length ? {} : null;
+    if (segment.is === 'rest') {
+      for (let next = from; next <= names.length; next++) {
+        const found = matchFrom(at + 1, next);
+        if (found !== null) return found;
+      }
+      return null;
+    }
+    const name = names[from];
+    const captured = name === undefined ? null : matchName(segment, name);
+    if (captured === null) return null;
+    const found = matchFrom(at + 1, from + 1);
+    return found === null ? null : { ...captured, ...found };
+  };
+  return matchFrom(0, 0);
+}
+
+/** A fragment behind the value is cut off by some. */
+function isValue(text: string, value: string): boolean {
+  const lower = text.toLowerCase();
+  return lower === value || lower.startsWith(`${value}#`);
+}
+
+function matchName(segment: Exclude<Segment, { readonly is: 'rest' }>, name: string): Captured | null {
+  switch (segment.is) {
+    case 'any':
+      return {};
+    case 'literal':
+      return name.toLowerCase() === segment.text ? {} : null;
+    case 'placeholder': {
+      const { before, after } = segment;
+      // No owner has a slash in the name; another reading of the address has it split.
+      if (segment.name === 'owner' && name.includes('/')) return null;
+      const lower = name.toLowerCase();
+      // Some letters change their length with their case.
+      if (lower.length !== name.length) return before + after === '' ? { [segment.name]: name } : null;
+      const isMatch =
+        lower.startsWith(before) && lower.endsWith(after) && name.length > before.length + after.length;
+      return isMatch ? { [segment.name]: name.slice(before.length, name.length - after.length) } : null;
+    }
+  }
+}
+
+export interface RequestAddress {
+  /** Decoded names between slashes, without empty ones; at least one reading. */
+  readonly readings: readonly (readonly string[])[];
+  readonly query: URLSearchParams;
+}
+
+/** Reads a request's target, absolute or not; never throws: what is not understood stands as it is written. */
+export function readAddress(target: string): RequestAddress {
+  const end = target.indexOf('?');
+  const path = (end === -1 ? target : target.slice(0, end)).replace(/^https?:\/\/[^/]*/i, '');
+  const query = new URLSearchParams(end === -1 ? '' : target.slice(end + 1));
+  // No client sends a fragment; who does may be cut off there, or not.
+  const [cutOff = ''] = path.split('#', 1);
+  const all = [path, cutOff].flatMap(text => {
+    const written = text.split('/').map(decoded);
+    const split = written.flatMap(name => name.split('/'));
+    return [written, split].flatMap(names => {
+      const present = names.filter(name => name !== '');
+      return [present, withoutDots(present)];
+    });
+  });
+  const readings = [...new Map(all.map(names => [names.join('\0'), names])).values()];
+  return { readings, query };
+}
+
+/** The target without the path that the server is below, where it has it; all else as it is written. */
+export function withoutBase(target: string, base: string): string {
+  let rest = target;
+  for (const name of base.split('/').filter(part => part !== '')) {
+    const [all = '', first = ''] = /^\/+([^/?#]*)/.exec(rest) ?? [];
+    if (decoded(first) !== decoded(name)) return target;
+    rest = rest.slice(all.length);
+  }
+  return rest.startsWith('/') ? rest : target;
+}
+
+/** Bytes that are no UTF-8 become U+FFFD, and a percent sign without two digits stays. */
+function decoded(name: string): string {
+  if (!name.includes('%')) return name;
+  const bytes = Buffer.from(
+    Buffer.from(name)
+      .toString('latin1')
+      .replace(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16))),
+    'latin1',
+  );
+  return bytes.toString();
+}
+
+function withoutDots(names: readonly string[]): readonly string[] {
+  const kept: string[] = [];
+  for (const name of names) {
+    if (name === '..') kept.pop();
+    else if (name !== '.') kept.push(name);
+  }
+  return kept;
+}
 
 /** Subject that a route grows; `repository`: that of the repository; `none`: it grows nothing. */
 export type RouteSubject = Subject | 'repository' | 'none';

@@ -21,11 +21,17 @@ async function overTheLimit(t: Parameters<typeof openPushWorld>[0], changed = {}
   return world;
 }
 
-t.test('a push that makes the repository smaller goes on, counts, and is no refusal', async t => {
-  const { push, worker, told, ledger, brings, mayWrite } = await overTheLimit(t);
-  brings(1000);
+/** Beside a worker that judges when the test says so. */
+async function judged(t: Parameters<typeof openPushWorld>[0]) {
+  const world = await overTheLimit(t);
   const judge = pendingJudge();
-  worker({ isHere: true, ask: judge.ask });
+  world.worker({ isHere: true, ask: judge.ask });
+  return { ...world, judge };
+}
+
+t.test('a push that makes the repository smaller goes on, counts, and is no refusal', async t => {
+  const { push, judge, told, ledger, brings, mayWrite } = await judged(t);
+  brings(1000);
   const asked = push({ lines, fields: { GIT_EXEC_PATH: '/usr/lib/git-core' } });
   t.same(await judge.asked, {
     kind: 'judge',
@@ -48,9 +54,7 @@ t.test('a push that makes the repository smaller goes on, counts, and is no refu
 });
 
 t.test('one that does not stays refused, and is on record only then', async t => {
-  const { push, worker, told } = await overTheLimit(t);
-  const judge = pendingJudge();
-  worker({ isHere: true, ask: judge.ask });
+  const { push, judge, told } = await judged(t);
   const asked = push({ lines });
   await judge.asked;
   t.same(told.refused, []);
@@ -63,9 +67,7 @@ t.test('one that does not stays refused, and is on record only then', async t =>
 });
 
 t.test('what only adds is not judged', async t => {
-  const { push, worker } = await overTheLimit(t);
-  const judge = pendingJudge();
-  worker({ isHere: true, ask: judge.ask });
+  const { push, judge } = await judged(t);
   t.equal((await push({ lines: creates('refs/heads/a') })).status, 413);
   t.equal((await push({ lines, fields: { more: 'yes' } })).status, 413, 'a list that was cut');
   t.equal((await push({ lines, fields: { GIT_NAMESPACE: 'x' } })).status, 413, 'other names than git has');
@@ -80,10 +82,8 @@ t.test('what only adds is not judged', async t => {
 });
 
 t.test('far over the limit it must not bring more than it frees', async t => {
-  const { push, worker, walk } = await overTheLimit(t);
+  const { push, judge, walk } = await judged(t);
   walk(unit, 'bob', 21 * MB);
-  const judge = pendingJudge();
-  worker({ isHere: true, ask: judge.ask });
   const asked = push({ lines: deletes('refs/heads/a') + creates('refs/heads/b') });
   t.match(await judge.asked, { manner: 'less' });
   judge.answer(false, '');
@@ -91,9 +91,7 @@ t.test('far over the limit it must not bring more than it frees', async t => {
 });
 
 t.test('hidden refs are told to the worker', async t => {
-  const { push, worker } = await overTheLimit(t);
-  const judge = pendingJudge();
-  worker({ isHere: true, ask: judge.ask });
+  const { push, judge } = await judged(t);
   const fields = {
     GL_REPOSITORY: 'project-1',
     GIT_QUARANTINE_PATH: '',
@@ -115,9 +113,7 @@ t.test('without a worker it is refused, with what helps', async t => {
 });
 
 t.test('while it is judged the hook is told to ask again, never before two seconds', async t => {
-  const { push, worker, timing, told } = await overTheLimit(t);
-  const judge = pendingJudge();
-  worker({ isHere: true, ask: judge.ask });
+  const { push, judge, timing, told } = await judged(t);
   const first = push({ lines });
   await judge.asked;
   timing.pass(2000);
@@ -134,9 +130,7 @@ t.test('while it is judged the hook is told to ask again, never before two secon
 });
 
 t.test('after a minute it is refused, the worker stops, and it is not judged for a minute', async t => {
-  const { push, worker, timing, told } = await overTheLimit(t);
-  const judge = pendingJudge();
-  worker({ isHere: true, ask: judge.ask });
+  const { push, judge, timing, told } = await judged(t);
   const first = push({ lines });
   await judge.asked;
   timing.pass(3000);
@@ -158,11 +152,9 @@ t.test('after a minute it is refused, the worker stops, and it is not judged for
 });
 
 t.test('meanwhile no other push writes refs there, but below the limit', async t => {
-  const { push, worker, brings, walk, told } = await overTheLimit(t);
+  const { push, judge, brings, walk, told } = await judged(t);
   brings(1072, { name: 'incoming-bbbbbb', hasObjects: false, sample: null });
   const other = { fields: { GIT_QUARANTINE_PATH: 'incoming-bbbbbb' }, lines: creates('refs/heads/old') };
-  const judge = pendingJudge();
-  worker({ isHere: true, ask: judge.ask });
   const asked = push({ lines });
   await judge.asked;
   const words = /another push that makes this repository smaller is under way; try again/;
@@ -189,10 +181,8 @@ t.test('meanwhile no other push writes refs there, but below the limit', async t
 });
 
 t.test('a push that is asked about anew ends its judgement, and no other', async t => {
-  const { push, worker, brings } = await overTheLimit(t);
+  const { push, judge, brings } = await judged(t);
   brings(1000, { name: 'incoming-bbbbbb' });
-  const judge = pendingJudge();
-  worker({ isHere: true, ask: judge.ask });
   const first = push({ lines });
   await judge.asked;
   const other = { GIT_QUARANTINE_PATH: 'incoming-bbbbbb' };
@@ -208,9 +198,7 @@ t.test('a push that is asked about anew ends its judgement, and no other', async
 });
 
 t.test('the end of the daemon ends no push: the next one decides', async t => {
-  const { push, worker, told, timing, pushQuestions } = await overTheLimit(t);
-  const judge = pendingJudge();
-  worker({ isHere: true, ask: judge.ask });
+  const { push, judge, told, timing, pushQuestions } = await judged(t);
   const asked = push({ lines });
   await judge.asked;
   pushQuestions.close();

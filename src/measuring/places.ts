@@ -1,9 +1,14 @@
-/** Finds the unit that is the same directory as another path, such as a bind mount or a linked worktree. */
+/**
+ * One place by several paths: storage that several hosts mount and one of them walks, by the names that all
+ * have for it; and a unit's directory by another path, such as a bind mount or a linked worktree.
+ */
 
+import { isWithin } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { isRepository } from '../quota/index.ts';
-import type { Scanner } from '../scan/index.ts';
+import type { Scanner, TemplatePlace } from '../scan/index.ts';
 import { inSlices } from '../slices.ts';
+import type { HostRoot } from '../store/index.ts';
 
 interface SameDirectoriesOptions {
   readonly scanner: () => Pick<Scanner, 'ask'>;
@@ -58,4 +63,36 @@ export function sameDirectories({
     unmanaged.set(there.path, now() + unmanagedMs);
     return null;
   };
+}
+
+/** Tells whether another host walks what lies at a path, links resolved. */
+export function isElsewhere(path: string, places: readonly TemplatePlace[]): boolean {
+  const around = places.filter(place => isWithin(path, place.path));
+  return around.length > 0 && around.every(({ isWalked }) => !isWalked);
+}
+
+/** The directories that templates begin with; null where it is not known what is mounted. */
+export function rootsIn(places: readonly TemplatePlace[]): readonly HostRoot[] | null {
+  const roots = new Map<string, HostRoot>();
+  for (const { source, isOfNetwork, isWalked } of places) {
+    if (source === null) return null;
+    roots.set(source, { source, isOfNetwork, isWalked: isWalked || roots.get(source)?.isWalked === true });
+  }
+  return [...roots.values()];
+}
+
+/** The name that all hosts have for a path of this one; null: it has none. */
+export function sharedPathOf(path: string, places: readonly TemplatePlace[]): string | null {
+  const place = places.find(one => isWithin(path, one.path));
+  return place === undefined || place.source === null ? null : place.source + path.slice(place.path.length);
+}
+
+/** The paths that a name of all hosts may stand for among those that are walked here. */
+export function ownPathsOf(sharedPath: string, places: readonly TemplatePlace[]): readonly string[] {
+  const paths = places.flatMap(({ path, isWalked, source }) =>
+    isWalked && source !== null && isWithin(sharedPath, source)
+      ? [path + sharedPath.slice(source.length)]
+      : [],
+  );
+  return [...new Set(paths)];
 }

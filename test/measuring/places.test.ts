@@ -1,7 +1,7 @@
 /** Storage that several hosts mount, each at a place of its own, and one of them walks. */
 
 import t from 'tap';
-import { isElsewhere, ownPathsOf, rootsIn, sharedPathOf } from '../../src/measuring/roots.ts';
+import { isElsewhere, ownPathsOf, rootsIn, sharedPathOf } from '../../src/measuring/places.ts';
 
 const nas = { isOfNetwork: true };
 const own = { isOfNetwork: false, isWalked: true };
