@@ -328,6 +328,11 @@ export class Documents {
     return true;
   }
 
+  /** Takes owners as the shared store has them at the position in force. */
+  applyOwners(owners: readonly OwnerRecord[]): void {
+    this.#apply(this.#inForce.changeSet(), { owners }, true);
+  }
+
   /** Puts volatile documents in force that others wrote; they are written behind. Throws `store_refused`. */
   applyVolatile(change: VolatileChange): void {
     const changes = runToEnd(this.#inForce.changeSetOf(change));

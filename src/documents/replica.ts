@@ -81,6 +81,23 @@ export class DocumentReplica {
   }
 
   /**
+   * Takes the owners of a stored policy at the position in force: a host that wrote lost changes again may
+   * have put some there whom no version names. False: the position has changed meanwhile.
+   */
+  async takeOwners(stored: readonly OwnerRecord[]): Promise<boolean> {
+    const { documents, owners } = this.#options;
+    const { position } = documents;
+    const others: OwnerRecord[] = [];
+    await inSlices(stored, owner => {
+      const known = owners.byKey(owner.key);
+      if (known === undefined || !isSameOwner(known, owner)) others.push(owner);
+    });
+    if (documents.position !== position) return false;
+    if (others.length > 0) documents.applyOwners(others);
+    return true;
+  }
+
+  /**
    * Gives what a stored policy lacks of the one in force, where it stands at a version that this one came
    * from; null: what is in force has changed meanwhile.
    */

@@ -73,6 +73,8 @@ export class DocumentFollower {
   #emptiedServer: string | null = null;
   /** Ids of owners whom the store has; null: they were not read yet. */
   #enrolled: Set<number> | null = null;
+  /** Mark of the position upon which the last change was refused; null: it was not. */
+  #conflictAt: string | null = null;
   /** On the monotonic clock. */
   #refusedUntil = 0;
 
@@ -295,13 +297,16 @@ export class DocumentFollower {
    * left to others. Rejects with `store_away`.
    */
   async enroll(owners: () => Iterable<OwnerRecord>): Promise<boolean> {
-    const { sync } = this.#options;
+    const { documents, sync } = this.#options;
     let hasChanged = false;
     try {
       await this.settled();
-      while (this.divergence === null && (await this.#enrollSome(owners()))) {
+      for (let tries = 0; tries < mostTries && this.divergence === null; tries += 1) {
+        const { position } = documents;
+        if (!(await this.#enrollSome(owners()))) break;
         hasChanged = true;
         await sync();
+        if (documents.position !== position) tries = -1;
       }
     } catch (error) {
       if (!(error instanceof SoftquotaError && error.code === 'store_refused')) throw error;
@@ -316,12 +321,15 @@ export class DocumentFollower {
    * be looked at. Rejects with `store_away`, and with `store_refused`.
    */
   async #enrollSome(owners: Iterable<OwnerRecord>): Promise<boolean> {
-    const { documents, store } = this.#options;
+    const { documents, replica, store } = this.#options;
     const { position } = documents;
     if (position === null || performance.now() < this.#refusedUntil) return false;
+    if (this.#conflictAt === position.mark) this.#enrolled = null;
+    this.#conflictAt = null;
     if (this.#enrolled === null) {
       const { state, policy } = await store.policy();
-      if (state.position?.mark !== position.mark) return true;
+      if (state.position?.mark !== position.mark || documents.position !== position) return true;
+      if (!(await replica.takeOwners(policy.owners))) return true;
       this.enrolled(policy.owners, true);
     }
     const unknown: OwnerRecord[] = [];
@@ -330,8 +338,14 @@ export class DocumentFollower {
     });
     if (unknown.length === 0) return false;
     // Another change may have come first, and owners may be others there.
-    await store.commit({ owners: unknown }, position, newMark(), this.server);
+    if ((await store.commit({ owners: unknown }, position, newMark(), this.server)) === null)
+      this.conflicted(position);
     return true;
+  }
+
+  /** Another change came first; where none did, the owners of the store are others than they are known to be. */
+  conflicted({ mark }: Position): void {
+    this.#conflictAt = mark;
   }
 
   /**

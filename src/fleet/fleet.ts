@@ -195,7 +195,8 @@ export class Fleet implements SharedDocuments {
     await this.#documents.settled();
     if (await this.#documents.enroll(() => this.#options.ledger.documents.owners.all)) return null;
     const position = await this.#options.store.commit(change, basis, mark, this.#documents.server);
-    if (position !== null) this.#documents.enrolled(change.owners ?? [], false);
+    if (position === null) this.#documents.conflicted(basis);
+    else this.#documents.enrolled(change.owners ?? [], false);
     return position;
   }
 
