@@ -32,6 +32,16 @@ for (const release of releases) {
   });
 }
 
+t.test('the tarball runs where it is unpacked, with the Node in it', async t => {
+  const [tarball = ''] = await makePackages(t, '--only', 'tar');
+  const folder = temporaryFolder(t);
+  await must('cp', [tarball, folder]);
+  const [, typed] = (await readGuide()).filter(({ heading }) => heading === packageHeading);
+  const env = { PATH: '/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin', HOME: folder };
+  const played = await must('sh', ['-euc', typed?.text ?? 'false'], { cwd: folder, env });
+  t.match(played, /remote: Quota exceeded: alice uses [\s\S]*Every step went as described\.$/);
+});
+
 t.test('the .rpm is installed, upgraded and erased', async t => {
   const [older = ''] = await makePackages(t, '--only', 'rpm', '--as', olderVersion);
   const [newer = ''] = await makePackages(t, '--only', 'rpm');
