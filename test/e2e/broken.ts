@@ -27,12 +27,6 @@ export const hookFaults: readonly Fault[] = [
     names: app,
   },
   {
-    what: 'no repository tells of its pushes',
-    break: `rm /srv/git/*/*.git/hooks/post-receive`,
-    found: ['hook'],
-    names: 'and 1 more',
-  },
-  {
     what: 'a hook lost its right to run',
     break: `chmod a-x ${app}/hooks/pre-receive`,
     found: ['hook_blocked'],
@@ -45,34 +39,16 @@ export const hookFaults: readonly Fault[] = [
     names: `${site}: hooks/pre-receive.d/50-previous is not executable`,
   },
   {
-    what: 'a hook is of another version',
-    break: `echo '# older' >>${site}/hooks/post-receive`,
-    found: ['hook'],
-    names: `${site}: hooks/post-receive`,
-  },
-  {
     what: 'somebody put another hook in the place of ours',
     break: `printf '#!/bin/sh\\nexit 0\\n' >${app}/hooks/pre-receive`,
     found: ['hook'],
     names: `${app}: another hook`,
   },
   {
-    what: 'a hook is a link that leads nowhere',
-    break: `ln -sf /opt/softquota-1.0/hooks/pre-receive ${app}/hooks/pre-receive`,
-    found: ['hook'],
-    names: app,
-  },
-  {
     what: 'a hook belongs to root, and only root may run it',
     break: `chown root ${app}/hooks/pre-receive && chmod 700 ${app}/hooks/pre-receive`,
     found: ['hook_blocked'],
     names: `git may not run ${app}/hooks/pre-receive`,
-  },
-  {
-    what: 'a repository asks at another socket',
-    break: `softquota hooks install --socket /run/old.sock ${app}`,
-    found: ['hook'],
-    names: '/run/old.sock',
   },
   {
     what: "the repository's configuration sends git to other hooks",
@@ -91,18 +67,6 @@ export const hookFaults: readonly Fault[] = [
     break: 'mkdir -p /etc/githooks && git config --system core.hooksPath /etc/githooks',
     found: ['hook_unreached'],
     names: '/etc/githooks',
-  },
-  {
-    what: 'settings of release 0.1 are left in a repository',
-    break: `git config --file ${app}/config softquota.timeout 3`,
-    found: ['hook'],
-    names: `${app}: has softquota.* settings`,
-  },
-  {
-    what: 'the settings of release 0.1 for the whole host are left',
-    break: 'echo onError=last >/etc/softquota/hook.conf',
-    found: ['hook'],
-    names: '/etc/softquota/hook.conf',
   },
   {
     what: 'no program is left that can ask',
@@ -125,43 +89,6 @@ export const hookFaults: readonly Fault[] = [
     break: `printf '#!/bin/sh\\nPATH=/usr/bin\\n[ "$1" != --version ] || exec echo git version 2.10.5\\nexec git "$@"\\n' >/usr/local/bin/git && chmod 755 /usr/local/bin/git`,
     found: ['program_missing', 'other_git'],
     names: '2.10.5',
-  },
-  {
-    what: 'refs make a folder of a repository look like a repository',
-    break: `for name in HEAD objects/a refs/a; do runuser -u git -- git -C ${app} update-ref refs/heads/x/$name $(runuser -u git -- git -C ${app} -c user.name=x -c user.email=x commit-tree -m x $(runuser -u git -- git -C ${app} hash-object -w -t tree /dev/null)); done`,
-    found: ['inner_repository'],
-    names: `${app}/refs/heads/x`,
-  },
-  {
-    what: 'a repository lies where no template matches',
-    break: `runuser -u git -- git clone -q --bare ${app} /srv/git/alice/old.git.bak && softquota hooks install /srv/git/alice/old.git.bak`,
-    found: ['unknown_repository'],
-    names: '/srv/git/alice/old.git.bak',
-  },
-  {
-    what: 'the last automatic gc failed',
-    break: `echo 'fatal: bad object' >${app}/gc.log`,
-    found: ['gc_failing'],
-    names: app,
-  },
-  {
-    what: 'no gc ever ran',
-    break: `for i in $(seq 51); do echo $i | runuser -u git -- git -C ${site} hash-object -w --stdin | runuser -u git -- git -C ${site} pack-objects -q objects/pack/pack >/dev/null; done`,
-    found: ['gc_missing'],
-    names: `${site}: 51 packs`,
-  },
-  {
-    what: 'git collects no garbage by itself, and nobody else does',
-    break: 'git config --system gc.auto 0',
-    found: ['gc_missing'],
-    names: '/etc/gitconfig has gc.auto = 0',
-    byHand: { says: /set \[reclaim\] RUN = gc; then/, does: 'git config --system --unset gc.auto' },
-  },
-  {
-    what: 'a repository has clients sign their pushes',
-    break: `git config --file ${app}/config receive.certNonceSeed secret`,
-    found: ['signed_pushes'],
-    names: `${app}/config`,
   },
 ];
 
@@ -196,12 +123,6 @@ export const daemonFaults: readonly Fault[] = [
     break: 'chmod 755 /run/softquota && gpasswd -d git softquota',
     found: ['gate_blocked'],
     names: 'git may not use /run/softquota/gate.sock',
-  },
-  {
-    what: 'the socket is for its owner only',
-    break: `sed -i 's/^HTTP_PORT.*/&\\nSOCKET_MODE = 0600/' ${ini} && systemctl restart softquota`,
-    found: ['gate_blocked'],
-    names: '(mode 0600)',
   },
   {
     what: 'anybody may report usage',
@@ -241,12 +162,6 @@ export const daemonFaults: readonly Fault[] = [
     byHand: { says: /^correct this line/, does: `sed -i '/COLOUR/d' ${ini} && systemctl reload softquota` },
   },
   {
-    what: 'the configuration was written and not read',
-    break: `echo '; a remark' >>${ini}`,
-    found: ['config_changed'],
-    names: 'app.ini was changed at',
-  },
-  {
     what: 'a key waits for a restart',
     break: `sed -i 's/^HTTP_PORT.*/HTTP_PORT = 3999/' ${ini} && systemctl reload softquota`,
     found: ['restart_needed'],
@@ -263,44 +178,10 @@ export const daemonFaults: readonly Fault[] = [
     },
   },
   {
-    what: 'quotas are switched off',
-    break: `sed -i 's/^ENABLED.*/ENABLED = false/' ${ini} && systemctl reload softquota`,
-    found: ['not_enforced'],
-    names: 'switched off',
-  },
-  {
     what: 'no template matches the repositories',
     break: `sed -i 's/{repo}.git/{repo}.repository/' ${ini} && systemctl reload softquota`,
     found: ['unknown_repository'],
     names: `${app}: has the hooks`,
-  },
-  {
-    what: 'the daemon is of another version',
-    break:
-      "cd $(dirname $(sed -n 's/.* node \\(.*\\)scripts.built.js.*/\\1package.json/p' /usr/local/bin/softquota)) && cp package.json /root && " +
-      'sed -i \'s/"version": "[^"]*"/"version": "0.0.7"/\' package.json && systemctl restart softquota && ' +
-      'until curl -sf --unix-socket /run/softquota/gate.sock http://localhost/healthz; do :; done && cp /root/package.json .',
-    found: ['restart_needed'],
-    names: 'the daemon has version 0.0.7',
-  },
-  {
-    what: 'a gc was killed',
-    break: `echo x >${app}/objects/pack/tmp_pack_1 && touch -d yesterday ${app}/objects/pack/tmp_pack_1 && softquota scan`,
-    found: ['leftover'],
-    names: `${app}/objects/pack/tmp_pack_1`,
-  },
-  {
-    what: 'a place cannot be read',
-    break: `chmod 700 ${site}/objects/pack && softquota scan`,
-    found: ['unread'],
-    names: `${site}/objects/pack`,
-  },
-  {
-    what: 'an owner has no name that can be one',
-    break: "cp -a /srv/git/bob /srv/git/$(printf 'caf\\351') && softquota scan",
-    found: ['unit_fault'],
-    names: '/srv/git/caf',
-    byHand: { says: /^rename it/, does: "mv /srv/git/$(printf 'caf\\351') /srv/git/cafe && softquota scan" },
   },
   {
     what: 'a storage root is not mounted',
@@ -309,15 +190,5 @@ export const daemonFaults: readonly Fault[] = [
     ready: false,
     names: '/srv/git',
     byHand: { says: /^mount the file system/, does: 'mv /srv/away /srv/git && softquota scan' },
-  },
-  {
-    what: 'there is no room for what the daemon keeps',
-    break:
-      'mkdir /tmp/small && mount -t tmpfs -o size=80m small /tmp/small && systemctl stop softquota && ' +
-      'cp -a /var/lib/softquota /tmp/small && mount --bind /tmp/small/softquota /var/lib/softquota && ' +
-      'systemctl start softquota && head -c 20m /dev/zero >/tmp/small/ballast',
-    found: ['disk_full'],
-    names: '/var/lib/softquota',
-    byHand: { says: /^free space on that disk/, does: 'rm /tmp/small/ballast' },
   },
 ];

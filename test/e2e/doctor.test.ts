@@ -1,6 +1,6 @@
 /**
  * softquota doctor: whole installations, broken in one way each, and mended by what doctor says of it. The
- * ordinary run has every third of the ways to break hooks.
+ * ordinary run has every second or third of them.
  */
 
 import t, { type Test } from 'tap';
@@ -73,57 +73,63 @@ t.test('what stands between a push and the gate is found broken, and mended as d
   findsAndMends(t, some(hookFaults, 3)),
 );
 
-t.test('hooks that git reaches through links, or by core.hooksPath, are as good as any', async t => {
+t.test('an installation with several faults at a time', async t => {
   const installation = await Installation.open(t);
-  await installation.sh(`
-    mkdir /opt/hooks
-    mv /srv/git/alice/app.git/hooks/p*-receive /opt/hooks
-    ln -s /opt/hooks/pre-receive /opt/hooks/post-receive /srv/git/alice/app.git/hooks
-    rm /srv/git/bob/site.git/hooks/p*-receive
-    git config --file /srv/git/bob/site.git/config core.hooksPath /opt/hooks`);
-  t.strictSame(await installation.findings(), []);
-  await installation.sh('echo >>/opt/hooks/pre-receive');
-  t.match(await installation.findings(), [
-    { code: 'hook', message: /^\/srv\/git\/alice\/app\.git: / },
-    { code: 'hook_unreached', message: /^\/srv\/git\/bob\/site\.git: / },
-  ]);
-});
 
-t.test('several faults at a time are all told, and what hides one is not the end of the others', async t => {
-  const installation = await Installation.open(t);
-  await installation.sh(`
-    systemctl stop softquota
-    rm /srv/git/alice/app.git/hooks/pre-receive
-    rm -r /run/softquota
-    printf '#!/bin/sh\\nexit 1\\n' >/usr/local/bin/curl
-    cp /usr/local/bin/curl /usr/local/bin/nc
-    chmod 755 /usr/local/bin/curl /usr/local/bin/nc`);
-  const codes = async () => (await installation.findings()).map(({ code }) => code);
-  t.strictSame(await codes(), ['program_missing', 'daemon_away', 'daemon_away', 'hook', 'hook']);
-  t.match(await installation.doctor(), { code: 1, stdout: /^wrong \(program_missing\): .*\n {4}\S/ });
-  await installation.sh('echo nonsense >>/etc/softquota/app.ini');
-  t.strictSame(await codes(), ['config', 'program_missing'], 'with a faulty app.ini, the host');
-});
+  await t.test('who is not root is told what could not be looked at', async t => {
+    const { code, stdout } = await installation.as('nobody', 'softquota doctor');
+    t.equal(code, 0, 'that is no fault');
+    t.match(
+      stdout,
+      /^notice \(not_looked\): .* the daemon, at .*; the gate at .*; whether git can use the gate's socket\n {4}sudo softquota doctor\n/,
+    );
+    t.match(stdout, /\nNo problems found in what this user may look at\.\nChecked:\n/);
+    const asGit = await installation.as('git', 'softquota doctor');
+    t.match(asGit, { code: 0, stdout: /the permissions of git\n/ });
+    t.notMatch(asGit.stdout, /whether git can use/);
+    await installation.sh('chmod 600 /etc/softquota/app.ini');
+    t.match(await installation.as('nobody', 'softquota doctor'), {
+      code: 1,
+      stdout: /no permission to read it\.\n {4}find out who may read it/,
+    });
+    await installation.sh('chmod 644 /etc/softquota/app.ini');
+  });
 
-t.test('who is not root is told what could not be looked at', async t => {
-  const installation = await Installation.open(t);
-  const { code, stdout } = await installation.as('nobody', 'softquota doctor');
-  t.equal(code, 0, 'that is no fault');
-  t.match(
-    stdout,
-    /^notice \(not_looked\): .* the daemon, at .*; the gate at .*; whether git can use the gate's socket\n {4}sudo softquota doctor\n/,
-  );
-  t.match(stdout, /\nNo problems found in what this user may look at\.\nChecked:\n/);
-  const asGit = await installation.as('git', 'softquota doctor');
-  t.match(asGit, { code: 0, stdout: /the permissions of git\n/ });
-  t.notMatch(asGit.stdout, /whether git can use/);
-  await installation.sh('chmod 600 /etc/softquota/app.ini');
-  t.match(await installation.as('nobody', 'softquota doctor'), {
-    code: 1,
-    stdout: /no permission to read it\.\n {4}find out who may read it/,
+  await t.test('hooks that git reaches through links, or by core.hooksPath, are as good as any', async t => {
+    await installation.sh(`
+      mkdir /opt/hooks
+      mv /srv/git/alice/app.git/hooks/p*-receive /opt/hooks
+      ln -s /opt/hooks/pre-receive /opt/hooks/post-receive /srv/git/alice/app.git/hooks
+      rm /srv/git/bob/site.git/hooks/p*-receive
+      git config --file /srv/git/bob/site.git/config core.hooksPath /opt/hooks`);
+    t.strictSame(await installation.findings(), []);
+    await installation.sh('echo >>/opt/hooks/pre-receive');
+    t.match(await installation.findings(), [
+      { code: 'hook', message: /^\/srv\/git\/alice\/app\.git: / },
+      { code: 'hook_unreached', message: /^\/srv\/git\/bob\/site\.git: / },
+    ]);
+    await installation.sh(`
+      rm /srv/git/alice/app.git/hooks/p*-receive
+      git config --file /srv/git/bob/site.git/config --unset core.hooksPath
+      softquota hooks install /srv/git`);
+  });
+
+  await t.test('all of them are told, and what hides one is not the end of the others', async t => {
+    await installation.sh(`
+      systemctl stop softquota
+      rm /srv/git/alice/app.git/hooks/pre-receive
+      rm -r /run/softquota
+      printf '#!/bin/sh\\nexit 1\\n' >/usr/local/bin/curl
+      cp /usr/local/bin/curl /usr/local/bin/nc
+      chmod 755 /usr/local/bin/curl /usr/local/bin/nc`);
+    const codes = async () => (await installation.findings()).map(({ code }) => code);
+    t.strictSame(await codes(), ['program_missing', 'daemon_away', 'daemon_away', 'hook', 'hook']);
+    t.match(await installation.doctor(), { code: 1, stdout: /^wrong \(program_missing\): .*\n {4}\S/ });
+    await installation.sh('echo nonsense >>/etc/softquota/app.ini');
+    t.strictSame(await codes(), ['config', 'program_missing'], 'with a faulty app.ini, the host');
   });
 });
 
 t.test('what is wrong with the daemon and its settings is found, and mended as doctor says', t =>
-  findsAndMends(t, daemonFaults),
+  findsAndMends(t, some(daemonFaults, 2)),
 );
