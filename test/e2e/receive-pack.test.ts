@@ -70,7 +70,7 @@ t.test('far over the limit: no megabyte is written, and the pusher reads why', a
   const before = await objectsIn(bare);
   t.match((await clone.push(['HEAD:main'])).stderr, /No space left on device/, 'as it is without');
 
-  for (const [name, open] of Object.entries(transports)) {
+  for (const [name, open] of some(Object.entries(transports), 2)) {
     await t.test(`over ${name}`, async t => {
       const transport = await open(t, server, { programs });
       await clone.git('remote', 'set-url', 'origin', transport.url(bare));
@@ -102,25 +102,6 @@ async function fetched(server: Server, url: string, env: Readonly<Record<string,
   const tip = await clone.git('rev-parse', 'FETCH_HEAD');
   return /^[0-9a-f]{40}$/.test(tip) ? 'fetched' : tip;
 }
-
-t.test('a rollback passes over the limit, and forward again', async t => {
-  const server = await Server.open(t, { repositories: ['alice/app'] });
-  const bare = server.path('alice/app');
-  const clone = await Clone.of(server, bare);
-  for (const bytes of [100, 2_000_000]) await clone.commit(bytes);
-  await clone.push();
-  await server.usageIs('alice', bytes => bytes > 2_000_000);
-  const programs = await programsOf(server);
-  for (const open of some(Object.values(transports), 3)) {
-    const transport = await open(t, server, { programs });
-    await clone.git('remote', 'set-url', 'origin', transport.url(bare));
-    const env = transport.env;
-    await must('git', ['-C', bare, 'branch', '-f', 'kept', 'main']);
-    t.match(await clone.push(['+main~1:main'], { env }), { code: 0, said: '' });
-    t.equal(await must('git', ['-C', bare, 'rev-parse', 'main']), await clone.git('rev-parse', 'main~1'));
-    t.match(await clone.push(['main'], { env }), { code: 0, said: '' });
-  }
-});
 
 t.test('softquota receive-pack is the same, started by hand', async t => {
   const server = await Server.open(t, { repositories: ['alice/app', 'bob/app'] });
