@@ -182,29 +182,6 @@ t.test('users and organizations are created, shown, changed, put into groups and
   t.strictSame(await names('user list'), ['alice', 'guild']);
 });
 
-t.test('names are shown harmless to people, and whole to programs', async t => {
-  const server = await Server.open(t);
-  const name = '\u202e/evil\u200b';
-  const harmless = '\\u{202e}/evil\\u{200b}';
-  const created = await server.done('user create', name, '--full-name', '\u2066x');
-  t.equal(created, `Created ${harmless}, a user.\n`);
-  t.ok((await server.done('user list')).includes(`${harmless}  user`));
-  t.ok((await server.done('user show', name)).startsWith(`${harmless} is a user`));
-  await server.done('token create --user', name, '--name', name);
-  t.ok((await server.done('token list --user', name)).includes(` ${harmless} `));
-  const json = await server.done('user list --json');
-  t.notOk(json.includes(name));
-  t.match(JSON.parse(json), [{ username: name }]);
-  t.equal(await server.done('token revoke', name, '--user', name), `Revoked ${harmless} of ${harmless}.\n`);
-  t.equal(await server.done('user delete', name), `Deleted ${harmless}.\n`);
-  t.match(await server.softquota(['user', 'show', name]), {
-    code: 1,
-    stderr: /no user or organization \\u\{202e\}/,
-  });
-  await server.done('user create -- -f');
-  t.match(await server.done('user show -- -f'), /^-f is a user/);
-});
-
 t.test('they exit with 2, 69, 77 and 78 for what stands in the way, and show no secret', async t => {
   const server = await Server.open(t);
   const lines = [
