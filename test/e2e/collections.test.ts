@@ -23,9 +23,9 @@ import type { Server } from './server.ts';
 
 t.setTimeout(3_600_000);
 
-const kills = isLong ? 200 : 4;
+const kills = isLong ? 200 : 1;
 const pushers = isLong ? 50 : 6;
-const pushingMs = isLong ? 600_000 : 2500;
+const pushingMs = isLong ? 600_000 : 1500;
 const seed = Number(process.env.SOFTQUOTA_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const names = ['alice/one', 'alice/two', 'alice/three'];
 

@@ -17,7 +17,7 @@ import { must, type Run, run } from './run.ts';
 import { Server } from './server.ts';
 import { withWorker } from './with-worker.ts';
 
-const steps = isLong ? 400 : 16;
+const steps = isLong ? 400 : 10;
 t.setTimeout(240_000 + steps * 10_000);
 
 const limit = 500_000;

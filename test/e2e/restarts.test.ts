@@ -13,7 +13,7 @@ import { ask, until } from './ask.ts';
 import { Clone, type Push } from './clone.ts';
 import { Server } from './server.ts';
 
-const restarts = isLong ? 100 : 6;
+const restarts = isLong ? 100 : 3;
 
 /** An answer that took longer met a restart. */
 const noticedMs = 50;

@@ -16,9 +16,9 @@ import { WallClock } from '../e2e/wall-clock.ts';
 import { isLong } from '../run-length.ts';
 import { MixedLoad } from './mixed-load.ts';
 
-const minutes = isLong ? 240 : 8;
+const minutes = isLong ? 240 : 4;
 /** Between two looks at the heap. */
-const apart = isLong ? 10 : 2;
+const apart = isLong ? 10 : 1;
 /**
  * The bytes that the second half of the time may add: some lists are still filling up to their bounds in a
  * short run.

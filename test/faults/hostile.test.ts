@@ -18,7 +18,7 @@ import { isLong } from '../run-length.ts';
 import { attacker, campaign, targets } from './campaign.ts';
 import type { HostileRequest } from './shapes.ts';
 
-const most = isLong ? 20_000 : 800;
+const most = isLong ? 20_000 : 400;
 const seed = Number(process.env.SOFTQUOTA_SEED ?? Date.now() % 2 ** 31);
 const sampler = new URL('loop-sampler.ts', import.meta.url).href;
 const checksUrl = new URL('checks-beside.ts', import.meta.url);

@@ -17,7 +17,7 @@ import { isBack, placeIn } from '../store/redis-places.ts';
 import { type Server, startSingle } from '../store/redis-servers.ts';
 import { opened, position, rule, sharesOf, tell } from '../store/shared-place.ts';
 
-const kills = isLong ? 200 : 8;
+const kills = isLong ? 200 : 4;
 t.setTimeout(isLong ? 1_200_000 : 120_000);
 
 const printed = (name: string) => fileURLToPath(new URL(`../../share/redis/${name}`, import.meta.url));
