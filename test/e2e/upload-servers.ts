@@ -11,7 +11,7 @@ import { Server as TusServer } from '@tus/server';
 import type { Test } from 'tap';
 import { served } from '../served.ts';
 import { until } from './ask.ts';
-import { must, plainEnvironment } from './run.ts';
+import { plainEnvironment } from './run.ts';
 import { freePort } from './transports.ts';
 
 /** Starts it in a folder; gives its port once it answers. */
@@ -75,49 +75,6 @@ http: { addr: '127.0.0.1:${port}' }
 `;
   await writeFile(join(folder, 'config.yml'), settings);
   await started(t, port, 'docker-registry', ['serve', join(folder, 'config.yml')], folder);
-  return port;
-};
-
-/** Packages that giftless needs and its own package does not name. */
-const ofGiftless = [
-  'giftless==0.6.2',
-  'cryptography',
-  'figcan',
-  'flask',
-  'flask-classful',
-  'flask-marshmallow',
-  'marshmallow<4',
-  'pyjwt<2.10',
-  'python-dateutil',
-  'python-dotenv',
-  'pyyaml',
-  'typing-extensions',
-  'webargs',
-];
-
-/** giftless: an LFS server in Python, installed from the registry of Python's packages. */
-export const openGiftless: OpenUploadServer = async (t, folder) => {
-  const python = join(folder, 'python');
-  await mkdir(folder);
-  await must('python3', ['-m', 'venv', python]);
-  await must(join(python, 'bin/pip'), ['install', '-q', ...ofGiftless], {
-    env: { HOME: process.env.HOME ?? folder },
-  });
-  const port = await freePort();
-  const settings = `
-AUTH_PROVIDERS: ['giftless.auth.allow_anon:read_write']
-TRANSFER_ADAPTERS: { basic: { options: { storage_options: { path: ${folder}/storage } } } }
-`;
-  const file = join(folder, 'giftless.yaml');
-  await writeFile(file, settings);
-  const flask = ['--app', 'giftless.wsgi_entrypoint', 'run', '--port', String(port)];
-  await started(
-    t,
-    port,
-    'env',
-    [`GIFTLESS_CONFIG_FILE=${file}`, join(python, 'bin/flask'), ...flask],
-    folder,
-  );
   return port;
 };
 
