@@ -1,4 +1,7 @@
-/** Several hosts with one quota: what is stored on them adds up, and what one rules the others do. */
+/**
+ * Several hosts with one quota: what is stored on them adds up, what one rules the others do, and who is
+ * who.
+ */
 
 import t from 'tap';
 import { startSingle } from '../store/redis-servers.ts';
@@ -50,6 +53,23 @@ t.test('pushes on three hosts add up, and what is ruled on one is in force on th
   t.ok(Math.max(...lags) < 2000, `the slowest of ${lags.length}: ${lags.at(-1)?.toFixed(0)} ms`);
   t.comment(`lag of a change: median ${lags[lags.length / 2]?.toFixed(0)} ms`);
 });
+
+t.test(
+  'a second living daemon with the name of another is refused, and the same one is taken back at once',
+  async t => {
+    const { address } = await startSingle(t);
+    const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });
+    const twin = await fleetHost(t, { address, host: 'one', started: false });
+    const begun = performance.now();
+    const { code, log } = await twin.startInVain();
+    t.equal(code, 78);
+    t.match(log, /HOST_ID = one: another running daemon uses this HOST_ID/);
+    t.ok(performance.now() - begun < 5000, 'it waits for nothing');
+    await one.stop('SIGKILL');
+    await one.start();
+    t.ok((await one.usage('alice')) > 0, 'after a kill its own name is free for it');
+  },
+);
 
 t.test('a host that is gone counts until it is forgotten, and one that runs cannot be', async t => {
   const { address } = await startSingle(t);
