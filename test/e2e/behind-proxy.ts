@@ -11,7 +11,9 @@ import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { z } from 'zod';
 import { served } from '../served.ts';
+import { until } from './ask.ts';
 import { Clone } from './clone.ts';
+import { counted } from './count.ts';
 import { type Around, proxies } from './proxies.ts';
 import { identity, type Run, run } from './run.ts';
 import { type Ini, Server } from './server.ts';
@@ -247,7 +249,10 @@ export async function testProxy(name: keyof typeof proxies): Promise<void> {
     await clone.commit(1000);
     await clone.git('remote', 'set-url', 'origin', `${url}/alice/app.git`);
     t.match(await clone.push(), { code: 0 });
-    await server.usageIs('alice', bytes => bytes > 501_000);
+    await until(async () => {
+      const stored = await counted(server.path('alice/app'));
+      return (await server.usageByLeaf('alice'))['size:repos:private'] === stored ? true : null;
+    });
     await uses(1_200_000);
     await clone.commit(100_000);
     forge.came.length = 0;

@@ -46,26 +46,16 @@ function mostBytesOf(path: string): number {
   return path.endsWith('/quota/policy') || path.endsWith('/quota/simulate') ? 16 * mebibyte : mebibyte;
 }
 
-const schema = z.record(z.string(), z.unknown());
-type Schema = z.infer<typeof schema>;
-
 function* toApi(description: Document, { tokens, sourceId: id }: CampaignOptions): Generator<HostileRequest> {
-  const { paths, components } = z
-    .object({
-      paths: z.record(z.string(), z.record(z.string(), schema)),
-      components: z.looseObject({ schemas: z.record(z.string(), schema) }),
-    })
+  const described = z.looseObject({ requestBody: z.unknown().optional() });
+  const { paths } = z
+    .object({ paths: z.record(z.string(), z.record(z.string(), described)) })
     .parse(description);
   for (const [path, methods] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(methods)) {
       const to = { path, method: method.toUpperCase(), tokens, id };
       yield* toOperation(to);
-      const body = z
-        .object({ content: z.record(z.string(), z.object({ schema })) })
-        .safeParse(operation.requestBody).data;
-      const wanted = body?.content['application/json']?.schema;
-      if (wanted === undefined) continue;
-      yield* withBodies(to, wanted, components.schemas);
+      if (operation.requestBody !== undefined) yield* withBodies(to);
     }
   }
 }
@@ -117,11 +107,7 @@ function* toOperation(operation: Operation): Generator<HostileRequest> {
   }
 }
 
-function* withBodies(
-  operation: Operation,
-  wanted: Schema,
-  components: Readonly<Record<string, Schema>>,
-): Generator<HostileRequest> {
+function* withBodies(operation: Operation): Generator<HostileRequest> {
   const { path, method, tokens } = operation;
   const most = mostBytesOf(path);
   const to = addressOf(operation, targets.user);
@@ -142,59 +128,6 @@ function* withBodies(
       const body = () => JSON.stringify(policyOf());
       yield { ...http, headers, body, what: `${method} ${to} with ${kind}` };
     }
-  }
-  for (const [kind, fill] of Object.entries(fillings)) {
-    const body = () => JSON.stringify(filled(wanted, components, fill, most));
-    yield { ...http, headers, body, what: `${method} ${to} with ${kind}` };
-  }
-}
-
-interface Filling {
-  readonly text: (mostLength: number) => unknown;
-  /** Instead of entries of the right kind. */
-  readonly entry?: (at: number) => unknown;
-  /** Number of entries above the bound. */
-  readonly beyond: number;
-}
-
-/** Documents that look as they should, as large as they may be. */
-const fillings: Readonly<Record<string, Filling>> = {
-  'long texts and lists': { text: length => 'x'.repeat(length), beyond: 0 },
-  'characters beyond the first plane': { text: length => '\u{1f600}'.repeat(length / 2), beyond: 0 },
-  'one entry too many': { text: () => 'x', beyond: 1 },
-  'entries of another kind': { text: () => 7, entry: at => at, beyond: 0 },
-  'different names that nobody has': { text: () => 'x', entry: at => `nobody ${at}`, beyond: 0 },
-};
-
-function filled(
-  wanted: Schema,
-  components: Readonly<Record<string, Schema>>,
-  fill: Filling,
-  bytes: number,
-): unknown {
-  const { $ref: ref, anyOf, type, enum: choices, properties, items, maxItems, maxLength } = wanted;
-  const again = (part: unknown, share: number) =>
-    filled(schema.safeParse(part).data ?? {}, components, fill, share);
-  if (typeof ref === 'string') return again(components[ref.replace('#/components/schemas/', '')], bytes);
-  if (Array.isArray(anyOf)) return again(anyOf[0], bytes);
-  if (Array.isArray(choices)) return choices[0];
-  const kind = Array.isArray(type) ? type[0] : type;
-  switch (kind) {
-    case 'string':
-      return fill.text(Math.min(Number(maxLength ?? 20), bytes / 4));
-    case 'array': {
-      const one = JSON.stringify(fill.entry?.(100_000) ?? again(items, 200) ?? null).length + 1;
-      const length = Math.floor(Math.min(Number(maxItems ?? 100) + fill.beyond, bytes / one));
-      return Array.from({ length }, (_, at) => fill.entry?.(at) ?? again(items, 200));
-    }
-    case 'object': {
-      const fields = Object.entries(schema.parse(properties ?? {}));
-      return Object.fromEntries(fields.map(([name, field]) => [name, again(field, bytes / fields.length)]));
-    }
-    case 'boolean':
-      return true;
-    default:
-      return kind === 'null' ? null : 1;
   }
 }
 
