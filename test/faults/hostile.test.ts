@@ -14,8 +14,7 @@ import type { Document } from '../../scripts/reference/openapi.ts';
 import { account, addressOf } from '../e2e/accounts.ts';
 import { Server } from '../e2e/server.ts';
 import { isLong } from '../run-length.ts';
-import { attacker, campaign, targets } from './campaign.ts';
-import type { HostileRequest } from './shapes.ts';
+import { attacker, campaign, type HostileRequest, targets } from './campaign.ts';
 
 const most = isLong ? 20_000 : 400;
 const seed = Number(process.env.SOFTQUOTA_SEED ?? Date.now() % 2 ** 31);
