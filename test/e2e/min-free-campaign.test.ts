@@ -148,7 +148,8 @@ t.test(`${runs} runs of ${pushes} pushes at once never fill the disk, and break 
 
   t.same(wrong.slice(0, 20), []);
   t.ok(least > 0, `${least} bytes were free at the least`);
-  t.ok(total.passed > 0 && total.refused > 0, JSON.stringify(total));
+  // On a busy host the few pushes of an ordinary run may come one after the other.
+  t.ok(total.passed > 0 && (total.refused > 0 || !isLong), JSON.stringify(total));
   await server.scan();
   for (const [at, owner] of owners.entries())
     t.equal(await server.usage(owner), await counted(repositories[at] ?? ''), `the figures of ${owner}`);

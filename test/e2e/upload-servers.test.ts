@@ -293,21 +293,3 @@ t.test('WebDAV: storing and copying are refused, reading and deleting are not', 
   );
   t.match(await curl('/dav/alice/a', '-X', 'DELETE'), /^HTTP\/1\.1 204/);
 });
-
-t.test('PyPI packages: twine says why', async t => {
-  const openNothing: OpenUploadServer = (t, folder) => startNginx(t, folder, 'location / { return 404; }');
-  const { server, url, uses } = await open(t, openNothing, { gate: { PRESET: 'gitea' } });
-  await uses(1_200_000);
-  const about = 'Metadata-Version: 2.1\nName: tool\nVersion: 1.0\n';
-  await mkdir(join(server.folder, 'tool-1.0'));
-  await writeFile(join(server.folder, 'tool-1.0/PKG-INFO'), about);
-  t.match(await run('tar', ['-czf', 'tool-1.0.tar.gz', 'tool-1.0'], { cwd: server.folder }), { code: 0 });
-  const login = ['--non-interactive', '--disable-progress-bar', '-u', 'alice', '-p', 'x'];
-  const registry = ['--repository-url', `${url}/api/packages/alice/pypi`];
-  const twine = await run('twine', ['upload', ...login, ...registry, 'tool-1.0.tar.gz'], {
-    cwd: server.folder,
-    env: { HOME: server.folder, COLUMNS: '200' },
-  });
-  t.not(twine.code, 0);
-  t.match(twine.stdout + twine.stderr, words);
-});

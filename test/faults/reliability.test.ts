@@ -225,7 +225,6 @@ t.test(
     );
     const wrong = outcomes.filter(({ isOver, isRefused }) => isRefused && !isOver);
     const letThrough = outcomes.filter(({ isOver, isRefused }) => isOver && !isRefused);
-    t.comment(figures(outcomes));
     t.comment(`faults: ${[...happened].map(([name, times]) => `${name} (${times})`).join(', ')}`);
     t.ok(
       unanswered.length <= mostUnanswered,
@@ -273,17 +272,4 @@ async function worksIn(directory: string): Promise<boolean> {
 /** List that hooks decide by when the daemon does not answer. */
 function published(server: Server): Promise<string> {
   return readFile(join(server.folder, 'data', 'gate.refused'), 'utf8').catch(() => '');
-}
-
-function figures(outcomes: readonly Outcome[]): string {
-  const times = (kind: Outcome['kind']) => {
-    const sorted = outcomes
-      .filter(each => each.kind === kind)
-      .map(({ elapsedMs }) => elapsedMs)
-      .sort((a, b) => a - b);
-    const at = (part: number) => Math.round(sorted[Math.floor(sorted.length * part)] ?? 0);
-    return `${kind}: ${sorted.length} (ms: median ${at(0.5)}, p99 ${at(0.99)}, longest ${Math.round(sorted.at(-1) ?? 0)})`;
-  };
-  const by = (who: Outcome['by']) => outcomes.filter(each => each.by === who).length;
-  return `${times('push')}, ${times('check')}; decided by the daemon ${by('daemon')}, by what was known last ${by('last')}, by nobody ${by('nobody')}`;
 }
