@@ -53,11 +53,11 @@ export interface Attacked {
 /** A push lasts for no more than nineteen of them. */
 const dripMs = isLong ? 10_000 : 1000;
 
-export const attackBytes = 600_000;
+const attackBytes = 600_000;
 export const attackBranch = 'attack';
 
 /** The name of a scenario, and the pushes of it; some stay until what they give is called. */
-export type Attack = (attacked: Attacked) => Promise<() => Promise<void>>;
+type Attack = (attacked: Attacked) => Promise<() => Promise<void>>;
 
 const done = async (): Promise<void> => {};
 

@@ -17,8 +17,8 @@ import { counted } from './count.ts';
 import { must } from './run.ts';
 import { Server } from './server.ts';
 
-const runs = Number(process.env.SOFTQUOTA_RUNS ?? (isLong ? 1000 : 2));
-const pushes = Number(process.env.SOFTQUOTA_PUSHES ?? (isLong ? 200 : 16));
+const runs = Number(process.env.SOFTQUOTA_RUNS ?? (isLong ? 1000 : 1));
+const pushes = Number(process.env.SOFTQUOTA_PUSHES ?? (isLong ? 200 : 12));
 
 const minFree = 40_000_000;
 /**

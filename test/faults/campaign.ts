@@ -145,7 +145,7 @@ export const targets = {
   rule: 'plain',
 } as const;
 
-export interface CampaignOptions {
+interface CampaignOptions {
   readonly tokens: Tokens;
   /** A source that is there. */
   readonly sourceId: string;
