@@ -100,6 +100,12 @@ const hookFaults: readonly Fault[] = [
     found: ['program_missing', 'other_git'],
     names: '2.10.5',
   },
+  {
+    what: 'the last automatic gc failed',
+    break: `echo 'fatal: bad object' >${app}/gc.log`,
+    found: ['gc_failing'],
+    names: app,
+  },
 ];
 
 const daemonFaults: readonly Fault[] = [
@@ -188,6 +194,12 @@ const daemonFaults: readonly Fault[] = [
     },
   },
   {
+    what: 'quotas are switched off',
+    break: `sed -i 's/^ENABLED.*/ENABLED = false/' ${ini} && systemctl reload softquota`,
+    found: ['not_enforced'],
+    names: 'switched off',
+  },
+  {
     what: 'no template matches the repositories',
     break: `sed -i 's/{repo}.git/{repo}.repository/' ${ini} && systemctl reload softquota`,
     found: ['unknown_repository'],
@@ -200,6 +212,13 @@ const daemonFaults: readonly Fault[] = [
     ready: false,
     names: '/srv/git',
     byHand: { says: /^mount the file system/, does: 'mv /srv/away /srv/git && softquota scan' },
+  },
+  {
+    what: 'an owner has no name that can be one',
+    break: "cp -a /srv/git/bob /srv/git/$(printf 'caf\\351') && softquota scan",
+    found: ['unit_fault'],
+    names: '/srv/git/caf',
+    byHand: { says: /^rename it/, does: "mv /srv/git/$(printf 'caf\\351') /srv/git/cafe && softquota scan" },
   },
 ];
 
