@@ -6,15 +6,15 @@
  */
 
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
-import { Agent } from 'node:http';
+import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { type Server, softquota, startServer } from './daemon.ts';
 import { count, type Figure, median, milliseconds, percentile, print, ratioOf, spread } from './figures.ts';
 import { Made, makeBareRepository, makeGround, writeConfig } from './ground.ts';
 import { timed } from './processes.ts';
 import { commitFiles, makeCommits, makeTarget, pushTo, putHooks } from './target.ts';
-import { figureIs } from './usage.ts';
 
+const patienceMs = 10_000;
 /** Owners who push in turn, each into a repository of its own. */
 const pushers = 5;
 const pushesEach = 20;
@@ -115,4 +115,28 @@ function bytesIn(folder: string): number {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter(entry => entry.isFile());
   return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+}
+
+/** Asks without a pause until an owner has so many bytes; rejects where that takes too long. */
+async function figureIs(agent: Agent, socket: string, owner: string, bytes: number): Promise<void> {
+  const begun = performance.now();
+  for (;;) {
+    const answer = await textOf(agent, socket, `/v1/usage?owner=${owner}`);
+    if (answer.includes(`:${bytes}`)) return;
+    if (performance.now() - begun > patienceMs) throw new Error(`${owner} has not ${bytes} bytes: ${answer}`);
+  }
+}
+
+function textOf(agent: Agent, socketPath: string, path: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const asked = request({ socketPath, agent, path }, response => {
+      let text = '';
+      response.setEncoding('utf8').on('data', chunk => {
+        text += chunk;
+      });
+      response.on('end', () => resolve(text));
+    });
+    asked.on('error', reject);
+    asked.end();
+  });
 }

@@ -16,18 +16,15 @@ const claims = [
   'walk',
   'quiet',
   'gate',
-  'graces',
   'uploads',
   'start',
   'scale',
-  'growth',
   'day',
   'api',
   'web',
   'pages',
   'history',
   'shared',
-  'sign-ins',
   'forge',
 ];
 

@@ -13,10 +13,8 @@ import { caddyInCompose, inCompose } from './reference/compose.ts';
 import { configurationReference } from './reference/configuration.ts';
 import { errorReference } from './reference/errors.ts';
 import { exampleFile } from './reference/example.ts';
-import { hooksPage } from './reference/hooks.ts';
-import { withFiles } from './reference/included.ts';
 import { commandsManual, configurationManual } from './reference/manual-pages.ts';
-import { dashboard, metricsReference } from './reference/metrics.ts';
+import { metricsReference } from './reference/metrics.ts';
 import { modulesPage } from './reference/modules.ts';
 import { openApi } from './reference/openapi.ts';
 import { withPrintedFiles } from './reference/printed-files.ts';
@@ -24,7 +22,7 @@ import { redisKeysPage } from './reference/redis-keys.ts';
 import { uploadsReference } from './reference/uploads.ts';
 
 /** The pages that print files of the package. */
-const printing = ['docs/receive-pack.md', 'docs/redis.md'];
+const printing = ['docs/hooks.md', 'docs/receive-pack.md', 'docs/redis.md', 'docs/uploads.md'];
 
 /** Each file, from the project's root, and what makes its text. */
 const generated: Readonly<Record<string, () => string | Promise<string>>> = {
@@ -33,10 +31,7 @@ const generated: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/configuration.md': configurationReference,
   'docs/errors.md': errorReference,
   'docs/forges/uploads.md': uploadsReference,
-  'docs/hooks.md': hooksPage,
-  'docs/uploads.md': withFiles('docs/uploads.md'),
   'docs/metrics.md': metricsReference,
-  'docs/metrics/dashboard.json': dashboard,
   'docs/openapi.json': openApi,
   'docs/reference/modules.md': modulesPage,
   'docs/reference/redis-keys.md': redisKeysPage,

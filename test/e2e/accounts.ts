@@ -10,7 +10,7 @@ export async function addressOf({ daemon }: Server): Promise<string> {
   return String((await daemon.logged(/^softquota answers/)).http);
 }
 
-export interface AccountOptions {
+interface AccountOptions {
   readonly isAdmin?: boolean;
   readonly scopes?: readonly string[];
 }

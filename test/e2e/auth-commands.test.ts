@@ -4,20 +4,16 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { savedSource } from '../../src/wire/index.ts';
-import { startSingle } from '../store/redis-servers.ts';
-import { fleetHost } from './fleet-hosts.ts';
 import { Server } from './server.ts';
 
 // Each command is a process, on whatever host.
 t.setTimeout(600_000);
 
-const clientSecret = 'client-secret-that-nobody-may-see';
-
 const company = {
   name: 'company',
   openid_connect_auto_discovery_url: 'http://127.0.0.1:2',
   client_id: 'softquota',
-  client_secret: clientSecret,
+  client_secret: 'client-secret-that-nobody-may-see',
   quota_group_claim_name: 'groups',
   quota_group_map: { staff: ['gold'], guests: ['silver'] },
   quota_group_map_removal: true,
@@ -69,24 +65,4 @@ t.test('claims in a file do what a sign-in does with them, for one user or for m
   t.match(await server.softquota(`${sync} ${many}`), { code: 2, stderr: /line 1: not valid JSON/ });
   const another = await server.softquota(`auth sync another ${one} --user bob`);
   t.match(another, { code: 1, stderr: /no such source: another/ });
-});
-
-t.test('hosts with one quota have the same sources, and Redis has no secret in clear', async t => {
-  const { address, servers } = await startSingle(t);
-  const [redis] = servers;
-  const one = await fleetHost(t, { address, host: 'one' });
-  const id = await addSource(one);
-  const two = await fleetHost(t, { address, host: 'two' });
-  const there = await two.ask('admin', `/api/v1/admin/auths/${id}`);
-  t.match(JSON.parse(there.text), { name: 'company', client_secret_state: 'set' });
-  t.equal((await two.softquota('user create alice')).code, 0);
-  const asked = { user: 'alice', claims: { groups: 'staff' } };
-  const done = await two.ask('admin', `/api/v1/admin/auths/${id}/claims`, { body: asked });
-  t.match(JSON.parse(done.text), { added: ['gold'] });
-  const events = await one.ask('admin', '/api/v1/admin/quota/events?kind=sign-in');
-  t.match(JSON.parse(events.text), [{ owner: 'alice', source: { name: 'company' }, added: ['gold'] }]);
-  const documents = await redis.cli('--raw', 'hgetall', 'softquota:documents');
-  t.match(documents, /"clientSecret":"[\w-]+\.[\w-]+"/);
-  const log = await redis.cli('--raw', 'zrange', 'softquota:changes', '0', '-1');
-  for (const text of [documents, log]) t.notOk(text.includes(clientSecret));
 });

@@ -11,7 +11,9 @@ import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { z } from 'zod';
 import { served } from '../served.ts';
+import { until } from './ask.ts';
 import { Clone } from './clone.ts';
+import { counted } from './count.ts';
 import { type Around, proxies } from './proxies.ts';
 import { identity, type Run, run } from './run.ts';
 import { type Ini, Server } from './server.ts';
@@ -20,7 +22,7 @@ import { freePort, transports } from './transports.ts';
 const limit = 1_000_000;
 export const exceededWords = 'Quota exceeded: alice uses 1.2 MB of 1 MB (120 %).';
 
-/** A forge: takes packages and LFS objects, keeps the locks of files, and counts what comes. */
+/** A forge: takes packages and LFS objects, and counts what comes. */
 class Forge {
   readonly came: {
     readonly method: string;
@@ -33,7 +35,6 @@ class Forge {
   base = '';
   #git = '';
   readonly #objects = new Map<string, Buffer>();
-  readonly #locks: { readonly id: string; readonly path: string; readonly locked_at: string }[] = [];
 
   static async open(t: Test, server: Server): Promise<{ readonly forge: Forge; readonly port: number }> {
     const forge = new Forge();
@@ -64,9 +65,6 @@ class Forge {
       }));
       response.setHeader('Content-Type', 'application/vnd.git-lfs+json');
       response.end(JSON.stringify({ transfer: 'basic', objects }));
-    } else if (/\/info\/lfs\/locks\b/.test(url)) {
-      response.setHeader('Content-Type', 'application/vnd.git-lfs+json');
-      response.end(JSON.stringify(this.#lock(method, url, body)));
     } else if (/\/info\/lfs\/objects\/\w+\/\d+$/.test(url)) {
       if (method === 'PUT') this.#objects.set(url, Buffer.from(body, 'latin1'));
       response.end(method === 'PUT' ? '{}' : this.#objects.get(url));
@@ -84,16 +82,6 @@ class Forge {
     } else if (url.endsWith('-broken')) response.destroy();
     else if (url === '/forbidden') response.writeHead(403).end('{}');
     else response.writeHead(method === 'PUT' ? 201 : 200).end('{}');
-  }
-
-  #lock(method: string, url: string, body: string): object {
-    if (method === 'GET') return { locks: this.#locks };
-    if (url.endsWith('/verify')) return { ours: this.#locks, theirs: [] };
-    if (url.endsWith('/unlock')) return { lock: this.#locks.pop() };
-    const { path } = z.object({ path: z.string() }).parse(JSON.parse(body));
-    const lock = { id: '1', path, locked_at: '2026-11-21T09:14:03Z', owner: { name: 'alice' } };
-    this.#locks.push(lock);
-    return { lock };
   }
 }
 
@@ -261,7 +249,10 @@ export async function testProxy(name: keyof typeof proxies): Promise<void> {
     await clone.commit(1000);
     await clone.git('remote', 'set-url', 'origin', `${url}/alice/app.git`);
     t.match(await clone.push(), { code: 0 });
-    await server.usageIs('alice', bytes => bytes > 501_000);
+    await until(async () => {
+      const stored = await counted(server.path('alice/app'));
+      return (await server.usageByLeaf('alice'))['size:repos:private'] === stored ? true : null;
+    });
     await uses(1_200_000);
     await clone.commit(100_000);
     forge.came.length = 0;

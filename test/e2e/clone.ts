@@ -8,7 +8,7 @@ import { until } from './ask.ts';
 import { identity, must, type Run, type Runner, type RunOptions, run } from './run.ts';
 
 /** Folder that somebody works in. */
-export interface Desk {
+interface Desk {
   readonly folder: string;
   /** Runs git there; this host unless said otherwise. */
   readonly run?: Runner;

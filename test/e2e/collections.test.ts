@@ -1,20 +1,15 @@
 /**
- * The worker collects garbage, and nothing is lost: while it and its git are killed at any moment, and while
- * many push into the same repositories.
- *
- * The long run: 200 kills, and 50 who push for ten minutes.
+ * The worker collects garbage while many push into the same repositories, and nothing is lost. In the long run
+ * 50 push for ten minutes.
  */
 
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { z } from 'zod';
 import { type ReclaimRun, reclaimRun } from '../../src/wire/index.ts';
-import { numbersFrom, oneOf } from '../numbers.ts';
 import { isLong } from '../run-length.ts';
 import { until } from './ask.ts';
 import { counted } from './count.ts';
@@ -23,10 +18,8 @@ import type { Server } from './server.ts';
 
 t.setTimeout(3_600_000);
 
-const kills = isLong ? 200 : 4;
 const pushers = isLong ? 50 : 6;
-const pushingMs = isLong ? 600_000 : 2500;
-const seed = Number(process.env.SOFTQUOTA_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const pushingMs = isLong ? 600_000 : 1500;
 const names = ['alice/one', 'alice/two', 'alice/three'];
 
 async function git(cwd: string, ...args: readonly string[]): Promise<string> {
@@ -60,14 +53,6 @@ async function commit(clone: string, name: string, bytes: number): Promise<void>
   await writeFile(join(clone, name), randomBytes(bytes));
   await git(clone, 'add', '--all');
   await git(clone, 'commit', '-q', '-m', name);
-}
-
-/** Makes everything so old that what is unreachable is deleted, and what a killed git or worker left. */
-async function age(repository: string): Promise<void> {
-  const old = new Date(Date.now() - 86_400_000);
-  await utimes(join(repository, 'gc.pid.lock'), old, old).catch(() => {}); // mostly there is none
-  const entries = await readdir(join(repository, 'objects'), { recursive: true, withFileTypes: true });
-  for (const entry of entries) if (entry.isFile()) await utimes(join(entry.parentPath, entry.name), old, old);
 }
 
 async function fsck(t: Test, repository: string, when: string): Promise<void> {
@@ -104,107 +89,6 @@ function ended(server: Server, id: number): Promise<ReclaimRun> {
     () => 'the collection did not end',
   );
 }
-
-async function childrenOf(pid: number): Promise<readonly number[]> {
-  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
-  return text.split(' ').filter(Boolean).map(Number);
-}
-
-/** The signals that end the worker (true) or its git, in the order in which they come. */
-const endings: Readonly<Record<string, readonly (readonly [isWorker: boolean, signal: NodeJS.Signals])[]>> = {
-  'the worker is stopped': [[true, 'SIGTERM']],
-  'the worker is killed': [[true, 'SIGKILL']],
-  'git is stopped': [[false, 'SIGTERM']],
-  'git is killed': [[false, 'SIGKILL']],
-  'both are killed': [
-    [true, 'SIGKILL'],
-    [false, 'SIGKILL'],
-  ],
-};
-
-function send(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // It has ended.
-  }
-}
-
-t.test(`a worker and its git end at any moment, and nothing is lost (SOFTQUOTA_SEED=${seed})`, async t => {
-  const random = numbersFrom(seed);
-  const server = await open(t);
-  const clones = new Map<string, string>();
-  for (const [index, name] of names.entries()) {
-    const clone = await makeClone(server, name, `main${index}`);
-    for (let n = 0; n < 8; n++) await commit(clone, `f${n}`, 50_000);
-    await git(clone, 'push', '-q', 'origin', `main${index}`);
-    clones.set(name, clone);
-  }
-  await server.scan();
-  let worker = await startWorker(t, server);
-  let longest = 100;
-  const came: Record<string, number> = {};
-  for (let turn = 0; turn < kills; turn++) {
-    const name = oneOf(names, random);
-    const path = server.path(name);
-    const clone = clones.get(name) ?? '';
-    await commit(clone, `f${random(12)}`, oneOf([2000, 60_000, 300_000], random));
-    await git(clone, 'push', '-q', '--force', 'origin', 'HEAD', 'HEAD:gone');
-    const commits = Number(await git(clone, 'rev-list', '--count', 'HEAD'));
-    await git(clone, 'reset', '-q', '--hard', `HEAD~${Math.min(random(3), commits - 1)}`);
-    await git(clone, 'push', '-q', '--force', 'origin', 'HEAD', ':gone');
-    await age(path);
-    const refs = await git(path, 'for-each-ref');
-
-    const how = oneOf(Object.keys(endings), random);
-    const id = await begin(server, name);
-    // Most of them end while git deletes, the others at any time.
-    const lock = join(path, 'gc.pid');
-    for (let look = 0; random(5) > 0 && look < 500 && !existsSync(lock); look++) await delay(2);
-    await delay(random(Math.ceil(longest)));
-    const pid = worker.pid ?? 0;
-    const groups = await childrenOf(pid);
-    const exit = once(worker, 'exit');
-    for (const [isWorker, signal] of endings[how] ?? [])
-      if (isWorker) worker.kill(signal);
-      else for (const group of groups) send(random(2) === 0 ? group : -group, signal);
-    const what = `turn ${turn}, ${how}, git ${groups.join(' ')}`;
-    came[`${how}${groups.length === 0 ? ', no git' : ''}`] =
-      (came[`${how}${groups.length === 0 ? ', no git' : ''}`] ?? 0) + 1;
-    if (how.startsWith('git')) {
-      const { state } = await ended(server, id);
-      // Slower hosts are given more time, so that each step is met.
-      longest = state === 'done' ? Math.min(3000, longest * 1.5) : longest * 0.9;
-    } else {
-      await exit;
-      if (how === 'the worker is stopped') {
-        t.equal(worker.exitCode, 0, worker.said());
-        for (const group of groups) t.notOk(existsSync(`/proc/${group}`), `${what} has ended`);
-      }
-      // A git whose worker was killed goes on by itself.
-      for (const group of groups) await until(() => (existsSync(`/proc/${group}`) ? null : true));
-      worker = await startWorker(t, server);
-    }
-    t.equal(await git(path, 'for-each-ref'), refs, what);
-    await fsck(t, path, what);
-  }
-  t.comment(JSON.stringify(came), `within ${longest.toFixed(0)} ms`);
-  for (const name of names) {
-    await age(server.path(name));
-    const { state, message, unreachable_bytes: left } = await ended(server, await begin(server, name));
-    t.same({ state, left }, { state: 'done', left: 0 }, `${message}`);
-    await fsck(t, server.path(name), 'at the end');
-    const files = await readdir(server.path(name), { recursive: true });
-    t.same(
-      files.filter(file => /tmp[-_]|\.lock$|gc\.pid/.test(file)),
-      [],
-    );
-  }
-  await server.scan();
-  const onDisk = await counted(join(server.folder, 'git'));
-  // A repack leaves signs for ten seconds.
-  await server.usageIs('alice', used => used === onDisk);
-});
 
 /** git's prune removes an empty directory of objects just as git's receive-pack writes its first file there. */
 const lostDirectory = /unable to write file .*: No such file or directory/;

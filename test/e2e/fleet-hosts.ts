@@ -4,7 +4,7 @@ import type { Test } from 'tap';
 import { until } from './ask.ts';
 import { type Ini, Server, type ServerOptions } from './server.ts';
 
-export interface FleetHostOptions extends ServerOptions {
+interface FleetHostOptions extends ServerOptions {
   /** `[store] HOST`. */
   readonly address: string;
   /** `[server] HOST_ID`. */

@@ -1,6 +1,6 @@
 /** `softquota hooks install` in the directory of a forge, and the template that it writes there. */
 
-import { chmod, mkdir, readdir, readFile } from 'node:fs/promises';
+import { chmod, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { makeForgeHooks } from '../git/hooks/forge-hooks.ts';
@@ -49,16 +49,4 @@ t.test('install says what goes into the app.ini of Gitea, and nothing that has n
   await must('git', ['-c', `init.templateDir=${template}`, 'init', '-q', '--bare', fresh]);
   await makeForgeHooks(fresh);
   t.equal((await server.softquota(['hooks', 'status', '--config', server.config, root])).code, 0);
-});
-
-t.test('a forge without a repository gets its template, too', async t => {
-  const { server } = await open(t);
-  const root = join(server.folder, 'gitea-repositories');
-  await mkdir(root);
-  const { code, stdout } = await server.softquota(['hooks', 'install', root]);
-  t.equal(code, 0, stdout);
-  t.match(stdout, `init.templateDir = ${root}/.softquota/template\n`);
-  const other = join(server.folder, 'other');
-  await mkdir(other);
-  t.equal((await server.softquota(['hooks', 'install', other])).code, 2, 'nobody knows what this is');
 });

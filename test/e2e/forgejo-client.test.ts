@@ -28,9 +28,6 @@ await clone.git('push', '-q', 'origin', 'main');
 await server.usageIs('alice', used => used > 300_000);
 const alice = clientWith({ Authorization: `Bearer ${await tokenOf(server, 'alice', ['all'])}` });
 
-/** Error in the client's form. */
-const fault = { message: /./, url: `${address}api/swagger` };
-
 const git = { name: 'git', limit: 200_000, subjects: ['size:git:all'] };
 const assets = { name: 'assets', limit: -1, subjects: ['size:assets:all'] };
 
@@ -113,57 +110,4 @@ t.test('it changes a rule, and takes a user out of a group; each is in force at 
   t.equal(chosen.status, 204);
   await clone.commit(1000);
   t.equal((await clone.push()).code, 1);
-});
-
-t.test('it makes and revokes tokens', async t => {
-  const made = await forgejo.userCreateToken({
-    client: clientWith({
-      Authorization: `Basic ${btoa(`alice:${await tokenOf(server, 'alice', ['write:user'])}`)}`,
-    }),
-    path: { username: 'alice' },
-    body: { name: 'laptop', scopes: ['read:user'] },
-  });
-  t.equal(made.status, 201);
-  const laptop = clientWith({ Authorization: `token ${made.data?.sha1}` });
-  t.equal((await forgejo.userGetQuota({ client: laptop })).status, 200);
-  const path = { username: 'alice', token: 'laptop' };
-  t.equal((await forgejo.userDeleteAccessToken({ client: alice, path })).status, 204);
-  t.match(await forgejo.userGetQuota({ client: laptop }), { error: fault });
-});
-
-t.test('an owner whom nobody has heard of is not found, and can be created', async t => {
-  const path = { quotagroup: 'small', username: 'zoe' };
-  t.match(await forgejo.adminAddUserToQuotaGroup({ client: admin, path }), { status: 404, error: fault });
-  const body = {
-    username: 'zoe',
-    email: 'zoe@git.example',
-    password: 'is not kept',
-    must_change_password: false,
-  };
-  const created = await forgejo.adminCreateUser({ client: admin, body });
-  t.match(created, { status: 201, data: { login: 'zoe', email: 'zoe@git.example', is_admin: false } });
-  t.match(await forgejo.adminAddUserToQuotaGroup({ client: admin, path }), { status: 204 });
-});
-
-t.test('who has not the rights is refused, in words that it understands', async t => {
-  const body = { name: 'free for all', limit: -1, subjects: ['size:all'] };
-  const readOnly = clientWith({ Authorization: `token ${await tokenOf(server, 'root', ['read:admin'])}` });
-  const unknown = clientWith({ Authorization: `token ${'0'.repeat(40)}` });
-  for (const [who, client, status] of [
-    ['a user', alice, 403],
-    ["an administrator's token that only reads", readOnly, 403],
-    ['a token that nobody made', unknown, 401],
-    ['nobody', clientWith({}), 401],
-  ] as const) {
-    const answer = await forgejo.adminCreateQuotaRule({ client, body });
-    t.match(answer, { status, error: fault }, who);
-  }
-  t.match(await forgejo.adminListQuotaRules({ client: readOnly }), { status: 200 });
-  t.match(await forgejo.adminGetQuotaRule({ client: admin, path: { quotarule: body.name } }), {
-    status: 404,
-    error: fault,
-  });
-  const bad = { ...body, limit: -2 };
-  t.match(await forgejo.adminCreateQuotaRule({ client: admin, body: bad }), { status: 422, error: fault });
-  t.match(await forgejo.adminCreateQuotaRule({ client: admin, body: git }), { status: 409, error: fault });
 });

@@ -2,7 +2,7 @@
  * gitolite3 over ssh: what its users read, who they are to softquota, and the hooks in repositories to come.
  */
 
-import { chmod, lstat, mkdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
+import { chmod, lstat, readFile, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { until } from './ask.ts';
@@ -151,73 +151,4 @@ t.test('a hook that gitolite distributed goes on, and comes back when ours goes'
   t.match(await before.push(), { code: 0, said: 'the site says hello' });
   await t.rejects(lstat(join(gitolite.path('alice/before'), 'hooks/post-receive')), { code: 'ENOENT' });
   await t.rejects(lstat(join(gitolite.path('alice/before'), 'hooks/pre-receive.d')), { code: 'ENOENT' });
-});
-
-t.test('LOCAL_CODE is where the hooks go, unless what lies elsewhere would take their place', async t => {
-  const { server, gitolite, hooks } = await withGitolite(t, {});
-  await server.configure({ 'storage.repos': { PATH: `${gitolite.home}/repositories/{owner}/{repo}.git` } });
-  await gitolite.configure(/# (LOCAL_CODE +=> +"\$ENV\{HOME\}\/local")/, '$1');
-  const overriding = join(gitolite.home, '.gitolite/hooks/common/post-receive');
-  await writeFile(overriding, '#!/bin/sh\n');
-  const refused = await hooks('install');
-  t.not(refused.code, 0);
-  t.match(refused.stderr, /hooks\/common\/post-receive overrides the file in .*\/local\/hooks\/common/);
-  await rm(overriding);
-  const installed = await hooks('install');
-  t.equal(installed.code, 0, installed.stdout + installed.stderr);
-  t.equal(
-    await readlink(join(gitolite.path('shared'), 'hooks/pre-receive')),
-    join(gitolite.home, 'local/hooks/common/pre-receive'),
-  );
-});
-
-/** Ours lies in gitolite's own folder; then LOCAL_CODE is set, with a hook of the site. */
-async function withLaterLocalCode(t: Test) {
-  const world = await withGitolite(t, {});
-  const { server, gitolite, hooks } = world;
-  await server.configure({ 'storage.repos': { PATH: `${gitolite.home}/repositories/{owner}/{repo}.git` } });
-  t.match(await hooks('install'), { code: 0 });
-  await gitolite.configure(/# (LOCAL_CODE +=> +"\$ENV\{HOME\}\/local")/, '$1');
-  const site = join(gitolite.home, 'local/hooks/common/pre-receive');
-  await mkdir(join(site, '..'), { recursive: true });
-  await writeFile(site, '#!/bin/sh\ncat >/dev/null\necho "the site says hello" >&2\n', { mode: 0o755 });
-  const own = join(gitolite.home, '.gitolite/hooks/common');
-  return { ...world, own, site };
-}
-
-t.test('LOCAL_CODE set later: install moves the hooks there, and the hook of the site runs', async t => {
-  const { server, gitolite, hooks, own, site } = await withLaterLocalCode(t);
-  const installed = await hooks('install');
-  t.equal(installed.code, 0, installed.stdout + installed.stderr);
-  t.match(installed.stdout, /local\/hooks\/common: pre-receive installed \(the previous hook runs as/);
-  await t.rejects(lstat(join(own, 'pre-receive')), { code: 'ENOENT' });
-  t.equal(await readlink(join(gitolite.path('shared'), 'hooks/pre-receive')), site);
-  await server.start();
-  const alice = await gitolite.clone('alice', 'alice/app');
-  await alice.commit(200_000);
-  t.match(await alice.push(), { code: 0, said: /the site says hello/ });
-  await server.usageIs('alice', bytes => bytes > 150_000);
-  await alice.commit(10);
-  t.match(await alice.push(), { code: 1, said: /^Quota exceeded: alice uses/ });
-});
-
-t.test('LOCAL_CODE set later: remove takes the hooks out where they were', async t => {
-  const { gitolite, hooks, own } = await withLaterLocalCode(t);
-  const removed = await hooks('remove');
-  t.equal(removed.code, 0, removed.stdout + removed.stderr);
-  t.match(removed.stdout, `${own}: pre-receive removed, post-receive removed`);
-  await t.rejects(lstat(join(own, 'pre-receive')), { code: 'ENOENT' });
-  await t.rejects(lstat(join(gitolite.path('shared'), 'hooks/post-receive')), { code: 'ENOENT' });
-  const alice = await gitolite.clone('alice', 'alice/app');
-  await alice.commit(10);
-  t.match(await alice.push(), { code: 0, said: 'the site says hello' });
-});
-
-t.test('LOCAL_CODE set later: what a hook of the site runs in the other folder is not lost', async t => {
-  const { hooks, own } = await withLaterLocalCode(t);
-  await mkdir(join(own, 'pre-receive.d'));
-  const stopped = await hooks('install');
-  t.not(stopped.code, 0);
-  t.match(stopped.stderr, /hooks\/common\/pre-receive\.d overrides the folder in .*\/local\/hooks\/common/);
-  t.ok(await lstat(join(own, 'pre-receive')), 'nothing was done');
 });

@@ -3,14 +3,13 @@
  * walk can tell included, in one command.
  */
 
-import { chmod, chown, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { write } from '../doctor/folder.ts';
-import { repository } from '../doctor/survey/world.ts';
-import { dataArchive, type Engine, expectedOf, startServer, writeSqlite } from '../forge/fixture.ts';
+import { dataArchive, type Engine, expectedOf, writeSqlite } from '../forge/fixture.ts';
 import {
   dividedArtifacts,
   gitlabExpected,
@@ -18,12 +17,10 @@ import {
   gitlabTables,
   makeHashedTree,
 } from '../forge/gitlab-world.ts';
-import { gogsExpected, gogsRows, gogsTables, writeAttachments } from '../forge/gogs-world.ts';
-import { madeSql, openMade } from '../forge/made.ts';
+import { madeSql } from '../forge/made.ts';
 import { startPostgres } from '../forge/servers.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { ask } from './ask.ts';
-import { asNobody } from './commands.ts';
 import { type InitReport, init as initIn, ready, start, toldBy } from './init-world.ts';
 import { must } from './run.ts';
 
@@ -191,129 +188,6 @@ t.test(
     t.match(await usage(world, 'alice'), { size: { git: { LFS: 127_982 } } });
   },
 );
-
-t.test('a newer version with all columns is read, and the one that was tried is named', async t => {
-  const world = await gitea(t);
-  const db = new DatabaseSync(world.database);
-  db.exec('UPDATE version SET version = 999');
-  db.close();
-  const { stdout } = await init(world, world.work);
-  t.match(
-    stdout,
-    /schema version 999; softquota was tried with 343, and all tables and columns that it needs are there\) is read/,
-  );
-});
-
-t.test('a database that is away is told, and what was walked is written', async t => {
-  const world = await gitea(
-    t,
-    `[database]\nDB_TYPE = postgres\nHOST = ${'/nonexistent'}\nNAME = gitea\nUSER = gitea\n`,
-  );
-  const { code, stdout } = await init(world, world.work);
-  t.equal(code, 0);
-  t.match(
-    stdout,
-    /! The forge's database is not read, so LFS objects[^\n]*: postgres gitea at \/nonexistent: /,
-  );
-  t.match(stdout, /\n {2}To fix it: start the database/);
-  t.match(stdout, /\n {2}Then:\n {4}sed -i /);
-  t.match(stdout, /\nalice +/);
-});
-
-t.test('a configuration that this user may not read is named, with what to do', async t => {
-  const world = await gitea(t);
-  await chmod(world.folder, 0o777);
-  await chmod(join(world.work, 'custom/conf/app.ini'), 0o600);
-  const { code, stdout, stderr } = await asNobody(['init', world.work], { cwd: world.folder });
-  t.equal(code, 0, stderr);
-  t.match(
-    stdout,
-    /conf\/app\.ini was not taken as the configuration of gitea: this user may not read it\n {2}To fix it: run init as root/,
-  );
-  t.match(stdout, /\nalice +/);
-});
-
-t.test(
-  'PostgreSQL: its figures count; without the right to read, the line of SQL that gives it is told',
-  async t => {
-    const server = await startServer(t, 'postgres');
-    const world = await gitea(
-      t,
-      `[database]\nDB_TYPE = postgres\nHOST = ${server.host}\nNAME = gitea\nUSER = softquota\nPASSWD = \`secret\`\n`,
-    );
-    const found = await told(world, world.work, '--config', 'with.ini');
-    t.match(found.forge, { database: /^PostgreSQL/, schema_version: 343, fault: null });
-    // The repositories are those of the world that is unpacked here.
-    const walked = (leaf: string) => leaf.startsWith('size:repos:') || leaf === 'size:assets:wiki';
-    const alice = Object.keys(expectedOf('sqlite').owners.alice ?? {}).map(
-      leaf => expectedOf(walked(leaf) ? 'sqlite' : 'postgres').owners.alice?.[leaf] ?? 0,
-    );
-    t.strictSame(
-      totalsIn(found).find(([name]) => name === 'alice'),
-      ['alice', alice.reduce((sum, bytes) => sum + bytes, 0)],
-    );
-    t.notMatch(await readFile(join(world.folder, 'with.ini'), 'utf8'), 'secret');
-
-    await server.sql("ALTER ROLE softquota PASSWORD 'other'");
-    await must('rm', ['-r', join(world.folder, 'data')]);
-    const refused = await told(world, world.work);
-    t.match(refused.forge.fault, {
-      code: 'rights',
-      mend: /GRANT SELECT ON ALL TABLES IN SCHEMA public TO "softquota"/,
-    });
-    t.notMatch(JSON.stringify(refused), 'secret');
-  },
-);
-
-t.test(
-  'if the daemon’s user may not read what root reads, the command that gives the right is told',
-  async t => {
-    const world = await gitea(t);
-    await chmod(world.folder, 0o755);
-    const data = join(world.folder, 'data');
-    await mkdir(data);
-    await chown(data, 65_534, 65_534);
-    const ini = join(world.work, 'custom/conf/app.ini');
-    await chmod(ini, 0o640);
-    await chown(ini, 0, 1);
-    const { code, stdout } = await init(world, world.work);
-    t.equal(code, 0);
-    const told = `! nobody may not read ${ini} (mode 0640), so the forge cannot be read\n  To fix it: usermod -a -G daemon nobody, then `;
-    t.ok(stdout.includes(told), stdout);
-    const others = ['!', '-user', 'nobody', '-o', '!', '-group', 'nogroup'];
-    t.equal(await must('find', [data, ...others]), '', 'all data are the daemon’s');
-  },
-);
-
-t.test('one command on the data of a Gogs counts what its database and its files say', async t => {
-  const folder = temporaryFolder(t);
-  const work = join(folder, 'gogs');
-  repository(join(work, 'gogs-repositories/alice/app.git'), 1000);
-  const made = await openMade(t, 'sqlite', gogsTables, gogsRows);
-  await mkdir(join(work, 'data'));
-  await rename(made.address.slice('sqlite:'.length), join(work, 'data/gogs.db'));
-  writeAttachments(join(work, 'data/attachments'));
-  const ini = join(work, 'custom/conf/app.ini');
-  write(
-    ini,
-    `BRAND_NAME = Gogs\n[database]\nTYPE = sqlite3\n[repository]\nROOT = ${work}/gogs-repositories\n`,
-  );
-  const found = await told({ folder }, work);
-  t.match(found, {
-    layout: 'gogs',
-    forge: { kind: 'gogs', config: ini, address: null, database: /^SQLite 3/, fault: null },
-    unattributed: { stores: [] },
-  });
-  const walked = found.largest.find(({ name }) => name === 'Alice')?.total ?? 0;
-  const { 'size:git:lfs': lfs = 0, 'size:assets:attachments:issues': attached = 0 } =
-    gogsExpected.Alice ?? {};
-  t.ok(walked >= lfs + attached + 1000, `${walked}: the repository counts for the same owner`);
-  t.equal(found.largest.find(({ name }) => name === 'bob')?.total, 20_000 + 44_444);
-  t.match(
-    await readFile(join(folder, 'app.ini'), 'utf8'),
-    /\n\[forge\]\nKIND = gogs\nCONFIG = \S+\/custom\/conf\/app\.ini\n/,
-  );
-});
 
 t.test(
   'one command on the data of a GitLab counts what its database says, hashed repositories too',

@@ -53,11 +53,11 @@ export interface Attacked {
 /** A push lasts for no more than nineteen of them. */
 const dripMs = isLong ? 10_000 : 1000;
 
-export const attackBytes = 600_000;
+const attackBytes = 600_000;
 export const attackBranch = 'attack';
 
 /** The name of a scenario, and the pushes of it; some stay until what they give is called. */
-export type Attack = (attacked: Attacked) => Promise<() => Promise<void>>;
+type Attack = (attacked: Attacked) => Promise<() => Promise<void>>;
 
 const done = async (): Promise<void> => {};
 
@@ -96,7 +96,7 @@ export const attacks = {
     return done;
   },
   'signed pushes of many refs': signed,
-  'pushes that Ctrl-C ends at ten moments': interrupted,
+  'pushes that Ctrl-C ends at any moment': interrupted,
 } as const satisfies Readonly<Record<string, Attack>>;
 
 /** Pushes by each way whose client sends this much of all that it has, and is gone. */
@@ -166,7 +166,7 @@ async function signed({ bare, clone, ways, times }: Attacked): Promise<() => Pro
 
 /** The terminal's interrupt reaches git and, where it runs on this host, the server's side. */
 async function interrupted({ bare, clone, ways }: Attacked): Promise<() => Promise<void>> {
-  const moments = 10;
+  const moments = isLong ? 10 : 3;
   for (const { name, transport } of ways) {
     if (name === 'http') continue; // it sends the pack at once, and the server has it all
     await clone.git('remote', 'set-url', 'origin', transport.url(bare));
@@ -256,7 +256,11 @@ export async function quarantinesIn(bare: string): Promise<readonly string[]> {
 }
 
 /** The bytes on the disk that do not count, and the quarantines; both may be under way. */
-export async function leftBehind({ server, owner, bare }: Attacked): Promise<string> {
+export async function leftBehind({
+  server,
+  owner,
+  bare,
+}: Pick<Attacked, 'server' | 'owner' | 'bare'>): Promise<string> {
   try {
     const uncounted = (await counted(bare)) - (await server.usage(owner));
     const quarantines = await quarantinesIn(bare);

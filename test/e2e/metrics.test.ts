@@ -1,5 +1,5 @@
 /**
- * Metrics of a real daemon: who may read them, that they add up to what the log and the events say, and that
+ * Metrics of real daemons: who may read them, that they add up to what was answered, and that
  * Prometheus takes them, the alert rules, and every query of the dashboard.
  */
 
@@ -10,15 +10,18 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { z } from 'zod';
-import { Receiver } from '../notices/receiver.ts';
+import { startSingle } from '../store/redis-servers.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { addressOf } from './accounts.ts';
-import { until } from './ask.ts';
+import { ask, until } from './ask.ts';
 import { certificateIn } from './certificate.ts';
+import { fleetHost } from './fleet-hosts.ts';
 import { readGuide } from './guide.ts';
 import { run } from './run.ts';
 import { Server } from './server.ts';
 import { freePort, startNginx } from './transports.ts';
+
+t.setTimeout(240_000);
 
 const docs = fileURLToPath(new URL('../../docs/metrics/', import.meta.url));
 const token = 'wR5yqmT0Xb8jV2nc';
@@ -100,67 +103,6 @@ t.test('decisions are counted by what was asked about, beside what stands and ho
   const reported = '{result="would_refuse",subject="size:repos:private",mode="report"}';
   t.equal(figureIn(later, `softquota_decisions_total${reported}`), 1);
   t.equal(figureIn(later, 'softquota_enforcing'), 0);
-});
-
-t.test('notices are counted by place, and dead ones are told by doctor and by /readyz', async t => {
-  const receiver = await Receiver.open(t);
-  receiver.answer = response => void response.writeHead(500).end();
-  const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
-  const server = await Server.open(t, {
-    ini: {
-      ...limited,
-      metrics: { ENABLED: 'true' },
-      'webhook.chat': { URL: receiver.url, SECRET, ALLOW_PRIVATE: '127.0.0.1' },
-    },
-  });
-  await server.daemon.logged(/^notices are made of what happens/);
-  const figures = async () => {
-    const { text } = await server.ask('admin', '/metrics');
-    const of = (name: string, label: string) => figureIn(text, `softquota_${name}{place="chat",${label}}`);
-    return {
-      waiting: of('notices', 'state="waiting"'),
-      dead: of('notices', 'state="dead"'),
-      sent: of('notice_attempts_total', 'result="sent"'),
-      failed: of('notice_attempts_total', 'result="failed"'),
-    };
-  };
-  t.same(await figures(), { waiting: 0, dead: 0, sent: 0, failed: 0 });
-  await server.reports('alice', 5000);
-  await until(async () => ((await figures()).failed ? true : null));
-  const rename = async (from: string, to: string) => {
-    const ini = await readFile(server.config, 'utf8');
-    await writeFile(server.config, ini.replace(`[webhook.${from}]`, `[webhook.${to}]`));
-    const { length } = server.daemon.lines;
-    server.daemon.child.kill('SIGHUP');
-    await server.daemon.logged(/^the configuration is reloaded/, length);
-  };
-  // Notices that wait for a webhook that is gone are given up at the next attempt.
-  await rename('chat', 'other');
-  await server.daemon.logged(/^a notice could not be delivered: softquota notices send-again/);
-  await rename('other', 'chat');
-  const given = await figures();
-  t.match(given, { waiting: 0, dead: 1, sent: 0, failed: receiver.came.length + 1 });
-  const found = (await server.ask('admin', '/api/v1/admin/quota/findings')).text;
-  const message = `1 notice to chat could not be delivered: there is no section [webhook.chat] any more`;
-  const mend = 'fix this, then: softquota notices send-again --all';
-  const told = () => z.array(z.object({ code: z.string() }).loose()).parse(JSON.parse(found));
-  t.match(
-    told().filter(({ code }) => code === 'notices_dead'),
-    [{ severity: 'notice', message, mend }],
-  );
-  const { status, text } = await server.ask('gate', '/readyz');
-  t.equal(status, 200, 'decisions are reliable nevertheless');
-  t.match(text, '1 notice to chat could not be delivered');
-  t.notMatch(text, 'no section');
-
-  receiver.answer = response => void response.writeHead(200).end();
-  t.equal((await server.softquota('notices send-again --all')).code, 0);
-  const delivered = await until(async () => {
-    const later = await figures();
-    return later.sent === 1 ? later : null;
-  });
-  t.match(delivered, { waiting: 0, dead: 0, failed: given.failed });
-  t.notMatch((await server.ask('gate', '/readyz')).text, 'could not be delivered');
 });
 
 const answered = z.object({ status: z.literal('success'), data: z.object({ result: z.array(z.unknown()) }) });
@@ -250,3 +192,66 @@ async function startPrometheus(t: Test, scrape: string, rules: string): Promise<
   });
   return `http://127.0.0.1:${port}`;
 }
+
+interface Line {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+async function linesOf(server: Server): Promise<readonly Line[]> {
+  const { text } = await server.ask('admin', '/metrics');
+  return text.split('\n').flatMap(line => {
+    const [, name, labels = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
+    if (name === undefined) return [];
+    const pairs = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, key = '', text = '']) => [key, text]);
+    return [{ name, labels: Object.fromEntries(pairs), value: Number(value) }];
+  });
+}
+
+/** The sum of all lines of a metric with these labels. */
+function sumOf(
+  lines: readonly Line[],
+  metric: string,
+  labels: Readonly<Record<string, string>> = {},
+): number {
+  const wanted = Object.entries(labels);
+  return lines
+    .filter(line => line.name === metric && wanted.every(([key, value]) => line.labels[key] === value))
+    .reduce((sum, { value }) => sum + value, 0);
+}
+
+t.test('usage adds up by kind and by source, also with several hosts', async t => {
+  const { address } = await startSingle(t);
+  const ini = { metrics: { ENABLED: 'true' }, 'quota.default': { TOTAL: '-1' } };
+  const one = await fleetHost(t, { address, host: 'one', ini, repositories: ['alice/app'] });
+  const two = await fleetHost(t, { address, host: 'two', ini, repositories: ['alice/app', 'bob/app'] });
+  await one.reports('alice', 7000);
+  await two.reports('alice', 500);
+  const set = { owner: 'bob', subject: 'size:assets:packages:all', unit: 'a', bytes: 34 };
+  const put = await ask(one.socket('trusted'), '/v1/sources/registry?stale_after=600', {
+    method: 'PUT',
+    body: set,
+  });
+  t.equal(put.status, 200, put.text);
+  // No walk takes its place.
+  const delta = { owner: 'bob', subject: 'size:git:lfs', delta: 900 };
+  t.equal((await two.ask('trusted', '/v1/changed', { body: delta })).status, 202);
+  const usageOf = async (server: Server) =>
+    (await Promise.all(['alice', 'bob'].map(owner => server.usage(owner)))).reduce((sum, each) => sum + each);
+  const total = await until(async () => {
+    const [a, b] = [await usageOf(one), await usageOf(two)];
+    return a === b && a > 0 ? a : null;
+  });
+  const [first, second] = [await linesOf(one), await linesOf(two)];
+  const bytes = (lines: readonly Line[], labels = {}) => sumOf(lines, 'softquota_usage_bytes', labels);
+  t.equal(bytes(first), total);
+  t.equal(bytes(second), total);
+  t.equal(bytes(first, { source: 'reported' }), 7034);
+  t.equal(bytes(second, { source: 'reported' }), 500);
+  t.equal(bytes(first, { source: 'reported', subject: 'size:git:lfs' }), 7000);
+  t.equal(sumOf(first, 'softquota_source_bytes', { source: 'registry' }), 34);
+  const own = (lines: readonly Line[]) => bytes(lines) - bytes(lines, { source: 'other_hosts' });
+  t.equal(own(first) + own(second), total, 'what each host has itself is all that there is');
+  t.equal(bytes(first, { source: 'other_hosts' }), own(second));
+});

@@ -1,22 +1,13 @@
-/**
- * Packages as `npm run package` makes them, and their life on a host: installed, upgraded, removed, purged.
- */
+/** Packages as `npm run package` makes them. */
 
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
-import { schemaVersion } from '../../src/store/sqlite/schema.ts';
-import { backToVersion7 } from '../store/older.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import type { Block } from './guide.ts';
-import { must, type Run } from './run.ts';
+import { must } from './run.ts';
 import type { SandboxHost } from './sandbox-host.ts';
 
 const script = fileURLToPath(new URL('../../scripts/package.ts', import.meta.url));
-
-/** The release before, as far as the tests know one. */
-export const olderVersion = '0.0.9';
 
 /** Makes packages quickly, into a directory of their own; returns their files. */
 export async function makePackages(t: Test, ...options: readonly string[]): Promise<readonly string[]> {
@@ -25,176 +16,6 @@ export async function makePackages(t: Test, ...options: readonly string[]): Prom
   const env = { HOME: out, npm_config_cache: join(out, 'cache'), SOURCE_DATE_EPOCH: '1790000000' };
   const made = await must(process.execPath, [script, '--quick', '--out', out, ...options], { env });
   return made.trim().split('\n');
-}
-
-/**
- * A git server as it is before softquota: the user git, and alice's repository with 2 MB that only git reads.
- */
-const server = `
-useradd --create-home --groups softquota git
-install -d -o git -g git -m 750 /srv/git
-runuser -u git -- git init -q --bare -b main /srv/git/alice/app.git
-runuser -u git -- sh -c 'head -c 2000000 /dev/urandom >/srv/git/alice/app.git/objects/pack/some'
-`;
-
-/** A push of git's own user, to an own branch. */
-const push = `
-rm -rf /tmp/clone
-runuser -u git -- git init -q -b main /tmp/clone
-cd /tmp/clone
-runuser -u git -- git -c user.name=alice -c user.email=alice@git.example commit -q --allow-empty -m "$1"
-runuser -u git -- git push -q /srv/git/alice/app.git "main:$1" 2>&1
-`;
-
-/** Lines for a shell: they do something with the store of a daemon that is stopped. */
-const withStore = (script: string) =>
-  `/usr/lib/softquota/node -e "
-const store = new (require('node:sqlite').DatabaseSync)('/var/lib/softquota/softquota.db');
-${script}
-store.close();"`;
-const change = (statements: string) => withStore(`store.exec('${statements.replaceAll('\n', ' ')}');`);
-const storeVersion = withStore(`console.log(store.prepare('PRAGMA user_version').get().user_version);`);
-
-/** Lists every file where programs leave something, but the host's lists of packages and its logs. */
-const everything = `
-find /etc /usr /var /opt /srv /home /run -path /run/systemctl -prune -o -path /var/lib/dpkg -prune \\
-	-o -path /var/lib/apt -prune -o -path /var/cache/apt -prune -o -path /var/cache/ldconfig -prune \\
-	-o -path /var/cache/man -prune -o -path /var/cache/debconf -prune -o -path /var/log -prune -o -print | sort
-`;
-
-export interface Life {
-  readonly host: SandboxHost;
-  readonly older: string;
-  readonly newer: string;
-  /** The commands of the manual, from nothing to a protected server. */
-  readonly guide: readonly Block[];
-}
-
-/** Goes through the life of the .deb on a host that has none. */
-export async function liveThrough(t: Test, { host, older, newer, guide }: Life): Promise<void> {
-  const sh = (text: string, ...args: readonly string[]): Promise<Run> =>
-    host.run('sh', ['-euc', text, 'sh', ...args], { env: { DEBIAN_FRONTEND: 'noninteractive' } });
-  const done = async (text: string, ...args: readonly string[]): Promise<string> => {
-    const { code, stdout, stderr } = await sh(text, ...args);
-    if (code !== 0) throw new Error(`${text}exit ${code}\n${stdout}${stderr}`);
-    return stdout;
-  };
-  // dpkg has a search path of its own.
-  await done(
-    `ln -sf /usr/local/sbin/systemctl /usr/bin/systemctl
-mkdir -p /run/systemd/system /tmp/packages
-cp "$1" /tmp/packages/softquota_0_amd64.deb
-chmod 1777 /tmp`,
-    await shared(host, older),
-  );
-  const before = new Set((await done(everything)).split('\n'));
-  const startedAt = performance.now();
-
-  const commands = guide.flatMap(({ text }) => text.trim().split('\n'));
-  t.ok(commands.length <= 5, `${commands.length} commands lead to a protected server`);
-  for (const [index, command] of commands.entries()) {
-    // The server is made once its group is there, as the manual has it.
-    if (index === 1) await done(server);
-    const { code, stdout, stderr } = await sh(
-      `cd /tmp/packages; ${command.replace('--total 10G', '--total 1M')}`,
-    );
-    t.equal(code, 0, command, { stdout, stderr });
-  }
-  const refused = await sh(push, 'first');
-  t.not(refused.code, 0);
-  t.match(refused.stdout, /Quota exceeded: alice uses 2\.\d+ MB of 1 MB/);
-  t.ok(performance.now() - startedAt < 300_000, 'within five minutes');
-  t.equal(await done('softquota --version'), `${olderVersion}\n`);
-
-  const status = 'curl -sf --unix-socket /run/softquota/admin.sock http://localhost/api/v1/version';
-  const install = async (file: string) => done(`dpkg --install "$1" 2>&1`, await shared(host, file));
-  const isKept = async (t: Test, settings: string) => {
-    t.equal(await done('cat /etc/softquota/app.ini'), settings);
-    t.match(await done('softquota rule list'), /^kept /m);
-    t.match(await sh(push, 'second'), { stdout: /Quota exceeded: alice uses 2\.\d+ MB of 1 MB/ });
-  };
-
-  await t.test('an upgrade keeps settings and restarts the daemon', async t => {
-    await done(`softquota rule create kept --limit 5G --subject size:all
-echo '; a line of mine' >>/etc/softquota/app.ini`);
-    const settings = await done('cat /etc/softquota/app.ini');
-    t.match(await done(status), `"${olderVersion}"`);
-    t.notMatch(await install(newer), /did not start/);
-    const version = (await done('softquota --version')).trim();
-    t.not(version, olderVersion);
-    t.match(await done(status), `"${version}"`);
-    await isKept(t, settings);
-    t.equal(
-      await done('softquota hooks status /srv/git | tail -1'),
-      '1 repository, all with working hooks.\n',
-    );
-  });
-
-  await t.test('an upgrade brings the store of an older version up to date', async t => {
-    await done(`systemctl stop softquota; ${change(backToVersion7)}`);
-    await install(newer);
-    t.equal(await done(storeVersion), '7\n');
-    await done('systemctl start softquota; systemctl stop softquota');
-    t.equal(await done(storeVersion), `${schemaVersion}\n`);
-    await done('systemctl start softquota');
-    await isKept(t, await done('cat /etc/softquota/app.ini'));
-  });
-
-  await t.test('an upgrade that the daemon does not survive says so, and is whole', async t => {
-    await done('cp /etc/softquota/app.ini /root/app.ini; echo nonsense >>/etc/softquota/app.ini');
-    t.match(await install(newer), /the service did not start again: systemctl status softquota tells why/);
-    t.match(await done('dpkg --status softquota'), /^Status: install ok installed$/m);
-    await done('mv /root/app.ini /etc/softquota/app.ini; systemctl start softquota');
-  });
-
-  await t.test(
-    'an older softquota refuses the store of a newer one with words, and leaves it alone',
-    async t => {
-      const sums = 'cd /var/lib/softquota; sha256sum softquota.db*';
-      await done(`systemctl stop softquota; ${change('PRAGMA user_version = 99')}`);
-      const before = await done(sums);
-      t.match(await install(older), /downgrading softquota/);
-      t.not((await sh('systemctl start softquota')).code, 0);
-      const started = await sh('softquota serve --config /etc/softquota/app.ini');
-      t.equal(started.code, 78);
-      t.match(started.stderr, /was written by a newer softquota: it has version 99/);
-      t.equal(await done(sums), before);
-      await done(change(`PRAGMA user_version = ${schemaVersion}`));
-      await install(newer);
-      await done('systemctl start softquota');
-      await isKept(t, await done('cat /etc/softquota/app.ini'));
-    },
-  );
-
-  await t.test('remove leaves configuration and data, and says so; pushes go on', async t => {
-    const removed = await done('dpkg --remove softquota');
-    t.match(removed, /these stay: the configuration and the data \(\/etc\/softquota \/var\/lib\/softquota\)/);
-    t.equal(
-      (await sh('pgrep -u softquota -r S,R,D,T')).code,
-      1,
-      'nothing of it runs, but what nobody waits for',
-    );
-    const passed = await sh(push, 'third');
-    t.equal(passed.code, 0, passed.stdout);
-    t.match(passed.stdout, /the quota could not be checked, so this push is allowed/);
-    await done('test -s /etc/softquota/app.ini && test -s /var/lib/softquota/softquota.db');
-  });
-
-  await t.test('purge leaves what it says, and nothing else', async t => {
-    const purged = await done('dpkg --purge softquota');
-    t.match(purged, /these stay:\s+the user and group softquota/);
-    const after = (await done(everything)).split('\n').filter(
-      // Other programs of the directory below may leave something there meanwhile.
-      path => !before.has(path) && !existsSync(join(host.root, path)),
-    );
-    const ofServer = /^\/(srv|home)\/git(\/|$)/;
-    const shadows = /^\/etc\/(sub[ug]id|passwd|group|g?shadow)-?$/;
-    t.strictSame(
-      after.filter(path => !ofServer.test(path) && !shadows.test(path) && !path.startsWith('/var/mail')),
-      [],
-    );
-    t.match(await done('getent passwd softquota'), /^softquota:/);
-  });
 }
 
 /** Copies a file to where the host sees it; returns its path there. */

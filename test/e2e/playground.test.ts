@@ -80,11 +80,3 @@ exec git "$@"
   t.equal(code, 1, stdout + stderr);
   t.match(stderr, /a step did not go as described: this command should show Quota warning/);
 });
-
-t.test('what lies at --dir and is no playground is left alone', async t => {
-  const folder = temporaryFolder(t);
-  await mkdir(join(folder, 'world'));
-  const { code, stderr } = await play(folder);
-  t.equal(code, 1);
-  t.match(stderr, /is not a playground/);
-});

@@ -5,13 +5,13 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { isLong } from '../run-length.ts';
 import { until } from './ask.ts';
 import { readGuide } from './guide.ts';
-import { program } from './programs.ts';
 import { plainEnvironment, type Run, run } from './run.ts';
 import { Server } from './server.ts';
 import { freePort } from './transports.ts';
@@ -21,6 +21,35 @@ t.setTimeout(600_000);
 const words = 'Quota exceeded: alice uses 1.2 MB of 1 MB (120 %).';
 const packages = 'size:assets:packages:all';
 const issues = 'size:assets:attachments:issues';
+
+/** A block of the page as a file, with the sockets and places that are here. */
+async function program(server: Server, name: string): Promise<string> {
+  const guide = await readGuide('programs.md');
+  const found = guide.find(({ kind }) => kind.split(' ')[1] === name);
+  if (found === undefined) throw new Error(`docs/programs.md has no ${name}`);
+  const folder = join(server.folder, 'program');
+  await mkdir(join(folder, 'node_modules'), { recursive: true });
+  const installed = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+  const links = { softquota: '.', express: 'node_modules/express', fastify: 'node_modules/fastify' };
+  if (name.endsWith('.js')) {
+    await writeFile(join(folder, 'package.json'), '{"type": "module"}');
+    for (const [link, path] of Object.entries(links)) {
+      await symlink(installed(path), join(folder, 'node_modules', link));
+    }
+  }
+  const file = join(folder, name);
+  const socket = (kind: 'gate' | 'trusted') => [`/run/softquota/${kind}.sock`, server.socket(kind)] as const;
+  const places = [socket('gate'), socket('trusted'), ['/srv/', `${server.folder}/`]] as const;
+  const text = places.reduce((all, [there, here]) => all.replaceAll(there, here), found.text);
+  // The client has the usual places by itself.
+  const options = (more: string) => `createClient({ socket: '${server.socket('gate')}', ${more}`;
+  const trusted = `createClient({ socket: '${server.socket('trusted')}', trusted`;
+  await writeFile(
+    file,
+    text.replace('createClient({ trusted', trusted).replace('createClient({ on', options('on')),
+  );
+  return file;
+}
 
 /** Makes alice use so many bytes of attachments. */
 const uses = (server: Server, bytes: number) => server.reports('alice', bytes, { subject: issues });
@@ -143,6 +172,22 @@ for (const name of ['express.js', 'fastify.js']) {
     t.equal((await stored()).length, 3);
   });
 }
+
+t.test('store.js of the manual stores what has room', async t => {
+  const server = await Server.open(t, { ini: { quota: { PRECISE: 'true' } } });
+  const file = await program(server, 'store.js');
+  await mkdir(join(server.folder, 'packages'));
+  await writeFile(join(server.folder, 'upload'), Buffer.alloc(700_000));
+  const store = async (name: string) =>
+    run(process.execPath, [file, 'alice', name, '700000'], {
+      input: await readFile(join(server.folder, 'upload')),
+    });
+  t.match(await store('one.tgz'), { code: 0, stdout: '', stderr: '' });
+  t.equal(await server.usage('alice'), 700_000);
+  t.match(await store('two.tgz'), { code: 1, stderr: /alice uses 700 kB of 1 MB/ });
+  t.equal((await readFile(join(server.folder, 'packages/alice/one.tgz'))).length, 700_000);
+  t.equal(await server.usage('alice'), 700_000);
+});
 
 t.test('the lines of docs/hooks.md ask before an upload, and report it', async t => {
   const server = await Server.open(t);

@@ -1,26 +1,22 @@
 /**
- * Files that refused pushes and broken uploads leave on the disk: with the worker none, and no byte
- * uncounted.
+ * Files that refused pushes and broken uploads leave on the disk: with the worker none, and no byte uncounted.
+ * The long run also has a host without a worker, and one with many repositories.
  */
 
 import { spawn } from 'node:child_process';
-import { readlink, statfs } from 'node:fs/promises';
+import { cp, mkdir, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { mountSmall } from '../faults/small-disk.ts';
 import { isLong } from '../run-length.ts';
 import { until } from './ask.ts';
-import { Clone } from './clone.ts';
 import { counted } from './count.ts';
 import { asGitUser, asUser, gitAs, openForGitUser, startWorker, uid } from './git-user.ts';
 import {
   type Attacked,
-  addHook,
   ask,
   attackAll,
   attackBranch,
-  attackBytes,
   attackedRepositories,
   attackedRepository,
   attacks,
@@ -31,13 +27,12 @@ import {
 } from './left-behind.ts';
 import { wholePush } from './raw-push.ts';
 import { must, plainEnvironment } from './run.ts';
-import { Server } from './server.ts';
 
-t.setTimeout(isLong ? 900_000 : 240_000);
+t.setTimeout(isLong ? 1_800_000 : 240_000);
 
 /** Nothing may be left so long after the last push. */
 const goneWithinMs = 15_000;
-const times = isLong ? 10 : 3;
+const times = isLong ? 10 : 1;
 const through = asUser(uid);
 const isFirstNamespace = (await readlink('/proc/self/ns/pid')) === 'pid:[4026531836]';
 /** The tests' own processes are all that work here. */
@@ -65,23 +60,15 @@ async function heldPush(t: Test, { bare, clone, ways, owner }: Attacked) {
   };
 }
 
-/**
- * Waits until all that is stored counts; gives the bytes outside of quarantines. A quarantine that no hook
- * has seen, since the hang-up ended git before, counts after two minutes.
- */
-async function countsAll(server: Server, owner: string, bare: string): Promise<number> {
-  let last = '';
-  return until(
-    async () => {
-      const bytes = await counted(bare);
-      const broken = (await quarantinesIn(bare)).map(name => join(bare, 'objects', name));
-      const stored = await counted(bare, broken);
-      const used = await server.usage(owner);
-      last = `${bytes} bytes on the disk, ${stored} outside of quarantines, ${used} counted`;
-      return bytes === used || stored === used ? stored : null;
-    },
-    () => `${owner}: ${last}`,
-  );
+/** Looks until nothing is left, for as long as something may be. */
+async function isGone(t: Test, what: string, look: () => Promise<string>): Promise<void> {
+  const endedAt = performance.now();
+  let last = await look();
+  while (last !== '' && performance.now() - endedAt < goneWithinMs) {
+    await delay(200);
+    last = await look();
+  }
+  t.equal(last, '', `${what}, ${((performance.now() - endedAt) / 1000).toFixed(1)} s`);
 }
 
 t.test('fifteen seconds after the last attack nothing is left, and each byte counts', async t => {
@@ -106,7 +93,6 @@ t.test('fifteen seconds after the last attack nothing is left, and each byte cou
 
   const ends = await attackAll(repositories);
   for (const end of ends) await end();
-  const endedAt = performance.now();
 
   const left = async (scenario: string, attacked: Attacked): Promise<string> => {
     if (attacked !== beside) return leftBehind(attacked);
@@ -114,14 +100,7 @@ t.test('fifteen seconds after the last attack nothing is left, and each byte cou
     return others.length === 0 ? '' : `${scenario}: ${others.length} quarantines beside the one that is held`;
   };
   await Promise.all(
-    [...repositories].map(async ([scenario, attacked]) => {
-      let last = 'never looked';
-      while (performance.now() - endedAt < goneWithinMs && last !== '') {
-        last = await left(scenario, attacked);
-        if (last !== '') await delay(200);
-      }
-      t.equal(last, '', `${scenario}, ${((performance.now() - endedAt) / 1000).toFixed(1)} s`);
-    }),
+    [...repositories].map(([scenario, attacked]) => isGone(t, scenario, () => left(scenario, attacked))),
   );
 
   t.strictSame(await quarantinesIn(beside.bare), held.quarantines, 'what a stopped push owns stays');
@@ -135,71 +114,48 @@ t.test('fifteen seconds after the last attack nothing is left, and each byte cou
   }
 });
 
-t.test('without a worker, a refused push leaves no byte, whoever hangs up', async t => {
-  const server = await openForGitUser(t, { 'quota.default': { TOTAL: '1M' } });
-  const ways = await openWays(t, server, through);
-  const over = await attackedRepository(server, ways, 'over', { bytes: 1_200_000, times });
-  const later = await attackedRepository(server, ways, 'later', { bytes: 1000, times });
-  await server.installHooks();
-  await server.scan();
-  await attacks['refused pushes with a hang-up'](over);
-  await attacks['pushes refused by a later hook'](later);
-  for (const { bare, owner } of [over, later]) {
-    await countsAll(server, owner, bare);
-    // The hang-up may end git before it has unpacked all, and so before the hook.
-    for (const name of await quarantinesIn(bare)) {
-      const bytes = await counted(join(bare, 'objects', name));
-      t.ok(bytes < attackBytes, `${owner}: ${name} has ${bytes} bytes, which is no whole push`);
+// The times and the numbers are those that are promised.
+if (isLong) {
+  t.test('without a worker all of it counts after 130 seconds, what drips as well', async t => {
+    const server = await openForGitUser(t, { 'quota.default': { TOTAL: '1M' } });
+    const ways = await openWays(t, server, through);
+    const repositories = await attackedRepositories(server, ways, times);
+    await server.installHooks();
+    await server.scan();
+    const ends = await attackAll(repositories);
+    await delay(130_000); // the time that is promised
+    for (const [scenario, { bare, owner }] of repositories) {
+      // A slow upload has at most a few bytes more by now.
+      const [before, used, after] = [await counted(bare), await server.usage(owner), await counted(bare)];
+      t.ok(
+        before - 100 <= used && used <= after,
+        `${scenario}: ${before} bytes on the disk, ${used} counted`,
+      );
     }
-  }
-});
-
-t.test('the next push at once, whose quarantine has the same inode, is decided anew', async t => {
-  const server = await Server.open(t, {
-    ini: { quota: { PRECISE: 'true' }, 'quota.default': { TOTAL: '1M' } },
-    repositories: ['alice/app'],
+    for (const end of ends) await end();
   });
-  const bare = server.path('alice/app');
-  await addHook(bare, 'pre-receive.d/50-no', 'exit 1');
-  const clone = await Clone.of(server, bare);
-  await clone.commit(1000);
-  await clone.git('checkout', '-q', '--orphan', 'large');
-  await clone.commit(1_500_000);
-  for (let round = 0; round < times * 3; round++) {
-    const small = await clone.push(['main']);
-    t.match(small, { code: 1, said: '' }, 'the later hook refuses what may go on');
-    const large = await clone.push(['large:main']);
-    t.match(large, { code: 1, said: /^Not enough quota left: / }, 'and the next is too large');
-  }
-  const stored = await counted(bare);
-  t.ok(stored < 200_000);
-  await server.usageIs('alice', used => used === stored);
-});
 
-t.test('MIN_FREE holds for pushes that are refused, and whose clients hang up', async t => {
-  const server = await Server.open(t, { started: false });
-  const disk = join(server.folder, 'git');
-  await mountSmall(t, disk, '64m');
-  const least = 32_000_000;
-  await server.configure({ 'quota.default': { TOTAL: '1M' }, disk: { MIN_FREE: String(least) } });
-  const ways = await openWays(t, server);
-  const bare = await server.repository('alice/app');
-  const clone = await Clone.of(server, bare);
-  await clone.commit(1_200_000);
-  await clone.push();
-  await clone.git('checkout', '-q', '--orphan', attackBranch);
-  await clone.git('rm', '-rfq', '.');
-  const pushBytes = 4_000_000;
-  await clone.commit(pushBytes);
-  await server.installHooks();
-  await server.start();
-  const attacked = { server, owner: 'alice', bare, clone, ways, times: isLong ? 40 : 6 };
-  await attacks['refused pushes with a hang-up'](attacked);
-  const free = await until(async () => {
-    const { bavail, bsize } = await statfs(disk);
-    return bavail * bsize > least ? bavail * bsize : null;
+  t.test('in one of 20,000 repositories nothing is left after fifteen seconds', async t => {
+    const server = await openForGitUser(t, { 'quota.default': { TOTAL: '1M' } });
+    const ways = await openWays(t, server, through);
+    const bare = join(server.folder, 'empty.git');
+    for (const name of ['objects', 'refs']) await mkdir(join(bare, name), { recursive: true });
+    await writeFile(join(bare, 'HEAD'), 'ref: refs/heads/main\n');
+    for (let at = 0; at < 20_000; at++)
+      await cp(bare, server.path(`owner-${at % 500}/repository-${at}`), { recursive: true });
+    await must('chown', ['-R', `${uid}:${uid}`, join(server.folder, 'git')]);
+    const attacked = await attackedRepository(server, ways, 'attacked', { bytes: 1_200_000, times });
+    const hooks = await server.softquota(['hooks', 'install', attacked.bare]);
+    t.equal(hooks.code, 0, hooks.stderr);
+    await server.scan();
+    await startWorker(t, server);
+    await ask(attacked);
+    for (const name of [
+      'refused pushes with a hang-up',
+      'uploads broken off before the last bytes',
+    ] as const) {
+      await attacks[name](attacked);
+      await isGone(t, name, () => leftBehind(attacked));
+    }
   });
-  t.ok(free > least, `${free} bytes are free`);
-  t.ok(attacked.times * ways.length * pushBytes > 64_000_000, 'all of them together fill the disk');
-  t.ok((await countsAll(server, 'alice', bare)) < 2_000_000);
-});
+}

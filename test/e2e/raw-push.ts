@@ -10,7 +10,7 @@ import type { Transport } from './transports.ts';
 const noObject = '0'.repeat(40);
 
 /** A push under way, of which the server has all that was sent. */
-export interface RawPush {
+interface RawPush {
   /** Process of the program that this host runs for it: git, or ssh; null over HTTP. */
   readonly pid: number | null;
   /** Resolves once that program, or the connection, has ended. */
@@ -66,7 +66,7 @@ async function overPipes([command = '', ...args]: readonly string[]): Promise<Ra
 }
 
 /** Resolves once all refs were told. */
-export async function advertised(stdout: NodeJS.ReadableStream): Promise<void> {
+async function advertised(stdout: NodeJS.ReadableStream): Promise<void> {
   let tail = '';
   while (!tail.endsWith('0000')) {
     const [chunk] = await once(stdout, 'data');

@@ -10,7 +10,6 @@ import { mountSmall } from '../faults/small-disk.ts';
 import { isLong, some } from '../run-length.ts';
 import { Clone, objectsIn } from './clone.ts';
 import { launcher } from './daemon.ts';
-import { Gitolite } from './gitolite.ts';
 import { must } from './run.ts';
 import { Server } from './server.ts';
 import { transports } from './transports.ts';
@@ -70,7 +69,7 @@ t.test('far over the limit: no megabyte is written, and the pusher reads why', a
   const before = await objectsIn(bare);
   t.match((await clone.push(['HEAD:main'])).stderr, /No space left on device/, 'as it is without');
 
-  for (const [name, open] of Object.entries(transports)) {
+  for (const [name, open] of some(Object.entries(transports), 2)) {
     await t.test(`over ${name}`, async t => {
       const transport = await open(t, server, { programs });
       await clone.git('remote', 'set-url', 'origin', transport.url(bare));
@@ -103,25 +102,6 @@ async function fetched(server: Server, url: string, env: Readonly<Record<string,
   return /^[0-9a-f]{40}$/.test(tip) ? 'fetched' : tip;
 }
 
-t.test('a rollback passes over the limit, and forward again', async t => {
-  const server = await Server.open(t, { repositories: ['alice/app'] });
-  const bare = server.path('alice/app');
-  const clone = await Clone.of(server, bare);
-  for (const bytes of [100, 2_000_000]) await clone.commit(bytes);
-  await clone.push();
-  await server.usageIs('alice', bytes => bytes > 2_000_000);
-  const programs = await programsOf(server);
-  for (const open of some(Object.values(transports), 3)) {
-    const transport = await open(t, server, { programs });
-    await clone.git('remote', 'set-url', 'origin', transport.url(bare));
-    const env = transport.env;
-    await must('git', ['-C', bare, 'branch', '-f', 'kept', 'main']);
-    t.match(await clone.push(['+main~1:main'], { env }), { code: 0, said: '' });
-    t.equal(await must('git', ['-C', bare, 'rev-parse', 'main']), await clone.git('rev-parse', 'main~1'));
-    t.match(await clone.push(['main'], { env }), { code: 0, said: '' });
-  }
-});
-
 t.test('softquota receive-pack is the same, started by hand', async t => {
   const server = await Server.open(t, { repositories: ['alice/app', 'bob/app'] });
   const clone = await Clone.of(server, server.path('alice/app'));
@@ -147,29 +127,4 @@ t.test('softquota receive-pack is the same, started by hand', async t => {
       t.match(nowhere.stderr, /^fatal: '\/nonexistent' does not appear to be a git repository/);
     }
   }
-});
-
-t.test('gitolite with the folder before PATH stops uploads as early', async t => {
-  const server = await Server.open(t, { started: false });
-  const gitolite = await Gitolite.open(t, server);
-  const programs = await programsOf(server);
-  await gitolite.configure(/^/, `$ENV{PATH} = "${programs}:$ENV{PATH}";\n`);
-  const template = `${gitolite.home}/repositories/{owner}/{repo}.git`;
-  await server.configure({ 'storage.repos': { PATH: template }, 'storage.lfs': { PATH: null } });
-  const installed = await server.softquota(['hooks', 'install', '--gitolite', gitolite.home]);
-  t.equal(installed.code, 0, installed.stdout + installed.stderr);
-  await server.start();
-  const clone = await gitolite.clone('alice', 'alice/app');
-  await clone.commit(2_000_000);
-  t.match(await clone.push(), { code: 0 });
-  await server.usageIs('alice', bytes => bytes > 2_000_000);
-  const before = await objectsIn(gitolite.path('alice/app'));
-  await clone.commit(2_000_000);
-  const stopped = await clone.push();
-  t.match(stopped, { code: 1, stderr: /unpacker error/ });
-  t.match(stopped.said, /^Quota exceeded: alice uses 2\.\d+ MB of 1 MB/);
-  t.strictSame(await objectsIn(gitolite.path('alice/app')), before);
-  t.match(await clone.push(['main~1:refs/heads/old']), { code: 0, said: '' });
-  t.match(await clone.push([':old']), { code: 0, said: '' });
-  await clone.git('fetch', '-q', 'origin');
 });

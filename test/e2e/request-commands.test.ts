@@ -81,35 +81,3 @@ t.test('allowances are given, listed and ended without a request', async t => {
     stderr: /no user or organization/,
   });
 });
-
-t.test(
-  'who is refused a push asks where the refusal leads, and pushes while the allowance lasts',
-  async t => {
-    const server = await Server.open(t, {
-      ini: {
-        quota: { ENABLED: 'true' },
-        'quota.default': { TOTAL: '150k' },
-        server: { ROOT_URL: 'https://git.example/quota/' },
-        hooks: { CONTACT: null },
-      },
-      repositories: ['alice/app'],
-    });
-    const clone = await server.filled('alice/app', 200_000);
-    const pushed = async (bytes: number) => {
-      await clone.commit(bytes);
-      return clone.push();
-    };
-    const refused = await pushed(100);
-    t.equal(refused.code, 1);
-    t.match(
-      refused.said.replaceAll('\n', ' '),
-      /To ask for more space: https:\/\/git\.example\/quota\/mine$/,
-    );
-    const [alice] = await askForMore(server, ['alice']);
-    await server.done(`request grant ${alice?.id}`);
-    t.match(await clone.push(), { code: 0 });
-    const [given] = z.array(allowance).parse(await server.json('allowance list alice'));
-    await server.done(`allowance end alice ${given?.id}`);
-    t.match(await pushed(100), { code: 1 });
-  },
-);

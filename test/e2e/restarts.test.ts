@@ -13,11 +13,7 @@ import { ask, until } from './ask.ts';
 import { Clone, type Push } from './clone.ts';
 import { Server } from './server.ts';
 
-const restarts = isLong ? 100 : 6;
-
-/** An answer that took longer met a restart. */
-const noticedMs = 50;
-const usualTimeoutMs = 2000;
+const restarts = isLong ? 100 : 3;
 
 t.setTimeout(isLong ? 1_200_000 : 240_000);
 
@@ -38,12 +34,6 @@ done
 wait "$daemon"
 `;
 
-function medianAndMost(figures: readonly number[]): string {
-  const sorted = figures.toSorted((a, b) => a - b);
-  const [median = 0, most = 0] = [sorted[Math.floor(sorted.length / 2)], sorted.at(-1)];
-  return `median ${Math.round(median)} ms, most ${Math.round(most)} ms of ${sorted.length}`;
-}
-
 t.test(`over ${restarts} restarts pushes wait: none fails, and none goes unasked`, async t => {
   const names = ['alice/one', 'alice/two'];
   const server = await Server.open(t, {
@@ -62,7 +52,6 @@ t.test(`over ${restarts} restarts pushes wait: none fails, and none goes unasked
 
   let isOver = false;
   const pushes: Push[] = [];
-  const waits: number[] = [];
   const pushOn = async (name: string) => {
     const clone = await Clone.of(server, server.path(name));
     while (!isOver) {
@@ -73,9 +62,7 @@ t.test(`over ${restarts} restarts pushes wait: none fails, and none goes unasked
   /** A handler that asks without a pause, each time over a new connection. */
   const askOn = async () => {
     while (!isOver) {
-      const began = performance.now();
       const { status, headers } = await ask(gate, '/v1/check?owner=alice&subject=size:git:lfs');
-      waits.push(performance.now() - began);
       if (status !== 200 || headers['x-softquota-decision'] !== 'allowed')
         throw new Error(`status ${status}`);
     }
@@ -110,9 +97,4 @@ t.test(`over ${restarts} restarts pushes wait: none fails, and none goes unasked
   const starts = daemon.lines.filter(({ msg }) => msg.startsWith('softquota answers')).length;
   t.equal(starts, restarts + 1, 'each restart was one');
   t.ok(pushes.length >= restarts, `${pushes.length} pushes`);
-  const waited = waits.filter(wait => wait > noticedMs);
-  const tooLong = waits.filter(wait => wait > usualTimeoutMs);
-  t.comment(`questions that waited: ${medianAndMost(waited)}`);
-  t.comment(`beyond the time that a hook gives by default: ${tooLong.length} of ${waits.length}`);
-  t.comment(`pushes, all of git's work included: ${medianAndMost(pushes.map(({ elapsedMs }) => elapsedMs))}`);
 });

@@ -75,8 +75,8 @@ function passes(t: Test, push: Push, said: string, name: string): void {
 
 const names = Object.keys(ways) as Way[]; // what Object.keys gives of a constant are its keys
 
-// The ordinary run types the other ways in install-guide.test.ts.
-for (const way of isLong ? names : names.filter((_, at) => at % 2 === 1)) {
+// The ordinary run types another way in install-guide.test.ts.
+for (const way of isLong ? names : (['http'] as const)) {
   t.test(`${way}: allowed, warned, refused, cleaned up, and without a daemon`, async t => {
     const { sandbox, clone, bare, used, changed, onServer } = await protectedServer(t, way);
     await clone.commit(850_000);

@@ -1,7 +1,6 @@
 /** A refused push names what takes the space in its repository, without anybody having asked before. */
 
-import { readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
 import t, { type Test } from 'tap';
 import { until } from './ask.ts';
 import { Clone } from './clone.ts';
@@ -71,26 +70,4 @@ t.test('the refusal names the first three, what each frees, and the page, before
     [],
     'nothing of it is in the repository',
   );
-});
-
-t.test('after a deletion it does not name what is gone, and soon what is left', async t => {
-  const { server, clone, refusal } = await open(t);
-  await withWorker(t, server, { run: 'measure' });
-  await refusal(found => found.some(line => line.includes('branch big')));
-  await clone.git('push', '-q', 'origin', '--delete', 'big');
-  const again = await refusal(found => found.some(line => line.includes('objects that nothing reaches')));
-  t.notMatch(again.join('\n'), /branch big/);
-});
-
-t.test('one without a page has no link, and a file of an earlier version goes', async t => {
-  const { server, refusal } = await open(t, { ROOT_URL: '' });
-  const note = join(server.path('alice/one'), 'softquota-space');
-  await writeFile(note, 'head\nold\n');
-  await withWorker(t, server, { run: 'measure' });
-  const lines = await refusal(found => found.some(line => line.includes('film.bin')));
-  t.notMatch(lines.join('\n'), /How to free it/);
-  await until(async () => {
-    const names = await readdir(server.path('alice/one'));
-    return names.includes('softquota-space') ? null : true;
-  });
 });

@@ -4,7 +4,7 @@ import { spaceRequest } from '../../src/wire/index.ts';
 import { account, addressOf, tokenOf } from './accounts.ts';
 import type { Server } from './server.ts';
 
-export interface Asker {
+interface Asker {
   readonly token: string;
   /** The id of the request. */
   readonly id: string;

@@ -1,5 +1,5 @@
 /**
- * Every route of each preset in 40 spellings, through a real proxy to a server that takes all of them: what
+ * Every route of each preset in 40 spellings (every fourth in the ordinary run), through a real proxy to a server that takes all of them: what
  * would grow storage never gets there for an owner over the limit.
  */
 
@@ -8,6 +8,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
 import { lfsBatchRoutes, presetNames, routesOf } from '../../src/layout/index.ts';
+import { some } from '../run-length.ts';
 import { served } from '../served.ts';
 import { proxies } from './proxies.ts';
 import { Server } from './server.ts';
@@ -75,7 +76,7 @@ async function statusOf(port: number, method: string, path: string): Promise<num
 }
 
 export function testSpellings(name: keyof typeof proxies): void {
-  t.test(`${name}: each route of each preset in ${ways.length} spellings`, async t => {
+  t.test(`${name}: each route of each preset, however it is spelled`, async t => {
     const came: string[] = [];
     const wanted = { oid: 'a'.repeat(64), size: 9, actions: { upload: { href: 'http://git.example/' } } };
     const forge = createServer((request, response) => {
@@ -94,9 +95,10 @@ export function testSpellings(name: keyof typeof proxies): void {
     });
     const port = await open(t, server, forgePort);
     const passed: string[] = [];
+    const tried = some(ways, 4);
     for (const { method, path } of requests()) {
       const isBatch = path.endsWith('/batch');
-      for (const way of ways) {
+      for (const way of tried) {
         const spelled = way(path);
         came.length = 0;
         const status = await statusOf(port, method, spelled);

@@ -1,11 +1,9 @@
-/** The daemon under a service manager: what it tells, and the sockets that it is given. */
+/** The daemon under a service manager: what it tells, and that it outlives its own mistakes. */
 
-import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
-import { isLong } from '../run-length.ts';
+import t from 'tap';
 import { Manager } from '../service/manager.ts';
-import { ask, until } from './ask.ts';
+import { mayPush } from './fleet-hosts.ts';
 import { Server } from './server.ts';
 
 t.test('serve tells the service manager that it answers, reads anew, lives and stops', async t => {
@@ -23,46 +21,16 @@ t.test('serve tells the service manager that it answers, reads anew, lives and s
   t.notMatch(daemon.log, /systemd-notify fails|does not answer/);
 });
 
-t.test('all three sockets may be handed over, the administrator’s too', async t => {
-  const server = await Server.open(t, { started: false });
-  const [gate, trusted, admin] = ['gate', 'trusted', 'admin'].map(name =>
-    join(server.folder, `${name}.given`),
-  );
-  if (gate === undefined || trusted === undefined || admin === undefined) throw new Error('three were named');
-  const sockets = [gate, trusted, admin].flatMap(path => ['-l', path]);
-  const daemon = server.startOnDemand({
-    through: ['systemd-socket-activate', ...sockets, '--fdname=gate:trusted:admin'],
+t.test('a fault that nobody waited for is in the log, and the daemon goes on', async t => {
+  const server = await Server.open(t, { started: false, repositories: ['alice/app'] });
+  // At a signal something rejects of which nobody asks what became of it.
+  const missed = "process.on('SIGUSR2', () => void Promise.reject(new Error('a missed fault')));";
+  const daemon = await server.start({
+    env: { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(missed)}` },
   });
-  // The first who asks starts it.
-  const version = await until(() => ask(admin, '/api/v1/version').catch(() => null));
-  t.equal(version.status, 200);
-  t.equal((await ask(admin, '/api/v1/admin/quota/usage')).status, 200, 'no token is asked for');
-  t.equal((await ask(gate, '/api/v1/version')).status, 404, 'and each serves its own');
-  t.equal((await ask(trusted, '/v1/usage?owner=alice')).status, 200);
-  for (const name of ['gate', 'trusted', 'admin'] as const) {
-    t.notOk(existsSync(server.socket(name)), `none is made beside the ${name} socket`);
-  }
-  t.equal((await daemon.end()).code, 0);
-  t.ok(existsSync(admin), 'it is the manager’s');
+  daemon.child.kill('SIGUSR2');
+  const line = await daemon.logged(/internal error/);
+  t.match(line, { level: 50, err: { message: 'a missed fault' } });
+  t.ok(await mayPush(server, 'alice'));
+  t.ok(daemon.isRunning);
 });
-
-async function socketsComeBack(t: Test): Promise<void> {
-  const server = await Server.open(t);
-  const names = ['gate', 'trusted', 'admin'] as const;
-  const list = server.socket('gate').replace(/sock$/, 'refused');
-  await until(() => (existsSync(list) ? true : null));
-  for (const file of [...names.map(name => server.socket(name)), list]) rmSync(file);
-  for (const name of names) {
-    const address = name === 'admin' ? '/api/v1/version' : '/healthz';
-    const answered = () => until(() => server.ask(name, address).catch(() => null));
-    t.equal((await answered().catch(answered)).status, 200, name);
-  }
-  await until(() => (existsSync(list) ? true : null));
-  t.match(server.daemon.log, /the socket was gone, and is made anew/);
-}
-
-// It waits for a minute.
-if (isLong) {
-  t.setTimeout(180_000);
-  t.test('sockets whose files are gone are there again, with the list beside them', socketsComeBack);
-}

@@ -4,7 +4,6 @@
  */
 
 import t from 'tap';
-import { z } from 'zod';
 import { some } from '../run-length.ts';
 import { account, addressOf } from './accounts.ts';
 import { Browser, type Tab } from './browser.ts';
@@ -39,8 +38,6 @@ async function execute(tab: Tab, id: string): Promise<{ readonly status: string;
   const status = await tab.read(`${shown} .response-col_status`);
   return { status: status.trim(), body: await tab.read(`${shown} .highlight-code pre`) };
 }
-
-const described = z.object({ tags: z.array(z.object({ name: z.string() })) });
 
 const group = {
   name: 'students/first year',
@@ -86,38 +83,6 @@ for (const [way, open] of some(Object.entries(await waysIn('api.md')), 3)) {
 
 const server = await Server.open(t);
 const address = await addressOf(server);
-
-t.test('operations of each kind can be unfolded, and nothing of them is blocked', async t => {
-  const tab = await browser.tab();
-  await tab.go(`${address}api/swagger`);
-  const { tags } = described.parse(await (await fetch(`${address}api/v1/openapi.json`)).json());
-  for (const { name } of some(tags, 4)) {
-    const first = `[id^="operations-${name}-"]`;
-    await tab.click(section(name));
-    await tab.click(`${first} .opblock-summary-control`);
-    t.match(await tab.read(`${first} .responses-table`), /401|200/, name);
-    await tab.click(section(name));
-  }
-  t.strictSame(tab.complaints, []);
-});
-
-t.test('a token is forgotten with the page that it was entered into', async t => {
-  const token = await account(server, 'root', { isAdmin: true });
-  const tab = await browser.tab();
-  await tab.go(`${address}api/swagger`);
-  await authorize(tab, token);
-  await tab.click(section('policy'));
-  await tryOut(tab, 'listRules');
-  t.match(await execute(tab, 'listRules'), { status: '200', body: '[]' });
-
-  await tab.go(`${address}api/swagger`);
-  await tab.click(section('policy'));
-  await tryOut(tab, 'listRules');
-  const refused = await execute(tab, 'listRules');
-  t.match(refused.status, /^401/);
-  t.match(JSON.parse(refused.body), { message: /token/, url: `${address}api/swagger` });
-  t.match(tab.complaints, [/401/]);
-});
 
 t.test('a script that got into the page would not run', async t => {
   const tab = await browser.tab();

@@ -21,14 +21,14 @@ export interface Transport {
   readonly env: Readonly<Record<string, string>>;
 }
 
-export interface TransportOptions {
+interface TransportOptions {
   /** GIT_EXEC_PATH on the server, by which git's programs find each other. */
   readonly programs?: string;
   /** Command that runs git on the server, its command line following; git by itself unless given. */
   readonly through?: readonly string[];
 }
 
-export type OpenTransport = (t: Test, server: Server, options?: TransportOptions) => Promise<Transport>;
+type OpenTransport = (t: Test, server: Server, options?: TransportOptions) => Promise<Transport>;
 
 export const transports = {
   'file paths': locally(bare => bare),

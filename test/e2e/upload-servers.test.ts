@@ -3,20 +3,135 @@
  * byte, and the client says who uses how much of what. Reading is never asked about.
  */
 
+import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { FileStore } from '@tus/file-store';
+import { Server as TusServer } from '@tus/server';
 import t, { type Test } from 'tap';
 import { Upload } from 'tus-js-client';
+import { served } from '../served.ts';
+import { until } from './ask.ts';
 import { iniOf, readGuide } from './guide.ts';
-import { writeImage } from './oci-image.ts';
 import { proxies } from './proxies.ts';
-import { type Run, run } from './run.ts';
+import { plainEnvironment, type Run, run } from './run.ts';
 import { type Ini, Server } from './server.ts';
-import { startNginx } from './transports.ts';
-import { type OpenUploadServer, openDistribution, openTus, openVerdaccio } from './upload-servers.ts';
+import { freePort, startNginx } from './transports.ts';
 
 t.setTimeout(600_000);
+
+/** Starts it in a folder; gives its port once it answers. */
+type OpenUploadServer = (t: Test, folder: string) => Promise<number>;
+
+/** A program that serves HTTP on a port; it is ended with the test. */
+async function started(t: Test, port: number, command: string, args: readonly string[], folder: string) {
+  const child = spawn(command, args, {
+    cwd: folder,
+    env: { ...plainEnvironment, HOME: folder },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let log = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      log += text;
+    });
+  }
+  t.teardown(async () => {
+    if (child.exitCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  });
+  await until(
+    () =>
+      fetch(`http://127.0.0.1:${port}/`).then(
+        () => true as const,
+        () => null,
+      ),
+    () => `${command} does not come up:\n${log}`,
+  );
+}
+
+/** Verdaccio: npm packages. Everybody may publish who signs up. */
+const openVerdaccio: OpenUploadServer = async (t, folder) => {
+  await mkdir(folder);
+  const port = await freePort();
+  const settings = `
+storage: ${folder}/storage
+auth: { htpasswd: { file: ${folder}/htpasswd } }
+uplinks: {}
+packages: { '@*/*': { access: $all, publish: $authenticated } }
+log: { type: stdout, format: pretty, level: warn }
+`;
+  await writeFile(join(folder, 'config.yaml'), settings);
+  const program = fileURLToPath(new URL('../../node_modules/verdaccio/bin/verdaccio', import.meta.url));
+  const args = [program, '--config', join(folder, 'config.yaml'), '--listen', `127.0.0.1:${port}`];
+  await started(t, port, process.execPath, args, folder);
+  return port;
+};
+
+/** Debian's docker-registry: container images. */
+const openDistribution: OpenUploadServer = async (t, folder) => {
+  await mkdir(folder);
+  const port = await freePort();
+  const settings = `
+version: 0.1
+log: { level: error }
+storage: { filesystem: { rootdirectory: ${folder}/storage }, delete: { enabled: true } }
+http: { addr: '127.0.0.1:${port}' }
+`;
+  await writeFile(join(folder, 'config.yml'), settings);
+  await started(t, port, 'docker-registry', ['serve', join(folder, 'config.yml')], folder);
+  return port;
+};
+
+/** A tus server that keeps the uploads of each owner apart: `/files/OWNER`. */
+const openTus: OpenUploadServer = async (t, folder) => {
+  await mkdir(folder);
+  const servers = new Map<string, TusServer>();
+  const web = createServer((request, response) => {
+    const [, , owner = ''] = (request.url ?? '').split('/');
+    const directory = join(folder, owner.replaceAll(/\W/g, '_'));
+    const server =
+      servers.get(owner) ??
+      new TusServer({
+        path: `/files/${owner}`,
+        datastore: new FileStore({ directory }),
+        relativeLocation: true,
+      });
+    servers.set(owner, server);
+    void server.handle(request, response);
+  });
+  return served(t, web);
+};
+
+const media = 'application/vnd.oci.image';
+
+/** Writes it as an OCI layout with the tag `1`; the layer has so many random bytes, and no meaning. */
+async function writeImage(folder: string, layerBytes: number): Promise<void> {
+  const blobs = join(folder, 'blobs/sha256');
+  await mkdir(blobs, { recursive: true });
+  const blob = async (mediaType: string, content: Buffer) => {
+    const digest = createHash('sha256').update(content).digest('hex');
+    await writeFile(join(blobs, digest), content);
+    return { mediaType, digest: `sha256:${digest}`, size: content.length };
+  };
+  const json = (mediaType: string, value: object) => blob(mediaType, Buffer.from(JSON.stringify(value)));
+  const layer = await blob(`${media}.layer.v1.tar`, randomBytes(layerBytes));
+  const config = await json(`${media}.config.v1+json`, {
+    architecture: 'amd64',
+    os: 'linux',
+    rootfs: { type: 'layers', diff_ids: [layer.digest] },
+  });
+  const mediaType = `${media}.manifest.v1+json`;
+  const manifest = await json(mediaType, { schemaVersion: 2, mediaType, config, layers: [layer] });
+  const manifests = [{ ...manifest, annotations: { 'org.opencontainers.image.ref.name': '1' } }];
+  await writeFile(join(folder, 'index.json'), JSON.stringify({ schemaVersion: 2, manifests }));
+  await writeFile(join(folder, 'oci-layout'), JSON.stringify({ imageLayoutVersion: '1.0.0' }));
+}
 
 const words = 'Quota exceeded: alice uses 1.2 MB of 1 MB (120 %).';
 
@@ -177,22 +292,4 @@ t.test('WebDAV: storing and copying are refused, reading and deleting are not', 
     sum,
   );
   t.match(await curl('/dav/alice/a', '-X', 'DELETE'), /^HTTP\/1\.1 204/);
-});
-
-t.test('PyPI packages: twine says why', async t => {
-  const openNothing: OpenUploadServer = (t, folder) => startNginx(t, folder, 'location / { return 404; }');
-  const { server, url, uses } = await open(t, openNothing, { gate: { PRESET: 'gitea' } });
-  await uses(1_200_000);
-  const about = 'Metadata-Version: 2.1\nName: tool\nVersion: 1.0\n';
-  await mkdir(join(server.folder, 'tool-1.0'));
-  await writeFile(join(server.folder, 'tool-1.0/PKG-INFO'), about);
-  t.match(await run('tar', ['-czf', 'tool-1.0.tar.gz', 'tool-1.0'], { cwd: server.folder }), { code: 0 });
-  const login = ['--non-interactive', '--disable-progress-bar', '-u', 'alice', '-p', 'x'];
-  const registry = ['--repository-url', `${url}/api/packages/alice/pypi`];
-  const twine = await run('twine', ['upload', ...login, ...registry, 'tool-1.0.tar.gz'], {
-    cwd: server.folder,
-    env: { HOME: server.folder, COLUMNS: '200' },
-  });
-  t.not(twine.code, 0);
-  t.match(twine.stdout + twine.stderr, words);
 });

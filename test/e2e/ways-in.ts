@@ -11,7 +11,7 @@ import { freePort, startNginx } from './transports.ts';
  * Starts a server that was opened and not started; gives the address that the daemon is told, with a slash at
  * its end.
  */
-export type WayIn = (t: Test, server: Server) => Promise<string>;
+type WayIn = (t: Test, server: Server) => Promise<string>;
 
 /** Ways in, by their names; nginx has the settings that the page of the manual shows. */
 export async function waysIn(page: string): Promise<Readonly<Record<string, WayIn>>> {

@@ -6,7 +6,7 @@ import { systemCode } from '../../src/errors.ts';
 import { Server } from '../e2e/server.ts';
 import { isLong } from '../run-length.ts';
 
-const stops = isLong ? 50 : 6;
+const stops = isLong ? 50 : 3;
 const askers = 40;
 t.setTimeout(600_000);
 

@@ -2,17 +2,133 @@
 
 import { z } from 'zod';
 import type { Document } from '../../scripts/reference/openapi.ts';
-import {
-  bodyShapes,
-  type HostileRequest,
-  headerShapes,
-  policyShapes,
-  queryShapes,
-  sizesUpTo,
-} from './shapes.ts';
 
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
+
+export interface HostileRequest {
+  readonly socket: 'gate' | 'trusted' | 'http';
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Made when it is sent: all of them together would fill the memory. */
+  readonly body?: () => string | Buffer;
+  /** For whoever reads a failure. */
+  readonly what: string;
+}
+
+/** Bodies of about so many bytes, by what is odd about them. */
+const bodyShapes: Readonly<Record<string, (bytes: number) => string | Buffer>> = {
+  'zeros in a list': bytes => `[${repeated('0,', bytes)}0]`,
+  'empty lists in a list': bytes => `[${repeated('[],', bytes)}[]]`,
+  'empty objects in a list': bytes => `{"rules":[${repeated('{},', bytes)}{}]}`,
+  'lists in lists': bytes => `${'['.repeat(bytes / 2)}${']'.repeat(bytes / 2)}`,
+  'objects in objects': bytes => repeated('{"a":', bytes),
+  'many names': bytes => objectOf(bytes, at => `"${at.toString(36)}":0`),
+  'many whole numbers as names': bytes => objectOf(bytes, at => `"${(at * 7919) % 4_294_967_291}":0`),
+  'many objects of many names': bytes => {
+    const ofOne = Math.floor(bytes / 20_000) + 1;
+    return listOf(ofOne, list => objectOf(bytes / ofOne, at => `"${list}-${at.toString(36)}":0`));
+  },
+  'the same name many times': bytes => objectOf(bytes, () => '"name":"x"'),
+  'one long text': bytes => `{"name":"${'x'.repeat(bytes)}"}`,
+  'one long text of escapes': bytes => `{"name":"${repeated('\\u0041', bytes)}"}`,
+  'many short texts of escapes': bytes => `{"rules":[${repeated('"\\u0041\\"",', bytes)}0]}`,
+  'blanks between all that is there': bytes => `[${repeated(`0,${' '.repeat(1000)}`, bytes)}0]`,
+  'a long number with an end': bytes => `{"limit":1.${'0'.repeat(bytes)}1}`,
+  'a long number': bytes => `{"limit":${'9'.repeat(bytes)}}`,
+  'many numbers that cannot be represented': bytes => `{"limit":[${repeated('1e400,', bytes)}1]}`,
+  blanks: bytes => `${' '.repeat(bytes)}{}`,
+  'a text that never ends': bytes => `{"name":"${'\\"'.repeat(bytes / 2)}`,
+  'bytes that are no text': bytes => Buffer.alloc(bytes, 0xff),
+};
+
+const each = <Entry>(length: number, entry: (at: number) => Entry) =>
+  Array.from({ length }, (_, at) => entry(at));
+const rule = (name: string) => ({ name, limit: 1, subjects: ['size:all'] });
+
+/** Whole policies, as large as they may be, of which something is wrong. */
+const policyShapes: Readonly<Record<string, () => object>> = {
+  'users that nobody knows': () => ({
+    rules: [],
+    groups: [{ name: 'g', rules: [], users: each(500_000, at => `nobody ${at}`) }],
+  }),
+  'a user who is there again and again': () => ({
+    rules: [],
+    groups: [{ name: 'g', rules: [], users: each(500_000, () => 'alice') }],
+  }),
+  'a user in all groups': () => ({
+    rules: [],
+    groups: [...each(9999, at => ({ name: `g${at}`, rules: [], users: ['alice'] })), { name: 'g0' }],
+  }),
+  'rules that are there twice': () => ({
+    rules: [...each(5000, at => rule(`r${at}`)), ...each(5000, at => rule(`r${at}`))],
+    groups: [],
+  }),
+  'groups of rules that nobody laid down': () => ({
+    rules: [],
+    groups: each(1000, group => ({ name: `g${group}`, rules: each(400, at => ({ name: `r${at}` })) })),
+  }),
+  'groups of names of rules that nobody laid down': () => ({
+    rules: [],
+    groups: each(1000, group => ({ name: `g${group}`, rules: each(400, at => `r${at}`) })),
+  }),
+};
+
+/** Query strings, as long as addresses may be. */
+const queryShapes: readonly string[] = [
+  `?${repeated('a&', 12 * kibibyte)}`,
+  `?${repeated('limit=1&', 12 * kibibyte)}`,
+  `?q=${'%41'.repeat(4000)}`,
+  `?owner=${'%ff'.repeat(4000)}`,
+  `?subject=${'%20'.repeat(20)}size:all${'%20'.repeat(3000)}`,
+  `?page=${'9'.repeat(12_000)}&limit=${'0'.repeat(300)}1`,
+  `?path=/${'a/'.repeat(6000)}`,
+  `?path=/${'../'.repeat(4000)}`,
+  `?after=${'1'.repeat(6000)}.${'a'.repeat(6000)}`,
+];
+
+/** Headers, as long as they may be altogether. */
+const headerShapes: readonly Readonly<Record<string, string>>[] = [
+  { Authorization: `token ${'x'.repeat(12_000)}` },
+  { Authorization: `Basic ${Buffer.from(`a:${'x'.repeat(8000)}`).toString('base64')}` },
+  { Authorization: ' '.repeat(12_000) },
+  { Cookie: repeated('softquota-session=x; ', 12_000) },
+  { Cookie: `softquota-session=${'x'.repeat(12_000)}` },
+  { 'X-Forwarded-For': repeated('1.2.3.4, ', 12_000) },
+  { 'If-None-Match': repeated('"x", ', 12_000) },
+  { 'If-None-Match': ','.repeat(12_000) },
+  { Accept: repeated('text/plain;q=0.1, ', 12_000) },
+  { 'Accept-Encoding': repeated('gzip;q=0.1, ', 12_000) },
+  { Origin: `http://${'a.'.repeat(5000)}` },
+  { 'Content-Type': `application/json${' '.repeat(12_000)};` },
+];
+
+/** Sizes up to what a route takes, and one beyond. */
+function sizesUpTo(mostBytes: number): readonly number[] {
+  return [kibibyte, 64 * kibibyte, mebibyte, mostBytes, mostBytes + 2].filter(
+    bytes => bytes <= mostBytes + 2,
+  );
+}
+
+function repeated(text: string, bytes: number): string {
+  return text.repeat(Math.floor(bytes / text.length));
+}
+
+function listOf(length: number, entry: (at: number) => string): string {
+  return `[${Array.from({ length }, (_, at) => entry(at)).join(',')}]`;
+}
+
+function objectOf(bytes: number, field: (at: number) => string): string {
+  const fields: string[] = [];
+  for (let length = 2, at = 0; length < bytes; at++) {
+    const text = field(at);
+    fields.push(text);
+    length += text.length + 1;
+  }
+  return `{${fields.join(',')}}`;
+}
+
 const json = { 'Content-Type': 'application/json' } as const;
 
 type Tokens = Readonly<Record<'admin' | 'user', string>>;
@@ -29,7 +145,7 @@ export const targets = {
   rule: 'plain',
 } as const;
 
-export interface CampaignOptions {
+interface CampaignOptions {
   readonly tokens: Tokens;
   /** A source that is there. */
   readonly sourceId: string;
@@ -46,26 +162,16 @@ function mostBytesOf(path: string): number {
   return path.endsWith('/quota/policy') || path.endsWith('/quota/simulate') ? 16 * mebibyte : mebibyte;
 }
 
-const schema = z.record(z.string(), z.unknown());
-type Schema = z.infer<typeof schema>;
-
 function* toApi(description: Document, { tokens, sourceId: id }: CampaignOptions): Generator<HostileRequest> {
-  const { paths, components } = z
-    .object({
-      paths: z.record(z.string(), z.record(z.string(), schema)),
-      components: z.looseObject({ schemas: z.record(z.string(), schema) }),
-    })
+  const described = z.looseObject({ requestBody: z.unknown().optional() });
+  const { paths } = z
+    .object({ paths: z.record(z.string(), z.record(z.string(), described)) })
     .parse(description);
   for (const [path, methods] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(methods)) {
       const to = { path, method: method.toUpperCase(), tokens, id };
       yield* toOperation(to);
-      const body = z
-        .object({ content: z.record(z.string(), z.object({ schema })) })
-        .safeParse(operation.requestBody).data;
-      const wanted = body?.content['application/json']?.schema;
-      if (wanted === undefined) continue;
-      yield* withBodies(to, wanted, components.schemas);
+      if (operation.requestBody !== undefined) yield* withBodies(to);
     }
   }
 }
@@ -117,11 +223,7 @@ function* toOperation(operation: Operation): Generator<HostileRequest> {
   }
 }
 
-function* withBodies(
-  operation: Operation,
-  wanted: Schema,
-  components: Readonly<Record<string, Schema>>,
-): Generator<HostileRequest> {
+function* withBodies(operation: Operation): Generator<HostileRequest> {
   const { path, method, tokens } = operation;
   const most = mostBytesOf(path);
   const to = addressOf(operation, targets.user);
@@ -142,59 +244,6 @@ function* withBodies(
       const body = () => JSON.stringify(policyOf());
       yield { ...http, headers, body, what: `${method} ${to} with ${kind}` };
     }
-  }
-  for (const [kind, fill] of Object.entries(fillings)) {
-    const body = () => JSON.stringify(filled(wanted, components, fill, most));
-    yield { ...http, headers, body, what: `${method} ${to} with ${kind}` };
-  }
-}
-
-interface Filling {
-  readonly text: (mostLength: number) => unknown;
-  /** Instead of entries of the right kind. */
-  readonly entry?: (at: number) => unknown;
-  /** Number of entries above the bound. */
-  readonly beyond: number;
-}
-
-/** Documents that look as they should, as large as they may be. */
-const fillings: Readonly<Record<string, Filling>> = {
-  'long texts and lists': { text: length => 'x'.repeat(length), beyond: 0 },
-  'characters beyond the first plane': { text: length => '\u{1f600}'.repeat(length / 2), beyond: 0 },
-  'one entry too many': { text: () => 'x', beyond: 1 },
-  'entries of another kind': { text: () => 7, entry: at => at, beyond: 0 },
-  'different names that nobody has': { text: () => 'x', entry: at => `nobody ${at}`, beyond: 0 },
-};
-
-function filled(
-  wanted: Schema,
-  components: Readonly<Record<string, Schema>>,
-  fill: Filling,
-  bytes: number,
-): unknown {
-  const { $ref: ref, anyOf, type, enum: choices, properties, items, maxItems, maxLength } = wanted;
-  const again = (part: unknown, share: number) =>
-    filled(schema.safeParse(part).data ?? {}, components, fill, share);
-  if (typeof ref === 'string') return again(components[ref.replace('#/components/schemas/', '')], bytes);
-  if (Array.isArray(anyOf)) return again(anyOf[0], bytes);
-  if (Array.isArray(choices)) return choices[0];
-  const kind = Array.isArray(type) ? type[0] : type;
-  switch (kind) {
-    case 'string':
-      return fill.text(Math.min(Number(maxLength ?? 20), bytes / 4));
-    case 'array': {
-      const one = JSON.stringify(fill.entry?.(100_000) ?? again(items, 200) ?? null).length + 1;
-      const length = Math.floor(Math.min(Number(maxItems ?? 100) + fill.beyond, bytes / one));
-      return Array.from({ length }, (_, at) => fill.entry?.(at) ?? again(items, 200));
-    }
-    case 'object': {
-      const fields = Object.entries(schema.parse(properties ?? {}));
-      return Object.fromEntries(fields.map(([name, field]) => [name, again(field, bytes / fields.length)]));
-    }
-    case 'boolean':
-      return true;
-    default:
-      return kind === 'null' ? null : 1;
   }
 }
 

@@ -14,7 +14,7 @@ import { counted } from '../e2e/count.ts';
 import { Server } from '../e2e/server.ts';
 import { isLong } from '../run-length.ts';
 
-const kills = isLong ? 100 : 6;
+const kills = isLong ? 100 : 3;
 t.setTimeout(isLong ? 3_600_000 : 240_000);
 
 const ruleSchema = z.object({ limit: z.number() });

@@ -32,18 +32,6 @@ async function mount(directory: string, size: string): Promise<void> {
   await must('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'softquota-test', directory]);
 }
 
-/** A file that holds an ext4 of its own; gives how to mount it over a directory, until the test ends. */
-export async function ext4(t: Test): Promise<(directory: string) => Promise<void>> {
-  const folder = temporaryFolder(t);
-  const image = join(folder, 'image');
-  await must('truncate', ['-s', '8M', image]);
-  await must('mkfs.ext4', ['-q', image]);
-  return async directory => {
-    await must('mount', ['-o', 'loop', image, directory]);
-    t.teardown(() => unmount(directory));
-  };
-}
-
 export async function unmount(directory: string): Promise<void> {
   await run('umount', ['-l', directory]);
 }

@@ -159,6 +159,54 @@ t.test('what administrators push to gitolite-admin is theirs to change', async t
   t.equal(await readFile(pushed, 'utf8'), theirs);
 });
 
+t.test('LOCAL_CODE is where the hooks go, unless what lies elsewhere would take their place', async t => {
+  const { server, home, common, testing, find, options, setLocalCode } = await withGitolite(t);
+  await setLocalCode('$ENV{HOME}/local');
+  const overriding = join(common, 'post-receive');
+  await server.file(overriding, theirs);
+  await t.rejects(distributeHooks(await find(), options), {
+    code: 'conflict',
+    message: /hooks\/common\/post-receive overrides the file in .*\/local\/hooks\/common/,
+  });
+  await rm(overriding);
+  await distributeHooks(await find(), options);
+  const place = join(home, 'local/hooks/common/pre-receive');
+  t.equal(await readlink(join(testing, 'hooks/pre-receive')), place);
+});
+
+/** Ours lies in gitolite's own folder; then LOCAL_CODE is set, with a hook of the site. */
+async function withLaterLocalCode(t: Test) {
+  const world = await withGitolite(t);
+  await distributeHooks(await world.find(), world.options);
+  await world.setLocalCode('$ENV{HOME}/local');
+  const site = join(world.home, 'local/hooks/common/pre-receive');
+  await world.server.file(site, theirs);
+  await run('chown', ['-R', `${uid}:${uid}`, world.home]);
+  return { ...world, site };
+}
+
+t.test('LOCAL_CODE set later: the hooks move there, and the hook of the site goes on', async t => {
+  const { common, testing, find, options, site } = await withLaterLocalCode(t);
+  const report = await distributeHooks(await find(), options);
+  t.match(report.hooks, { 'pre-receive': { did: 'installed' } });
+  t.equal(await readFile(join(site, '../pre-receive.d/50-previous'), 'utf8'), theirs);
+  await t.rejects(lstat(join(common, 'pre-receive')), { code: 'ENOENT' });
+  t.equal(await readlink(join(testing, 'hooks/pre-receive')), site);
+});
+
+t.test('LOCAL_CODE set later: the hooks are taken out where they were, and nothing else is lost', async t => {
+  const { common, testing, find, options } = await withLaterLocalCode(t);
+  await mkdir(join(common, 'pre-receive.d'));
+  await t.rejects(distributeHooks(await find(), options), {
+    code: 'conflict',
+    message: /hooks\/common\/pre-receive\.d overrides the folder in .*\/local\/hooks\/common/,
+  });
+  t.ok(await lstat(join(common, 'pre-receive')), 'nothing was done');
+  t.match((await withdrawHooks(await find())).hooks, { 'pre-receive': 'removed', 'post-receive': 'removed' });
+  await t.rejects(lstat(join(common, 'pre-receive')), { code: 'ENOENT' });
+  await t.rejects(lstat(join(testing, 'hooks/post-receive')), { code: 'ENOENT' });
+});
+
 t.test('a gitolite that fails is told with its own words', async t => {
   const { home, passwd, setLocalCode } = await withGitolite(t);
   await setLocalCode('a", die "broken here');

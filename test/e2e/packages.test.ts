@@ -1,7 +1,4 @@
-/**
- * Packages that need no installation: the tarball where it is unpacked, and the npm package in an empty
- * folder.
- */
+/** The npm package in an empty folder, and the .deb on a copy of this host; packages.long.test.ts has the rest. */
 
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -9,33 +6,41 @@ import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { z } from 'zod';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { packageHeading, readGuide } from './guide.ts';
-import { makePackages } from './packages.ts';
-import { must, run } from './run.ts';
+import { makePackages, shared } from './packages.ts';
+import { must } from './run.ts';
+import { SandboxHost } from './sandbox-host.ts';
 
 t.setTimeout(600_000);
 
-const story = /remote: Quota exceeded: alice uses [\s\S]*Every step went as described\.\n$/;
-
-const [tarball = '', npmFile = '', billFile = ''] = await makePackages(t, '--only', 'tar,npm');
-
-t.test('the tarball runs where it is unpacked, with the Node in it', async t => {
-  const folder = temporaryFolder(t);
-  await must('cp', [tarball, folder]);
-  const [, typed] = (await readGuide()).filter(({ heading }) => heading === packageHeading);
-  const env = { PATH: '/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin', HOME: folder };
-  const played = await run('sh', ['-euc', typed?.text ?? 'false'], { cwd: folder, env });
-  t.equal(played.code, 0, played.stderr);
-  t.match(played.stdout, story);
-});
+const [debFile = '', npmFile = '', billFile = ''] = await makePackages(t, '--only', 'deb,npm');
 
 t.test('the npm package works in an empty folder, by npx', async t => {
   const folder = temporaryFolder(t);
   const env = { HOME: folder, npm_config_cache: join(folder, 'cache') };
   await must('npm', ['install', '--offline', '--no-audit', '--no-fund', npmFile], { cwd: folder, env });
-  const played = await run('npx', ['softquota', 'playground', '--exit'], { cwd: folder, env });
-  t.equal(played.code, 0, played.stderr);
-  t.match(played.stdout, story);
+  const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'));
+  t.equal(await must('npx', ['softquota', '--version'], { cwd: folder, env }), version);
+});
+
+t.test('what man and the shells look for is where they find it, once the .deb is installed', async t => {
+  const host = await SandboxHost.open(t);
+  // Some images leave manual pages out.
+  await host.must('dpkg', ['--path-include=/usr/share/man/*', '--install', await shared(host, debFile)]);
+  t.match(await host.must('man', ['softquota']), /^SOFTQUOTA\(1\)/);
+  t.match(await host.must('man', ['app.ini']), /^APP\.INI\(5\)/);
+  t.match(await host.must('fish', ['-c', 'complete -C "softquota rule cre"']), /^create\t/);
+  t.equal(
+    await host.must('zsh', ['-fc', 'autoload -U compinit; compinit -u -D; echo $_comps[softquota]']),
+    '_softquota',
+  );
+  // Completion is found where bash-completion looks for a command of this name.
+  t.equal(
+    await host.must('bash', [
+      '-c',
+      'source /usr/share/bash-completion/completions/softquota; complete -p softquota',
+    ]),
+    'complete -F _softquota softquota',
+  );
 });
 
 const bill = z.object({
