@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { assemble } from './assemble.ts';
 import type { Config } from './config.ts';
 import { findKey, removedKey } from './definition.ts';
-import { hasSettings, readEnvironment } from './environment.ts';
+import { hasSettings, misspelled, readEnvironment } from './environment.ts';
 import { type ConfigEntry, type ConfigFault, faultAt, formatFaults, keyId } from './fault.ts';
 import { findFile, type Where } from './find.ts';
 import { knownOf } from './known.ts';
@@ -32,7 +32,8 @@ export interface RefusedConfig {
  * nothing that the configuration names except the files of `__FILE` variables.
  */
 export function loadConfig(where: Where): LoadedConfig | RefusedConfig {
-  const { found, notes } = findFile(where);
+  const { found, notes: ofFile } = findFile(where);
+  const notes = [...ofFile, ...misspelled(where.env)];
   if (found.is === 'fault') return { ok: false, faults: [found.fault], notes };
   if (found.is === 'nothing' && !hasSettings(where.env)) {
     return { ok: false, faults: [{ message: found.message }], notes };
