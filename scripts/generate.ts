@@ -11,7 +11,6 @@ import { commandReference } from './reference/commands.ts';
 import { bashCompletion, fishCompletion, zshCompletion } from './reference/completions.ts';
 import { caddyInCompose, inCompose } from './reference/compose.ts';
 import { configurationReference } from './reference/configuration.ts';
-import { doctorReference } from './reference/doctor.ts';
 import { errorReference } from './reference/errors.ts';
 import { exampleFile } from './reference/example.ts';
 import { hooksPage } from './reference/hooks.ts';
@@ -32,7 +31,6 @@ const generated: Readonly<Record<string, () => string | Promise<string>>> = {
   'app.ini.example': exampleFile,
   'docs/commands.md': commandReference,
   'docs/configuration.md': configurationReference,
-  'docs/doctor.md': doctorReference,
   'docs/errors.md': errorReference,
   'docs/forges/uploads.md': uploadsReference,
   'docs/hooks.md': hooksPage,

@@ -1,7 +1,7 @@
 /** docs/metrics.md, and the dashboard for Grafana in docs/metrics/. */
 
 import { readFileSync } from 'node:fs';
-import { metricSpecs } from '../../src/daemon/metrics/catalog.ts';
+import { metricSpecs } from '../../src/daemon/metrics/metrics.ts';
 
 const begin = '<!-- metrics: written by npm run generate -->';
 const end = '<!-- end of metrics -->';

@@ -7,9 +7,14 @@
  * gigabytes of data. So all of src/ reads such files, and runs programs, through this module.
  */
 
-export { Exchange, type ExchangeHandlers, type Fields } from './exchange.ts';
+export { Exchange, type ExchangeHandlers, type Fields, takeLines } from './exchange.ts';
 export { type BoundedFile, mostFileBytes, readBounded } from './file.ts';
 export { JsonFault, mostDepth, mostExactCharacters, readExactJson, readJson } from './json.ts';
-export { takeLines } from './lines.ts';
-export { isGroupAlive } from './process-group.ts';
-export { type EndedStage, type ProgramOptions, pipePrograms, runProgram, type Stage } from './program.ts';
+export {
+  type EndedStage,
+  isGroupAlive,
+  type ProgramOptions,
+  pipePrograms,
+  runProgram,
+  type Stage,
+} from './program.ts';

@@ -61,7 +61,6 @@ function shapeOf(text: string): Shape {
   let open = 0;
   let depth = 0;
   let values = 1;
-  /** Digits and points in a row. */
   let digits = 0;
   let mayBeRounded = false;
   for (let at = 0; at < text.length; at++) {

@@ -1,20 +1,19 @@
 /** Runs other programs to their end, or to the end of their time, each reading what the one before prints. */
 
 import { spawn } from 'node:child_process';
+import { constants, setPriority } from 'node:os';
 import { pipeline } from 'node:stream/promises';
-import { SoftquotaError } from '../errors.ts';
-import { endGroup, endingMs, endWith, killGroup, lowerPriority } from './process-group.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { SoftquotaError, systemCode } from '../errors.ts';
 
 interface RunOptions {
   /** After this time the programs, and all that they started, are killed. */
   readonly timeoutMs: number;
   /** `/` unless given, where nobody but root can leave anything. */
   readonly cwd?: string;
-  /** Goes to the first on standard input. */
   readonly input?: string | Uint8Array;
   /** The account they run as; only root may choose. */
   readonly user?: { readonly uid: number; readonly gid: number };
-  /** Runs them with the lowest priority. */
   readonly isNiced?: boolean;
   /** Bytes of its own memory that each may take: files that it maps to read are not part of it. */
   readonly memoryBytes?: number;
@@ -26,7 +25,6 @@ interface RunOptions {
 
 export interface ProgramOptions extends RunOptions {
   readonly env?: Stage['env'];
-  /** Bytes that it may print. */
   readonly mostBytes?: number;
 }
 
@@ -144,4 +142,62 @@ function endOf(child: ReturnType<typeof spawn>): Promise<EndedStage> {
   // It is waited for at the end; a fault before that is no unhandled one.
   ended.catch(() => {});
   return ended;
+}
+
+/** A program that is asked to end has so long for it. */
+const endingMs = 10_000;
+const lookAgainMs = 5;
+
+function killGroup(pid: number | undefined, how: NodeJS.Signals = 'SIGKILL'): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, how);
+  } catch {
+    // It ended by itself meanwhile.
+  }
+}
+
+/** Kills what of a group still runs after a time. Resolves once nothing does, or it cannot be killed. */
+async function endGroup(pid: number | undefined, graceMs = 0): Promise<void> {
+  for (const begun = performance.now(); isGroupAlive(pid); await delay(lookAgainMs)) {
+    const tookMs = performance.now() - begun;
+    if (tookMs > graceMs + endingMs) return;
+    if (tookMs >= graceMs) killGroup(pid);
+  }
+}
+
+export function isGroupAlive(pid: number | undefined): boolean {
+  if (pid === undefined) return false;
+  try {
+    process.kill(-pid, 0);
+    return true;
+  } catch (error) {
+    return systemCode(error) === 'EPERM';
+  }
+}
+
+function lowerPriority(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // It ended by itself meanwhile.
+  }
+}
+
+/** Ends a program when the signal comes; `end` stops waiting for it. */
+function endWith(signal: AbortSignal | undefined, pid: number | undefined): { end(): void } {
+  let overdue: NodeJS.Timeout | undefined;
+  const stop = (): void => {
+    killGroup(pid, 'SIGTERM');
+    overdue = setTimeout(() => killGroup(pid), endingMs);
+  };
+  if (signal?.aborted === true) stop();
+  else signal?.addEventListener('abort', stop, { once: true });
+  return {
+    end: () => {
+      clearTimeout(overdue);
+      signal?.removeEventListener('abort', stop);
+    },
+  };
 }

@@ -15,11 +15,10 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { groupName, type SystemAccount, systemAccounts } from '../accounts.ts';
-import { type Config, formatFaults, loadConfig } from '../config/index.ts';
+import { type Config, formatFaults, loadConfig, longestSocketPath } from '../config/index.ts';
 import { type Survey, unitFolders } from '../doctor/index.ts';
 import { withDraft } from '../draft.ts';
 import { SoftquotaError, systemCode } from '../errors.ts';
-import { longestPathBytes } from '../service/index.ts';
 import { fileFault } from './files.ts';
 import { whereIs } from './settings.ts';
 
@@ -62,10 +61,10 @@ export function placesFor(file: string, gid: number, trustedGroup: string | null
   }
   const data = join(dirname(file), 'data');
   const longest = join(data, 'trusted.sock');
-  if (Buffer.byteLength(longest) > longestPathBytes) {
+  if (Buffer.byteLength(longest) > longestSocketPath) {
     throw new SoftquotaError(
       'usage',
-      `the sockets next to ${file} would have paths such as ${longest}, longer than the system's limit of ${longestPathBytes} bytes; ` +
+      `the sockets next to ${file} would have paths such as ${longest}, longer than the system's limit of ${longestSocketPath} bytes; ` +
         'choose a shorter path with --config',
     );
   }

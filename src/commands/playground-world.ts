@@ -13,10 +13,10 @@ import { join, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { runProgram } from '../bounded/index.ts';
+import { longestSocketPath } from '../config/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import { findClient, installHooks } from '../git/index.ts';
 import { packageDirectory } from '../package.ts';
-import { longestPathBytes } from '../service/index.ts';
 import { shellQuoted } from '../text/index.ts';
 import { within } from '../within.ts';
 import { gateClient } from './client.ts';
@@ -82,7 +82,7 @@ async function socketDirectory(
   place: string,
 ): Promise<{ readonly directory: string; readonly clear: () => Promise<void> }> {
   const beside = join(place, 'data');
-  if (Buffer.byteLength(join(beside, 'trusted.sock')) <= longestPathBytes) {
+  if (Buffer.byteLength(join(beside, 'trusted.sock')) <= longestSocketPath) {
     return { directory: beside, clear: async () => {} };
   }
   const directory = await mkdtemp(join(tmpdir(), 'softquota-'));

@@ -11,7 +11,6 @@ function isHost(text: string): boolean {
   return (hostName.test(text) && !/^[\d.]+$/.test(text)) || isIP(text) !== 0;
 }
 
-/** Address to listen on: an IP address, or a name of this host. */
 export const listenAddress: ValueType<string> = matching(
   isHost,
   'neither an address nor a host name',
@@ -108,7 +107,6 @@ export function maskBeforeAt(text: string): string {
 
 const mailbox = /^[^\s@<>,;:"()[\]\\]{1,64}@[A-Za-z0-9.-]{1,253}$/;
 
-/** `root@git.example` */
 export const mailAddress: ValueType<string> = matching(
   mailbox,
   'not a mail address',

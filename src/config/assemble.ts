@@ -2,15 +2,29 @@
 
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type Config, sectionKeys } from './config.ts';
-import type { ConfigEntry, ConfigFault } from './fault.ts';
-import { type Key, Values, withoutEffect } from './key.ts';
-import { forgeSettings, notesOnForge, refuseCaseOfForge } from './keys-forge.ts';
-import { ownRoutes } from './keys-gate.ts';
-import { mail, mailSettings, webhookSettings } from './keys-notices.ts';
-import { security, server, store } from './keys-server.ts';
-import { scan, storages } from './keys-storage.ts';
-import { storageSettings, walkedDirectories } from './storage.ts';
+import type { ForgeSettings } from '../forge/index.ts';
+import {
+  isWithin,
+  parseTemplate,
+  type StorageKind,
+  type StorageSettings,
+  type Template,
+  type UploadRoute,
+  type Visibility,
+} from '../layout/index.ts';
+import { type ConfigEntry, type ConfigFault, type Key, Values, type ValuesOf, withoutEffect } from './key.ts';
+import { forgeKeys, forgeSettings, notesOnForge, refuseCaseOfForge } from './keys-forge.ts';
+import { gate, lfs, ownRoutes } from './keys-gate.ts';
+import {
+  type MailSettings,
+  mail,
+  mailSettings,
+  type WebhookSettings,
+  webhookSettings,
+} from './keys-notices.ts';
+import { events, hooks, quota, quotaDefault, reclaim, requests, users } from './keys-policy.ts';
+import { disk, log, metrics, security, server, store } from './keys-server.ts';
+import { scan, storages, visibility } from './keys-storage.ts';
 
 interface Assembled {
   /** Not to be used where there are faults. */
@@ -62,7 +76,7 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
 }
 
 /** The most bytes that the system takes for a Unix socket's path; Node cuts a longer one without a word. */
-const longestSocketPath = process.platform === 'darwin' ? 103 : 107;
+export const longestSocketPath = process.platform === 'linux' ? 107 : 103;
 
 function refuseBadSockets(config: Config, values: Values): void {
   const sockets = [
@@ -104,7 +118,6 @@ function refuseForSharedStore(config: Config, values: Values): void {
   }
 }
 
-/** Nobody else walks the rest if nobody shares the quota. */
 function refuseRootsAlone(config: Config, values: Values): void {
   if (config.store.adapter === 'redis' || config.scan.roots === null) return;
   const where =
@@ -135,4 +148,140 @@ function deepFreeze<T>(value: T): T {
     Object.freeze(value);
   }
   return value;
+}
+
+/** The keys whose values a `Config` has by the names of sections. */
+const sectionKeys = {
+  server,
+  quota: { ...quota, ...quotaDefault },
+  store,
+  users,
+  scan,
+  requests,
+  hooks,
+  reclaim,
+  gate,
+  lfs,
+  events,
+  security,
+  disk,
+  metrics,
+  log,
+};
+
+type Plain = {
+  readonly [Section in keyof typeof sectionKeys]: ValuesOf<(typeof sectionKeys)[Section]>;
+};
+
+/** The configuration as the other modules see it: all paths are absolute, and nothing of it can be changed. */
+export interface Config extends Plain {
+  /** Null where only the environment spoke. */
+  readonly file: string | null;
+  readonly server: Plain['server'] & {
+    readonly socket: string;
+    readonly trustedSocket: string;
+    readonly adminSocket: string;
+  };
+  /** The `[storage.*]` sections with a PATH, in the order of `storageKinds`. */
+  readonly storages: readonly StorageSettings[];
+  /** Null: no forge's database is read. */
+  readonly forge: ForgeSettings | null;
+  readonly scan: Plain['scan'] & { readonly workers: number };
+  /** `routes`: the `[gate.NAME]` sections, in the order in which they are asked. */
+  readonly gate: Plain['gate'] & { readonly routes: readonly UploadRoute[] };
+  /** The `[webhook.NAME]` sections, by name. */
+  readonly webhooks: readonly WebhookSettings[];
+  /** Null: no mail is sent. */
+  readonly mail: MailSettings | null;
+}
+
+/** The sections that have a PATH; `base` is the folder that relative templates count from. */
+function storageSettings(values: Values, base: string): readonly StorageSettings[] {
+  const seen = new Map<string, string>();
+  const beginnings = new Set<string>();
+  const visible = visibilityIn(values);
+  const walked = walkedDirectories(values, base);
+  const sections = storages.flatMap(({ storage, templates: path, owner }) => {
+    const source = values.take(owner);
+    if (source.by === 'git-config' && storage !== 'repos' && storage !== 'wiki') {
+      values.refuse(
+        owner,
+        'git-config is not possible here, but only in [storage.repos] and [storage.wiki].',
+      );
+    }
+    if (source.by === 'forge' && !canForgeTell(values, storage)) {
+      values.refuse(
+        owner,
+        'forge is possible only with [forge] KIND = gitlab, in [storage.repos] and [storage.wiki]; the paths of other forges say whose a repository is.',
+      );
+    }
+    const templates: Template[] = [];
+    for (const text of values.take(path)) {
+      const parsed = parseTemplate(absoluteTemplate(text, base));
+      if (!parsed.ok) {
+        values.refuse(path, `"${text}" is not a template: ${parsed.reason}.`);
+        continue;
+      }
+      const { template } = parsed;
+      const twin = seen.get(template.text);
+      if (twin !== undefined) {
+        values.refuse(
+          path,
+          `"${template.text}" is already in [${twin}]. Each directory can be in one section only.`,
+        );
+      }
+      if (!template.hasOwner && source.by === 'path' && !values.isFaulty(owner)) {
+        const advice = 'Add {owner} to the path, or set OWNER';
+        values.refuse(path, `"${text}" has no {owner}, and OWNER is path. ${advice}.`);
+      }
+      seen.set(template.text, `storage.${storage}`);
+      templates.push(template);
+    }
+    if (templates.length === 0) return [];
+    const elsewhere = templates.filter(({ fixed }) => walked?.some(root => isWithin(fixed, root)) === false);
+    for (const { fixed } of templates) beginnings.add(fixed);
+    const settings: StorageSettings = {
+      kind: storage,
+      templates: templates.map(template => template.text),
+      owner: source,
+      visibility: storage === 'repos' ? visible : 'export-ok',
+      ...(elsewhere.length === 0 ? {} : { elsewhere: elsewhere.map(({ text }) => text) }),
+    };
+    return [settings];
+  });
+  for (const root of walked ?? []) {
+    if ([...beginnings].some(fixed => isWithin(fixed, root))) continue;
+    const known = beginnings.size === 0 ? 'none' : [...beginnings].join(', ');
+    values.refuse(scan.roots, `no PATH begins in ${root}. The directories that they begin with: ${known}.`);
+  }
+  return sections;
+}
+
+/** The directories that this host walks; null: all. */
+function walkedDirectories(values: Values, base: string): readonly string[] | null {
+  const roots = values.take(scan.roots);
+  return roots?.map(root => resolve(base, root)) ?? null;
+}
+
+function canForgeTell(values: Values, storage: StorageKind): boolean {
+  const isRepository = storage === 'repos' || storage === 'wiki';
+  return isRepository && values.take(forgeKeys.kind) === 'gitlab';
+}
+
+/** With a forge its database tells, unless something else was written. */
+function visibilityIn(values: Values): Visibility {
+  const written = values.take(visibility);
+  const hasForge = values.take(forgeKeys.kind) !== null;
+  if (hasForge && !values.isGiven(visibility)) return 'forge';
+  if (written === 'forge' && !hasForge) {
+    values.refuse(visibility, 'forge needs [forge] KIND, which says whose database tells.');
+  }
+  return written;
+}
+
+/** Only the dots that a relative path begins with are folders; the rest stays for the template to judge. */
+function absoluteTemplate(text: string, base: string): string {
+  if (text.startsWith('/')) return text;
+  const dots = /^(?:\.\.?(?:\/+|$))*/.exec(text)?.[0] ?? '';
+  return `${resolve(base, dots)}/${text.slice(dots.length)}`;
 }

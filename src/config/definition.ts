@@ -6,9 +6,8 @@
  * names all come from here, so that none of them can know something else.
  */
 
-import type { Config } from './config.ts';
-import type { ConfigEntry } from './fault.ts';
-import { defaultOf, type Key } from './key.ts';
+import type { Config } from './assemble.ts';
+import { type ConfigEntry, defaultOf, type Key } from './key.ts';
 import { forgeKeys } from './keys-forge.ts';
 import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
 import { mail, webhookKeys, webhookSection } from './keys-notices.ts';
@@ -70,7 +69,6 @@ function ownSection(name: string): Section | null {
 
 const webhookDoc = 'A webhook, with any name: notices are posted to its address.';
 
-/** Stands for all sections of webhooks. */
 export const webhookSections = section('webhook.NAME', webhookDoc, webhookKeys('webhook.name'));
 
 const routeDoc =
@@ -94,7 +92,6 @@ export function valueIn(config: Config, key: Key<unknown>): unknown {
   return found === undefined ? defaultOf(key) : found[1];
 }
 
-/** The object with the values of a section. */
 function sectionIn(config: Config, section: string): object | null | undefined {
   const [kind = ''] = section.split('.', 1);
   const name = section.slice(kind.length + 1);
@@ -109,9 +106,7 @@ export function findKey(section: string, name: string): Key<unknown> | null {
   return findSection(section)?.keys.find(key => key.name === name) ?? null;
 }
 
-/** A key of the release before. */
 interface RemovedKey {
-  /** Says what to do about it. */
   readonly advice: string;
   /**
    * Tells whether something would be decided otherwise without the value, so that the daemon must not start;
@@ -184,4 +179,41 @@ const removedKeys: Readonly<Record<string, RemovedKey>> = {
 export function removedKey(section: string, name: string): RemovedKey | null {
   const pattern = section.replace(/^(gate|storage|webhook)\..*$/, '$1.*');
   return removedKeys[`${pattern} ${name}`] ?? null;
+}
+
+/**
+ * The known word that the fewest keystrokes (a letter more, less, other, or two in the wrong
+ * order) turn `word` into; null where even that is more than a third of its letters.
+ */
+export function nearest(word: string, known: Iterable<string>): string | null {
+  let best: string | null = null;
+  let least = Math.max(1, Math.floor(word.length / 3)) + 1;
+  for (const candidate of known) {
+    if (Math.abs(candidate.length - word.length) >= least) continue;
+    const strokes = keystrokes(word.toLowerCase(), candidate.toLowerCase());
+    if (strokes < least) {
+      best = candidate;
+      least = strokes;
+    }
+  }
+  return best;
+}
+
+/** The distance of Damerau and Levenshtein, each place changed at most once. */
+function keystrokes(from: string, to: string): number {
+  let before: number[] = [];
+  let above = Array.from({ length: to.length + 1 }, (_, at) => at);
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column++) {
+      const same = from[row - 1] === to[column - 1];
+      const changed = (above[column - 1] ?? 0) + (same ? 0 : 1);
+      const least = Math.min(changed, (above[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1);
+      const swapped = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+      current.push(swapped ? Math.min(least, (before[column - 2] ?? least) + 1) : least);
+    }
+    before = above;
+    above = current;
+  }
+  return above[to.length] ?? 0;
 }

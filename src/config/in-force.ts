@@ -5,10 +5,9 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { printable } from '../text/index.ts';
-import type { Config } from './config.ts';
+import type { Config } from './assemble.ts';
 import { sectionsIn, valueIn } from './definition.ts';
-import { type ConfigEntry, type ConfigOrigin, keyId } from './fault.ts';
-import type { Key } from './key.ts';
+import { type ConfigEntry, type ConfigOrigin, type Key, keyId } from './key.ts';
 import { encodeValue } from './lines.ts';
 import type { LoadedConfig } from './load.ts';
 

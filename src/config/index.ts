@@ -7,15 +7,12 @@
  */
 
 export { maskBeforeAt, maskPassword } from './addresses.ts';
-export type { Config } from './config.ts';
-export { routeSections, type Section, sections, webhookSections } from './definition.ts';
-export { variableOf } from './environment.ts';
-export { type ConfigFault, formatFaults } from './fault.ts';
-export type { Where } from './find.ts';
+export { type Config, longestSocketPath } from './assemble.ts';
+export { nearest, routeSections, type Section, sections, webhookSections } from './definition.ts';
+export { variableOf, type Where } from './find.ts';
 export { compareConfigs, merged, printConfig } from './in-force.ts';
-export type { Key } from './key.ts';
+export { type ConfigFault, formatFaults, type Key } from './key.ts';
 export { type MailSettings, type NoticeType, noticeTypes, type WebhookSettings } from './keys-notices.ts';
 export { duration, graceMost } from './kinds.ts';
-export { nearest } from './known.ts';
 export { encodeValue } from './lines.ts';
 export { type LoadedConfig, loadConfig, type RefusedConfig } from './load.ts';

@@ -1,7 +1,7 @@
-/** The definition of a key of the configuration, and the value that it has by what was written. */
+/** The definition of a key of the configuration, its value by what was written, and what is wrong with that. */
 
+import { printable } from '../text/index.ts';
 import { maskBeforeAt, maskPassword } from './addresses.ts';
-import { type ConfigEntry, type ConfigFault, faultAt, keyId } from './fault.ts';
 import type { ValueType } from './kinds.ts';
 
 export interface Key<T> extends ValueType<T> {
@@ -27,10 +27,8 @@ export interface Key<T> extends ValueType<T> {
   readonly show: (text: string) => string | null;
 }
 
-/** The keys of a section, by the names of their values. */
 type KeysOf<Values> = { readonly [Field in keyof Values]: Key<Values[Field]> };
 
-/** The values of keys, by the same names. */
 export type ValuesOf<Keys> = {
   readonly [Field in keyof Keys]: Keys[Field] extends Key<infer Value> ? Value : never;
 };
@@ -137,7 +135,6 @@ export class Values {
     return Object.fromEntries(taken);
   }
 
-  /** Tells whether a value was written. */
   isGiven(key: Key<unknown>): boolean {
     return this.#entries.has(keyId(key));
   }
@@ -168,4 +165,78 @@ export function withoutEffect(
   return keys
     .filter(key => key !== missing && values.isGiven(key))
     .map(({ section, name }) => `[${section}] has no ${missing.name}, so its ${name} has no effect.`);
+}
+
+export type ConfigOrigin =
+  | { readonly in: 'file'; readonly file: string; readonly line: number }
+  /** `file`: what a variable ending in `__FILE` names. */
+  | { readonly in: 'variable'; readonly variable: string; readonly file: string | null };
+
+/** One value, of a key that may or may not exist. */
+export interface ConfigEntry {
+  /** In lower case. */
+  readonly section: string;
+  /** In capitals. */
+  readonly name: string;
+  readonly text: string;
+  readonly origin: ConfigOrigin;
+}
+
+export interface ConfigFault {
+  /** The configuration's file, or the one that a `__FILE` variable names. */
+  readonly file?: string;
+  readonly variable?: string;
+  readonly line?: number;
+  readonly section?: string;
+  readonly key?: string;
+  /** Value as written; never there for secrets, and without the passwords of addresses. */
+  readonly value?: string;
+  /** Tells what is wrong, and what to write: whole sentences. */
+  readonly message: string;
+}
+
+/** The values that a file or the environment sets, and what is wrong there. */
+export interface ReadEntries {
+  readonly entries: readonly ConfigEntry[];
+  readonly faults: readonly ConfigFault[];
+}
+
+/** Identifies a key: two entries of one key have the same. */
+export function keyId({ section, name }: { readonly section: string; readonly name: string }): string {
+  return `${section}\0${name}`;
+}
+
+export function faultAt(
+  origin: ConfigOrigin | null,
+  rest: Omit<ConfigFault, 'file' | 'variable' | 'line'>,
+): ConfigFault {
+  if (origin === null) return rest;
+  if (origin.in === 'file') return { file: origin.file, line: origin.line, ...rest };
+  return { variable: origin.variable, ...(origin.file === null ? {} : { file: origin.file }), ...rest };
+}
+
+const longestShown = 120;
+
+/**
+ * One fault a line, each in the order it was found:
+ * `app.ini:12: [quota.default] TOTAL = "10 gigs": not a size. …`.
+ */
+export function formatFaults(faults: readonly ConfigFault[]): string {
+  return faults.map(formatFault).join('\n');
+}
+
+function formatFault(fault: ConfigFault): string {
+  const section = fault.section === undefined ? [] : [`[${fault.section}]`];
+  const value = fault.value === undefined ? [] : ['=', `"${shortened(fault.value)}"`];
+  const subject = [...section, ...(fault.key === undefined ? [] : [fault.key, ...value])].join(' ');
+  return printable([placeOf(fault), subject, fault.message].filter(part => part !== '').join(': '));
+}
+
+function placeOf({ file, line, variable }: ConfigFault): string {
+  if (variable !== undefined) return file === undefined ? variable : `${variable} (${file})`;
+  return file === undefined || line === undefined ? (file ?? '') : `${file}:${line}`;
+}
+
+function shortened(text: string): string {
+  return text.length <= longestShown ? text : `${text.slice(0, longestShown)}...`;
 }

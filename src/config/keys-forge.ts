@@ -69,7 +69,6 @@ export function refuseCaseOfForge(forge: ForgeSettings | null, values: Values): 
   values.refuse(users.foldCase, 'keep would make two owners of one with [forge]. Write fold.');
 }
 
-/** Keys that have no effect. */
 export function notesOnForge(forge: ForgeSettings | null, values: Values): readonly string[] {
   if (forge !== null) {
     return forge.kind === 'gitlab' || !values.isGiven(forgeKeys.ownerLevel)

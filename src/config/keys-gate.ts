@@ -9,8 +9,7 @@ import {
   type UrlTemplate,
 } from '../layout/index.ts';
 import { listenAddress } from './addresses.ts';
-import type { ConfigEntry } from './fault.ts';
-import { key, keysOf, type Values } from './key.ts';
+import { type ConfigEntry, key, keysOf, type Values } from './key.ts';
 import * as kind from './kinds.ts';
 
 const preset: kind.ValueType<PresetName> = kind.oneOf(presetNames);
@@ -94,10 +93,8 @@ const subject: kind.ValueType<NonNullable<ReturnType<typeof routeSubject>>> = {
   print: String,
 };
 
-/** A section of an administrator's own route. */
 export const routeSection = /^gate\.[a-z0-9_-]{1,40}$/;
 
-/** The keys of `[gate.NAME]`. */
 export function routeKeys(section: string) {
   return keysOf(section, {
     templates: key('URL', kind.listOf(url, url.expected), {

@@ -3,11 +3,9 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { listenAddress, mailAddress, networks, senderAddress } from './addresses.ts';
-import type { ConfigEntry } from './fault.ts';
-import { key, keysOf, type Values, type ValuesOf } from './key.ts';
+import { type ConfigEntry, key, keysOf, type Values, type ValuesOf } from './key.ts';
 import * as kind from './kinds.ts';
 
-/** Types of notices. */
 export const noticeTypes = [
   'threshold',
   'grace',
@@ -49,10 +47,8 @@ function isHookSecret(text: string): boolean {
   return base64.length % 4 === 0 && length >= 24 && length <= 64;
 }
 
-/** A section of one webhook. */
 export const webhookSection = /^webhook\.[a-z0-9_-]{1,40}$/;
 
-/** The keys of `[webhook.NAME]`. */
 export function webhookKeys(section: string) {
   return keysOf(section, {
     url: key('URL', kind.optional(hookUrl), {

@@ -111,7 +111,6 @@ function partsOf(
   return { size: first.slice(0, at).join(' '), life: first.slice(at + 1).join(' '), pause: pause.join(' ') };
 }
 
-/** The longest time of an allowance. */
 const longestMs = 3650 * 86_400_000;
 
 export const requests = keysOf('requests', {

@@ -38,7 +38,6 @@ export function textKind(
   };
 }
 
-/** A kind of text that a pattern or a function accepts. */
 export function matching(
   test: RegExp | ((text: string) => boolean),
   problem: string,
@@ -121,7 +120,6 @@ export function wholeNumber(least: number, most: number): ValueType<number> {
   };
 }
 
-/** A path of this host, absolute or not. */
 export const path: ValueType<string> = textKind(
   text => (text.trim() === '' ? 'empty' : text.includes('\0') ? 'not a path: it has a NUL character' : null),
   'Write a path; a path that does not begin with / is relative to the directory of the configuration file',
@@ -154,7 +152,6 @@ export function secrets(
   };
 }
 
-/** A socket's permissions, in octal. */
 export const mode: ValueType<number> = {
   expected: 'Write three octal digits after a 0, such as 0660',
   parse: text =>
@@ -217,7 +214,6 @@ export const freeSpace: ValueType<FreeSpaceSetting> = {
   print: space => ('percent' in space ? `${space.percent}%` : printedBytes(space.bytes)),
 };
 
-/** Amount by which a limit may be passed. */
 export const graceMost: ValueType<GraceMost> = {
   expected: 'Write a percentage of the limit, such as 10 %, or a number and a unit, such as 5G',
   parse: parseGraceMost,

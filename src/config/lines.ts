@@ -17,7 +17,7 @@ import {
   faultAt,
   keyId,
   type ReadEntries,
-} from './fault.ts';
+} from './key.ts';
 
 export interface Heading {
   /** In lower case. */

@@ -1,14 +1,11 @@
 /** Loads a configuration: finds the file, reads it and the environment, checks all of it. */
 
 import { dirname } from 'node:path';
-import { assemble } from './assemble.ts';
-import type { Config } from './config.ts';
-import { findKey, removedKey } from './definition.ts';
-import { hasSettings, misspelled, readEnvironment } from './environment.ts';
-import { type ConfigEntry, type ConfigFault, faultAt, formatFaults, keyId } from './fault.ts';
-import { findFile, type Where } from './find.ts';
-import { knownOf } from './known.ts';
-import { readLines } from './lines.ts';
+import { assemble, type Config } from './assemble.ts';
+import { allKeys, findKey, findSection, nearest, removedKey, type Section, sections } from './definition.ts';
+import { findFile, hasSettings, misspelled, readEnvironment, type Where } from './find.ts';
+import { type ConfigEntry, type ConfigFault, faultAt, formatFaults, keyId, type ReadEntries } from './key.ts';
+import { type ConfigLines, type Heading, readLines } from './lines.ts';
 
 export interface LoadedConfig {
   readonly ok: true;
@@ -60,7 +57,6 @@ export function loadConfig(where: Where): LoadedConfig | RefusedConfig {
   return { ok: true, config: assembled.config, notes: allNotes, given };
 }
 
-/** Faults and notes about keys of the release before. */
 function removedKeysIn(written: readonly ConfigEntry[]): Pick<RefusedConfig, 'faults' | 'notes'> {
   const faults: ConfigFault[] = [];
   const notes: string[] = [];
@@ -85,4 +81,68 @@ function inOrder(faults: readonly ConfigFault[]): readonly ConfigFault[] {
   const rank = (fault: ConfigFault): number =>
     fault.line ?? (fault.variable === undefined ? Number.POSITIVE_INFINITY : Number.MAX_SAFE_INTEGER);
   return [...faults].sort((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)));
+}
+
+/**
+ * Keys of the release before are known, too. An unknown section is one fault, whatever stands in it. What
+ * stands at unknown keys is not repeated: it may be a secret.
+ */
+function knownOf(lines: ConfigLines): ReadEntries {
+  const faults = unknownSections(lines.headings);
+  const entries = lines.entries.filter(entry => {
+    const section = findSection(entry.section);
+    if (section === null && entry.section !== '') return false;
+    if (section?.keys.some(key => key.name === entry.name)) return true;
+    if (removedKey(entry.section, entry.name) !== null) return true;
+    faults.push(
+      faultAt(entry.origin, {
+        ...(section === null ? {} : { section: entry.section }),
+        key: entry.name,
+        message: section === null ? homelessMessage(entry.name) : unknownKeyMessage(section, entry.name),
+      }),
+    );
+    return false;
+  });
+  return { entries, faults };
+}
+
+function unknownSections(headings: readonly Heading[]): ConfigFault[] {
+  const unknown = new Map<string, ConfigFault>();
+  for (const { section, origin } of headings) {
+    if (findSection(section) !== null || unknown.has(section)) continue;
+    const meant = meantSection(section);
+    const advice =
+      meant === null ? `Known are ${namesOf(sections)}.` : `Did you mean ${namesOf([{ name: meant }])}?`;
+    unknown.set(
+      section,
+      faultAt(origin, { section, message: `this version does not know this section. ${advice}` }),
+    );
+  }
+  return [...unknown.values()];
+}
+
+function meantSection(name: string): string | null {
+  const names = sections.map(one => one.name);
+  return nearest(name, names) ?? names.find(known => known.split('.').includes(name)) ?? null;
+}
+
+function homelessMessage(name: string): string {
+  const home = homesOf(name);
+  return `is before the first [section]. ${home === '' ? 'Move it below one' : `It belongs to ${home}`}.`;
+}
+
+function unknownKeyMessage(section: Section, name: string): string {
+  const home = homesOf(name);
+  if (home !== '') return `this key does not belong here. It belongs to ${home}.`;
+  const names = section.keys.map(key => key.name);
+  const meant = nearest(name, names);
+  return `this version does not know this key. ${meant === null ? `Known here: ${names.join(', ')}.` : `Did you mean ${meant}?`}`;
+}
+
+function homesOf(name: string): string {
+  return namesOf(allKeys.filter(key => key.name === name).map(key => ({ name: key.section })));
+}
+
+function namesOf(named: readonly { readonly name: string }[]): string {
+  return named.map(one => `[${one.name}]`).join(', ');
 }

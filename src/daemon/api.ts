@@ -1,7 +1,10 @@
 /** The API as this daemon serves it: to its administrator on a socket, and to everybody with a token. */
 
-import { type ApiServices, serveEverybody, serveLocally } from '../api/index.ts';
+import { type BigIntStats, statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { type ApiServices, type Outlook, serveEverybody, serveLocally } from '../api/index.ts';
 import { backupOf } from '../backup/index.ts';
+import type { Config } from '../config/index.ts';
 import type { Fleet } from '../fleet/index.ts';
 import type { Refusals } from '../gate/index.ts';
 import { findings, type ObservedFleet, unownedKinds } from '../health/index.ts';
@@ -10,17 +13,43 @@ import type { Ledger } from '../ledger/index.ts';
 import type { ForgeSync, Measuring } from '../measuring/index.ts';
 import type { Notices } from '../notices/index.ts';
 import { type SecretKeys, SignInFlow, sourcesWithLostSecrets } from '../oauth/index.ts';
-import type { Events, History, Totals } from '../overview/index.ts';
+import { type Events, type History, reachedAt, type Totals } from '../overview/index.ts';
+import type { WatchedDisk } from '../scan/index.ts';
 import type { ConnectionShares, Logger, SocketPlace } from '../service/index.ts';
-import type { Current } from './current.ts';
 import type { Metrics } from './metrics/metrics.ts';
-import { outlookOf } from './outlook.ts';
 import type { DaemonWorker } from './worker-state.ts';
+
+/** The configuration in force; replaced piece by piece when the daemon reloads. */
+export interface Current {
+  config: Config;
+  /** Gives when its file was written, in milliseconds since 1970, if that was after it was read; else null. */
+  writtenSince(): Promise<number | null>;
+  /** `[section] KEY` of what was changed since the start and takes a restart. */
+  restartKeys: readonly string[];
+}
+
+/** To be called when the file has just been read; null: there is none. */
+export function watchWritten(path: string | null): Current['writtenSince'] {
+  if (path === null) return async () => null;
+  let read: string | null = null;
+  try {
+    read = identityOf(statSync(path, { bigint: true }));
+  } catch {
+    // It is gone or out of reach: the next one who reads it says so.
+  }
+  return async () => {
+    const now = await stat(path, { bigint: true }).catch(() => null);
+    return now === null || identityOf(now) === read ? null : Number(now.mtimeMs);
+  };
+}
+
+function identityOf({ ino, size, mtimeNs }: BigIntStats): string {
+  return `${ino} ${size} ${mtimeNs}`;
+}
 
 /** Parts of the daemon, which know each other. */
 export interface DaemonParts {
   readonly current: Current;
-  /** This host's name. */
   readonly host: string;
   readonly events: Events;
   readonly fleet: Fleet | null;
@@ -37,7 +66,6 @@ export interface DaemonParts {
   readonly log: Logger;
 }
 
-/** Parts that the servers answer from. */
 export interface ServedParts extends DaemonParts {
   readonly notices: Notices;
   /** Null: they are off. */
@@ -45,7 +73,6 @@ export interface ServedParts extends DaemonParts {
 }
 
 interface ApiParts extends ServedParts {
-  /** A mistake of ours. */
   unforeseen(error: unknown): void;
 }
 
@@ -101,7 +128,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
     autoCreate: current.config.users.autoCreate,
     baseUrl,
     findings: async () => {
-      const { config, file, restartKeys } = current;
+      const { config, restartKeys } = current;
       const disks = await measuring.scanner.disks(deadlineMs);
       return findings({
         outlook: await outlookOf(asked, disks, Date.now()),
@@ -115,7 +142,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         unpublished: refusals.trouble,
         worker: worker.observed(config),
         notices: asked.notices.places(),
-        configWrittenAt: await file.writtenSince(),
+        configWrittenAt: await current.writtenSince(),
         restartKeys,
         lostSecrets: sourcesWithLostSecrets(ledger.documents.snapshot, secretKeys),
         trustedSocket: current.config.server.trustedSocket,
@@ -136,4 +163,29 @@ async function observedFleet(fleet: Fleet): Promise<ObservedFleet> {
   // While it is away there may be nothing more to see than that.
   const [advice, hosts] = await Promise.all([fleet.advice().catch(() => []), fleet.hosts().catch(() => [])]);
   return { state: fleet.state, advice, hosts };
+}
+
+interface OutlookParts {
+  readonly totals: Pick<Totals, 'figures'>;
+  readonly history: Pick<History, 'of'>;
+}
+
+/** Covers the disks that report their size. */
+export async function outlookOf(
+  { totals, history }: OutlookParts,
+  disks: readonly WatchedDisk[],
+  now: number,
+): Promise<Outlook> {
+  const { promised, unlimited } = totals.figures;
+  const sum = (key: 'sizeBytes' | 'freeBytes') => disks.reduce((bytes, disk) => bytes + (disk[key] ?? 0), 0);
+  const [sizeBytes, freeBytes] = [sum('sizeBytes'), sum('freeBytes')];
+  const { growth } = await history.of(null, 'month');
+  const isKnown = disks.some(({ freeBytes: free }) => free !== null);
+  return {
+    promisedBytes: promised,
+    unlimitedOwners: unlimited,
+    sizeBytes,
+    freeBytes,
+    fullAt: growth !== null && isKnown ? reachedAt(growth.perDay, 0, freeBytes, now) : null,
+  };
 }

@@ -13,27 +13,23 @@ import {
   merged,
   type RefusedConfig,
 } from '../config/index.ts';
+import { Fleet } from '../fleet/index.ts';
 import { Refusals } from '../gate/index.ts';
 import type { ObservedForge } from '../health/index.ts';
 import { Identity, identityKinds } from '../identity/index.ts';
-import { Ledger } from '../ledger/index.ts';
+import { forgeSource, Ledger } from '../ledger/index.ts';
 import { ForgeSync, forgeLinkKinds, Measuring } from '../measuring/index.ts';
 import { noticeKinds } from '../notices/index.ts';
 import { sourceKinds } from '../oauth/index.ts';
 import { Events, History, Totals } from '../overview/index.ts';
 import { endGroupModes, requestKinds } from '../policy/index.ts';
-import { startSchedule } from '../scan/index.ts';
+import { type Patterns, startSchedule, verifyPattern } from '../scan/index.ts';
 import type { Logger } from '../service/index.ts';
-import { type HistoryStore, openStore } from '../store/index.ts';
+import { type HistoryStore, openRedisStore, openStore } from '../store/index.ts';
 import { version } from '../version.ts';
-import type { ServedParts } from './api.ts';
-import { type Current, justRead } from './current.ts';
-import { prepareDataPath, storeFile } from './data-path.ts';
-import { joinFleet } from './fleet.ts';
-import { forgetForge, patternsOf } from './forge.ts';
-import { hostIdIn } from './host-id.ts';
+import { type Current, type ServedParts, watchWritten } from './api.ts';
+import { hostIdIn, hostTokenIn, prepareDataPath, secretKeysIn, storeFile } from './data-path.ts';
 import { openNotices } from './notices.ts';
-import { secretKeysIn } from './secret-key.ts';
 import { openServers, reasonsAgainst } from './servers.ts';
 import { spacePage } from './space-lines.ts';
 import { DaemonWorker } from './worker-state.ts';
@@ -67,28 +63,33 @@ export class Daemon {
     prepareDataPath(dataPath);
     const host = hostId ?? hostIdIn(dataPath);
     const secretKeys = secretKeysIn(config);
-    const current: Current = { config, file: justRead(config.file), restartKeys: [] };
+    const current: Current = { config, writtenSince: watchWritten(config.file), restartKeys: [] };
     const opened: Opened = [];
+    const open = <Part extends Opened[number]>(part: Part): Part => {
+      opened.push(part);
+      return part;
+    };
     try {
       const { ledger, store } = await openLedger(config, host, log);
-      opened.push(ledger);
-      const fleet = await joinFleet({ config, host, ledger, log });
-      if (fleet !== null) opened.push(fleet);
+      open(ledger);
+      const fleet = await joinFleet(config, host, ledger, log);
+      if (fleet !== null) open(fleet);
       await endGroupModes(ledger.documents, log);
-      const refusals = new Refusals({
-        ledger,
-        disks: {
-          get areAny() {
-            return measuring.shortDisks.some(({ state }) => state === 'full');
+      const refusals = open(
+        new Refusals({
+          ledger,
+          disks: {
+            get areAny() {
+              return measuring.shortDisks.some(({ state }) => state === 'full');
+            },
+            at: (path, subject) => measuring.fullDisk(path, subject),
           },
-          at: (path, subject) => measuring.fullDisk(path, subject),
-        },
-        socket,
-        socketMode: config.server.socketMode,
-        foldCase: config.users.foldCase,
-        log,
-      });
-      opened.push(refusals);
+          socket,
+          socketMode: config.server.socketMode,
+          foldCase: config.users.foldCase,
+          log,
+        }),
+      );
       const forge =
         config.forge &&
         new ForgeSync({
@@ -129,29 +130,27 @@ export class Daemon {
       });
       // Earlier measurements no longer count where nobody measures again.
       if (config.reclaim.run === 'never') ledger.reach.forget();
-      const onFullChanged = () => refusals.lookAtAll();
-      const measuring: Measuring = new Measuring({
-        config,
-        ledger,
-        log,
-        fleet,
-        visibility,
-        repositories: worker,
-        pushWorker: worker,
-        onFullChanged,
-      });
-      opened.push(measuring);
+      const measuring: Measuring = open(
+        new Measuring({
+          config,
+          ledger,
+          log,
+          fleet,
+          visibility,
+          repositories: worker,
+          pushWorker: worker,
+          onFullChanged: () => refusals.lookAtAll(),
+        }),
+      );
       if (forge === null) await forgetForge(ledger, log);
-      else opened.push(forge);
-      const identity = new Identity({ documents: ledger.documents, now: Date.now, log });
-      opened.push(identity);
+      else open(forge);
+      const identity = open(new Identity({ documents: ledger.documents, now: Date.now, log }));
       const { keepMs } = config.events;
-      const events = await Events.open({ ledger, host, keepMs, log, now: Date.now, turn: fleet });
-      opened.push(events);
-      const totals = new Totals({ ledger, log });
-      opened.push(totals);
-      const history = new History({ store, owners: ledger.documents.owners, totals, log, now: Date.now });
-      opened.push(history);
+      const events = open(await Events.open({ ledger, host, keepMs, log, now: Date.now, turn: fleet }));
+      const totals = open(new Totals({ ledger, log }));
+      const history = open(
+        new History({ store, owners: ledger.documents.owners, totals, log, now: Date.now }),
+      );
       const parts = {
         current,
         host,
@@ -168,14 +167,12 @@ export class Daemon {
         worker,
         log,
       };
-      const notices = openNotices(parts);
-      opened.push(notices);
+      const notices = open(openNotices(parts));
       const { Metrics } = config.metrics.enabled ? await import('./metrics/metrics.ts') : { Metrics: null };
       const isReady = () => reasonsAgainst(parts).length === 0;
       const metrics = Metrics && new Metrics({ ...parts, notices, isReady });
       const served = { ...parts, notices, metrics };
-      const servers = await openServers({ ...served, env, socketLost });
-      opened.push(servers);
+      const servers = open(await openServers({ ...served, env, socketLost }));
       // Not before the gate is this daemon's: another one's file would be overwritten.
       refusals.start();
       const { enabled, mode } = config.quota;
@@ -214,7 +211,7 @@ export class Daemon {
       log.error({ faults: faults.length }, `the configuration is not changed:\n${formatFaults(faults)}`);
       return;
     }
-    current.file = justRead(loaded.config.file);
+    current.writtenSince = watchWritten(loaded.config.file);
     const { changed } = compareConfigs(current.config, loaded.config);
     const names = (reloadable: boolean) =>
       changed
@@ -279,4 +276,28 @@ async function openLedger(
     await store.close();
     throw error;
   }
+}
+
+/** Null: the quota is this host's own. Rejects with `configuration` or `store_refused`. */
+async function joinFleet(config: Config, host: string, ledger: Ledger, log: Logger): Promise<Fleet | null> {
+  const { adapter, host: address, prefix, waitReplicas } = config.store;
+  if (adapter === 'sqlite') {
+    ledger.shares.standAlone();
+    return null;
+  }
+  const token = hostTokenIn(config.server.dataPath);
+  const store = await openRedisStore({ address, prefix, waitReplicas, log, writer: host });
+  return Fleet.open({ ledger, store, host, token, version, log, now: Date.now });
+}
+
+/** All is read as often as all is measured. */
+function patternsOf({ schedule }: Config['scan']): Patterns {
+  return { sweep: schedule, verify: verifyPattern };
+}
+
+/** The figures of a forge that is not read any more count no longer. */
+async function forgetForge(ledger: Ledger, log: Logger): Promise<void> {
+  if (ledger.sources.report(forgeSource) === undefined) return;
+  await ledger.sources.remove(forgeSource);
+  log.info('app.ini names no forge any more: its figures no longer count');
 }

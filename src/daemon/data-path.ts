@@ -1,8 +1,17 @@
-/** DATA_PATH: what the daemon keeps on this host. */
+/**
+ * DATA_PATH: what the daemon keeps on this host. Values that are made once are each in a small file there that
+ * only the daemon's own user may read: the names of this host, and the keys that secrets are encrypted with.
+ */
 
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { messageOf, SoftquotaError } from '../errors.ts';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { linkSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type Backup, type Restored, restore } from '../backup/index.ts';
+import type { Config } from '../config/index.ts';
+import { syncDirectory, withDraft } from '../draft.ts';
+import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
+import { type SecretKeys, secretKeysOf } from '../oauth/index.ts';
+import { openStore } from '../store/index.ts';
 
 /** Nobody but the daemon's own user gets at what it makes; sockets are opened wider once they stand. */
 const privateUmask = 0o077;
@@ -21,4 +30,144 @@ export function prepareDataPath(dataPath: string): void {
 
 export function storeFile(dataPath: string): string {
   return join(dataPath, 'softquota.db');
+}
+
+interface KeptOnce<T> {
+  readonly file: string;
+  /** Returns the value in the file's text; null if the text holds none of this kind. */
+  read(text: string): T | null;
+  /**
+   * Error for a file without such a value, said after the file's name: `holds no host's name; remove it ...`
+   */
+  readonly unread: string;
+  make(): string;
+}
+
+/** Throws `configuration` where it can be neither read nor made. */
+function keptOnce<T>(kept: KeptOnce<T>): T {
+  return named(kept.file, () => readIn(kept) ?? made(kept));
+}
+
+/** Null: there is no such file. Throws `configuration` where it cannot be read, or holds something else. */
+function keptIn<T>(kept: KeptOnce<T>): T | null {
+  return named(kept.file, () => readIn(kept));
+}
+
+function named<T>(file: string, use: () => T): T {
+  try {
+    return use();
+  } catch (error) {
+    if (error instanceof SoftquotaError) throw error;
+    const why = messageOf(error);
+    throw new SoftquotaError('configuration', `${file} cannot be read or created: ${why}`, { cause: error });
+  }
+}
+
+function readIn<T>({ file, read, unread }: KeptOnce<T>): T | null {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+  const found = read(text);
+  if (found === null) throw new SoftquotaError('configuration', `${file} ${unread}`);
+  return found;
+}
+
+/** Also when two daemons start at once, all have the value of one of them. */
+function made<T>(kept: KeptOnce<T>): T {
+  const { file, make } = kept;
+  withDraft(file, `${make()}\n`, 0o600, draft => {
+    try {
+      linkSync(draft, file);
+      syncDirectory(dirname(file));
+    } catch (error) {
+      if (systemCode(error) !== 'EEXIST') throw error;
+    }
+  });
+  const found = readIn(kept);
+  if (found === null)
+    throw new SoftquotaError('configuration', `${file} was removed as soon as it was created`);
+  return found;
+}
+
+const form = /^[A-Za-z0-9._-]{1,64}$/;
+
+/**
+ * Gives the host id where `[server] HOST_ID` is not given. Throws `configuration` where it can be neither
+ * read nor made.
+ */
+export function hostIdIn(dataPath: string): string {
+  return nameIn(join(dataPath, 'host.id'), ', or set [server] HOST_ID');
+}
+
+/** Secret that proves this host to be the one that had its name before. Throws as `hostIdIn` does. */
+export function hostTokenIn(dataPath: string): string {
+  return nameIn(join(dataPath, 'host.token'), '');
+}
+
+function nameIn(file: string, otherwise: string): string {
+  return keptOnce({
+    file,
+    read: text => (form.test(text.trim()) ? text.trim() : null),
+    unread: `does not contain a host name (letters, digits, ".", "_", "-"); remove it to create a new one${otherwise}`,
+    make: randomUUID,
+  });
+}
+
+const madeBytes = 48;
+const shortest = 32;
+
+/**
+ * The given keys come first. `secret.key` has one on each line, the newest first; it is made where none is
+ * given, and what was encrypted with it stays readable after one is. Throws `configuration`.
+ */
+export function secretKeysIn({ server, security }: Config): SecretKeys {
+  const given = security.secretKeys;
+  const kept = {
+    file: join(server.dataPath, 'secret.key'),
+    read: keysIn,
+    unread: `does not contain keys: expected at least ${shortest} characters on each line. Restore the file, or remove it to create a new key: then all stored secrets have to be entered again`,
+    make: () => randomBytes(madeBytes).toString('base64url'),
+  };
+  return secretKeysOf(given.length === 0 ? keptOnce(kept) : [...given, ...(keptIn(kept) ?? [])]);
+}
+
+function keysIn(text: string): readonly string[] | null {
+  const keys = text
+    .split('\n')
+    .map(line => line.trim())
+    .filter(line => line !== '');
+  return keys.length > 0 && keys.every(key => key.length >= shortest) ? keys : null;
+}
+
+/**
+ * Puts the backup into the embedded store below DATA_PATH, which is made where there is none. Rejects with
+ * `store_refused`, also while a daemon has the store open, and with `conflict` as `restore` does.
+ */
+export async function restoreInto(
+  dataPath: string,
+  backup: Backup,
+  options: { readonly replace: boolean },
+): Promise<Restored> {
+  prepareDataPath(dataPath);
+  becomeOwnerOf(dataPath);
+  const store = await openStore({ file: storeFile(dataPath) });
+  try {
+    return await restore(store, backup, options);
+  } finally {
+    await store.close();
+  }
+}
+
+/** A store that root makes would be one that the daemon cannot open. */
+function becomeOwnerOf(dataPath: string): void {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = statSync(dataPath);
+  if (uid === 0) return;
+  process.setgroups?.([]);
+  process.setgid?.(gid);
+  process.setuid?.(uid);
 }

@@ -4,4 +4,4 @@
  */
 
 export { Daemon } from './daemon.ts';
-export { restoreInto } from './restore.ts';
+export { restoreInto } from './data-path.ts';

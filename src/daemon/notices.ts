@@ -7,8 +7,7 @@ import { everyRequest } from '../policy/index.ts';
 import { bytesUnder, fullDiskWords, leafMask } from '../quota/index.ts';
 import { filterMapInSlices } from '../slices.ts';
 import { firstOf } from '../sorting.ts';
-import type { DaemonParts } from './api.ts';
-import { outlookOf } from './outlook.ts';
+import { type DaemonParts, outlookOf } from './api.ts';
 
 /** For a disk that does not answer, and for sums that are being added up again. */
 const deadlineMs = 1000;

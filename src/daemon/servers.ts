@@ -1,8 +1,16 @@
 /** All that answers: the gate, the trusted gate, and the API on its socket and its address. */
 
 import type { Config } from '../config/index.ts';
-import { type Gate, type GateServices, openGate, openGateAt, PushQuestions } from '../gate/index.ts';
+import {
+  type Gate,
+  type GateServices,
+  openGate,
+  openGateAt,
+  PushQuestions,
+  type UploadSettings,
+} from '../gate/index.ts';
 import { notes, notReady } from '../health/index.ts';
+import { lfsBatchRoutes, repositoryPaths, routesOf } from '../layout/index.ts';
 import { synchronizeClaimed } from '../oauth/index.ts';
 import {
   type ConnectionShares,
@@ -18,10 +26,8 @@ import {
 } from '../service/index.ts';
 import { addressOf } from '../wire/index.ts';
 import { type DaemonParts, openApi, type ServedParts } from './api.ts';
-import { nowAndThen, uploadSettings } from './uploads.ts';
 
 interface ServersOptions extends ServedParts {
-  /** Says which sockets the service manager hands over. */
   readonly env: NodeJS.ProcessEnv;
   /** Called where nobody can connect to a socket any more. */
   readonly socketLost: SocketWatch['lost'];
@@ -199,5 +205,44 @@ function gateServices({
       }),
     }),
     unforeseen: error => log.error({ err: error }, 'internal error (please report it)'),
+  };
+}
+
+/** Gives the settings of a configuration; made once for each. */
+function uploadSettings(current: () => Config): () => UploadSettings {
+  let made: { readonly of: Config; readonly settings: UploadSettings } | null = null;
+  return () => {
+    const config = current();
+    if (made?.of !== config) made = { of: config, settings: settingsOf(config) };
+    return made.settings;
+  };
+}
+
+function settingsOf({ gate, lfs, storages }: Config): UploadSettings {
+  const { presets, base, isEarly, headers, onError } = gate;
+  const templates = storages.find(({ kind }) => kind === 'repos')?.templates ?? [];
+  return {
+    routes: [...gate.routes, ...routesOf(presets, base, isEarly)],
+    headers,
+    onError,
+    lfs: {
+      upstream: lfs.upstream === null ? null : new URL(lfs.upstream),
+      batchRoutes: lfsBatchRoutes(base),
+      base,
+    },
+    repositoryPathsOf: ({ owner, repository }) =>
+      repository === null ? [] : repositoryPaths(templates, owner, repository),
+  };
+}
+
+const betweenMs = 60_000;
+
+function nowAndThen(tell: (text: string) => void): (text: string) => void {
+  let toldAt = Number.NEGATIVE_INFINITY;
+  return text => {
+    const now = performance.now();
+    if (now - toldAt < betweenMs) return;
+    toldAt = now;
+    tell(text);
   };
 }

@@ -24,7 +24,6 @@ export interface SpaceOptions {
   readonly link: Pick<WorkerLink, 'ask' | 'isHere'>;
   /** Null: no forge is named. */
   readonly forge: Pick<ForgeSync, 'lfsObjects'> | null;
-  /** True while there is such a unit. */
   isUnit(path: string): boolean;
   /** The worker collected garbage, or failed to. */
   collected(figures: RepositoryFigures): void;
@@ -93,7 +92,6 @@ export class Space implements SpaceService {
     this.#startedAt = options.now();
   }
 
-  /** Takes figures of the worker. */
   take(reported: readonly RepositoryFigures[]): void {
     for (const figures of reported) {
       const before = this.#figures.get(figures.path);
@@ -119,7 +117,6 @@ export class Space implements SpaceService {
     else this.#looks.delete(path);
   }
 
-  /** Sums over all repositories. */
   observed(): Pick<ObservedWorker, 'failing' | 'unreachableBytes'> {
     let unreachableBytes = 0;
     let count = 0;

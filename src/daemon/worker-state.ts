@@ -96,7 +96,6 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
     return report === null || record === undefined ? [] : spaceLines(report, this.#options.pageOf(record));
   }
 
-  /** A hook says that something was pushed into a repository. */
   changed(path: string): void {
     this.space.pushed(path);
     if (this.#options.isForgiving()) this.#options.reach.doubt(path);
@@ -152,7 +151,6 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
     await this.#round.close();
   }
 
-  /** Tells whether it ever reported. */
   get isKnown(): boolean {
     return this.#last !== null;
   }

@@ -116,15 +116,12 @@ function notLooked(context: HostContext, missed: readonly string[]): Finding[] {
   return [makeFinding('not_looked', message, `sudo ${softquota(context, 'doctor')}`)];
 }
 
-/** An examination with a limit in time. */
 interface LimitedExamination {
   /** Null: it did not end in its time. */
   readonly result: Examination | null;
-  /** Mounts that do not answer. */
   readonly hangs: readonly string[];
 }
 
-/** The examination, and what was not looked at. */
 export function withHangs({ result, hangs }: LimitedExamination): Examination {
   if (result === null) return { findings: [...added(hangs, []), endedEarly(hangs)], checked: [] };
   return { ...result, findings: [...added(hangs, result.findings), ...result.findings] };

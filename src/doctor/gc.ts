@@ -131,14 +131,12 @@ function whereSwitchedOff({ path, user }: Repository, places: CollectionPlaces):
   return null;
 }
 
-/** Tells whether the forge's own app.ini has it run git's garbage collection. */
 function collectsByCron(file: string | null): boolean {
   if (file === null) return false;
   const written = readIniText(beginningOf(file, { mostBytes }));
   return written('cron.git_gc_repos', 'ENABLED')?.toLowerCase() === 'true';
 }
 
-/** Tells whether something that runs from time to time names git's gc or its maintenance. */
 function isScheduled({ schedules }: CollectionPlaces): boolean {
   const files = schedules.flatMap(place => [place, ...filesBelow(place, 0)]);
   return files

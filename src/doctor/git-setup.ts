@@ -82,7 +82,6 @@ const managers = [
   ['apk', 'add'],
 ] as const;
 
-/** Command that installs a package on this system. */
 function installing(name: string): string {
   const manager = managers.find(([program]) => findProgram(program, foldersOf()) !== null);
   return manager === undefined ? `install ${name}` : commandLine(...manager, name);
@@ -163,7 +162,6 @@ function namedIn(file: string): readonly Finding[] {
   });
 }
 
-/** Tells whether it is the path of a hook of softquota. */
 function isOfHooks(word: string): boolean {
   const at = word.startsWith('/') ? word.indexOf('softquota') : -1;
   return at !== -1 && word.slice(at).includes('/hooks/') && !word.endsWith('/hooks/');

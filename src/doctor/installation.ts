@@ -17,7 +17,6 @@ export type Ask = (path: string) => Promise<{
 
 export interface Installation {
   readonly loaded: LoadedConfig;
-  /** The administrator's API. */
   readonly admin: Ask;
   readonly gate: Ask;
   readonly context: HostContext;
@@ -49,13 +48,11 @@ export interface HookUser {
 
 export interface CheckResult {
   readonly findings: readonly Finding[];
-  /** The things that were looked at, in a few words with their numbers. */
   readonly checked?: readonly string[];
   /** The things that this user may not look at. */
   readonly missed?: readonly string[];
 }
 
-/** All that several checks came back with. */
 export function together(parts: readonly CheckResult[]): Required<CheckResult> {
   return {
     findings: parts.flatMap(part => part.findings),

@@ -62,19 +62,18 @@ export function filesBelow(place: string, depth: number): readonly string[] {
   });
 }
 
-/** Tells whether there is a directory, or a link to one. */
 export function isDirectory(path: string): boolean {
   return ifReadable(path, () => statSync(path).isDirectory()) ?? false;
 }
 
-/** Tells whether there is a regular file, or a link to one. */
 export function isFile(path: string): boolean {
   return ifReadable(path, () => statSync(path).isFile()) ?? false;
 }
 
 /** Path with links resolved; itself if that is unknown. */
 export function physical(path: string): string {
-  return ifReadable(path, () => realpathSync(path)) ?? path;
+  const look = () => decodePath(realpathSync.native(encodePath(path), { encoding: 'buffer' }));
+  return ifReadable(path, look) ?? path;
 }
 
 /**
@@ -111,7 +110,6 @@ export function withAbove(place: string): readonly string[] {
   return [...new Set([place, parent, grandparent, dirname(grandparent)])];
 }
 
-/** Tells whether the disk at a path does not answer. */
 export function hangs(path: string): boolean {
   try {
     beforeFollow(path);

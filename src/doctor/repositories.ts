@@ -45,7 +45,6 @@ export interface Repositories {
   readonly count: number;
   /** The ones of those to be looked at closely. */
   readonly close: readonly Repository[];
-  /** Repositories that no template matches. */
   readonly unmanaged: readonly string[];
   readonly unread: readonly { readonly path: string; readonly error: string }[];
   /** Tells whether the time was enough to find all. */
@@ -223,17 +222,13 @@ function innerBelow(root: string, most: number): { inner: readonly string[]; loo
   for (let path = waiting.pop(); path !== undefined && looked < most; path = waiting.pop()) {
     looked += 1;
     const names = entriesIn(path);
-    if (names.has('HEAD') && (names.has('objects') || names.has('commondir')) && !isGuarded(path))
-      inner.push(path);
+    const isRepository = names.has('HEAD') && (names.has('objects') || names.has('commondir'));
+    // With the hook in it, a push there is asked about.
+    if (isRepository && !exists(`${path}/hooks/pre-receive`)) inner.push(path);
     for (const [name, isDirectory] of names)
       if (isDirectory && name !== 'objects') waiting.push(`${path}/${name}`);
   }
   return { inner, looked };
-}
-
-/** With the hook in it, a push there is asked about. */
-function isGuarded(path: string): boolean {
-  return lstatSync(encodePath(`${path}/hooks/pre-receive`), { throwIfNoEntry: false }) !== undefined;
 }
 
 const gitoliteAdmin = 'gitolite-admin.git';

@@ -3,7 +3,7 @@
  * socket of the gate, and at the hooks.
  */
 
-import { realpathSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
@@ -16,15 +16,15 @@ import {
 } from '../accounts.ts';
 import { runProgram } from '../bounded/index.ts';
 import { commandLine, makeFinding } from '../health/index.ts';
-import { decodePath, encodePath } from '../layout/index.ts';
+import { encodePath } from '../layout/index.ts';
 import { entryUrl } from '../package.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import type { GrantedRights, Right, RightsOrder } from './impersonator.ts';
 import { type CheckResult, type HookUser, type Installation, setKey } from './installation.ts';
+import { physical } from './paths.ts';
 import type { Repository } from './repositories.ts';
 
-/** A hook's file that git runs, and the user it runs it as. */
 export interface RunHook {
   readonly path: string;
   readonly user: HookUser;
@@ -41,7 +41,6 @@ export interface Blocked {
 
 const impersonator = fileURLToPath(entryUrl('doctor/impersonator'));
 
-/** Tells whether `uid` may find out what `user` may do. */
 export function mayAskFor(uid: number, user: HookUser): boolean {
   return uid === 0 || uid === user.uid;
 }
@@ -81,15 +80,7 @@ function aboveOf(path: string): string[] {
     if (at === '/') break;
   }
   const real = physical(path);
-  return real === null || real === path ? parents : [...parents, ...aboveOf(real)];
-}
-
-function physical(path: string): string | null {
-  try {
-    return decodePath(realpathSync.native(encodePath(path), { encoding: 'buffer' }));
-  } catch {
-    return null;
-  }
+  return real === path ? parents : [...parents, ...aboveOf(real)];
 }
 
 async function answered(order: RightsOrder): Promise<GrantedRights> {

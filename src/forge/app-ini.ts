@@ -12,13 +12,11 @@ import { dirname, resolve } from 'node:path';
 import { readBounded } from '../bounded/index.ts';
 import { messageOf } from '../errors.ts';
 import { printable } from '../text/index.ts';
-import { type DatabaseAddress, defaultPorts, tlsModeOf } from './database.ts';
-import { ForgeFault } from './fault.ts';
+import { type DatabaseAddress, defaultPorts, ForgeFault, tlsModeOf } from './database.ts';
 import type { ForgeKind } from './messages.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The kinds that have an app.ini. */
 type IniKind = Exclude<ForgeKind, 'gitlab'>;
 
 const prefixes = ['GITEA', 'FORGEJO'] as const;

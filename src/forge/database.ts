@@ -1,11 +1,11 @@
 /**
- * A forge's database as the reader uses it: its address (`sqlite:PATH`, `postgres://…`, `mysql://…`), and
- * bounded statements that only read.
+ * A forge's database as the reader uses it: its address (`sqlite:PATH`, `postgres://…`, `mysql://…`), bounded
+ * statements that only read, and its faults. A table is read in pages by ascending ids, so that no statement is
+ * long and no page is asked for twice.
  */
 
 import { messageOf } from '../errors.ts';
 import type { Parsed } from '../parsed.ts';
-import { ForgeFault } from './fault.ts';
 
 /** The columns of a row, in the order of the statement. */
 export type Row = readonly unknown[];
@@ -200,4 +200,75 @@ function shownAddress(address: DatabaseAddress): string {
   return host.startsWith('/')
     ? `${engine} ${database} at ${host}`
     : `${engine} ${database} at ${host}:${port}`;
+}
+
+type ForgeFaultCode = 'configuration' | 'unreachable' | 'rights' | 'schema';
+
+/** A reason why a forge's database could not be read, with its fix. */
+export class ForgeFault extends Error {
+  override readonly name = 'ForgeFault';
+  readonly code: ForgeFaultCode;
+  /** A sentence or a command for the administrator. */
+  readonly mend: string;
+
+  constructor(
+    code: ForgeFaultCode,
+    message: string,
+    mend: string,
+    options: { readonly cause?: unknown } = {},
+  ) {
+    super(message, options);
+    this.code = code;
+    this.mend = mend;
+  }
+}
+
+/** A fault as it is; else what nobody foresaw. */
+export function forgeFaultOf(error: unknown, mend = 'see the log; it is tried again by itself'): ForgeFault {
+  if (error instanceof ForgeFault) return error;
+  return new ForgeFault('unreachable', messageOf(error), mend, { cause: error });
+}
+
+/**
+ * Gives each row, whose first column is its id, with the id as a number. `mostRows`: to ask for at once; as
+ * many as the database gives, unless said.
+ */
+export async function eachRow(
+  db: ForgeDatabase,
+  table: string,
+  columns: readonly string[],
+  take: (id: number, row: Row) => void,
+  mostRows = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  const names = columns.map(name => db.quoted(name)).join(', ');
+  const id = db.quoted('id');
+  const sql = `SELECT ${names} FROM ${db.quoted(table)} WHERE ${id} > ? ORDER BY ${id} LIMIT`;
+  let after = -1;
+  for (;;) {
+    const most = Math.min(mostRows, db.pageRows);
+    const rows = await db.rows(`${sql} ${most}`, [after]);
+    for (const row of rows) {
+      const own = Number(row[0]);
+      take(own, row);
+      after = own;
+    }
+    if (rows.length < most) return;
+  }
+}
+
+/** Reads a number that drivers give as a number, as text or not at all. */
+export function numberAt(row: Row, index: number): number {
+  const value = row[index];
+  return value === null || value === undefined ? 0 : Number(value);
+}
+
+export function textAt(row: Row, index: number): string {
+  const value = row[index];
+  return typeof value === 'string' ? value : value === null || value === undefined ? '' : String(value);
+}
+
+/** Reads a flag, which SQLite and MySQL keep as a number. */
+export function flagAt(row: Row, index: number): boolean {
+  const value = row[index];
+  return value === true || value === 1 || value === '1' || value === 't' || value === 1n;
 }

@@ -5,12 +5,19 @@
  * database needs many times as long for the same with joins over everything.
  */
 
-import type { ForgeDatabase } from './database.ts';
-import { addMember, type ForgeSchema, membersById, type NeededColumns } from './forge-schema.ts';
+import { eachRow, type ForgeDatabase, flagAt, numberAt, textAt } from './database.ts';
+import {
+  addMember,
+  type ForgeSchema,
+  membersById,
+  type NeededColumns,
+  ObjectSums,
+  PartSums,
+  type RowOwners,
+  readObjects,
+} from './forge-schema.ts';
 import { lfsObjectsOf } from './lfs-objects.ts';
 import type { ForgeMembers, ForgeOwner } from './messages.ts';
-import { eachRow, flagAt, numberAt, textAt } from './pages.ts';
-import { ObjectSums, PartSums, type RowOwners, readObjects } from './sums.ts';
 
 /** The tables, as far as they are read. Gitea 1.27.3 has them; see docs/forges. */
 const tables = {
@@ -142,7 +149,6 @@ async function countPackages(db: ForgeDatabase, whose: RowOwners): Promise<PartS
   return blobs.sums('size:assets:packages:all', whose, 'packages_orphaned');
 }
 
-/** Ids of owners by the ids of versions. */
 async function ownersByVersion(db: ForgeDatabase): Promise<ReadonlyMap<number, number>> {
   const byPackage = new Map<number, number>();
   await eachRow(db, 'package', tables.package, (id, row) => byPackage.set(id, numberAt(row, 1)));

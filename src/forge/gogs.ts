@@ -4,14 +4,19 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, systemCode } from '../errors.ts';
 import { printable } from '../text/index.ts';
-import type { ForgeDatabase, Row } from './database.ts';
-import { ForgeFault } from './fault.ts';
-import { addMember, type ForgeSchema, membersById, type NeededColumns } from './forge-schema.ts';
+import { eachRow, type ForgeDatabase, ForgeFault, flagAt, numberAt, type Row, textAt } from './database.ts';
+import {
+  addMember,
+  type ForgeSchema,
+  membersById,
+  type NeededColumns,
+  ObjectSums,
+  PartSums,
+  type RowOwners,
+} from './forge-schema.ts';
 import { eachGiteaOwner } from './gitea.ts';
 import { lfsObjectsOf } from './lfs-objects.ts';
 import type { ForgeMembers } from './messages.ts';
-import { eachRow, flagAt, numberAt, textAt } from './pages.ts';
-import { ObjectSums, PartSums, type RowOwners } from './sums.ts';
 
 /** The tables, as far as they are read. Gogs 0.12 to 0.14 have them; see docs/forges. */
 const tables = {

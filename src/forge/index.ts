@@ -7,8 +7,7 @@
  */
 
 export { readIniText } from './app-ini.ts';
-export { parseDatabaseAddress } from './database.ts';
-export { ForgeFault } from './fault.ts';
+export { ForgeFault, parseDatabaseAddress } from './database.ts';
 export { triedSchemaVersion } from './gitea.ts';
 export type { LfsObject } from './lfs-objects.ts';
 export {
@@ -19,10 +18,12 @@ export {
   type ForgeSettings,
   forgeKinds,
   forgeLeaves,
+  isAmong,
+  ownerIdIn,
+  type PlaceOwnerColumns,
   type ReadMode,
   type RepositoryNames,
   unownedReasons,
 } from './messages.ts';
-export { isAmong, ownerIdIn, type PlaceOwnerColumns } from './names.ts';
 export { probeForge, sqliteFileOf } from './open.ts';
 export { ForgeReader } from './reader.ts';

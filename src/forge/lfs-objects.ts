@@ -1,9 +1,7 @@
 /** The LFS objects that one repository alone has, by the forge's rows. */
 
-import type { ForgeDatabase, Row } from './database.ts';
-import { numberAt, textAt } from './pages.ts';
+import { type ForgeDatabase, numberAt, type Row, textAt } from './database.ts';
 
-/** An object of git-lfs. */
 export interface LfsObject {
   /** The SHA-256 of its contents, 64 hexadecimal digits. */
   readonly oid: string;
@@ -64,7 +62,6 @@ export async function lfsObjectsOf(
   }
 }
 
-/** Reads a row of an object's name and size. */
 export function objectIn(row: Row): LfsObject {
   return { oid: textAt(row, 0), bytes: numberAt(row, 1) };
 }

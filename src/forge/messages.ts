@@ -1,9 +1,9 @@
 /** The settings of the forge reader (`[forge]`), its result, and what it and its thread tell each other. */
 
+import { createHash } from 'node:crypto';
 import type { Leaf } from '../quota/index.ts';
-import type { ForgeFault } from './fault.ts';
+import type { ForgeFault } from './database.ts';
 import type { LfsObject } from './lfs-objects.ts';
-import type { PlaceOwnerColumns } from './names.ts';
 
 export const forgeKinds = ['gitea', 'forgejo', 'gogs', 'gitlab'] as const;
 
@@ -22,7 +22,6 @@ export interface ForgeSettings {
   readonly ownerLevel: OwnerLevel;
 }
 
-/** A user or organization as the forge has it. */
 export interface ForgeOwner {
   /** The forge's own id, which a renamed owner keeps. */
   readonly id: number;
@@ -78,7 +77,6 @@ export interface Unowned {
   readonly bytes: number;
 }
 
-/** The settings that the thread is started with. */
 export interface ThreadSettings {
   readonly settings: ForgeSettings;
   /** For the hashes of repositories' names. */
@@ -146,4 +144,50 @@ export interface FigureDrift {
   readonly owners: number;
   /** The sum of the differences. */
   readonly bytes: number;
+}
+
+/**
+ * Gives the name of a repository (`owner/name`, in lower case) as a number of 48 bits, so that a million names
+ * are six million bytes. It is seeded, so that nobody can choose a name that stands for another one.
+ */
+export function repositoryHash(seed: string, name: string): number {
+  return createHash('sha1').update(seed).update(name).digest().readUIntBE(0, 6);
+}
+
+/** Tells whether a number is among others in ascending order. */
+export function isAmong(sorted: Float64Array, wanted: number): boolean {
+  return rowOf(sorted, wanted) !== -1;
+}
+
+/** The owners of repositories by the hashes of their names, which ascend. */
+export interface PlaceOwnerColumns {
+  readonly hashes: Float64Array;
+  readonly ownerIds: Float64Array;
+}
+
+/** The hashes may come in any order. */
+export function placeOwnerColumns(hashes: readonly number[], ownerIds: readonly number[]): PlaceOwnerColumns {
+  const order = Uint32Array.from(hashes.keys()).sort((a, b) => (hashes[a] ?? 0) - (hashes[b] ?? 0));
+  return {
+    hashes: Float64Array.from(order, at => hashes[at] ?? 0),
+    ownerIds: Float64Array.from(order, at => ownerIds[at] ?? 0),
+  };
+}
+
+/** The forge's id of the owner; null: there is none. */
+export function ownerIdIn({ hashes, ownerIds }: PlaceOwnerColumns, hash: number): number | null {
+  return ownerIds[rowOf(hashes, hash)] ?? null;
+}
+
+/** The place of a number among others in ascending order, or -1. */
+function rowOf(sorted: Float64Array, wanted: number): number {
+  let [low, high] = [0, sorted.length - 1];
+  while (low <= high) {
+    const middle = (low + high) >>> 1;
+    const found = sorted[middle] ?? 0;
+    if (found === wanted) return middle;
+    if (found < wanted) low = middle + 1;
+    else high = middle - 1;
+  }
+  return -1;
 }

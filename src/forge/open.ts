@@ -4,8 +4,13 @@
  */
 
 import { databaseOfAppIni, gogsAttachments } from './app-ini.ts';
-import { type DatabaseAddress, type ForgeDatabase, parseDatabaseAddress } from './database.ts';
-import { ForgeFault, forgeFaultOf } from './fault.ts';
+import {
+  type DatabaseAddress,
+  type ForgeDatabase,
+  ForgeFault,
+  forgeFaultOf,
+  parseDatabaseAddress,
+} from './database.ts';
 import type { ForgeSchema, NeededColumns } from './forge-schema.ts';
 import { giteaSchema } from './gitea.ts';
 import { databaseOfGitlab } from './gitlab/config.ts';
@@ -13,7 +18,6 @@ import { gitlabSchema } from './gitlab/schema.ts';
 import { gogsSchema } from './gogs.ts';
 import type { ForgeKind, ForgeSettings } from './messages.ts';
 
-/** The tables of the kind of forge. */
 export function schemaOf(
   { kind, configFile, ownerLevel }: ForgeSettings,
   env: NodeJS.ProcessEnv,

@@ -7,19 +7,19 @@ import { randomBytes } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../errors.ts';
 import { entryUrl } from '../package.ts';
-import { ForgeFault } from './fault.ts';
+import { ForgeFault } from './database.ts';
 import type { LfsObject } from './lfs-objects.ts';
-import type {
-  Answer,
-  Chunk,
-  ForgeSettings,
-  Found,
-  Question,
-  ReadMode,
-  Request,
-  ThreadSettings,
+import {
+  type Answer,
+  type Chunk,
+  type ForgeSettings,
+  type Found,
+  type Question,
+  type ReadMode,
+  type Request,
+  repositoryHash,
+  type ThreadSettings,
 } from './messages.ts';
-import { repositoryHash } from './names.ts';
 
 /** A million objects that are being counted take 250 MB; rows live for one page. */
 const limits = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 1024 };
@@ -28,7 +28,6 @@ export class ForgeReader {
   readonly #settings: ForgeSettings;
   readonly #seed = randomBytes(16).toString('hex');
   #worker: Worker | null = null;
-  /** By the ids of their requests. */
   readonly #waiting = new Map<number, PromiseWithResolvers<Found>>();
   #lastId = 0;
   #isClosed = false;

@@ -7,19 +7,22 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { ChangeMarks, ForgeDatabase } from './database.ts';
-import type { ForgeSchema } from './forge-schema.ts';
+import { type ForgeDatabase, ForgeFault } from './database.ts';
+import type { ForgeSchema, PartSums } from './forge-schema.ts';
 import {
   type Chunk,
   type FigureDrift,
   type ForgeLeaf,
   type ForgeOwner,
   forgeLeaves,
+  isAmong,
+  ownerIdIn,
+  placeOwnerColumns,
   type RepositoryNames,
+  repositoryHash,
   unitNames,
 } from './messages.ts';
-import { isAmong, ownerIdIn, placeOwnerColumns, repositoryHash } from './names.ts';
-import type { PartSums } from './sums.ts';
+import { tableNames } from './open.ts';
 
 /** Number of changed names that are handled one by one, at most. */
 const mostChangedNames = 10_000;
@@ -27,23 +30,23 @@ const mostChangedNames = 10_000;
 const ownersAtOnce = 1000;
 const chunkCharacters = 64 * 1024;
 
-/** Changes that a reading found. */
 export interface News {
   /** Those of accounts and repositories. */
   readonly chunks: Chunk[];
   /** Tells whether owners came or went, or have another name, or have other figures. */
   haveLinesChanged: boolean;
   readonly drift: FigureDrift[];
-  /** The parts that were read, and how many milliseconds each took. */
-  readonly tookMs: Map<string, number>;
 }
 
 /** The parts that have no bytes. */
-export const accountsPart = 'accounts';
-export const repositoriesPart = 'repositories';
+const accountsPart = 'accounts';
+const repositoriesPart = 'repositories';
 
 export class ForgeReading {
   readonly #schema: ForgeSchema;
+  /** By part. */
+  readonly #tables: Readonly<Record<string, readonly string[]>>;
+  readonly #last = new Map<string, LastRead>();
   readonly #seed: string;
   /** Those who are there, by their ids, as they were told. */
   owners = new Map<number, ForgeOwner>();
@@ -56,32 +59,67 @@ export class ForgeReading {
 
   constructor(schema: ForgeSchema, seed: string) {
     this.#schema = schema;
+    this.#tables = {
+      [accountsPart]: schema.accountTables,
+      [repositoriesPart]: schema.repositoryTables,
+      ...Object.fromEntries(Object.entries(schema.byteParts).map(([part, { tables }]) => [part, tables])),
+    };
     this.#seed = seed;
   }
 
-  /**
-   * Reads these parts. `trusted` are those of which no mark said that they changed: what is other there is
-   * drift.
-   */
-  async read(db: ForgeDatabase, parts: ReadonlySet<string>, trusted: ReadonlySet<string>): Promise<News> {
+  /** Everything is due: the marks of another connection may mean something else. */
+  reconnected(): void {
+    this.#last.clear();
+  }
+
+  /** Reads what is due, or all. Null: nothing had to be read. Throws a `ForgeFault` where there is nobody. */
+  async read(db: ForgeDatabase, isFull: boolean): Promise<News | null> {
+    const marks = await db.marks(tableNames(this.#schema.needed));
+    const states = new Map(
+      Object.entries(this.#tables).map(([part, tables]) => {
+        const own = tables.map(table => marks.tables.get(table) ?? '').join(' ');
+        const state = stateOfPart(this.#last.get(part), own, marks.whole, performance.now());
+        return [part, { own, state }];
+      }),
+    );
+    const isWanted = (part: string): boolean => isFull || states.get(part)?.state === 'due';
+    if (![...states.keys()].some(isWanted)) return null;
     const tookMs = new Map<string, number>();
-    const news: News = { chunks: [], haveLinesChanged: false, drift: [], tookMs };
+    const isTrusted = (part: string): boolean => states.get(part)?.state === 'unchanged';
+    const news = await db.consistently(() => this.#readParts(db, isWanted, isTrusted, tookMs));
+    if (this.owners.size === 0) throw noOwners();
+    const endedAt = performance.now();
+    for (const [part, took] of tookMs) {
+      const own = states.get(part)?.own ?? '';
+      this.#last.set(part, { own, whole: marks.whole, endedAt, tookMs: took });
+    }
+    return news;
+  }
+
+  /** `isTrusted`: no mark said that the part has changed; what is other there is drift. */
+  async #readParts(
+    db: ForgeDatabase,
+    isWanted: (part: string) => boolean,
+    isTrusted: (part: string) => boolean,
+    tookMs: Map<string, number>,
+  ): Promise<News> {
+    const news: News = { chunks: [], haveLinesChanged: false, drift: [] };
     const timed = async <T>(part: string, act: () => Promise<T>): Promise<T> => {
       const start = performance.now();
       const result = await act();
       tookMs.set(part, performance.now() - start);
       return result;
     };
-    if (parts.has(accountsPart)) await timed(accountsPart, () => this.#readAccounts(db, news));
+    if (isWanted(accountsPart)) await timed(accountsPart, () => this.#readAccounts(db, news));
     const haveOwnersMoved =
-      parts.has(repositoriesPart) && (await timed(repositoriesPart, () => this.#readRepositories(db, news)));
+      isWanted(repositoriesPart) && (await timed(repositoriesPart, () => this.#readRepositories(db, news)));
     for (const [part, { isByRepository, count }] of Object.entries(this.#schema.byteParts)) {
-      if (!parts.has(part) && !(haveOwnersMoved && isByRepository)) continue;
+      if (!isWanted(part) && !(haveOwnersMoved && isByRepository)) continue;
       const sums = await timed(part, () => count(db, this));
       const before = this.sums.get(part);
       const differences = before === undefined ? [] : sums.since(before);
       if (before === undefined || differences.length > 0) news.haveLinesChanged = true;
-      if (trusted.has(part) && !haveOwnersMoved) news.drift.push(...differences);
+      if (isTrusted(part) && !haveOwnersMoved) news.drift.push(...differences);
       this.sums.set(part, sums);
     }
     return news;
@@ -174,55 +212,38 @@ const restOtherwise = 50;
 /** Duration up to which a part is read at once. */
 const cheapMs = 200;
 
-interface LastRead {
+export interface LastRead {
   readonly own: string;
   readonly whole: string | null;
   readonly endedAt: number;
   readonly tookMs: number;
 }
 
-interface Due {
-  /** To be read now. */
-  readonly parts: ReadonlySet<string>;
-  /** Those of all parts whose marks are the same as when they were read. */
-  readonly unchanged: ReadonlySet<string>;
+/**
+ * Tells whether a part is to be read. `own`: the marks of its tables now; `whole`: that of the database. A part that
+ * is `unchanged` has the marks of the time when it was read.
+ */
+export function stateOfPart(
+  last: LastRead | undefined,
+  own: string,
+  whole: string | null,
+  now: number,
+): 'due' | 'resting' | 'unchanged' {
+  if (last === undefined) return 'due';
+  if (last.own === own && last.whole === whole) return 'unchanged';
+  const factor = last.own === own ? restOtherwise : restAfterChange;
+  const restMs = last.tookMs <= cheapMs ? 0 : last.tookMs * factor;
+  return now - last.endedAt >= restMs ? 'due' : 'resting';
 }
 
-export class DueParts {
-  readonly #tables: Readonly<Record<string, readonly string[]>>;
-  readonly #now: () => number;
-  readonly #last = new Map<string, LastRead>();
-
-  constructor(tables: Readonly<Record<string, readonly string[]>>, now: () => number) {
-    this.#tables = tables;
-    this.#now = now;
-  }
-
-  due(marks: ChangeMarks, full: boolean): Due {
-    const parts = new Set<string>();
-    const unchanged = new Set<string>();
-    for (const part of Object.keys(this.#tables)) {
-      const last = this.#last.get(part);
-      const changed = last === undefined || last.own !== this.#markOf(part, marks);
-      const mayHaveChanged = changed || last.whole !== marks.whole;
-      if (!mayHaveChanged) unchanged.add(part);
-      const factor = changed ? restAfterChange : restOtherwise;
-      const rest = last === undefined || last.tookMs <= cheapMs ? 0 : last.tookMs * factor;
-      const isRested = last === undefined || this.#now() - last.endedAt >= rest;
-      if (full || (mayHaveChanged && isRested)) parts.add(part);
-    }
-    return { parts, unchanged };
-  }
-
-  /** Parts were read in so many milliseconds, after these marks were taken. */
-  read(parts: ReadonlyMap<string, number>, marks: ChangeMarks): void {
-    const endedAt = this.#now();
-    for (const [part, tookMs] of parts) {
-      this.#last.set(part, { own: this.#markOf(part, marks), whole: marks.whole, endedAt, tookMs });
-    }
-  }
-
-  #markOf(part: string, { tables }: ChangeMarks): string {
-    return (this.#tables[part] ?? []).map(table => tables.get(table) ?? '').join(' ');
-  }
+/**
+ * A forge that is in use has an administrator: these are the tables of another one, or of one that is being
+ * restored.
+ */
+function noOwners(): ForgeFault {
+  return new ForgeFault(
+    'schema',
+    'the database has no users, so its figures are not used',
+    'if it is being restored, wait; else correct [forge] DATABASE',
+  );
 }

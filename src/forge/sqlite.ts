@@ -13,8 +13,7 @@ import { pathToFileURL } from 'node:url';
 import { readBounded } from '../bounded/index.ts';
 import { messageOf, systemCode } from '../errors.ts';
 import { printable } from '../text/index.ts';
-import type { ChangeMarks, ForgeDatabase, Row } from './database.ts';
-import { ForgeFault } from './fault.ts';
+import { type ChangeMarks, type ForgeDatabase, ForgeFault, type Row } from './database.ts';
 
 /** Milliseconds that a page should hold its lock, and that a statement waits for the forge's own lock. */
 const pageMs = 8;

@@ -5,12 +5,11 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { SerialQueue } from '../serial-queue.ts';
-import type { ForgeDatabase } from './database.ts';
-import { ForgeFault, forgeFaultOf } from './fault.ts';
+import { type ForgeDatabase, forgeFaultOf } from './database.ts';
+import { unownedIn } from './forge-schema.ts';
 import type { Answer, Chunk, Found, Question, ReadMode, Request, ThreadSettings } from './messages.ts';
-import { openForgeDatabase, schemaOf, tableNames } from './open.ts';
-import { accountsPart, DueParts, ForgeReading, type News, repositoriesPart } from './reading.ts';
-import { unownedIn } from './sums.ts';
+import { openForgeDatabase, schemaOf } from './open.ts';
+import { ForgeReading } from './reading.ts';
 
 if (parentPort === null) throw new Error('this is a thread of the forge reader, not a program');
 const port = parentPort;
@@ -22,7 +21,6 @@ const turns = new SerialQueue();
 /** Null: the next question connects. */
 let connection: ForgeDatabase | null = null;
 let reading = new ForgeReading(schema, seed);
-let due = newDue();
 /** The reading that is under way. */
 let chunks: AsyncGenerator<Chunk, void, void> | null = null;
 
@@ -62,57 +60,18 @@ function inTurn<Result>(act: (db: ForgeDatabase) => Promise<Result>): Promise<Re
 
 async function connect(): Promise<ForgeDatabase> {
   const db = await openForgeDatabase(settings, schema, process.env);
-  // The marks of another connection may mean something else.
-  due = newDue();
+  reading.reconnected();
   return db;
 }
 
 async function* read(mode: ReadMode): AsyncGenerator<Chunk, void, void> {
   const isFull = mode !== 'new';
   const news = await inTurn(db => {
-    if (mode === 'anew') forget();
-    return readDue(db, isFull);
+    if (mode === 'anew') reading = new ForgeReading(schema, seed);
+    return reading.read(db, isFull);
   });
   if (news === null) return;
   yield* news.chunks;
   yield { is: 'rest', unowned: unownedIn([...reading.sums.values()]), drift: news.drift };
   if (isFull || news.haveLinesChanged) yield* reading.lines();
-}
-
-/** From now on everything is new. */
-function forget(): void {
-  reading = new ForgeReading(schema, seed);
-  due = newDue();
-}
-
-function newDue(): DueParts {
-  const tables: Record<string, readonly string[]> = {
-    [accountsPart]: schema.accountTables,
-    [repositoriesPart]: schema.repositoryTables,
-  };
-  for (const [part, { tables: own }] of Object.entries(schema.byteParts)) tables[part] = own;
-  return new DueParts(tables, () => performance.now());
-}
-
-/** Null: nothing had to be read. */
-async function readDue(db: ForgeDatabase, full: boolean): Promise<News | null> {
-  const marks = await db.marks(tableNames(schema.needed));
-  const { parts, unchanged } = due.due(marks, full);
-  if (parts.size === 0) return null;
-  const news = await db.consistently(() => reading.read(db, parts, unchanged));
-  if (reading.owners.size === 0) throw noOwners();
-  due.read(news.tookMs, marks);
-  return news;
-}
-
-/**
- * A forge that is in use has an administrator: these are the tables of another one, or of one that is being
- * restored.
- */
-function noOwners(): ForgeFault {
-  return new ForgeFault(
-    'schema',
-    'the database has no users, so its figures are not used',
-    'if it is being restored, wait; else correct [forge] DATABASE',
-  );
 }

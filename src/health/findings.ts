@@ -7,8 +7,7 @@ import type { FindingCode } from '../quota/index.ts';
 import type { HostRecord, ServerAdvice } from '../store/index.ts';
 import { formatBytes, formatCount, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import { daemonFindings } from './catalog.ts';
-import { commandLine, listed, makeFinding, quoted } from './make-finding.ts';
+import { commandLine, type daemonFindings, listed, makeFinding, quoted } from './catalog.ts';
 import {
   deadNotices,
   doesNotAnswer,
@@ -287,7 +286,8 @@ const policyMends: Readonly<Record<FindingCode, string>> = {
   matches_nothing: 'set its subjects, or delete it',
   unreachable_rule: 'delete it, or lower its limit',
   uncovered_subject: 'add a rule, or see [quota] UNCOVERED',
-  perhaps_renamed: daemonFindings.perhaps_renamed.mend.replaceAll('`', ''),
+  perhaps_renamed:
+    'softquota user edit OLD --name NEW keeps everything; if it is somebody else: remove the old owner from the groups, or delete the old owner',
 };
 
 function policy({ ledger, defaultGroups }: Observed): Finding[] {

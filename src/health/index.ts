@@ -4,9 +4,15 @@
  * `notReady` and `notes` are the answer of /readyz; `findings` is what doctor shows in addition.
  */
 
-export { daemonFindings, doctorFindings, type FindingEntry } from './catalog.ts';
+export {
+  commandLine,
+  daemonFindings,
+  doctorFindings,
+  listed,
+  makeFinding,
+  quoted,
+} from './catalog.ts';
 export { findings } from './findings.ts';
-export { commandLine, listed, makeFinding, quoted } from './make-finding.ts';
 export {
   hungDisks,
   longWalks,

@@ -14,7 +14,6 @@ export interface TroubledPlace {
   readonly why: string;
 }
 
-/** A path, and how long a thread has waited for it. */
 interface WaitedFor {
   readonly path: string;
   readonly milliseconds: number;
@@ -26,7 +25,6 @@ export interface Listed<Item> {
   readonly count: number;
 }
 
-/** The state of the store that several hosts share. */
 export interface ObservedFleet {
   readonly state: FleetState;
   /** Empty while the store is away. */
@@ -88,9 +86,7 @@ export interface Observed {
   };
   /** `[disk] MIN_FREE` is set. */
   readonly keepsFree: boolean;
-  /** The places where disks do not answer. */
   readonly hangs: readonly ObservedHang[];
-  /** The units that are being walked. */
   readonly walking: readonly WaitedFor[];
   /** From the last sweep. */
   readonly unread: Listed<TroubledPlace>;
@@ -100,14 +96,12 @@ export interface Observed {
    * Milliseconds since the last sweep of this process ended, by the monotonic clock; null before the first.
    */
   readonly sweptAgoMs: number | null;
-  /** The time between two scheduled sweeps. */
   readonly sweepEveryMs: number;
   /**
    * Start and reason of the failure to write the list of refused owners for hooks; null if it can be written.
    */
   readonly unpublished: Away | null;
   readonly worker: ObservedWorker;
-  /** The places that notices go to. */
   readonly notices: readonly ObservedPlace[];
   /** Why the last sweep failed; null if it did not. */
   readonly sweepError: string | null;

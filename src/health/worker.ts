@@ -3,7 +3,7 @@
 import { formatBytes, printable } from '../text/index.ts';
 import { version } from '../version.ts';
 import type { Finding } from '../wire/index.ts';
-import { listed, makeFinding } from './make-finding.ts';
+import { listed, makeFinding } from './catalog.ts';
 import { type Observed, type ObservedWorker, staleForgiveness, workerSilentMs } from './observed.ts';
 
 const start = 'systemctl enable --now softquota-worker';

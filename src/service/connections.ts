@@ -6,6 +6,7 @@
  * body drop by drop.
  */
 
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import { BlockList, isIPv6, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -35,10 +36,8 @@ export class Connections {
   readonly #upgraded = new Set<Socket>();
   /** The function to call for each once its requests are answered. */
   readonly #after = new WeakMap<Duplex, () => void>();
-  /** The peers that have them; connections that nobody in particular has are left out. */
-  readonly #peers = new Map<Socket, string>();
-  /** Number of open connections of each peer. */
-  readonly #counts = new Map<string, number>();
+  /** By who has them; connections that nobody in particular has are left out. */
+  readonly #ofPeers = new Map<string, Set<Socket>>();
   #accepted = 0;
   #draining = false;
 
@@ -110,18 +109,17 @@ export class Connections {
     this.#accepted += 1;
     this.#idle.add(socket);
     const peer = this.#limits.ofOne?.peerOf(socket) ?? null;
-    if (peer !== null) {
-      this.#peers.set(socket, peer);
-      this.#count(peer, 1);
-    }
+    const own = (peer === null ? undefined : this.#ofPeers.get(peer)) ?? new Set<Socket>();
+    if (peer !== null) this.#ofPeers.set(peer, own.add(socket));
     socket.once('close', () => {
       this.#idle.delete(socket);
       this.#busy.delete(socket);
       this.#upgraded.delete(socket);
-      if (this.#peers.delete(socket) && peer !== null) this.#count(peer, -1);
+      own.delete(socket);
+      if (peer !== null && own.size === 0) this.#ofPeers.delete(peer);
     });
-    if (peer !== null && (this.#counts.get(peer) ?? 0) > (this.#limits.ofOne?.most ?? 0)) {
-      this.#endLongest(each => this.#peers.get(each) === peer);
+    if (own.size > (this.#limits.ofOne?.most ?? 0)) {
+      this.#endLongest(each => own.has(each));
     } else if (this.#idle.size + this.#busy.size + this.#upgraded.size > this.#limits.most)
       this.#endLongest(() => true);
   }
@@ -180,12 +178,6 @@ export class Connections {
     this.#idle.delete(socket);
     socket.destroy();
   }
-
-  #count(peer: string, by: 1 | -1): void {
-    const count = (this.#counts.get(peer) ?? 0) + by;
-    if (count === 0) this.#counts.delete(peer);
-    else this.#counts.set(peer, count);
-  }
 }
 
 /** The reasons for which nothing more can be understood on a connection. */
@@ -218,7 +210,6 @@ export function rejectConnection(
   socket.destroy();
 }
 
-/** Tells whether a body follows. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   const length = headers['content-length'];
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
@@ -235,4 +226,98 @@ export function comesFrom(networks: readonly string[]): (socket: Socket) => bool
   }
   return ({ remoteAddress: address }) =>
     address !== undefined && known.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+}
+
+/**
+ * Number of connections that each server takes, at most. Each takes a descriptor, and where none is left, the system
+ * closes what comes, without a word to anybody. So servers share them, and none takes those of another.
+ */
+export interface ConnectionShares {
+  readonly gate: number;
+  readonly trusted: number;
+  readonly http: number;
+  readonly admin: number;
+}
+
+/** Bounds if there are enough descriptors. */
+export const usualShares: ConnectionShares = { gate: 4096, trusted: 1024, http: 2048, admin: 256 };
+
+/** For files, threads, programs that are run, and the store that hosts share. */
+const ownDescriptors = 256;
+
+/** Number of descriptors from which every server gets its usual share. */
+export const enoughDescriptors =
+  ownDescriptors + usualShares.gate + usualShares.trusted + usualShares.http + usualShares.admin;
+
+/** Some connections are always taken: the probe notices where even these are too many. */
+const leastShare = 4;
+
+/** Number of files that this process may open; null if unknown. */
+export function openFilesLimit(file = '/proc/self/limits'): number | null {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
+  const line = text.split('\n').find(each => each.startsWith('Max open files'));
+  const limit = Number(line?.slice('Max open files'.length).trim().split(' ', 1)[0]);
+  return Number.isSafeInteger(limit) ? limit : null;
+}
+
+/** Gives what each server gets of so many descriptors; null: they are enough. */
+export function connectionShares(limit: number | null): ConnectionShares {
+  if (limit === null || limit >= enoughDescriptors) return usualShares;
+  const free = limit - Math.min(ownDescriptors, limit / 2);
+  const part = free / (enoughDescriptors - ownDescriptors);
+  const of = (usual: number) => Math.max(leastShare, Math.floor(usual * part));
+  const { gate, trusted, http, admin } = usualShares;
+  return { gate: of(gate), trusted: of(trusted), http: of(http), admin: of(admin) };
+}
+
+interface DescriptorWatchOptions {
+  /**
+   * Called with the system's code where no file can be opened any more, and at most once a minute while that
+   * lasts.
+   */
+  readonly exhausted: (code: string) => void;
+  /** Called each second while no file can be opened. */
+  readonly makeRoom: () => void;
+  readonly everyMs?: number;
+}
+
+const usualEveryMs = 1000;
+const tellEveryMs = 60_000;
+
+/**
+ * Looks whether a file can still be opened: of connections that could not be accepted, the system tells
+ * nothing.
+ */
+export function watchDescriptors({
+  exhausted,
+  makeRoom,
+  everyMs = usualEveryMs,
+}: DescriptorWatchOptions): () => void {
+  let toldAt = Number.NEGATIVE_INFINITY;
+  const look = () => {
+    const code = probe();
+    if (code === null) return;
+    makeRoom();
+    if (performance.now() - toldAt < tellEveryMs) return;
+    toldAt = performance.now();
+    exhausted(code);
+  };
+  const timer = setInterval(look, everyMs).unref();
+  return () => clearInterval(timer);
+}
+
+/** The system's code where no file can be opened; null: one can. */
+function probe(): string | null {
+  try {
+    closeSync(openSync('/dev/null', 'r'));
+    return null;
+  } catch (error) {
+    const code = systemCode(error);
+    return code === 'EMFILE' || code === 'ENFILE' ? code : null;
+  }
 }

@@ -11,28 +11,26 @@
 
 export {
   type ConnectionLimits,
+  type ConnectionShares,
   Connections,
   comesFrom,
-  hasBody,
-  type Rejection,
-  rejectConnection,
-} from './connections.ts';
-export {
-  type ConnectionShares,
   connectionShares,
   enoughDescriptors,
+  hasBody,
   openFilesLimit,
+  type Rejection,
+  rejectConnection,
   usualShares,
   watchDescriptors,
-} from './descriptors.ts';
+} from './connections.ts';
 export { exposureOf } from './exposure.ts';
-export { inheritedSockets, type SocketName } from './inherited.ts';
 export {
   type AddressPlace,
+  inheritedSockets,
   type Listening,
   listen,
   listenAt,
-  longestPathBytes,
+  type SocketName,
   type SocketPlace,
   type SocketWatch,
 } from './listen.ts';

@@ -7,7 +7,7 @@ import { SoftquotaError, systemCode } from '../errors.ts';
 import { exposureOf } from './exposure.ts';
 
 export interface SocketPlace {
-  /** Absolute. */
+  /** Absolute, and no longer than the system takes, as the configuration makes sure. */
   readonly path: string;
   readonly mode: number;
   /** A group's name or number; null leaves the daemon's own. */
@@ -21,7 +21,6 @@ export interface SocketPlace {
 }
 
 export interface SocketWatch {
-  /** Milliseconds between two looks. */
   readonly everyMs: number;
   /** The server listens at a new file. */
   renewed(path: string): void;
@@ -29,7 +28,6 @@ export interface SocketWatch {
   lost(error: unknown): void;
 }
 
-/** An address of this host. */
 export interface AddressPlace {
   readonly host: string;
   /** 0: any free one. */
@@ -48,9 +46,6 @@ export interface Listening {
 
 /** Connections that may wait to be accepted; the system cuts it to its own limit. */
 const backlog = 4096;
-
-/** `sockaddr_un`'s path without its closing NUL. Node cuts longer ones without a word. */
-export const longestPathBytes = process.platform === 'linux' ? 107 : 103;
 
 /** Only the daemon's own user gets in until group and mode are set. */
 const umaskWhileMade = 0o177;
@@ -122,9 +117,6 @@ function pathOf(descriptor: number): string | null {
 }
 
 async function make(server: Server, place: SocketPlace): Promise<void> {
-  if (Buffer.byteLength(place.path) > longestPathBytes) {
-    throw fault(place, `a socket's path has at most ${longestPathBytes} bytes`);
-  }
   const exposure = exposureOf(place.path);
   if (exposure !== null) {
     throw fault(
@@ -245,4 +237,48 @@ async function changeGroup(place: SocketPlace, group: string): Promise<void> {
 function fault(place: SocketPlace, what: string, cause?: unknown): SoftquotaError {
   const why = cause instanceof Error ? `: ${cause.message.trim()}` : '';
   return new SoftquotaError('configuration', `${place.setting} = ${place.path}: ${what}${why}`, { cause });
+}
+
+/** The first socket that systemd hands over: see sd_listen_fds(3). */
+const firstDescriptor = 3;
+
+export type SocketName = 'gate' | 'trusted' | 'admin';
+
+/**
+ * Reads LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES: the descriptors by name; none where nothing was handed to this
+ * process. A single socket with another name (systemd's default is the unit's) is the gate. The variables are
+ * taken out of the environment, so that no child believes they are meant for it. Throws `configuration`.
+ */
+export function inheritedSockets(env: NodeJS.ProcessEnv, pid: number): ReadonlyMap<SocketName, number> {
+  const { LISTEN_PID: forPid, LISTEN_FDS: count, LISTEN_FDNAMES: names } = env;
+  delete env.LISTEN_PID;
+  delete env.LISTEN_FDS;
+  delete env.LISTEN_FDNAMES;
+  if (count === undefined || forPid !== String(pid)) return new Map();
+  const given = Number(count);
+  if (!Number.isInteger(given) || given < 0) {
+    throw new SoftquotaError(
+      'configuration',
+      `LISTEN_FDS is "${count}", where a number of sockets is expected`,
+    );
+  }
+  const named = (names ?? '').split(':');
+  const sockets = new Map<SocketName, number>();
+  for (let index = 0; index < given; index++) {
+    const text = named[index] ?? '';
+    const name = isSocketName(text) ? text : given === 1 ? 'gate' : null;
+    if (name === null || sockets.has(name)) {
+      const what = name === null ? `named "${text}"` : `a second one named "${text}"`;
+      throw new SoftquotaError(
+        'configuration',
+        `socket ${index + 1} of ${given} handed over by the service manager is ${what}: set FileDescriptorName= to gate, trusted or admin, each once`,
+      );
+    }
+    sockets.set(name, firstDescriptor + index);
+  }
+  return sockets;
+}
+
+function isSocketName(text: string): text is SocketName {
+  return text === 'gate' || text === 'trusted' || text === 'admin';
 }

@@ -1,4 +1,6 @@
-/** Counts for people. */
+/** Counts, moments and spans of time: for people, for programs, and as administrators write them. */
+
+import type { Parsed } from '../parsed.ts';
 
 /** Gives `1,204`. */
 export function formatCount(count: number): string {
@@ -8,4 +10,42 @@ export function formatCount(count: number): string {
 /** Gives `1 repository`, `3 repositories`. */
 export function counted(count: number, one: string, many: string): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
+/** Milliseconds since 1970 to the second: `2026-12-22 14:00:05 UTC`. */
+export function formatMoment(time: number): string {
+  return `${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+/** Writes a moment in milliseconds since 1970 as programs read it; null where there is none. */
+export function isoTime<Time extends number | null>(time: Time): Time extends null ? null : string;
+export function isoTime(time: number | null): string | null {
+  return time === null ? null : new Date(time).toISOString();
+}
+
+/** Reads what a schema has found to be a moment; null where none was given. */
+export function momentOf(iso: string | null | undefined): number | null {
+  return iso === null || iso === undefined ? null : Date.parse(iso);
+}
+
+const spans = { w: 604_800_000, d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 } as const;
+
+export const longestDurationMs = 36_500 * spans.d;
+
+/** Reads a whole number above 0 and s, m, h, d or w, such as `90d`, up to a hundred years. */
+export function parseDuration(text: string): Parsed<number> {
+  const match = /^\s*(\d{1,10})\s*([wdhms])\s*$/.exec(text);
+  const unit = Object.entries(spans).find(([letter]) => letter === match?.[2]);
+  const milliseconds = match === null || unit === undefined ? 0 : Number(match[1]) * unit[1];
+  if (milliseconds > 0 && milliseconds <= longestDurationMs) return { ok: true, value: milliseconds };
+  return {
+    ok: false,
+    problem: milliseconds > longestDurationMs ? 'longer than a hundred years' : 'not a duration',
+  };
+}
+
+/** Writes whole seconds in the largest unit that says them exactly. */
+export function writeDuration(milliseconds: number): string {
+  const unit = Object.entries(spans).find(([, span]) => milliseconds % span === 0) ?? ['s', spans.s];
+  return `${milliseconds / unit[1]}${unit[0]}`;
 }

@@ -4,13 +4,16 @@
  * Names, sizes, counts, shell quoting, errors of a document. Pure functions that know nothing of quotas.
  */
 
-export { counted, formatCount } from './counts.ts';
-export { longestDurationMs, parseDuration, writeDuration } from './durations.ts';
+export {
+  counted,
+  formatCount,
+  formatMoment,
+  isoTime,
+  longestDurationMs,
+  momentOf,
+  parseDuration,
+  writeDuration,
+} from './counts.ts';
 export { emailPattern, isEmail, longestEmail } from './email.ts';
-export { escapeHtml } from './html.ts';
-export { issueLines } from './issues.ts';
-export { formatMoment, isoTime, momentOf } from './moment.ts';
-export { printable, printableJson } from './printable.ts';
-export { shellQuoted } from './shell.ts';
+export { escapeHtml, issueLines, printable, printableJson, shellQuoted, withoutEnd } from './printable.ts';
 export { formatBytes, formatUse, parseSize, writeSize } from './sizes.ts';
-export { withoutEnd } from './without-end.ts';

@@ -1,4 +1,4 @@
-/** Any text, shown so that it cannot mislead. */
+/** Texts that are shown so that they cannot mislead, and that stand in a page, a shell or an error. */
 
 /**
  * Characters that move the cursor, breaks the line, turns the reading direction, or cannot be seen at all:
@@ -27,4 +27,37 @@ export function printableJson(json: string): string {
 
 function inJson(half: string): string {
   return `\\u${half.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/** Writes a text into a page, between tags or in the quotes of an attribute. */
+export function escapeHtml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
+}
+
+/** Gives one word for sh that stands for the text. */
+export function shellQuoted(text: string): string {
+  return /^[\w./@%+:=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+interface Issues {
+  readonly issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[];
+}
+
+/** Gives a line for each fault, such as `rules.0.limit: expected whole bytes`. */
+export function issueLines({ issues }: Issues): readonly string[] {
+  return issues.map(({ path, message }) =>
+    path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`,
+  );
+}
+
+/** A text without the characters of one kind at its end, however many: `/srv/git//` and `/` give `/srv/git`. */
+export function withoutEnd(text: string, character: string): string {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === character) end -= 1;
+  return text.slice(0, end);
 }

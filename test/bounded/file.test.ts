@@ -1,21 +1,12 @@
 /** Files of other people: what is there, never waited for, and never more than a bound. */
 
 import { execFileSync } from 'node:child_process';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { mostFileBytes, readBounded } from '../../src/bounded/index.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const source = new URL('../../src/', import.meta.url);
 
@@ -36,8 +27,7 @@ t.test('a regular file is read up to the bound', async t => {
 });
 
 t.test('a pipe, a device, a socket, a link and a directory are told, and not opened', async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'sq-'));
-  t.teardown(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   const at = (name: string): string => join(folder, name);
   execFileSync('mkfifo', [at('pipe')]);
   execFileSync('mknod', [at('device'), 'c', '1', '7']);
@@ -83,7 +73,7 @@ t.test(
       'commands/files.ts': 'the file that whoever runs the command names, or standard input',
       'commands/job.ts': 'the process that does the work, which is left behind when a disk hangs',
       'commands/receive-pack.ts': 'git, for as long as the push takes',
-      'daemon/kept-once.ts': "the daemon's own, in DATA_PATH",
+      'daemon/data-path.ts': "the daemon's own, in DATA_PATH",
       'doctor/impersonator.ts': 'standard input',
       'draft.ts': 'a new file, and directories',
       'gate/refusals.ts': 'writes a new file',
@@ -94,7 +84,7 @@ t.test(
       'commands/playground-world.ts': "the playground's own daemon and its log",
       'scan/file-system.ts': 'stat(1) with a time-out, on a thread that may wait',
       'scan/walk.ts': 'directories',
-      'service/descriptors.ts': '/proc and /dev/null',
+      'service/connections.ts': '/proc and /dev/null',
       'service/listen.ts': '/proc',
       'store/sqlite/database.ts': "the daemon's own, in DATA_PATH",
       'accounts.ts': '/etc/passwd and /etc/group',

@@ -23,14 +23,6 @@ t.test('TOTAL takes every recorded size, and refuses what is none', async t => {
   }
 });
 
-t.test('a size from the environment is the same size', async t => {
-  for (const { text, bytes } of vectors.sizes) {
-    const env = { SOFTQUOTA__QUOTA_0X2E_DEFAULT__TOTAL: text };
-    if (bytes === 'error') t.equal(faultsOf(t, '', env).length, 1, `"${text}"`);
-    else t.equal(configOf(t, '', env).quota.totalBytes, bytes, `"${text}"`);
-  }
-});
-
 t.test('DEFAULT_GROUPS takes every recorded list', async t => {
   for (const { ini, defaultGroups } of vectors.defaultGroups) {
     t.same(configOf(t, ini).quota.defaultGroups, defaultGroups, JSON.stringify(ini));

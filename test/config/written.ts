@@ -1,7 +1,6 @@
 /** Loads a configuration as it would be written, away from what this host and its user have. */
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Test } from 'tap';
 import {
@@ -12,11 +11,11 @@ import {
   type RefusedConfig,
   type Where,
 } from '../../src/config/index.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /** A folder that goes with the test; its path is short, as the sockets in it need it. */
 export function folderWith(t: Test, files: Readonly<Record<string, string | Uint8Array>>): string {
-  const folder = mkdtempSync(join(tmpdir(), 'sq-'));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), content);

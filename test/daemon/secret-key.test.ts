@@ -1,12 +1,11 @@
 import fs from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type Config, loadConfig } from '../../src/config/index.ts';
-import { secretKeysIn } from '../../src/daemon/secret-key.ts';
+import { secretKeysIn } from '../../src/daemon/data-path.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
-function configFor(t: Test, secretKey = '', dataPath = fs.mkdtempSync(join(tmpdir(), 'sq-'))): Config {
-  t.teardown(() => fs.rmSync(dataPath, { recursive: true, force: true }));
+function configFor(t: Test, secretKey = '', dataPath = temporaryFolder(t)): Config {
   const env = { SOFTQUOTA__SERVER__DATA_PATH: dataPath, SOFTQUOTA__SECURITY__SECRET_KEY: secretKey };
   const loaded = loadConfig({ env, cwd: dataPath, uid: 0 });
   if (!loaded.ok) throw new Error('the configuration is sound');

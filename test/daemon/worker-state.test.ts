@@ -1,10 +1,8 @@
 /** Figures of the worker reach the ledger with the number of the doubts that they answer. */
 
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -13,10 +11,30 @@ import { DaemonWorker } from '../../src/daemon/worker-state.ts';
 import type { RepositoryFigures } from '../../src/wire/index.ts';
 import { FakeWorker } from '../gate/fake-worker.ts';
 import { World, walk } from '../ledger/world.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 // The daemon has other things that keep it running; the times of a queue do not.
 const running = setInterval(() => {}, 60_000);
 t.teardown(() => clearInterval(running));
+
+type Options = ConstructorParameters<typeof DaemonWorker>[0];
+
+/** A daemon's worker that forgives, unless said otherwise. */
+function workerOf(t: Test, given: Pick<Options, 'reach' | 'ledger'> & Partial<Options>): DaemonWorker {
+  const worker = new DaemonWorker({
+    quarantineRemoved: () => {},
+    isForgiving: () => true,
+    pageOf: () => '',
+    forge: null,
+    collected: () => {},
+    now: Date.now,
+    measure: () => 'apparent',
+    log: { error: () => {}, info: () => {}, warn: () => {} },
+    ...given,
+  });
+  t.teardown(() => worker.close());
+  return worker;
+}
 
 async function open(t: Test, isForgiving = true) {
   const ledger = await new World(t).open();
@@ -36,34 +54,19 @@ async function open(t: Test, isForgiving = true) {
     },
     onLapse: () => {},
   };
-  const worker = new DaemonWorker({
-    quarantineRemoved: () => {},
-    reach,
-    isForgiving: () => isForgiving,
-    ledger,
-    pageOf: () => '',
-    forge: null,
-    collected: () => {},
-    now: Date.now,
-    measure: () => 'apparent',
-    log: { error: () => {}, info: () => {}, warn: () => {} },
-  });
-  t.teardown(() => worker.close());
+  const worker = workerOf(t, { reach, isForgiving: () => isForgiving, ledger });
   return { worker, connect: () => connect(t, worker), words, doubts };
 }
 
 /** Connects a worker, and gives what it says and is told. */
 async function connect(t: Test, worker: DaemonWorker) {
-  const folder = await mkdtemp(join(tmpdir(), 'softquota-worker-'));
+  const folder = temporaryFolder(t);
   const server = createServer({ shouldUpgradeCallback: () => true });
   server.on('upgrade', (_, socket, head) => {
     if (socket instanceof Socket) worker.link.take(socket, head, error => t.error(error));
   });
   await once(server.listen(join(folder, 'trusted.sock')), 'listening');
-  t.teardown(async () => {
-    server.close();
-    await rm(folder, { recursive: true });
-  });
+  t.teardown(() => server.close());
   const fake = await FakeWorker.connect(t, join(folder, 'trusted.sock'));
   let mark = '';
   const pushed: string[] = [];
@@ -186,19 +189,12 @@ t.test('a silent worker is believed for a day, and no longer', async t => {
   let passedMs = 0;
   const clock = mock.method(performance, 'now', () => now.call(performance) + passedMs);
   t.teardown(() => clock.mock.restore());
-  const worker = new DaemonWorker({
-    quarantineRemoved: () => {},
-    reach: ledger.reach,
-    isForgiving: () => true,
-    ledger,
-    pageOf: () => '',
-    forge: null,
-    collected: () => {},
-    now: () => 0,
-    measure: () => 'apparent',
-    log: { error: () => {}, info: () => {}, warn: details => void forgotten.push(Object(details)) },
-  });
-  t.teardown(() => worker.close());
+  const log = {
+    error: () => {},
+    info: () => {},
+    warn: (details: unknown) => void forgotten.push(Object(details)),
+  };
+  const worker = workerOf(t, { reach: ledger.reach, ledger, now: () => 0, log });
   const unreachable = () => ledger.units.unit('/srv/a.git')?.reach?.unreachableBytes ?? 0;
   const hours = (count: number): void => {
     passedMs += count * 3_600_000;

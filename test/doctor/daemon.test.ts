@@ -5,11 +5,12 @@ import { checkDaemon } from '../../src/doctor/daemon.ts';
 import type { Ask, Installation } from '../../src/doctor/index.ts';
 import { SoftquotaError } from '../../src/errors.ts';
 import { version } from '../../src/version.ts';
-import { context, folderFor, installationIn } from './folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { context, installationIn } from './folder.ts';
 
 function installation(t: Test, admin: Ask, configOption: string | null = null): Installation {
   const about = { admin, gate: admin, context: { ...context, configOption } };
-  return installationIn(folderFor(t), '[server]\nDATA_PATH = data\n', about);
+  return installationIn(temporaryFolder(t), '[server]\nDATA_PATH = data\n', about);
 }
 
 const answering =

@@ -1,18 +1,10 @@
-/** A folder for one test, with files in it. */
+/** Files, repositories and installations in the folder of one test. */
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Test } from 'tap';
 import { loadConfig } from '../../src/config/index.ts';
 import type { Installation } from '../../src/doctor/index.ts';
-
-export function folderFor(t: Test): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'sq-')));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 export function write(file: string, text: string, mode = 0o644): string {
   mkdirSync(dirname(file), { recursive: true });

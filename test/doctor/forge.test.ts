@@ -9,7 +9,8 @@ import { checkForge, forgeReadFindings, serviceReadsAll } from '../../src/doctor
 import type { Installation } from '../../src/doctor/index.ts';
 import { writeSqlite } from '../forge/fixture.ts';
 import { settingsFor } from '../forge/readings.ts';
-import { folderFor, installationIn, write } from './folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { installationIn, write } from './folder.ts';
 
 interface World {
   readonly installation: Installation;
@@ -19,7 +20,7 @@ interface World {
 
 /** `uid`: whom the daemon's data belong to. */
 function world(t: Test, { uid = 0 } = {}): World {
-  const folder = folderFor(t);
+  const folder = temporaryFolder(t);
   chmodSync(folder, 0o755);
   const database = join(folder, 'gitea.db');
   writeSqlite(database);
@@ -98,7 +99,7 @@ t.test(
 );
 
 t.test('with Gogs its own file has to be readable besides the database', async t => {
-  const folder = folderFor(t);
+  const folder = temporaryFolder(t);
   chmodSync(folder, 0o755);
   const configFile = write(join(folder, 'gogs.ini'), '[attachment]\n');
   chmodSync(configFile, 0o600);
@@ -110,7 +111,7 @@ t.test('with Gogs its own file has to be readable besides the database', async t
 });
 
 t.test('a service that may read every file needs no rights of its own', async t => {
-  const folder = folderFor(t);
+  const folder = temporaryFolder(t);
   const nobody = { uid: 65_534, gid: 65_534 };
   t.notOk(serviceReadsAll(nobody, [folder]), 'there is no unit');
   const shipped = await readFile(new URL('../../systemd/softquota.service', import.meta.url), 'utf8');

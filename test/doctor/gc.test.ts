@@ -4,10 +4,11 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { checkCollection, checkGc } from '../../src/doctor/gc.ts';
-import { context, folderFor, installationIn, repositoryAt, write } from './folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { context, installationIn, repositoryAt, write } from './folder.ts';
 
 function world(t: Test, ini = '') {
-  const folder = folderFor(t);
+  const folder = temporaryFolder(t);
   const paths = ['a.git', 'b.git'].map(name => repositoryAt(join(folder, name)));
   const installation = installationIn(folder, `[server]\nDATA_PATH = ${folder}/data\n${ini}`);
   const home = join(folder, 'home');
@@ -67,7 +68,7 @@ t.test('the worker, a job of cron and the cron of a forge are other ways', async
   );
   t.same(scheduled.look(), []);
 
-  const folder = folderFor(t);
+  const folder = temporaryFolder(t);
   const forgeIni = write(join(folder, 'forge.ini'), '[cron.git_gc_repos]\nENABLED = false\n');
   const forge = world(
     t,
@@ -80,7 +81,7 @@ t.test('the worker, a job of cron and the cron of a forge are other ways', async
 });
 
 t.test('git itself decides by as many loose objects and packs', async t => {
-  const path = repositoryAt(join(folderFor(t), 'app.git'));
+  const path = repositoryAt(join(temporaryFolder(t), 'app.git'));
   const look = () => checkGc(context, [{ path, user: { uid: 0, gid: 0 } }]).findings;
   const loose = (count: number) => {
     for (let number = 0; number < count; number++) {
@@ -101,7 +102,7 @@ t.test('git itself decides by as many loose objects and packs', async t => {
 });
 
 t.test('packs that are kept on purpose do not count', async t => {
-  const path = repositoryAt(join(folderFor(t), 'app.git'));
+  const path = repositoryAt(join(temporaryFolder(t), 'app.git'));
   const look = () => checkGc(context, [{ path, user: { uid: 4711, gid: 0 } }]).findings;
   for (let number = 0; number < 51; number++) write(join(path, `objects/pack/pack-${number}.pack`), '');
   t.match(look(), [

@@ -6,7 +6,8 @@ import t, { type Test } from 'tap';
 import { checkHooks } from '../../src/doctor/hooks.ts';
 import { lookForRepositories } from '../../src/doctor/repositories.ts';
 import { hooksStatus, installHooks } from '../../src/git/index.ts';
-import { context, folderFor, git, installationIn, write } from './folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { context, git, installationIn, write } from './folder.ts';
 
 interface World {
   readonly paths: readonly string[];
@@ -19,7 +20,7 @@ interface World {
 
 /** Repositories with the hooks. */
 async function world(t: Test, names: readonly string[] = ['a', 'b', 'c']): Promise<World> {
-  const folder = folderFor(t);
+  const folder = temporaryFolder(t);
   const socket = join(folder, 'gate.sock');
   const hookConf = join(folder, 'hook.conf');
   const paths = names.map(name => join(folder, `git/alice/${name}.git`));

@@ -9,10 +9,11 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { Config } from '../../src/config/index.ts';
 import { checkInnerRepositories, lookForRepositories } from '../../src/doctor/repositories.ts';
-import { context, folderFor, git, installationIn, repositoryAt, write } from './folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { context, git, installationIn, repositoryAt, write } from './folder.ts';
 
 function configured(t: Test, template: string): { folder: string; config: Config } {
-  const folder = folderFor(t);
+  const folder = temporaryFolder(t);
   mkdirSync(join(folder, 'srv/git'), { recursive: true });
   const ini = `[storage.repos]\nPATH = ${join(folder, template)}\n`;
   return { folder, config: installationIn(folder, ini).loaded.config };
@@ -78,7 +79,7 @@ t.test('a storage root that is not there is told as it stands', async t => {
 });
 
 t.test('refs that make a folder a repository are found, and go as doctor says', async t => {
-  const path = join(folderFor(t), 'app.git');
+  const path = join(temporaryFolder(t), 'app.git');
   git('init', '-q', '--bare', path);
   const tree = git('-C', path, 'hash-object', '-w', '-t', 'tree', '/dev/null');
   const who = ['-c', 'user.name=x', '-c', 'user.email=x@localhost'];
@@ -93,7 +94,7 @@ t.test('refs that make a folder a repository are found, and go as doctor says', 
 });
 
 t.test('a submodule repository without the hooks is found, and one with them is well', async t => {
-  const path = repositoryAt(join(folderFor(t), 'app.git'));
+  const path = repositoryAt(join(temporaryFolder(t), 'app.git'));
   const inner = repositoryAt(join(path, 'modules/lib'));
   const look = () => checkInnerRepositories(context, [{ path, user: { uid: 0, gid: 0 } }]).findings;
   t.match(look(), [{ code: 'inner_repository', mend: `softquota hooks install ${path}` }]);

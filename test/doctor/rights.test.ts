@@ -6,13 +6,14 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { HookUser } from '../../src/doctor/installation.ts';
 import { type Blocked, blockedFor, grant, mayAskFor } from '../../src/doctor/rights.ts';
-import { folderFor, write } from './folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { write } from './folder.ts';
 
 /** Nobody's number, whom no database knows. */
 const stranger: HookUser = { uid: 4711, gid: 4712 };
 
 function world(t: Test): { folder: string; file: string } {
-  const folder = folderFor(t);
+  const folder = temporaryFolder(t);
   chmodSync(folder, 0o755);
   const file = write(join(folder, 'a/b/file'), 'text', 0o644);
   return { folder, file };

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import t from 'tap';
 import { checkSignedPushes } from '../../src/doctor/git-setup.ts';
 import { hooksStatus } from '../../src/git/index.ts';
-import { context, folderFor, git, repositoryAt, write } from './folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { context, git, repositoryAt, write } from './folder.ts';
 
 t.test('a repository that asks for signed pushes is named, with what stops it', async t => {
-  const folder = folderFor(t);
+  const folder = temporaryFolder(t);
   const paths = ['a.git', 'b.git', 'c.git'].map(name => repositoryAt(join(folder, name)));
   const [, signed = ''] = paths;
   const seed = write(join(folder, 'seed'), '[receive]\n\tcertNonceSeed = secret\n');

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { emptyFolder, file, repository } from '../doctor/survey/world.ts';
+import { file, repository } from '../doctor/survey/world.ts';
 import { dataArchive, type Engine, expectedOf, startServer, writeSqlite } from '../forge/fixture.ts';
 import {
   dividedArtifacts,
@@ -20,6 +20,7 @@ import {
 import { gogsExpected, gogsRows, gogsTables, writeAttachments } from '../forge/gogs-world.ts';
 import { madeSql, openMade } from '../forge/made.ts';
 import { startPostgres } from '../forge/servers.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { ask } from './ask.ts';
 import { asNobody } from './commands.ts';
 import { type InitReport, init as initIn, ready, start, toldBy } from './init-world.ts';
@@ -36,7 +37,7 @@ interface World {
 
 /** A Gitea with its app.ini at the usual place; `sections` replaces the one of the database. */
 async function gitea(t: Test, sections?: string): Promise<World> {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   const work = join(folder, 'gitea');
   await mkdir(join(work, 'custom/conf'), { recursive: true });
   await must('tar', ['-xzf', fileURLToPath(dataArchive), '-C', work]);
@@ -284,7 +285,7 @@ t.test(
 );
 
 t.test('one command on the data of a Gogs counts what its database and its files say', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   const work = join(folder, 'gogs');
   repository(join(work, 'gogs-repositories/alice/app.git'), 1000);
   const made = await openMade(t, 'sqlite', gogsTables, gogsRows);
@@ -322,7 +323,7 @@ t.test(
     await server.sql(rows, 'gitlab');
     const rights = 'GRANT SELECT ON ALL TABLES IN SCHEMA public TO softquota;';
     await server.sql(`CREATE ROLE softquota LOGIN PASSWORD 'secret'; ${rights}`, 'gitlab');
-    const folder = emptyFolder(t);
+    const folder = temporaryFolder(t);
     const root = join(folder, 'data/git-data/repositories');
     const made = await makeHashedTree(root);
     const rb = join(folder, 'config/gitlab.rb');

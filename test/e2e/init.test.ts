@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import t from 'tap';
 import { z } from 'zod';
 import { ownerRow } from '../../src/wire/index.ts';
-import { emptyFolder, layouts, makeTree, repository, sizesOf, totalsOf } from '../doctor/survey/world.ts';
+import { layouts, makeTree, repository, sizesOf, totalsOf } from '../doctor/survey/world.ts';
 import { isLong, some } from '../run-length.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { ask } from './ask.ts';
 import { asNobody, softquota } from './commands.ts';
 import { launcher } from './daemon.ts';
@@ -41,7 +42,7 @@ for (const layout of some(layouts, 3)) {
   t.test(
     `${owners} owners of the layout ${layout} are measured to the byte, and none is refused`,
     async t => {
-      const folder = emptyFolder(t);
+      const folder = temporaryFolder(t);
       await mkdir(join(folder, 'tree'));
       await mkdir(join(folder, 'here'));
       const here = join(folder, 'here');
@@ -83,7 +84,7 @@ for (const layout of some(layouts, 3)) {
 }
 
 t.test('what init prints can be copied: look, install the hooks, enforce', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   const tree = makeTree('owners', join(folder, 'tree with "odd" names; #1'), 30);
   const bare = join(tree.root, 'owner000/app.git');
   await must('git', ['init', '-q', '--bare', '-b', 'main', bare]);
@@ -114,7 +115,7 @@ t.test('what init prints can be copied: look, install the hooks, enforce', async
 t.test(
   'people read what was found, who is large, whom a limit would refuse, and what nobody owns',
   async t => {
-    const folder = emptyFolder(t);
+    const folder = temporaryFolder(t);
     const tree = makeTree('gitlab', join(folder, 'tree'), 40);
     const { code, stdout } = await init(folder, tree.given);
     t.equal(code, 0);
@@ -141,13 +142,13 @@ t.test(
 );
 
 t.test('gitolite’s hooks are installed gitolite’s way', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   const told = await toldBy(folder, makeTree('gitolite', join(folder, 'tree'), 2).given);
   t.match(told.next.hooks, /^softquota hooks install --gitolite( --config \S+)?$/);
 });
 
 t.test('a configuration that exists is never touched, and nothing is made that does not work', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   const { given } = makeTree('owners', join(folder, 'tree'), 2);
   const file = join(folder, 'app.ini');
   await writeFile(file, 'mine');
@@ -187,7 +188,7 @@ t.test('a configuration that exists is never touched, and nothing is made that d
 });
 
 t.test('where a daemon runs with these data already, init says so and leaves it alone', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   const { given } = makeTree('owners', join(folder, 'tree'), 2);
   await toldBy(folder, given);
   const daemon = await start(t, folder);
@@ -199,7 +200,7 @@ t.test('where a daemon runs with these data already, init says so and leaves it 
 });
 
 t.test('who may not look into the repositories is told to be root, or the git server’s user', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   const { root } = makeTree('owners', join(folder, 'tree'), 2);
   await must('chmod', ['700', root]);
   await must('chmod', ['755', folder]);

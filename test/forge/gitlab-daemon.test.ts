@@ -110,25 +110,3 @@ t.test('each repository counts for its owner, and goes with a transfer and a ren
   await server.start();
   await matches(server, 'crew', team);
 });
-
-t.test('without a column the last figures stay, nothing is refused, and doctor names it', async t => {
-  const { server, made, sql } = await open(t);
-  await server.start();
-  await matches(server, 'team', expected(made, 'team'));
-  await sql('ALTER TABLE projects RENAME COLUMN visibility_level TO visibility');
-  const findings = await until(async () => {
-    const { stdout } = await server.softquota(['doctor', '--json']);
-    return stdout.includes('projects.visibility_level is missing') ? stdout : null;
-  });
-  t.match(findings, /forge_away/);
-  await server.scan();
-  await matches(server, 'team', expected(made, 'team'));
-  const path = made.find(({ owner }) => owner === 'team')?.path ?? '';
-  t.equal((await server.ask('gate', `/v1/check?path=${encodeURIComponent(path)}`)).status, 200);
-  await server.stop();
-  await server.start({ ready: false });
-  await matches(server, 'team', expected(made, 'team'));
-  t.pass('also after a restart');
-  await sql('ALTER TABLE projects RENAME COLUMN visibility TO visibility_level');
-  await server.ready();
-});

@@ -115,16 +115,3 @@ t.test('a part of the divided table of artifacts is not taken for all of it', as
     message: /the table p_ci_job_artifacts or ci_job_artifacts is missing, or may not be read/,
   });
 });
-
-t.test('columns and tables that GitLab lacks are named, and no figures are told', async t => {
-  const { readings, sql } = await open(t);
-  await sql(
-    'ALTER TABLE lfs_objects RENAME COLUMN size TO bytes; ALTER TABLE p_ci_job_artifacts RENAME TO artifacts',
-  );
-  await t.rejects(readings.read(), {
-    code: 'schema',
-    message:
-      /not as gitlab has it: lfs_objects\.size, the table p_ci_job_artifacts or ci_job_artifacts are missing/,
-  });
-  t.strictSame(readings.lines, []);
-});

@@ -58,15 +58,6 @@ for (const engine of engines) {
     t.strictSame(readings.bytesOf('carl'), gogsExpected.Acme, 'what is transferred goes with its files');
     t.strictSame(readings.bytesOf('Acme'), {});
   });
-
-  t.test(`${engine}: a column that Gogs lacks is named, and no figures are told`, async t => {
-    const { settings, sql } = await open(t, engine);
-    await sql('ALTER TABLE lfs_object RENAME COLUMN size TO bytes');
-    const readings = new Readings(t, settings);
-    const fault = { name: 'ForgeFault', code: 'schema', message: /not as gogs has it: lfs_object\.size is/ };
-    await t.rejects(readings.read(), fault);
-    t.strictSame(readings.lines, []);
-  });
 }
 
 t.test('attachments whose directory is away keep the last figures', async t => {

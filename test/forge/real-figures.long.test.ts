@@ -4,20 +4,14 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { z } from 'zod';
-import { until } from '../e2e/ask.ts';
 import { Server } from '../e2e/server.ts';
-import { ownTime } from '../own-time.ts';
+import { isFound, startBeside } from './counting.ts';
 import { type ForgeKind, idOf, RealForge } from './real-forge.ts';
 import { startMariadb, startPostgres } from './servers.ts';
 
 t.setTimeout(3_600_000);
-
-/** All that changes figures counts within this time. */
-const promisedMs = 2000;
 
 /** The lines of `[database]` by what it is. */
 const databases: Readonly<Record<string, (t: Test) => Promise<string>>> = {
@@ -39,13 +33,6 @@ const databases: Readonly<Record<string, (t: Test) => Promise<string>>> = {
   },
 };
 
-/** Output of `softquota init --json`, as far as it is looked at. */
-const report = z.object({
-  layout: z.string(),
-  largest: z.array(z.object({ name: z.string(), total: z.number() })),
-  forge: z.object({ kind: z.string(), fault: z.null() }),
-});
-
 for (const [name, database] of Object.entries(databases)) {
   t.test(`what a real Gitea (${name}) stores counts at once, for whom it belongs to`, async t =>
     countsAtOnce(t, 'gitea', await database(t)),
@@ -60,7 +47,6 @@ async function countsAtOnce(t: Test, kind: ForgeKind, database: string): Promise
   const server = await Server.open(t, { started: false });
   const folder = join(server.folder, kind);
   const forge = await RealForge.start(t, { kind, folder, database });
-  const root = `${forge.repositories}/{owner}`;
   for (const username of ['Alice', 'bob']) await forge.user(username);
   for (const name of ['app', 'other']) {
     await forge.ask('POST', '/api/v1/admin/users/Alice/repos', { name, auto_init: true });
@@ -68,38 +54,8 @@ async function countsAtOnce(t: Test, kind: ForgeKind, database: string): Promise
   const content = randomBytes(50_000);
   await forge.lfs('Alice/app', content);
 
-  const found = await server.softquota([
-    'init',
-    folder,
-    '--config',
-    join(server.folder, 'new.ini'),
-    '--json',
-  ]);
-  t.equal(found.code, 0, found.stderr);
-  const { layout, largest, forge: read } = report.parse(JSON.parse(found.stdout));
-  t.match({ layout, read }, { layout: kind, read: { kind } }, 'one command finds the forge');
-  const repositories = (await bytesBelow(join(forge.repositories, 'alice'))) + content.length;
-  t.match(largest[0], { name: 'Alice', total: repositories }, 'and counts everything to the byte');
-
-  await server.configure({
-    forge: { KIND: kind, CONFIG: forge.config },
-    'storage.repos': { PATH: `${root}/{repo}.git` },
-    'storage.wiki': { PATH: `${root}/{repo}.wiki.git` },
-    'storage.lfs': { PATH: null },
-    'storage.attachments.issues': { PATH: null },
-  });
-  await server.start();
-  const comes = async (what: string, isSo: () => Promise<boolean>) => {
-    const passed = ownTime();
-    await until(
-      async () => (await isSo()) || null,
-      () => `${what}: it did not come\n${server.daemon.log}`,
-    );
-    const ms = Math.round(passed());
-    t.ok(ms <= promisedMs, `${what}: after ${ms} ms`);
-  };
-  const has = (owner: string, leaf: string, bytes: number | undefined) => async () =>
-    (await server.usageByLeaf(owner))[leaf] === bytes;
+  await isFound(t, server, kind, folder, forge.repositories, content.length);
+  const { comes, has } = await startBeside(t, server, kind, forge.config, forge.repositories);
   await forge.user('dora');
   await comes('a new user is known', async () =>
     (await server.ask('admin', '/api/v1/admin/users/dora')).text.includes('"dora"'),
@@ -143,13 +99,4 @@ async function countsAtOnce(t: Test, kind: ForgeKind, database: string): Promise
   await comes('a deleted package counts no more', has('Carol', 'size:assets:packages:all', undefined));
   await forge.ask('DELETE', '/api/v1/repos/bob/app');
   await comes('nor does a deleted repository', has('bob', 'size:git:lfs', undefined));
-}
-
-async function bytesBelow(directory: string): Promise<number> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const files = entries.filter(entry => entry.isFile());
-  const sizes = await Promise.all(
-    files.map(async file => (await stat(join(file.parentPath, file.name))).size),
-  );
-  return sizes.reduce((sum, size) => sum + size, 0);
 }

@@ -7,22 +7,20 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import { chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { until } from '../e2e/ask.ts';
 import { must, plainEnvironment, type Run, run } from '../e2e/run.ts';
 import { Server } from '../e2e/server.ts';
 import { freePort } from '../e2e/transports.ts';
-import { ownTime } from '../own-time.ts';
+import { isFound, startBeside } from './counting.ts';
 import { admin } from './real-forge.ts';
 
 const program = process.env.SOFTQUOTA_GOGS;
 /** The user who runs it; no user of the system. */
 const uid = 42_424;
 const startMs = 60_000;
-const promisedMs = 2000;
 
 t.setTimeout(1_800_000);
 
@@ -190,15 +188,6 @@ LEVEL = Info
 `;
 }
 
-async function bytesBelow(directory: string): Promise<number> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const files = entries.filter(entry => entry.isFile());
-  const sizes = await Promise.all(
-    files.map(async file => (await stat(join(file.parentPath, file.name))).size),
-  );
-  return sizes.reduce((sum, size) => sum + size, 0);
-}
-
 if (program === undefined) t.pass('SOFTQUOTA_GOGS names no Gogs');
 else {
   t.test('what a real Gogs stores counts at once, for whom it belongs to', t => countsAtOnce(t, program));
@@ -220,41 +209,9 @@ async function countsAtOnce(t: Test, program: string): Promise<void> {
   const content = randomBytes(50_000);
   await gogs.lfs('Alice/app', content);
 
-  const found = await server.softquota([
-    'init',
-    folder,
-    '--config',
-    join(server.folder, 'new.ini'),
-    '--json',
-  ]);
-  t.equal(found.code, 0, found.stderr);
-  const { layout, largest, forge } = JSON.parse(found.stdout);
-  t.match({ layout, forge }, { layout: 'gogs', forge: { kind: 'gogs', fault: null } });
-  const total = (await bytesBelow(join(gogs.repositories, 'alice'))) + content.length;
-  t.match(largest[0], { name: 'Alice', total }, 'one command counts everything to the byte');
-
-  const root = `${gogs.repositories}/{owner}`;
-  await server.configure({
-    forge: { KIND: 'gogs', CONFIG: gogs.config },
-    server: { SOCKET_MODE: '0666' },
-    'storage.repos': { PATH: `${root}/{repo}.git` },
-    'storage.wiki': { PATH: `${root}/{repo}.wiki.git` },
-    'storage.lfs': { PATH: null },
-    'storage.attachments.issues': { PATH: null },
-  });
-  await server.start();
-  const comes = async (what: string, isSo: () => Promise<boolean>) => {
-    const passed = ownTime();
-    await until(
-      async () => (await isSo()) || null,
-      () => `${what}: it did not come\n${server.daemon.log}`,
-    );
-    const ms = Math.round(passed());
-    t.ok(ms <= promisedMs, `${what}: after ${ms} ms`);
-  };
-  const has = (owner: string, leaf: string, bytes: number | undefined) => async () =>
-    (await server.usageByLeaf(owner))[leaf] === bytes;
-
+  await isFound(t, server, 'gogs', folder, gogs.repositories, content.length);
+  await server.configure({ server: { SOCKET_MODE: '0666' } });
+  const { comes, has } = await startBeside(t, server, 'gogs', gogs.config, gogs.repositories);
   await gogs.lfs('Alice/other', content);
   await gogs.lfs('Alice/other', randomBytes(7));
   await comes('an object in two repositories counts once', has('Alice', 'size:git:lfs', 50_007));

@@ -4,11 +4,10 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
-import type { ForgeSchema } from '../../src/forge/forge-schema.ts';
+import { type ForgeSchema, ObjectSums } from '../../src/forge/forge-schema.ts';
 import { giteaSchema } from '../../src/forge/gitea.ts';
-import { DueParts, ForgeReading } from '../../src/forge/reading.ts';
+import { ForgeReading, stateOfPart } from '../../src/forge/reading.ts';
 import { openSqlite } from '../../src/forge/sqlite.ts';
-import { ObjectSums } from '../../src/forge/sums.ts';
 import { folderWith } from '../config/written.ts';
 import { writeSqlite } from './fixture.ts';
 
@@ -65,13 +64,16 @@ t.test('an owner who comes back is told again, whatever the id is', async t => {
   t.teardown(() => db.close());
   const read = async (...present: number[]) => {
     there = present;
-    const { chunks } = await reading.read(db, new Set(['accounts']), new Set());
-    return chunks.map(chunk => {
-      if (chunk.is === 'owners') return chunk.owners.map(({ id }) => id);
-      return chunk.is === 'present' ? [...chunk.ids] : chunk.is;
+    const { chunks = [] } = (await reading.read(db, true)) ?? {};
+    return chunks.flatMap(chunk => {
+      if (chunk.is === 'owners') return [chunk.owners.map(({ id }) => id)];
+      return chunk.is === 'present' ? [[...chunk.ids]] : [];
     });
   };
-  t.strictSame(await read(2, 7), [[2, 7], [2, 7], 'members']);
+  t.strictSame(await read(2, 7), [
+    [2, 7],
+    [2, 7],
+  ]);
   t.strictSame(await read(2, 7), []);
   t.strictSame(await read(7), [[7]]);
   t.strictSame(await read(1, 2), [
@@ -80,35 +82,19 @@ t.test('an owner who comes back is told again, whatever the id is', async t => {
   ]);
 });
 
-t.test(
-  'a part is read at once after a change if it is cheap, and rests in proportion if it is not',
-  async t => {
-    let now = 0;
-    const due = new DueParts({ small: ['a'], large: ['b'] }, () => now);
-    const marks = (whole: string, a: string, b: string) => ({
-      whole,
-      tables: new Map([
-        ['a', a],
-        ['b', b],
-      ]),
-    });
-    const parts = (m: ReturnType<typeof marks>, full = false) => [...due.due(m, full).parts];
-    t.strictSame(parts(marks('1', '1', '1')), ['small', 'large'], 'everything at first');
-    due.read(
-      new Map([
-        ['small', 1],
-        ['large', 1000],
-      ]),
-      marks('1', '1', '1'),
-    );
-    now = 2000;
-    t.strictSame(parts(marks('1', '1', '1')), [], 'nothing is new');
-    t.strictSame(parts(marks('2', '2', '2')), ['small'], 'the large part rests');
-    t.strictSame(parts(marks('2', '2', '2'), true), ['small', 'large'], 'but for a full reading');
-    now = 5000;
-    t.strictSame(parts(marks('2', '1', '2')), ['small', 'large'], 'its own tables have changed');
-    t.strictSame(parts(marks('2', '1', '1')), ['small'], 'something else has changed');
-    now = 50_000;
-    t.strictSame(parts(marks('2', '1', '1')), ['small', 'large']);
-  },
-);
+t.test('a part is read at once after a change if it is cheap, and rests in proportion if not', async t => {
+  const last = { own: '1', whole: '1', endedAt: 1000, tookMs: 1000 };
+  t.equal(stateOfPart(undefined, '1', '1', 0), 'due', 'everything at first');
+  for (const [own, whole, tookMs, now, state] of [
+    ['1', '1', 1000, 900_000, 'unchanged'],
+    ['2', '1', 200, 1000, 'due'],
+    ['2', '2', 1000, 5999, 'resting'],
+    ['2', '2', 1000, 6000, 'due'],
+    // Something else has changed.
+    ['1', '2', 1000, 50_999, 'resting'],
+    ['1', '2', 1000, 51_000, 'due'],
+    ['1', '2', 200, 1000, 'due'],
+  ] as const) {
+    t.equal(stateOfPart({ ...last, tookMs }, own, whole, now), state, `${own} ${whole} ${tookMs} ${now}`);
+  }
+});

@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { listen, longestPathBytes, type SocketPlace, type SocketWatch } from '../../src/service/index.ts';
+import { listen, type SocketPlace, type SocketWatch } from '../../src/service/index.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 const place = (path: string, differing: Partial<SocketPlace> = {}): SocketPlace => ({
@@ -145,18 +145,6 @@ t.test('who may not give the socket to its group is told what lets them', async 
     await listen(createServer(), { path: '${directory}/s', mode: 0o660, group: 'daemon', setting: '[server] SOCKET' });`;
   const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script]);
   t.match(String(stderr), /its group cannot be set: .*usermod --append --groups daemon USER/);
-});
-
-t.test('a path too long for the system is a fault, not a shorter path', async t => {
-  const directory = temporaryFolder(t);
-  const longest = join(directory, 'x'.repeat(longestPathBytes - Buffer.byteLength(directory) - 1));
-  await listen(newServer(t), place(longest));
-  t.strictSame(fs.readdirSync(directory).length, 1);
-  await t.rejects(listen(newServer(t), place(`${longest}y`)), {
-    code: 'configuration',
-    message: /a socket's path has at most 107 bytes$/,
-  });
-  t.strictSame(fs.readdirSync(directory).length, 1);
 });
 
 t.test('a directory that is not there is named', async t => {

@@ -5,17 +5,16 @@
  */
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { QuotaSettings, Subject } from '../../quota/index.ts';
-import {
-  allMetrics,
-  daemonState,
-  decisionBuckets,
-  type MeteredParts,
-  type MetricName,
-  metricSpecs,
-} from './catalog.ts';
+import type { Fleet } from '../../fleet/index.ts';
+import { hungDisks } from '../../health/index.ts';
+import type { Ledger } from '../../ledger/index.ts';
+import type { ForgeSync, Measuring } from '../../measuring/index.ts';
+import type { Notices } from '../../notices/index.ts';
+import type { Totals } from '../../overview/index.ts';
+import { leaves, type QuotaSettings, type Subject } from '../../quota/index.ts';
+import { version } from '../../version.ts';
+import type { DaemonWorker } from '../worker-state.ts';
 
-/** The text of all metrics, and its type. */
 interface MetricsText {
   readonly contentType: string;
   readonly text: string;
@@ -71,7 +70,6 @@ export class Metrics {
     this.#durations.observe(milliseconds / 1000);
   }
 
-  /** The worker collected garbage. */
   collected(freedBytes: number, hasFailed: boolean): void {
     this.#shown.get('softquota_reclaimed_bytes_total')?.inc(Math.max(0, freedBytes));
     this.#shown.get('softquota_collections_total')?.inc({ result: hasFailed ? 'failed' : 'done' });
@@ -103,4 +101,246 @@ export class Metrics {
     for (const { labels, count } of this.#decisions.values()) decisions?.inc(labels, count);
     return { contentType: this.#registry.contentType, text: await this.#registry.metrics() };
   }
+}
+
+interface MeteredParts {
+  readonly ledger: Ledger;
+  readonly totals: Totals;
+  readonly measuring: Measuring;
+  readonly fleet: Fleet | null;
+  readonly forge: ForgeSync | null;
+  readonly worker: DaemonWorker;
+  readonly notices: Notices;
+  isReady(): boolean;
+}
+
+/** For sums that are being added up again, and for a disk that does not answer. */
+const deadlineMs = 1000;
+
+type Moment = Awaited<ReturnType<typeof daemonState>>;
+
+async function daemonState(parts: MeteredParts) {
+  const { ledger, totals, measuring, forge } = parts;
+  const [figures, disks, origins] = await Promise.all([
+    totals.lately(deadlineMs),
+    measuring.scanner.disks(deadlineMs),
+    ledger.units.origins(),
+  ]);
+  // `read` is null where no forge's database is read.
+  const read = forge?.observed() ?? null;
+  return { ...parts, figures, disks, origins, read, observed: measuring.observed() };
+}
+
+/** The values of the labels, in their order, and the figure. */
+type Sample = readonly [...labels: string[], figure: number];
+
+interface MetricSpec {
+  readonly kind: 'counter' | 'gauge' | 'histogram';
+  /** One sentence without its full stop. */
+  readonly help: string;
+  readonly labels: readonly string[];
+  /** Left out where something is counted as it happens. */
+  readonly samples?: (moment: Moment) => readonly Sample[];
+}
+
+/** A metric without labels; null or undefined: there is nothing to say, and so no line. */
+function gauge(help: string, value: (moment: Moment) => number | boolean | null | undefined): MetricSpec {
+  return gauges(help, [], moment => {
+    const figure = value(moment);
+    return figure === null || figure === undefined ? [] : [[Number(figure)]];
+  });
+}
+
+function gauges(
+  help: string,
+  labels: readonly string[],
+  samples: (moment: Moment) => readonly Sample[],
+): MetricSpec {
+  return { kind: 'gauge', help, labels, samples };
+}
+
+function counter(help: string, labels: readonly string[] = []): MetricSpec {
+  return { kind: 'counter', help, labels };
+}
+
+/** The upper bounds of the buckets of a decision's time, in seconds. */
+const decisionBuckets: readonly number[] = [0.000_01, 0.000_03, 0.000_1, 0.000_3, 0.001, 0.003, 0.01, 0.1, 1];
+
+export const metricSpecs = {
+  softquota_build_info: gauges('Always 1; the label has the version', ['version'], () => [[version, 1]]),
+  softquota_ready: gauge('1 while /readyz answers that decisions are reliable, else 0', ({ isReady }) =>
+    isReady(),
+  ),
+  softquota_enforcing: gauge(
+    '1 where quotas refuse; 0 where they are off or only reported',
+    ({ ledger: { settings } }) => settings.enabled && settings.mode === 'enforce',
+  ),
+  softquota_decisions_total: counter(
+    'Decisions since the start; result is allowed, refused or would_refuse, mode is enforce, report or off',
+    ['result', 'subject', 'mode'],
+  ),
+  softquota_decision_duration_seconds: {
+    kind: 'histogram',
+    help: 'The time from a check that is read to its answer, without looking a new path up on the disk',
+    labels: [],
+  },
+  softquota_owners: gauges('Owners by their state: over, grace, near or ok', ['state'], ({ figures }) => {
+    const { owners, over, grace, near } = figures;
+    return [
+      ['over', over],
+      ['grace', grace],
+      ['near', near],
+      ['ok', owners - over - grace - near],
+    ];
+  }),
+  softquota_promised_bytes: gauge(
+    'The sum of the limits that owners have for everything',
+    ({ figures }) => figures.promised,
+  ),
+  softquota_unlimited_owners: gauge(
+    'Owners without a limit for everything',
+    ({ figures }) => figures.unlimited,
+  ),
+  softquota_usage_bytes: gauges(
+    'Stored bytes of all owners; source is walked (found on a disk), reported (by programs), forge (its database) or ' +
+      'other_hosts',
+    ['subject', 'source'],
+    usageOf,
+  ),
+  softquota_source_bytes: gauges(
+    'Those of them that were reported as a whole set, by its name; forge is the database of the forge',
+    ['source'],
+    ({ ledger }) => ledger.sources.list.map(({ name, bytes }) => [name, bytes]),
+  ),
+  softquota_unowned_bytes: gauges(
+    'Stored bytes that belong to nobody, by reason',
+    ['reason'],
+    ({ read }) => read?.unowned.map(({ reason, bytes }) => [reason, bytes]) ?? [],
+  ),
+  softquota_units: gauge('Units that are known on this host', ({ ledger }) => ledger.units.unitCount),
+  softquota_sweep_duration_seconds: gauge('The time that the last finished sweep took', ({ ledger }) => {
+    const sweep = ledger.walks.lastSweep;
+    return sweep && (sweep.finishedAt - sweep.startedAt) / 1000;
+  }),
+  softquota_sweep_finished_timestamp_seconds: gauge(
+    'When the last sweep finished; absent before',
+    ({ ledger }) => secondsOf(ledger.walks.lastSweep?.finishedAt),
+  ),
+  softquota_sweep_failed: gauge(
+    '1 where the last sweep failed, else 0',
+    ({ observed }) => observed.sweepError !== null,
+  ),
+  softquota_sweep_unread_places: gauge(
+    'Places that the last sweep could not read',
+    ({ observed }) => observed.unread.count,
+  ),
+  softquota_drift_bytes: gauge(
+    'By how much the known figures were wrong at the last verify; absent before one',
+    moment => driftOf(moment)?.bytes,
+  ),
+  softquota_drift_units: gauge(
+    'How many units had a wrong figure at the last verify',
+    moment => driftOf(moment)?.units,
+  ),
+  softquota_quarantine_bytes: gauge(
+    'Bytes in quarantines that belong to no known push, such as those of uploads that were broken off',
+    ({ measuring }) => measuring.pushes.strays.bytes,
+  ),
+  softquota_quarantine_oldest_seconds: gauge(
+    'The age of the oldest of them; absent where there is none',
+    ({ measuring }) => secondsOf(measuring.pushes.strays.oldestMs),
+  ),
+  softquota_hanging_disks: gauge(
+    'File systems that do not answer',
+    ({ observed }) => hungDisks(observed.hangs).length,
+  ),
+  softquota_waiting_walks: gauges(
+    'Units that wait to be walked; queue is soon (after a push) or sweep',
+    ['queue'],
+    ({ measuring }) => Object.entries(measuring.scanner.status().waiting),
+  ),
+  softquota_waiting_writes: gauge(
+    'Records that wait to be written into the store',
+    ({ ledger }) => ledger.waitingWrites,
+  ),
+  softquota_store_up: gauges(
+    '1 while the store can be used, else 0; store is local or shared (Redis)',
+    ['store'],
+    ({ ledger, fleet }) => [
+      ['local', Number(ledger.storeAway === null)],
+      ...(fleet === null ? [] : [['shared', Number(fleet.state.away === null)] as const]),
+    ],
+  ),
+  softquota_forge_up: gauge(
+    "1 while the forge's database can be read, else 0",
+    ({ read }) => read && read.fault === null,
+  ),
+  softquota_forge_read_timestamp_seconds: gauge("When the forge's database was read last", ({ read }) =>
+    secondsOf(read?.readAt),
+  ),
+  softquota_worker_up: gauge(
+    '1 while the worker reports, else 0; absent where none ever did',
+    ({ worker }) => (worker.isKnown ? worker.isHere : null),
+  ),
+  softquota_unreachable_bytes: gauge(
+    'Bytes in repositories that no ref reaches, as far as the worker measured them',
+    ({ worker }) => (worker.isKnown ? worker.space.observed().unreachableBytes : null),
+  ),
+  softquota_reclaimed_bytes_total: counter('Bytes that collections of garbage freed since the start'),
+  softquota_collections_total: counter('Collections of garbage since the start; result is done or failed', [
+    'result',
+  ]),
+  softquota_notices: gauges(
+    'Notices by place (a webhook, or mail); state is waiting (to be delivered) or dead (given up)',
+    ['place', 'state'],
+    ({ notices }) =>
+      notices.places().flatMap(({ name, pending, dead }): readonly Sample[] => [
+        [name, 'waiting', pending],
+        [name, 'dead', dead],
+      ]),
+  ),
+  softquota_notice_attempts_total: {
+    kind: 'counter',
+    help: 'Attempts to deliver a notice since the start; result is sent or failed',
+    labels: ['place', 'result'],
+    samples: ({ notices }) =>
+      notices.places().flatMap(({ name, sent, failed }): readonly Sample[] => [
+        [name, 'sent', sent],
+        [name, 'failed', failed],
+      ]),
+  },
+  softquota_disk_size_bytes: gauges('The size of a file system that has storage', ['path'], ({ disks }) =>
+    disks.flatMap(({ path, sizeBytes }) => (sizeBytes === null ? [] : [[path, sizeBytes] as const])),
+  ),
+  softquota_disk_free_bytes: gauges('Its free bytes', ['path'], ({ disks }) =>
+    disks.flatMap(({ path, freeBytes }) => (freeBytes === null ? [] : [[path, freeBytes] as const])),
+  ),
+} as const satisfies Readonly<Record<string, MetricSpec>>;
+
+type MetricName = keyof typeof metricSpecs;
+
+/** Object.entries forgets the names. */
+const allMetrics = Object.entries(metricSpecs) as readonly (readonly [MetricName, MetricSpec])[];
+
+function usageOf({ figures, origins, forge, fleet }: Moment): readonly Sample[] {
+  return leaves.flatMap((subject, at): readonly Sample[] => {
+    const [reported = 0, read = 0, others = 0] = [origins.reported, origins.forge, origins.otherHosts].map(
+      bytes => bytes[at] ?? 0,
+    );
+    const walked = Math.max(0, (figures.usage[at] ?? 0) - reported - read - others);
+    return [
+      [subject, 'walked', walked],
+      [subject, 'reported', reported],
+      ...(forge === null ? [] : [[subject, 'forge', read] as const]),
+      ...(fleet === null ? [] : [[subject, 'other_hosts', others] as const]),
+    ];
+  });
+}
+
+function driftOf({ measuring }: Moment) {
+  return measuring.scanner.runs().find(({ drift }) => drift !== null)?.drift ?? null;
+}
+
+function secondsOf(milliseconds: number | null | undefined): number | null {
+  return milliseconds === null || milliseconds === undefined ? null : milliseconds / 1000;
 }

@@ -165,7 +165,6 @@ function homesBeside(root: string): readonly string[] {
 
 const databases = ['gitea.db', 'forgejo.db', 'gogs.db'];
 
-/** The forges that have an app.ini. */
 type ForgeProduct = Exclude<ForgeKind, 'gitlab'>;
 
 const productNames: Readonly<Record<ForgeProduct, string>> = {

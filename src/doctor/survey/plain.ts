@@ -22,7 +22,6 @@ export interface StorePlace {
   readonly subject: Subject | null;
 }
 
-/** One way to tell the owners. */
 export interface Proposal {
   readonly storages: readonly StorageSettings[];
   /** Completes "owner taken from … for 12 of 12 repositories". */
@@ -31,7 +30,6 @@ export interface Proposal {
   readonly advice: readonly string[];
 }
 
-/** A forge, as far as its files tell. */
 export interface ForgeFound {
   readonly kind: ForgeKind;
   /** Its own configuration file; null: none was found that can be read. */
@@ -46,7 +44,6 @@ export interface Recognised {
   readonly layout: RecognisedLayout;
   /** The directory that holds the repositories, as it was named. */
   readonly root: string;
-  /** The signs that it was recognised by. */
   readonly evidence: readonly string[];
   /** At least one, the preferred one first. */
   readonly proposals: readonly Proposal[];

@@ -8,8 +8,7 @@
 
 import { printable } from '../../text/index.ts';
 import { textOfConfig } from '../app-ini.ts';
-import { type DatabaseServerAddress, defaultPorts, tlsModeOf } from '../database.ts';
-import { ForgeFault } from '../fault.ts';
+import { type DatabaseServerAddress, defaultPorts, ForgeFault, tlsModeOf } from '../database.ts';
 
 /** The defaults of GitLab's package. */
 const packaged = {

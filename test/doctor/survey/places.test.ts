@@ -4,7 +4,8 @@ import t from 'tap';
 import { parseAccounts } from '../../../src/accounts.ts';
 import { survey, surveyPlaces, wellKnownPlaces } from '../../../src/doctor/index.ts';
 import { avoid } from '../../layout/avoid.ts';
-import { emptyFolder, repository } from './world.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { repository } from './world.ts';
 
 t.test('the usual places are those of distributions, and the home of the account git', t => {
   const places = wellKnownPlaces(
@@ -19,7 +20,7 @@ t.test('the usual places are those of distributions, and the home of the account
 });
 
 t.test('of the usual places the one that holds repositories is taken', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   for (const name of ['empty', 'git', 'home']) mkdirSync(join(folder, name));
   repository(join(folder, 'git/alice/app.git'));
   // One and the same by another name.
@@ -31,7 +32,7 @@ t.test('of the usual places the one that holds repositories is taken', async t =
 });
 
 t.test('where several of the usual places hold repositories, or none, it is asked which', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   const places = [join(folder, 'a'), join(folder, 'b')];
   await t.rejects(surveyPlaces(places), {
     code: 'usage',
@@ -45,7 +46,7 @@ t.test('where several of the usual places hold repositories, or none, it is aske
 });
 
 t.test('where the disk of a usual place does not answer, it is asked which is meant', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   const near = join(folder, 'near');
   const far = join(folder, 'far');
   mkdirSync(far);

@@ -4,14 +4,15 @@ import t, { type Test } from 'tap';
 import { parseAccounts } from '../../../src/accounts.ts';
 import { type Survey, survey } from '../../../src/doctor/index.ts';
 import { inspect, resolveLayout } from '../../../src/layout/index.ts';
-import { emptyFolder, file, layouts, makeTree, repository, sizesOf } from './world.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { file, layouts, makeTree, repository, sizesOf } from './world.ts';
 
 const accounts = parseAccounts('root:x:0:0::/root:/bin/sh\nversions:x:4711:4712::/srv:/bin/sh\n', '');
 const look = (given: string): Promise<Survey> => survey(given, { accounts, storesMs: 60_000 });
 
 for (const layout of layouts) {
   t.test(`the layout ${layout} is recognised, with every owner that it tells`, async t => {
-    const tree = makeTree(layout, emptyFolder(t), 5);
+    const tree = makeTree(layout, temporaryFolder(t), 5);
     const found = await look(tree.given);
     t.equal(found.layout, layout);
     t.equal(found.root, tree.root);
@@ -38,7 +39,7 @@ async function refused(t: Test, given: string, code: string, message: RegExp): P
 }
 
 t.test('the directory that is named may be any on the way to the repositories', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   const places = { gitolite: ['', 'repositories'], gitea: ['', 'data', 'data/gitea-repositories'] };
   const gitlab = ['', 'git-data', 'git-data/repositories'];
   for (const [layout, names] of [...Object.entries(places), ['gitlab', gitlab] as const]) {
@@ -58,7 +59,7 @@ t.test('the directory that is named may be any on the way to the repositories', 
 t.test(
   'where no directory names owners, one owner has everything, and it is said how to change that',
   async t => {
-    const folder = emptyFolder(t);
+    const folder = temporaryFolder(t);
     for (const name of ['a', 'b', 'c']) repository(join(folder, `${name}.git`));
     repository(join(folder, 'team/d.git'));
     const found = await look(folder);
@@ -68,14 +69,14 @@ t.test(
 );
 
 t.test('the owner of everything is the account that the directory belongs to', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   repository(join(folder, 'a.git'));
   chownSync(folder, 4711, 4712);
   t.match((await look(folder)).storages, [{ owner: { by: 'fixed', name: 'versions' } }]);
 });
 
 t.test('repositories whose names do not end with .git are found as well', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   repository(join(folder, 'alice/app'));
   repository(join(folder, 'bob/app.git'));
   t.match(await look(folder), {
@@ -86,20 +87,20 @@ t.test('repositories whose names do not end with .git are found as well', async 
 });
 
 t.test('a home with repositories in a folder of its own names no owner after that folder', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   repository(join(folder, 'repositories/alice/app.git'));
   t.match(await look(folder), { storages: [{ templates: [`${folder}/repositories/{owner}/{repo}.git`] }] });
 });
 
 t.test('LFS objects in the repositories are counted as such', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   repository(join(folder, 'alice/app.git'), 10, { 'lfs/objects/aa/bb/object': 'large' });
   const { storages } = await look(folder);
   t.match(storages, [{ kind: 'repos' }, { kind: 'lfs', templates: [`${folder}/{owner}/{repo}.git/lfs`] }]);
 });
 
 t.test('gitolite’s owners are told by what tells most: folders, gl-creator, or gitweb.owner', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   const config = '[gitweb]\n\towner = carol\n';
   const trees = {
     path: { 'alice/a': {}, 'bob/b': { 'gl-creator': 'zoe\n' }, c: {} },
@@ -123,7 +124,7 @@ t.test('gitolite’s owners are told by what tells most: folders, gl-creator, or
 });
 
 t.test('what gitolite itself begins with says nothing about how owners are told', async t => {
-  const repositories = join(emptyFolder(t), 'repositories');
+  const repositories = join(temporaryFolder(t), 'repositories');
   for (const name of ['gitolite-admin', 'testing']) repository(join(repositories, `${name}.git`));
   t.match(await look(repositories), { storages: [{ owner: { by: 'path' } }], ownerless: { length: 2 } });
   repository(join(repositories, 'alice/app.git'));
@@ -136,7 +137,7 @@ t.test('what gitolite itself begins with says nothing about how owners are told'
 t.test(
   'where the configs of GitLab’s repositories name no project, it is said that only GitLab knows',
   async t => {
-    const folder = emptyFolder(t);
+    const folder = temporaryFolder(t);
     const hashed = join(folder, 'git-data/repositories/@hashed/aa/bb/aabb');
     repository(`${hashed}.git`);
     repository(`${hashed}.wiki.git`);
@@ -151,7 +152,7 @@ t.test(
 );
 
 t.test('a forge is recognised by its hooks alone, and by the app.ini that they name', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   const hook = (config: string) => ({
     'hooks/pre-receive.d/gitea': `#!/usr/bin/env bash\n'/usr/bin/forgejo' hook --config='${config}' pre-receive\n`,
   });
@@ -176,7 +177,7 @@ t.test('a forge is recognised by its hooks alone, and by the app.ini that they n
 });
 
 t.test('what a forge keeps in an object store is named as not being here', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   repository(join(folder, 'data/gitea-repositories/alice/app.git'));
   file(join(folder, 'custom/conf/app.ini'), '[lfs]\nSTORAGE_TYPE = minio\n[storage]\nPATH = /elsewhere\n');
   mkdirSync(join(folder, 'data/lfs'));
@@ -188,7 +189,7 @@ t.test('what a forge keeps in an object store is named as not being here', async
 t.test(
   'an app.ini of a forge that keeps its repositories elsewhere says nothing of what lies here',
   async t => {
-    const folder = emptyFolder(t);
+    const folder = temporaryFolder(t);
     repository(join(folder, 'git/alice/app.git'));
     repository(join(folder, 'forge/bob/app.git'));
     file(join(folder, 'custom/conf/app.ini'), `[repository]\nROOT = ${folder}/forge\n`);
@@ -198,20 +199,20 @@ t.test(
 );
 
 t.test('a forge without a repository yet is recognised', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   mkdirSync(join(folder, 'data/forgejo-repositories'), { recursive: true });
   t.match(await look(folder), { layout: 'forgejo', repositories: 0, storages: [{ kind: 'repos' }, {}] });
 });
 
 t.test('copies that the file system keeps are no repositories of their own', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   repository(join(folder, 'alice/app.git'));
   repository(join(folder, '.snapshot/hourly/alice/app.git'));
   t.match(await look(folder), { repositories: 1, ownerless: [] });
 });
 
 t.test('a link is taken as it is named', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   repository(join(folder, 'a, {b}/alice/app.git'));
   await refused(t, join(folder, 'a, {b}'), 'usage', /cannot have the ","[\s\S]*Make a link/);
   symlinkSync(join(folder, 'a, {b}'), join(folder, 'plain'));
@@ -222,7 +223,7 @@ t.test('a link is taken as it is named', async t => {
 });
 
 t.test('what is no directory of repositories is refused, and it is said why', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   await refused(t, join(folder, 'nothing'), 'usage', /is not a directory/);
   file(join(folder, 'file'), '');
   await refused(t, join(folder, 'file'), 'usage', /is not a directory/);
@@ -231,13 +232,13 @@ t.test('what is no directory of repositories is refused, and it is said why', as
 });
 
 t.test('the group of the repositories is told, since it has to reach the gate', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   chownSync(repository(join(folder, 'alice/app.git')), 4711, 4712);
   t.equal((await look(folder)).gid, 4712);
 });
 
 t.test('a store that is too large to be added up in time is told as at least so large', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   const tree = makeTree('gitea', folder, 1);
   const { stores } = await survey(tree.given, { accounts, storesMs: -1 });
   t.ok(stores.length > 0);
@@ -245,7 +246,7 @@ t.test('a store that is too large to be added up in time is told as at least so 
 });
 
 t.test('a directory that moved is recognised where it lies', async t => {
-  const folder = emptyFolder(t);
+  const folder = temporaryFolder(t);
   const { root } = makeTree('owners', folder, 2);
   chmodSync(root, 0o750);
   renameSync(root, join(folder, 'moved # here; "so"'));

@@ -2,16 +2,8 @@
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Test } from 'tap';
-
-export function emptyFolder(t: Test): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'sq-')));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 export function file(path: string, content: string | Buffer): void {
   mkdirSync(dirname(path), { recursive: true });
