@@ -15,6 +15,8 @@ interface RunOptions {
   /** The account they run as; only root may choose. */
   readonly user?: { readonly uid: number; readonly gid: number };
   readonly isNiced?: boolean;
+  /** Bytes of its own memory that each may take: files that it maps to read are not part of it. */
+  readonly memoryBytes?: number;
   /** Asks them to end (SIGTERM), and kills them if they do not within ten seconds. */
   readonly signal?: AbortSignal;
   /** Called with the process number of each, which is also that of its group. */
@@ -73,12 +75,13 @@ export async function runProgram(
  */
 export async function pipePrograms(
   stages: readonly Stage[],
-  { timeoutMs, cwd = '/', input = '', user, isNiced, signal, started }: RunOptions,
+  { timeoutMs, cwd = '/', input = '', user, isNiced, memoryBytes, signal, started }: RunOptions,
   take: (piece: Buffer) => void,
 ): Promise<readonly EndedStage[]> {
   const { PATH = '' } = process.env;
   const running = stages.map(({ program, args, env }) => {
-    const child = spawn(program, args, { cwd, env: { PATH, ...env }, detached: true, ...user });
+    const [command, words] = memoryBytes === undefined ? [program, args] : within(memoryBytes, program, args);
+    const child = spawn(command, words, { cwd, env: { PATH, ...env }, detached: true, ...user });
     if (child.pid !== undefined) started?.(child.pid);
     if (isNiced === true) lowerPriority(child.pid);
     return { child, watched: endWith(signal, child.pid), ended: endOf(child) };
@@ -120,6 +123,11 @@ export async function pipePrograms(
       await Promise.all(running.map(({ child }) => endGroup(child.pid, graceMs)));
   }
   throw new SoftquotaError('not_ready', `${stages[0]?.program}: no end within ${timeoutMs / 1000} s`);
+}
+
+/** The shell sets the limit, and becomes the program: it is the one of both that every system has. */
+function within(bytes: number, program: string, args: readonly string[]): [string, readonly string[]] {
+  return ['/bin/sh', ['-c', 'ulimit -d "$0" && exec "$@"', `${Math.ceil(bytes / 1024)}`, program, ...args]];
 }
 
 function endOf(child: ReturnType<typeof spawn>): Promise<EndedStage> {

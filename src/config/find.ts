@@ -83,6 +83,24 @@ export function variableOf(section: string, name: string): string {
   return `${prefix}${section.replaceAll('.', '_0X2E_').toUpperCase()}__${name}`;
 }
 
+/** Notes on variables that other programs would take for a setting: one underscore, or in lower case. */
+export function misspelled(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const alike = (variable: string): string =>
+    variable.toUpperCase().replaceAll('_0X2E_', '_').replaceAll(/_+/g, '_');
+  const known = new Map(
+    allKeys
+      .map(({ section, name }) => variableOf(section, name))
+      .flatMap(right => [
+        [alike(right), right],
+        [alike(`${right}__FILE`), `${right}__FILE`],
+      ]),
+  );
+  return Object.keys(env)
+    .sort()
+    .filter(variable => !variable.startsWith(prefix) && known.has(alike(variable)))
+    .map(variable => `The variable ${variable} sets nothing. Write ${known.get(alike(variable))}.`);
+}
+
 /** The content of the file, without the newline that editors end it with. */
 function valueIn(path: string, base: string): Parsed<string> {
   if (path === '') return { ok: false, problem: 'no file is named' };

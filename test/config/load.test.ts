@@ -199,6 +199,25 @@ t.test('a variable that sets nothing known is a fault, with the one that was mea
   t.same(faultsOf(t, '', { SOFTQUOTA_URL: 'x', SOFTQUOTA_CONFIG: 'x', softquota__quota__enabled: 'x' }), []);
 });
 
+t.test('a variable that other programs would take for a setting is noted with the right name', async t => {
+  const env = {
+    SOFTQUOTA_QUOTA_ENABLED: 'true',
+    SOFTQUOTA_QUOTA_DEFAULT_TOTAL: '5',
+    softquota__mail__password__file: '/run/mail',
+    SOFTQUOTA_CONFIG: 'app.ini',
+    SOFTQUOTA_TOKEN: 'x',
+  };
+  const cwd = folderWith(t, {
+    'app.ini': '[quota]\nENABLED = false\n[storage.repos]\nPATH = /a/{owner}/{repo}\n',
+  });
+  const loaded = loadConfig({ env, cwd, uid: 1000, systemFile: join(cwd, 'none') });
+  t.strictSame(loaded.notes, [
+    'The variable SOFTQUOTA_QUOTA_DEFAULT_TOTAL sets nothing. Write SOFTQUOTA__QUOTA_0X2E_DEFAULT__TOTAL.',
+    'The variable SOFTQUOTA_QUOTA_ENABLED sets nothing. Write SOFTQUOTA__QUOTA__ENABLED.',
+    'The variable softquota__mail__password__file sets nothing. Write SOFTQUOTA__MAIL__PASSWORD__FILE.',
+  ]);
+});
+
 t.test('every key has a variable', async t => {
   t.equal(
     variableOf('storage.attachments.issues', 'PATH'),

@@ -8,11 +8,9 @@
  */
 
 import { unlink } from 'node:fs/promises';
-import { isAbsolute, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { readBounded } from '../../bounded/index.ts';
 import { messageOf } from '../../errors.ts';
-import { decodePath, encodePath } from '../../layout/index.ts';
+import { encodePath } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import { formatBytes } from '../../text/index.ts';
 import type { RepositoryFigures } from '../../wire/index.ts';
@@ -22,6 +20,7 @@ import { mayDiffer, type RefsSignature, refsSignature } from './refs-signature.t
 import { Pace, type RepositoryWalk } from './repository-walk.ts';
 import { collect, writeBitmap } from './space/collect.ts';
 import type { GitProgram } from './space/git-programs.ts';
+import { alternatesOf } from './space/inspect.ts';
 import { measure, type Reachability, storedObjects } from './space/measure.ts';
 import { UnusableRepository } from './space/repository-config.ts';
 import { withView } from './space/view.ts';
@@ -57,6 +56,8 @@ interface Known {
   /** Collections in a row that failed or freed nothing. */
   vain: number;
   bitmapAt: number;
+  /** It was not measured in its time: others go before it. */
+  isOverdue: boolean;
 }
 
 const roundMs = 600_000;
@@ -111,7 +112,8 @@ export class Reclaim {
   }
 
   pushed(path: string): void {
-    this.#measureSoon(path, this.#meet(path), true);
+    const known = this.#meet(path);
+    this.#measureSoon(path, known, !known.isOverdue);
   }
 
   /** Collects now, as far as the expiry allows; rejects with the reason where that cannot be. */
@@ -158,6 +160,7 @@ export class Reclaim {
       dueAt: null,
       vain: 0,
       bitmapAt: Number.NEGATIVE_INFINITY,
+      isOverdue: false,
     };
     this.#known.set(path, known);
     // Hooks of earlier versions showed it.
@@ -242,6 +245,7 @@ export class Reclaim {
     } finally {
       const now = performance.now();
       known.restsUntil = now + restPerWork * (now - begun);
+      known.isOverdue = now - begun >= measureMs;
     }
   }
 
@@ -351,8 +355,6 @@ export class Reclaim {
   }
 }
 
-const mostAlternates = 100;
-
 /**
  * Returns the object directories that these repositories borrow from, as `identity` gives them: nothing of
  * these may be deleted or forgiven, whether the refs of their own repository reach it or not.
@@ -361,21 +363,10 @@ async function lentObjects(repositories: Iterable<string>, pace: Pace): Promise<
   const lent = new Set<string>();
   for (const repository of repositories) {
     await pace.step();
-    for (const alternate of alternatesOf(repository)) {
+    for (const alternate of alternatesOf(`${repository}/objects`, true)) {
       const lender = await identity(alternate);
       if (lender !== null && lender !== (await identity(`${repository}/objects`))) lent.add(lender);
     }
   }
   return lent;
-}
-
-function alternatesOf(repository: string): readonly string[] {
-  const objects = `${repository}/objects`;
-  const file = readBounded(encodePath(`${objects}/info/alternates`), { mostBytes: 64 * 1024, follow: true });
-  if (file.kind !== 'file') return [];
-  return decodePath(file.bytes)
-    .split('\n')
-    .filter(line => line !== '' && !line.startsWith('#'))
-    .slice(0, mostAlternates)
-    .map(line => (isAbsolute(line) ? line : resolve(objects, line)));
 }

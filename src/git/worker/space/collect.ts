@@ -14,6 +14,7 @@ import { systemCode } from '../../../errors.ts';
 import { encodePath } from '../../../layout/index.ts';
 import { entryNames, isGone } from '../files.ts';
 import { type GitVersion, isAtLeast } from './git-programs.ts';
+import { writableByOthers } from './inspect.ts';
 import { measure, type Reachability } from './measure.ts';
 import { UnusableRepository } from './repository-config.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
@@ -32,12 +33,18 @@ interface CollectOptions {
 }
 
 const shortestExpireMs = 600_000;
+/** A repack holds what it compresses; measuring and judging take less. */
+const collectingBytes = 2 * 1024 ** 3;
 
 /** Rejects with a `UnusableRepository` where nothing may be deleted, or git fails. */
 export async function collect(view: RepositoryView, options: CollectOptions): Promise<Collected> {
-  const { limits } = options;
+  const limits = { ...options.limits, memoryBytes: collectingBytes };
   const { keepsObjects } = view.settings;
   if (keepsObjects !== null) throw new UnusableRepository(`nothing is deleted: ${keepsObjects}`);
+  // They could put a link there to what is another's at the moment in which git deletes.
+  const open = await writableByOthers(view.path, view.used);
+  if (open !== null)
+    throw new UnusableRepository(`nothing is deleted: users other than the worker's may write to ${open}`);
   // A repack that cannot remove what it replaces makes the repository twice as large.
   const kept = await unremovable(view.path);
   if (kept !== null)
@@ -182,6 +189,7 @@ async function repack(view: RepositoryView, args: readonly string[], limits: Run
  */
 export async function writeBitmap(view: RepositoryView, limits: RunLimits): Promise<void> {
   if (view.hasAlternates || !isAtLeast(view.program, 2, 34)) return;
+  if ((await writableByOthers(view.path, view.used)) !== null) return;
   try {
     await repack(view, [], limits);
     await view.git(['multi-pack-index', 'write', '--bitmap', '--no-progress'], limits);

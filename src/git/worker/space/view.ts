@@ -6,7 +6,7 @@
  * included file, whatever keys a later git adds. Nothing is fetched, and git has no terminal.
  */
 
-import { lstat, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -21,6 +21,7 @@ import { decodePath, encodePath } from '../../../layout/index.ts';
 import { printable } from '../../../text/index.ts';
 import { isThere } from '../files.ts';
 import type { GitProgram } from './git-programs.ts';
+import { mustBePlain, mustBeUsable } from './inspect.ts';
 import { type GitSettings, readGitSettings, UnusableRepository } from './repository-config.ts';
 
 export interface RunLimits {
@@ -30,6 +31,8 @@ export interface RunLimits {
   readonly isUrgent?: boolean;
   /** Called with the process number of git, which leads a group. */
   readonly started?: (pid: number) => void;
+  /** Bytes of memory that each git may take; 512 MiB unless given. */
+  readonly memoryBytes?: number;
 }
 
 /** Arguments of git; `isLocal`: objects of alternates are not there. */
@@ -53,6 +56,7 @@ const linked = ['objects', 'refs', 'packed-refs', 'worktrees', 'shallow', 'index
 const longestHead = 4096;
 const longestWords = 1000;
 const mostOutput = 16 * 1024 * 1024;
+const usualMemoryBytes = 512 * 1024 * 1024;
 
 export class RepositoryView {
   readonly path: string;
@@ -60,6 +64,8 @@ export class RepositoryView {
   readonly settings: GitSettings;
   /** It borrows objects of other repositories. */
   readonly hasAlternates: boolean;
+  /** The directories with its objects, as they were before git saw any of it. */
+  readonly used: readonly string[];
   hasReflogs = false;
   readonly #folder: string;
   readonly #quarantine: string | null;
@@ -70,28 +76,31 @@ export class RepositoryView {
     settings: GitSettings,
     hasAlternates: boolean,
     folder: string,
+    used: readonly string[],
   ) {
     this.path = path;
     this.program = program;
     this.settings = settings;
     this.hasAlternates = hasAlternates;
+    this.used = used;
     this.#folder = folder;
     this.#quarantine = quarantine;
   }
 
   /** Rejects with a `UnusableRepository` where this is none that git can be run on. */
-  static async open(path: string, options: ViewOptions): Promise<RepositoryView> {
+  static async open(
+    path: string,
+    options: ViewOptions,
+    signal = new AbortController().signal,
+  ): Promise<RepositoryView> {
     const { hasReflogs = true, quarantine = null } = options;
-    for (const name of ['', '/objects', '/refs']) {
-      const stats = await lstat(encodePath(path + name)).catch(() => null);
-      if (stats?.isDirectory() !== true) throw new UnusableRepository(`${name || 'it'} is not a directory`);
-    }
+    const used = await mustBeUsable(path, signal);
     const folder = await mkdtemp(join(tmpdir(), 'softquota-git-'));
     try {
       await writeFile(join(folder, 'global'), ownConfig);
       const settings = readGitSettings(path);
       const hasAlternates = readBounded(encodePath(`${path}/objects/info/alternates`)).kind !== 'absent';
-      const view = new RepositoryView(path, options, settings, hasAlternates, folder);
+      const view = new RepositoryView(path, options, settings, hasAlternates, folder, used);
       await view.#makeGitDirectory();
       if (quarantine !== null) await symlink(encodePath(quarantine), join(folder, 'quarantine'));
       if (hasReflogs) await view.refreshReflogs();
@@ -106,13 +115,14 @@ export class RepositoryView {
   /** Returns git's output; rejects with a `UnusableRepository` that has git's words, or `not_ready`. */
   async git(
     args: readonly string[],
-    { isUrgent, ...limits }: RunLimits,
+    { isUrgent, memoryBytes = usualMemoryBytes, ...limits }: RunLimits,
     input: string | Uint8Array = '',
     env = this.#environment(['git/objects']),
   ): Promise<string> {
     limits.signal.throwIfAborted();
     const ended = await runProgram(this.program.program, args, {
       ...limits,
+      memoryBytes,
       isNiced: isUrgent !== true,
       env,
       mostBytes: mostOutput,
@@ -129,7 +139,7 @@ export class RepositoryView {
    */
   async lines(
     stages: readonly GitStage[],
-    { timeoutMs, signal, isUrgent }: RunLimits,
+    { timeoutMs, signal, isUrgent, memoryBytes = usualMemoryBytes }: RunLimits,
     take: (line: string) => void,
     input: string | Uint8Array = '',
     end = '\n',
@@ -144,7 +154,7 @@ export class RepositoryView {
     let rest = '';
     const ended = await pipePrograms(
       programs,
-      { timeoutMs, signal, isNiced: isUrgent !== true, input },
+      { timeoutMs, signal, isNiced: isUrgent !== true, memoryBytes, input },
       piece => {
         const lines = (rest + piece.toString('latin1')).split(end);
         rest = lines.pop() ?? '';
@@ -262,14 +272,13 @@ export async function withView<Result>(
   { timeoutMs, signal, isUrgent }: RunLimits,
   work: (view: RepositoryView, limits: RunLimits) => Promise<Result>,
 ): Promise<Result> {
-  const view = await RepositoryView.open(path, options);
   const overdue = AbortSignal.timeout(timeoutMs);
+  const within = AbortSignal.any([signal, overdue]);
+  const view = await RepositoryView.open(path, options, within);
   try {
-    return await work(view, {
-      timeoutMs,
-      signal: AbortSignal.any([signal, overdue]),
-      isUrgent: isUrgent === true,
-    });
+    const result = await work(view, { timeoutMs, signal: within, isUrgent: isUrgent === true });
+    await mustBePlain(view.used);
+    return result;
   } catch (error) {
     if (overdue.aborted) throw new UnusableRepository(`no end within ${timeoutMs / 1000} s`);
     throw error;

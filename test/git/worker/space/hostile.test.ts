@@ -123,9 +123,9 @@ t.test('work that takes longer than its time ends, and so does work that is stop
   const repository = await Repository.open(t);
   await repository.commit({ a: 1000 });
   await repository.push('main');
+  const view = await repository.view(t);
   // git waits for somebody who writes a ref there.
   execFileSync('mkfifo', [join(repository.path, 'refs/heads/pipe')]);
-  const view = await repository.view(t);
   await t.rejects(measure(view, { ...limits, timeoutMs: 200 }), { code: 'not_ready' });
   const stop = new AbortController();
   stop.abort();

@@ -1,0 +1,226 @@
+/**
+ * Looks at what git would open of a repository, before git does. Strangers may have put there a link into
+ * another repository, a pipe that nobody writes to, a device, or a file without an end; git follows and reads
+ * them all.
+ */
+
+import { lstat, readdir, stat } from 'node:fs/promises';
+import { isAbsolute, resolve } from 'node:path';
+import { systemAccounts } from '../../../accounts.ts';
+import { readBounded } from '../../../bounded/index.ts';
+import { decodePath, encodePath } from '../../../layout/index.ts';
+import { isGone } from '../files.ts';
+import { isShared, UnusableRepository } from './repository-config.ts';
+
+interface Rules {
+  /** The device that directories have to be on. */
+  readonly device: bigint;
+  /** The user whose they have to be; null: anybody's. */
+  readonly owner: bigint | null;
+  /** Bytes that a file may have; null: any number. */
+  readonly mostBytes: bigint | null;
+}
+
+const mostRefBytes = 65_536n;
+/** Bytes of `packed-refs`, an index and the like, which git takes into memory. */
+const mostOtherBytes = 268_435_456n;
+const mostEntries = 4_000_000;
+const mostAlternates = 100;
+/** git goes no further from one to the next. */
+const mostAlternateSteps = 5;
+const alternatesBytes = 64 * 1024;
+
+/**
+ * Rejects with an `UnusableRepository` where git would open something else than directories and files of the
+ * repository. Gives the directories in which its objects lie.
+ */
+export async function mustBeUsable(path: string, signal: AbortSignal): Promise<readonly string[]> {
+  const objects = await directoryAt(path, 'objects');
+  const refs = await directoryAt(path, 'refs');
+  await directoryAt(path, '');
+  const look = new Look(path, signal);
+  const owner = isShared(path) ? null : objects.uid;
+  const used = await look.objects(`${path}/objects`, { device: objects.dev, owner, mostBytes: null });
+  await look.tree(`${path}/refs`, { device: refs.dev, owner: null, mostBytes: mostRefBytes });
+  const others = { device: refs.dev, owner: null, mostBytes: mostOtherBytes };
+  for (const name of ['worktrees', 'reftable', 'packed-refs', 'shallow', 'index'])
+    await look.entry(`${path}/${name}`, others);
+  await look.alternates(`${path}/objects`);
+  return used;
+}
+
+/** Rejects with an `UnusableRepository` where one of these directories is none any more; it may be gone. */
+export async function mustBePlain(directories: readonly string[]): Promise<void> {
+  for (const path of directories) {
+    const stats = await statusOf(path);
+    if (stats !== null && !stats.isDirectory())
+      throw new UnusableRepository(`${path} became something else meanwhile`);
+  }
+}
+
+/**
+ * The first directory, of those with objects and all above them, in which another user than this one and root
+ * may put something else in place; null: there is none.
+ */
+export async function writableByOthers(path: string, used: readonly string[]): Promise<string | null> {
+  const above = [path];
+  for (let at = path; at !== '/'; ) {
+    at = resolve(at, '..');
+    above.push(at);
+  }
+  for (const directory of [...above.reverse(), ...used]) {
+    const stats = await statusOf(directory);
+    if (stats !== null && mayOthersWrite(stats)) return directory;
+  }
+  return null;
+}
+
+function mayOthersWrite({ mode, uid, gid }: Status): boolean {
+  const bits = Number(mode);
+  if (!isOwn(Number(uid))) return true;
+  // In a directory like /tmp each may replace only what is their own.
+  if ((bits & 0o1000) !== 0 && uid === 0n) return false;
+  return (bits & 0o002) !== 0 || ((bits & 0o020) !== 0 && !isOwnGroup(Number(gid)));
+}
+
+function isOwn(uid: number): boolean {
+  return uid === 0 || uid === process.geteuid?.();
+}
+
+/** Tells whether a group has no members but this user and root; one that is not known here may have any. */
+function isOwnGroup(gid: number): boolean {
+  const { users, groups } = systemAccounts();
+  const group = groups.find(each => each.gid === gid);
+  if (group === undefined) return false;
+  const members = users.filter(user => user.gid === gid || group.members.includes(user.name));
+  return (
+    group.members.every(name => members.some(user => user.name === name)) &&
+    members.every(({ uid }) => isOwn(uid))
+  );
+}
+
+type Status = NonNullable<Awaited<ReturnType<typeof statusOf>>>;
+
+async function statusOf(path: string) {
+  try {
+    return await lstat(encodePath(path), { bigint: true });
+  } catch (error) {
+    if (isGone(error)) return null;
+    throw error;
+  }
+}
+
+function idOf({ dev, ino }: Pick<Status, 'dev' | 'ino'>): string {
+  return `${dev}:${ino}`;
+}
+
+async function directoryAt(path: string, name: string): Promise<Status> {
+  const stats = await statusOf(name === '' ? path : `${path}/${name}`);
+  if (stats?.isDirectory() !== true)
+    throw new UnusableRepository(`${name === '' ? 'it' : `/${name}`} is not a directory`);
+  return stats;
+}
+
+/** One look through a repository, which has a bound for all that it meets. */
+class Look {
+  readonly #repository: string;
+  readonly #signal: AbortSignal;
+  #left = mostEntries;
+
+  constructor(repository: string, signal: AbortSignal) {
+    this.#repository = repository;
+    this.#signal = signal;
+  }
+
+  /** Looks at a directory of objects, and gives those below that have any. */
+  async objects(path: string, rules: Rules): Promise<readonly string[]> {
+    const used = [path];
+    for (const { name } of await this.#entries(path)) {
+      if (name !== 'pack' && name !== 'info' && !/^[0-9a-f]{2}$/.test(name)) continue;
+      const below = `${path}/${name}`;
+      const stats = await statusOf(below);
+      if (stats === null) continue;
+      this.#mustBeDirectory(below, stats, rules);
+      used.push(below);
+      await this.tree(below, name === 'info' ? { ...rules, mostBytes: mostOtherBytes } : rules);
+    }
+    return used;
+  }
+
+  /** Looks at all that is in a directory. */
+  async tree(path: string, rules: Rules): Promise<void> {
+    for (const entry of await this.#entries(path)) {
+      const below = `${path}/${entry.name}`;
+      if (entry.isFile() && rules.mostBytes === null) continue;
+      await this.entry(below, rules);
+    }
+  }
+
+  /** Looks at a file, or at a directory with all that is in it; one that is gone is nothing. */
+  async entry(path: string, rules: Rules): Promise<void> {
+    const stats = await statusOf(path);
+    if (stats === null) return;
+    if (!stats.isFile()) {
+      this.#mustBeDirectory(path, stats, rules);
+      await this.tree(path, rules);
+    } else if (rules.mostBytes !== null && stats.size > rules.mostBytes)
+      throw this.#unusable(path, `is longer than ${rules.mostBytes} bytes`);
+  }
+
+  /** Looks at the objects that a directory of objects borrows, and at those that these borrow. */
+  async alternates(objects: string): Promise<void> {
+    const seen = new Set<string>();
+    let from = [objects];
+    for (let step = 0; step < mostAlternateSteps && from.length > 0; step++) {
+      const next: string[] = [];
+      for (const directory of from)
+        for (const alternate of alternatesOf(directory)) {
+          const stats = await stat(encodePath(alternate), { bigint: true }).catch(() => null);
+          if (stats?.isDirectory() !== true || seen.has(idOf(stats))) continue;
+          if (seen.add(idOf(stats)).size > mostAlternates)
+            throw new UnusableRepository(`it borrows objects of more than ${mostAlternates} directories`);
+          await this.objects(alternate, { device: stats.dev, owner: null, mostBytes: null });
+          next.push(alternate);
+        }
+      from = next;
+    }
+  }
+
+  async #entries(path: string) {
+    this.#signal.throwIfAborted();
+    try {
+      const entries = await readdir(encodePath(path), { withFileTypes: true, encoding: 'buffer' });
+      this.#left -= entries.length;
+      if (this.#left < 0) throw new UnusableRepository(`it has more than ${mostEntries} files`);
+      return entries.map(entry => ({ name: decodePath(entry.name), isFile: () => entry.isFile() }));
+    } catch (error) {
+      if (isGone(error)) return [];
+      throw error;
+    }
+  }
+
+  #mustBeDirectory(path: string, stats: Status, { device, owner }: Rules): void {
+    if (stats.isSymbolicLink()) throw this.#unusable(path, 'is a link');
+    if (!stats.isDirectory()) throw this.#unusable(path, 'is neither a directory nor a regular file');
+    if (stats.dev !== device) throw this.#unusable(path, 'is another file system');
+    if (owner !== null && stats.uid !== owner) throw this.#unusable(path, 'is of another user');
+  }
+
+  #unusable(path: string, why: string): UnusableRepository {
+    const within = path.startsWith(`${this.#repository}/`);
+    return new UnusableRepository(`${within ? path.slice(this.#repository.length + 1) : path} ${why}`);
+  }
+}
+
+/**
+ * The directories that a directory of objects borrows from. `follow`: the list itself may be a link.
+ */
+export function alternatesOf(objects: string, follow = false): readonly string[] {
+  const file = readBounded(encodePath(`${objects}/info/alternates`), { mostBytes: alternatesBytes, follow });
+  if (file.kind !== 'file') return [];
+  return decodePath(file.bytes)
+    .split('\n')
+    .filter(line => line !== '' && !line.startsWith('#'))
+    .slice(0, mostAlternates)
+    .map(line => (isAbsolute(line) ? line : resolve(objects, line)));
+}
