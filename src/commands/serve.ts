@@ -1,7 +1,7 @@
 /** `softquota serve`: the daemon. */
 
 import { Option } from 'commander';
-import { loadConfig, printConfig } from '../config/index.ts';
+import { type LoadedConfig, loadAgain, printConfig } from '../config/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { keepHeapSmall } from '../heap.ts';
 import { apiCommand } from './api-command.ts';
@@ -30,15 +30,14 @@ export const addServe = apiCommand<never, ServeOptions>('serve', {
     const loaded = loadedFrom(options);
     if (options.printConfig === true) print(printConfig(loaded));
     else if (options.checkConfig === true) print('The configuration has no errors.\n');
-    else return serve(options, loaded.config);
+    else return serve(options, loaded);
     return exitCodes.done;
   },
 });
 
-async function serve(
-  options: ConfigOption,
-  config: ReturnType<typeof loadedFrom>['config'],
-): Promise<number> {
+async function serve(options: ConfigOption, loaded: LoadedConfig): Promise<number> {
+  const { config } = loaded;
+  let inForce = loaded;
   keepHeapSmall();
   const { Daemon } = await import('../daemon/index.ts');
   const { createLogger, supervise } = await import('../service/index.ts');
@@ -82,9 +81,10 @@ async function serve(
     supervision.begin();
     process.on('SIGHUP', () => {
       supervision.reloading();
-      const loaded = loadConfig(whereIs(options));
-      tellNotes(loaded);
-      started.reload(loaded);
+      const again = loadAgain(whereIs(options), inForce);
+      tellNotes(again);
+      if (again.ok) inForce = again;
+      started.reload(again);
       supervision.reloaded();
     });
     log.info({ signal: await stopAsked.promise }, 'softquota stops');

@@ -14,6 +14,8 @@ export interface LoadedConfig {
   readonly notes: readonly string[];
   /** The values that were written, one entry a key; secrets stand in it plainly. */
   readonly given: readonly ConfigEntry[];
+  /** The file's last line has its end, or there is no file: one without may have been cut. */
+  readonly isEnded: boolean;
 }
 
 export interface RefusedConfig {
@@ -52,9 +54,37 @@ export function loadConfig(where: Where): LoadedConfig | RefusedConfig {
     ...removed.faults,
     ...assembled.faults,
   ];
-  const allNotes = [...notes, ...removed.notes, ...assembled.notes];
+  const isEnded = found.is !== 'file' || /(?:^|\n)$/.test(found.text);
+  const cut = isEnded ? [] : [`The last line of ${path} has no end, as in a file that was cut: look at it.`];
+  const allNotes = [...notes, ...cut, ...removed.notes, ...assembled.notes];
   if (faults.length > 0) return { ok: false, faults: inOrder(faults), notes: allNotes };
-  return { ok: true, config: assembled.config, notes: allNotes, given };
+  return { ok: true, config: assembled.config, notes: allNotes, given, isEnded };
+}
+
+/** Sections in which a key that is missing opens or forgets something. */
+const guarded = /^(?:quota(?:\.default)?|storage(?:\..*)?|forge|disk|webhook\..*)$/;
+const mostNamed = 3;
+
+/**
+ * Loads the configuration that takes the place of the one in force, and refuses what looks like a file that
+ * was cut or is being written: a key that is gone would mean its default.
+ */
+export function loadAgain(where: Where, before: LoadedConfig): LoadedConfig | RefusedConfig {
+  const loaded = loadConfig(where);
+  if (!loaded.ok) return loaded;
+  const message = lossIn(before, loaded);
+  return message === null ? loaded : { ok: false, faults: [{ message }], notes: loaded.notes };
+}
+
+function lossIn(before: LoadedConfig, next: LoadedConfig): string | null {
+  if (before.isEnded && !next.isEnded)
+    return 'the last line has no end, which it had before. Was the file written whole?';
+  const kept = new Set(next.given.map(keyId));
+  const lost = before.given.filter(entry => guarded.test(entry.section) && !kept.has(keyId(entry)));
+  if (lost.length === 0) return null;
+  const named = lost.slice(0, mostNamed).map(({ section, name }) => `[${section}] ${name}`);
+  const more = lost.length > mostNamed ? ` and ${lost.length - mostNamed} more` : '';
+  return `${named.join(', ')}${more} was there before and is not any more. Write each that is to have its default, or restart the daemon.`;
 }
 
 function removedKeysIn(written: readonly ConfigEntry[]): Pick<RefusedConfig, 'faults' | 'notes'> {

@@ -24,6 +24,8 @@ export interface Current {
   config: Config;
   /** Gives when its file was written, in milliseconds since 1970, if that was after it was read; else null. */
   writtenSince(): Promise<number | null>;
+  /** Why its file, as it was read last, is not in force; null: it is. */
+  refused: string | null;
   /** `[section] KEY` of what was changed since the start and takes a restart. */
   restartKeys: readonly string[];
 }
@@ -143,6 +145,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         worker: worker.observed(config),
         notices: asked.notices.places(),
         configWrittenAt: await current.writtenSince(),
+        configRefused: current.refused,
         restartKeys,
         lostSecrets: sourcesWithLostSecrets(ledger.documents.snapshot, secretKeys),
         trustedSocket: current.config.server.trustedSocket,

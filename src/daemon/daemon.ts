@@ -63,7 +63,12 @@ export class Daemon {
     prepareDataPath(dataPath);
     const host = hostId ?? hostIdIn(dataPath);
     const secretKeys = secretKeysIn(config);
-    const current: Current = { config, writtenSince: watchWritten(config.file), restartKeys: [] };
+    const current: Current = {
+      config,
+      writtenSince: watchWritten(config.file),
+      refused: null,
+      restartKeys: [],
+    };
     const opened: Opened = [];
     const open = <Part extends Opened[number]>(part: Part): Part => {
       opened.push(part);
@@ -208,9 +213,12 @@ export class Daemon {
     const { current, ledger, measuring, events, notices, forge, log } = this.#parts;
     if (!loaded.ok) {
       const { faults } = loaded;
-      log.error({ faults: faults.length }, `the configuration is not changed:\n${formatFaults(faults)}`);
+      const why = formatFaults(faults);
+      log.error({ faults: faults.length }, `the configuration is not changed:\n${why}`);
+      current.refused = why.split('\n', 1).join();
       return;
     }
+    current.refused = null;
     current.writtenSince = watchWritten(loaded.config.file);
     const { changed } = compareConfigs(current.config, loaded.config);
     const names = (reloadable: boolean) =>

@@ -203,16 +203,25 @@ function* hooks({ unpublished }: Observed): Generator<Finding> {
   yield makeFinding('unpublished', message, mend);
 }
 
-function* settings({ configWrittenAt, restartKeys, lostSecrets, pid }: Observed): Generator<Finding> {
+function* settings({
+  configWrittenAt,
+  configRefused,
+  restartKeys,
+  lostSecrets,
+  pid,
+}: Observed): Generator<Finding> {
   for (const name of lostSecrets) {
     const message = `the client secret of the source ${printable(name)} cannot be read with any key of [security] SECRET_KEY`;
     const mend =
       'add the key that it was encrypted with after the other keys, and restart the daemon; or enter the secret again';
     yield makeFinding('secret_lost', message, mend);
   }
-  if (configWrittenAt !== null) {
-    const message = `app.ini was changed at ${new Date(configWrittenAt).toISOString()}, and the daemon still uses the version before`;
-    yield makeFinding('config_changed', message, `kill -HUP ${pid}`);
+  if (configWrittenAt !== null || configRefused !== null) {
+    const when = configWrittenAt === null ? '' : ` at ${new Date(configWrittenAt).toISOString()}`;
+    const why = configRefused === null ? '' : `: ${printable(configRefused)}`;
+    const message = `app.ini was changed${when}, and the daemon still uses the version before${why}`;
+    const mend = `kill -HUP ${pid}`;
+    yield makeFinding('config_changed', message, why === '' ? mend : `correct it, then: ${mend}`);
   }
   if (restartKeys.length > 0) {
     const message = `these keys were changed and take effect after a restart: ${restartKeys.join(', ')}`;

@@ -109,6 +109,8 @@ export interface Observed {
    * The time when app.ini changed after the daemon read it, in milliseconds since 1970; null if it did not.
    */
   readonly configWrittenAt: number | null;
+  /** Why app.ini, as it was read last, is not in force; null: it is. */
+  readonly configRefused: string | null;
   /** `[section] KEY` of each change that takes effect after a restart. */
   readonly restartKeys: readonly string[];
   /** `[server] TRUSTED_SOCKET`. */

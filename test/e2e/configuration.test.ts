@@ -25,6 +25,16 @@ t.test('SIGHUP puts a new limit in force at the next push, and a faulty file cha
   await clone.commit(10);
   t.equal((await clone.push()).code, 0, 'the old one is in force');
 
+  await writeFile(server.config, '');
+  daemon.child.kill('SIGHUP');
+  await daemon.logged(/the configuration is not changed:\n.*\[quota\] ENABLED.* was there before/);
+  t.equal((await clone.push()).code, 0, 'an empty file lifts no limit');
+  await clone.commit(12_000_000);
+  await clone.push();
+  await clone.commit(10);
+  t.equal((await clone.push()).code, 1, 'and forgets no usage');
+  t.match((await server.softquota('doctor')).stdout, /still uses the version before: .*\[quota\] ENABLED/);
+
   await writeFile(server.config, sound);
   await server.configure({ server: { HOST_ID: 'other' }, 'quota.default': { TOTAL: '1' } });
   daemon.child.kill('SIGHUP');

@@ -42,6 +42,7 @@ export async function observed(t: Test, differing: Partial<Observed> = {}): Prom
     notices: [],
     sweepError: null,
     configWrittenAt: null,
+    configRefused: null,
     restartKeys: [],
     lostSecrets: [],
     trustedSocket: '/run/softquota/trusted.sock',
