@@ -1,4 +1,4 @@
-/** Reads the gate's JSON (INTERFACES.md section 6), which is taken at its word; any part may be left out. */
+/** Reads the gate's JSON, as docs/gate.md has it, at its word; any part may be left out. */
 
 import type { QuotaAnswer, QuotaGrace, QuotaReport, QuotaStanding, QuotaUsage } from './answers.ts';
 

@@ -5,6 +5,7 @@
 
 import t, { type Test } from 'tap';
 import { until } from '../e2e/ask.ts';
+import { walk } from '../ledger/world.ts';
 import { owner } from '../store/records.ts';
 import { succeeds } from '../store/redis-places.ts';
 import { comes, startSingle } from '../store/redis-servers.ts';
@@ -105,3 +106,21 @@ t.test(
     }
   },
 );
+
+t.test('owners that a host put there under the same version are taken by the others', async t => {
+  const { address, servers } = await startSingle(t);
+  const [redis] = servers;
+  const one = await member(t, { address, host: 'one' });
+  const two = await member(t, { address, host: 'two' });
+  await makeRule(one, 'first');
+  await two.fleet.catchUp();
+  // As a host does that writes lost changes again, and knows more owners than these had.
+  const alice = { id: 4711, name: 'alice', type: 'user', since: 1 };
+  await redis.cli('hset', `${prefix}:owners`, 'alice', JSON.stringify(alice));
+  walk(two.ledger, 'alice/app', 5);
+  t.not(two.ledger.documents.owners.byKey('alice')?.id, 4711);
+  await makeRule(two, 'second');
+  t.equal(two.ledger.documents.owners.byKey('alice')?.id, 4711);
+  await one.fleet.catchUp();
+  t.ok(knowsRule(one, 'second'));
+});

@@ -49,7 +49,7 @@ interface PushParts
 
 /** A hook waits for five seconds in all. */
 const lookDeadlineMs = 2000;
-/** Between two and three seconds, as INTERFACES says of 202. */
+/** Between two and three seconds: hooks ask again at most 40 times and for 90 seconds. */
 const heldMs = 2500;
 /** The bytes of a line in a ref's log. */
 const logLineBytes = 512;
