@@ -125,9 +125,12 @@ export async function pipePrograms(
   throw new SoftquotaError('not_ready', `${stages[0]?.program}: no end within ${timeoutMs / 1000} s`);
 }
 
-/** The shell sets the limit, and becomes the program: it is the one of both that every system has. */
+/** The shell sets the limit, and becomes the program; a lower limit that it cannot raise stays. */
 function within(bytes: number, program: string, args: readonly string[]): [string, readonly string[]] {
-  return ['/bin/sh', ['-c', 'ulimit -d "$0" && exec "$@"', `${Math.ceil(bytes / 1024)}`, program, ...args]];
+  return [
+    '/bin/sh',
+    ['-c', 'ulimit -d "$0" 2>/dev/null; exec "$@"', `${Math.ceil(bytes / 1024)}`, program, ...args],
+  ];
 }
 
 function endOf(child: ReturnType<typeof spawn>): Promise<EndedStage> {

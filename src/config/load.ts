@@ -62,7 +62,7 @@ export function loadConfig(where: Where): LoadedConfig | RefusedConfig {
 }
 
 /** Sections in which a key that is missing opens or forgets something. */
-const guarded = /^(?:quota(?:\.default)?|storage(?:\..*)?|forge|disk|webhook\..*)$/;
+const guarded = /^(?:quota|storage|forge|disk|webhook|gate|lfs|hooks|scan)(?:\.|$)/;
 const mostNamed = 3;
 
 /**

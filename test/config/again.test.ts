@@ -21,6 +21,11 @@ URL = https://chat.example/hook
 SECRET = whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=
 [log]
 LEVEL = debug
+[gate]
+PRESET = verdaccio
+ON_ERROR = deny
+[hooks]
+KEEP = true
 `;
 
 function places(t: Test) {

@@ -363,7 +363,7 @@ async function lentObjects(repositories: Iterable<string>, pace: Pace): Promise<
   const lent = new Set<string>();
   for (const repository of repositories) {
     await pace.step();
-    for (const alternate of alternatesOf(`${repository}/objects`, true)) {
+    for (const alternate of alternatesOf(`${repository}/objects`)) {
       const lender = await identity(alternate);
       if (lender !== null && lender !== (await identity(`${repository}/objects`))) lent.add(lender);
     }

@@ -33,12 +33,10 @@ interface CollectOptions {
 }
 
 const shortestExpireMs = 600_000;
-/** A repack holds what it compresses; measuring and judging take less. */
-const collectingBytes = 2 * 1024 ** 3;
 
 /** Rejects with a `UnusableRepository` where nothing may be deleted, or git fails. */
 export async function collect(view: RepositoryView, options: CollectOptions): Promise<Collected> {
-  const limits = { ...options.limits, memoryBytes: collectingBytes };
+  const { limits } = options;
   const { keepsObjects } = view.settings;
   if (keepsObjects !== null) throw new UnusableRepository(`nothing is deleted: ${keepsObjects}`);
   // They could put a link there to what is another's at the moment in which git deletes.

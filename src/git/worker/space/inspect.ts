@@ -4,10 +4,12 @@
  * them all.
  */
 
+import { realpathSync } from 'node:fs';
 import { lstat, readdir, stat } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
 import { systemAccounts } from '../../../accounts.ts';
 import { readBounded } from '../../../bounded/index.ts';
+import { systemCode } from '../../../errors.ts';
 import { decodePath, encodePath } from '../../../layout/index.ts';
 import { isGone } from '../files.ts';
 import { isShared, UnusableRepository } from './repository-config.ts';
@@ -27,25 +29,38 @@ const mostOtherBytes = 268_435_456n;
 const mostEntries = 4_000_000;
 const mostAlternates = 100;
 /** git goes no further from one to the next. */
-const mostAlternateSteps = 5;
+const mostAlternateSteps = 6;
+/** Files that are looked at at a time. */
+const atOnce = 64;
+/** Entries of a worktree that git opens here; submodules and the like are not among them. */
+const ofWorktree = ['HEAD', 'index', 'refs', 'reftable', 'commondir', 'gitdir', 'logs'];
 const alternatesBytes = 64 * 1024;
 
 /**
  * Rejects with an `UnusableRepository` where git would open something else than directories and files of the
- * repository. Gives the directories in which its objects lie.
+ * repository, and of a push's quarantine. Gives the directories in which its objects lie.
  */
-export async function mustBeUsable(path: string, signal: AbortSignal): Promise<readonly string[]> {
+export async function mustBeUsable(
+  path: string,
+  quarantine: string | null,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  await directoryAt(path, '');
   const objects = await directoryAt(path, 'objects');
   const refs = await directoryAt(path, 'refs');
-  await directoryAt(path, '');
   const look = new Look(path, signal);
   const owner = isShared(path) ? null : objects.uid;
   const used = await look.objects(`${path}/objects`, { device: objects.dev, owner, mostBytes: null });
   await look.tree(`${path}/refs`, { device: refs.dev, owner: null, mostBytes: mostRefBytes });
   const others = { device: refs.dev, owner: null, mostBytes: mostOtherBytes };
-  for (const name of ['worktrees', 'reftable', 'packed-refs', 'shallow', 'index'])
+  for (const name of ['reftable', 'packed-refs', 'shallow', 'index'])
     await look.entry(`${path}/${name}`, others);
+  await look.worktrees(`${path}/worktrees`, others);
   await look.alternates(`${path}/objects`);
+  if (quarantine !== null) {
+    await look.objects(quarantine, { device: objects.dev, owner: null, mostBytes: null });
+    await look.alternates(quarantine);
+  }
   return used;
 }
 
@@ -106,8 +121,14 @@ async function statusOf(path: string) {
     return await lstat(encodePath(path), { bigint: true });
   } catch (error) {
     if (isGone(error)) return null;
-    throw error;
+    throw unreadable(path, error);
   }
+}
+
+/** A fault of the system is the repository's here. */
+function unreadable(path: string, error: unknown): unknown {
+  const code = systemCode(error);
+  return code === null ? error : new UnusableRepository(`${path} cannot be looked at: ${code}`);
 }
 
 function idOf({ dev, ino }: Pick<Status, 'dev' | 'ino'>): string {
@@ -149,11 +170,22 @@ class Look {
 
   /** Looks at all that is in a directory. */
   async tree(path: string, rules: Rules): Promise<void> {
-    for (const entry of await this.#entries(path)) {
-      const below = `${path}/${entry.name}`;
-      if (entry.isFile() && rules.mostBytes === null) continue;
-      await this.entry(below, rules);
+    const entries = await this.#entries(path);
+    const files = rules.mostBytes === null ? [] : entries.filter(entry => entry.isFile());
+    for (let at = 0; at < files.length; at += atOnce) {
+      this.#signal.throwIfAborted();
+      const some = files.slice(at, at + atOnce);
+      await Promise.all(some.map(({ name }) => this.entry(`${path}/${name}`, rules)));
     }
+    for (const entry of entries) if (!entry.isFile()) await this.entry(`${path}/${entry.name}`, rules);
+  }
+
+  async worktrees(path: string, rules: Rules): Promise<void> {
+    const stats = await statusOf(path);
+    if (stats === null) return;
+    this.#mustBeDirectory(path, stats, rules);
+    for (const { name } of await this.#entries(path))
+      for (const each of ofWorktree) await this.entry(`${path}/${name}/${each}`, rules);
   }
 
   /** Looks at a file, or at a directory with all that is in it; one that is gone is nothing. */
@@ -174,7 +206,7 @@ class Look {
     for (let step = 0; step < mostAlternateSteps && from.length > 0; step++) {
       const next: string[] = [];
       for (const directory of from)
-        for (const alternate of alternatesOf(directory)) {
+        for (const alternate of this.#alternatesOf(directory)) {
           const stats = await stat(encodePath(alternate), { bigint: true }).catch(() => null);
           if (stats?.isDirectory() !== true || seen.has(idOf(stats))) continue;
           if (seen.add(idOf(stats)).size > mostAlternates)
@@ -186,6 +218,16 @@ class Look {
     }
   }
 
+  #alternatesOf(objects: string): readonly string[] {
+    const { lines, isWhole } = readAlternates(objects, false);
+    if (!isWhole || lines.length > mostAlternates)
+      throw this.#unusable(`${objects}/info/alternates`, `has more than ${mostAlternates} lines`);
+    // git takes such a line for a string of C.
+    if (lines.some(line => line.startsWith('"')))
+      throw this.#unusable(`${objects}/info/alternates`, 'has a path in quotes');
+    return lines.map(line => alternateAt(objects, line));
+  }
+
   async #entries(path: string) {
     this.#signal.throwIfAborted();
     try {
@@ -195,7 +237,7 @@ class Look {
       return entries.map(entry => ({ name: decodePath(entry.name), isFile: () => entry.isFile() }));
     } catch (error) {
       if (isGone(error)) return [];
-      throw error;
+      throw unreadable(path, error);
     }
   }
 
@@ -203,7 +245,12 @@ class Look {
     if (stats.isSymbolicLink()) throw this.#unusable(path, 'is a link');
     if (!stats.isDirectory()) throw this.#unusable(path, 'is neither a directory nor a regular file');
     if (stats.dev !== device) throw this.#unusable(path, 'is another file system');
-    if (owner !== null && stats.uid !== owner) throw this.#unusable(path, 'is of another user');
+    // What is root's, as after a gc of root's, no stranger can change.
+    if (owner !== null && stats.uid !== owner && stats.uid !== 0n)
+      throw this.#unusable(
+        path,
+        'is of another user, and core.sharedRepository does not say that several write',
+      );
   }
 
   #unusable(path: string, why: string): UnusableRepository {
@@ -212,15 +259,29 @@ class Look {
   }
 }
 
-/**
- * The directories that a directory of objects borrows from. `follow`: the list itself may be a link.
- */
-export function alternatesOf(objects: string, follow = false): readonly string[] {
+/** The directories that a directory of objects borrows from, as far as they can be told. */
+export function alternatesOf(objects: string): readonly string[] {
+  const { lines } = readAlternates(objects, true);
+  return lines.slice(0, mostAlternates).map(line => alternateAt(objects, line));
+}
+
+/** `follow`: the list may be a link. */
+function readAlternates(
+  objects: string,
+  follow: boolean,
+): { readonly lines: readonly string[]; readonly isWhole: boolean } {
   const file = readBounded(encodePath(`${objects}/info/alternates`), { mostBytes: alternatesBytes, follow });
-  if (file.kind !== 'file') return [];
-  return decodePath(file.bytes)
-    .split('\n')
-    .filter(line => line !== '' && !line.startsWith('#'))
-    .slice(0, mostAlternates)
-    .map(line => (isAbsolute(line) ? line : resolve(objects, line)));
+  if (file.kind !== 'file') return { lines: [], isWhole: true };
+  const lines = decodePath(file.bytes).split('\n');
+  return { lines: lines.filter(line => line !== '' && !line.startsWith('#')), isWhole: file.whole };
+}
+
+/** git resolves a path from where the directory lies, whatever links lead to it. */
+function alternateAt(objects: string, line: string): string {
+  if (isAbsolute(line)) return line;
+  try {
+    return resolve(decodePath(realpathSync(encodePath(objects), { encoding: 'buffer' })), line);
+  } catch {
+    return resolve(objects, line);
+  }
 }

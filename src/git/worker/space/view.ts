@@ -31,7 +31,7 @@ export interface RunLimits {
   readonly isUrgent?: boolean;
   /** Called with the process number of git, which leads a group. */
   readonly started?: (pid: number) => void;
-  /** Bytes of memory that each git may take; 512 MiB unless given. */
+  /** Bytes of memory that each git may take; unless given 512 MiB where somebody waits, else 2 GiB. */
   readonly memoryBytes?: number;
 }
 
@@ -56,7 +56,8 @@ const linked = ['objects', 'refs', 'packed-refs', 'worktrees', 'shallow', 'index
 const longestHead = 4096;
 const longestWords = 1000;
 const mostOutput = 16 * 1024 * 1024;
-const usualMemoryBytes = 512 * 1024 * 1024;
+/** `rev-list` of ten million objects takes over a gigabyte, and a repack holds what it compresses. */
+const memoryOf = (isUrgent?: boolean): number => (isUrgent === true ? 0.5 : 2) * 1024 ** 3;
 
 export class RepositoryView {
   readonly path: string;
@@ -94,7 +95,7 @@ export class RepositoryView {
     signal = new AbortController().signal,
   ): Promise<RepositoryView> {
     const { hasReflogs = true, quarantine = null } = options;
-    const used = await mustBeUsable(path, signal);
+    const used = await mustBeUsable(path, quarantine, signal);
     const folder = await mkdtemp(join(tmpdir(), 'softquota-git-'));
     try {
       await writeFile(join(folder, 'global'), ownConfig);
@@ -115,7 +116,7 @@ export class RepositoryView {
   /** Returns git's output; rejects with a `UnusableRepository` that has git's words, or `not_ready`. */
   async git(
     args: readonly string[],
-    { isUrgent, memoryBytes = usualMemoryBytes, ...limits }: RunLimits,
+    { isUrgent, memoryBytes = memoryOf(isUrgent), ...limits }: RunLimits,
     input: string | Uint8Array = '',
     env = this.#environment(['git/objects']),
   ): Promise<string> {
@@ -139,7 +140,7 @@ export class RepositoryView {
    */
   async lines(
     stages: readonly GitStage[],
-    { timeoutMs, signal, isUrgent, memoryBytes = usualMemoryBytes }: RunLimits,
+    { timeoutMs, signal, isUrgent, memoryBytes = memoryOf(isUrgent) }: RunLimits,
     take: (line: string) => void,
     input: string | Uint8Array = '',
     end = '\n',
@@ -274,8 +275,9 @@ export async function withView<Result>(
 ): Promise<Result> {
   const overdue = AbortSignal.timeout(timeoutMs);
   const within = AbortSignal.any([signal, overdue]);
-  const view = await RepositoryView.open(path, options, within);
+  let view: RepositoryView | null = null;
   try {
+    view = await RepositoryView.open(path, options, within);
     const result = await work(view, { timeoutMs, signal: within, isUrgent: isUrgent === true });
     await mustBePlain(view.used);
     return result;
@@ -283,7 +285,7 @@ export async function withView<Result>(
     if (overdue.aborted) throw new UnusableRepository(`no end within ${timeoutMs / 1000} s`);
     throw error;
   } finally {
-    await view.close();
+    await view?.close();
   }
 }
 

@@ -113,6 +113,27 @@ t.test('what is borrowed is looked at as well', async t => {
   await t.rejects(RepositoryView.open(path, { program }), /objects\/pack is neither a directory nor/);
 });
 
+t.test('a list of what is borrowed that cannot be followed as git does is a fault', async t => {
+  const { path } = await filled(t);
+  const list = join(path, 'objects/info/alternates');
+  await writeFile(list, '"/somewhere/objects"\n');
+  await t.rejects(RepositoryView.open(path, { program }), {
+    message: 'objects/info/alternates has a path in quotes',
+  });
+  await writeFile(list, '/nowhere\n'.repeat(101));
+  await t.rejects(RepositoryView.open(path, { program }), /alternates has more than 100 lines/);
+});
+
+t.test('the quarantine of a push is looked at as well', async t => {
+  const { path } = await filled(t);
+  const quarantine = join(path, 'objects/tmp_objdir-incoming-AbCdEf');
+  await mkdir(join(quarantine, 'pack'), { recursive: true });
+  const view = await RepositoryView.open(path, { program, quarantine });
+  await view.close();
+  execFileSync('mkfifo', [join(quarantine, 'pack', `pack-${'1'.repeat(40)}.idx`)]);
+  await t.rejects(RepositoryView.open(path, { program, quarantine }), /\.idx is neither a directory nor/);
+});
+
 t.test('another file system or another user below objects', async t => {
   const { path } = await filled(t);
   const pack = join(path, 'objects/pack');
@@ -125,7 +146,10 @@ t.test('another file system or another user below objects', async t => {
     execFileSync('umount', [pack]);
   }
   await chown(pack, 4711, 4711);
-  await t.rejects(RepositoryView.open(path, { program }), { message: 'objects/pack is of another user' });
+  await t.rejects(
+    RepositoryView.open(path, { program }),
+    /^objects\/pack is of another user, and core\.sharedRepository/,
+  );
 });
 
 t.test('where others may put something else in place, it is measured and nothing is deleted', async t => {
