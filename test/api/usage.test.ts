@@ -307,3 +307,16 @@ t.test('of one owner every unit is told, largest first, and the decision about e
   t.match(nobody, { name: 'a/é', known: false, units: [], total: 0, allowed: true });
   await world.must(404, 'GET', '/admin/users/a%2F%C3%A9');
 });
+
+t.test('what no rule covers is over the limit if UNCOVERED = deny refuses it and it is stored', async t => {
+  const world = await World.open(t, { settings: { quota: { ENABLED: 'true', UNCOVERED: 'deny' } } });
+  await peopled(world);
+  await world.must(201, 'POST', '/admin/quota/rules', {
+    body: { name: 'lfs', limit: 9, subjects: ['size:git:lfs'] },
+  });
+  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'few', rules: [{ name: 'lfs' }] } });
+  await world.must(204, 'POST', '/admin/users/frank/quota/groups', { body: { groups: ['few'] } });
+  await world.must(204, 'POST', '/admin/users/carol/quota/groups', { body: { groups: ['few'] } });
+  t.match(await list(world, '?q=frank'), [{ state: 'over', allowed: false, used: null, limit: null }]);
+  t.match(await list(world, '?q=carol'), [{ state: 'ok', allowed: true, used: 0, limit: 9 }]);
+});

@@ -117,3 +117,20 @@ t.test('a refused owner deletes a branch, and the next push passes, without an a
   await server.reload({ quota: { GARBAGE: 'bill' } });
   await checkIs(server, ({ allowed, garbage: now }) => !allowed && now === undefined);
 });
+
+t.test('no more is forgiven than GARBAGE_MOST, and the text says so', async t => {
+  const { server, clone } = await open(t, { GARBAGE_MOST: '1M' });
+  await withWorker(t, server, { run: 'measure' });
+  t.equal((await push(clone, ':big')).code, 0);
+  const answer = await checkIs(server, ({ garbage }) => garbage !== undefined);
+  t.match(answer, { allowed: false, garbage: { most: 1_000_000 } });
+  t.equal(garbageIn(answer).stored - garbageIn(answer).billed, 1_000_000);
+  const { stderr } = await push(clone, 'main');
+  const text = stderr.replaceAll(/\s*\nremote: /g, ' ');
+  t.match(text, /1 MB more do not count, of 2 MB that no branch or tag reaches\./);
+  t.match(text, /You can still delete branches and tags; this frees space at the server's next garbage/);
+  await clone.git('checkout', '-q', '--orphan', 'fresh', 'main');
+  await clone.git('commit', '-q', '-m', 'fresh');
+  t.equal((await push(clone, 'fresh:main', ':other')).code, 1, 'nor does a smaller history pass any more');
+  t.equal((await push(clone, ':other')).code, 0);
+});

@@ -85,3 +85,12 @@ for (const tls of ['starttls', 'tls'] as const) {
     t.notMatch(daemon.log + dead + stdout, password);
   });
 }
+
+t.test('a certificate of another name is not trusted, whoever signed it', async t => {
+  const made = await certificate(t, 'DNS:mail.example');
+  const { server, mailbox } = await open(t, made, 'tls');
+  await server.start({ env: { NODE_EXTRA_CA_CERTS: made.certificateFile } });
+  const tried = await server.softquota('notices test mail');
+  t.match(tried, { code: 1, stdout: /is not trusted: .*127\.0\.0\.1 is not in the cert's list/ });
+  t.same([mailbox.mails, mailbox.signIns], [[], []]);
+});

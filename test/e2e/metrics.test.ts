@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { z } from 'zod';
+import { Receiver } from '../notices/receiver.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { addressOf } from './accounts.ts';
@@ -254,4 +255,65 @@ t.test('usage adds up by kind and by source, also with several hosts', async t =
   const own = (lines: readonly Line[]) => bytes(lines) - bytes(lines, { source: 'other_hosts' });
   t.equal(own(first) + own(second), total, 'what each host has itself is all that there is');
   t.equal(bytes(first, { source: 'other_hosts' }), own(second));
+});
+
+t.test('notices are counted by place, and dead ones are told by doctor and by /readyz', async t => {
+  const receiver = await Receiver.open(t);
+  receiver.answer = response => void response.writeHead(500).end();
+  const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+  const server = await Server.open(t, {
+    ini: {
+      ...limited,
+      metrics: { ENABLED: 'true' },
+      'webhook.chat': { URL: receiver.url, SECRET, ALLOW_PRIVATE: '127.0.0.1' },
+    },
+  });
+  await server.daemon.logged(/^notices are made of what happens/);
+  const figures = async () => {
+    const { text } = await server.ask('admin', '/metrics');
+    const of = (name: string, label: string) => figureIn(text, `softquota_${name}{place="chat",${label}}`);
+    return {
+      waiting: of('notices', 'state="waiting"'),
+      dead: of('notices', 'state="dead"'),
+      sent: of('notice_attempts_total', 'result="sent"'),
+      failed: of('notice_attempts_total', 'result="failed"'),
+    };
+  };
+  t.same(await figures(), { waiting: 0, dead: 0, sent: 0, failed: 0 });
+  await server.reports('alice', 5000);
+  await until(async () => ((await figures()).failed ? true : null));
+  const rename = async (from: string, to: string) => {
+    const ini = await readFile(server.config, 'utf8');
+    await writeFile(server.config, ini.replace(`[webhook.${from}]`, `[webhook.${to}]`));
+    const { length } = server.daemon.lines;
+    server.daemon.child.kill('SIGHUP');
+    await server.daemon.logged(/^the configuration is reloaded/, length);
+  };
+  // Notices that wait for a webhook that is gone are given up at the next attempt.
+  await rename('chat', 'other');
+  await server.daemon.logged(/^a notice could not be delivered: softquota notices send-again/);
+  await rename('other', 'chat');
+  const given = await figures();
+  t.match(given, { waiting: 0, dead: 1, sent: 0, failed: receiver.came.length + 1 });
+  const found = (await server.ask('admin', '/api/v1/admin/quota/findings')).text;
+  const message = `1 notice to chat could not be delivered: there is no section [webhook.chat] any more`;
+  const mend = 'fix this, then: softquota notices send-again --all';
+  const told = () => z.array(z.object({ code: z.string() }).loose()).parse(JSON.parse(found));
+  t.match(
+    told().filter(({ code }) => code === 'notices_dead'),
+    [{ severity: 'notice', message, mend }],
+  );
+  const { status, text } = await server.ask('gate', '/readyz');
+  t.equal(status, 200, 'decisions are reliable nevertheless');
+  t.match(text, '1 notice to chat could not be delivered');
+  t.notMatch(text, 'no section');
+
+  receiver.answer = response => void response.writeHead(200).end();
+  t.equal((await server.softquota('notices send-again --all')).code, 0);
+  const delivered = await until(async () => {
+    const later = await figures();
+    return later.sent === 1 ? later : null;
+  });
+  t.match(delivered, { waiting: 0, dead: 0, failed: given.failed });
+  t.notMatch((await server.ask('gate', '/readyz')).text, 'could not be delivered');
 });

@@ -4,12 +4,14 @@
  */
 
 import { spawn } from 'node:child_process';
-import { cp, mkdir, readlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readlink, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { mountSmall } from '../faults/small-disk.ts';
 import { isLong } from '../run-length.ts';
 import { until } from './ask.ts';
+import { Clone } from './clone.ts';
 import { counted } from './count.ts';
 import { asGitUser, asUser, gitAs, openForGitUser, startWorker, uid } from './git-user.ts';
 import {
@@ -27,6 +29,7 @@ import {
 } from './left-behind.ts';
 import { wholePush } from './raw-push.ts';
 import { must, plainEnvironment } from './run.ts';
+import { Server } from './server.ts';
 
 t.setTimeout(isLong ? 1_800_000 : 240_000);
 
@@ -159,3 +162,33 @@ if (isLong) {
     }
   });
 }
+
+t.test('MIN_FREE holds for pushes that are refused, and whose clients hang up', async t => {
+  const server = await Server.open(t, { started: false });
+  const disk = join(server.folder, 'git');
+  await mountSmall(t, disk, '64m');
+  const least = 32_000_000;
+  await server.configure({ 'quota.default': { TOTAL: '1M' }, disk: { MIN_FREE: String(least) } });
+  const ways = await openWays(t, server);
+  const bare = await server.repository('alice/app');
+  const clone = await Clone.of(server, bare);
+  await clone.commit(1_200_000);
+  await clone.push();
+  await clone.git('checkout', '-q', '--orphan', attackBranch);
+  await clone.git('rm', '-rfq', '.');
+  const pushBytes = 4_000_000;
+  await clone.commit(pushBytes);
+  await server.installHooks();
+  await server.start();
+  const attacked = { server, owner: 'alice', bare, clone, ways, times: isLong ? 40 : 6 };
+  await attacks['refused pushes with a hang-up'](attacked);
+  const free = await until(async () => {
+    const { bavail, bsize } = await statfs(disk);
+    return bavail * bsize > least ? bavail * bsize : null;
+  });
+  t.ok(free > least, `${free} bytes are free`);
+  t.ok(attacked.times * ways.length * pushBytes > 64_000_000, 'all of them together fill the disk');
+  await until(async () => ((await counted(bare)) < 2_000_000 ? true : null));
+  const bytes = await counted(bare);
+  await server.usageIs('alice', used => used === bytes);
+});

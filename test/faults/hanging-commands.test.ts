@@ -10,6 +10,7 @@ import {
   readFileSync,
   realpathSync,
   renameSync,
+  symlinkSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -104,6 +105,24 @@ t.test(
       { repository: join(git, 'bob/last.git'), hooks: { 'pre-receive': { did: 'installed' } } },
     ]);
     t.strictSame(hooksIn(join(git, 'bob/last.git')).sort(), ['post-receive', 'pre-receive']);
+  },
+);
+
+t.test(
+  'a link to a disk that does not answer is not taken for the disk that it lies on',
+  { buffered: true },
+  async t => {
+    const { folder, git, disk } = await world(t);
+    const link = join(folder, 'link');
+    symlinkSync(disk.path, link);
+    disk.hang();
+    const { code, stdout, stderr } = await softquota(
+      ['hooks', 'status', '--json', link, join(git, 'alice')],
+      folder,
+    );
+    t.equal(code, 69, stderr);
+    t.match(stderr, `the disk at ${disk.path} does not answer`);
+    t.match(JSON.parse(stdout).repositories, [{ repository: join(git, 'alice/app.git') }]);
   },
 );
 

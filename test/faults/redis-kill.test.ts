@@ -1,20 +1,36 @@
 /** A Redis that is set up with the files that the manual prints is killed at random moments. */
 
 import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import t from 'tap';
+import t, { type Test } from 'tap';
+import { z } from 'zod';
 import type { SharedStore } from '../../src/store/index.ts';
+import { finding } from '../../src/wire/index.ts';
+import { until } from '../e2e/ask.ts';
+import { fleetHost } from '../e2e/fleet-hosts.ts';
 import { isLong } from '../run-length.ts';
 import { share } from '../store/records.ts';
 import { isBack, placeIn } from '../store/redis-places.ts';
-import { startSingle } from '../store/redis-servers.ts';
+import { type Server, startSingle } from '../store/redis-servers.ts';
 import { commit, opened, position, rule, sharesOf, tell } from '../store/shared-place.ts';
 
 const kills = isLong ? 200 : 4;
 t.setTimeout(isLong ? 1_200_000 : 120_000);
 
 const printed = (name: string) => fileURLToPath(new URL(`../../share/redis/${name}`, import.meta.url));
+const users = readFileSync(printed('users.acl'), 'utf8');
+
+/** Starts a Redis as the manual says, with other users where they are given. */
+async function startPrinted(t: Test, acl = users): Promise<{ redis: Server; address: string; file: string }> {
+  const folder = t.testdir({ 'users.acl': acl });
+  const file = `${folder}/users.acl`;
+  // The last of two lines counts.
+  const { servers } = await startSingle(t, '--include', printed('redis.conf'), '--aclfile', file);
+  const [redis] = servers;
+  return { redis, address: `redis://softquota:CHANGE-THIS@127.0.0.1:${redis.port}/0`, file };
+}
 
 /** Changes the policy, and what is stored, until Redis is gone; the last versions that were acknowledged. */
 async function write(store: SharedStore, from: number, told: { version: number }): Promise<number> {
@@ -35,12 +51,7 @@ async function write(store: SharedStore, from: number, told: { version: number }
 }
 
 t.test(`killed ${kills} times, Redis comes back with all that it acknowledged`, async t => {
-  const folder = t.testdir({ 'users.acl': readFileSync(printed('users.acl'), 'utf8') });
-  const acl = ['--aclfile', `${folder}/users.acl`];
-  // The last of two lines counts.
-  const { servers } = await startSingle(t, '--include', printed('redis.conf'), ...acl);
-  const [redis] = servers;
-  const address = `redis://softquota:CHANGE-THIS@127.0.0.1:${redis.port}/0`;
+  const { redis, address } = await startPrinted(t);
   const store = await opened(t, placeIn(address, 'softquota'));
   await store.replace({ owners: [], documents: [rule('r', '{"version":1}')] }, null, [position(1)], []);
   let version = 1;
@@ -64,4 +75,26 @@ t.test(`killed ${kills} times, Redis comes back with all that it acknowledged`, 
   }
   t.comment(`${version} versions`);
   t.not((await sharesOf(store, 'one')).length, 0);
+});
+
+t.test('of one that drops its file at a restart doctor says so, and its mend brings all back', async t => {
+  const { redis, address, file } = await startPrinted(
+    t,
+    users.replace(/^user default.*/, 'user default off'),
+  );
+  const server = await fleetHost(t, { address, host: 'one' });
+  await server.admin('/admin/quota/rules', { body: { name: 'r', limit: 1_000_000, subjects: ['size:all'] } });
+  await redis.end('SIGKILL');
+  await redis.start();
+  const isDropped = async () => {
+    const { stdout } = await server.softquota(['doctor', '--json']);
+    const found = z.array(finding).parse(JSON.parse(stdout));
+    return found.some(({ code, severity }) => code === 'shared_store_loses' && severity === 'wrong');
+  };
+  await until(async () => ((await isDropped()) ? true : null));
+  await writeFile(file, users);
+  await redis.end();
+  await redis.start();
+  await until(async () => ((await server.reasons()) === '' ? true : null));
+  t.notOk(await isDropped());
 });

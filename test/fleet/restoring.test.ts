@@ -114,7 +114,7 @@ t.test('owners that a host put there under the same version are taken by the oth
   const two = await member(t, { address, host: 'two' });
   await makeRule(one, 'first');
   await two.fleet.catchUp();
-  // As a host does that writes lost changes again, and knows more owners than these had.
+  // A host that writes lost changes again, and knows more owners than these had, does so.
   const alice = { id: 4711, name: 'alice', type: 'user', since: 1 };
   await redis.cli('hset', `${prefix}:owners`, 'alice', JSON.stringify(alice));
   walk(two.ledger, 'alice/app', 5);
