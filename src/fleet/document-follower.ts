@@ -111,10 +111,7 @@ export class DocumentFollower {
     return this.#emptiedServer !== null && this.#emptiedServer === this.server;
   }
 
-  /**
-   * Gives what is in force, to be known before the store is looked at: what is changed here meanwhile is
-   * later.
-   */
+  /** Gives what is in force, before the store is looked at: what is changed here meanwhile is later. */
   #known(): KnownPolicy {
     const { documents, replica } = this.#options;
     return {
@@ -265,9 +262,7 @@ export class DocumentFollower {
     return false;
   }
 
-  /**
-   * Writes again what the store has lost; where somebody else does, or changes it, the next look finds that.
-   */
+  /** Writes again what the store has lost; if somebody else does, or changes it, the next look finds that. */
   async #restore({ state, policy }: PolicyRead): Promise<void> {
     const { replica, store, log } = this.#options;
     const lacked = state.position === null ? null : await replica.lackedBy(state.position, policy);
@@ -348,10 +343,7 @@ export class DocumentFollower {
     this.#conflictAt = mark;
   }
 
-  /**
-   * Decides what the policy is where the one in the store is not the one in force. Rejects with `conflict` and
-   * `store_away`.
-   */
+  /** Decides what the policy is once the store has diverged. Rejects with `conflict` and `store_away`. */
   async repair(policy: 'known' | 'stored'): Promise<void> {
     const { documents, replica, store, log, sync } = this.#options;
     await sync();
