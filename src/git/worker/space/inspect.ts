@@ -212,9 +212,7 @@ class Look {
   }
 }
 
-/**
- * The directories that a directory of objects borrows from. `follow`: the list itself may be a link.
- */
+/** The directories that a directory of objects borrows from. `follow`: the list itself may be a link. */
 export function alternatesOf(objects: string, follow = false): readonly string[] {
   const file = readBounded(encodePath(`${objects}/info/alternates`), { mostBytes: alternatesBytes, follow });
   if (file.kind !== 'file') return [];
