@@ -64,9 +64,7 @@ const indexDigits = 6;
 export class AuditLog {
   readonly #ids = new EventIds('p');
 
-  /**
-   * Makes the events of a transaction that is drafted and not yet in force. `at`: milliseconds since 1970.
-   */
+  /** Makes the events of a transaction that is drafted, not yet in force. `at`: milliseconds since 1970. */
   *eventsOf(
     transaction: Transaction,
     by: Author | null,

@@ -1,5 +1,3 @@
-/** The documents in force, in memory. */
-
 import { SoftquotaError } from '../errors.ts';
 import type { Work } from '../slices.ts';
 import type { Changes, DocumentRecord } from '../store/index.ts';
@@ -14,9 +12,7 @@ export class DocumentsInForce implements Snapshot {
   /** The keys of each owner's documents, by the kind's name. */
   readonly #ofOwners = new Map<string, OwnerKeys>();
 
-  /**
-   * Throws `store_refused` where a document is not what its kind says. Records of other kinds are left alone.
-   */
+  /** Throws `store_refused` where a document is not what its kind says. Other kinds are left alone. */
   constructor(kinds: readonly Kind<unknown>[], records: readonly DocumentRecord[]) {
     this.kinds = new Map(kinds.map(kind => [kind.name, kind]));
     for (const kind of kinds) {

@@ -96,7 +96,6 @@ export class Documents {
     this.#options = options;
   }
 
-  /** The owners that are known. */
   get owners(): Owners {
     return this.#options.owners;
   }
@@ -121,7 +120,6 @@ export class Documents {
     return names.flatMap(each => this.#inForce.record(each) ?? []);
   }
 
-  /** Tells whether documents of that kind are volatile. */
   isVolatile(kind: string): boolean {
     return this.#inForce.kinds.get(kind)?.durability === 'volatile';
   }
@@ -248,10 +246,7 @@ export class Documents {
     }
   }
 
-  /**
-   * Writes it, and puts it in force; false: others came first, and it has to be drafted again on what they
-   * changed.
-   */
+  /** Writes it, and puts it in force; false: others came first, and it has to be drafted again. */
   async #commit({ transaction, records, basis }: Draft<unknown>, deadline: Deadline): Promise<boolean> {
     if (records === null) return true;
     const isVersioned = transaction.isVersioned(this.#inForce.kinds);

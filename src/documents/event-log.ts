@@ -1,7 +1,4 @@
-/**
- * Keeps what happened, and how near to their limits owners are: in this host's own store, or in the one that
- * it shares with others.
- */
+/** Keeps what happened, and how near to limits owners are: in this host's store, or in the shared one. */
 
 import { randomBytes } from 'node:crypto';
 import type {
@@ -56,9 +53,7 @@ export class EventLog {
     this.#writeBehind.note(changes);
   }
 
-  /**
-   * The last events that a shared store took with transactions of this host, and may lose by falling back.
-   */
+  /** The last events that a shared store took with this host's changes, and may lose by falling back. */
   get recent(): readonly EventRecord[] {
     return this.#recent;
   }

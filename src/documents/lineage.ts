@@ -59,10 +59,7 @@ export class Lineage {
     return this.#versions.map(({ version, mark }) => ({ generation, version, mark }));
   }
 
-  /**
-   * The positions that came after that version, the one in force last; none where it is not known to have led
-   * there.
-   */
+  /** The positions after that version, the one in force last; none where it is not known to lead there. */
   since(version: number): readonly Position[] {
     const first = this.#versions[0]?.version ?? Number.POSITIVE_INFINITY;
     return version < first ? [] : this.all.slice(version - first + 1);

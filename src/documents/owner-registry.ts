@@ -1,8 +1,4 @@
-/**
- * Every owner by key, name and id.
- *
- * Only memory: nothing here knows the store, a clock, or what an owner stores.
- */
+/** Every owner by key, name and id. Only memory: nothing here knows a store, a clock or usage. */
 
 import { randomInt } from 'node:crypto';
 import { ownerKey } from '../quota/index.ts';

@@ -5,17 +5,13 @@ import type { DocumentRecord, PolicyChange, Position, VolatileChange } from '../
 
 /** Store that transactions are written to first when several hosts share the documents. */
 export interface SharedDocuments {
-  /**
-   * Gives where the store stands with the change; null: another change came first. Rejects with `store_away`.
-   */
+  /** Gives how the store stands with it; null: another change came first. Rejects with `store_away`. */
   commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null>;
   /** Resolves once it is written. Rejects with `store_away`. */
   writeVolatile(change: VolatileChange): Promise<void>;
   /** Resolves once what others changed by now is in force here. Rejects with `store_away`. */
   catchUp(): Promise<void>;
-  /**
-   * Takes what one host does at a time, for some seconds. False: another has it. Rejects with `store_away`.
-   */
+  /** Takes what one host does at a time, for seconds. False: another has it. Rejects with `store_away`. */
   takeLease(name: string): Promise<boolean>;
 }
 
@@ -35,9 +31,7 @@ export function split(
   return { versioned: { ...change, ...versioned }, volatile };
 }
 
-/**
- * Time that a transaction waits for the shared store, in milliseconds: an answer comes within two seconds.
- */
+/** Milliseconds that a transaction waits for the shared store: an answer comes within two seconds. */
 export const deadlineMs = 1700;
 
 export const notBegun = 'the shared store did not answer in time: nothing was changed. Try again';
@@ -60,10 +54,7 @@ export class Deadline {
     this.#leftMs = ms;
   }
 
-  /**
-   * Rejects with `store_away` where the answer is not there in time; whatever becomes of it then, nobody
-   * hears of it.
-   */
+  /** Rejects with `store_away` where the answer is late; whatever becomes of it then, nobody hears of it. */
   async wait<T>(answer: Promise<T>, refusal: string): Promise<T> {
     const begun = performance.now();
     const { promise: over, reject } = Promise.withResolvers<never>();

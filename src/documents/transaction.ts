@@ -1,7 +1,4 @@
-/**
- * One change of documents and owners while it is drafted. Nothing of it is in force or in the store before
- * all of it is written.
- */
+/** A change of documents and owners in draft. None of it is in force or stored before all is written. */
 
 import { SoftquotaError } from '../errors.ts';
 import { nameFault } from '../quota/index.ts';
@@ -31,7 +28,6 @@ interface TransactionOptions {
 }
 
 export class Transaction {
-  /** The documents, to read and to change. */
   readonly changes: ChangeSet;
   readonly #options: TransactionOptions;
   /** By key; null: gone. */

@@ -37,10 +37,7 @@ export class ChangeHints {
     this.#options = options;
   }
 
-  /**
-   * From now on `heard` is called with each path that a host reports as changed, by the name that all hosts
-   * have for it. It may be wrong.
-   */
+  /** Has `heard` called with each path that a host reports, by all hosts' name for it. It may be wrong. */
   start(heard: (sharedPath: string) => void): void {
     this.#unlisten ??= this.#options.store.listen(text => {
       const path = pathIn(text);

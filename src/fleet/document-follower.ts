@@ -115,10 +115,7 @@ export class DocumentFollower {
     return this.#emptiedServer !== null && this.#emptiedServer === this.server;
   }
 
-  /**
-   * Gives what is in force, to be known before the store is looked at: what is changed here meanwhile is
-   * later.
-   */
+  /** Gives what is in force, before the store is looked at: what is changed here meanwhile is later. */
   #known(): KnownPolicy {
     const { documents, replica } = this.#options;
     return {
@@ -270,9 +267,7 @@ export class DocumentFollower {
     return false;
   }
 
-  /**
-   * Writes again what the store has lost; where somebody else does, or changes it, the next look finds that.
-   */
+  /** Writes again what the store has lost; if somebody else does, or changes it, the next look finds that. */
   async #restore({ state, policy }: PolicyRead): Promise<void> {
     const { replica, store, log } = this.#options;
     const lacked = state.position === null ? null : await replica.lackedBy(state.position, policy);
@@ -354,17 +349,14 @@ export class DocumentFollower {
     return this.#commits.run(async () => {
       if (documents.position !== basis) return null;
       const position = await store.commit(change, basis, mark, this.server);
-      // Where the store stands there all the same, its owners are others than they are known to be.
+      // If the store stands there all the same, its owners are others than they are known to be.
       if (position === null) this.#conflictAt = basis.mark;
       else this.enrolled(change.owners ?? [], false);
       return position;
     });
   }
 
-  /**
-   * Decides what the policy is where the one in the store is not the one in force. Rejects with `conflict` and
-   * `store_away`.
-   */
+  /** Decides what the policy is once the store has diverged. Rejects with `conflict` and `store_away`. */
   async repair(policy: 'known' | 'stored'): Promise<void> {
     const { documents, replica, store, log, sync } = this.#options;
     await sync();

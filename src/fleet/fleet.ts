@@ -33,7 +33,6 @@ export interface FleetOptions {
   readonly host: string;
   /** Secret that proves the host to be the same after a restart. */
   readonly token: string;
-  /** The version of softquota. */
   readonly version: string;
   readonly log: Log;
   /** Milliseconds since 1970. */
@@ -212,10 +211,7 @@ export class Fleet implements SharedDocuments {
     this.#rejectIfDiverged();
   }
 
-  /**
-   * Those that the store knows, and those that it has lost and whose usage counts here. Rejects with
-   * `store_away`.
-   */
+  /** Those of the store, and those that it lost and whose usage counts. Rejects with `store_away`. */
   hosts(): Promise<readonly HostRecord[]> {
     return this.#hosts.all();
   }

@@ -85,10 +85,7 @@ export class HostName {
     if (!had && performance.now() < this.#turnUntil) this.#turned();
   }
 
-  /**
-   * Takes the name at the start. Rejects with `configuration` where another daemon has it, and with
-   * `store_away`.
-   */
+  /** Takes the name. Rejects with `configuration` where another daemon has it, and with `store_away`. */
   async begin(): Promise<void> {
     const { host } = this.#options;
     if ((await this.#claimFirst()) === 'taken') throw new SoftquotaError('configuration', takenMessage(host));

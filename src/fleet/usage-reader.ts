@@ -84,9 +84,7 @@ export class UsageReader {
     return reading;
   }
 
-  /**
-   * Takes away who was not seen, at the end of a reading; changes that came meanwhile are told after its place.
-   */
+  /** Takes away who was not seen, at the end of a reading; later changes are told after its place. */
   async #end(host: string, { place, seen }: Pick<Reading, 'place' | 'seen'>): Promise<void> {
     this.#readings.delete(host);
     const { shares } = this.#options;

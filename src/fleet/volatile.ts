@@ -33,9 +33,7 @@ interface Write {
 const pauseMs = 20;
 /** Documents in one write. */
 const mostAtOnce = 1000;
-/**
- * Milliseconds for which a write is remembered, since a server that takes another's place may have lost it.
- */
+/** Milliseconds for which a write is remembered: a server that takes another's place may have lost it. */
 const recentMs = 60_000;
 /** Documents whose writes are remembered, at most. */
 const mostRecent = 20_000;

@@ -45,9 +45,7 @@ interface Question {
   readonly unit: LocatedUnit | null;
   readonly sizeBytes: number;
   readonly actor: string;
-  /**
-   * The push that starts if it is allowed, as hooks of the release before name it; null: it is only asked.
-   */
+  /** The push that starts if allowed, as hooks of the release before name it; null: it is only asked. */
   readonly push: string | null;
 }
 

@@ -143,10 +143,7 @@ export interface Gate {
   close(): Promise<void>;
 }
 
-/**
- * Opens a gate at this socket; a trusted one takes what only trusted programs may say. Rejects with
- * `configuration`.
- */
+/** Listens at this socket; a trusted gate takes trusted programs' words. Rejects with `configuration`. */
 export function openGate(
   services: GateServices,
   place: SocketPlace,
@@ -158,10 +155,7 @@ export function openGate(
   return opened(services, routes, begin, () => true, limits);
 }
 
-/**
- * Opens what reverse proxies ask at an address, for this host and the proxies that it trusts. Rejects with
- * `configuration`.
- */
+/** Opens at an address what this host and trusted proxies ask. Rejects with `configuration`. */
 export function openGateAt(
   services: GateServices,
   place: AddressPlace,

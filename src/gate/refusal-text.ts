@@ -115,9 +115,7 @@ export function saying(words: string): string {
   return words === '' ? '' : `softquota: ${words}\n`;
 }
 
-/**
- * The text of an answer, harmless on a terminal; GitLab shows lines with its prefix in the browser as well.
- */
+/** The text of an answer, harmless on a terminal; GitLab shows lines with its prefix in browsers too. */
 export function shownText(text: string, prefix: string): string {
   return text
     .split('\n', mostLines)

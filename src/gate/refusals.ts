@@ -164,23 +164,16 @@ type RefusalLedger = Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 's
 
 /** The disks on which nothing may grow. */
 interface FullDisks {
-  /** Tells whether there are any. */
   readonly areAny: boolean;
-  /**
-   * The full one on which this would grow; null: there is none. Without a path, all with such data are full.
-   */
+  /** The full one on which this would grow; null: none. Without a path, all with such data are full. */
   at(path: string | null, subject: Subject): FullDisk | null;
 }
 
-/** Tells whether the owner is refused anything now. */
 function isRefused(ledger: RefusalLedger, disks: FullDisks, ownerKey: string): boolean {
   return refusedLines(ledger, disks, ownerKey).next().done !== true;
 }
 
-/**
- * Returns the lines for everything that the owner is refused now, each with its line end; paths are as in
- * layout.
- */
+/** Returns the lines for all that the owner is refused now, with line ends; paths are as in layout. */
 function* refusedLines(ledger: RefusalLedger, disks: FullDisks, ownerKey: string): Generator<string> {
   const messages = new Map<Subject, string>();
   const { enabled, mode } = ledger.settings;

@@ -59,9 +59,7 @@ export async function reserve(services: GateServices, parameters: Parameters): P
   return reservation === undefined ? reply : { ...shown(services, reservation, 201), decision: 'allowed' };
 }
 
-/**
- * The reservation of this id, if whoever took it was told the id; null: there is none, or its time has ended.
- */
+/** The reservation of this id, if whoever took it was told the id; null: there is none, or it has ended. */
 export function reportedReservation(
   { reservations }: Pick<GateServices['ledger'], 'reservations'>,
   id: string,
@@ -185,10 +183,7 @@ export function usage(services: GateServices, parameters: Parameters): Reply {
   return { status: 200, json: () => json, text: () => `${JSON.stringify(json)}\n` };
 }
 
-/**
- * Shows a group as administrators see it: whoever reaches the trusted socket may know the names of groups and
- * rules.
- */
+/** Shows a group as administrators see it: the trusted socket may know the names of groups and rules. */
 function groupShown({ name, rules }: Group): object {
   return {
     name,
@@ -205,10 +200,7 @@ function reply(status: number, json: unknown, words: string): Reply {
   return { status, json: () => json, text: () => `${words}\n` };
 }
 
-/**
- * `/v1/quota`: what an owner stores and may store, as owners are shown it. Throws `not_found` where nobody
- * has the name.
- */
+/** `/v1/quota`: what an owner stores and may store, as they see it. Throws `not_found`. */
 export function ownerQuota({ ledger, myUsage }: GateServices, parameters: Parameters): Reply {
   const asked = askedOwnerIn(parameters, ledger);
   if (ledger.documents.owners.named(asked) === undefined) {

@@ -32,10 +32,7 @@ export function requestAddress(request: IncomingMessage): string {
   return end === -1 ? url : url.slice(0, end);
 }
 
-/**
- * Tells whether the lines for a person are wanted. Programs that take anything readable, JSON first, want
- * JSON.
- */
+/** Tells whether lines for a person are wanted. Programs that take anything, JSON first, want JSON. */
 function wantsText(accept = ''): boolean {
   return accept.includes('text/plain') && !accept.includes('application/json');
 }
@@ -174,10 +171,7 @@ function add(found: Map<string, string>, name: string, value: string): void {
   found.set(name, value);
 }
 
-/**
- * Percent-decoding. Node hands over bytes beyond ASCII one by one; such as are no UTF-8 stand as in layout's
- * paths.
- */
+/** Percent-decoding. Node gives bytes beyond ASCII one by one; odd ones stand as in layout's paths. */
 function decode(text: string): string {
   if (!/[%+\x80-\xff]/.test(text)) return text;
   const bytes = text.replaceAll('+', ' ').replace(/%([0-9a-f]{2})?/gi, (_, digits?: string) => {
@@ -234,10 +228,7 @@ export function faultReply(error: unknown, unforeseen: (error: unknown) => void)
 
 const longestShown = 80;
 
-/**
- * The longest path that the system takes, less its closing NUL. Looking one up takes a step for each of its
- * names.
- */
+/** The longest path that the system takes, less its NUL. Looking it up takes a step for each name. */
 const longestPathBytes = 4095;
 
 /* Each function from here on throws `bad_parameter`, naming what is wrong. */

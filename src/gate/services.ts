@@ -46,7 +46,6 @@ export interface UploadSettings {
   repositoryPathsOf(upload: Upload): readonly string[];
 }
 
-/** Counts decisions. */
 interface DecisionCounts {
   decided(
     result: 'allowed' | 'refused' | 'would_refuse',
@@ -80,7 +79,6 @@ export interface GateServices {
    * one knows what was there: then whatever a template matches is said to exist.
    */
   locate(path: string): Promise<LocatedUnit & { readonly exists: boolean }>;
-  /** The unit at this path is walked again soon. */
   measureSoon(unitPath: string): void;
   /** The disk with too little free space for this to grow; null: there is enough. Costs a look-up. */
   fullDisk(unitPath: string | null, subject: Subject): FullDisk | null;
@@ -134,13 +132,9 @@ export interface AllowedPush {
 
 /** The pushes under way. */
 export interface PushServices {
-  /**
-   * Looks at the unit's quarantine of this name, on a thread or by the git user's worker. Never rejects.
-   */
+  /** Looks at the unit's quarantine of this name, on a thread or by the git user's worker. Never rejects. */
   look(unit: string, name: string, deadlineMs: number): Promise<QuarantineLook>;
-  /**
-   * Counts a push from now on until a walk that began after its end; in place of an earlier one of this name.
-   */
+  /** Counts a push until a walk that began after its end; in place of an earlier one of this name. */
   begin(push: AllowedPush): void;
   /** Takes a push back that was allowed before and is decided anew. */
   withdraw(unit: string, name: string): void;
@@ -159,10 +153,7 @@ export interface PushServices {
    * not answer.
    */
   existingNames(unit: string, prefixes: readonly string[]): Promise<readonly string[]>;
-  /**
-   * The repository's configuration has git refuse --force; false as well where that cannot be read. Never
-   * rejects.
-   */
+  /** The repository has git refuse --force; false as well where that cannot be read. Never rejects. */
   deniesForce(unit: string): Promise<boolean>;
 }
 
@@ -181,9 +172,7 @@ export interface PushWorker {
   askedEarly(): void;
   /** Measures a quarantine by the git user's rights; null: it cannot. */
   quarantine(unit: string, name: string, deadlineMs: number): Promise<Quarantine | null>;
-  /**
-   * The lines that tell what takes the space in this unit, for whoever may read it; empty: nothing is known.
-   */
+  /** The lines that tell what takes the space in this unit, for its readers; empty: nothing is known. */
   spaceLines(unit: string): readonly string[];
 }
 

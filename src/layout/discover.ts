@@ -87,10 +87,7 @@ function* walk(layout: Layout, root: string): Generator<Discovered, void> {
   }
 }
 
-/**
- * A directory in one that was looked through; null where no template that is walked here can match it or
- * below.
- */
+/** A directory in one that was looked through; null where no template walked here can match it or below. */
 export function childOf(layout: Layout, { path, states }: Directory, name: string): Directory | null {
   const next = advance(layout, states, name);
   return next.some(({ track }) => track.isWalked) ? { path: below(path, name), states: next } : null;

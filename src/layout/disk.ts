@@ -164,10 +164,7 @@ export function follow(path: string): Destination | null {
   return stoppedAt(null);
 }
 
-/**
- * Goes along a path before something else follows its links at once, so that the place which hangs is told,
- * and not a link that leads there.
- */
+/** Goes along a path before its links are followed, so that the place that hangs is told, not the link. */
 export function beforeFollow(path: string): void {
   const to = follow(path);
   const leadsTo = to === null ? path : pathOf(to.names);
@@ -215,10 +212,7 @@ export function list(location: string | Buffer, sizeBytes: number): Listing {
   return (sizeBytes >= largeBytes ? listInPieces(location) : null) ?? listWhole(location);
 }
 
-/**
- * Null where the file system does not tell what its entries are: then one that vanishes would cost its whole
- * piece.
- */
+/** Null where the file system tells no entries' kinds: one that vanishes would cost its whole piece. */
 function listInPieces(location: string | Buffer): Listing | null {
   const directory = openBuffered(location);
   let first: BufferEntry | null;

@@ -59,7 +59,6 @@ export function canonicalPath(path: string): string | null {
   return typeof encoded === 'string' ? encoded : decodePath(encoded);
 }
 
-/** The path of `name` in a directory. */
 export function below(directory: string, name: string): string {
   return directory === '/' ? `/${name}` : `${directory}/${name}`;
 }

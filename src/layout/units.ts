@@ -199,7 +199,6 @@ function matchesOf(path: string, states: readonly State[]): State[] {
   return holdsRepository(path) ? complete : complete.filter(({ track }) => !holdsRepositories(track.kind));
 }
 
-/** Tells whether units of this kind are repositories of git. */
 export function holdsRepositories(kind: StorageKind): boolean {
   return kind === 'repos' || kind === 'wiki';
 }

@@ -66,9 +66,7 @@ export class Account {
   #deltas = noDeltas;
   /** The bytes of the units that no ref reaches. */
   #unreachable = noUsage;
-  /**
-   * The bytes of the units; null: they have to be added up again. So with what is reported, and with shares.
-   */
+  /** The bytes of the units; null: they have to be added up again. So with reported ones and shares. */
   #unitBytes: Usage | null = noUsage;
   #ownUsage: Usage | null = null;
   #usage: Usage | null = null;

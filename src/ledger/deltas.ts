@@ -56,10 +56,7 @@ export class LeafDeltas {
     }
   }
 
-  /**
-   * Drops those that walks have overtaken and, where nothing is walked, those that have lapsed. Gives the
-   * dropped.
-   */
+  /** Drops those that walks have overtaken and, where nothing is walked, lapsed ones. Gives the dropped. */
   settle(units: Iterable<UnitRecord>, monotonicNow: number): readonly DeltaRecord[] {
     if (this.#behind > 0) return [];
     const oldestWalk = this.#oldestWalk(units);

@@ -225,10 +225,7 @@ export class OwnerGraces {
   }
 }
 
-/**
- * Returns the graces after these passed limits. If usage may be stale, nobody is known to be below a limit
- * again.
- */
+/** Returns the graces after these passed limits. If usage may be stale, nobody is back below one. */
 function documentAfter(
   before: GraceDocument,
   passed: PassedLimits,

@@ -66,9 +66,7 @@ export class Ledger {
   readonly documents: Documents;
   /** Documents as far as they are shared with other hosts. */
   readonly replica: DocumentReplica;
-  /** The events. */
   readonly eventLog: EventLog;
-  /** Takes the results of walks. */
   readonly walks: Walks;
   /** Takes reports of trusted programs, a unit or a change at a time. */
   readonly reports: Reports;
@@ -170,7 +168,6 @@ export class Ledger {
     return this.#parts.writeBehind.away;
   }
 
-  /** Number of records that wait to be written. */
   get waitingWrites(): number {
     return this.#parts.writeBehind.waiting;
   }
@@ -186,9 +183,7 @@ export class Ledger {
     return { owner, decision: this.deciderFor(owner)(subject, addingBytes) };
   }
 
-  /**
-   * Decides of one subject after the other, by the policy of now: what bears on the owner is looked up once.
-   */
+  /** Decides of several subjects by the policy of now: what bears on the owner is looked up once. */
   deciderFor(owner: OwnerUsage): (subject: Subject, addingBytes?: number) => Decision {
     const question = this.#questionOf(owner);
     return (subject, addingBytes = 0) => {
@@ -253,9 +248,7 @@ export class Ledger {
     return this.#usageOf(owner, ownerName, account, this.reservations.of(ownerKey, usage));
   }
 
-  /**
-   * Every owner, in no order, but for those whose bytes cannot be added up exactly; without what is reserved.
-   */
+  /** Every owner, in no order, but for those whose bytes cannot be added up; without what is reserved. */
   *owners(): Generator<OwnerUsage> {
     for (const owner of this.#parts.usage.owners.all) {
       const found = this.#listed(owner);
@@ -366,9 +359,7 @@ const forAnybody = [ruleKind, groupKind];
 /** More owners than these are not named one by one. */
 const mostNamed = 1000;
 
-/**
- * Gives whether the policy has changed, and the keys of the owners affected; null among them: anybody may be.
- */
+/** Gives whether the policy has changed, and the owners affected, by key; null among them: anybody may be. */
 export function affectedBy(
   { documents, owners, renewedOwners, goneOwners }: Applied,
   known: Owners,

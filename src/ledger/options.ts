@@ -65,7 +65,6 @@ export interface Clock {
   monotonic(): number;
 }
 
-/** The usage of one owner. */
 export interface OwnerUsage {
   /** Null: never heard of. */
   readonly id: number | null;
@@ -74,17 +73,11 @@ export interface OwnerUsage {
   readonly type: OwnerRecord['type'];
   /** The measured and reported bytes. */
   readonly usage: Usage;
-  /**
-   * Those of `usage` that no ref reaches, where they are forgiven; another list after each change. Null:
-   * none.
-   */
+  /** Those of `usage` that no ref reaches, if forgiven; another list after each change. Null: none. */
   readonly unreachable: Usage | null;
   /** The bytes that are reserved besides; null: none, or nobody asked for them. */
   readonly reserved: readonly ReservedBytes[] | null;
-  /**
-   * When the oldest of the units was walked, or, without any, the last sweep ended; null before anything was
-   * measured.
-   */
+  /** When the oldest unit was walked, or without any the last sweep ended; null: nothing was measured. */
   readonly measuredAt: number | null;
   /** Some bytes are last known ones, or no sweep has ended yet. */
   readonly partial: boolean;

@@ -21,10 +21,7 @@ interface ReconcileLoopOptions {
   readonly retryMs?: number | undefined;
   /** Reconciles an owner whose decisions may have changed. The owner may be gone. */
   reconcile(ownerKey: string): void;
-  /**
-   * Ends a round; `everybody` has been reconciled, or some. Where it rejects it is called again, at the
-   * latest after `retryMs`.
-   */
+  /** Ends a round, of `everybody` or some. Where it rejects it is called again, within `retryMs`. */
   finish(everybody: boolean): Promise<void>;
   /** Called when a round could not be ended. */
   onFailed(error: unknown): void;

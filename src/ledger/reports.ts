@@ -115,10 +115,7 @@ export class Reports {
     return usage.owners.named(name) ?? usage.owners.expect(name, now);
   }
 
-  /**
-   * An hour after it came, as far as the clock can tell: it may have been set, so never later than an hour
-   * from now.
-   */
+  /** An hour after it came; where the clock was set meanwhile, never later than an hour from now. */
   #lapsesAt({ at }: DeltaRecord): number {
     const { clock } = this.#options;
     const passedMs = Math.min(Math.max(clock.wall() - at, 0), deltaLapseMs);

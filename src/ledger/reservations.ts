@@ -36,10 +36,7 @@ export interface Reservation {
 export interface Action extends Pick<Reservation, 'isReported' | 'unit'> {
   readonly ownerName: string;
   readonly subject: Subject;
-  /**
-   * The parts that it brings. The owner's earlier parts with the same ids are those of an earlier try, and
-   * go.
-   */
+  /** The parts that it brings. The owner's earlier ones with these ids are of an earlier try, and go. */
   readonly parts: readonly { readonly id: string; readonly bytes: number }[];
   readonly seconds: number;
 }
@@ -51,7 +48,6 @@ export interface Admission extends OwnerDecision {
 
 interface ReservationsOptions {
   readonly clock: Clock;
-  /** The reservations of an owner have changed. */
   onChange(ownerKey: string): void;
   readonly mostOfOwner?: number;
   readonly mostInAll?: number;

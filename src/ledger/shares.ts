@@ -28,10 +28,7 @@ export interface KnownUnit extends LargeUnit {
   readonly files: number | null;
   /** Tells whether there is such a unit on another host. */
   readonly partial: boolean;
-  /**
-   * In milliseconds since 1970. Of a unit of another host: when the oldest there was walked; null without
-   * any.
-   */
+  /** Milliseconds since 1970. Another host's unit: the oldest walk there; null without any. */
   readonly measuredAt: number | null;
 }
 
@@ -39,10 +36,7 @@ export interface KnownUnit extends LargeUnit {
 interface StoredOnHost {
   readonly owners: number;
   readonly bytes: number;
-  /**
-   * The newest that was said of when something was walked there, in milliseconds since 1970; null: nothing
-   * was.
-   */
+  /** When something was walked there last, by what was said, in milliseconds since 1970; null: never. */
   readonly measuredAt: number | null;
 }
 

@@ -49,13 +49,9 @@ export class UsageIndex {
   readonly #spelled = new Set<Account>();
   /** Number of names in the path of a walked unit, at most. */
   #deepest = 0;
-  /** The units without an owner. */
   readonly #unowned = { count: 0, bytes: 0 };
 
-  /**
-   * `onChange` is called, in the midst of it, when an owner's units or what is reported on top of them have
-   * changed.
-   */
+  /** `onChange` is called, in the midst of it, when an owner's units or reported bytes have changed. */
   constructor(owners: OwnerRegistry, host: string, onChange: (ownerKey: string) => void) {
     this.#host = host;
     this.owners = owners;
@@ -175,7 +171,6 @@ export class UsageIndex {
     return account;
   }
 
-  /** The units that have no owner. */
   get unowned(): { readonly count: number; readonly bytes: number } {
     return { ...this.#unowned };
   }

@@ -130,10 +130,7 @@ export class Walks {
     this.#options.writeBehind.note({ units: [marked] });
   }
 
-  /**
-   * A sweep has ended. `present` replaces what is remembered of those roots; `isConfigured` says which to
-   * forget.
-   */
+  /** A sweep has ended. `present` replaces what is known of its roots; `isConfigured`: which to forget. */
   recordSweep(
     sweep: SweepRecord,
     present: readonly RootRecord[],
@@ -157,10 +154,7 @@ export class Walks {
     this.#options.usage.put(unit);
   }
 
-  /**
-   * The owner's account; where there is none it is opened, and an owner who is not known yet is put on
-   * record.
-   */
+  /** The owner's account; where none is, it is opened, and an unknown owner is put on record. */
   accountFor(ownerName: string): Account {
     const { usage, writeBehind, clock } = this.#options;
     const known = usage.account(ownerName);

@@ -1,6 +1,4 @@
-/**
- * Between the scanner, which measures and knows no ledger, and the ledger, which records and knows no disk.
- */
+/** Between the scanner, which knows no ledger, and the ledger, which knows no disk. */
 
 import { join } from 'node:path';
 import type { Config } from '../config/index.ts';
@@ -31,10 +29,7 @@ import { tellLongWalks } from './long-walks.ts';
 import { isElsewhere, ownPathsOf, rootsIn, sharedPathOf } from './places.ts';
 import { type PushClock, Pushes } from './pushes.ts';
 
-/**
- * Milliseconds that a check waits for the disk to say what an unknown path is; less than a hook waits for the
- * check.
- */
+/** Milliseconds that a check waits for the disk to say what a path is; less than a hook waits for it. */
 const locateDeadlineMs = 1000;
 /** The deadline for reports of other hosts, for which nobody waits. */
 const heardDeadlineMs = 15_000;

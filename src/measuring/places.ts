@@ -24,10 +24,7 @@ const mostUnmanaged = 1000;
 /** Milliseconds for which a repository that is no unit is not searched for again. */
 const unmanagedMs = 10_000;
 
-/**
- * Returns a function that compares device and inode; units with the same last name come first. Null: no unit
- * is this directory.
- */
+/** Gives what compares device and inode; units with the same last name first. Null: none is the directory. */
 export function sameDirectories({
   scanner,
   ledger: { units },

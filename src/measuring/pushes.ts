@@ -204,7 +204,6 @@ export class Pushes implements PushServices, UnitPushes {
     return bytes === undefined ? undefined : Math.max(0, bytes - this.bytesOf(unit));
   }
 
-  /** Forgets a unit that is gone. */
   forget(unit: string): void {
     this.#watched.get(unit)?.cancel();
     this.#watched.delete(unit);

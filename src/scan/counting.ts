@@ -17,10 +17,7 @@ interface ObjectsCount {
   readonly bytes: number;
   /** It may be anything, so the next walk counts as it is. */
   readonly isUnsure: boolean;
-  /**
-   * Time since which walks have seen more than could be explained, on the clock of `ObjectsWalk.at`; null:
-   * they do not.
-   */
+  /** Time since which walks see more than is explained, on `ObjectsWalk.at`'s clock; null: they do not. */
   readonly moreSince: number | null;
   /** The step to the walk after the next one. */
   readonly stepMs: number;
@@ -36,7 +33,6 @@ export interface PushFacts {
   readonly isUnsure: boolean;
 }
 
-/** The facts of a walk. */
 interface ObjectsWalk extends PushFacts {
   /** The result of the look. */
   readonly bytes: number;
@@ -110,7 +106,6 @@ export interface UnitPushes {
 }
 
 export interface CountedUnit {
-  /** The bytes that the unit counts. */
   readonly bytes: number;
   /** The bytes that the last figure and pushes lead to; undefined: the unit was not known. */
   readonly expectedBytes: number | undefined;

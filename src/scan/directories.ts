@@ -56,10 +56,7 @@ interface WatchedDirectory {
   inodes: ReadonlyMap<string, number | null>;
 }
 
-/**
- * The most directories in one whose inodes are asked for; of more, one that took another's name is found by
- * the next sweep.
- */
+/** The most directories in one whose inodes are asked for; of more, the next sweep finds renamed ones. */
 const mostIdentified = 1000;
 /** File systems keep times to the second at least. */
 const youngMs = 2000;

@@ -54,7 +54,6 @@ interface Patience<Ask extends Asked> {
   readonly signal?: AbortSignal;
 }
 
-/** A thread that was left behind. */
 interface LeftThread {
   readonly path: string;
   /** The time since which it waits, on the monotonic clock. */

@@ -33,9 +33,7 @@ export function fileSystemAt(path: string, device: bigint, mountAt: MountTable):
   return words.length === 0 ? null : words.join(' ');
 }
 
-/**
- * Tells whether two are the same file system, by the marks that are known of both; null where there are none.
- */
+/** Tells whether two are one file system, by the marks known of both; null where there are none. */
 export function areSame(one: string | null, other: string | null): boolean | null {
   const marks = marksOf(other);
   const common = [...marksOf(one)].filter(([kind]) => marks.has(kind));

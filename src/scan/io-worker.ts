@@ -32,7 +32,6 @@ import { type Cache, emptyCache, noCache, openCache, prepareCache } from './sign
 import type { ScanContext, Task, TaskResult, WalkTerms } from './task.ts';
 import { walk } from './walk.ts';
 
-/** The start parameters of a thread. */
 export interface IoWorkerStart {
   readonly shared: SharedArrayBuffer;
 }

@@ -19,7 +19,6 @@ export interface Figures extends KnownRoots {
   report(measurement: Measurement): void;
   /** Takes a sweep that got to its end. */
   swept(sweep: Sweep): void | Promise<void>;
-  /** The pushes into units. */
   readonly pushes: UnitPushes;
 }
 

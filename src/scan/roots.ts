@@ -116,15 +116,10 @@ function doubtOf(
   return `${vanished} of its ${known.length} known units are missing at once`;
 }
 
-/**
- * Fewer are told from a replaced disk by the file system alone: who has three repositories may delete them.
- */
+/** Fewer are told from a replaced disk by the file system alone: an owner of three may delete them. */
 const leastVanished = 10;
 
-/**
- * Tells whether so many of the units that are known below a root are missing that it looks like a disk, and
- * not like deletions.
- */
+/** Tells whether so many known units below a root are missing that it looks like a disk, not deletions. */
 export function haveMostVanished(vanished: number, known: number): boolean {
   return vanished >= leastVanished && 2 * vanished > known;
 }

@@ -197,9 +197,7 @@ export function createScanner(options: ScannerOptions) {
   return {
     /** Asks for a sweep. One runs at a time; those of one kind that wait are one. */
     sweep: request,
-    /**
-     * The unit that a path is or lies in. Rejects with `not_ready` where the disk does not answer in time.
-     */
+    /** The unit that a path is or lies in. Rejects with `not_ready` where a disk does not answer in time. */
     locate,
     /** Asks about a place. Rejects with `not_ready` where the disk does not answer in time. */
     ask: <Ask extends Asked>(
@@ -237,7 +235,6 @@ export function createScanner(options: ScannerOptions) {
       return request({ kind: 'sweep' });
     },
     status: () => ({
-      /** The units that are being walked. */
       walking: measuring.pool.busy(),
       /** Tasks that wait for a walker. */
       waiting: { soon: measuring.pool.waiting('soon'), sweep: measuring.pool.waiting('sweep') },
@@ -281,9 +278,7 @@ export interface WatchedDisk {
   /** In bytes, as `freeBytes`, which leaves out what is kept for root; null: it did not say. */
   readonly sizeBytes: number | null;
   readonly freeBytes: number | null;
-  /**
-   * Number of files that it has room for; `freeFiles`: for how many more. 0 if it makes room as it needs it.
-   */
+  /** Number of files that it has room for; `freeFiles`: for how many more. 0: it makes room as needed. */
   readonly sizeFiles: number | null;
   readonly freeFiles: number | null;
 }

@@ -99,9 +99,7 @@ function nextAfter(cron: Cron | null, time: number): number | null {
   return cron?.nextRun(new Date(time))?.getTime() ?? null;
 }
 
-/**
- * Tells whether a tick can be let go by: a run that does all that it would do runs or waits already.
- */
+/** Tells whether a tick can be let go by: a run that does all that it would do runs or waits already. */
 export function isCovered(
   kind: SweepKind,
   runs: Iterable<Pick<ScanRun, 'kind' | 'owners' | 'state'>>,

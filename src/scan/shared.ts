@@ -52,10 +52,7 @@ export function rest({ numbers }: Shared): void {
   numbers[slot.moved] = 0;
 }
 
-/**
- * From now on this thread says where it looks, and looks at nothing below the directories that `avoided`
- * gives.
- */
+/** From now on this thread says where it looks, and looks at nothing below what `avoided` gives. */
 export function shareLooks(shared: Shared, avoided: () => readonly string[]): void {
   watchLooks(path => {
     if (avoided().some(place => isWithin(path, place))) throw new DiskHangs(path);

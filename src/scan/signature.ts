@@ -35,10 +35,7 @@ export interface Signature extends FoundByWalk {
 /** Signatures of another form than this one's are as good as none. */
 const version = 5;
 
-/**
- * A directory that was changed so shortly before may change again and bear the same time: file systems keep
- * times to two seconds at least.
- */
+/** A directory changed so lately may change again under one time: file systems keep two seconds at least. */
 const youngDirectoryMs = 2000;
 /** A file that was changed so shortly before may still be written. */
 const youngFileMs = 60_000;
@@ -156,10 +153,7 @@ const mostGathered = 5000;
 
 class Unusable extends Error {}
 
-/**
- * Makes the file ready for `openCache`; gives why it had to be made again, or null. Throws where
- * the disk does not let it be made.
- */
+/** Makes the file ready for `openCache`; gives why it was made again, or null. Throws if the disk refuses. */
 export function prepareCache(file: string): string | null {
   try {
     prepare(file);

@@ -42,10 +42,7 @@ export interface WalkTerms {
   readonly knownBytes: number | null;
   /** Tells whether the signature of an earlier walk may stand for this one; none may, unless given. */
   readonly trustsSignature?: boolean;
-  /**
-   * Known quarantines of pushes, which are looked at right before and right after the walk; none, unless
-   * given.
-   */
+  /** Known quarantines of pushes, looked at right before and right after the walk; none, unless given. */
   readonly quarantines?: readonly ListedQuarantine[];
   /** Tells whether this host's own clock tells when something changed there; it does, unless given. */
   readonly hasOwnTimes?: boolean;

@@ -47,10 +47,7 @@ const held = '/proc/self/fd/';
 /** The use of a directory in a repository; `other-objects` lies anywhere else in `objects`. */
 type Role = 'repository' | 'objects' | 'pack' | 'loose' | 'other-objects' | 'settings' | 'other';
 
-/**
- * Names of the places inside a unit that are not its own, by the directory that they lie in; one without
- * names below it is itself meant.
- */
+/** Names of the places in a unit that are not its own, by directory; one without names is itself meant. */
 type Names = ReadonlyMap<string, Names>;
 
 const noNames: Names = new Map();
@@ -86,12 +83,10 @@ class Walk {
   /** Files of `objects/pack` that are no packs yet. */
   readonly unfinished: Leftover[] = [];
   unreadCount = 0;
-  /** Some of `objects` could not be read. */
   areObjectsUnread = false;
   /** `objects/pack` has files that a repack is writing. */
   isRepacked = false;
   readonly signature: SignatureDraft;
-  /** The bytes of `objects`. */
   objectBytes = 0;
   entries = 0;
   directories = 0;

@@ -13,7 +13,6 @@ export interface OwnerUsageRecord {
   readonly usage: Usage;
 }
 
-/** An hour that was recorded. */
 export interface HourRecord {
   readonly hour: number;
   /** Milliseconds since 1970. */
@@ -66,10 +65,7 @@ export interface HistoryStore {
   /** Ends an hour. */
   recordHour(record: HourRecord): Promise<void>;
   history(query: HistoryQuery): Promise<PastUsage>;
-  /**
-   * Thins a few owners. It reckons from the 25th hour recorded before now, so that a clock that is wrong for
-   * some hours costs nothing.
-   */
+  /** Thins a few owners, from the 25th hour recorded before now on: a wrong clock costs nothing. */
   thinHistory(thinning: Thinning): Promise<ThinnedOwners>;
   forgetHistory(ownerIds: readonly number[]): Promise<void>;
 }

@@ -9,10 +9,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Leaf } from '../quota/index.ts';
 
-/**
- * Owners' ids are so many random bits, so that hosts that meet the same owner first need not agree on a
- * next number.
- */
+/** Owners' ids are so many random bits: hosts that meet an owner first need not agree on a number. */
 export const ownerIdBits = 48;
 
 /** An owner; it stays when its last unit goes. */
@@ -100,10 +97,7 @@ export interface Position {
   readonly mark: string;
 }
 
-/**
- * All that is loaded, in no order: everything that it holds but events and levels, which are asked
- * for.
- */
+/** All that is loaded, in no order: everything that it holds but events and levels, which are asked for. */
 export interface Records {
   readonly owners: readonly OwnerRecord[];
   readonly documents: readonly DocumentRecord[];
@@ -143,9 +137,7 @@ export interface RecordStore {
   write(changes: RecordChanges): Promise<void>;
 }
 
-/**
- * Position of a policy that goes on from no other one: hosts that knew another ask before they take it over.
- */
+/** Position of a policy that goes on from no other one: hosts that knew another ask before they take it. */
 export function newGeneration(version = 1): Position {
   return { generation: newMark(), version, mark: newMark() };
 }

@@ -68,10 +68,7 @@ function sizeIn(value: unknown, name: string): number {
 const leafPrefix = 'size:';
 const unreachablePrefix = 'unreachable:';
 
-/**
- * Writes "git:lfs=45 units=1 measured=TIME largest=NUMBER": bytes by leaf, and a number that is another one
- * for other largest units.
- */
+/** Writes "git:lfs=45 units=1 measured=TIME largest=NUMBER": bytes by leaf; the largest units' own NUMBER. */
 export function usageText(share: ShareRecord, largest: readonly LargeUnit[]): string {
   const { bytes, unreachable = {}, units, partial, measuredAt } = share;
   const sizes = (prefix: string, of: ShareRecord['bytes']) =>

@@ -22,9 +22,7 @@ export interface SharedState {
   readonly position: Position | null;
   /** Generations whose policy was given up for this one by somebody's decision. */
   readonly supersedes: readonly string[];
-  /**
-   * The server that has it, in this life of its own; null where it does not say. It had it then or before.
-   */
+  /** The server that has it, in its present life; null where it does not say. It had it then or before. */
   readonly server: string | null;
   /** Place up to which each host has told its usage, as `placeIn` reads it. */
   readonly usage: ReadonlyMap<string, string>;
@@ -162,10 +160,7 @@ export interface UsageChanges {
   readonly isMore: boolean;
 }
 
-/**
- * All that is asked rejects with `store_away`, and with `store_refused` where what is kept cannot be
- * understood, or is not for us.
- */
+/** Everything rejects with `store_away`, and `store_refused` where it is not understood, or not for us. */
 export interface SharedStore extends RecordStore {
   state(): Promise<SharedState>;
   policy(): Promise<PolicyRead>;
@@ -223,24 +218,17 @@ export interface SharedStore extends RecordStore {
   allLargest(
     host: string,
   ): AsyncIterable<readonly (readonly [ownerKey: string, units: readonly LargeUnit[]])[]>;
-  /**
-   * Calls when there may be something new, a connection that is back included, until what it gives is called.
-   */
+  /** Calls when there may be news, or the connection is back, until what it gives is called. */
   follow(told: () => void): () => void;
   /** Takes the host's name, or keeps it. */
   claim(claim: HostClaim): Promise<ClaimOutcome>;
   /** Gives the name up, so that another daemon may have it at once. */
   release(claim: HostClaim): Promise<void>;
-  /**
-   * Takes a task that one host has at a time, or keeps it for as long as it would keep its name. False:
-   * another has it.
-   */
+  /** Takes a task that one host has at a time, or keeps it, as long as its name. False: another has it. */
   takeTask(task: string, host: string): Promise<boolean>;
   /** Gives it up, where the host has it. */
   leaveTask(task: string, host: string): Promise<void>;
-  /**
-   * Calls all that listen at this moment, this host too, with an object as JSON; nobody keeps what was said.
-   */
+  /** Calls all that listen at this moment, this host too, with an object as JSON; nobody keeps it. */
   say(text: string): Promise<void>;
   /** Calls with what is said, as far as it arrives, until what it gives is called. */
   listen(heard: (text: string) => void): () => void;

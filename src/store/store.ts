@@ -22,10 +22,7 @@ export interface UnitRecord {
   readonly id: string;
   readonly kind: 'walked' | 'reported';
   readonly host: string;
-  /**
-   * Path of a walked unit (bytes that are not UTF-8 stand as lone surrogates, see layout/path.ts), name of a
-   * reported one.
-   */
+  /** Path of a walked unit (lone surrogates: see layout/path.ts), name of a reported one. */
   readonly name: string;
   /** The owner's name as found; null where nobody could be told. */
   readonly owner: string | null;

@@ -56,9 +56,7 @@ interface UnitSetWriter {
   take(chunk: Uint8Array): Promise<void>;
   /** Ends the body; gives the sums. Rejects as `take` does. */
   finish(): Promise<readonly UnitSum[]>;
-  /**
-   * Puts it in the place of the one before; once this resolves, it is on the disk. Rejects with `store_away`.
-   */
+  /** Puts it in place of the one before; once this resolves it is on disk. Rejects with `store_away`. */
   keep(record: UnitSetRecord): Promise<void>;
   /** Leaves nothing of it. Never rejects. */
   discard(): Promise<void>;

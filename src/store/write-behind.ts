@@ -54,7 +54,6 @@ export class WriteBehind {
     return this.#away.current;
   }
 
-  /** Number of records that wait to be written. */
   get waiting(): number {
     return this.#pending.size;
   }
@@ -74,10 +73,7 @@ export class WriteBehind {
     if (this.#pending.size > 0) this.#next ??= this.#writeNext();
   }
 
-  /**
-   * Writes at once, before anything that waits, and in place of the same unit that waits; rejects as
-   * `Store.write` does.
-   */
+  /** Writes at once, before all that waits, in place of the same unit there; rejects as `Store.write`. */
   async writeFirst(changes: Changes): Promise<void> {
     try {
       await this.#options.store.write(changes);

@@ -149,7 +149,7 @@ t.test('what is said of users, tokens and sources has the names and forms of the
 
 t.test('events are found by time, by who acted and by their words, further and further back', async t => {
   const world = await World.open(t, { settings: small });
-  // What was told at the opening is earlier, if only by a millisecond.
+  // The events of the opening are earlier, if only by a millisecond.
   const openedAt = Date.now();
   await until(() => (Date.now() > openedAt ? true : null));
   const begun = new Date().toISOString();

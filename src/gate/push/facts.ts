@@ -60,10 +60,7 @@ interface GitServer {
 /** git itself, by sshd or a web server. */
 const git: GitServer = {
   isHere: () => true,
-  /**
-   * sshd sets LOGNAME and SSH_CONNECTION after what a client sends; a web server sets REMOTE_USER, and a
-   * request cannot.
-   */
+  /** sshd sets LOGNAME and SSH_CONNECTION after what clients send; only a web server sets REMOTE_USER. */
   actor: fields => {
     const account = fieldOf(fields, 'LOGNAME');
     return fieldOf(fields, 'SSH_CONNECTION') === '' ? fieldOf(fields, 'REMOTE_USER') || account : account;

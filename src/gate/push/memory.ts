@@ -29,10 +29,7 @@ const mostInUnit = 100;
 const mostInAll = 10_000;
 const mostLinesBytes = 32 * 1024 * 1024;
 
-/**
- * The questions of the last minutes: the same question gets the same answer, also where the connection broke
- * before the hook had it.
- */
+/** The questions of the last minutes: a repeated one gets its answer, even where the connection broke. */
 export class AskedPushes {
   /** The oldest first. */
   readonly #all = new Map<string, Remembered>();

@@ -98,10 +98,7 @@ export class PushQuestions {
     });
   }
 
-  /**
-   * Answers a question by its body. Rejects with `bad_parameter` where the hook is at fault, with `not_ready`
-   * where the disk does not answer.
-   */
+  /** Rejects with `bad_parameter` where the hook is at fault, `not_ready` if the disk does not answer. */
   async answer(body: Buffer): Promise<PushAnswer> {
     const askedAt = performance.now();
     const request = readPush(body);
@@ -111,9 +108,7 @@ export class PushQuestions {
     return { ...answer, text: shownText(answer.text, facts.prefix) };
   }
 
-  /**
-   * Has hooks whose history is judged ask again, for the next daemon to judge. All others get their answer.
-   */
+  /** Has hooks whose history is judged ask again, for the next daemon; all others get their answer. */
   close(): void {
     this.#isClosed = true;
     this.#judgements.close();
@@ -179,9 +174,7 @@ export class PushQuestions {
     return wanted.length === 0 || unit === null ? [] : this.#parts.pushes.existingNames(unit.path, wanted);
   }
 
-  /**
-   * Says why names of refs are refused, to everybody; null: they are not, and others see them from now on.
-   */
+  /** Says why names of refs are refused, to everybody; null: they are not, and others see them now. */
   #folderFault({ changes: { folders }, existing }: MeasuredPush, unit: string): string | null {
     if (folders.written.length === 0) return null;
     const folder = folders.repositoryWith([...existing, ...this.#foldersUnderWay.names(unit)]);

@@ -1,6 +1,4 @@
-/**
- * `POST /v1/push` as HTTP, and the reading of its body. The answer is always the text that the hook shows.
- */
+/** `POST /v1/push` as HTTP, and the reading of its body. The answer is always text that the hook shows. */
 
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -226,9 +226,7 @@ export interface WithdrawReport {
   readonly repositories: readonly RemoveResult[];
 }
 
-/**
- * Undoes `distributeHooks`: ours go, one that had made room returns, and so do the links and the settings.
- */
+/** Undoes `distributeHooks`: ours go, one that had made room returns, so do the links and settings. */
 export async function withdrawHooks(gitolite: Gitolite): Promise<WithdrawReport> {
   const repositories = await allRepositories(gitolite);
   const common = await removeIn(gitolite.common);
@@ -249,9 +247,7 @@ async function removeIn(path: string): Promise<Pick<WithdrawReport, 'directory' 
   return folder === null ? [] : [{ directory: folder.path, hooks: await removeFrom(folder) }];
 }
 
-/**
- * gitolite looks into all of them, so nothing is begun where one cannot be looked into for a disk that hangs.
- */
+/** gitolite looks into all of them, so nothing is begun where the disk of one hangs. */
 async function allRepositories(gitolite: Gitolite): Promise<readonly string[]> {
   const { repositories, unread } = await findRepositories([gitolite.repositories]);
   const hung = unread.find(({ hangs }) => hangs);

@@ -47,10 +47,7 @@ export function isOurs(name: HookName, entry: BoundedFile): entry is BoundedFile
  */
 const buildsName = [/\$[^$/\n]*\.d\//, /\$\{0##\*\/\}"*\.d\//];
 
-/**
- * Tells whether this is another's hook that runs the folder `NAME.d` itself, as those do that forges put into
- * repositories.
- */
+/** Tells whether this is another's hook that runs the folder `NAME.d` itself, as those of forges do. */
 export function runsFolder(name: HookName, entry: BoundedFile): boolean {
   return (
     entry.kind === 'file' && isExecutable(entry) && !isOurs(name, entry) && namesFolder(name, entry.bytes)

@@ -257,7 +257,6 @@ export async function removeHooks(repositories: readonly string[]): Promise<read
   });
 }
 
-/** Takes both hooks out of a folder of hooks. */
 export async function removeFrom(hooks: Folder): Promise<Record<HookName, RemovedHook>> {
   const removed: Record<HookName, RemovedHook> = { ...nothingRemoved };
   const states = await statesIn(hooks);

@@ -37,10 +37,7 @@ type Kind = 'gitea' | 'gogs';
 const ownFolder = '.softquota';
 const templateFolder = 'template';
 
-/**
- * Writes a template for each of the roots below which repositories of a forge were found; with `areForges`,
- * for all, as those of Gitea.
- */
+/** Writes a template for each root with repositories of a forge; `areForges`: for all, as Gitea's. */
 export async function writeForgeTemplates(
   roots: readonly string[],
   results: readonly InstallResult[],

@@ -11,10 +11,7 @@ const mostDirectories = 2000;
 
 export interface RefsSignature {
   readonly text: string;
-  /**
-   * Tells whether the same text later proves that no ref has changed: all was looked at, and nothing had
-   * changed just before.
-   */
+  /** An equal text later proves that no ref has changed: all was read, and nothing had just changed. */
   readonly isSure: boolean;
 }
 

@@ -132,10 +132,7 @@ export class Pace {
     return this.#stopped.aborted;
   }
 
-  /**
-   * Call it after each step: it pauses where the slice is over. Time in which a disk or the processors were
-   * waited for is no work.
-   */
+  /** Call it after each step: pauses where the slice is over. Waiting for disk or processors is no work. */
   async step(): Promise<void> {
     const passedMs = performance.now() - this.#sliceBegun;
     if (passedMs < sliceMs) return;

@@ -41,9 +41,7 @@ interface ForgeSyncOptions {
   readonly patterns: Patterns;
   /** Begins their schedule. */
   schedule(patterns: Patterns, tick: () => void): Schedule;
-  /**
-   * Repositories have become public or private, or another one's: those at the paths that `mayHave` takes.
-   */
+  /** Repositories at the paths that `mayHave` takes have become public, private or another one's. */
   visibilityChanged(mayHave: (path: string) => boolean): void;
   /** Milliseconds between two questions for what is new; 2000 unless given. */
   readonly pollMs?: number;
@@ -118,10 +116,7 @@ export class ForgeSync {
     );
   }
 
-  /**
-   * The largest LFS objects that the repository at this path has alone, by the forge's rows. Throws
-   * `not_ready` where they cannot be read.
-   */
+  /** The largest LFS objects that this repository alone has, by the forge's rows. Throws `not_ready`. */
   async lfsObjects(path: string): Promise<readonly LfsObject[]> {
     // Objects belong to the repository beside it.
     if (isBeside(path)) return [];

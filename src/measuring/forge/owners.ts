@@ -31,10 +31,7 @@ const link = z.strictObject({
   isAdmin: z.boolean(),
 });
 
-/**
- * `owner` is an owner's id; the rest is as the forge last had it, so that only what changes there is taken
- * over.
- */
+/** `owner` is an id; the rest is as the forge last had it, so that only what changes there is taken over. */
 type ForgeLink = Readonly<z.infer<typeof link>>;
 
 /**
@@ -111,10 +108,7 @@ function syncOwner(transaction: Transaction, told: ForgeOwner): void {
   changes.put(forgeLinkKind, String(owner.id), link);
 }
 
-/**
- * Links a forge owner to the local owner of the same name. If another forge owner still has the name, renames
- * that one first.
- */
+/** Links a forge owner to the local one of that name; another forge owner who still has it is renamed. */
 function linked(transaction: Transaction, { id, name, type, email, isAdmin }: ForgeOwner): OwnerRecord {
   const { changes } = transaction;
   makeRoom(transaction, name, id);
@@ -148,10 +142,7 @@ function changed(
   return Object.keys(edit).length === 0 ? known : editUser(transaction, known.name, edit);
 }
 
-/**
- * Takes a name from whoever of the forge had it before: they have another one by now, which the same reading
- * brings, or they are gone.
- */
+/** Takes a name from whoever of the forge had it: they have another one in this reading, or are gone. */
 function makeRoom(transaction: Transaction, name: string, forgeId: number): void {
   const holder = transaction.owner(name);
   if (holder === undefined) return;
@@ -162,10 +153,7 @@ function makeRoom(transaction: Transaction, name: string, forgeId: number): void
   );
 }
 
-/**
- * Deletes those who are not in the forge any more, and of whom nothing is stored. Gives how many need not be
- * looked at again.
- */
+/** Deletes those who left the forge, and store nothing. Gives how many need not be looked at again. */
 export function* removeGone(
   transaction: Transaction,
   ids: readonly number[],

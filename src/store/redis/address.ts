@@ -145,10 +145,7 @@ export function clientFor(address: RedisAddress): Redis {
   }
 }
 
-/**
- * Sentinels are asked without a password first, as most have none; where they want one, it is the store's
- * own.
- */
+/** Sentinels are asked without a password first, as most have none; else with the store's own. */
 function knocking(client: Redis, user: string, password: string | null): Redis {
   if (password === null) return client;
   client.on('sentinelError', (error: Error) => {

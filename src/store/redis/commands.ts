@@ -57,9 +57,7 @@ local strange = wrong_type(${types.map(type => `'${type}'`).join(', ')})
 if strange then return {'wrongtype', strange} end`;
 }
 
-/**
- * Ends a script that `runFenced` did not send over the present connection; the first of KEYS is the fences.
- */
+/** Ends a script that `runFenced` did not send over the present connection; KEYS[1] is the fences. */
 export const fenced = `
 local writer, fence = word(), word()
 if redis.call('HGET', KEYS[1], writer) ~= fence then return {'stale'} end`;

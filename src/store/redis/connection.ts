@@ -19,10 +19,7 @@ const greetingMs = 3000;
 interface ConnectionSettings {
   readonly address: RedisAddress;
   readonly log?: Pick<Log, 'info' | 'warn'> | undefined;
-  /**
-   * Asked on every new connection, before anything else; throws `store_refused` where nothing must be
-   * touched.
-   */
+  /** Asked on each new connection, first of all; throws `store_refused` where nothing must be touched. */
   readonly examine?: (client: Redis) => Promise<void>;
   /** Told whenever it can be used again. */
   readonly ready?: (client: Redis) => void;

@@ -38,10 +38,7 @@ export interface RedisContext
 /** Rejects with `store_refused` where nothing must be touched. */
 type Examine = (client: Redis, prefix: string, keys: Keys, where: string) => Promise<void>;
 
-/**
- * Connects; each connection is examined first, and `ready` is called whenever it can be used again. Throws
- * `configuration`.
- */
+/** Connects; each connection is examined, then `ready` called when it can be used. Throws `configuration`. */
 export function createContext(settings: RedisSettings, examine: Examine, ready: () => void): RedisContext {
   const { prefix, waitReplicas = 0, log, aliveMs = 10_000, mostEvents = 100_000, writer = '' } = settings;
   if (!/^[\w-]+$/.test(prefix)) {

@@ -44,10 +44,7 @@ export function replyCode(error: unknown): string | null {
 /** Shorter secrets occur in any text. */
 const shortestSecret = 6;
 
-/**
- * The error, without what was sent in its words: servers and proxies quote commands that they do not take,
- * and AUTH is one of them.
- */
+/** The error, without what was sent: servers and proxies quote commands that they refuse, AUTH too. */
 export function withoutSecret(error: unknown, secret: string | null): unknown {
   if (!(error instanceof Error) || error instanceof SoftquotaError) return error;
   const masked = (text: string) => {

@@ -1,7 +1,4 @@
-/**
- * Being told of changes as they are made, and of what others say, as far as messages arrive: whoever must not
- * miss a change looks at the state, too.
- */
+/** Being told of changes and of what others say, as far as messages arrive: only the state misses none. */
 
 import type { Redis } from 'ioredis';
 import { Connection } from './connection.ts';

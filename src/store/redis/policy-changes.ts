@@ -1,6 +1,4 @@
-/**
- * Changing the policy: as a whole, each change upon the one before, and on as many replicas as are asked for.
- */
+/** Changing the policy: as a whole, each change upon the one before, on as many replicas as asked for. */
 
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
@@ -87,10 +85,7 @@ put_events(KEYS[5], KEYS[6])
 tell(version, mark, names)
 return told()`;
 
-/**
- * A change that goes on from where the policy stands, of owners that are who they are taken for, on the
- * server that is meant.
- */
+/** A change upon where the policy stands, of owners who are who they are taken for, on the server meant. */
 const commitScript = script(
   serverLua,
   putEvents,

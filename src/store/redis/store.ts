@@ -18,10 +18,7 @@ import { readVolatile, volatileNamesAfter, writeVolatile } from './volatile.ts';
 /** The most that may wait in a queue; more is a sign that nobody looks at the answers. */
 const mostWaiting = 2000;
 
-/**
- * Rejects with `store_refused` where what lies there is another program's, or of a newer softquota, or not
- * for us.
- */
+/** Rejects with `store_refused` where all is another program's, a newer softquota's, or not for us. */
 export async function openRedis(settings: RedisSettings): Promise<SharedStore> {
   const context = createContext(settings, examineServer, () => follower.tell());
   const follower = new Follower(context);

@@ -117,9 +117,7 @@ export function levelIn(name: string, value: Buffer): LevelRecord {
 
 const eventContent = z.strictObject({ of: z.string(), at: whole, text: z.string() });
 
-/**
- * Makes what `PREFIX:events:times` has of an event after its id: by it events are found without being read.
- */
+/** Makes what `PREFIX:events:times` has of an event after its id, to find events without reading them. */
 export function eventLabels({ kind, ownerId, ownerKey }: EventRecord): string {
   const owner = ownerId === null ? '' : ` owner-id=${ownerId}`;
   const key = ownerKey === null ? '' : ` owner-key=${fieldName(ownerKey)}`;

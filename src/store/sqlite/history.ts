@@ -1,7 +1,4 @@
-/**
- * The usage history, as rows: a column for each leaf, since SQLite keeps a 0 in no byte and a size in as many
- * as it takes.
- */
+/** The usage history, as rows: a column for each leaf, since SQLite keeps a 0 in no byte, others in few. */
 
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { leaves, noUsage, type Usage } from '../../quota/index.ts';
@@ -24,9 +21,7 @@ const hoursOfDay = 24;
 const columns = leaves.map(leaf => `"${leaf}"`).join(', ');
 const places = leaves.map(() => '?').join(', ');
 
-/**
- * Answers what is asked of the history, each in one transaction. Throws where a table or a column is missing.
- */
+/** Answers what is asked of the history, in a transaction each. Throws where a table or column is missing. */
 export function historian(db: DatabaseSync) {
   const put = db.prepare(`REPLACE INTO history (owner_id, hour, ${columns}) VALUES (?, ?, ${places})`);
   const putHour = db.prepare(`REPLACE INTO history_hours (hour, at, ${columns}) VALUES (?, ?, ${places})`);

@@ -1,7 +1,4 @@
-/**
- * Rows, and what all who ask for them share. Values are not trusted: what no record can have made is damage,
- * and throws.
- */
+/** Rows, and what is shared by all who ask for them. A value that no record can have made throws. */
 
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { decodeWtf8 } from '../../wtf8.ts';

@@ -66,9 +66,7 @@ CREATE TABLE levels (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/**
- * The words of other hosts on owners, and where the policy stood that was taken over from the shared store.
- */
+/** The words of other hosts on owners, and where the policy stood that the shared store gave. */
 const shared = `
 CREATE TABLE shares (
   owner_key BLOB NOT NULL,
@@ -94,10 +92,7 @@ CREATE TABLE ${table} (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/**
- * When tokens and sessions were last used is a document of its own, which is volatile; JSON stays as it was
- * written.
- */
+/** The last use of tokens and sessions is a volatile document of its own; JSON stays as it was written. */
 const uses = `
 INSERT OR REPLACE INTO documents (kind, key, text)
   SELECT CAST('use' AS BLOB), key, CAST(json_object('at', json_extract(CAST(text AS TEXT), '$.lastUsedAt')) AS BLOB)
@@ -151,10 +146,7 @@ CREATE TABLE staged_units (
 
 const leafSizes = leaves.map(leaf => size(`"${leaf}"`)).join(',\n  ');
 
-/**
- * The usage history (see history.ts): of all owners together at every hour that was recorded, and of an owner
- * from an hour on.
- */
+/** The usage history (see history.ts): of all owners at each recorded hour, and of one from an hour on. */
 const history = `
 CREATE TABLE history_hours (
   ${size('hour')} PRIMARY KEY,

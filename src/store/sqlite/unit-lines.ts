@@ -1,7 +1,4 @@
-/**
- * The lines of a set, one after the other, from a body that comes in pieces: each is a JSON object that is
- * one unit.
- */
+/** The lines of a set, from a body that comes in pieces: each is a JSON object that is one unit. */
 
 import { isUtf8 } from 'node:buffer';
 import { SoftquotaError } from '../../errors.ts';
@@ -15,7 +12,6 @@ interface ReportedUnit {
   readonly bytes: number;
 }
 
-/** A unit, and the number of its line. */
 export interface UnitLine {
   readonly line: number;
   readonly unit: ReportedUnit;
@@ -38,7 +34,6 @@ export class UnitLines {
   #units = 0;
   readonly #most: number;
 
-  /** Takes at most `most` units. */
   constructor(most: number) {
     this.#most = most;
   }

@@ -17,10 +17,7 @@ interface NumberedSet extends UnitSetRecord {
 }
 
 const unitColumns = 'folded, owner, leaf, name, bytes';
-/**
- * Room on the disk that a set leaves for all other writes: a full log could not even take out what was
- * staged.
- */
+/** Room on the disk that a set leaves for other writes: a full log could not even delete what was staged. */
 const leastRoomBytes = 64 * 1024 * 1024;
 /** Units staged in one transaction: other writes wait for so long. */
 const unitsInPart = 10_000;

@@ -138,10 +138,7 @@ function sizesText(before: number, after: number): string {
   return `its branches and tags take ${now} now, and would take ${then} afterwards`;
 }
 
-/**
- * Tells whether the push deletes a ref, or updates one in such a way that something may become unreachable.
- * Also true if git cannot tell.
- */
+/** Tells whether the push deletes a ref, or may make something unreachable; also true if git cannot tell. */
 async function canTakeAway(
   view: RepositoryView,
   limits: RunLimits,

@@ -245,7 +245,7 @@ class Look {
     if (stats.isSymbolicLink()) throw this.#unusable(path, 'is a link');
     if (!stats.isDirectory()) throw this.#unusable(path, 'is neither a directory nor a regular file');
     if (stats.dev !== device) throw this.#unusable(path, 'is another file system');
-    // What is root's, as after a gc of root's, no stranger can change.
+    // No stranger can change a directory of root's, which a gc by root leaves.
     if (owner !== null && stats.uid !== owner && stats.uid !== 0n)
       throw this.#unusable(
         path,

@@ -134,10 +134,7 @@ export class RepositoryView {
     return ended.output;
   }
 
-  /**
-   * Runs git's commands as a pipe, and gives each line that the last one prints, as bytes in Latin-1. `end`
-   * is what ends a line.
-   */
+  /** Runs git's commands as a pipe, and gives the last one's lines, in Latin-1. `end` ends a line. */
   async lines(
     stages: readonly GitStage[],
     { timeoutMs, signal, isUrgent, memoryBytes = memoryOf(isUrgent) }: RunLimits,
