@@ -52,7 +52,6 @@ export class Metrics {
     for (const name of misnamed) this.#registry.removeSingleMetric(name);
   }
 
-  /** Something was decided, which took so long where that is known. */
   decided(
     result: DecisionResult,
     subject: Subject,
@@ -65,7 +64,6 @@ export class Metrics {
     else this.#decisions.set(key, { labels: { result, subject, mode: inForce }, count: 1 });
   }
 
-  /** A check was answered in so many milliseconds. */
   took(milliseconds: number): void {
     this.#durations.observe(milliseconds / 1000);
   }
@@ -131,7 +129,6 @@ async function daemonState(parts: MeteredParts) {
   return { ...parts, figures, disks, origins, read, observed: measuring.observed() };
 }
 
-/** The values of the labels, in their order, and the figure. */
 type Sample = readonly [...labels: string[], figure: number];
 
 interface MetricSpec {
