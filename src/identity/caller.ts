@@ -76,10 +76,7 @@ export function givesBeyond(wanted: readonly string[], held: readonly string[]):
   return null;
 }
 
-/**
- * `token T`, `Bearer T`, or Basic with the token as password, whatever the user name. Null where it is
- * nothing of that; schemes are compared without case.
- */
+/** `token T`, `Bearer T`, or Basic with the token as password and any user; in any case. Null: none. */
 export function tokenIn(authorization: string): string | null {
   const [, scheme = '', credentials = ''] = /^([^ ]+) +([^ ]+) *$/.exec(authorization) ?? [];
   switch (scheme.toLowerCase()) {

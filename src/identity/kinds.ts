@@ -1,7 +1,4 @@
-/**
- * The documents of identity: who somebody is, who belongs to an organization, tokens, and sessions in
- * browsers.
- */
+/** The documents of identity: who somebody is, members of organizations, tokens, and browser sessions. */
 
 import { z } from 'zod';
 import type { Kind } from '../documents/index.ts';

@@ -79,10 +79,7 @@ export async function readNotices(
   return { notices: notices.reverse(), position: positionOf(before, floor, seen) };
 }
 
-/**
- * Position after these events. Events that there is no room for are passed over, and so are later arrivals of
- * that time.
- */
+/** Position after these events. Those without room are passed over, and so are later ones of that time. */
 function positionOf(
   { digestAt }: ReadPosition,
   floor: number,
