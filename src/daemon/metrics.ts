@@ -27,8 +27,6 @@ const misnamed = ['active_handles', 'active_requests', 'active_resources'].map(
 
 const durationName = 'softquota_decision_duration_seconds';
 
-type DecisionResult = 'allowed' | 'refused' | 'would_refuse';
-
 export class Metrics {
   readonly #parts: MeteredParts;
   readonly #registry = new Registry();
@@ -53,7 +51,7 @@ export class Metrics {
   }
 
   decided(
-    result: DecisionResult,
+    result: 'allowed' | 'refused' | 'would_refuse',
     subject: Subject,
     { enabled, mode }: Pick<QuotaSettings, 'enabled' | 'mode'>,
   ): void {

@@ -54,9 +54,7 @@ export interface ForgeSchema {
   lfsObjects(db: ForgeDatabase, name: string): Promise<readonly LfsObject[]>;
 }
 
-type UsersByOrganization = Map<number, Set<number>>;
-
-export function addMember(sets: UsersByOrganization, organization: number, user: number): void {
+export function addMember(sets: Map<number, Set<number>>, organization: number, user: number): void {
   const set = sets.get(organization) ?? new Set();
   sets.set(organization, set.add(user));
 }

@@ -211,7 +211,7 @@ const restOtherwise = 50;
 /** Duration up to which a part is read at once. */
 const cheapMs = 200;
 
-export interface LastRead {
+interface LastRead {
   readonly own: string;
   readonly whole: string | null;
   readonly endedAt: number;

@@ -55,9 +55,7 @@ const areas = ['admin', 'user', 'organization'] as const;
 
 export type Area = (typeof areas)[number];
 
-type AccessLevel = 'read' | 'write';
-
-function gives(scopes: readonly string[], access: AccessLevel, area: Area): boolean {
+function gives(scopes: readonly string[], access: 'read' | 'write', area: Area): boolean {
   if (area === 'admin' && scopes.includes('public-only')) return false;
   return (
     scopes.includes('all') ||

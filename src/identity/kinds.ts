@@ -133,11 +133,8 @@ export const sessionKind: Kind<SessionDocument> = {
 
 const use = z.strictObject({ at: whole });
 
-/** When a token or a session was last used, in milliseconds since 1970. */
-type UseDocument = Readonly<z.infer<typeof use>>;
-
-/** By the key of the token or session. */
-export const useKind: Kind<UseDocument> = { name: 'use', durability: 'volatile', schema: use };
+/** When a token or a session was last used, in milliseconds since 1970, by its key. */
+export const useKind: Kind<z.infer<typeof use>> = { name: 'use', durability: 'volatile', schema: use };
 
 const link = z.strictObject({
   issuer: z.string(),
