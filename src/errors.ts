@@ -218,7 +218,6 @@ export const errorCatalog: Readonly<
   >
 > = catalog;
 
-/** Returns true for a code of the catalog. */
 export function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && Object.hasOwn(catalog, code);
 }
@@ -242,7 +241,6 @@ export class SoftquotaError extends Error {
   }
 }
 
-/** A fault in what a request says. */
 export function badParameter(message: string, options?: { readonly cause: unknown }): SoftquotaError {
   return new SoftquotaError('bad_parameter', message, options);
 }
@@ -253,7 +251,6 @@ export function systemCode(error: unknown): string | null {
   return null;
 }
 
-/** Gives a sentence for whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
@@ -266,10 +263,7 @@ function shortened(text: string): string {
   return text.length <= longestFault ? text : `${text.slice(0, longestFault).toWellFormed()} … and so on`;
 }
 
-/**
- * Collects what is wrong with something that a stranger sent. Only the first faults are put into words, the
- * others are counted.
- */
+/** Collects what is wrong with what a stranger sent. The first faults are put into words, others counted. */
 export class FaultList {
   readonly #told: string[] = [];
   #count = 0;
@@ -289,7 +283,6 @@ export class FaultList {
     if (this.#told.length < mostFaultsTold) this.#told.push(shortened(words()));
   }
 
-  /** The faults in one line. */
   toString(): string {
     const more = this.#count - this.#told.length;
     const told = this.#told.join('; ');

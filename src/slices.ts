@@ -8,7 +8,6 @@
 /** Work that may rest at each `yield`, and returns something in the end. */
 export type Work<T> = Generator<void, T, void>;
 
-/** The length of a slice. */
 const sliceMs = 1;
 /** The clock is looked at after so many items, and after each step of other work. */
 const itemsAtOnce = 8;
@@ -24,7 +23,6 @@ const waiting: Task[] = [];
 let isSliceOpen = false;
 let sliceEnd = 0;
 
-/** Does work without a rest. */
 export function runToEnd<T>(work: Work<T>): T {
   for (;;) {
     const step = work.next();
@@ -32,7 +30,6 @@ export function runToEnd<T>(work: Work<T>): T {
   }
 }
 
-/** Does work a slice at a time. */
 export function workInSlices<T>(work: Work<T>): Promise<T> {
   return stepsInSlices(1, () => work.next());
 }

@@ -3,10 +3,7 @@
 import { getSystemErrorMessage } from 'node:util';
 import { systemCode } from './errors.ts';
 
-/**
- * Gives the system's words for a thrown value: `no space left on device (ENOSPC)`; null where it is none of
- * the system's.
- */
+/** The system's words for a thrown value: `no space left on device (ENOSPC)`; null: it is none of its own. */
 export function systemWords(error: unknown): string | null {
   const code = systemCode(error);
   if (code === null) return null;

@@ -205,9 +205,7 @@ function holds(request: Request, etag: string): boolean {
   return held.split(',').some(each => ['*', etag, `W/${etag}`].includes(each.trim()));
 }
 
-/**
- * Paths as Express has them, each with its routes by method; literal ones before those with names in them.
- */
+/** Paths as Express has them, each with its routes by method; literal ones before those with names. */
 function byPath(routes: readonly Route[]): readonly (readonly [string, ReadonlyMap<string, Route>])[] {
   const paths = new Map<string, Map<string, Route>>();
   for (const route of routes) {
@@ -221,10 +219,7 @@ function methodOf(request: Request): string {
   return request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
 }
 
-/**
- * The rank of a caller is looked at before a body is read; where there is none to look at, anybody may send
- * it.
- */
+/** A caller's rank is looked at before a body is read; with none to look at, anybody may send it. */
 function mostBytesOf({ access, mostBytes }: Route): number {
   return isOpen(access) ? strangersBytes : (mostBytes ?? usualBytes);
 }

@@ -23,18 +23,15 @@ export const administrators = {
   write: { area: 'admin', to: 'write' },
 } as const satisfies Record<string, Requirement>;
 
-/** It takes no credentials. */
 export function isOpen(access: Requirement): access is 'anybody' | 'our page' {
   return access === 'anybody' || access === 'our page';
 }
 
-/** Looks at an `Authorization` header that came from an address. */
 type Authenticate = (
   authorization: string | undefined,
   address: string,
 ) => Authentication | Promise<Authentication>;
 
-/** A fault that takes headers of its own. */
 export class AuthError extends SoftquotaError {
   readonly headers: Readonly<Record<string, string>>;
 
@@ -50,10 +47,7 @@ export class AuthError extends SoftquotaError {
 
 type Admission = Extract<Authentication, { is: 'caller' }>;
 
-/**
- * Gives the caller; throws `unauthenticated` or `slowed`. `gone` says what is the matter with what was
- * brought.
- */
+/** Gives the caller; throws `unauthenticated` or `slowed`. `gone`: what is the matter with what came. */
 function admitted(authentication: Authentication, gone?: string): Admission {
   if (authentication.is === 'caller') return authentication;
   return refuse(authentication, gone);
@@ -96,7 +90,6 @@ export interface AskerOptions {
   baseUrl(): string;
 }
 
-/** The browser that a request may come from. */
 export interface Browser {
   /** Address that it seems to have. */
   readonly address: string;

@@ -12,7 +12,6 @@ import { SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
 
 export interface DownloadLimits {
-  /** Number of downloads at a time. */
   readonly most: number;
   /** Milliseconds without a byte taken after which the download is given up. */
   readonly quietMs: number;
@@ -55,7 +54,6 @@ export class Downloads {
 
 type Cell = string | number | boolean | null;
 
-/** One line with its end. */
 export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(cellText).join(',')}\r\n`;
 }

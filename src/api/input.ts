@@ -1,7 +1,4 @@
-/**
- * Reads a request's body, JSON in UTF-8 and no longer than its route takes, and holds each part of it against
- * its schema.
- */
+/** Reads a request's body, JSON in UTF-8 within its route's bound, and checks each part by its schema. */
 
 import type { Request } from 'express';
 import type { z } from 'zod';
@@ -53,10 +50,7 @@ export async function sentBody(request: Request, mostBytes: number): Promise<Buf
   return Buffer.concat(chunks);
 }
 
-/**
- * Returns the document in a body of at most `mostBytes`; undefined where there is none. Throws `invalid`
- * where it is no JSON.
- */
+/** Returns the document in a body of at most `mostBytes`; undefined: none. Throws `invalid` if no JSON. */
 export function jsonInBody(body: Uint8Array, mostBytes: number): unknown {
   if (body.length === 0) return undefined;
   try {

@@ -18,10 +18,7 @@ export function knownOwner(ledger: Ledger, name: string): KnownOwner {
   return { ...owner, id: owner.id };
 }
 
-/**
- * The owner who is to be put into a group; with `create` one who is not there is made. Throws `not_found`,
- * saying how to make one.
- */
+/** The owner to be put into a group; with `create` made if not there. Throws `not_found`, saying how. */
 export function ownerToAssign(transaction: Transaction, name: string, create: boolean): OwnerRecord {
   const owner = transaction.owner(name);
   if (owner !== undefined) return owner;
@@ -86,10 +83,7 @@ function unknown(name: string): SoftquotaError {
   );
 }
 
-/**
- * The part of a walked unit's path that varies: below the directory that its template begins with, one of
- * `roots`.
- */
+/** The part of a walked unit's path that varies: below its template's first directory, one of `roots`. */
 export function unitName(
   { kind, name }: { readonly kind: 'walked' | 'reported'; readonly name: string },
   roots: readonly string[],

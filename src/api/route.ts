@@ -37,10 +37,7 @@ interface AnswerDefinition<Schema extends z.ZodType> {
   readonly schema?: Schema;
   /** By name, with what they tell. */
   readonly headers?: Readonly<Record<string, string>>;
-  /**
-   * The version that a body is of, in the characters of an ETag: who holds it already is answered 304,
-   * without a body.
-   */
+  /** The body's version, in characters of an ETag: who holds it already is answered 304 without a body. */
   version?(body: z.input<Schema>): string;
 }
 
@@ -91,7 +88,6 @@ interface Input<Path extends string, Query extends z.ZodType, Body extends z.Zod
   readonly body: z.output<Body>;
 }
 
-/** The request around the input. */
 export interface Call {
   /** The state of now, since reading a body takes time. */
   readonly caller: Caller;
@@ -99,15 +95,12 @@ export interface Call {
   readonly browser: Browser | null;
   /** Changes documents in one transaction, which is recorded as the caller's; rejects as `work` throws. */
   change<Result>(work: (transaction: Transaction) => Result): Promise<Result>;
-  /** Sets a header of the answer. */
   header(name: string, value: string): void;
 }
 
-/** The request as it was sent. */
 interface Incoming {
   readonly params: unknown;
   readonly query: unknown;
-  /** Reads the body. */
   json(): Promise<SentDocument>;
 }
 
@@ -135,7 +128,6 @@ export interface Route extends Described {
   run(incoming: Incoming, call: Call): Promise<unknown>;
 }
 
-/** A route that belongs to a section of the description. */
 export type TaggedRoute = Route & { readonly tag: Tag };
 
 export const getRoute = routesBy('get');

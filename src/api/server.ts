@@ -125,10 +125,7 @@ async function serve(
   };
 }
 
-/**
- * Tells the address that a connection is from; null for a proxy's, and for this host's own: many may be
- * behind them.
- */
+/** Tells a connection's address; null for a proxy's, and for this host's own: many may be behind them. */
 function peersBehind(proxies: readonly string[]): (socket: Socket) => string | null {
   const hasManyBehind = comesFrom(proxies);
   return socket => (hasManyBehind(socket) ? null : (socket.remoteAddress ?? null));

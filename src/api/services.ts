@@ -84,13 +84,10 @@ export interface ApiServices extends FaultServices {
   readonly autoCreate: boolean;
   /** Faults of this installation, as far as the daemon knows them. */
   findings(): Promise<readonly Finding[]>;
-  /** Predicts when these disks are full. */
   outlook(disks: readonly WatchedDisk[]): Promise<Outlook>;
-  /** The disks with less free space than is wanted. */
   shortDisks(): readonly { readonly path: string; readonly state: 'full' | 'low' }[];
   /** The quarantines that count and belong to no push. */
   strays(): { readonly bytes: number; readonly oldestMs: number | null };
-  /** The stored data that belongs to nobody. */
   unowned(): readonly UnownedKind[];
   /** Milliseconds since 1970. */
   now(): number;

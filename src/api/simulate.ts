@@ -13,10 +13,7 @@ import { pageOf } from './pages.ts';
 import { editOf, newRuleFrom } from './routes/shapes.ts';
 import { mustNameFewRules } from './whole-policy.ts';
 
-/**
- * Names at most `limit` owners of each. Rejects with `invalid`, and with `conflict` where the policy changes
- * meanwhile.
- */
+/** Names at most `limit` owners of each. Rejects with `invalid`; `conflict`: the policy changed meanwhile. */
 export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: number): Promise<Simulation> {
   const { policy: inForce, settings } = ledger;
   const changes = await workInSlices(draftOf(ledger.documents, wanted));

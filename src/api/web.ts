@@ -43,10 +43,7 @@ function iconIn(files: ReadonlyMap<string, BuiltFile> = new Map()): string {
   return [...files.keys()].find(name => name.startsWith('/assets/icon-')) ?? '';
 }
 
-/**
- * Answers where nothing is at the address: the app for a browser, which says so, else the fault that `next`
- * is told.
- */
+/** Answers where nothing is at the address: the app for a browser, else the fault that `next` is told. */
 export function noSuchPage({ built, baseUrl }: WebOptions): RequestHandler {
   return async (request, response, next) => {
     if (request.path.startsWith('/api/') || !isForReader(request)) return next();

@@ -1,6 +1,4 @@
-/**
- * The whole policy as one document: told, and replaced at once.
- */
+/** The whole policy as one document: told, and replaced at once. */
 
 import { createHash } from 'node:crypto';
 import type { Snapshot, Transaction } from '../documents/index.ts';
@@ -14,7 +12,6 @@ import { printable } from '../text/index.ts';
 import { mostOf, type NewWholePolicy, type ReplacedPolicy, type WholePolicy } from '../wire/index.ts';
 import { newRuleFrom, ruleShown } from './routes/shapes.ts';
 
-/** Gives the policy in force. */
 export function wholePolicyOf({ documents, policy }: Pick<Ledger, 'documents' | 'policy'>): WholePolicy {
   return shown(documents.snapshot, policy, id => documents.owners.byId(id)?.name);
 }

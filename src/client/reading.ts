@@ -16,9 +16,7 @@ export function gateJson(text: string): unknown {
   }
 }
 
-/**
- * Takes the fields that `absent` has, by their names in the gate's JSON; one that is left out is as there.
- */
+/** Takes the fields that `absent` has, by their names in the gate's JSON; one left out is as there. */
 export function fieldsOf<Fields extends object>(json: unknown, absent: Fields): Fields {
   const given = new Map(typeof json === 'object' && json !== null ? Object.entries(json) : []);
   const fields = Object.entries(absent).map(([name, value]) => [name, given.get(snakeCase(name)) ?? value]);

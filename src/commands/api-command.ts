@@ -19,7 +19,6 @@ import {
 } from './settings.ts';
 import { print, printKept } from './streams.ts';
 
-/** Adds a command to the program, or to the command above it. */
 export type AddCommand = (parent: Command, exit: Exit) => void;
 
 interface Help {
@@ -143,7 +142,6 @@ function outputOf<Answer, Options>(
   return typeof shown === 'string' ? shown : escapedLines(shown);
 }
 
-/** Puts a text in place of each `{name}`. */
 function filled(template: string, textFor: (name: string) => string): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => textFor(name));
 }

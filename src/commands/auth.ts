@@ -73,9 +73,7 @@ interface Result extends Synchronization {
   readonly user: string;
 }
 
-/**
- * One after the other; who fails is told at once and left out. Nobody can be done once there is no daemon.
- */
+/** One after the other; who fails is told at once and left out. Without a daemon nobody can be done. */
 async function synchronized(
   client: DaemonClient,
   path: string,

@@ -28,17 +28,13 @@ interface Answered<Json> {
 export interface DaemonClient {
   /** The answer, whatever its status. Rejects with `unreachable` or `not_permitted`. */
   ask<Json = unknown>(call: ApiCall): Promise<Answered<Json>>;
-  /**
-   * The answer of a call that has to succeed, undefined where it has no body; rejects with what the daemon
-   * says is wrong.
-   */
+  /** Answer of a call that has to succeed, undefined without a body; rejects with the daemon's fault. */
   get<Json = unknown>(call: ApiCall): Promise<Json>;
 }
 
 /** Long enough for a daemon under load, and never for ever. */
 const answerMs = 30_000;
 
-/** To the administrator's API. */
 export function adminClient(config: () => Config): DaemonClient {
   const url = process.env.SOFTQUOTA_URL;
   if (url === undefined || url === '') return localAdminClient(config());
@@ -101,7 +97,6 @@ interface NewEntry<T> {
   isSame(found: T): boolean;
 }
 
-/** The answer of `createUnlessSame`. */
 export interface Created<T> {
   readonly isNew: boolean;
   readonly value: T;
@@ -110,7 +105,6 @@ export interface Created<T> {
 /** The most rows that one answer has. */
 export const mostRows = 1000;
 
-/** The rows of all pages of a list. */
 export async function everyRow<Row>(client: DaemonClient, path: string, query: Query): Promise<Row[]> {
   const found: Row[] = [];
   for (let page = 1; ; page++) {
@@ -124,14 +118,12 @@ export async function everyRow<Row>(client: DaemonClient, path: string, query: Q
 
 type Query = Readonly<Record<string, string | undefined>>;
 
-/** A path with those parameters that are given. */
 export function withQuery(path: string, query: Query): string {
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, value);
   return `${path}?${given}`;
 }
 
-/** To the gate. */
 export function gateClient({ server }: { readonly server: Pick<Config['server'], 'socket'> }): DaemonClient {
   return clientAt({ socketPath: server.socket }, '', server.socket);
 }
@@ -245,7 +237,6 @@ function codeIn(json: unknown): ErrorCode | null {
   return isErrorCode(code) ? code : null;
 }
 
-/** The `message` of a fault. */
 export function messageIn(json: unknown): string | null {
   if (typeof json === 'object' && json !== null && 'message' in json) return String(json.message);
   return null;

@@ -25,7 +25,6 @@ import { followScan } from './scan.ts';
 
 export interface Measured {
   readonly scan: ScanReport;
-  /** Number of owners. */
   readonly owners: number;
   /** The largest first, as many as one answer has. */
   readonly largest: readonly OwnerRow[];
@@ -33,10 +32,7 @@ export interface Measured {
   readonly forge: ObservedForge | null;
 }
 
-/**
- * `account`: whose the data are to be. Rejects with `configuration`, `store_refused`, or where it could not
- * be measured.
- */
+/** `account`: whose data it will be. Rejects with `configuration`, `store_refused`, or if not measured. */
 export async function measureFirst(
   config: Config,
   account: { readonly uid: number; readonly gid: number } | null,

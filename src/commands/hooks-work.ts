@@ -11,13 +11,11 @@ import { type Column, escapedLines, jsonText, table } from './output.ts';
 import { configFrom } from './settings.ts';
 import { statusTold, tellNote } from './streams.ts';
 
-/** The outcome of an act, for programs and for people. */
 interface Outcome {
   /** Printed with `--json`, in snake_case; the keys of `hooks` are the names of git's hooks. */
   readonly json: object;
   /** Whole lines. */
   readonly text: string;
-  /** Everything is as it should be. */
   readonly isWell: boolean;
 }
 
@@ -266,9 +264,7 @@ async function targetOf(
 /** More are counted only. */
 const mostNamed = 20;
 
-/**
- * The repositories below the roots. Tells what cannot be looked into, and working copies, which are left out.
- */
+/** The repositories below the roots. Tells what cannot be looked into, and working copies left out. */
 async function found(act: HooksTask['act'], roots: readonly string[]): Promise<readonly string[]> {
   const places = roots.map(root => resolve(root));
   const { repositories, workingCopies, unread } = await git.findRepositories(places);

@@ -117,9 +117,7 @@ function storeLines(stores: Survey['stores']): string[] {
   return [...lines, ...comment(reporting), ''];
 }
 
-/**
- * Lines about unreadable storage begin with a semicolon, because they would keep the daemon from being ready.
- */
+/** Lines about unreadable storage begin with a semicolon: they would keep the daemon from being ready. */
 function forgeLines({ kind, config, address, fault }: WrittenForge): string[] {
   const lines = [
     '[forge]',

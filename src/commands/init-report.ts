@@ -1,7 +1,4 @@
-/**
- * The report of `softquota init`: the layout, the largest owners, the owners that a limit would refuse, and
- * the next steps.
- */
+/** The report of `softquota init`: layout, largest owners, owners that a limit would refuse, next steps. */
 
 import { systemAccounts } from '../accounts.ts';
 import type { RecognisedLayout, Survey } from '../doctor/index.ts';

@@ -29,10 +29,7 @@ export interface Initialised extends Printed {
   readonly hooks: Pick<HooksTask, 'roots' | 'options'> | null;
 }
 
-/**
- * All or nothing: the configuration appears once everything is measured. Without a root the usual places are
- * looked at.
- */
+/** All or nothing: the configuration appears once all is measured. Without a root: the usual places. */
 export async function initialise(root: string | null, options: InitOptions): Promise<Initialised> {
   const { json = false, enforce = false, worker: hasWorker = false } = options;
   const file = resolve(options.config);

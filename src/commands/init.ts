@@ -1,7 +1,4 @@
-/**
- * `softquota init`: finds out what lies there, writes a configuration that refuses nothing, and measures
- * once.
- */
+/** `softquota init`: finds what lies there, writes a configuration that refuses nothing, measures once. */
 
 import { Option } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';

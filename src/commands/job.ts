@@ -54,10 +54,8 @@ export interface InitOptions {
   readonly worker?: boolean;
 }
 
-/** The message to the process that does the work. */
 export interface JobOrder {
   readonly job: Job;
-  /** Mounts that do not answer. */
   readonly hung: readonly string[];
 }
 
@@ -76,13 +74,11 @@ interface JobOutcome<Result> {
   readonly hangs: readonly string[];
 }
 
-/** The result of a job that prints. */
 export interface Printed {
   readonly output: string;
   readonly status: number;
 }
 
-/** The repositories that `softquota hooks` works on. */
 export const rootsHelp = 'repositories, or directories that contain repositories at any depth';
 
 const minuteMs = 60_000;
@@ -161,7 +157,6 @@ async function answerOf(order: JobOrder, stop: AbortSignal): Promise<JobAnswer |
   }
 }
 
-/** Names disks that stop answering while the work is done. */
 function tellOfHangs(known: readonly string[], stop: AbortSignal): NodeJS.Timeout {
   const told = new Set(known);
   return setInterval(async () => {

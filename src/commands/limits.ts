@@ -28,19 +28,14 @@ export function sizeOption(text: string, least: 0 | 1): number {
   return optionValue('--size', text, parsed, 'write a number and a unit, such as 500M or 1.5GiB');
 }
 
-/**
- * `10 GB`, `1.5 GiB`, `unlimited`: to be typed again, it is the same limit, unless the bytes are told beside
- * it.
- */
+/** `10 GB`, `1.5 GiB`, `unlimited`: typed again, it is the same limit, unless the bytes are beside it. */
 export function limitShown(bytes: number): string {
   if (bytes === -1) return 'unlimited';
   const written = writeSize(bytes);
   return bytes >= 1000 && written === `${bytes} B` ? `${formatBytes(bytes)} (${written})` : written;
 }
 
-/**
- * `at most 10 GB of size:all`, with what else there is to say: `, grace 7d up to 10 % over, only reported`.
- */
+/** `at most 10 GB of size:all`, and all else: `, grace 7d up to 10 % over, only reported`. */
 export function ruleText(rule: Omit<Rule, 'name'>): string {
   const { limit, subjects: named } = rule;
   const what = named.length === 0 ? 'nothing' : named.join(', ');

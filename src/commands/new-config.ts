@@ -1,7 +1,4 @@
-/**
- * The files that `softquota init` makes: the configuration, the directories of its data, and systemd's
- * drop-ins.
- */
+/** The files that `softquota init` makes: configuration, directories of its data, and systemd's drop-ins. */
 
 import {
   chmodSync,
@@ -145,9 +142,7 @@ function notCreated(path: string, cause: unknown): SoftquotaError {
 export interface NewWorker {
   /** The name of the user whose repositories they are. */
   readonly user: string;
-  /**
-   * The group of that user, which has to reach the trusted socket; null: the daemon runs as the same user.
-   */
+  /** The group of that user, which has to reach the trusted socket; null: the daemon runs as that user. */
   readonly group: string | null;
   /** Drop-ins of systemd that are to be written; none where it has no unit of the worker. */
   readonly units: readonly { readonly path: string; readonly text: string }[];

@@ -43,10 +43,7 @@ export function printJson(value: unknown): void {
   print(jsonText(value));
 }
 
-/**
- * Gives JSON in which anything that could mislead a reader stands as `\u202e`, which a program reads as the
- * same character.
- */
+/** Gives JSON with what could mislead a reader as `\u202e`, which a program reads as the same character. */
 export function jsonText(value: unknown): string {
   return `${printableJson(JSON.stringify(value, null, 2))}\n`;
 }

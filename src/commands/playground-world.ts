@@ -1,7 +1,4 @@
-/**
- * Makes the world, with repositories, LFS files, working copies, hooks and an app.ini, and starts its daemon:
- * a process of its own, as on a real server.
- */
+/** Makes the world (repositories, LFS files, working copies, hooks, app.ini), and starts its daemon. */
 
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -205,7 +202,6 @@ async function isReady(socket: string): Promise<boolean> {
 }
 
 interface Scene {
-  /** Title of the step, in a line. */
   readonly title: string;
   /** One line for a shell. */
   readonly line: string;
@@ -214,9 +210,7 @@ interface Scene {
   readonly shows: RegExp;
 }
 
-/**
- * `command`: how this softquota is called. Paths are relative to the current directory where that is shorter.
- */
+/** `command`: how this softquota is called. Paths are relative to the current directory if shorter. */
 export function story(world: World, command: string): readonly Scene[] {
   const beside = relative(process.cwd(), world.directory);
   const at = shellQuoted(beside.startsWith('..') || beside === '' ? world.directory : beside);

@@ -69,9 +69,7 @@ async function run({ dir, exit }: PlaygroundOptions): Promise<number> {
   }
 }
 
-/**
- * The words that start softquota in a shell: by its path where an unpacked tarball is not on the search path.
- */
+/** Words that start softquota in a shell: by its path where an unpacked tarball is not on the search path. */
 function ownCommand(): string {
   if (isCheckout()) return 'npx softquota';
   const folders = (process.env.PATH ?? '').split(':').filter(isAbsolute);

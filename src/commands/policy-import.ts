@@ -1,7 +1,4 @@
-/**
- * `softquota policy import`: what a policy would change is shown, and then exactly that is changed, or
- * nothing.
- */
+/** `softquota policy import`: shows what a policy would change, and then changes exactly that, or nothing. */
 
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { formatCount, printable } from '../text/index.ts';

@@ -45,7 +45,6 @@ const termOptions = [
   new Option('--mode <mode>', modeHelp),
 ];
 
-/** The tree of subjects, indented. */
 const subjectsHelp = `\nSubjects:${[...subjects, 'none']
   .map(name => `\n${'  '.repeat(isSubject(name) ? withAncestors(name).length : 1)}${name}`)
   .join('')}`;
@@ -135,7 +134,6 @@ export const addRule = resource('rule', {
   ],
 });
 
-/** The fields of a rule as the API takes them. */
 interface SentFields {
   readonly limit: number | undefined;
   readonly subjects: Rule['subjects'] | undefined;

@@ -62,9 +62,7 @@ export async function followScan(client: DaemonClient, id: number): Promise<Scan
   }
 }
 
-/**
- * One line that is written over and over on a terminal, a line now and then elsewhere; null takes it away.
- */
+/** One line that is written over on a terminal, a line now and then elsewhere; null takes it away. */
 function progressShower(): (line: string | null) => void {
   if (process.stderr.isTTY) return line => tell(`\r\u001b[K${line ?? ''}`);
   let told = performance.now();

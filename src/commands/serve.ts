@@ -43,9 +43,7 @@ async function serve(options: ConfigOption, loaded: LoadedConfig): Promise<numbe
   const { createLogger, supervise } = await import('../service/index.ts');
   const { log, flush } = createLogger(config.log);
   let daemon: Pick<Awaited<ReturnType<typeof Daemon.start>>, 'endThreads'> | null = null;
-  /**
-   * Ends the process, whatever would keep it: a thread that waits for a disk keeps `process.exit` for ever.
-   */
+  /** Ends the process, whatever would keep it: a thread waiting for a disk keeps `process.exit` for ever. */
   const leave = async (status: number) => {
     const isHeld = daemon !== null && (await daemon.endThreads()) > 0;
     if ((await flush()) === 'hangs' || isHeld) process.kill(process.pid, 'SIGKILL');

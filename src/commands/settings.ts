@@ -31,9 +31,7 @@ export function withConfigOption(
   return command.option('--config <file>', what);
 }
 
-/**
- * The help of a command that needs no configuration: whoever gives it to all of them may give it here, too.
- */
+/** The help of a command that needs no configuration: who gives it to all of them may give it here, too. */
 export const unreadConfig = 'accepted as by every command, but not used';
 
 /** Text for `addHelpText`, wrapped as the rest of the help is. */

@@ -18,10 +18,7 @@ let awaited = false;
 
 let errorFault: SoftquotaError | null = null;
 
-/**
- * Prints text on standard output; throws `input_output` where that is a file or a device that does not take
- * it.
- */
+/** Prints text on standard output; throws `input_output` where a file or a device does not take it. */
 export function print(text: string): void {
   if (isFile(standardOutput)) {
     writeAll(standardOutput, text);
@@ -85,9 +82,7 @@ export function statusTold(status: number): number {
   return status === exitCodes.done && errorFault !== null ? errorFault.exitCode : status;
 }
 
-/**
- * Files and devices other than terminals: Node would write a part to a disk that fills up, and say nothing.
- */
+/** Files, and devices but terminals: Node would write a part to a disk that fills up, and say nothing. */
 function isFile(descriptor: number): boolean {
   const stats = fstatSync(descriptor);
   return stats.isFile() || (stats.isCharacterDevice() && !isatty(descriptor));
@@ -121,10 +116,7 @@ function faultOf(stream: string, cause: unknown): SoftquotaError {
   return new SoftquotaError('input_output', `${stream} cannot be written: ${why}`, { cause });
 }
 
-/**
- * Tells whether the answer is yes; the end of the input is no. Where nobody can be asked, as in a script, it
- * is.
- */
+/** Tells whether the answer is yes; ended input is no. Where nobody can be asked, as in a script, it is. */
 export async function confirmed(question: string): Promise<boolean> {
   const { stdin: input, stderr: output } = process;
   if (!input.isTTY || !output.isTTY) return true;

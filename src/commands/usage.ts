@@ -1,6 +1,4 @@
-/**
- * `softquota usage`, `explain` and `history`: the usage of owners, the reasons of a decision, and the past.
- */
+/** `softquota usage`, `explain` and `history`: the usage of owners, the reasons of a decision, the past. */
 
 import { Option } from 'commander';
 import { SoftquotaError } from '../errors.ts';
@@ -110,7 +108,6 @@ function ownerText(report: GrowingOwner, top: number): string {
   return `${escapedLines(head)}\n${units}${more > 0 ? `… and ${more} more (--top)\n` : ''}`;
 }
 
-/** Says when refusals begin, and what is only reported. */
 function graceLines({ state, grace, reported }: OwnerReport): readonly string[] {
   const begins =
     state === 'grace' && grace !== undefined
@@ -125,7 +122,6 @@ function graceLines({ state, grace, reported }: OwnerReport): readonly string[] 
   return [...begins, ...would];
 }
 
-/** Says which part of the limit is for a time only. */
 function allowanceLines({ allowance, allowances }: OwnerReport): readonly string[] {
   // There is no share of a missing limit, or of limit 0.
   if (allowance === undefined) return [];
@@ -196,7 +192,6 @@ function historyText({ leaves, points, growth }: History): string {
   return `${shown}${growth === null ? '' : `${growthText(growth)}\n`}`;
 }
 
-/** Words for the growth of usage. */
 function growthText({ per_day: perDay, since, reached_at: reachedAt }: Growth): string {
   const days = `a day since ${since.slice(0, 10)}`;
   if (perDay === 0) return `Usage has not changed since ${since.slice(0, 10)}.`;
@@ -278,7 +273,6 @@ function stepLines(steps: Explanation['steps']): readonly string[] {
   ]);
 }
 
-/** Says when refusals begin, or why the grace of the limit lets nothing through. */
 function graceEndLines({ allowed, grace }: Explanation['decision']): readonly string[] {
   if (grace === undefined) return [];
   const words = allowed ? 'Refusals begin' : 'Its grace ends or ended';

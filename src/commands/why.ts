@@ -1,7 +1,4 @@
-/**
- * `softquota why` and `softquota reclaim`: what takes the space, what would free how much, and collecting
- * garbage now.
- */
+/** `softquota why` and `softquota reclaim`: what takes the space, what would free it, and collecting now. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { exitCodes, SoftquotaError } from '../errors.ts';
@@ -52,7 +49,6 @@ async function spaceOf(client: DaemonClient, owner: string, repository: string):
   }
 }
 
-/** An owner's repositories, as whole lines. */
 function repositoriesText({
   owner,
   stored_bytes: stored,
@@ -76,7 +72,6 @@ function repositoriesText({
   return `${head}\n${shown}`;
 }
 
-/** One repository, as whole lines. */
 function reportText({ repositories, report, reported_at: at, state }: SpaceAnswer): string {
   const [repository] = repositories;
   if (repository === undefined || report === null) return '';

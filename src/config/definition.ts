@@ -115,9 +115,7 @@ interface RemovedKey {
   isFault?(entry: ConfigEntry, written: readonly ConfigEntry[]): boolean;
 }
 
-/**
- * The release before asked routes by ORDER and then by name, and those of PRESET as if they had this ORDER.
- */
+/** The release before asked routes by ORDER, then by name, and those of PRESET as if they had this one. */
 const presetOrder = 1000;
 
 function isOrderedOtherwise(written: readonly ConfigEntry[]): boolean {

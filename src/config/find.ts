@@ -29,10 +29,7 @@ export function hasSettings(env: Readonly<Record<string, string | undefined>>): 
   return Object.entries(env).some(([name, value]) => name.startsWith(prefix) && value !== undefined);
 }
 
-/**
- * Reads keys of the release before as well. `base`: the folder that a relative path of a `__FILE` counts
- * from.
- */
+/** Reads keys of the release before, too. `base`: the folder that a relative `__FILE` path counts from. */
 export function readEnvironment(
   env: Readonly<Record<string, string | undefined>>,
   base: string,
@@ -121,7 +118,6 @@ export interface Where {
   readonly file?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** User whom this process runs as. */
   readonly uid: number;
   /** The file of last resort, `/etc/softquota/app.ini`. */
   readonly systemFile?: string;

@@ -93,10 +93,7 @@ export function defaultOf<T>(key: Key<T>): T {
   throw new TypeError(`the default of [${key.section}] ${key.name} is ${parsed.problem}`);
 }
 
-/**
- * Takes typed values out of what was written, and collects what is wrong with them. Of two entries of one key
- * the later counts.
- */
+/** Takes typed values out of what was written, and collects faults. Of one key the later entry counts. */
 export class Values {
   readonly #entries: ReadonlyMap<string, ConfigEntry>;
   readonly #faulty = new Set<string>();
@@ -119,14 +116,12 @@ export class Values {
     return defaultOf(key);
   }
 
-  /** The values of all keys of a section, in the same way. */
   takeAll<Section>(keys: KeysOf<Section>): Section {
     const taken = Object.entries<Key<unknown>>(keys).map(([field, key]) => [field, this.take(key)]);
     // The fields of `keys`, each with its own value.
     return Object.fromEntries(taken) as Section;
   }
 
-  /** The values of all keys of several sections, in the same way. */
   takeSections<Sections extends Readonly<Record<string, KeysOf<object>>>>(
     sections: Sections,
   ): { readonly [Name in keyof Sections]: ValuesOf<Sections[Name]> } {
@@ -195,7 +190,6 @@ export interface ConfigFault {
   readonly message: string;
 }
 
-/** The values that a file or the environment sets, and what is wrong there. */
 export interface ReadEntries {
   readonly entries: readonly ConfigEntry[];
   readonly faults: readonly ConfigFault[];

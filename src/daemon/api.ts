@@ -49,7 +49,6 @@ function identityOf({ ino, size, mtimeNs }: BigIntStats): string {
   return `${ino} ${size} ${mtimeNs}`;
 }
 
-/** Parts of the daemon, which know each other. */
 export interface DaemonParts {
   readonly current: Current;
   readonly host: string;

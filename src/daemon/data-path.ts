@@ -36,9 +36,7 @@ interface KeptOnce<T> {
   readonly file: string;
   /** Returns the value in the file's text; null if the text holds none of this kind. */
   read(text: string): T | null;
-  /**
-   * Error for a file without such a value, said after the file's name: `holds no host's name; remove it ...`
-   */
+  /** Error for a file without such a value, said after its name: `holds no host's name; remove it ...` */
   readonly unread: string;
   make(): string;
 }

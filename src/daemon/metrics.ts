@@ -27,8 +27,6 @@ const misnamed = ['active_handles', 'active_requests', 'active_resources'].map(
 
 const durationName = 'softquota_decision_duration_seconds';
 
-type DecisionResult = 'allowed' | 'refused' | 'would_refuse';
-
 export class Metrics {
   readonly #parts: MeteredParts;
   readonly #registry = new Registry();
@@ -52,9 +50,8 @@ export class Metrics {
     for (const name of misnamed) this.#registry.removeSingleMetric(name);
   }
 
-  /** Something was decided, which took so long where that is known. */
   decided(
-    result: DecisionResult,
+    result: 'allowed' | 'refused' | 'would_refuse',
     subject: Subject,
     { enabled, mode }: Pick<QuotaSettings, 'enabled' | 'mode'>,
   ): void {
@@ -65,7 +62,6 @@ export class Metrics {
     else this.#decisions.set(key, { labels: { result, subject, mode: inForce }, count: 1 });
   }
 
-  /** A check was answered in so many milliseconds. */
   took(milliseconds: number): void {
     this.#durations.observe(milliseconds / 1000);
   }
@@ -131,7 +127,6 @@ async function daemonState(parts: MeteredParts) {
   return { ...parts, figures, disks, origins, read, observed: measuring.observed() };
 }
 
-/** The values of the labels, in their order, and the figure. */
 type Sample = readonly [...labels: string[], figure: number];
 
 interface MetricSpec {

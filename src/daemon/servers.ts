@@ -29,7 +29,6 @@ import { type DaemonParts, openApi, type ServedParts } from './api.ts';
 
 interface ServersOptions extends ServedParts {
   readonly env: NodeJS.ProcessEnv;
-  /** Called where nobody can connect to a socket any more. */
   readonly socketLost: SocketWatch['lost'];
 }
 

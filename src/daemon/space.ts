@@ -1,7 +1,4 @@
-/**
- * The space inside repositories, as the worker says: figures, reports, and collections that somebody asked
- * for.
- */
+/** The space in repositories, as the worker says: figures, reports, and collections that were asked for. */
 
 import type { SpaceService, SpaceState } from '../api/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
@@ -108,7 +105,6 @@ export class Space implements SpaceService {
     this.#prune();
   }
 
-  /** Something was pushed: the last report is not true any more. */
   pushed(path: string): void {
     const kept = this.#reports.get(path);
     if (kept !== undefined) kept.isOld = true;
@@ -216,9 +212,7 @@ export class Space implements SpaceService {
     }
   }
 
-  /**
-   * The largest LFS objects that the repository has alone, by the forge's database; null: they are not known.
-   */
+  /** The largest LFS objects that the repository has alone, by the forge's database; null: not known. */
   async #forgeLfs(path: string, isUrgent: boolean) {
     const { forge, log } = this.#options;
     if (forge === null) return null;

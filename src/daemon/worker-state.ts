@@ -20,7 +20,6 @@ interface DaemonWorkerOptions
   readonly reach: Pick<Reach, 'doubt' | 'doubted' | 'forget' | 'measured' | 'number' | 'onLapse'>;
   /** `[quota] GARBAGE = forgive`. */
   isForgiving(): boolean;
-  /** The worker has removed a quarantine of this unit. */
   quarantineRemoved(unit: string): void;
   /** The page about the space of this unit; empty where nobody said where it is. */
   pageOf(unit: UnitRecord): string;
@@ -69,7 +68,6 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
     this.#watching = setInterval(() => this.look(), lookEveryMs).unref();
   }
 
-  /** From now on repositories are looked through unasked. */
   start(): void {
     this.#round.start();
   }
@@ -139,7 +137,6 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
     };
   }
 
-  /** Somebody wants to push there and may not. */
   refused(path: string): void {
     this.link.tell(path, 'asked');
     this.#round.want(path);

@@ -1,7 +1,4 @@
-/**
- * The daemon: whether it and its gate answer, its version, what it finds wrong itself, whether it refuses,
- * and the room for what it keeps.
- */
+/** The daemon and its gate: whether they answer and refuse, its version, its own findings, and its room. */
 
 import { statfsSync } from 'node:fs';
 import { z } from 'zod';

@@ -1,7 +1,4 @@
-/**
- * The configuration with its faults and notes, who may read and write the files that it stands in, and who
- * may use or replace the sockets.
- */
+/** The configuration with faults and notes, who may read and write its files, and use or replace sockets. */
 
 import { statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';

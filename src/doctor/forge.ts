@@ -45,9 +45,7 @@ export async function checkForge({ loaded, context }: Installation, heard: boole
   }
 }
 
-/**
- * Findings about the files that a user has to read, to read the forge's database: empty if all can be read.
- */
+/** Findings about the files that a user has to read for the forge's database: empty if all can be read. */
 export async function forgeReadFindings(
   forge: ForgeSettings,
   user: HookUser,

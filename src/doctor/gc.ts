@@ -16,10 +16,7 @@ import { asUser, type CheckResult, type HostContext, type Installation, setKey }
 import { beginningOf, entriesIn, filesBelow } from './paths.ts';
 import type { Repository } from './repositories.ts';
 
-/**
- * git's own thresholds, gc.auto and gc.autoPackLimit, and its way to estimate: a look at one of 256
- * directories.
- */
+/** git's own gc.auto and gc.autoPackLimit, and its way to estimate: a look at one of 256 directories. */
 const mostLoose = 6700;
 const mostPacks = 50;
 const sampled = 'objects/17';

@@ -153,10 +153,7 @@ function skippedMend({ context }: Installation, { path, user }: Repository, file
   return `${asUser(context, user.uid, 'chmod', '+x', `${path}/${file}`)}  # if it should run; else remove it`;
 }
 
-/**
- * gitolite links the hooks of one folder into all its repositories, as it does its own `update`; there they
- * belong.
- */
+/** gitolite links hooks of one folder into all its repositories, as its own `update`: they belong there. */
 function gitoliteMend({ context }: Installation, { path, user }: Repository): string | null {
   const home = homeOf(user.uid);
   if (home === null) return null;

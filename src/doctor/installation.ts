@@ -68,10 +68,7 @@ export function softquota(context: HostContext, command: string, ...words: reado
   return commandLine('softquota', ...command.split(' '), ...option, ...words);
 }
 
-/**
- * A command as the user that files belong to: git works on nobody else's, and what it writes has to stay
- * theirs.
- */
+/** A command as the user of files: git works on nobody else's, and what it writes has to stay theirs. */
 export function asUser(context: HostContext, uid: number, ...words: readonly string[]): string {
   if (uid === context.uid) return commandLine(...words);
   const name = userName(uid);

@@ -1,6 +1,4 @@
-/**
- * Looking at places on the disk that may have several names, be gone, be closed to this user, or not answer.
- */
+/** Looks at places on the disk that may have several names, be gone, closed to this user, or hang. */
 
 import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -76,10 +74,7 @@ export function physical(path: string): string {
   return ifReadable(path, look) ?? path;
 }
 
-/**
- * A small file's text; null where there is none that can be read. With `follow`, also of one that a link
- * leads to.
- */
+/** A small file's text; null where none can be read. With `follow`, also of one that a link leads to. */
 export function fileText(path: string, { follow = false } = {}): string | null {
   const file = ifReadable(path, () => readBounded(path, { follow }));
   return file?.kind === 'file' && file.whole ? file.bytes.toString() : null;

@@ -163,9 +163,7 @@ function isRepository(path: string): boolean {
   return ['HEAD', 'objects', 'refs'].every(name => exists(`${path}/${name}`));
 }
 
-/**
- * The directories in a directory that nothing has passed yet; a working copy's `.git` is none of a server's.
- */
+/** Directories in a directory that nothing has passed yet; a working copy's `.git` is none of a server's. */
 function below(path: string, passed: ReadonlySet<string>, exclude: readonly string[]): string[] {
   return [...entriesIn(path)]
     .filter(([name, isDirectory]) => isDirectory && name !== '.git' && !exclude.includes(name))

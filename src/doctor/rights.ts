@@ -95,9 +95,7 @@ async function answered(order: RightsOrder): Promise<GrantedRights> {
 
 const letters: Readonly<Record<Right, string>> = { search: 'x', read: 'r', write: 'w', execute: 'rx' };
 
-/**
- * The command that gives the right: to the class of users that the system puts this one in, and to no other.
- */
+/** The command that gives the right: to the class that the system puts the user in, and to no other. */
 export function grant({ at, right, user, groups }: Blocked): string {
   const { uid, gid } = statSync(encodePath(at));
   const to = uid === user.uid ? 'u' : groups.includes(gid) ? 'g' : 'o';

@@ -86,10 +86,7 @@ function hostAndPort(text: string, usual: number): { readonly host: string; read
 
 const names = { gitea: ['gitea.db'], forgejo: ['forgejo.db', 'gitea.db'] } as const;
 
-/**
- * Finds the database as the forge does: PATH counts from the working directory, whose `data` has it by
- * default.
- */
+/** Finds the database as the forge does: PATH counts from the working directory; in `data` by default. */
 function sqlitePath(kind: IniKind, file: string, value: IniValues, env: Environment): string {
   const path = value('database', 'PATH');
   if (kind === 'gogs') return outside(file, resolve(gogsHome(file, env), path ?? 'data/gogs.db'));

@@ -28,9 +28,7 @@ export interface ForgeDatabase {
   /** Has `act` read one state of the database, if that keeps nobody waiting. */
   consistently<T>(act: () => Promise<T>): Promise<T>;
   marks(tables: readonly string[]): Promise<ChangeMarks>;
-  /** The most rows to ask for in one statement. */
   readonly pageRows: number;
-  /** Writes a name of a table or column. */
   quoted(name: string): string;
   close(): Promise<void>;
 }
@@ -44,7 +42,6 @@ export const limits = {
   pageRows: 20_000,
 } as const;
 
-/** Gathers rows of a table's name and a column's. */
 export function columnsByTable(rows: readonly Row[]): ReadonlyMap<string, ReadonlySet<string>> {
   const found = new Map<string, Set<string>>();
   for (const [table, column] of rows) {
@@ -54,10 +51,7 @@ export function columnsByTable(rows: readonly Row[]): ReadonlyMap<string, Readon
   return found;
 }
 
-/**
- * For each engine, the codes with which a server refuses a user, or says that a table or a column is missing,
- * and the statement that gives the right to read.
- */
+/** By engine: codes of a refused user, a missing table or column, and the statement that gives the right. */
 const servers = {
   postgres: {
     // invalid_password, invalid_authorization_specification, insufficient_privilege

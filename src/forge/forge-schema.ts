@@ -27,7 +27,6 @@ export interface ForgeRepository {
 /** A part of a reading that has bytes, such as all LFS objects. */
 interface BytePart {
   readonly tables: readonly string[];
-  /** Tells whether rows belong to the owner of a repository. */
   readonly isByRepository: boolean;
   count(db: ForgeDatabase, whose: RowOwners): Promise<PartSums>;
 }
@@ -36,7 +35,6 @@ export interface ForgeSchema {
   readonly needed: NeededColumns;
   /** The table whose column `version` has the forge's own number of its tables' state. */
   readonly versionTable: string;
-  /** The tables of owners and members. */
   readonly accountTables: readonly string[];
   readonly repositoryTables: readonly string[];
   readonly byteParts: Readonly<Record<string, BytePart>>;
@@ -56,9 +54,7 @@ export interface ForgeSchema {
   lfsObjects(db: ForgeDatabase, name: string): Promise<readonly LfsObject[]>;
 }
 
-type UsersByOrganization = Map<number, Set<number>>;
-
-export function addMember(sets: UsersByOrganization, organization: number, user: number): void {
+export function addMember(sets: Map<number, Set<number>>, organization: number, user: number): void {
   const set = sets.get(organization) ?? new Set();
   sets.set(organization, set.add(user));
 }
@@ -79,7 +75,6 @@ function ascending(ids: Iterable<number>): readonly number[] {
   return [...ids].sort((a, b) => a - b);
 }
 
-/** Says whose a row is. */
 export interface RowOwners {
   /** By their ids. */
   readonly owners: ReadonlyMap<number, ForgeOwner>;

@@ -59,7 +59,6 @@ export const unitNames: Readonly<Record<ForgeLeaf, string>> = {
   'size:assets:packages:all': 'packages',
 };
 
-/** Reasons why stored bytes are nobody's. */
 export const unownedReasons = {
   lfs_orphaned: 'LFS objects of repositories that no longer exist',
   attachments_orphaned: 'attachments of repositories that no longer exist, or of none',
@@ -70,7 +69,6 @@ export const unownedReasons = {
 
 export type UnownedReason = keyof typeof unownedReasons;
 
-/** Bytes that belong to nobody, as far as the database tells. */
 export interface Unowned {
   readonly reason: UnownedReason;
   readonly count: number;
@@ -103,7 +101,6 @@ export interface Request {
   readonly question: Question;
 }
 
-/** The answer to the request with this id. */
 export type Answer =
   | { readonly id: number; readonly found: Found }
   | { readonly id: number; readonly fault: Pick<ForgeFault, 'code' | 'mend' | 'message'> };
@@ -112,10 +109,7 @@ export type Found =
   /** Null: the reading has ended. */
   { readonly chunk: Chunk | null } | { readonly objects: readonly LfsObject[] };
 
-/**
- * Some of a reading, in this order; what has not changed since the reading before is left out. Where nothing
- * has, there is no chunk.
- */
+/** Some of a reading, in this order, without what has not changed since the last; no chunk if nothing has. */
 export type Chunk =
   /** The owners who are new, or other than before. */
   | { readonly is: 'owners'; readonly owners: readonly ForgeOwner[] }
@@ -123,9 +117,7 @@ export type Chunk =
   | { readonly is: 'present'; readonly ids: Float64Array }
   | { readonly is: 'members'; readonly members: readonly ForgeMembers[] }
   | { readonly is: 'repositories'; readonly repositories: RepositoryNames }
-  /**
-   * The bytes of nobody, and figures that were other than before although no mark said so, by a full reading.
-   */
+  /** The bytes of nobody, and figures that changed although no mark said so, by a full reading. */
   | { readonly is: 'rest'; readonly unowned: readonly Unowned[]; readonly drift: readonly FigureDrift[] }
   /** Lines of JSON, as sources report them; all of them together are the whole set. */
   | { readonly is: 'lines'; readonly bytes: Uint8Array };
@@ -154,7 +146,6 @@ export function repositoryHash(seed: string, name: string): number {
   return createHash('sha1').update(seed).update(name).digest().readUIntBE(0, 6);
 }
 
-/** Tells whether a number is among others in ascending order. */
 export function isAmong(sorted: Float64Array, wanted: number): boolean {
   return rowOf(sorted, wanted) !== -1;
 }

@@ -1,7 +1,4 @@
-/**
- * Connects to the database that the settings name, whatever its engine is, and looks for what is needed
- * there.
- */
+/** Connects to the database that the settings name, of any engine, and looks for what is needed there. */
 
 import { databaseOfAppIni, gogsAttachments } from './app-ini.ts';
 import {

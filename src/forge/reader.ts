@@ -36,10 +36,7 @@ export class ForgeReader {
     this.#settings = settings;
   }
 
-  /**
-   * Reads what is new, or more by the mode. One reading at a time. Throws a `ForgeFault`; then the next one
-   * connects again.
-   */
+  /** Reads what is new, or more by the mode; one at a time. Throws a `ForgeFault`; the next reconnects. */
   async *read(mode: ReadMode): AsyncGenerator<Chunk, void, void> {
     let found = await this.#ask({ ask: 'read', mode });
     while ('chunk' in found && found.chunk !== null) {

@@ -185,7 +185,6 @@ export class ForgeReading {
     return kept < before.size;
   }
 
-  /** Everybody's figures as JSON. */
   *lines(): Generator<Chunk, void> {
     let text = '';
     for (const { id, name } of this.owners.values()) {
@@ -212,7 +211,7 @@ const restOtherwise = 50;
 /** Duration up to which a part is read at once. */
 const cheapMs = 200;
 
-export interface LastRead {
+interface LastRead {
   readonly own: string;
   readonly whole: string | null;
   readonly endedAt: number;
@@ -236,10 +235,7 @@ export function stateOfPart(
   return now - last.endedAt >= restMs ? 'due' : 'resting';
 }
 
-/**
- * A forge that is in use has an administrator: these are the tables of another one, or of one that is being
- * restored.
- */
+/** A forge in use has an administrator: these are another's tables, or of one that is being restored. */
 function noOwners(): ForgeFault {
   return new ForgeFault(
     'schema',

@@ -286,7 +286,6 @@ function* owners({ ledger }: Observed): Generator<Finding> {
   }
 }
 
-/** The fixes of what `softquota policy lint` finds. */
 const policyMends: Readonly<Record<FindingCode, string>> = {
   missing_default_group: 'remove it from [quota] DEFAULT_GROUPS',
   empty_group: 'add rules to it, or delete it',

@@ -19,7 +19,6 @@ interface WaitedFor {
   readonly milliseconds: number;
 }
 
-/** The first items of a long list, and the number of all. */
 export interface Listed<Item> {
   readonly first: readonly Item[];
   readonly count: number;
@@ -92,32 +91,24 @@ export interface Observed {
   readonly unread: Listed<TroubledPlace>;
   readonly faults: Listed<TroubledPlace>;
   readonly leftovers: Listed<{ readonly path: string; readonly bytes: number; readonly modifiedAt: number }>;
-  /**
-   * Milliseconds since the last sweep of this process ended, by the monotonic clock; null before the first.
-   */
+  /** Milliseconds since this process's last sweep ended, on the monotonic clock; null before the first. */
   readonly sweptAgoMs: number | null;
   readonly sweepEveryMs: number;
-  /**
-   * Start and reason of the failure to write the list of refused owners for hooks; null if it can be written.
-   */
+  /** Start and reason of the failure to write the refused owners for hooks; null if it can be written. */
   readonly unpublished: Away | null;
   readonly worker: ObservedWorker;
   readonly notices: readonly ObservedPlace[];
   /** Why the last sweep failed; null if it did not. */
   readonly sweepError: string | null;
-  /**
-   * The time when app.ini changed after the daemon read it, in milliseconds since 1970; null if it did not.
-   */
+  /** The time of a change of app.ini since the daemon read it, in milliseconds since 1970; null: none. */
   readonly configWrittenAt: number | null;
   /** Why app.ini, as it was read last, is not in force; null: it is. */
   readonly configRefused: string | null;
   /** `[section] KEY` of each change that takes effect after a restart. */
   readonly restartKeys: readonly string[];
-  /** `[server] TRUSTED_SOCKET`. */
   readonly trustedSocket: string;
   /** Names of OAuth2 sources whose secrets cannot be decrypted with any key. */
   readonly lostSecrets: readonly string[];
-  /** The daemon's process id and user id. */
   readonly pid: number;
   readonly uid: number;
   /** The time by the host's clock, milliseconds since 1970. */

@@ -18,10 +18,7 @@ export interface AttemptLimits {
 /** Networks that share a slot are slowed together; who does is chance, and another one after each start. */
 const slotDigits = 4;
 
-/**
- * Gives a function that counts a wrong one from an address: seconds from now where it was one too many; null:
- * not yet.
- */
+/** Gives a function that counts a wrong one of an address: seconds to wait if one too many; null: not yet. */
 export function wrongAttempts({
   wrongTries,
   perSeconds,

@@ -55,9 +55,7 @@ const areas = ['admin', 'user', 'organization'] as const;
 
 export type Area = (typeof areas)[number];
 
-type AccessLevel = 'read' | 'write';
-
-function gives(scopes: readonly string[], access: AccessLevel, area: Area): boolean {
+function gives(scopes: readonly string[], access: 'read' | 'write', area: Area): boolean {
   if (area === 'admin' && scopes.includes('public-only')) return false;
   return (
     scopes.includes('all') ||
@@ -76,10 +74,7 @@ export function givesBeyond(wanted: readonly string[], held: readonly string[]):
   return null;
 }
 
-/**
- * `token T`, `Bearer T`, or Basic with the token as password, whatever the user name. Null where it is
- * nothing of that; schemes are compared without case.
- */
+/** `token T`, `Bearer T`, or Basic with the token as password and any user; in any case. Null: none. */
 export function tokenIn(authorization: string): string | null {
   const [, scheme = '', credentials = ''] = /^([^ ]+) +([^ ]+) *$/.exec(authorization) ?? [];
   switch (scheme.toLowerCase()) {

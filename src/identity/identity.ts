@@ -24,9 +24,7 @@ export type Authentication =
   | NotAuthenticated;
 
 type NotAuthenticated =
-  /**
-   * Refusal for whatever reason: nothing tells unknown credentials from revoked, expired or misspelt ones.
-   */
+  /** Refusal for whatever reason: nothing tells unknown credentials from revoked, expired, misspelt ones. */
   { readonly is: 'refused' } | { readonly is: 'slowed'; readonly retryAfterSeconds: number };
 
 type UsedToken = TokenDocument & { readonly lastUsedAt: number | null };

@@ -1,7 +1,4 @@
-/**
- * The documents of identity: who somebody is, who belongs to an organization, tokens, and sessions in
- * browsers.
- */
+/** The documents of identity: who somebody is, members of organizations, tokens, and browser sessions. */
 
 import { z } from 'zod';
 import type { Kind } from '../documents/index.ts';
@@ -136,11 +133,8 @@ export const sessionKind: Kind<SessionDocument> = {
 
 const use = z.strictObject({ at: whole });
 
-/** When a token or a session was last used, in milliseconds since 1970. */
-type UseDocument = Readonly<z.infer<typeof use>>;
-
-/** By the key of the token or session. */
-export const useKind: Kind<UseDocument> = { name: 'use', durability: 'volatile', schema: use };
+/** When a token or a session was last used, in milliseconds since 1970, by its key. */
+export const useKind: Kind<z.infer<typeof use>> = { name: 'use', durability: 'volatile', schema: use };
 
 const link = z.strictObject({
   issuer: z.string(),

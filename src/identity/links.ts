@@ -75,9 +75,7 @@ export function setAdministrationBy(changes: ChangeSet, link: LinkDocument, sour
   changes.put(linkKind, keyOf(link), { ...link, administrationBy: sourceId });
 }
 
-/**
- * An administrator who says by hand whether a user is one has the last word until a source says otherwise.
- */
+/** An administrator who says by hand if a user is one has the last word until a source says otherwise. */
 export function forgetAdministrationBy(changes: ChangeSet, ownerId: number): void {
   for (const link of linksOf(changes, ownerId)) {
     if (link.administrationBy !== null) setAdministrationBy(changes, link, null);

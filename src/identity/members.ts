@@ -20,10 +20,7 @@ export function organizationsOf(snapshot: Snapshot, userId: number): readonly nu
   );
 }
 
-/**
- * Takes a user in, or gives another role; throws `not_found` where it is no organization, `invalid` where it
- * is no user.
- */
+/** Takes a user in, or changes the role; throws `not_found` for no organization, `invalid` for no user. */
 export function setMember(
   changes: ChangeSet,
   organization: OwnerRecord,

@@ -190,9 +190,7 @@ export function lastUseOf(
   return Math.max(createdAt, rotatedAt, keptUseOf(snapshot, key) ?? 0);
 }
 
-/**
- * Takes out those that let nobody in any more, and uses of what is gone; `isThere` tells of an owner's id.
- */
+/** Takes out those that let nobody in any more, and uses of what is gone; `isThere`: by an owner's id. */
 export function sweepSessions(changes: ChangeSet, isThere: (ownerId: number) => boolean, now: number): void {
   for (const [key, session] of [...changes.all(sessionKind)]) {
     const isUsed = isThere(session.owner) && !isOver(changes, session, lastUseOf(changes, key, session), now);

@@ -81,10 +81,7 @@ export function editUser(transaction: Transaction, name: string, edit: UserEdit)
   return transaction.renameOwner(name, newName, owner => isOnlyFound(changes, owner));
 }
 
-/**
- * With groups, tokens, sessions and memberships. Throws `not_found`, and `conflict` where the owner has
- * units.
- */
+/** With groups, tokens, sessions, memberships. Throws `not_found`, `conflict` where the owner has units. */
 export function deleteUser(transaction: Transaction, name: string): void {
   const owner = transaction.deleteOwner(name);
   const { changes } = transaction;

@@ -94,10 +94,7 @@ export class DeliveryQueue {
     this.#forgotten += gone.length;
   }
 
-  /**
-   * Writes what is not written yet. True: all of it is, by now. False: the store is away, and it is kept for
-   * the next time.
-   */
+  /** Writes what waits. True: all of it is written. False: the store is away, and it is kept for later. */
   save(): Promise<boolean> {
     return this.#saves.run(() => this.#save());
   }
@@ -128,7 +125,6 @@ export class DeliveryQueue {
 
 const digits = 8;
 
-/** Id of a delivery, made from its notice and its target. */
 function deliveryId({ id }: Pick<NoticeDocument, 'id'>, to: Target): string {
   const where = to.via === 'webhook' ? `webhook ${to.name}` : `mail ${to.address}`;
   return `${id}-${createHash('sha256').update(where).digest('hex').slice(0, digits)}`;

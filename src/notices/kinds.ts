@@ -76,11 +76,8 @@ export const positionKind: Kind<ReadPosition> = {
 
 const openFault = z.strictObject({ id: z.string(), since: whole, reason: z.string() });
 
-/** A fault that was told, and is not over. */
-type OpenFault = Readonly<z.infer<typeof openFault>>;
-
-/** By host, what is at fault, and where, as a JSON array. */
-export const openFaultKind: Kind<OpenFault> = {
+/** Faults that were told, and are not over: by host, what is at fault, and where, as a JSON array. */
+export const openFaultKind: Kind<Readonly<z.infer<typeof openFault>>> = {
   name: 'open-fault',
   durability: 'volatile',
   schema: openFault,

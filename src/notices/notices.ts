@@ -88,7 +88,6 @@ export class Notices {
     return this.#settings.webhooks.length > 0 || this.#settings.mail !== null;
   }
 
-  /** From now on notices are sent, as far as there is somewhere to send them. */
   start(): void {
     this.#isStarted = true;
     this.#next(0);

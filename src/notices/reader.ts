@@ -21,8 +21,6 @@ const pageEvents = 200;
 /** The things that are the policy; others are accounts, or have events of their own. */
 const policyThings: ReadonlySet<string> = new Set(['rule', 'group', 'assignment']);
 
-type PolicyEvent = Extract<Event, { readonly kind: 'policy' }>;
-
 /** Begins at this moment: what happened before is no news. */
 export function beginningAt(now: number): ReadPosition {
   return { floor: now, seen: [], digestAt: null };
@@ -37,7 +35,7 @@ export async function readNotices(
   const floor = Math.max(before.floor, now - windowMs);
   const seen = new Map(before.seen.map(([id, at, count]) => [id, { at, count }]));
   const notices: NoticeDocument[] = [];
-  const changes = new Map<string, PolicyEvent[]>();
+  const changes = new Map<string, EventOf<'policy'>[]>();
   for (let after: string | undefined; ; ) {
     const { events, next } = await record.list({ limit: pageEvents, after });
     let isOver = next === null;
@@ -79,10 +77,7 @@ export async function readNotices(
   return { notices: notices.reverse(), position: positionOf(before, floor, seen) };
 }
 
-/**
- * Position after these events. Events that there is no room for are passed over, and so are later arrivals of
- * that time.
- */
+/** Position after these events. Those without room are passed over, and so are later ones of that time. */
 function positionOf(
   { digestAt }: ReadPosition,
   floor: number,
@@ -97,8 +92,7 @@ function positionOf(
   return { floor: first, seen: kept.map(([id, at, count]) => [id, at, count]), digestAt };
 }
 
-type Kind = Event['kind'];
-type EventOf<K extends Kind> = Extract<Event, { readonly kind: K }>;
+type EventOf<K extends Event['kind']> = Extract<Event, { readonly kind: K }>;
 type ToldEvent = EventOf<'threshold' | 'grace' | 'refusal' | 'request' | 'allowance'>;
 
 interface Told {

@@ -1,7 +1,4 @@
-/**
- * Delivers notices: what is due, some at a time to each place. Tries again with growing waits, and gives up
- * in the end.
- */
+/** Delivers due notices, some at a time to each place; tries again with growing waits, then gives up. */
 
 import type { Documents } from '../documents/index.ts';
 import { wantsMail } from '../identity/index.ts';
@@ -37,7 +34,6 @@ const mostAtOnce = 4;
 const firstWaitMs = 2000;
 const longestWaitMs = 6 * 3_600_000;
 const growth = 4;
-/** Milliseconds after which a delivery is given up. */
 const giveUpMs = 3 * 86_400_000;
 /** Milliseconds that a running delivery has when the daemon stops. */
 const lastMs = 3000;

@@ -24,7 +24,6 @@ interface Post {
   readonly body: string;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Ends the attempt. */
   readonly signal: AbortSignal;
 }
 

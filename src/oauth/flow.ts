@@ -91,10 +91,7 @@ export class SignInFlow {
     return new URL(`sign-in/oauth2/${sourceId}/callback`, this.#options.baseUrl()).href;
   }
 
-  /**
-   * Address that a provider sends browsers back to after a sign-out there; it has to be entered there as
-   * well.
-   */
+  /** Address that a provider sends browsers back to after a sign-out; it has to be entered there, too. */
   get postLogoutRedirectUri(): string {
     return new URL('sign-in', this.#options.baseUrl()).href;
   }
@@ -152,10 +149,7 @@ export class SignInFlow {
     }
   }
 
-  /**
-   * Address at which a browser whose session has ended here ends the one at the provider. Rejects with a
-   * `SignInFault`.
-   */
+  /** Address that ends at the provider a session that has ended here. Rejects with a `SignInFault`. */
   async endThere(sourceId: string): Promise<string> {
     try {
       const source = this.#activeSource(sourceId);
@@ -249,10 +243,7 @@ export class SignInFlow {
     return arrivalBy(provider, address, begun);
   }
 
-  /**
-   * All of it is one change: who comes, what the claims make of that, and the session in place of the
-   * browser's last.
-   */
+  /** All in one change: who comes, what the claims make of that, and the session in place of the last. */
   async #signedIn(source: SourceDocument, arrival: LoginResult, held: string | null): Promise<SessionCookie> {
     const { documents, log } = this.#options;
     const at = this.#options.now();
@@ -286,10 +277,7 @@ const unusable =
 const onlyHere =
   'a sign-out ends only the session on this server: the provider has no usable end_session_endpoint';
 
-/**
- * Path at which a browser with this session signs out, relative to the base URL; null: the session ends here
- * alone.
- */
+/** Path at which this session signs out, relative to the base URL; null: the session ends here alone. */
 export function signOutHref(snapshot: Snapshot, { id, via }: SessionDocument): string | null {
   const source = via.is === 'source' ? sourceById(snapshot, String(via.source)) : undefined;
   if (source?.signOutAtProvider !== true) return null;

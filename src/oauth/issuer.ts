@@ -6,10 +6,7 @@ import type { CustomFetch } from 'openid-client';
 const wellKnown = '/.well-known/openid-configuration';
 const longest = 2048;
 
-/**
- * Why a provider cannot be at this address; null: it can. Nothing is sent in the clear, but to this host
- * itself.
- */
+/** Why a provider cannot be at this address; null: it can. In the clear only this host itself is asked. */
 export function addressFault(text: string): string | null {
   const example = 'such as https://login.example/realms/git or its /.well-known/openid-configuration';
   const url = text.length <= longest && URL.canParse(text) ? new URL(text) : null;

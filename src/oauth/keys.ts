@@ -11,10 +11,7 @@ const tagBytes = 16;
 export interface SecretKeys {
   /** With the newest key. `purpose` is what it is for, and has to be the same to open it. */
   seal(text: string, purpose: string): string;
-  /**
-   * Null where none of the keys opens it: it was sealed with another one, for another purpose, or is no
-   * sealed text.
-   */
+  /** Null where no key opens it: sealed with another one, for another purpose, or no sealed text. */
   open(sealed: string, purpose: string): string | null;
   isNewest(sealed: string): boolean;
 }
@@ -24,10 +21,7 @@ interface Key {
   readonly bytes: Buffer;
 }
 
-/**
- * `texts` are what the keys are derived from, the newest first and at least one; each of at least 32
- * characters.
- */
+/** `texts` are what keys are derived from: newest first, at least one, each of at least 32 characters. */
 export function secretKeysOf(texts: readonly string[]): SecretKeys {
   const keys = texts.map(derived);
   const [newest] = keys;

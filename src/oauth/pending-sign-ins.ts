@@ -57,10 +57,7 @@ export class PendingSignIns {
     ];
   }
 
-  /**
-   * The one with this state; null: this browser did not begin it, or too long ago. `now`: milliseconds since
-   * 1970.
-   */
+  /** The one with this state; null: not this browser's, or too old. `now`: milliseconds since 1970. */
   find(header: string | undefined, state: string, now: number): PendingLogin | null {
     const name = this.#nameOf(state);
     for (const [other, sealed] of this.#pairsIn(header)) {

@@ -193,10 +193,7 @@ function acceptable(server: ServerMetadata, source: SourceDocument): UsableMetad
   return { ...server, token_endpoint_auth_methods_supported, id_token_signing_alg_values_supported: signing };
 }
 
-/**
- * Tells whether a browser, or what we ask, may go there: in the clear only where the provider is at this
- * host itself.
- */
+/** Tells whether a browser, or we, may go there: in the clear only if the provider is at this host. */
 export function isSafeFor(source: SourceDocument, url: URL): boolean {
   return url.protocol === 'https:' || (isPlain(source) && isSafeAddress(url));
 }
@@ -243,9 +240,7 @@ export async function arrivalBy(provider: Provider, address: URL, begun: Pending
   }
 }
 
-/**
- * Asks by the first way to say who we are that the provider takes: one that it does not take uses up no code.
- */
+/** Asks by the first way to say who we are that the provider takes: one not taken uses up no code. */
 async function byFirstWay<T>(
   [by, next, ...others]: Provider,
   ask: (by: Configuration) => Promise<T>,
@@ -258,10 +253,7 @@ async function byFirstWay<T>(
   }
 }
 
-/**
- * Fault of what the provider refused; null: it refused nothing. Its answer goes nowhere, not even to the log,
- * except the name of its error.
- */
+/** Fault of what the provider refused; null: nothing. Of its answer only the error's name goes to the log. */
 function refusalIn(error: unknown, code: SignInFaultCode, words: string): SignInFault | null {
   if (error instanceof SignInFault) return error;
   if (isUnknownClient(error)) {

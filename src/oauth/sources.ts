@@ -143,9 +143,7 @@ function endSessionsBy(changes: ChangeSet, { id }: SourceDocument): void {
   endSessions(changes, ({ via }) => via.is === 'source' && via.source === id);
 }
 
-/**
- * Unlinks a user, who is signed out. An administrator whom a source made is one no more. Throws `not_found`.
- */
+/** Unlinks and signs out a user. An administrator whom a source made is one no more. Throws `not_found`. */
 export function unlink(transaction: Transaction, id: string, user: string): void {
   const { changes } = transaction;
   const { discoveryUrl } = mustBeSource(changes, id);

@@ -62,9 +62,7 @@ interface SignInFacts extends Omit<Synchronization, 'claimed'> {
 
 const signInKind = 'sign-in';
 
-/**
- * Returns the effect that claims would have on quota groups; null stands for a user who does not exist yet.
- */
+/** Returns the effect of claims on quota groups; null stands for a user who does not exist yet. */
 function plan(
   snapshot: Snapshot,
   source: SourceDocument,

@@ -59,9 +59,7 @@ export class Crossings {
   readonly #options: CrossingsOptions;
   readonly #loop: ReconcileLoop;
   readonly #ids = new EventIds('t');
-  /**
-   * By owner id; of owners who are not at the lowest of all. Null: what was told last could not be read yet.
-   */
+  /** By owner id; of owners not at the lowest of all. Null: what was told last could not be read yet. */
   #levels: Map<number, Levels> | null = null;
   #events: EventRecord[] = [];
   #moved = new Set<number>();

@@ -1,7 +1,4 @@
-/**
- * Events, in the form in which they are read: refusals, crossings of thresholds, ends of graces, changes of
- * policy; and how they are read from what is kept.
- */
+/** Events, in the form in which they are read, and how they are read from what is kept. */
 
 import { z } from 'zod';
 import { leaves, subjects } from '../quota/index.ts';

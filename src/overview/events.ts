@@ -50,7 +50,6 @@ export interface EventsPage<Kind extends Event = Event> {
 
 const daysTold = 14;
 const daysAtOnce = 1000;
-/** Collections that free less are no events. */
 const leastFreedBytes = 1_000_000;
 /** More than one hour of one host can have. */
 const mostOfAnHour = 10_000;
@@ -86,7 +85,6 @@ export class Events {
     return new Events(options, tally, crossings);
   }
 
-  /** From now on thresholds are watched, and what is too old goes. */
   start(): void {
     this.#crossings.start();
     this.#clean();
@@ -144,9 +142,7 @@ export class Events {
     return this.#page(kind === undefined ? eventKinds : [kind], whose, page);
   }
 
-  /**
-   * Lists events of these kinds that belong to this very owner, and not to others who had the name before.
-   */
+  /** Lists events of these kinds of this very owner, and not of others who had the name before. */
   listOf<Kind extends EventKind>(
     ownerId: number,
     kinds: readonly Kind[],
@@ -296,7 +292,6 @@ interface EventFilter {
   /** In milliseconds since 1970, both included: an event of an hour is in all of that hour. */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
-  /** The name of a user: who acted. */
   readonly actor?: string | undefined;
   /** A part of some name, path or text of the event. */
   readonly q?: string | undefined;

@@ -166,7 +166,6 @@ export const hourMs = 3_600_000;
 const hoursOfDay = 24;
 export const dayMs = hoursOfDay * hourMs;
 const mostPoints = 400;
-/** Days that growth follows from. */
 const growthDays = 28;
 
 /** The hours that a range is about; a point for each `step` of them. */
@@ -178,7 +177,6 @@ interface Span {
 
 const days = { day: 1, week: 7, month: 31, year: 366, all: dailyDays } as const;
 
-/** The time before now that a history is about. */
 export type Range = keyof typeof days;
 
 export function hourOf(time: number): number {
@@ -215,10 +213,7 @@ function pointsOf({ hours, steps }: PastUsage, { step }: Pick<Span, 'step'>, ofO
   return points;
 }
 
-/**
- * Thins points out to as many as a plot has room for: the last of each few, so that the newest is always
- * among them.
- */
+/** Thins points out to what a plot has room for: the last of each few, so that the newest is among them. */
 function fewOf(points: readonly Point[]): readonly Point[] {
   const each = Math.ceil(points.length / mostPoints);
   return points.filter((_, index) => (points.length - 1 - index) % each === 0);

@@ -65,10 +65,7 @@ export function levelText(levels: Levels): string {
   return JSON.stringify(Object.fromEntries(high.filter(([, level]) => level !== belowAll)));
 }
 
-/**
- * Reads levels. Anything that is no level, or of an unknown leaf, counts as the lowest: at the worst
- * something is told once more.
- */
+/** Reads levels. What is none, or of an unknown leaf, is the lowest: at worst something is told once more. */
 export function levelsIn(text: string): Levels {
   const byLeaf = fieldsIn(text);
   return leaves.map(leaf => {
@@ -148,9 +145,7 @@ function isWorse(a: WorstKind, b: WorstKind): boolean {
   return a.fullness > b.fullness;
 }
 
-/**
- * Returns the percentage of the limit. With limit 0, any stored byte makes an owner fuller than all others.
- */
+/** Returns the percentage of the limit. At limit 0, any stored byte makes an owner fuller than all others. */
 function fullnessOf({ by, used, limit }: Decision, storedBytes: number): number {
   if (by === 'no_match') return storedBytes > 0 ? Number.MAX_VALUE : -1;
   if (limit === 0) return used > 0 ? Number.MAX_VALUE : -1;

@@ -71,9 +71,7 @@ export class Tally {
     this.#limits = limits;
   }
 
-  /**
-   * Goes on with what was added up in the hour of `now` before a restart; what else there is is passed over.
-   */
+  /** Goes on with what was added up in the hour of `now` before a restart; all else is passed over. */
   resume(kept: readonly EventRecord[], now: number): void {
     this.#turnTo(now);
     for (const record of kept) {
@@ -184,9 +182,7 @@ export class Tally {
   }
 }
 
-/**
- * Neither keys nor actors have NULs in them. The id keeps apart those who had a name one after the other.
- */
+/** Neither keys nor actors have NULs in them. The id keeps apart those who had a name one after the other. */
 function nameOf({ others, ownerId, ownerKey, actor, subject, mode }: Place): string {
   return `${others}\0${ownerId ?? ''}\0${ownerKey ?? ''}\0${actor ?? ''}\0${subject}\0${mode}`;
 }

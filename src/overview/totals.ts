@@ -14,10 +14,7 @@ interface TotalsOptions {
 
 interface TotalFigures {
   readonly owners: number;
-  /**
-   * Owners of whom some kind of data is refused by a limit. An owner with limit 0 who stores nothing is not
-   * among them.
-   */
+  /** Owners of whom a limit refuses some kind of data; not those with limit 0 who store nothing. */
   readonly over: number;
   /** Owners who are not, and have passed a limit whose grace runs. */
   readonly grace: number;

@@ -62,9 +62,7 @@ export function allowanceIn(snapshot: Snapshot, ownerId: number, id: string): Al
   return entriesOf(snapshot, ownerId).find(entry => entry.id === id);
 }
 
-/**
- * Adds one. Throws `invalid` with every fault, `conflict` where the owner has as many as can be.
- */
+/** Adds one. Throws `invalid` with every fault, `conflict` where the owner has as many as can be. */
 export function createAllowance(
   changes: ChangeSet,
   ownerId: number,

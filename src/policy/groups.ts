@@ -1,7 +1,4 @@
-/**
- * Groups and who is in each: read from documents, and changed in a transaction. Owners are identified by
- * their ids, so that a reused name inherits nothing.
- */
+/** Groups and who is in each. Owners are identified by their ids: a reused name inherits nothing. */
 
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
@@ -45,10 +42,7 @@ export function groupWithRules(snapshot: Snapshot, name: string): Group {
   return groupOf(snapshot, name, mustBeGroup(snapshot, name));
 }
 
-/**
- * Throws `conflict` where there is one of that name, else `invalid` with every fault of the name and the new
- * rules.
- */
+/** Throws `conflict` where one has that name, else `invalid` with every fault of name and new rules. */
 export function createGroup(changes: ChangeSet, { name, rules }: NewGroup): void {
   if (changes.get(groupKind, name) !== undefined) {
     throw new SoftquotaError('conflict', `the group ${printable(name)} exists already`);

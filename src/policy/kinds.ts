@@ -37,10 +37,7 @@ export const ruleKind: Kind<RuleDocument> = {
   describe: (name, document) => ({ name, ownerId: null, content: ruleContent(document) }),
 };
 
-/**
- * Describes a rule without its name for the API and the audit log. Clients of Forgejo know none of the last
- * three.
- */
+/** Describes a rule without its name, for API and audit log. Forgejo's clients do not know the last three. */
 export function ruleContent(rule: Omit<RuleDocument, 'place'>) {
   const { limitBytes: limit, subjects, graceMs, graceMost: most, mode: inMode } = rule;
   return {
@@ -52,9 +49,7 @@ export function ruleContent(rule: Omit<RuleDocument, 'place'>) {
   };
 }
 
-/**
- * The release before had a mode for groups, which `groupOf` heeds until `endGroupModes` has taken it away.
- */
+/** The release before had modes of groups, which `groupOf` heeds until `endGroupModes` takes them away. */
 const group = z.strictObject({ place, rules: z.array(z.string()).readonly(), mode });
 
 export type GroupDocument = z.infer<typeof group>;

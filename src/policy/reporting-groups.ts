@@ -9,9 +9,7 @@ import type { Log } from '../log.ts';
 import { longestName } from '../quota/index.ts';
 import { groupKind, inOrder, nextPlaceAmong, ruleKind } from './kinds.ts';
 
-/**
- * Does so in the policy in force. Each change has its event; rejects as the store does, but for `store_away`.
- */
+/** Does so in the policy in force. Each change has its event; rejects as the store, but for `store_away`. */
 export async function endGroupModes(documents: Documents, log: Pick<Log, 'warn'>): Promise<void> {
   try {
     const groups = await documents.transact(({ changes }) => withoutGroupModes(changes));

@@ -127,9 +127,7 @@ export function grantRequest(transaction: Transaction, id: string, granted: Gran
   return ended(transaction, id, { ...asked, state: 'granted', answer });
 }
 
-/**
- * Declines a request, with a message to the owner. Throws `not_found`, and `conflict` where it was answered.
- */
+/** Declines a request, with a message to the owner. Throws `not_found`, `conflict` where it was answered. */
 export function declineRequest(
   transaction: Transaction,
   id: string,
@@ -162,9 +160,7 @@ function ended(transaction: Transaction, id: string, request: Ended): RequestEnt
   return [id, request];
 }
 
-/**
- * Says what the event of a step tells. Of a granted request it has what was granted, not what was asked for.
- */
+/** Says what the event of a step tells. Of a granted request it has what was granted, not asked for. */
 function auditRequest(
   owner: AuditContext['owner'],
   action: 'asked' | Ended['state'],
@@ -187,7 +183,6 @@ function auditRequest(
 }
 
 interface NewRequest {
-  /** The name of the owner who is to have more. */
   readonly owner: string;
   readonly askedBy: { readonly id: number; readonly name: string };
   readonly bytes: number;

@@ -21,11 +21,9 @@ export interface RuleEdit extends Partial<Pick<Rule, 'limitBytes' | 'subjects'>>
   readonly graceMs?: number | null;
   /** Null: as configured. */
   readonly graceMost?: GraceMost | null;
-  readonly mode?: PolicyMode;
+  /** `enforce`: it is in force; `report`: what it would refuse is recorded and let through. */
+  readonly mode?: 'enforce' | 'report';
 }
-
-/** `enforce`: it is in force; `report`: what it would refuse is recorded and let through. */
-type PolicyMode = 'enforce' | 'report';
 
 export function rulesIn(snapshot: Snapshot): readonly Rule[] {
   return inOrder(snapshot.all(ruleKind)).map(([name, document]) => ruleOf(name, document));

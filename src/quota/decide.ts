@@ -43,9 +43,7 @@ export interface Standing extends StandingGroups {
   readonly allowance?: ActiveAllowance | null;
   /** Absent: no limit has a grace. */
   readonly graces?: Graces;
-  /**
-   * The groups as they would be if their rules in report mode were in force; absent where there are none.
-   */
+  /** The groups as they would be if their rules in report mode were in force; absent where there are none. */
   readonly reporting?: StandingGroups;
 }
 
@@ -89,10 +87,7 @@ export interface Ruled {
   readonly allowance?: ActiveAllowance;
   /** The unreachable ones of the stored bytes; absent where they are not forgiven, or there are none. */
   readonly garbage?: Garbage;
-  /**
-   * Grace of a passed limit: it runs if the action is allowed; if refused, it has ended or the limit is
-   * passed by more.
-   */
+  /** Grace of a passed limit: allowed, it runs; refused, it has ended or the limit is passed by more. */
   readonly grace?: Grace;
   /** Null for the built-in group, and so is `rule`. */
   readonly group: string | null;
@@ -102,10 +97,7 @@ export interface Ruled {
 
 interface RuledAllowed extends Ruled {
   readonly allowed: true;
-  /**
-   * The decision as it would be if all in report mode were in force; absent where that is allowed, and not by
-   * a grace.
-   */
+  /** The decision if all in report mode were in force; absent where that allows, and not by a grace. */
   readonly reported?: Decision;
 }
 
@@ -163,7 +155,6 @@ export function decide(question: DecisionQuestion): Decision {
   return reported.allowed && reported.grace === undefined ? decision : { ...decision, reported };
 }
 
-/** The standing as it would be if all in report mode were in force. */
 export function reportingStanding({ reporting, ...standing }: Standing): Standing {
   return reporting === undefined ? standing : { ...standing, ...reporting };
 }
@@ -254,7 +245,6 @@ function noMatch(step: PrecedenceStep): Decision {
   };
 }
 
-/** A file system with less left than has to stay free. */
 export interface FullDisk {
   /** A file system has room for so many bytes, and for so many files. */
   readonly of: 'bytes' | 'files';

@@ -46,9 +46,7 @@ export interface ExplainedGroup {
   readonly decided: boolean;
 }
 
-/**
- * A step that was reached: the last one answered, those before it had no rule that covers it, or no groups.
- */
+/** A step that was reached: the last answered, those before it had no rule that covers it, or no groups. */
 export interface ExplainedStep {
   readonly step: PrecedenceStep;
   readonly groups: readonly ExplainedGroup[];

@@ -17,10 +17,7 @@ const verdicts = ['refuses', 'graced', 'allows'] as const;
 
 export type RuleVerdict = (typeof verdicts)[number];
 
-/**
- * All that a rule is judged by: the settings, the bytes of an owner and those that an action brings, and
- * graces.
- */
+/** All that a rule is judged by: settings, an owner's bytes and those that an action brings, and graces. */
 export interface Judging {
   readonly settings: QuotaSettings;
   readonly usage: Usage;
@@ -109,9 +106,7 @@ export function decidingRule(
   return found === null ? null : { ...found, group: group.name };
 }
 
-/**
- * Gives the deciding rule of those groups that has the best verdict, ties by the group's name; null: none.
- */
+/** Gives the deciding rule of those groups with the best verdict, ties by the group's name; null: none. */
 export function decidingAmong(
   groups: readonly (CompiledGroup | BuiltinGroup)[],
   asked: number,

@@ -196,10 +196,7 @@ function uncoveredOfGroup(
   }));
 }
 
-/**
- * Finds subjects that none of the groups covers, if this leads to a refusal or to no limit, not to the
- * built-in limit.
- */
+/** Finds subjects that no group covers, if this means a refusal or no limit, not the built-in limit. */
 function uncovered(
   groups: readonly CompiledGroup[],
   settings: QuotaSettings,

@@ -57,9 +57,7 @@ export function refusal(ownerName: string, subject: Subject, decision: Refusal):
   return `${refusedBecause(decision)}: ${stands}${isTold ? `, and ${brings}` : ''}.${graceGone(decision)}${extra(decision)}`;
 }
 
-/**
- * Says how little is left: `The disk is nearly full: 1.2 GB of 100 GB are free, and 5 GB have to stay free`
- */
+/** Says what is left: `The disk is nearly full: 1.2 GB of 100 GB are free, and 5 GB have to stay free` */
 export function fullDiskWords({ of, free, size, least }: FullDisk): string {
   const shown = of === 'bytes' ? formatBytes : formatCount;
   const what = of === 'bytes' ? 'are free' : 'more files fit';

@@ -26,9 +26,7 @@ export interface ConnectionLimits {
 export class Connections {
   readonly #server: Server;
   readonly #limits: ConnectionLimits;
-  /**
-   * In the order in which they were last asked something; what was asked is answered, or has not come whole.
-   */
+  /** In the order in which they were last asked; what was asked is answered, or has not come whole. */
   readonly #idle = new Set<Socket>();
   /** With how many requests that came whole are under way on each. */
   readonly #busy = new Map<Duplex, number>();
@@ -78,16 +76,13 @@ export class Connections {
     clearTimeout(overdue);
   }
 
-  /**
-   * A connection speaks another protocol from now on: it counts, and makes no room. It ends with the drain.
-   */
+  /** The connection speaks another protocol now: it counts, and makes no room. It ends with the drain. */
   upgraded(socket: Socket): void {
     this.#idle.delete(socket);
     if (this.#draining) socket.destroy();
     else this.#upgraded.add(socket);
   }
 
-  /** Does it once the requests that came whole on this connection are answered. */
   whenAnswered(socket: Duplex, then: () => void): void {
     this.#after.set(socket, then);
     this.#doAfter(socket);
@@ -180,7 +175,6 @@ export class Connections {
   }
 }
 
-/** The reasons for which nothing more can be understood on a connection. */
 export type Rejection = 'malformed' | 'request_timeout' | 'headers_too_large';
 
 const rejections: Readonly<Record<string, Rejection>> = {
@@ -276,10 +270,7 @@ export function connectionShares(limit: number | null): ConnectionShares {
 }
 
 interface DescriptorWatchOptions {
-  /**
-   * Called with the system's code where no file can be opened any more, and at most once a minute while that
-   * lasts.
-   */
+  /** Called with the system's code where no file can be opened, at most once a minute while that lasts. */
   readonly exhausted: (code: string) => void;
   /** Called each second while no file can be opened. */
   readonly makeRoom: () => void;
@@ -289,10 +280,7 @@ interface DescriptorWatchOptions {
 const usualEveryMs = 1000;
 const tellEveryMs = 60_000;
 
-/**
- * Looks whether a file can still be opened: of connections that could not be accepted, the system tells
- * nothing.
- */
+/** Looks whether a file can be opened: of connections that were not accepted the system tells nothing. */
 export function watchDescriptors({
   exhausted,
   makeRoom,

@@ -22,7 +22,6 @@ export interface SocketPlace {
 
 export interface SocketWatch {
   readonly everyMs: number;
-  /** The server listens at a new file. */
   renewed(path: string): void;
   /** Nobody can connect any more, and the server cannot listen again. */
   lost(error: unknown): void;

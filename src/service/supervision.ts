@@ -69,7 +69,6 @@ export class Supervision {
     if (this.#isReady && !this.#isStopping) this.#notifier?.tell(['READY=1', 'STATUS=Answers']);
   }
 
-  /** Nothing is asked any more. */
   stopping(): void {
     this.#isStopping = true;
     if (this.#timer !== null) clearTimeout(this.#timer);

@@ -1,7 +1,4 @@
-/**
- * Users, organizations and their members, tokens and browser sessions, in the JSON that Forgejo's clients
- * know. Times are ISO 8601.
- */
+/** Users, organizations, members, tokens and sessions as Forgejo's clients know them. Times are ISO 8601. */
 
 import { z } from 'zod';
 import { longestName } from '../quota/index.ts';
@@ -194,7 +191,6 @@ export const signInLink = z
   })
   .meta({ id: 'SignInLink' });
 
-/** A source that the sign-in page offers. */
 export const offeredSource = z
   .object({
     id: z.string(),

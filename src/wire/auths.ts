@@ -11,7 +11,6 @@ import { longestMappedName, longestMappingText, mostMapped } from './mapping.ts'
 import { nameOrNothing, newName } from './policy.ts';
 
 const text = anyText.nullish();
-/** Text that is a name, or empty. */
 const name = anyText.meta({ maxLength: longestName, pattern: nameOrNothing }).nullish();
 const flag = z.boolean().nullish();
 

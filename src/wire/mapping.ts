@@ -24,10 +24,7 @@ type Mapped =
   /** Each with the place of the fault. */
   | { readonly ok: false; readonly faults: readonly string[] };
 
-/**
- * Reads `{"group at the provider": ["quota group", ...]}`, or its JSON text; an empty text is an empty
- * mapping.
- */
+/** Reads `{"group at the provider": ["quota group", ...]}` or its JSON text; empty text: empty mapping. */
 export function mappingIn(value: unknown): Mapped {
   if (typeof value !== 'string') return mappingOf(value);
   if (value === '') return { ok: true, mapping: [] };
@@ -86,7 +83,6 @@ function groupsOf(claimed: string, groups: unknown, tell: (words: () => string) 
   });
 }
 
-/** Every quota group that a mapping names, each once. */
 export function quotaGroupsIn(mapping: Mapping): ReadonlySet<string> {
   return new Set(mapping.flatMap(([, groups]) => groups));
 }

@@ -27,10 +27,8 @@ import { usageTree } from './usage.ts';
  */
 const namePattern = String.raw`^(?!\.{1,2}$)(?!\s*$)[^\u0000-\u001f\u007f-\u009f]+$`;
 
-/** Pattern of a name that may also be empty. */
 export const nameOrNothing = `^$|${namePattern}`;
 
-/** A name that a rule, a group or an owner is given. */
 export const newName = z
   .string()
   .refine(name => nameFault(name) === null, {
@@ -73,7 +71,6 @@ export const askedSubject = text
     description: `One of ${subjects.map(subject => `\`${subject}\``).join(', ')}.`,
   });
 
-/** The bytes about to be added, as a query has them. */
 export const askedSize = queryNumber(0, Number.MAX_SAFE_INTEGER, 0).meta({
   description: 'Bytes about to be added; they count with `[quota] PRECISE`.',
 });
@@ -131,7 +128,6 @@ const noGroupMode = z
   .optional()
   .meta({ description: 'Groups have no mode: it is an error. Set the mode of their rules.' });
 
-/** Fields of a rule. */
 const graceFields = {
   grace: z
     .number()
@@ -256,7 +252,6 @@ export const wholePolicy = z
 
 export type WholePolicy = z.infer<typeof wholePolicy>;
 
-/** A rule of a whole policy. */
 export const newWholeRule = z.strictObject(newRule.shape);
 
 const newWholeGroup = z

@@ -25,7 +25,6 @@ const end = z.iso
   .max(longestMoment)
   .meta({ description: 'ISO 8601; a part of a second does not count.' });
 
-/** The part of a limit that allowances add. */
 export const addedAllowance = z
   .object({
     bytes,

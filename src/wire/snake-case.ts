@@ -11,9 +11,7 @@ type SnakeCased<Value> = Value extends readonly (infer Entry)[]
     ? { readonly [Name in keyof Value as SnakeCase<Name>]: SnakeCased<Value[Name]> }
     : Value;
 
-/**
- * Gives JSON with the same fields in the same order; for values whose names are all of fields, not of data.
- */
+/** Gives JSON with the same fields in the same order, for values whose names are fields, not data. */
 export function snakeCased<Value>(value: Value): SnakeCased<Value>;
 export function snakeCased(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(each => snakeCased(each));

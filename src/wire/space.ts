@@ -1,6 +1,4 @@
-/**
- * The answers about the files and refs that take the space inside repositories, and what removing them frees.
- */
+/** Answers about files and refs that take the space inside repositories, and what removing them frees. */
 
 import { z } from 'zod';
 import { bytes } from './bounds.ts';

@@ -6,7 +6,6 @@ import { isoTime } from '../text/index.ts';
 import { bytes } from './bounds.ts';
 import { addedAllowance, allowance, unreachableGarbage } from './requests.ts';
 
-/** The grace of a limit that is passed. */
 const grace = z
   .object({
     until: z.string().meta({ description: 'When refusals begin, or when they began.' }),
@@ -43,7 +42,6 @@ export const usageTree = z
 
 export const ownerType = z.enum(['user', 'organization']);
 
-/** A decision in short. */
 export const verdict = z
   .object({
     allowed: z.boolean().meta({ description: 'True if an action that adds data of this kind may start.' }),
@@ -221,7 +219,6 @@ export const ownReport = ownerReport
 
 export type OwnReport = z.infer<typeof ownReport>;
 
-/** One thing that takes space, as its owner sees it. */
 export const usedUnit = z
   .object({
     name: z.string().meta({

@@ -28,10 +28,7 @@ const repositoryFigures = z.object({
     .nullable(),
   /** Why it could not be measured or collected. */
   fault: why.nullable(),
-  /**
-   * The last collection of garbage since the worker started; below 0 bytes where pushes brought more
-   * meanwhile.
-   */
+  /** The last collection since the worker started; below 0 bytes where pushes brought more meanwhile. */
   collected: z.object({ at: count, freed_bytes: z.int(), fault: why.nullable() }).nullable(),
 });
 

@@ -174,9 +174,7 @@ function wantedSource(body: wire.NewSource): oauth.NewSource {
   return { ...editIn(body), name, discoveryUrl, clientId };
 }
 
-/**
- * Null is as good as left out, an empty text takes out what may be missing. Throws as `wantedSource` does.
- */
+/** Null is as good as left out, an empty text takes out what may be missing. Throws as `wantedSource`. */
 function editIn(body: wire.SourceEdit): Partial<oauth.SourceFields> {
   const mapping = mappingOf(body.quota_group_map);
   const { scopes } = body;

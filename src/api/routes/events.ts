@@ -10,7 +10,6 @@ import type { ApiServices } from '../services.ts';
 
 const mostEvents = 1000;
 
-/** The parameters that say which page. */
 export const eventsPage = {
   limit: queryNumber(1, mostEvents, 50),
   after: mark.optional().meta({

@@ -1,7 +1,4 @@
-/**
- * Scans, the problems of the installation, a backup of it, the hosts that share its quota, and what anybody
- * may know.
- */
+/** Scans, problems of the installation, a backup, hosts that share the quota, and what anybody may know. */
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';

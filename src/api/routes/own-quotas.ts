@@ -166,14 +166,12 @@ async function ownReportOf(services: ApiServices, name: string): Promise<wire.Ow
   };
 }
 
-/** The names in a path of an operation. */
 export type Named = Readonly<Partial<Record<'org' | 'id', string>>>;
 
 export interface OwnerScope {
   /** The end of the names of its operations. */
   readonly of: 'Caller' | 'Organization';
   readonly path: '/user/quota' | '/orgs/{org}/quota';
-  /** The parts of an operation that follow from its scope. */
   readonly read: ScopeParts;
   readonly write: ScopeParts;
   /** Throws `not_found`, the same whether it is not there or nothing to the caller, or `not_permitted`. */

@@ -1,6 +1,4 @@
-/**
- * `/session` is the one that asks; `/users/{user}/sessions` are one's own, and for administrators anybody's.
- */
+/** `/session` is the asker's; `/users/{user}/sessions` are one's own, and for administrators anybody's. */
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';

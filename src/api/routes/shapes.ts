@@ -74,7 +74,6 @@ export function editOf({ limit, subjects, grace, grace_most: most, mode }: wire.
   };
 }
 
-/** A new rule as the API takes it. */
 export function newRuleFrom({ name, limit, ...fields }: wire.NewRule): HeldRule {
   return policy.ruleFrom(name, { ...editOf(fields), limitBytes: limit });
 }
@@ -196,7 +195,6 @@ function percentOf({ used, limit }: Pick<wire.OwnerRow, 'used' | 'limit'>): numb
   return limit === null || limit <= 0 || used === null ? null : Math.floor((used / limit) * 100);
 }
 
-/** The parameters that say which decision. */
 export const askedDecision = { subject: wire.askedSubject, size: wire.askedSize } as const;
 
 export function explanationOf(

@@ -32,8 +32,6 @@ const asked = z.strictObject({
 const takesTime =
   'With a repository, the worker looks through it, which takes some seconds: ask again while `state` is `running`.';
 
-type Asked = z.output<typeof asked>;
-
 export function spaceRoutes(services: ApiServices): readonly Route[] {
   return [
     getRoute('getSpace', '/admin/quota/space', {
@@ -80,7 +78,7 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
 function spaceOf(
   services: ApiServices,
   owner: string,
-  { repo: repository, newer_than: newerThan }: Asked,
+  { repo: repository, newer_than: newerThan }: z.output<typeof asked>,
 ): wire.SpaceAnswer {
   const units = repositoriesOf(services, owner);
   const unit = repository === undefined ? null : named(units, owner, repository);

@@ -10,7 +10,6 @@ import { forgivingPage, listAddress, pageQuery, pagingHeaders, tellPage, tellPag
 import { type Call, deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
-/** The lists of what all users have. */
 export const everybodysQuery = {
   q: text.default('').meta({ description: 'Only of users whose names contain this text.' }),
   ...pageQuery,
@@ -90,9 +89,7 @@ interface EverybodysList<Entry> {
   made(entry: Entry): Pick<TokenDocument, 'createdAt' | 'id' | 'owner'>;
 }
 
-/**
- * One page of what the users have whose names contain a text, the newest first; with the name of each user.
- */
+/** One page of what the users have whose names contain a text, newest first; with the name of each user. */
 export async function everybodysPage<Entry>(
   { documents: { owners }, baseUrl }: Pick<ApiServices, 'baseUrl' | 'documents'>,
   call: Call,

@@ -140,7 +140,6 @@ const states = z
     return z.NEVER;
   });
 
-/** The parameters that say which owners, and in which order. */
 export const ownersQuery = {
   sort: z.enum(sortable).default('total').meta({
     description:
@@ -174,7 +173,6 @@ interface OwnerList {
   /** null: see `filterMapInSlices`. */
   readonly owners: Iterable<RankedOwner | null>;
   readonly order: (a: RankedOwner, b: RankedOwner) => number;
-  /** The parameters of the list's address. */
   readonly parameters: Readonly<Record<string, string | undefined>>;
 }
 

@@ -67,7 +67,6 @@ export function forgeByHooks(given: string, repositories: readonly string[]): Re
   return null;
 }
 
-/** The default names of the directory of repositories. */
 const repositoryNames = ['gitea-repositories', 'forgejo-repositories', 'gogs-repositories'];
 
 const subfolders = [
@@ -246,10 +245,7 @@ function productIn(texts: readonly (string | null)[]): ForgeProduct {
   return /forgejo/i.test(text) ? 'forgejo' : /gogs/i.test(text) && !/gitea/i.test(text) ? 'gogs' : 'gitea';
 }
 
-/**
- * A container's file names the paths inside: `/data/gitea` may be `/srv/forge/gitea` out here, where the file
- * is.
- */
+/** A container's file names paths inside: `/data/gitea` may be `/srv/forge/gitea` here, where the file is. */
 function mapped(file: string, data: string): (path: string) => string {
   const home = dirname(dirname(file));
   const isInside =

@@ -16,9 +16,7 @@ const noHooks =
 
 const below = ['', 'repositories', 'git-data/repositories'];
 
-/**
- * `named`: its own configuration file; null: looked for. `isForgeAway`: its database cannot name the owners.
- */
+/** `named`: its configuration file; null: looked for. `isForgeAway`: its database cannot name the owners. */
 export function gitlab(
   given: string,
   owner: string,
