@@ -1,0 +1,71 @@
+/** A host's documents as a replica of those in a shared store. */
+
+import t, { type Test } from 'tap';
+import { createRule, rulesIn } from '../../src/policy/index.ts';
+import { newGeneration, newMark } from '../../src/store/index.ts';
+import { World, walk } from '../ledger/world.ts';
+
+const rule = (name: string) => ({ name, limitBytes: 5, subjects: ['size:all' as const] });
+
+/** Two hosts, of which the second has taken all that the first has. */
+async function hosts(t: Test) {
+  const one = await new World(t).open();
+  const two = await new World(t).open();
+  walk(one, 'alice/app', 100);
+  await one.documents.transact(({ changes }) => createRule(changes, rule('first')));
+  const begun = newGeneration();
+  for (const each of [one, two]) await each.replica.applyWhole(await one.replica.policy(), [begun]);
+  const next = { ...begun, version: begun.version + 1, mark: newMark() };
+  return { one, two, begun, next };
+}
+
+t.test('a whole policy takes the place of another, and what is the same stays', async t => {
+  const { one, two, begun } = await hosts(t);
+  t.strictSame(two.documents.position, begun);
+  t.ok(await two.replica.hasSameDocuments(await one.replica.policy()));
+  t.equal(two.documents.owners.byKey('alice')?.id, one.documents.owners.byKey('alice')?.id);
+  const [rules] = [rulesIn(two.documents.snapshot)].map(all => [...all].map(({ name }) => name));
+  t.strictSame(rules, ['first']);
+  await two.replica.applyWhole({ owners: [], documents: [] }, [begun]);
+  t.strictSame(two.documents.position, begun, 'one that is no further is passed over');
+  t.notOk(two.replica.isEmpty);
+});
+
+t.test('what an older policy lacks is found, with the positions that it leads through', async t => {
+  const { one, two, begun, next } = await hosts(t);
+  const before = await two.replica.policy();
+  const document = before.documents.find(({ kind }) => kind === 'rule');
+  if (document === undefined) throw new Error('there is no rule');
+  const changed = { ...document, text: JSON.stringify({ ...JSON.parse(document.text), limitBytes: 7 }) };
+  one.documents.applyRemote({ documents: [changed] }, [next]);
+  t.notOk(await one.replica.hasSameDocuments(before));
+  const lacked = await one.replica.lackedBy(begun, before);
+  t.strictSame(lacked?.positions, [next]);
+  t.strictSame(
+    lacked?.change.documents?.map(({ kind, key }) => `${kind} ${key}`),
+    ['rule first'],
+  );
+  t.strictSame(
+    [lacked?.change.goneDocuments, lacked?.change.owners, lacked?.change.goneOwners],
+    [[], [], []],
+  );
+});
+
+t.test('owners of the store at the same position are taken, and drafts from before are not', async t => {
+  const { two } = await hosts(t);
+  const before = two.documents.position;
+  const known = [...two.documents.owners.all];
+  t.ok(await two.replica.takeOwners(known), 'all are known');
+  t.equal(two.documents.position, before);
+  const alice = two.documents.owners.byKey('alice');
+  if (alice === undefined) throw new Error('there is no alice');
+  const stored = [
+    { ...alice, id: 4711 },
+    { ...alice, key: 'bob', name: 'Bob', id: 12 },
+  ];
+  t.notOk(await two.replica.takeOwners(stored), 'some were taken');
+  t.equal(two.documents.owners.byKey('alice')?.id, 4711);
+  t.equal(two.documents.owners.byKey('bob')?.name, 'Bob');
+  t.strictSame(two.documents.position, before);
+  t.not(two.documents.position, before, 'it is another object, which what was drafted before is not for');
+});
