@@ -23,7 +23,7 @@ interface Instruction {
 }
 
 /** Variables that this host's network needs, as a builder would be told. */
-const networkSettings = Object.fromEntries(
+export const networkSettings = Object.fromEntries(
   Object.entries(process.env).filter(
     (pair): pair is [string, string] =>
       pair[1] !== undefined && /^(npm_config_\w+|NODE_EXTRA_CA_CERTS|https?_proxy|no_proxy)$/i.test(pair[0]),
