@@ -22,7 +22,7 @@ import { freePort, transports } from './transports.ts';
 const limit = 1_000_000;
 export const exceededWords = 'Quota exceeded: alice uses 1.2 MB of 1 MB (120 %).';
 
-/** A forge: takes packages and LFS objects, and counts what comes. */
+/** A forge: takes packages and LFS objects, keeps the locks of files, and counts what comes. */
 class Forge {
   readonly came: {
     readonly method: string;
@@ -35,6 +35,7 @@ class Forge {
   base = '';
   #git = '';
   readonly #objects = new Map<string, Buffer>();
+  readonly #locks: { readonly id: string; readonly path: string; readonly locked_at: string }[] = [];
 
   static async open(t: Test, server: Server): Promise<{ readonly forge: Forge; readonly port: number }> {
     const forge = new Forge();
@@ -65,6 +66,9 @@ class Forge {
       }));
       response.setHeader('Content-Type', 'application/vnd.git-lfs+json');
       response.end(JSON.stringify({ transfer: 'basic', objects }));
+    } else if (/\/info\/lfs\/locks\b/.test(url)) {
+      response.setHeader('Content-Type', 'application/vnd.git-lfs+json');
+      response.end(JSON.stringify(this.#lock(method, url, body)));
     } else if (/\/info\/lfs\/objects\/\w+\/\d+$/.test(url)) {
       if (method === 'PUT') this.#objects.set(url, Buffer.from(body, 'latin1'));
       response.end(method === 'PUT' ? '{}' : this.#objects.get(url));
@@ -82,6 +86,16 @@ class Forge {
     } else if (url.endsWith('-broken')) response.destroy();
     else if (url === '/forbidden') response.writeHead(403).end('{}');
     else response.writeHead(method === 'PUT' ? 201 : 200).end('{}');
+  }
+
+  #lock(method: string, url: string, body: string): object {
+    if (method === 'GET') return { locks: this.#locks };
+    if (url.endsWith('/verify')) return { ours: this.#locks, theirs: [] };
+    if (url.endsWith('/unlock')) return { lock: this.#locks.pop() };
+    const { path } = z.object({ path: z.string() }).parse(JSON.parse(body));
+    const lock = { id: '1', path, locked_at: '2026-11-21T09:14:03Z', owner: { name: 'alice' } };
+    this.#locks.push(lock);
+    return { lock };
   }
 }
 
