@@ -323,12 +323,8 @@ export class Documents {
     return true;
   }
 
-  /**
-   * Takes owners as the shared store has them at the position in force. That is another object afterwards: what
-   * was drafted before may speak of an owner by an id that nobody has any more.
-   */
+  /** Takes owners as the shared store has them at the position in force. */
   applyOwners(owners: readonly OwnerRecord[]): void {
-    this.#position = this.#position && { ...this.#position };
     this.#apply(this.#inForce.changeSet(), { owners }, true);
   }
 

@@ -11,13 +11,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { DocumentReplica, Documents } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { SerialQueue } from '../serial-queue.ts';
 import { inSlices } from '../slices.ts';
 import {
   newGeneration,
   newMark,
   type OwnerRecord,
-  type PolicyChange,
   type PolicyRead,
   type PolicySince,
   type Position,
@@ -77,8 +75,6 @@ export class DocumentFollower {
   #enrolled: Set<number> | null = null;
   /** Mark of the position upon which the last change was refused; null: it was not. */
   #conflictAt: string | null = null;
-  /** No owner becomes another while a change is on its way. */
-  readonly #commits = new SerialQueue();
   /** On the monotonic clock. */
   #refusedUntil = 0;
 
@@ -149,7 +145,6 @@ export class DocumentFollower {
   #meet({ server }: SharedState): void {
     if (server === this.#server) return;
     if (this.#server !== undefined) this.#isOtherServer = true;
-    this.#enrolled = null;
     this.#server = server;
     this.#metAt = performance.now();
   }
@@ -306,13 +301,12 @@ export class DocumentFollower {
         if (!(await this.#enrollSome(owners()))) break;
         hasChanged = true;
         await sync();
-        if (documents.position?.mark !== position?.mark) tries = -1;
+        if (documents.position !== position) tries = -1;
       }
     } catch (error) {
       if (!(error instanceof SoftquotaError && error.code === 'store_refused')) throw error;
       // This host has no right to change the policy, at least now: the others put owners on record.
       this.#refusedUntil = performance.now() + refusedMs;
-      this.#enrolled = null;
     }
     return hasChanged;
   }
@@ -325,35 +319,28 @@ export class DocumentFollower {
     const { documents, replica, store } = this.#options;
     const { position } = documents;
     if (position === null || performance.now() < this.#refusedUntil) return false;
-    if (this.#enrolled === null || this.#conflictAt === position.mark) {
+    if (this.#conflictAt === position.mark) this.#enrolled = null;
+    this.#conflictAt = null;
+    if (this.#enrolled === null) {
       const { state, policy } = await store.policy();
       if (state.position?.mark !== position.mark || documents.position !== position) return true;
-      if (!(await this.#commits.run(() => replica.takeOwners(policy.owners)))) return true;
-      this.#conflictAt = null;
+      if (!(await replica.takeOwners(policy.owners))) return true;
       this.enrolled(policy.owners, true);
     }
-    const enrolled = this.#enrolled;
     const unknown: OwnerRecord[] = [];
     await inSlices(owners, owner => {
-      if (unknown.length < mostEnrolled && enrolled?.has(owner.id) !== true) unknown.push(owner);
+      if (unknown.length < mostEnrolled && this.#enrolled?.has(owner.id) !== true) unknown.push(owner);
     });
     if (unknown.length === 0) return false;
     // Another change may have come first, and owners may be others there.
-    await this.commit({ owners: unknown }, position, newMark());
+    if ((await store.commit({ owners: unknown }, position, newMark(), this.server)) === null)
+      this.conflicted(position);
     return true;
   }
 
-  /** Commits what was drafted upon the position in force; null: that is another, or the store refuses it. */
-  commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null> {
-    const { documents, store } = this.#options;
-    return this.#commits.run(async () => {
-      if (documents.position !== basis) return null;
-      const position = await store.commit(change, basis, mark, this.server);
-      // If the store stands there all the same, its owners are others than they are known to be.
-      if (position === null) this.#conflictAt = basis.mark;
-      else this.enrolled(change.owners ?? [], false);
-      return position;
-    });
+  /** Another change came first; if none did, the owners of the store are others than they are known to be. */
+  conflicted({ mark }: Position): void {
+    this.#conflictAt = mark;
   }
 
   /** Decides what the policy is once the store has diverged. Rejects with `conflict` and `store_away`. */

@@ -193,7 +193,10 @@ export class Fleet implements SharedDocuments {
     if (!this.#documents.hasMetServer) return null;
     await this.#documents.settled();
     if (await this.#documents.enroll(() => this.#options.ledger.documents.owners.all)) return null;
-    return this.#documents.commit(change, basis, mark);
+    const position = await this.#options.store.commit(change, basis, mark, this.#documents.server);
+    if (position === null) this.#documents.conflicted(basis);
+    else this.#documents.enrolled(change.owners ?? [], false);
+    return position;
   }
 
   async writeVolatile(change: VolatileChange): Promise<void> {
