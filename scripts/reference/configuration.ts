@@ -78,9 +78,10 @@ prefix that sets nothing known is a fault, and so are both forms for one key.
 
 On SIGHUP the daemon reads its configuration again and takes at once what is marked *reload* below; what
 is marked *restart* waits for the next start, and the log says so. A faulty configuration is refused
-as a whole: the one in force stays, and log and doctor say why. So is a file that looks as if it was cut: its
-last line has lost its end, or a key of \`[quota]\`, \`[storage.*]\`, \`[forge]\`, \`[disk]\`, \`[gate]\`, \`[lfs]\`, \`[hooks]\`,
-\`[scan]\` or \`[webhook.*]\` that was there is gone. To go back to a default write it (\`ENABLED = false\`), or restart.
+as a whole: the one in force stays, and log and doctor say why. So is a file that looks as if it was cut:
+its last line has lost its end, or a key of \`[quota]\`, \`[storage.*]\`, \`[forge]\`, \`[disk]\`, \`[gate]\`,
+\`[lfs]\`, \`[hooks]\`, \`[scan]\` or \`[webhook.*]\` that was there is gone. To go back to a default write it
+(\`ENABLED = false\`), or restart.
 `;
 
 export function configurationReference(): string {

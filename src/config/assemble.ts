@@ -173,7 +173,9 @@ type Plain = {
   readonly [Section in keyof typeof sectionKeys]: ValuesOf<(typeof sectionKeys)[Section]>;
 };
 
-/** The configuration as the other modules see it: all paths are absolute, and nothing of it can be changed. */
+/**
+ * The configuration as the other modules see it: all paths are absolute, and nothing of it can be changed.
+ */
 export interface Config extends Plain {
   /** Null where only the environment spoke. */
   readonly file: string | null;

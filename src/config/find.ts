@@ -1,9 +1,9 @@
 /**
- * Finds the settings: the configuration file, and the variables `SOFTQUOTA__SECTION__KEY` of the environment, a
- * dot of the section written `_0X2E_`.
+ * Finds the settings: the configuration file, and the variables `SOFTQUOTA__SECTION__KEY` of the environment,
+ * a dot of the section written `_0X2E_`.
  *
- * With `__FILE` appended a variable names a file that holds the value, as secrets are handed to containers. The
- * values stand for themselves: nothing is quoted, nothing is a comment.
+ * With `__FILE` appended a variable names a file that holds the value, as secrets are handed to containers.
+ * The values stand for themselves: nothing is quoted, nothing is a comment.
  */
 
 import { lstatSync } from 'node:fs';

@@ -1,4 +1,6 @@
-/** The definition of a key of the configuration, its value by what was written, and what is wrong with that. */
+/**
+ * The definition of a key of the configuration, its value by what was written, and what is wrong with that.
+ */
 
 import { printable } from '../text/index.ts';
 import { maskBeforeAt, maskPassword } from './addresses.ts';

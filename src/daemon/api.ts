@@ -22,7 +22,9 @@ import type { DaemonWorker } from './worker-state.ts';
 /** The configuration in force; replaced piece by piece when the daemon reloads. */
 export interface Current {
   config: Config;
-  /** Gives when its file was written, in milliseconds since 1970, if that was after it was read; else null. */
+  /**
+   * Gives when its file was written, in milliseconds since 1970, if that was after it was read; else null.
+   */
   writtenSince(): Promise<number | null>;
   /** Why its file, as it was read last, is not in force; null: it is. */
   refused: string | null;

@@ -1,6 +1,7 @@
 /**
- * DATA_PATH: what the daemon keeps on this host. Values that are made once are each in a small file there that
- * only the daemon's own user may read: the names of this host, and the keys that secrets are encrypted with.
+ * DATA_PATH: what the daemon keeps on this host. Values that are made once are each in a small file there
+ * that only the daemon's own user may read: the names of this host, and the keys that secrets are encrypted
+ * with.
  */
 
 import { randomBytes, randomUUID } from 'node:crypto';

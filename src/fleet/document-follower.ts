@@ -31,9 +31,9 @@ interface DocumentFollowerOptions {
   readonly store: Pick<SharedStore, 'commit' | 'policy' | 'policySince' | 'replace' | 'restore' | 'state'>;
   readonly log: Pick<Log, 'info' | 'warn'>;
   /**
-   * Milliseconds for which policy is left alone on a server that was just met. One that takes another's place,
-   * or was started again, may have lost the last changes. Hosts that know them write them again as soon as they
-   * find the server: a change that is made before would take their place.
+   * Milliseconds for which policy is left alone on a server that was just met. One that takes another's
+   * place, or was started again, may have lost the last changes. Hosts that know them write them again as
+   * soon as they find the server: a change that is made before would take their place.
    */
   readonly settleMs: number;
   /** Called before the first policy of a store is put there, with what else this host knows. */

@@ -1,7 +1,7 @@
 /**
  * A forge's database as the reader uses it: its address (`sqlite:PATH`, `postgres://…`, `mysql://…`), bounded
- * statements that only read, and its faults. A table is read in pages by ascending ids, so that no statement is
- * long and no page is asked for twice.
+ * statements that only read, and its faults. A table is read in pages by ascending ids, so that no statement
+ * is long and no page is asked for twice.
  */
 
 import { messageOf } from '../errors.ts';

@@ -139,8 +139,8 @@ export interface FigureDrift {
 }
 
 /**
- * Gives the name of a repository (`owner/name`, in lower case) as a number of 48 bits, so that a million names
- * are six million bytes. It is seeded, so that nobody can choose a name that stands for another one.
+ * Gives the name of a repository (`owner/name`, in lower case) as a number of 48 bits, so that a million
+ * names are six million bytes. It is seeded, so that nobody can choose a name that stands for another one.
  */
 export function repositoryHash(seed: string, name: string): number {
   return createHash('sha1').update(seed).update(name).digest().readUIntBE(0, 6);

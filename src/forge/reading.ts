@@ -219,8 +219,8 @@ interface LastRead {
 }
 
 /**
- * Tells whether a part is to be read. `own`: the marks of its tables now; `whole`: that of the database. A part that
- * is `unchanged` has the marks of the time when it was read.
+ * Tells whether a part is to be read. `own`: the marks of its tables now; `whole`: that of the database. A
+ * part that is `unchanged` has the marks of the time when it was read.
  */
 export function stateOfPart(
   last: LastRead | undefined,

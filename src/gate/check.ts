@@ -1,6 +1,6 @@
 /**
- * Decisions of the gate: by the disk first, then by the owner's limits; their record, and that of uploads. And
- * `/v1/check`: may this owner start something that grows this kind of data now?
+ * Decisions of the gate: by the disk first, then by the owner's limits; their record, and that of uploads.
+ * And `/v1/check`: may this owner start something that grows this kind of data now?
  */
 
 import { SoftquotaError } from '../errors.ts';

@@ -1,7 +1,7 @@
 /**
- * All findings by their codes, and how bad each is: `notice` is a fault to come, or something to know. The manual
- * (docs/doctor.md) says what each means, and how to fix it. Makes findings, shortens long lists of them, and
- * writes command lines that can be copied into a shell, whatever the names in them hold.
+ * All findings by their codes, and how bad each is: `notice` is a fault to come, or something to know. The
+ * manual (docs/doctor.md) says what each means, and how to fix it. Makes findings, shortens long lists of
+ * them, and writes command lines that can be copied into a shell, whatever the names in them hold.
  */
 
 import { encodePath } from '../layout/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Providers as their discovery documents have them, each remembered for a while: a browser is sent to one, and
- * the claims are got of the user whom it sends back with a code.
+ * Providers as their discovery documents have them, each remembered for a while: a browser is sent to one,
+ * and the claims are got of the user whom it sends back with a code.
  *
  * A signature is believed only where it takes a private key to make it: nothing is signed with a secret that
  * others know as well, or not at all. That an ID token came over TLS is not taken for a signature either.

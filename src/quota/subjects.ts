@@ -1,9 +1,9 @@
 /**
  * The tree of subjects: the kinds of data that rules limit; and the usage of an owner by them.
  *
- * Bytes are measured under leaves. A set of leaves is a bit mask, bit `i` standing for `leaves[i]`, so that the
- * bytes of overlapping subjects are each counted once. Sizes are whole numbers of bytes up to 2^53 - 1; a larger
- * sum is an error, never a rounded number.
+ * Bytes are measured under leaves. A set of leaves is a bit mask, bit `i` standing for `leaves[i]`, so that
+ * the bytes of overlapping subjects are each counted once. Sizes are whole numbers of bytes up to 2^53 - 1; a
+ * larger sum is an error, never a rounded number.
  */
 
 import { SoftquotaError } from '../errors.ts';

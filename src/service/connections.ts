@@ -223,8 +223,9 @@ export function comesFrom(networks: readonly string[]): (socket: Socket) => bool
 }
 
 /**
- * Number of connections that each server takes, at most. Each takes a descriptor, and where none is left, the system
- * closes what comes, without a word to anybody. So servers share them, and none takes those of another.
+ * Number of connections that each server takes, at most. Each takes a descriptor, and where none is left, the
+ * system closes what comes, without a word to anybody. So servers share them, and none takes those of
+ * another.
  */
 export interface ConnectionShares {
   readonly gate: number;

@@ -244,9 +244,10 @@ const firstDescriptor = 3;
 export type SocketName = 'gate' | 'trusted' | 'admin';
 
 /**
- * Reads LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES: the descriptors by name; none where nothing was handed to this
- * process. A single socket with another name (systemd's default is the unit's) is the gate. The variables are
- * taken out of the environment, so that no child believes they are meant for it. Throws `configuration`.
+ * Reads LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES: the descriptors by name; none where nothing was handed to
+ * this process. A single socket with another name (systemd's default is the unit's) is the gate. The
+ * variables are taken out of the environment, so that no child believes they are meant for it. Throws
+ * `configuration`.
  */
 export function inheritedSockets(env: NodeJS.ProcessEnv, pid: number): ReadonlyMap<SocketName, number> {
   const { LISTEN_PID: forPid, LISTEN_FDS: count, LISTEN_FDNAMES: names } = env;

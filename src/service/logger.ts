@@ -126,8 +126,9 @@ function unchanged(line: string): string {
 }
 
 /**
- * An error as the log shows it. Libraries hang on their errors what they were doing: a command with its arguments,
- * a request with its headers. A password may be among those, so that no field is taken which is not named here.
+ * An error as the log shows it. Libraries hang on their errors what they were doing: a command with its
+ * arguments, a request with its headers. A password may be among those, so that no field is taken which is
+ * not named here.
  */
 interface LoggedError {
   readonly type: string;

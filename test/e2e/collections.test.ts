@@ -1,6 +1,6 @@
 /**
- * The worker collects garbage while many push into the same repositories, and nothing is lost. In the long run
- * 50 push for ten minutes.
+ * The worker collects garbage while many push into the same repositories, and nothing is lost. In the long
+ * run 50 push for ten minutes.
  */
 
 import { randomBytes } from 'node:crypto';

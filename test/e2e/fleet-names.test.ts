@@ -1,13 +1,9 @@
-/**
- * Daemons with the same HOST_ID: the one that serves goes on, and the other one tells nothing in its name.
- */
+/** A store that is emptied in front of a daemon with the name of a living one. */
 
 import { Redis } from 'ioredis';
 import t from 'tap';
 import { startSingle } from '../store/redis-servers.ts';
-import { until } from './ask.ts';
 import { fleetHost, mayPush } from './fleet-hosts.ts';
-import { Passage } from './passage.ts';
 
 t.setTimeout(240_000);
 
@@ -49,43 +45,5 @@ t.test(
     }
     await one.ready();
     await two.usageIs('alice', size => size === bytes);
-  },
-);
-
-t.test(
-  'of two that serve the one that began first has the name, and the other one says so until it is free',
-  async t => {
-    const { address, servers } = await startSingle(t);
-    const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });
-    const two = await fleetHost(t, { address, host: 'two' });
-    const bytes = await one.usageIs('alice', size => size > 0);
-    const passage = await Passage.to(t, servers[0].port);
-    passage.become({ does: 'swallows' });
-    const twin = await fleetHost(t, {
-      address: `redis://127.0.0.1:${passage.port}/0`,
-      host: 'one',
-      started: false,
-      repositories: ['bob/app'],
-    });
-    // While the store is away nobody can tell whose the name is.
-    await twin.start({ ready: false });
-    passage.become({ does: 'passes' });
-    await until(
-      async () => (has.test(await twin.reasons()) ? true : null),
-      () => twin.daemon.log,
-    );
-    t.match(await twin.daemon.logged(/HOST_ID = one/), { level: 50 });
-    t.match(await twin.softquota(['doctor', '--json']), { stdout: /host_id_taken/ });
-    t.ok(await mayPush(twin, 'bob'), 'it answers');
-    await twin.usageIs('bob', size => size > 0);
-    await twin.usageIs('alice', size => size === 0);
-    t.equal(await two.usage('bob'), 0, 'and tells nothing');
-    t.equal(await two.usage('alice'), bytes);
-    t.notMatch(await one.reasons(), has);
-    await one.stop();
-    await twin.ready();
-    const size = await twin.usage('bob');
-    await two.usageIs('bob', told => told === size);
-    await two.usageIs('alice', told => told === 0);
   },
 );

@@ -1,7 +1,7 @@
 /**
- * A disk with less free space than [disk] MIN_FREE: nothing grows there, and everything else goes on, also where
- * many push at once, again and again. `SOFTQUOTA_PUSHES` and `SOFTQUOTA_RUNS` say how many, and how often; the
- * long run has 200, a thousand times.
+ * A disk with less free space than [disk] MIN_FREE: nothing grows there, and everything else goes on, also
+ * where many push at once, again and again. `SOFTQUOTA_PUSHES` and `SOFTQUOTA_RUNS` say how many, and how
+ * often; the long run has 200, a thousand times.
  */
 
 import { randomBytes } from 'node:crypto';

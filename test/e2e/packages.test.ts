@@ -1,4 +1,7 @@
-/** The npm package in an empty folder, and the .deb on a copy of this host; packages.long.test.ts has the rest. */
+/**
+ * The npm package in an empty folder, and the .deb on a copy of this host; packages.long.test.ts has the
+ * rest.
+ */
 
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Files that refused pushes and broken uploads leave on the disk: with the worker none, and no byte uncounted.
- * The long run also has a host without a worker, and one with many repositories.
+ * Files that refused pushes and broken uploads leave on the disk: with the worker none, and no byte
+ * uncounted. The long run also has a host without a worker, and one with many repositories.
  */
 
 import { spawn } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
- * Every route of each preset in 40 spellings (every fourth in the ordinary run), through a real proxy to a server that takes all of them: what
- * would grow storage never gets there for an owner over the limit.
+ * Every route of each preset in 40 spellings (every fourth in the ordinary run), through a real proxy to a
+ * server that takes all of them: what would grow storage never gets there for an owner over the limit.
  */
 
 import { createServer } from 'node:http';

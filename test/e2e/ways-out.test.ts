@@ -4,9 +4,9 @@
  * They are from the manuals of git-filter-repo and of git itself, and from what GitHub, GitLab and Bitbucket
  * advise to those whose repositories are too large; one stands for those that push the same. BFG is not among
  * them, because no package has it; it rewrites as `filter-repo --strip-blobs-bigger-than` does, and is pushed
- * in the same way. Where a manual pushes the branches first and the tags behind them, they are pushed together:
- * the first push alone would make nothing smaller, which is what it is told. The ordinary run has every sixth
- * of them, and all of our own page.
+ * in the same way. Where a manual pushes the branches first and the tags behind them, they are pushed
+ * together: the first push alone would make nothing smaller, which is what it is told. The ordinary run has
+ * every sixth of them, and all of our own page.
  */
 
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';

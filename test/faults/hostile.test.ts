@@ -1,7 +1,7 @@
 /**
  * Thousands of requests that nobody sends who means well, over every route of the API and the gate, each
- * shape up to its largest size: none is answered by a mistake of softquota's own, and none holds the event loop,
- * so that checks go on beside them.
+ * shape up to its largest size: none is answered by a mistake of softquota's own, and none holds the event
+ * loop, so that checks go on beside them.
  *
  * The order comes from a seed that is printed; `SOFTQUOTA_SEED` plays the same one again.
  */

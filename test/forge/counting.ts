@@ -18,7 +18,9 @@ const report = z.object({
   forge: z.object({ kind: z.string(), fault: z.null() }),
 });
 
-/** One command finds the forge, and counts everything to the byte. `lfsBytes`: of Alice, beside repositories. */
+/**
+ * One command finds the forge, and counts everything to the byte. `lfsBytes`: of Alice, beside repositories.
+ */
 export async function isFound(
   t: Test,
   server: Server,

@@ -1,6 +1,6 @@
 /**
- * A walker thread that meets with accidents where a directory's path asks for them: `poison` ends the
- * thread, `slow` takes 10 ms for each directory, and `held` waits until the file `go` is in the directory above.
+ * A walker thread that meets with accidents where a directory's path asks for them: `poison` ends the thread,
+ * `slow` takes 10 ms for each directory, and `held` waits until the file `go` is in the directory above.
  */
 
 import fs from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * GitLab: owners are namespaces, and no path says whose a repository is. A project and a snippet lie under the
- * SHA-256 of their number, and what forks have in common in a pool.
+ * GitLab: owners are namespaces, and no path says whose a repository is. A project and a snippet lie under
+ * the SHA-256 of their number, and what forks have in common in a pool.
  */
 
 import { createHash } from 'node:crypto';

@@ -329,8 +329,8 @@ export async function hooksStatus(repositories: readonly string[]): Promise<read
 const directories = ['@hashed', '@groups', '@snippets', '@pools', '@cluster'];
 
 /**
- * Tells why hooks are of no use in a repository of GitLab's, whose Gitaly runs none that lies in a repository;
- * null: nothing says that it is one. Without its configuration only its path is looked at.
+ * Tells why hooks are of no use in a repository of GitLab's, whose Gitaly runs none that lies in a
+ * repository; null: nothing says that it is one. Without its configuration only its path is looked at.
  */
 export function ofGitlab(path: string, facts: ConfigFacts | null): string | null {
   const directory = path.split('/').find(name => directories.includes(name));

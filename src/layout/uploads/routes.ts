@@ -142,7 +142,9 @@ export interface RequestAddress {
   readonly query: URLSearchParams;
 }
 
-/** Reads a request's target, absolute or not; never throws: what is not understood stands as it is written. */
+/**
+ * Reads a request's target, absolute or not; never throws: what is not understood stands as it is written.
+ */
 export function readAddress(target: string): RequestAddress {
   const end = target.indexOf('?');
   const path = (end === -1 ? target : target.slice(0, end)).replace(/^https?:\/\/[^/]*/i, '');

@@ -3,8 +3,8 @@
  *
  * A script is all that Redis does in one step, in Lua. Every script looks first and writes then, so that one
  * which stops has written nothing; and it puts in before it takes out, as Redis asks whether there is memory
- * left only before the first write. They answer with a word: `kept`, `conflict`, `stale` (see `runFenced`), or
- * `wrongtype` or `schema` with what is in the way (see `throwIfFault`).
+ * left only before the first write. They answer with a word: `kept`, `conflict`, `stale` (see `runFenced`),
+ * or `wrongtype` or `schema` with what is in the way (see `throwIfFault`).
  *
  * Arguments come as words, or as a count and so many words. Lists are handed on in pieces, for Lua takes a
  * few thousand values at a time.

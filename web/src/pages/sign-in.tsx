@@ -126,8 +126,8 @@ function whyNot(failure: unknown): string {
 }
 
 /**
- * The code of a sign-in link, which stands behind the `#`, as browsers send that to nobody, and is taken out of
- * the address at once. Null: there was none.
+ * The code of a sign-in link, which stands behind the `#`, as browsers send that to nobody, and is taken out
+ * of the address at once. Null: there was none.
  */
 function useCode(): string | null {
   const [code, setCode] = useState(takenCode);

@@ -1,6 +1,6 @@
 /**
- * The effect of another policy: who would newly be refused or allowed what, and its possible mistakes; and the
- * question before something is taken out of it.
+ * The effect of another policy: who would newly be refused or allowed what, and its possible mistakes; and
+ * the question before something is taken out of it.
  */
 
 import { useQuery } from '@tanstack/preact-query';

@@ -60,7 +60,9 @@ interface SearchedListProps<Row extends { readonly name: string }> {
   readonly children: (rows: readonly Row[]) => ComponentChildren;
 }
 
-/** A page at a time, and searched by the name once it is longer than a page. The address has what is asked. */
+/**
+ * A page at a time, and searched by the name once it is longer than a page. The address has what is asked.
+ */
 export function SearchedList<Row extends { readonly name: string }>(props: SearchedListProps<Row>) {
   const { rows, of, children } = props;
   const [query, change] = useQueryPart();
