@@ -82,7 +82,7 @@ export class DocumentReplica {
 
   /**
    * Takes the owners of a stored policy at the position in force: a host that wrote lost changes again may
-   * have put some there whom no version names. False: the position has changed meanwhile.
+   * have put some there whom no version names. False: some were taken, or the position has changed meanwhile.
    */
   async takeOwners(stored: readonly OwnerRecord[]): Promise<boolean> {
     const { documents, owners } = this.#options;
@@ -94,16 +94,17 @@ export class DocumentReplica {
     });
     if (documents.position !== position) return false;
     if (others.length > 0) documents.applyOwners(others);
-    return true;
+    return others.length === 0;
   }
 
   /**
    * Gives what a stored policy lacks of the one in force, where it stands at a version that this one came
-   * from; null: what is in force has changed meanwhile.
+   * from; null: it stands elsewhere by now, or what is in force has changed meanwhile.
    */
-  async lackedBy({ version }: Position, stored: PolicyRecords): Promise<Lacked | null> {
+  async lackedBy({ generation, version, mark }: Position, stored: PolicyRecords): Promise<Lacked | null> {
     const { documents } = this.#options;
     const { lineage, position } = documents;
+    if (generation !== position?.generation || lineage.markOf(version) !== mark) return null;
     const change = await differenceBetween(this.#versioned(stored), await this.policy());
     if (documents.position !== position) return null;
     return { change, positions: lineage.since(version) };

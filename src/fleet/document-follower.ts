@@ -185,16 +185,16 @@ export class DocumentFollower {
         return false;
       case 'later':
         this.#diverged = null;
-        return this.#goOn(known, since);
+        return this.#goOn(known, since, state);
       case 'instead':
-        await this.#takeWhole(known, await store.policy());
+        await this.#takeWhole(known, await store.policy(), state);
         return false;
       case 'unrelated': {
         if (isDeepStrictEqual(this.#diverged?.position, state.position)) break;
         const read = await store.policy();
         // A policy that was put there from here is no other one.
         if (await replica.hasSameDocuments(read.policy)) {
-          await this.#takeWhole(known, read);
+          await this.#takeWhole(known, read, read.state);
           return false;
         }
       }
@@ -204,11 +204,11 @@ export class DocumentFollower {
   }
 
   /** Takes what was changed. */
-  async #goOn(known: KnownPolicy, since: PolicySince): Promise<boolean> {
+  async #goOn(known: KnownPolicy, since: PolicySince, state: SharedState): Promise<boolean> {
     const { documents, store } = this.#options;
     if (since.markThere !== null && since.markThere !== known.position?.mark) return false;
     if (since.change === null) {
-      await this.#takeWhole(known, await store.policy(), since.versions);
+      await this.#takeWhole(known, await store.policy(), state, since.versions);
       return false;
     }
     // Something was changed here meanwhile: it is looked at again with that.
@@ -218,11 +218,20 @@ export class DocumentFollower {
     return true;
   }
 
-  /** Takes a whole policy, unless something was changed here meanwhile. */
-  async #takeWhole(known: KnownPolicy, read: PolicyRead, through: readonly Position[] = []): Promise<void> {
+  /**
+   * Takes a whole policy, unless something was changed here meanwhile, or it was read from another server than
+   * the one that was `judged`, whose changes may be others.
+   */
+  async #takeWhole(
+    known: KnownPolicy,
+    read: PolicyRead,
+    judged: SharedState,
+    through: readonly Position[] = [],
+  ): Promise<void> {
     const { documents, replica } = this.#options;
-    const { position } = read.state;
+    const { position, server } = read.state;
     if (position === null || documents.position?.mark !== known.position?.mark) return;
+    if (server !== judged.server) return;
     const leadsThere = through.at(-1)?.version === position.version;
     await replica.applyWhole(read.policy, leadsThere ? through : [position]);
     this.enrolled(read.policy.owners, true);

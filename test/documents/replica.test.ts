@@ -49,6 +49,8 @@ t.test('what an older policy lacks is found, with the positions that it leads th
     [lacked?.change.goneDocuments, lacked?.change.owners, lacked?.change.goneOwners],
     [[], [], []],
   );
+  const others = { ...begun, mark: newMark() };
+  t.equal(await one.replica.lackedBy(others, before), null, 'what others wrote there is not written over');
 });
 
 t.test('owners of the store at the same position are taken', async t => {
@@ -63,7 +65,7 @@ t.test('owners of the store at the same position are taken', async t => {
     { ...alice, id: 4711 },
     { ...alice, key: 'bob', name: 'Bob', id: 12 },
   ];
-  t.ok(await two.replica.takeOwners(stored));
+  t.notOk(await two.replica.takeOwners(stored), 'some were taken');
   t.equal(two.documents.owners.byKey('alice')?.id, 4711);
   t.equal(two.documents.owners.byKey('bob')?.name, 'Bob');
   t.strictSame(two.documents.position, before);

@@ -40,16 +40,20 @@ interface Server {
   readonly admin: Redis;
 }
 
-/** Puts what one has into another, in place of all that is there. */
+/** All keys with what they hold and how long they live, as of one moment. */
+const dumpAll = `
+local all = {}
+for _, key in ipairs(redis.call('KEYS', '*')) do
+  table.insert(all, {key, redis.call('DUMP', key), tostring(math.max(0, redis.call('PTTL', key)))})
+end
+return all`;
+
+/** Puts what one has at a moment, as a replica would have it, into another, in place of all that is there. */
 async function copy(from: Server, to: Server): Promise<void> {
-  const keys = await from.admin.keys('*');
-  const dumps = await Promise.all(
-    keys.map(async key => [key, await from.admin.dumpBuffer(key), await from.admin.pttl(key)] as const),
-  );
-  await to.admin.flushall();
-  for (const [key, dump, ttl] of dumps) {
-    if (dump !== null) await to.admin.restore(key, Math.max(0, ttl), dump);
-  }
+  const all = (await from.admin.callBuffer('eval', dumpAll, '0')) as [Buffer, Buffer, Buffer][]; // as the script has it
+  const putting = to.admin.multi().flushall();
+  for (const [key, dump, ttl] of all) putting.restore(key, ttl.toString(), dump);
+  await putting.exec();
 }
 
 /** A daemon, what it keeps of its own, and its way to the store. */
