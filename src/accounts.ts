@@ -39,6 +39,15 @@ export function systemAccounts(passwd = '/etc/passwd'): Accounts {
   return parseAccounts(textOf(passwd), textOf('/etc/group'));
 }
 
+/** The accounts that are in one of these groups, be it their own or not. */
+export function accountsIn(
+  gids: ReadonlySet<number>,
+  { users, groups }: Accounts = systemAccounts(),
+): readonly SystemAccount[] {
+  const members = new Set(groups.filter(({ gid }) => gids.has(gid)).flatMap(group => group.members));
+  return users.filter(({ name, gid }) => gids.has(gid) || members.has(name));
+}
+
 export function userName(uid: number): string | null {
   return systemAccounts().users.find(user => user.uid === uid)?.name ?? null;
 }

@@ -8,6 +8,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
   type Accounts,
+  accountsIn,
   groupName,
   type SystemAccount,
   systemAccounts,
@@ -191,11 +192,9 @@ const writeByGroup = 0o020;
 /** The accounts besides root that may write one of these repositories as members of its group. */
 export function groupWriters(
   repositories: readonly string[],
-  { users, groups }: Accounts = systemAccounts(),
+  accounts: Accounts = systemAccounts(),
 ): readonly SystemAccount[] {
-  const writing = new Set(repositories.flatMap(groupOf));
-  const members = new Set(groups.filter(({ gid }) => writing.has(gid)).flatMap(group => group.members));
-  return users.filter(({ name, uid, gid }) => uid !== 0 && (members.has(name) || writing.has(gid)));
+  return accountsIn(new Set(repositories.flatMap(groupOf)), accounts).filter(({ uid }) => uid !== 0);
 }
 
 /** The group that may write the repository's objects. */

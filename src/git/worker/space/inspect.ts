@@ -7,7 +7,7 @@
 import { realpathSync } from 'node:fs';
 import { lstat, readdir, stat } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
-import { systemAccounts } from '../../../accounts.ts';
+import { accountsIn, systemAccounts } from '../../../accounts.ts';
 import { readBounded } from '../../../bounded/index.ts';
 import { systemCode } from '../../../errors.ts';
 import { decodePath, encodePath } from '../../../layout/index.ts';
@@ -104,14 +104,11 @@ function isOwn(uid: number): boolean {
 
 /** Tells whether a group has no members but this user and root; one that is not known here may have any. */
 function isOwnGroup(gid: number): boolean {
-  const { users, groups } = systemAccounts();
-  const group = groups.find(each => each.gid === gid);
-  if (group === undefined) return false;
-  const members = users.filter(user => user.gid === gid || group.members.includes(user.name));
-  return (
-    group.members.every(name => members.some(user => user.name === name)) &&
-    members.every(({ uid }) => isOwn(uid))
-  );
+  const accounts = systemAccounts();
+  const members = accountsIn(new Set([gid]), accounts);
+  const isKnown = (name: string) => members.some(member => member.name === name);
+  const group = accounts.groups.find(each => each.gid === gid);
+  return group?.members.every(isKnown) === true && members.every(({ uid }) => isOwn(uid));
 }
 
 type Status = NonNullable<Awaited<ReturnType<typeof statusOf>>>;
