@@ -219,8 +219,8 @@ export class DocumentFollower {
   }
 
   /**
-   * Takes a whole policy, unless something was changed here meanwhile, or it was read from another server than
-   * the one that was `judged`, whose changes may be others.
+   * Takes a whole policy, unless something was changed here meanwhile, or it was read from another server
+   * than the one that was `judged`, whose changes may be others.
    */
   async #takeWhole(
     known: KnownPolicy,
