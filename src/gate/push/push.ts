@@ -53,6 +53,7 @@ const lookDeadlineMs = 2000;
 const heldMs = 2500;
 /** The bytes of a line in a ref's log. */
 const logLineBytes = 512;
+const takenBack = 'the push was asked about anew';
 /** The names behind a list that was cut count as so many. */
 const cutNames = 1000;
 
@@ -211,7 +212,8 @@ export class PushQuestions {
 
   /** Returns the earlier push where it may still go on, since its hook has had its answer already. */
   #takeBack(earlier: AskedPush, unit: string, growth: Growth): AllowedPush | null {
-    earlier.over.abort();
+    // A reason of its own spares the making of an exception with a stack.
+    earlier.over.abort(takenBack);
     const { allowed } = earlier;
     if (allowed === null || allowed.name === null) return null;
     this.#parts.pushes.withdraw(unit, allowed.name);
