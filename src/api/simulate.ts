@@ -120,9 +120,8 @@ function comparison(settings: LedgerSettings, then: LedgerSettings): Comparison 
   const areAlike = (was: readonly CompiledGroup[], is: readonly CompiledGroup[]) =>
     was.length === is.length && was.every((group, at) => isGroupAlike(group, is[at]));
   return (was, is) =>
-    // With rules in report mode, the groups in force are made for each owner.
-    was.reporting === undefined &&
-    is.reporting === undefined &&
+    // With rules that only report or warn, the groups in force are made for each owner.
+    [was, is].every(({ reporting, warning }) => reporting === undefined && warning === undefined) &&
     areAlike(was.assigned, is.assigned) &&
     areAlike(was.defaults, is.defaults);
 }

@@ -22,6 +22,8 @@ interface Answer {
   readonly message: string;
   readonly would_refuse?: boolean;
   readonly reported?: { readonly message: string };
+  readonly warned?: object;
+  readonly warning: string | null;
   readonly partial: boolean;
 }
 
@@ -64,14 +66,15 @@ async function ask(client: DaemonClient, path: string): Promise<Answer> {
 }
 
 function line(
-  { allowed, subject, message, would_refuse: wouldRefuse, reported, partial }: Answer,
+  { allowed, subject, message, would_refuse: wouldRefuse, reported, warned, warning, partial }: Answer,
   one: boolean,
 ): string {
   const verdict = wouldRefuse === true ? 'allowed (would be refused)' : allowed ? 'allowed' : 'refused';
   const what = one ? `${subject}: ` : '';
   const doubt = partial ? ' Some data could not be measured.' : '';
   const would = reported === undefined ? '' : ` In report mode: ${reported.message}`;
-  return `${what}${verdict}. ${message}${would}${doubt}`;
+  const also = warned === undefined || warning === null ? '' : ` ${warning}`;
+  return `${what}${verdict}. ${message}${also}${would}${doubt}`;
 }
 
 interface HealthOptions extends ConfigOption {

@@ -3,7 +3,7 @@
 import { duration, graceMost, nearest } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Parsed } from '../parsed.ts';
-import { isSubject, type RuleSubject, subjects } from '../quota/index.ts';
+import { isSubject, type RuleMode, type RuleSubject, subjects } from '../quota/index.ts';
 import { formatBytes, parseSize, writeSize } from '../text/index.ts';
 import type { Rule } from '../wire/index.ts';
 
@@ -43,13 +43,15 @@ export function ruleText(rule: Omit<Rule, 'name'>): string {
   return [limits, ...termsText(rule)].join(', ');
 }
 
+export const modeWords = { report: 'only reported', warn: 'only warned of' } as const;
+
 /** Terms of a rule besides its limit; none if all is as configured and in force. */
 export function termsText({ grace, grace_most: most, mode }: Omit<Rule, 'name'>): readonly string[] {
   const reach = most === undefined ? '' : `up to ${most} over`;
   const time = grace === undefined ? '' : grace === 0 ? 'no grace' : `grace ${duration.print(grace * 1000)}`;
   const terms =
     time === '' && reach !== '' ? `grace ${reach}` : [time, reach].filter(text => text !== '').join(' ');
-  return [...(terms === '' ? [] : [terms]), ...(mode === 'report' ? ['only reported'] : [])];
+  return [...(terms === '' ? [] : [terms]), ...(mode === undefined ? [] : [modeWords[mode]])];
 }
 
 const asConfigured = 'default';
@@ -70,12 +72,13 @@ export function graceMostOption(text: string): string {
 }
 
 /** Reads `--mode`. Throws `usage`. */
-export function modeOption(text: string): 'enforce' | 'report' {
-  if (text === 'enforce' || text === 'report') return text;
-  throw new SoftquotaError('usage', `--mode ${text}: write enforce or report`);
+export function modeOption(text: string): 'enforce' | RuleMode {
+  if (text === 'enforce' || text === 'report' || text === 'warn') return text;
+  throw new SoftquotaError('usage', `--mode ${text}: write enforce, report or warn`);
 }
 
-export const modeHelp = 'enforce, or report: refusals are only recorded';
+export const modeHelp =
+  'enforce; report: refusals are only recorded; warn: who passes the limit is only told';
 
 /** Reads `--subject`, each time one or several with commas between. Throws `usage`. */
 export function subjectsOf(given: readonly string[]): readonly RuleSubject[] {

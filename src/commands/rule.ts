@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Option } from 'commander';
 import { SoftquotaError } from '../errors.ts';
-import { isSubject, subjects, withAncestors } from '../quota/index.ts';
+import { isSubject, type RuleMode, subjects, withAncestors } from '../quota/index.ts';
 import { formatCount } from '../text/index.ts';
 import type { Group, Rule, User, WholePolicy } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
@@ -16,6 +16,7 @@ import {
   limitShown,
   modeHelp,
   modeOption,
+  modeWords,
   ruleText,
   subjectsOf,
   termsText,
@@ -139,7 +140,7 @@ interface SentFields {
   readonly subjects: Rule['subjects'] | undefined;
   readonly grace: number | 'default' | undefined;
   readonly grace_most: string | undefined;
-  readonly mode: 'enforce' | 'report' | undefined;
+  readonly mode: 'enforce' | RuleMode | undefined;
 }
 
 /** Tells whether a rule is as these fields would make it; what is left out is as usual. */
@@ -279,7 +280,7 @@ function groupsTable({ groups, rules }: WholePolicy): string {
   const shown = new Map(
     rules.map(({ name, limit, mode }) => [
       name,
-      `${name} (${limitShown(limit)}${mode === 'report' ? ', only reported' : ''})`,
+      `${name} (${limitShown(limit)}${mode === undefined ? '' : `, ${modeWords[mode]}`})`,
     ]),
   );
   return table(groups, [

@@ -15,7 +15,7 @@ import {
 } from '../wire/index.ts';
 import { apiCommand } from './api-command.ts';
 import { type DaemonClient, pathStep, withQuery } from './client.ts';
-import { sizeOption, subjectsOf } from './limits.ts';
+import { modeWords, sizeOption, subjectsOf } from './limits.ts';
 import { escapedLines, formatTime, table } from './output.ts';
 import { countOf } from './settings.ts';
 
@@ -108,7 +108,7 @@ function ownerText(report: GrowingOwner, top: number): string {
   return `${escapedLines(head)}\n${units}${more > 0 ? `… and ${more} more (--top)\n` : ''}`;
 }
 
-function graceLines({ state, grace, reported }: OwnerReport): readonly string[] {
+function graceLines({ state, grace, reported, warned }: OwnerReport): readonly string[] {
   const begins =
     state === 'grace' && grace !== undefined
       ? [`Refusals begin on ${formatTime(grace.until)}, or at ${formatBytes(grace.below)}.`]
@@ -119,7 +119,13 @@ function graceLines({ state, grace, reported }: OwnerReport): readonly string[] 
       : [
           `Would be refused ${reported.rule === null ? 'with the rules' : `by rule ${reported.rule}`} in report mode.`,
         ];
-  return [...begins, ...would];
+  return [...begins, ...warnedLines(warned), ...would];
+}
+
+function warnedLines(warned: OwnerReport['warned']): readonly string[] {
+  if (warned === undefined) return [];
+  const { used, limit, percent } = formatUse(warned.used ?? 0, warned.limit ?? 0);
+  return [`Over the limit of rule ${warned.rule}, which only warns: ${used} of ${limit} (${percent}).`];
 }
 
 function allowanceLines({ allowance, allowances }: OwnerReport): readonly string[] {
@@ -247,7 +253,7 @@ const verdictWords = {
 } as const;
 
 function explanationLines({ owner, reasoning }: Explained): readonly string[] {
-  const { subject, settings, steps, decision, reporting } = reasoning;
+  const { subject, settings, steps, decision, reporting, warning } = reasoning;
   const verdict = decision.allowed ? 'allowed' : 'refused';
   const report =
     settings.mode === 'report' && !decision.allowed
@@ -262,6 +268,12 @@ function explanationLines({ owner, reasoning }: Explained): readonly string[] {
       : [
           `With the rules in report mode: ${reporting.decision.allowed ? 'allowed' : 'refused'}.`,
           ...stepLines(reporting.steps),
+        ]),
+    ...(warning === undefined
+      ? []
+      : [
+          `With the rules that only warn: ${warning.decision.allowed ? 'allowed' : 'refused'}.`,
+          ...stepLines(warning.steps),
         ]),
   ];
 }
@@ -305,5 +317,5 @@ function groupLines({ group, verdict, rules, decided }: ExplainedGroup): readonl
 }
 
 function ruleWords({ verdict, mode }: ExplainedGroup['rules'][number]): string {
-  return `${verdictWords[verdict]}${mode === 'report' ? ', only reported' : ''}`;
+  return `${verdictWords[verdict]}${mode === undefined ? '' : `, ${modeWords[mode]}`}`;
 }

@@ -92,13 +92,13 @@ export interface Nearness {
 
 /**
  * Returns the state that follows from a decision about a kind of data, of which so many bytes are stored.
- * With limit 0 and nothing stored the state is `ok`.
+ * With limit 0 and nothing stored the state is `ok`. Whoever is only warned is near.
  */
 export function stateOfKind(settings: Limits, decision: Decision, storedBytes: number): KindState {
   if (decision.by === 'no_match') return storedBytes > 0 ? 'over' : 'ok';
   const level = nextLevel(settings, decision, belowAll);
   if (level >= atLimit) return decision.allowed ? 'grace' : 'over';
-  return level === belowAll ? 'ok' : 'near';
+  return level === belowAll && decision.warned === undefined ? 'ok' : 'near';
 }
 
 interface WorstKind extends Nearness {

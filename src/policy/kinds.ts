@@ -3,15 +3,12 @@
 import { z } from 'zod';
 import type { Kind, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { graceMostText, isSubject, longestGraceMs, type RuleSubject } from '../quota/index.ts';
+import { graceMostText, isSubject, longestGraceMs, type RuleSubject, ruleModes } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { allowanceKind } from './allowances.ts';
 
 /** The order in which things were created, which lists keep. */
 const place = z.number().int();
-
-/** Mode of a rule or a group; one in force has none. */
-const mode = z.literal('report').exactOptional();
 
 const graceMost = z.union([
   z.strictObject({ percent: z.number().positive().max(1000) }),
@@ -25,7 +22,7 @@ const rule = z.strictObject({
   subjects: z.array(z.custom<RuleSubject>(isRuleSubject)).readonly(),
   graceMs: z.number().int().min(0).max(longestGraceMs).exactOptional(),
   graceMost: graceMost.exactOptional(),
-  mode,
+  mode: z.enum(ruleModes).exactOptional(),
 });
 
 export type RuleDocument = z.infer<typeof rule>;
@@ -50,7 +47,11 @@ export function ruleContent(rule: Omit<RuleDocument, 'place'>) {
 }
 
 /** The release before had modes of groups, which `groupOf` heeds until `endGroupModes` takes them away. */
-const group = z.strictObject({ place, rules: z.array(z.string()).readonly(), mode });
+const group = z.strictObject({
+  place,
+  rules: z.array(z.string()).readonly(),
+  mode: z.literal('report').exactOptional(),
+});
 
 export type GroupDocument = z.infer<typeof group>;
 

@@ -5,9 +5,9 @@ import {
   type ActiveAllowance,
   type CompiledGroup,
   compileGroup,
-  enforcedGroups,
   type Group,
   type Standing,
+  standingIn,
 } from '../quota/index.ts';
 import { activeAllowance, allowanceKind } from './allowances.ts';
 import { assignedGroups, groupNamed, membersByGroup } from './groups.ts';
@@ -24,7 +24,8 @@ export class Policy {
   readonly #allowances = new Map<number, ActiveAllowance>();
   #members: ReadonlyMap<string, readonly number[]> | null = null;
   #defaults: { readonly names: readonly string[]; readonly groups: readonly CompiledGroup[] } | null = null;
-  readonly #isReporting: boolean;
+  /** All rules are in force. */
+  readonly #isWhole: boolean;
   readonly hasGrace: boolean;
 
   constructor(snapshot: Snapshot) {
@@ -32,7 +33,7 @@ export class Policy {
     const groups = [...snapshot.all(groupKind)].map(([, group]) => group);
     this.#snapshot = snapshot;
     this.#hasAllowances = !isNone(snapshot.all(allowanceKind));
-    this.#isReporting = [...rules, ...groups].some(({ mode }) => mode === 'report');
+    this.#isWhole = [...rules, ...groups].every(({ mode }) => mode === undefined);
     this.hasGrace = rules.some(({ graceMs = 0 }) => graceMs > 0);
   }
 
@@ -43,10 +44,7 @@ export class Policy {
       this.#defaults = { names: defaultGroups, groups: this.#groups(new Set(defaultGroups)) };
     }
     const all = { assigned, defaults: this.#defaults.groups };
-    if (!this.#isReporting) return all;
-    const enforced = { assigned: enforcedGroups(all.assigned), defaults: enforcedGroups(all.defaults) };
-    const isSame = enforced.assigned === all.assigned && enforced.defaults === all.defaults;
-    return isSame ? all : { ...enforced, reporting: all };
+    return this.#isWhole ? all : standingIn(all);
   }
 
   /** The grace of a rule's own, in milliseconds; undefined: as configured, or there is no such rule. */

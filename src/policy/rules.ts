@@ -3,7 +3,7 @@
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import { given } from '../given.ts';
-import { type GraceMost, longestGraceMs, nameFault, type Rule } from '../quota/index.ts';
+import { type GraceMost, longestGraceMs, nameFault, type Rule, type RuleMode } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import {
   groupKind,
@@ -21,8 +21,8 @@ export interface RuleEdit extends Partial<Pick<Rule, 'limitBytes' | 'subjects'>>
   readonly graceMs?: number | null;
   /** Null: as configured. */
   readonly graceMost?: GraceMost | null;
-  /** `enforce`: it is in force; `report`: what it would refuse is recorded and let through. */
-  readonly mode?: 'enforce' | 'report';
+  /** `enforce`: it is in force. */
+  readonly mode?: 'enforce' | RuleMode;
 }
 
 export function rulesIn(snapshot: Snapshot): readonly Rule[] {
@@ -55,7 +55,7 @@ function edited(before: Rule, edit: RuleEdit): Rule {
     limitBytes: edit.limitBytes ?? before.limitBytes,
     subjects: edit.subjects ?? before.subjects,
     ...given({ graceMs, graceMost }),
-    ...(mode === 'report' ? { mode } : {}),
+    ...(mode === undefined || mode === 'enforce' ? {} : { mode }),
   };
 }
 

@@ -26,7 +26,9 @@ import {
   type BuiltinGroup,
   builtinGroup,
   type CompiledGroup,
+  groupsInMode,
   type QuotaSettings,
+  type RuleMode,
   raisedGroup,
   subjectBit,
 } from './policy.ts';
@@ -45,6 +47,23 @@ export interface Standing extends StandingGroups {
   readonly graces?: Graces;
   /** The groups as they would be if their rules in report mode were in force; absent where there are none. */
   readonly reporting?: StandingGroups;
+  /** Those groups if their rules that only warn were in force. */
+  readonly warning?: StandingGroups;
+}
+
+/** Gives the groups of an owner by the modes of their rules. */
+export function standingIn(all: StandingGroups): Standing {
+  const inMode = (also: RuleMode | null) => ({
+    assigned: groupsInMode(all.assigned, also),
+    defaults: groupsInMode(all.defaults, also),
+  });
+  const has = (mode: RuleMode) =>
+    [...all.assigned, ...all.defaults].some(({ rules }) => rules.some(rule => rule.mode === mode));
+  return {
+    ...inMode(null),
+    ...(has('report') ? { reporting: inMode('report') } : {}),
+    ...(has('warn') ? { warning: inMode('warn') } : {}),
+  };
 }
 
 export const precedence = ['assigned', 'defaults', 'builtin'] as const;
@@ -58,6 +77,7 @@ interface NotRuled {
   readonly garbage?: never;
   readonly grace?: never;
   readonly reported?: never;
+  readonly warned?: never;
 }
 
 interface Disabled extends NotRuled {
@@ -99,11 +119,14 @@ interface RuledAllowed extends Ruled {
   readonly allowed: true;
   /** The decision if all in report mode were in force; absent where that allows, and not by a grace. */
   readonly reported?: Decision;
+  /** The refusal by a rule that only warns, if it were in force; absent where there is none. */
+  readonly warned?: RuledRefused;
 }
 
-interface RuledRefused extends Ruled {
+export interface RuledRefused extends Ruled {
   readonly allowed: false;
   readonly reported?: never;
+  readonly warned?: never;
 }
 
 /** No rule covers the subject, and `uncovered` is `deny`. */
@@ -150,13 +173,31 @@ export function decide(question: DecisionQuestion): Decision {
     };
   }
   const decision = decideFrom(question, standing, isEnforced(settings));
-  if (standing.reporting === undefined || !decision.allowed || decision.by !== 'rule') return decision;
-  const reported = decideFrom(question, reportingStanding(standing), false);
-  return reported.allowed && reported.grace === undefined ? decision : { ...decision, reported };
+  const { reporting, warning } = standing;
+  const isWhole = reporting === undefined && warning === undefined;
+  if (isWhole || !decision.allowed || decision.by !== 'rule') return decision;
+  const reported = reporting === undefined ? null : decideFrom(question, reportingStanding(standing), false);
+  const warned = warning === undefined ? null : warnedBy(question);
+  return {
+    ...decision,
+    ...(reported === null || (reported.allowed && reported.grace === undefined) ? {} : { reported }),
+    ...(warned === null ? {} : { warned }),
+  };
 }
 
 export function reportingStanding({ reporting, ...standing }: Standing): Standing {
   return reporting === undefined ? standing : { ...standing, ...reporting };
+}
+
+export function warningStanding({ warning, ...standing }: Standing): Standing {
+  return warning === undefined ? standing : { ...standing, ...warning };
+}
+
+/** Asks an owner whom the rules in force let through. `uncovered` refuses nobody because of a warning. */
+function warnedBy(question: DecisionQuestion): RuledRefused | null {
+  const standing = warningStanding(question.standing);
+  const decision = decideFrom(question, standing, isEnforced(question.settings));
+  return decision.by === 'rule' && !decision.allowed ? decision : null;
 }
 
 /** Tells whether owners are told what limits refuse, so that their graces run. */

@@ -18,9 +18,10 @@ import {
   type Ruled,
   reportingStanding,
   type Standing,
+  warningStanding,
 } from './decide.ts';
 import { decidingRule, type Judging, judgedBy, type RuleVerdict } from './judged.ts';
-import { type CompiledRule, type QuotaSettings, subjectBit } from './policy.ts';
+import { type CompiledRule, type QuotaSettings, type RuleMode, subjectBit } from './policy.ts';
 import type { Subject } from './subjects.ts';
 
 /** A rule that covers the asked subject; `rule` is null for that of the built-in group. */
@@ -31,7 +32,7 @@ export interface ExplainedRule
   > {
   /** limit - used, below 0 when over; null: endless. At limit 0 it ranks below any other. */
   readonly headroom: number | null;
-  readonly mode?: 'report';
+  readonly mode?: RuleMode;
   /** `graced`: the limit is passed, and its grace lets it through. */
   readonly verdict: RuleVerdict;
   readonly decided: boolean;
@@ -65,6 +66,8 @@ export interface Explanation {
   readonly decision: Decision;
   /** Decision and steps if everything in report mode were in force; absent if nothing is in report mode. */
   readonly reporting?: Pick<Explanation, 'decision' | 'steps'>;
+  /** Those if all that only warns were in force; absent if nothing only warns. */
+  readonly warning?: Pick<Explanation, 'decision' | 'steps'>;
 }
 
 /** Explains what `decide` answers to the same question; throws as it does. */
@@ -72,8 +75,10 @@ export function explain(question: DecisionQuestion): Explanation {
   const { settings, standing, subject } = question;
   const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
   const decision = decide(question);
-  const asIf = reportingStanding(standing);
-  const reported = decision.reported ?? decideFrom(question, asIf, false);
+  const asIf = (other: Standing, isTold: boolean) => {
+    const otherwise = decideFrom(question, other, isTold);
+    return { steps: explainedSteps(question, other, otherwise, isTold), decision: otherwise };
+  };
   return {
     subject,
     settings: { enabled, refuseWhen, uncovered, precise, mode, totalBytes },
@@ -82,7 +87,10 @@ export function explain(question: DecisionQuestion): Explanation {
     decision,
     ...(standing.reporting === undefined || !enabled
       ? {}
-      : { reporting: { steps: explainedSteps(question, asIf, reported, false), decision: reported } }),
+      : { reporting: asIf(reportingStanding(standing), false) }),
+    ...(standing.warning === undefined || !enabled
+      ? {}
+      : { warning: asIf(warningStanding(standing), isEnforced(settings)) }),
   };
 }
 

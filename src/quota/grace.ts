@@ -54,6 +54,8 @@ interface LimitedRule extends GraceTerms {
   /** Null for the built-in one. */
   readonly name: string | null;
   readonly limitBytes: number;
+  /** `warn`: it refuses nothing, and needs no grace. */
+  readonly mode?: string;
 }
 
 /**
@@ -76,11 +78,13 @@ export function graceOf(
 
 export function termsOf(
   settings: GraceSettings,
-  { graceMs, graceMost, limitBytes }: Omit<LimitedRule, 'name'>,
+  { graceMs, graceMost, limitBytes, mode }: Omit<LimitedRule, 'name'>,
 ): { readonly ms: number; readonly most: GraceMost } | null {
   const ms = graceMs ?? settings.graceMs ?? 0;
   const most = graceMost ?? settings.graceMost ?? usualGraceMost;
-  return limitBytes <= 0 || ms === 0 || mostBytes(most, limitBytes) === 0 ? null : { ms, most };
+  return mode === 'warn' || limitBytes <= 0 || ms === 0 || mostBytes(most, limitBytes) === 0
+    ? null
+    : { ms, most };
 }
 
 /** Exact also where `limit * percent` would not be; a fraction of a byte is a byte. */

@@ -16,6 +16,7 @@ export {
   reachedThreshold,
   refusedByDisk,
   type Standing,
+  standingIn,
 } from './decide.ts';
 export {
   type ExplainedGroup,
@@ -40,10 +41,11 @@ export {
   type ActiveAllowance,
   type CompiledGroup,
   compileGroup,
-  enforcedGroups,
   type Group,
   type QuotaSettings,
   type Rule,
+  type RuleMode,
+  ruleModes,
 } from './policy.ts';
 export {
   addBytes,

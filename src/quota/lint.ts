@@ -12,8 +12,8 @@ import {
   type CompiledGroup,
   type CompiledRule,
   compileGroup,
-  enforcedGroups,
   type Group,
+  groupsInMode,
   type QuotaSettings,
 } from './policy.ts';
 import { leafMask, type Subject, subjectsWithin } from './subjects.ts';
@@ -63,8 +63,8 @@ export function lint(policy: LintedPolicy): readonly LintFinding[] {
   const defaults = groups.filter(group => defaultGroups.includes(group.name));
   const isAssigned = ({ name }: CompiledGroup) =>
     assignments === undefined || (assignments.get(name) ?? 0) > 0;
-  // Rules and groups in report mode limit nobody, and so make nothing else superfluous.
-  const enforced = enforcedGroups(groups);
+  // Rules that only report or warn limit nobody, and so make nothing else superfluous.
+  const enforced = groupsInMode(groups, null);
   const enforcedDefaults = enforced.filter(group => defaultGroups.includes(group.name));
   const assigned = enforced.filter(isAssigned);
   return [

@@ -8,13 +8,21 @@
 import type { GraceSettings, GraceTerms } from './grace.ts';
 import { leafMask, type RuleSubject, type Subject, subjects, withAncestors } from './subjects.ts';
 
+/**
+ * `report`: what the rule would refuse is recorded and let through; `warn`: who passes its limit is told, and
+ * refused nothing. A rule in force has neither.
+ */
+export const ruleModes = ['report', 'warn'] as const;
+
+export type RuleMode = (typeof ruleModes)[number];
+
 export interface Rule extends GraceTerms {
   readonly name: string;
   /** -1: unlimited; 0: may store nothing; never another negative number. */
   readonly limitBytes: number;
   readonly subjects: readonly RuleSubject[];
-  /** `report`: what it would refuse is recorded and let through; absent: it is in force. */
-  readonly mode?: 'report';
+  /** Absent: it is in force. */
+  readonly mode?: RuleMode;
 }
 
 export interface Group {
@@ -41,8 +49,7 @@ export interface CompiledRule extends GraceTerms {
   readonly covers: number;
   /** The leaves whose bytes it counts, as in `leafMask`: what lies below two of its subjects counts once. */
   readonly counts: number;
-  /** `report` for a rule that only records, as in `Rule`. */
-  readonly mode?: 'report';
+  readonly mode?: RuleMode;
 }
 
 export interface CompiledGroup {
@@ -83,18 +90,18 @@ export function compileGroup(group: Group): CompiledGroup {
 }
 
 /**
- * Gives the groups without their rules in report mode, and without those that have no others: they are as if
- * they had no members. The same object where all is in force.
+ * Gives the groups with their rules in force and those of this mode, and without groups that have only
+ * others: they are as if they had no members. The same object where that leaves nothing out.
  */
-export function enforcedGroups(groups: readonly CompiledGroup[]): readonly CompiledGroup[] {
-  if (!groups.some(({ rules }) => rules.some(isReporting))) return groups;
+export function groupsInMode(
+  groups: readonly CompiledGroup[],
+  also: RuleMode | null,
+): readonly CompiledGroup[] {
+  const counts = ({ mode }: CompiledRule) => mode === undefined || mode === also;
+  if (groups.every(({ rules }) => rules.every(counts))) return groups;
   return groups
-    .filter(({ rules }) => rules.length === 0 || !rules.every(isReporting))
-    .map(group => ({ ...group, rules: group.rules.filter(rule => !isReporting(rule)) }));
-}
-
-function isReporting({ mode }: CompiledRule): boolean {
-  return mode === 'report';
+    .filter(({ rules }) => rules.length === 0 || rules.some(counts))
+    .map(group => ({ ...group, rules: group.rules.filter(counts) }));
 }
 
 const everything: Omit<CompiledRule, 'limitBytes'> = {

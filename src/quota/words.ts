@@ -1,7 +1,13 @@
 /** Lines of text about a decision. Each is complete by itself, and contains no control character. */
 
 import { formatBytes, formatCount, formatMoment, formatUse, printable } from '../text/index.ts';
-import { type Decision, type DiskFull, type FullDisk, reachedThreshold } from './decide.ts';
+import {
+  type Decision,
+  type DiskFull,
+  type FullDisk,
+  type RuledRefused,
+  reachedThreshold,
+} from './decide.ts';
 import type { Grace } from './grace.ts';
 import type { Garbage } from './judged.ts';
 import type { ActiveAllowance, QuotaSettings } from './policy.ts';
@@ -77,8 +83,8 @@ function refusedBecause({ used, limit, reserved }: Extract<Refusal, { readonly b
 }
 
 /**
- * Warns of a reached threshold: `Quota warning: alice uses 9.2 GB of 10 GB (92 %).`, or of a grace that runs;
- * null if there is neither.
+ * Warns of a reached threshold: `Quota warning: alice uses 9.2 GB of 10 GB (92 %).`, of a grace that runs, and
+ * of the passed limit of a rule that only warns; null if there is none of these.
  */
 export function warning(
   settings: Pick<QuotaSettings, 'warnAt'>,
@@ -86,13 +92,32 @@ export function warning(
   decision: Decision | DiskFull,
 ): string | null {
   if (!decision.allowed || decision.by !== 'rule') return null;
-  if (decision.grace !== undefined) {
-    const isTold = decision.incoming > 0 && decision.used <= decision.limit;
-    const brings = isTold ? `, and ${formatBytes(decision.incoming)} come` : '';
-    return `Quota warning: ${use(printable(ownerName), decision)}${brings}. ${graceLeft(decision.grace)}${extra(decision)}`;
-  }
-  if (reachedThreshold(settings, decision) === null) return null;
-  return `Quota warning: ${use(printable(ownerName), decision)}.${extra(decision)}`;
+  const owner = printable(ownerName);
+  const { grace, warned } = decision;
+  const isNear = reachedThreshold(settings, decision) !== null;
+  const said = [
+    ...(grace === undefined
+      ? []
+      : [`${use(owner, decision)}${comes(decision)}. ${graceLeft(grace)}${extra(decision)}`]),
+    ...(grace === undefined && isNear ? [`${use(owner, decision)}.${extra(decision)}`] : []),
+    ...(warned === undefined ? [] : [onlyWarned(owner, warned)]),
+  ];
+  return said.length === 0 ? null : `Quota warning: ${said.join(' ')}`;
+}
+
+/** Says which limit is passed that refuses nothing. */
+function onlyWarned(owner: string, decision: RuledRefused): string {
+  const { limit, subjects } = decision;
+  const passed =
+    limit === 0
+      ? `${owner} should store no ${enumerated(subjects.map(subjectWords))}`
+      : `${use(owner, decision)}${comes(decision)}`;
+  return `${passed}; this limit refuses nothing.${extra(decision)}`;
+}
+
+/** Says what comes, where what is stored does not pass the limit by itself. */
+function comes({ incoming, used, limit }: Measured): string {
+  return incoming > 0 && used <= limit ? `, and ${formatBytes(incoming)} come` : '';
 }
 
 /** Says how much an allowed owner uses: `alice uses 1.2 GB of 10 GB (12 %).` */

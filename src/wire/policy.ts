@@ -15,6 +15,7 @@ import {
   nameFault,
   parseGraceMost,
   type RuleSubject,
+  ruleModes,
   subjects,
 } from '../quota/index.ts';
 import { atMost, bytes, knownName, mark, mostOf, queryNumber, text } from './bounds.ts';
@@ -114,9 +115,9 @@ const newGraceMost = z
     examples: ['10 %'],
   });
 
-const newMode = z.enum(['enforce', 'report'], { error: 'expected enforce or report' }).meta({
+const newMode = z.enum(['enforce', ...ruleModes], { error: 'expected enforce, report or warn' }).meta({
   description:
-    '`report`: what it would refuse is recorded, and let through; `enforce`, as it is unless given: it is in force.',
+    '`report`: what it would refuse is recorded, and let through; `warn`: who passes its limit is told, and refused nothing; `enforce`, as it is unless given: it is in force.',
 });
 
 /** Refuses the mode that groups had in the release before. */
@@ -143,10 +144,10 @@ const graceFields = {
     }),
 };
 
-export const shownMode = z
-  .literal('report')
-  .optional()
-  .meta({ description: 'What it would refuse is recorded, and let through. Left out: it is in force.' });
+export const shownMode = z.enum(ruleModes).optional().meta({
+  description:
+    '`report`: what it would refuse is recorded, and let through; `warn`: who passes its limit is told, and refused nothing. Left out: it is in force.',
+});
 
 /** Null: as configured. */
 export function graceMsFrom(grace: z.output<typeof newGrace>): number | null {

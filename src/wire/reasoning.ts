@@ -52,6 +52,8 @@ const explainedSteps = z
   .readonly()
   .meta({ description: 'In the order in which they were asked; none when quotas are switched off.' });
 
+const otherwiseDecided = z.object({ steps: explainedSteps, decision: explainedDecision });
+
 export const explanation = z
   .object({
     subject: z.enum(subjects),
@@ -66,9 +68,13 @@ export const explanation = z
     adding_bytes: bytes.meta({ description: 'Bytes about to be added, as far as they count.' }),
     steps: explainedSteps,
     decision: explainedDecision,
-    reporting: z.object({ steps: explainedSteps, decision: explainedDecision }).optional().meta({
+    reporting: otherwiseDecided.optional().meta({
       description:
         'The same as it would be if all rules in report mode were in force; left out where none bears on the owner.',
+    }),
+    warning: otherwiseDecided.optional().meta({
+      description:
+        'The same as it would be if all rules that only warn were in force; left out where none bears on the owner.',
     }),
   })
   .meta({ id: 'Explanation' });

@@ -16,14 +16,14 @@ const grace = z
     description: 'A limit is passed, and has a grace. Where the action may start, it still runs.',
   });
 
-const reported = z
+const passedLimit = z
   .object({
     used: bytes.nullable(),
     limit: bytes.nullable(),
     group: z.string().nullable(),
     rule: z.string().nullable(),
   })
-  .meta({ id: 'Reported', description: 'The refusal that a rule in report mode would cause.' });
+  .meta({ id: 'Reported', description: 'The refusal that a rule would cause if it were in force.' });
 
 export const usageTree = z
   .object({
@@ -58,8 +58,11 @@ export const verdict = z
       .optional()
       .meta({ description: 'What of it does not count; left out if all counts.' }),
     grace: grace.optional().meta({ description: 'Left out unless the limit is passed and has one.' }),
-    reported: reported.optional().meta({
+    reported: passedLimit.optional().meta({
       description: 'The refusal that rules in report mode would cause; left out where there is none.',
+    }),
+    warned: passedLimit.optional().meta({
+      description: 'The limit that is passed and only warns; left out where there is none.',
     }),
     group: z.string().nullable().meta({ description: 'The deciding group; null for the built-in one.' }),
     rule: z.string().nullable().meta({ description: 'The deciding rule; null for the built-in one.' }),
@@ -69,7 +72,7 @@ export const verdict = z
 export type Verdict = z.infer<typeof verdict>;
 
 export function verdictShown(decision: Decision | DiskFull): Verdict {
-  const { allowed, used, limit, group, rule, garbage, reported } = decision;
+  const { allowed, used, limit, group, rule, garbage, reported, warned } = decision;
   return {
     allowed,
     used,
@@ -78,17 +81,13 @@ export function verdictShown(decision: Decision | DiskFull): Verdict {
     rule,
     ...withEnds(decision),
     ...(garbage === undefined ? {} : { garbage }),
-    ...(reported === undefined || reported.allowed
-      ? {}
-      : {
-          reported: {
-            used: reported.used,
-            limit: reported.limit,
-            group: reported.group,
-            rule: reported.rule,
-          },
-        }),
+    ...(reported === undefined || reported.allowed ? {} : { reported: passedBy(reported) }),
+    ...(warned === undefined ? {} : { warned: passedBy(warned) }),
   };
+}
+
+function passedBy({ used, limit, group, rule }: Decision): z.infer<typeof passedLimit> {
+  return { used, limit, group, rule };
 }
 
 /** The part of a limit that allowances add, and its grace; neither where there is none. */
@@ -116,7 +115,7 @@ export const ownerRow = verdict
     name: z.string(),
     state: state.meta({
       description:
-        '`over`: some kind of data is refused by a limit; `grace`: a limit is passed, and its grace lets that through; `near`: the lowest threshold of WARN_AT is reached for some kind; `ok`: neither.',
+        '`over`: some kind of data is refused by a limit; `grace`: a limit is passed, and its grace lets that through; `near`: the lowest threshold of WARN_AT is reached for some kind, or a limit that only warns is passed; `ok`: neither.',
     }),
     subject: z.enum(subjects).meta({
       description:

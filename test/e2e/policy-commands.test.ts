@@ -54,7 +54,7 @@ t.test('rules have a grace and a mode, which commands set, show, compare and tak
   );
   await refused(2, /--grace soon: not a duration; write a whole number/, 'rule edit total --grace soon');
   await refused(2, /--grace-most much: not a size; write a percentage/, 'rule edit total --grace-most much');
-  await refused(2, /--mode off: write enforce or report/, 'rule edit total --mode off');
+  await refused(2, /--mode off: write enforce, report or warn/, 'rule edit total --mode off');
   const held = await server.file('held.json', {
     ...policy,
     groups: [{ ...policy.groups[0], mode: 'report' }],
@@ -67,6 +67,25 @@ t.test('rules have a grace and a mode, which commands set, show, compare and tak
   });
   const notADuration = /grace: "soon": not a duration; write seconds, such as 604800, or "7d"/;
   await refused(2, notADuration, 'policy import', wrong);
+
+  await done('rule edit total --limit 10k');
+  t.equal(
+    await done('rule create soft --limit 100 --subject size:all --mode warn'),
+    'Created rule soft: at most 100 B of size:all, only warned of.\n',
+  );
+  await done('group add-rule free soft');
+  t.match(
+    await done('check alice --subject size:git:lfs'),
+    /^allowed\. .* Quota warning: alice uses 1\.05 kB of 100 B \(1,050 %\); this limit refuses nothing\.$/m,
+  );
+  t.match(
+    await done('usage alice'),
+    /near the limit\.\nOver the limit of rule soft, which only warns: 1\.05 kB of 100 B \(1,050 %\)\./,
+  );
+  t.match(
+    await done('explain alice --subject size:git:lfs'),
+    /: allowed\. [\s\S]*With the rules that only warn: refused\.\n[\s\S]*\* rule soft: .*: refuses, only warned of/,
+  );
 });
 
 t.test('every command of rules and groups prints tables for people and JSON for programs', async t => {

@@ -134,3 +134,20 @@ t.test('answers and refusals say which part of the limit is an allowance, until 
   t.equal(over.status, 413, 'though nothing was told');
   t.notMatch(JSON.parse(over.text), { allowance: {} });
 });
+
+t.test('whoever passes a limit that only warns is told, and let through', async t => {
+  const { world } = await open(t, 2 * GB, null);
+  await rule(world, [
+    { name: 'total', limitBytes: 10 * GB, subjects: ['size:all'] },
+    { name: 'soft', limitBytes: GB, subjects: ['size:all'], mode: 'warn' },
+  ]);
+  const words = 'Quota warning: alice uses 2 GB of 1 GB (200 %); this limit refuses nothing.';
+  t.match(await world.ask(question, asText), { status: 200, text: `${words}\n` });
+  t.match(JSON.parse((await world.ask(question)).text), {
+    allowed: true,
+    limit: 10 * GB,
+    warned: { used: 2 * GB, limit: GB, group: 'free', rule: 'soft' },
+    warning: words,
+  });
+  t.same(world.told.refused, []);
+});

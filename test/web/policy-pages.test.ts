@@ -233,3 +233,14 @@ t.test('a rule is put in report mode, and back by an undo', async t => {
   t.notMatch(json, { mode: 'report' });
   t.match(json, { grace: 604_800 });
 });
+
+t.test('a rule only warns, and whoever passes its limit reads it', async () => {
+  await tab.go(new URL('rules/total', world.url).href);
+  await tab.click('::-p-text(Edit)');
+  await choose(tab, 'Mode of the rule', 'warn');
+  await tab.click('::-p-text(Save the rule)');
+  await reads(tab, 'warn: whoever passes the limit is told, and refused nothing', 'main');
+  const own = await web.signedIn(world.url, await world.newToken('alice', ['all']), 'mine');
+  await reads(own, 'you are over the limit of total, which only warns: ', 'main');
+  await world.must(200, 'PATCH', '/admin/quota/rules/total', { body: { mode: 'enforce' } });
+});

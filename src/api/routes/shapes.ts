@@ -12,6 +12,7 @@ import {
   bytesUnder,
   type Decision,
   type ExplainedStep,
+  type Explanation,
   type Group as HeldGroup,
   type Rule as HeldRule,
   leafMask,
@@ -202,22 +203,19 @@ export function explanationOf(
   name: string,
   { subject, size }: { readonly subject: Subject; readonly size: number },
 ): wire.Explanation {
-  const { settings, addingBytes, steps, decision, reporting } = ledger.explain(name, subject, size);
+  const { settings, addingBytes, steps, decision, reporting, warning } = ledger.explain(name, subject, size);
   const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
+  const shown = (reasoning: Pick<Explanation, 'decision' | 'steps'>) => ({
+    steps: reasoning.steps.map(stepShown),
+    decision: decisionShown(ledger.settings, reasoning.decision),
+  });
   return {
     subject,
     settings: wire.snakeCased({ enabled, refuseWhen, uncovered, precise, mode, totalBytes }),
     adding_bytes: addingBytes,
-    steps: steps.map(stepShown),
-    decision: decisionShown(ledger.settings, decision),
-    ...(reporting === undefined
-      ? {}
-      : {
-          reporting: {
-            steps: reporting.steps.map(stepShown),
-            decision: decisionShown(ledger.settings, reporting.decision),
-          },
-        }),
+    ...shown({ steps, decision }),
+    ...(reporting === undefined ? {} : { reporting: shown(reporting) }),
+    ...(warning === undefined ? {} : { warning: shown(warning) }),
   };
 }
 

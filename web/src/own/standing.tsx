@@ -61,14 +61,22 @@ function stateWords(rulings: readonly Ruling[], { mode }: OwnReport): string {
         : `You cannot add ${what}. You can still delete data.`;
     case 'grace':
       return `You are over the limit for ${what}. You can still push and upload until refusals begin: ${beginWords(rulings)}`;
-    case 'near':
+    case 'near': {
+      const warned = rulings.flatMap(({ verdict }) => verdict.warned ?? [])[0];
+      if (warned !== undefined) return warnedWords(warned);
       return `You can still push and upload, but there is little space left for ${what}.`;
+    }
     case 'ok':
       if (refused.length === 0) return 'You can push and upload.';
       return refused.length === rulings.length
         ? 'Your limits allow you to store nothing.'
         : `You can push and upload, but not ${of(refused)}.`;
   }
+}
+
+function warnedWords({ used, limit, rule }: NonNullable<Ruling['verdict']['warned']>): string {
+  const use = formatUse(used ?? 0, limit ?? 0);
+  return `You can still push and upload, but you are over the limit of ${rule}, which only warns: ${use.used} of ${use.limit} (${use.percent}).`;
 }
 
 /** When the first of the graces ends, and how far it reaches. */

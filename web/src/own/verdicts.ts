@@ -26,8 +26,8 @@ export function rulingsIn(decisions: OwnReport['decisions']): readonly Ruling[] 
   for (const leaf of leaves) {
     const verdict = decisions[leaf];
     if (verdict === undefined) continue;
-    const { allowed, state, used, limit, group, rule, grace } = verdict;
-    const key = JSON.stringify([allowed, state, used, limit, group, rule, grace?.until]);
+    const { allowed, state, used, limit, group, rule, grace, warned } = verdict;
+    const key = JSON.stringify([allowed, state, used, limit, group, rule, grace?.until, warned]);
     const known = alike.get(key);
     if (known === undefined) alike.set(key, { verdict, leaves: [leaf] });
     else known.leaves.push(leaf);

@@ -3,7 +3,7 @@
 import { subjectWords } from '../../../src/quota/index.ts';
 import type { Rule as OneRule, WholePolicy } from '../../../src/wire/index.ts';
 import { WithoutIt } from '../parts/effect.tsx';
-import { graceWords, Size } from '../parts/figures.tsx';
+import { graceWords, modeWords, Size } from '../parts/figures.tsx';
 import { NameLink, NameLinks } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { SearchedList } from '../parts/pager.tsx';
@@ -37,7 +37,7 @@ function List({ policy }: { policy: WholePolicy }) {
               cell: ({ name, mode }) => (
                 <>
                   <NameLink page="rule">{name}</NameLink>
-                  {mode === 'report' && <span class="mark">report mode</span>}
+                  {mode !== undefined && <span class="mark">{modeWords[mode]}</span>}
                 </>
               ),
             },
@@ -72,6 +72,11 @@ export function Rule({ name }: { name: string }) {
   );
 }
 
+const modeSentences = {
+  report: 'report: what it would refuse is only recorded',
+  warn: 'warn: whoever passes the limit is told, and refused nothing',
+} as const;
+
 function Shown({ policy, rule }: { policy: WholePolicy; rule: OneRule }) {
   const { name, limit, subjects, mode } = rule;
   return (
@@ -90,7 +95,7 @@ function Shown({ policy, rule }: { policy: WholePolicy; rule: OneRule }) {
           <dt>Grace</dt>
           <dd>{graceWords(rule) ?? 'as configured'}</dd>
           <dt>Mode</dt>
-          <dd>{mode === 'report' ? 'report: what it would refuse is only recorded' : 'in force'}</dd>
+          <dd>{mode === undefined ? 'in force' : modeSentences[mode]}</dd>
           <dt>Groups with this rule</dt>
           <dd>
             <NameLinks page="group" names={groupsWith(policy, name)} />

@@ -81,6 +81,8 @@ export function counted(count: number, one: string, several: string): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? one : several}`;
 }
 
+export const modeWords = { report: 'report mode', warn: 'only warns' } as const;
+
 /** `at most 10 GB of LFS objects`, with what else the rule has. */
 export function limitWords(rule: Omit<Rule, 'name'>): string {
   const { limit, subjects, mode } = rule;
@@ -88,7 +90,7 @@ export function limitWords(rule: Omit<Rule, 'name'>): string {
   const limits = limit === 0 ? `0 bytes of ${what}` : `at most ${formatBytes(limit)} of ${what}`;
   const words = limit === -1 ? `no limit for ${what}` : limits;
   const grace = graceWords(rule);
-  return [words, ...(grace === null ? [] : [grace]), ...(mode === 'report' ? ['report mode'] : [])].join(
+  return [words, ...(grace === null ? [] : [grace]), ...(mode === undefined ? [] : [modeWords[mode]])].join(
     ', ',
   );
 }

@@ -5,7 +5,7 @@
 
 import { subjectWords } from '../../../src/quota/index.ts';
 import type { Explanation } from '../../../src/wire/index.ts';
-import { Use } from './figures.tsx';
+import { modeWords, Use } from './figures.tsx';
 import { NameLink } from './name.tsx';
 import { Added, Allowed } from './verdict.tsx';
 
@@ -24,7 +24,7 @@ interface ReasoningProps {
 }
 
 export function Reasoning({ explanation, hasLinks = true }: ReasoningProps) {
-  const { steps, decision, settings, reporting } = explanation;
+  const { steps, decision, settings, reporting, warning } = explanation;
   return (
     <div class="stack">
       <p>
@@ -40,6 +40,14 @@ export function Reasoning({ explanation, hasLinks = true }: ReasoningProps) {
             If the rules in report mode were in force: <Allowed verdict={reporting.decision} />
           </p>
           <Steps steps={reporting.steps} hasLinks={hasLinks} />
+        </section>
+      )}
+      {warning !== undefined && (
+        <section class="stack" aria-label="With rules that only warn">
+          <p>
+            If the rules that only warn were in force: <Allowed verdict={warning.decision} />
+          </p>
+          <Steps steps={warning.steps} hasLinks={hasLinks} />
         </section>
       )}
     </div>
@@ -122,7 +130,8 @@ function GroupSaid({ group: { group, verdict, rules, decided }, hasLinks }: Grou
             )}
             {': '}
             <Use used={rule.used} limit={rule.limit} />
-            <Added verdict={rule} /> {rule.mode === 'report' && <span class="mark">report mode</span>}{' '}
+            <Added verdict={rule} />{' '}
+            {rule.mode !== undefined && <span class="mark">{modeWords[rule.mode]}</span>}{' '}
             {ruleVerdicts[rule.verdict]} {rule.decided && <span class="mark">deciding rule</span>}
           </li>
         ))}

@@ -1,7 +1,7 @@
 /** A rule in a form, of its own or within that of a group, and the groups that have it. */
 
 import { useState } from 'preact/hooks';
-import { nameFault, parseGraceMost, type RuleSubject } from '../../../src/quota/index.ts';
+import { nameFault, parseGraceMost, type RuleMode, type RuleSubject } from '../../../src/quota/index.ts';
 import { parseDuration, writeDuration, writeSize } from '../../../src/text/index.ts';
 import type { Rule, WholePolicy } from '../../../src/wire/index.ts';
 import { groupsWith, withGroup, withRule } from '../policy/edit.ts';
@@ -78,7 +78,7 @@ export interface TypedRule {
   readonly mode: PolicyMode;
 }
 
-type PolicyMode = 'enforce' | 'report';
+type PolicyMode = 'enforce' | RuleMode;
 
 export const newRule: TypedRule = {
   name: '',
@@ -125,7 +125,7 @@ export function ruleIn({ name, size, subjects, grace: time, graceMost, mode }: T
     subjects,
     ...(grace === undefined ? {} : { grace }),
     ...(most === '' ? {} : { grace_most: most }),
-    ...(mode === 'report' ? { mode } : {}),
+    ...(mode === 'enforce' ? {} : { mode }),
   };
 }
 
@@ -193,6 +193,7 @@ function GraceFields({ rule, onChange }: Pick<RuleFieldsProps, 'onChange' | 'rul
 const modes = [
   ['enforce', 'in force'],
   ['report', 'report only: record what it would refuse'],
+  ['warn', 'warn only: tell whoever passes the limit'],
 ] as const satisfies readonly (readonly [PolicyMode, string])[];
 
 interface NameFieldProps {

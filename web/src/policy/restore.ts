@@ -128,7 +128,7 @@ function termsIn(content: unknown): Pick<Rule, 'grace' | 'grace_most' | 'mode'> 
   return {
     ...(typeof grace === 'number' ? { grace } : {}),
     ...(typeof most === 'string' ? { grace_most: most } : {}),
-    ...(mode === 'report' ? { mode } : {}),
+    ...(mode === 'report' || mode === 'warn' ? { mode } : {}),
   };
 }
 

@@ -1,30 +1,27 @@
-/** Rules in report mode: what they would refuse is said, and nothing else changes. */
+/** Rules in report mode, and those that only warn: what they would refuse is said, and nothing else changes. */
 
 import fc from 'fast-check';
 import t from 'tap';
 import {
   compileGroup,
   decide,
-  enforcedGroups,
   explain,
   type Group,
   lint,
   passedLimits,
   type Rule,
+  type RuleMode,
   reportedRefusal,
   type Standing,
+  standingIn,
   usageOf,
+  warning,
 } from '../../src/quota/index.ts';
 import { group, plainSettings, settings, standing, subject, usage } from './arbitraries.ts';
 
 /** Standing as a policy gives it. */
 function standingOf(assigned: readonly Group[], defaults: readonly Group[]): Standing {
-  const all = { assigned: assigned.map(compileGroup), defaults: defaults.map(compileGroup) };
-  return {
-    assigned: enforcedGroups(all.assigned),
-    defaults: enforcedGroups(all.defaults),
-    reporting: all,
-  };
+  return standingIn({ assigned: assigned.map(compileGroup), defaults: defaults.map(compileGroup) });
 }
 
 const rule = (name: string, limitBytes: number, more: Partial<Rule> = {}): Rule => ({
@@ -143,8 +140,61 @@ t.test('lint knows that what is in report mode limits nobody', async t => {
   );
 });
 
-const mode = fc.constantFrom(undefined, 'report' as const);
-const inMode = <Of extends object>(one: Of, of: 'report' | undefined): Of =>
+t.test('a rule that only warns tells who passes its limit, and refuses nothing', async t => {
+  const small = rule('small', 400, { mode: 'warn' });
+  const decision = ask([{ name: 'g', rules: [rule('total', 1000), small] }]);
+  t.match(decision, { allowed: true, rule: 'total', warned: { allowed: false, rule: 'small', used: 500 } });
+  t.equal(decision.reported, undefined);
+  t.equal(
+    warning(plainSettings, 'alice', decision),
+    'Quota warning: alice uses 500 B of 400 B (125 %); this limit refuses nothing.',
+  );
+  const near = ask([{ name: 'g', rules: [rule('total', 510), small] }]);
+  t.equal(
+    warning({ warnAt: [90] }, 'alice', near),
+    'Quota warning: alice uses 500 B of 510 B (98 %). alice uses 500 B of 400 B (125 %); this limit refuses nothing.',
+  );
+  const none = rule('none', 0, { mode: 'warn', subjects: ['size:git:lfs'] });
+  t.equal(
+    warning(plainSettings, 'alice', ask([{ name: 'g', rules: [rule('total', 1000), none] }])),
+    'Quota warning: alice should store no LFS objects; this limit refuses nothing.',
+  );
+  t.match(ask([{ name: 'g', rules: [rule('total', 100), small] }]), { allowed: false, rule: 'total' });
+  const below = ask([{ name: 'g', rules: [rule('total', 1000), rule('x', 600, { mode: 'warn' })] }]);
+  t.equal(below.warned, undefined);
+  const generous = [
+    { name: 'g', rules: [small] },
+    { name: 'h', rules: [rule('more', 2000)] },
+  ];
+  t.equal(ask(generous).warned, undefined, 'another group allows it');
+});
+
+t.test('who is only warned needs no group for it, is told at once, and sees why', async t => {
+  const groups: readonly Group[] = [
+    { name: 'g', rules: [rule('small', 400, { mode: 'warn', graceMs: 1000 })] },
+  ];
+  const strict = { ...plainSettings, uncovered: 'deny', graceMs: 1000 } as const;
+  const graced = { ...standingOf(groups, []), graces: { now: 0, begun: new Map() } };
+  const question = { settings: strict, standing: graced, usage: stored, subject: 'size:git:lfs' } as const;
+  const { decision, steps, warning: warned } = explain(question);
+  t.match(decision, { allowed: true, step: 'builtin', warned: { rule: 'small', group: 'g' } });
+  t.strictSame(
+    steps.map(({ step, groups: asked }) => [step, asked.length]),
+    [
+      ['assigned', 0],
+      ['defaults', 0],
+      ['builtin', 1],
+    ],
+  );
+  t.match(warned, {
+    decision: { allowed: false, rule: 'small' },
+    steps: [{ groups: [{ verdict: 'refuses', rules: [{ rule: 'small', mode: 'warn' }] }] }],
+  });
+  t.strictSame([...passedLimits(strict, graced, stored, null).keys()], [], 'no grace begins');
+});
+
+const mode = fc.constantFrom(undefined, 'report' as const, 'warn' as const);
+const inMode = <Of extends object>(one: Of, of: RuleMode | undefined): Of =>
   of === undefined ? one : { ...one, mode: of };
 const anyGroup = fc
   .tuple(group, fc.array(mode, { minLength: 4, maxLength: 4 }))
@@ -152,22 +202,28 @@ const anyGroup = fc
 const anyGroups = fc.uniqueArray(anyGroup, { maxLength: 3, selector: ({ name }) => name });
 
 t.test('the decision is that without them, and the reported one that with them in force', async () => {
-  const without = (groups: readonly Group[]) =>
-    groups
-      .filter(({ rules }) => rules.length === 0 || rules.some(each => each.mode === undefined))
-      .map(one => ({ ...one, rules: one.rules.filter(each => each.mode === undefined) }));
+  const only = (groups: readonly Group[], also?: RuleMode) => {
+    const counts = (each: Rule) => each.mode === undefined || each.mode === also;
+    return groups
+      .filter(({ rules }) => rules.length === 0 || rules.some(counts))
+      .map(one => ({ ...one, rules: one.rules.filter(counts) }));
+  };
   const question = fc.tuple(settings, anyGroups, anyGroups, usage, subject, fc.nat(30));
   fc.assert(
     fc.property(question, ([by, assigned, defaults, used, asked, adding]) => {
       const answer = (on: Standing) =>
         decide({ settings: by, standing: on, usage: used, subject: asked, addingBytes: adding });
-      const { reported, ...decision } = answer(standingOf(assigned, defaults));
-      const plain = answer(standing(without(assigned), without(defaults)));
-      const all = answer(standing(assigned, defaults));
-      const expected = plain.allowed && !all.allowed ? all : undefined;
+      const { reported, warned, ...decision } = answer(standingOf(assigned, defaults));
+      const plain = answer(standing(only(assigned), only(defaults)));
+      const refusing = (also: RuleMode) => {
+        const all = answer(standing(only(assigned, also), only(defaults, also)));
+        return plain.allowed && plain.by === 'rule' && !all.allowed ? all : undefined;
+      };
+      const warns = refusing('warn');
       return (
         JSON.stringify(decision) === JSON.stringify(plain) &&
-        JSON.stringify(reported) === JSON.stringify(expected)
+        JSON.stringify(reported) === JSON.stringify(refusing('report')) &&
+        JSON.stringify(warned) === JSON.stringify(warns?.by === 'rule' ? warns : undefined)
       );
     }),
     { numRuns: 4000 },
