@@ -36,6 +36,8 @@ export interface ForgeDatabase {
 /** The limits of every connection to a server. */
 export const limits = {
   connectMs: 5000,
+  /** Answers without work come in this time, so that a stopped server is noticed soon. */
+  answerMs: 2500,
   statementMs: 30_000,
   /** Between two statements of one transaction, a server ends it after this. */
   idleMs: 60_000,
