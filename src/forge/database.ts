@@ -198,9 +198,9 @@ function shownAddress(address: DatabaseAddress): string {
     : `${engine} ${database} at ${host}:${port}`;
 }
 
-type ForgeFaultCode = 'configuration' | 'unreachable' | 'rights' | 'schema';
+type ForgeFaultCode = 'configuration' | 'unreachable' | 'rights' | 'schema' | 'gone';
 
-/** A reason why a forge's database could not be read, with its fix. */
+/** A reason why a forge's database could not be read, or is not believed, with its fix. */
 export class ForgeFault extends Error {
   override readonly name = 'ForgeFault';
   readonly code: ForgeFaultCode;
