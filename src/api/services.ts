@@ -63,6 +63,8 @@ export interface ApiServices extends FaultServices {
   readonly documents: Documents;
   readonly ledger: Ledger;
   readonly scanner: Scanner;
+  /** Believes that most rows of the forge's database are gone, if they are. */
+  acceptGone(): void;
   readonly identity: Identity;
   readonly events: Pick<Events, 'list' | 'listOf' | 'refusalsByDay'>;
   readonly notices: Pick<Notices, 'deliveries' | 'forgotten' | 'places' | 'sendAgain' | 'test'>;

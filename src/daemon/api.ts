@@ -126,6 +126,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
     metrics: metrics && { token: current.config.metrics.token, text: () => metrics.text() },
     now: Date.now,
     scanner: measuring.scanner,
+    acceptGone: () => forge?.acceptGone(),
     contact: () => current.config.hooks.contact,
     asking: () => current.config.requests,
     autoCreate: current.config.users.autoCreate,

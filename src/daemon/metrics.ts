@@ -267,7 +267,7 @@ export const metricSpecs = {
     ],
   ),
   softquota_forge_up: gauge(
-    "1 while the forge's database can be read, else 0",
+    "1 while the forge's database can be read and its figures are used, else 0",
     ({ read }) => read && read.fault === null,
   ),
   softquota_forge_read_timestamp_seconds: gauge("When the forge's database was read last", ({ read }) =>

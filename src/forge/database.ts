@@ -36,6 +36,8 @@ export interface ForgeDatabase {
 /** The limits of every connection to a server. */
 export const limits = {
   connectMs: 5000,
+  /** Answers without work come in this time, so that a stopped server is noticed soon. */
+  answerMs: 2500,
   statementMs: 30_000,
   /** Between two statements of one transaction, a server ends it after this. */
   idleMs: 60_000,
@@ -196,9 +198,9 @@ function shownAddress(address: DatabaseAddress): string {
     : `${engine} ${database} at ${host}:${port}`;
 }
 
-type ForgeFaultCode = 'configuration' | 'unreachable' | 'rights' | 'schema';
+type ForgeFaultCode = 'configuration' | 'unreachable' | 'rights' | 'schema' | 'gone';
 
-/** A reason why a forge's database could not be read, with its fix. */
+/** A reason why a forge's database could not be read, or is not believed, with its fix. */
 export class ForgeFault extends Error {
   override readonly name = 'ForgeFault';
   readonly code: ForgeFaultCode;

@@ -5,6 +5,7 @@
 
 import { eachRow, type ForgeDatabase, numberAt } from './database.ts';
 import type { LfsObject } from './lfs-objects.ts';
+import type { RowSum } from './loss-guard.ts';
 import {
   type FigureDrift,
   type ForgeLeaf,
@@ -89,18 +90,20 @@ export interface RowOwners {
 export class PartSums {
   readonly #owners: RowOwners['owners'];
   /** By leaf, then by the ids of owners. */
-  readonly #bytes: ReadonlyMap<ForgeLeaf, Map<number, number>>;
+  readonly all: ReadonlyMap<ForgeLeaf, Map<number, RowSum>>;
   readonly unowned = new Map<UnownedReason, { count: number; bytes: number }>();
 
   constructor(leaves: readonly ForgeLeaf[], { owners }: Pick<RowOwners, 'owners'>) {
     this.#owners = owners;
-    this.#bytes = new Map(leaves.map(leaf => [leaf, new Map()]));
+    this.all = new Map(leaves.map(leaf => [leaf, new Map()]));
   }
 
   /** Adds to an owner. Undefined: it is nobody's, because it is `orphaned`. */
   add(leaf: ForgeLeaf, ownerId: number | undefined, bytes: number, orphaned: UnownedReason): void {
     if (ownerId !== undefined && this.#owners.has(ownerId)) {
-      this.#bytes.get(leaf)?.set(ownerId, this.of(leaf, ownerId) + bytes);
+      const sums = this.all.get(leaf);
+      const sum = sums?.get(ownerId);
+      sums?.set(ownerId, { rows: (sum?.rows ?? 0) + 1, bytes: (sum?.bytes ?? 0) + bytes });
       return;
     }
     const reason = ownerId === undefined ? orphaned : 'owner_missing';
@@ -109,13 +112,13 @@ export class PartSums {
   }
 
   of(leaf: ForgeLeaf, ownerId: number): number {
-    return this.#bytes.get(leaf)?.get(ownerId) ?? 0;
+    return this.all.get(leaf)?.get(ownerId)?.bytes ?? 0;
   }
 
   /** The differences to an earlier count of the same part. */
   since(before: PartSums): readonly FigureDrift[] {
-    return [...this.#bytes].flatMap(([leaf, sums]) => {
-      const ids = new Set([...sums.keys(), ...(before.#bytes.get(leaf)?.keys() ?? [])]);
+    return [...this.all].flatMap(([leaf, sums]) => {
+      const ids = new Set([...sums.keys(), ...(before.all.get(leaf)?.keys() ?? [])]);
       const differences = [...ids]
         .map(id => Math.abs(this.of(leaf, id) - before.of(leaf, id)))
         .filter(bytes => bytes > 0);

@@ -83,16 +83,17 @@ export interface ThreadSettings {
 
 /**
  * Kind of a reading: `new` reads what marks say has changed, `full` everything, and `anew` everything as if
- * it were the first time, so that all of it is reported again.
+ * it were the first time, so that all of it is reported again; `accepted` also where most of it is gone.
  */
-export type ReadMode = 'new' | 'full' | 'anew';
+export type ReadMode = 'new' | 'full' | 'anew' | 'accepted';
 
 /**
  * `more` asks for what comes after a chunk, so that the one who takes them is never given more than one at a
- * time. `lfs` asks for the LFS objects of the repository of this name, at other times too.
+ * time. `lfs` asks for the LFS objects of the repository of this name, at other times too. `known`: what counts
+ * now, for a thread that has read nothing yet; for each owner the forge's id, then the bytes of `forgeLeaves`.
  */
 export type Question =
-  | { readonly ask: 'read'; readonly mode: ReadMode }
+  | { readonly ask: 'read'; readonly mode: ReadMode; readonly known: Float64Array }
   | { readonly ask: 'more' }
   | { readonly ask: 'lfs'; readonly name: string };
 

@@ -53,9 +53,9 @@ export async function openMysql(address: DatabaseServerAddress): Promise<ForgeDa
 
 function databaseOn(connection: Connection, address: DatabaseServerAddress, product: string): ForgeDatabase {
   let unsettled = 0;
-  const rows: ForgeDatabase['rows'] = async (sql, values) => {
+  const rows = async (...asked: [sql: string, values: readonly (number | string)[], timeoutMs?: number]) => {
     try {
-      return await rowsOf(connection, sql, values);
+      return await rowsOf(connection, ...asked);
     } catch (error) {
       throw serverFault(address, error);
     }
@@ -73,11 +73,10 @@ function databaseOn(connection: Connection, address: DatabaseServerAddress, prod
     },
     consistently: async act => {
       await rows('START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT', []);
-      try {
-        return await act();
-      } finally {
-        await rows('COMMIT', []).catch(() => {});
-      }
+      // After a fault the connection is closed, which ends the transaction.
+      const result = await act();
+      await rows('COMMIT', []);
+      return result;
     },
     // The time of a table's last change has whole seconds: one of this second may be followed by another.
     marks: async tables => {
@@ -85,6 +84,7 @@ function databaseOn(connection: Connection, address: DatabaseServerAddress, prod
         `SELECT table_name, COALESCE(UNIX_TIMESTAMP(update_time), 0), UNIX_TIMESTAMP(NOW())
          FROM information_schema.tables ${inSchema(tables)}`,
         tables,
+        limits.answerMs,
       );
       const marks = found.map(([table, changed, now]): [string, string] => {
         const isSettled = Number(now) - Number(changed) > 1;
@@ -100,8 +100,8 @@ async function rowsOf(
   connection: Connection,
   sql: string,
   values: readonly (number | string)[],
+  timeout = limits.statementMs + limits.connectMs,
 ): Promise<readonly Row[]> {
-  const timeout = limits.statementMs + limits.connectMs;
   const [rows] = await connection.query<RowDataPacket[][]>({ sql, values: [...values], timeout });
   // With rowsAsArray each row is an array; statements without rows give a header instead.
   return Array.isArray(rows) ? rows : [];

@@ -135,7 +135,7 @@ export async function probeForge(settings: ForgeSettings, env: NodeJS.ProcessEnv
   try {
     const schema = schemaOf(settings, env);
     db = await openForgeDatabase(settings, schema, env);
-    return { database: db.product, schemaVersion: await schemaVersion(db, schema.versionTable) };
+    return { database: db.product, schemaVersion: await forgeSchemaVersion(db, schema.versionTable) };
   } catch (error) {
     throw forgeFaultOf(error, 'see the log of the database, then try again');
   } finally {
@@ -143,7 +143,8 @@ export async function probeForge(settings: ForgeSettings, env: NodeJS.ProcessEnv
   }
 }
 
-async function schemaVersion(db: ForgeDatabase, table: string): Promise<number | null> {
+/** Null: there is none, or it may not be read. */
+export async function forgeSchemaVersion(db: ForgeDatabase, table: string): Promise<number | null> {
   const columns = (await db.columns([table])).get(table);
   if (columns === undefined || !columns.has('version')) return null;
   const [row] = await db.rows(`SELECT MAX(${db.quoted('version')}) FROM ${db.quoted(table)}`, []);

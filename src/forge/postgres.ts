@@ -10,6 +10,9 @@ import {
   serverFault,
 } from './database.ts';
 
+/** A statement that takes a running server no time. */
+const brief = (text: string) => ({ text, query_timeout: limits.answerMs });
+
 export async function openPostgres(address: DatabaseServerAddress): Promise<ForgeDatabase> {
   const client = new Client({
     host: address.host,
@@ -41,21 +44,13 @@ export async function openPostgres(address: DatabaseServerAddress): Promise<Forg
   }
 
   async function consistently<T>(act: () => Promise<T>): Promise<T> {
-    await answered(client.query(beginning));
+    await answered(client.query(brief(beginning)));
     isInTransaction = true;
-    try {
-      const result = await act();
-      await end('COMMIT');
-      return result;
-    } catch (error) {
-      await end('ROLLBACK').catch(() => {});
-      throw error;
-    }
-  }
-
-  async function end(how: 'COMMIT' | 'ROLLBACK'): Promise<void> {
+    // After a fault the connection is closed, which ends the transaction.
+    const result = await act();
     isInTransaction = false;
-    await answered(client.query(how));
+    await answered(client.query(brief('COMMIT')));
+    return result;
   }
 
   async function query(text: string, values: readonly unknown[]): Promise<readonly Row[]> {

@@ -36,9 +36,9 @@ export class ForgeReader {
     this.#settings = settings;
   }
 
-  /** Reads what is new, or more by the mode; one at a time. Throws a `ForgeFault`; the next reconnects. */
-  async *read(mode: ReadMode): AsyncGenerator<Chunk, void, void> {
-    let found = await this.#ask({ ask: 'read', mode });
+  /** Reads as a `Question` says, one at a time. Throws a `ForgeFault`; the next reconnects. */
+  async *read(mode: ReadMode, known = new Float64Array()): AsyncGenerator<Chunk, void, void> {
+    let found = await this.#ask({ ask: 'read', mode, known });
     while ('chunk' in found && found.chunk !== null) {
       yield found.chunk;
       found = await this.#ask({ ask: 'more' });

@@ -9,6 +9,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ForgeDatabase, ForgeFault } from './database.ts';
 import type { ForgeSchema, PartSums } from './forge-schema.ts';
+import type { RowSum, RowSums } from './loss-guard.ts';
 import {
   type Chunk,
   type FigureDrift,
@@ -183,6 +184,18 @@ export class ForgeReading {
     this.#names = names;
     this.repositories = after;
     return kept < before.size;
+  }
+
+  /** Rows and bytes of each owner, as they were read last. */
+  rowSums(): RowSums {
+    const repositories = new Map<number, RowSum>();
+    for (const id of this.repositories.values()) {
+      repositories.set(id, { rows: (repositories.get(id)?.rows ?? 0) + 1, bytes: 0 });
+    }
+    return new Map([
+      ['repositories', repositories],
+      ...[...this.sums.values()].flatMap(({ all }) => [...all]),
+    ]);
   }
 
   *lines(): Generator<Chunk, void> {

@@ -34,14 +34,14 @@ class SqliteDatabase implements ForgeDatabase {
   readonly #path: string;
   readonly #db: DatabaseSync;
   readonly #isImmutable: boolean;
-  readonly #inode: string;
+  readonly #identity: string;
   #pageRows = 1000;
 
   constructor(path: string) {
     this.#path = path;
-    this.#inode = inodeOf(path);
     // Nobody has a file in WAL mode open that has no log; opened as usual, it would be given one.
     this.#isImmutable = hasWalMode(path) && !existsSync(`${path}-wal`);
+    this.#identity = identityOf(path, this.#isImmutable);
     const url = pathToFileURL(path);
     url.search = this.#isImmutable ? 'mode=ro&immutable=1' : 'mode=ro';
     this.#db = new DatabaseSync(url, { readOnly: true, timeout: 0 });
@@ -80,19 +80,23 @@ class SqliteDatabase implements ForgeDatabase {
   /** One state over several statements would need a lock. What changes meanwhile shows in the marks. */
   async consistently<T>(act: () => Promise<T>): Promise<T> {
     const result = await act();
-    if (this.#isImmutable && existsSync(`${this.#path}-wal`)) throw replaced(this.#path);
+    if (this.#isImmutable) this.#refuseReplaced();
     return result;
   }
 
   async marks(tables: readonly string[]): Promise<ChangeMarks> {
-    if (inodeOf(this.#path) !== this.#inode) throw replaced(this.#path);
-    if (this.#isImmutable && existsSync(`${this.#path}-wal`)) throw replaced(this.#path);
+    this.#refuseReplaced();
     const [version] = this.#all('PRAGMA data_version', []);
     return { whole: String(version?.[0]), tables: new Map(tables.map(table => [table, ''])) };
   }
 
   async close(): Promise<void> {
     this.#db.close();
+  }
+
+  #refuseReplaced(): void {
+    const isOther = identityOf(this.#path, this.#isImmutable) !== this.#identity;
+    if (isOther || (this.#isImmutable && existsSync(`${this.#path}-wal`))) throw replaced(this.#path);
   }
 
   #all(sql: string, values: readonly (number | string)[]): readonly Row[] {
@@ -131,9 +135,10 @@ function hasWalMode(path: string): boolean {
   );
 }
 
-function inodeOf(path: string): string {
-  const { dev, ino } = statSync(path, { bigint: true });
-  return `${dev}:${ino}`;
+/** SQLite sees no change of a file that it was told is immutable: its size and time say so. */
+function identityOf(path: string, isImmutable: boolean): string {
+  const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true });
+  return isImmutable ? `${dev}:${ino}:${size}:${mtimeNs}` : `${dev}:${ino}`;
 }
 
 function replaced(path: string): ForgeFault {

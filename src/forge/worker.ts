@@ -7,8 +7,9 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { SerialQueue } from '../serial-queue.ts';
 import { type ForgeDatabase, forgeFaultOf } from './database.ts';
 import { unownedIn } from './forge-schema.ts';
+import { LossGuard } from './loss-guard.ts';
 import type { Answer, Chunk, Found, Question, ReadMode, Request, ThreadSettings } from './messages.ts';
-import { openForgeDatabase, schemaOf } from './open.ts';
+import { forgeSchemaVersion, openForgeDatabase, schemaOf } from './open.ts';
 import { ForgeReading } from './reading.ts';
 
 if (parentPort === null) throw new Error('this is a thread of the forge reader, not a program');
@@ -21,6 +22,7 @@ const turns = new SerialQueue();
 /** Null: the next question connects. */
 let connection: ForgeDatabase | null = null;
 let reading = new ForgeReading(schema, seed);
+let guard = new LossGuard();
 /** The reading that is under way. */
 let chunks: AsyncGenerator<Chunk, void, void> | null = null;
 
@@ -39,7 +41,7 @@ async function find(question: Question): Promise<Found> {
   if (question.ask === 'lfs') {
     return { objects: await inTurn(db => schema.lfsObjects(db, question.name)) };
   }
-  if (question.ask === 'read') chunks = read(question.mode);
+  if (question.ask === 'read') chunks = read(question.mode, question.known);
   if (chunks === null) throw new Error('no reading is under way');
   const step = await chunks.next();
   return { chunk: step.done ? null : step.value };
@@ -64,11 +66,16 @@ async function connect(): Promise<ForgeDatabase> {
   return db;
 }
 
-async function* read(mode: ReadMode): AsyncGenerator<Chunk, void, void> {
+async function* read(mode: ReadMode, known: Float64Array): AsyncGenerator<Chunk, void, void> {
   const isFull = mode !== 'new';
-  const news = await inTurn(db => {
-    if (mode === 'anew') reading = new ForgeReading(schema, seed);
-    return reading.read(db, isFull);
+  const news = await inTurn(async db => {
+    if (mode === 'anew' || mode === 'accepted') reading = new ForgeReading(schema, seed);
+    if (mode === 'accepted') guard = new LossGuard();
+    else guard.remember(known);
+    const found = await reading.read(db, isFull);
+    const version = () => forgeSchemaVersion(db, schema.versionTable);
+    if (found !== null) await guard.pass(reading.rowSums(), version, performance.now());
+    return found;
   });
   if (news === null) return;
   yield* news.chunks;

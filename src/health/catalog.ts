@@ -27,6 +27,7 @@ export const daemonFindings = {
   shared_twice: 'wrong',
   source_stale: 'wrong',
   forge_away: 'wrong',
+  forge_rows_gone: 'wrong',
   forge_owner_refused: 'wrong',
   forge_owners_absent: 'notice',
   forge_unowned: 'notice',

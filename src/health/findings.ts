@@ -176,7 +176,8 @@ const noDirectories = { count: 0, bytes: 0 };
 function* forges({ forge, ledger }: Observed): Generator<Finding> {
   if (forge === null) return;
   const { fault, refused, absent } = forge;
-  if (fault !== null) yield makeFinding('forge_away', forgeAway(fault), fault.mend);
+  const code = fault?.code === 'gone' ? 'forge_rows_gone' : 'forge_away';
+  if (fault !== null) yield makeFinding(code, forgeAway(fault), fault.mend);
   yield* listed({ first: refused, count: refused.length }, ({ name, why }) => {
     const message = `${printable(name)} of the forge cannot be taken over: ${printable(why)}`;
     const mend = 'rename or delete the owner of softquota who is in the way';
@@ -184,7 +185,7 @@ function* forges({ forge, ledger }: Observed): Generator<Finding> {
   });
   if (absent > 0) {
     const message = `${formatCount(absent)} owners at once are not in the forge's database any more, so none of them is deleted`;
-    const mend = 'correct [forge] if it is another database; else delete them: softquota user delete NAME';
+    const mend = `correct [forge] if it is another database; else delete those who store nothing: ${scan} --accept-moved`;
     yield makeFinding('forge_owners_absent', message, mend);
   }
   const kinds = unownedKinds(forge, forge.kind === 'gitlab' ? ledger.units.unowned : noDirectories);

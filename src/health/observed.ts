@@ -47,9 +47,9 @@ interface ObservedShortage {
 export interface ObservedForge {
   /** Name of the forge: `gitea`. */
   readonly kind: string;
-  /** Why the last reading failed, and since when readings fail; null if it did not. */
+  /** Why the last reading failed, or is not believed, and since when; null if it counts. */
   readonly fault: {
-    readonly code: 'configuration' | 'unreachable' | 'rights' | 'schema';
+    readonly code: 'configuration' | 'unreachable' | 'rights' | 'schema' | 'gone';
     readonly message: string;
     readonly mend: string;
     readonly since: number;
@@ -240,8 +240,9 @@ export function doesNotAnswer({ path, milliseconds }: WaitedFor): string {
   return `the disk at ${printable(path)} has not answered since ${since}; its units keep their last known bytes`;
 }
 
-export function forgeAway({ message, since }: NonNullable<ObservedForge['fault']>): string {
-  return `the forge has not been readable since ${new Date(since).toISOString()}, so its last known figures are used: ${printable(message)}`;
+export function forgeAway({ code, message, since }: NonNullable<ObservedForge['fault']>): string {
+  const why = code === 'gone' ? 'cannot be believed' : 'has not been readable';
+  return `the forge ${why} since ${new Date(since).toISOString()}, so its last known figures are used: ${printable(message)}`;
 }
 
 export function notKept({ since, reason }: Away): string {

@@ -95,6 +95,11 @@ export class UnitSources {
     return sources.some(({ source }) => this.#isStale(source));
   }
 
+  /** Gives what an owner has in the set of a source. */
+  usageOf(name: string, ownerName: string): Usage {
+    return this.#options.usage.account(ownerName)?.sourceShare(name)?.bytes ?? noUsage;
+  }
+
   /** An owner's units in all sets, the largest `most` of each; what cannot be read is left out. */
   async unitsOf(
     { ownerKey, sources }: Account,

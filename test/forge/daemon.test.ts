@@ -226,5 +226,44 @@ t.test(
       return stdout.includes('forge_owners_absent') || null;
     });
     t.not(await account(server, 'user-29'), null, 'nobody is deleted where most go at once');
+    await server.done('scan --accept-moved');
+    await until(async () => (await account(server, 'user-29')) === null || null);
+    t.not(await account(server, 'alice'), null, 'those who are still there stay');
+    t.notMatch((await server.softquota('doctor --json')).stdout, /forge_owners_absent/);
   },
 );
+
+t.test('repositories that are gone at once, as in a migration, lift no limit', async t => {
+  const { server, write } = await open(t);
+  await server.start();
+  await until(() => account(server, 'alice'));
+  const rule = { name: 'lfs', limit: 100_000, subjects: ['size:git:lfs'] };
+  await server.admin('/admin/quota/groups', { body: { name: 'small', rules: [rule] } });
+  await server.admin('/admin/users/alice/quota/groups', { body: { groups: ['small'] } });
+  const check = async () =>
+    (await server.ask('gate', '/v1/check?owner=alice&subject=size:git:lfs&size=1')).status;
+  t.equal(await check(), 413);
+
+  write('CREATE TABLE kept AS SELECT * FROM repository; DELETE FROM repository');
+  const reasons = await until(async () => (await server.reasons()) || null);
+  t.match(reasons, /cannot be believed since .* 22 of 22 of repositories, of 7 owners/);
+  t.match(reasons, /[\d.]+ kB of [\d.]+ kB of size:git:lfs, of 4 owners/);
+  t.equal(await check(), 413, 'the last figures count');
+  const doctor = await server.softquota('doctor --json');
+  t.match(doctor.stdout, /"forge_rows_gone"[^}]*softquota scan --accept-moved/);
+
+  await server.stop();
+  await server.start({ ready: false });
+  t.match(await until(async () => (await server.reasons()).includes('cannot be believed') || null), true);
+  t.equal(await check(), 413, 'also after a restart');
+  write('INSERT INTO repository SELECT * FROM kept');
+  await server.ready();
+  t.equal(await check(), 413, 'a reading that has them counts');
+
+  write('DELETE FROM repository');
+  await until(async () => (await server.reasons()) || null);
+  t.equal(await check(), 413);
+  await server.done('scan --accept-moved');
+  await server.ready();
+  t.equal(await check(), 200, 'what an administrator accepts counts');
+});

@@ -7,6 +7,7 @@ import t from 'tap';
 import { ForgeFault, ForgeReader } from '../../src/forge/index.ts';
 import { folderWith } from '../config/written.ts';
 import { until } from '../e2e/ask.ts';
+import { ownTime } from '../own-time.ts';
 import { startServer } from './fixture.ts';
 import { Readings, settingsFor } from './readings.ts';
 
@@ -83,6 +84,22 @@ for (const engine of engines) {
     );
     t.match(gone, /ForgeFault.*team_user/);
     t.equal((await faultOf(readings)).code, 'schema');
+  });
+}
+
+for (const engine of engines) {
+  t.test(`${engine}: a server that is stopped is told within five seconds, and read again`, async t => {
+    const server = await startServer(t, engine);
+    const readings = new Readings(t, settingsFor(server.address('softquota', 'secret')));
+    await readings.read();
+    server.halt();
+    const passed = ownTime();
+    t.equal((await faultOf(readings)).code, 'unreachable');
+    const ms = passed();
+    // Two seconds pass between two readings.
+    t.ok(ms < 3000, `after ${ms} ms`);
+    server.go();
+    await readings.read('anew');
   });
 }
 

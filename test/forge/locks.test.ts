@@ -115,6 +115,14 @@ t.test('a file in WAL mode that no forge has open is read, and nothing is left b
   t.strictSame(readdirSync(join(folder, 'data')), ['gitea.db']);
   t.equal(statSync(file).mtimeMs, mtimeMs);
 
+  const command = new DatabaseSync(file);
+  command.exec('UPDATE lfs_meta_object SET size = size + 1 WHERE id = 1');
+  command.close();
+  t.strictSame(readdirSync(join(folder, 'data')), ['gitea.db'], 'a command of the forge has come and gone');
+  await t.rejects(readings.read(), /opened or replaced/);
+  await readings.read('anew');
+  t.equal(readings.bytesOf('alice')['size:git:lfs'], 127_983);
+
   const forge = new DatabaseSync(file);
   forge.exec(
     "DELETE FROM lfs_meta_object WHERE repository_id IN (SELECT id FROM repository WHERE owner_name = 'alice')",

@@ -5,7 +5,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from '../e2e/ask.ts';
 import { must, run } from '../e2e/run.ts';
@@ -138,7 +138,7 @@ function serverOf(
     const ending = child;
     child = null;
     const gone = once(ending, 'exit');
-    ending.kill('SIGCONT');
+    signalAll(ending, 'SIGCONT');
     ending.kill(signal);
     await gone;
   };
@@ -157,9 +157,17 @@ function serverOf(
       );
     },
     stop,
-    halt: () => child?.kill('SIGSTOP'),
-    go: () => child?.kill('SIGCONT'),
+    halt: () => signalAll(child, 'SIGSTOP'),
+    go: () => signalAll(child, 'SIGCONT'),
   };
+}
+
+/** PostgreSQL has a process for each connection. */
+function signalAll(child: ChildProcess | null, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  const pid = child?.pid;
+  if (pid === undefined) return;
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+  for (const each of [pid, ...children.map(Number)]) process.kill(each, signal);
 }
 
 /** A folder that the server's user can write; it stays until the server has ended. */

@@ -12,7 +12,7 @@ import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { scanShown } from './shapes.ts';
 
-export function scanRoutes({ scanner, documents }: ApiServices): readonly Route[] {
+export function scanRoutes({ acceptGone, scanner, documents }: ApiServices): readonly Route[] {
   return [
     postRoute('startScan', '/admin/quota/scans', {
       summary: 'Measure now',
@@ -20,6 +20,7 @@ export function scanRoutes({ scanner, documents }: ApiServices): readonly Route[
       answer: { status: 202, description: 'The scan, which runs in the background', schema: wire.scanReport },
       handle: ({ body: { kind, owners, accept_moved: acceptMoved } }) => {
         const keys = owners?.map(name => documents.owners.keyOf(name));
+        if (acceptMoved) acceptGone();
         return scanShown(
           scanner.sweep({ kind, acceptMoved, ...(keys === undefined ? {} : { owners: keys }) }),
         );

@@ -12,6 +12,7 @@ import {
   type ForgeOwner,
   ForgeReader,
   type ForgeSettings,
+  forgeLeaves,
   isAmong,
   type LfsObject,
   type ReadMode,
@@ -20,6 +21,7 @@ import {
 import { given } from '../../given.ts';
 import type { ObservedForge } from '../../health/index.ts';
 import { forgeSource, type Ledger } from '../../ledger/index.ts';
+import { leafIndex } from '../../quota/index.ts';
 import type { Patterns, Schedule } from '../../scan/index.ts';
 import type { Logger } from '../../service/index.ts';
 import { inSlices } from '../../slices.ts';
@@ -60,6 +62,8 @@ const restAfterPut = 4;
 /** Number of owners who may go at once; more are likely another database. */
 const fewOwners = 10;
 const mostFormerNames = 10_000;
+/** Each reads more than the one before. */
+const modes: readonly ReadMode[] = ['new', 'full', 'anew', 'accepted'];
 
 export class ForgeSync {
   readonly #options: ForgeSyncOptions;
@@ -69,7 +73,7 @@ export class ForgeSync {
   #patterns: Patterns;
   #schedule: Schedule | null = null;
   #timer: NodeJS.Timeout | null = null;
-  #mode: ReadMode = 'new';
+  #mode: ReadMode = 'anew';
   #failures = 0;
   #putMs = 0;
   #round: Promise<void> = Promise.resolve();
@@ -79,6 +83,8 @@ export class ForgeSync {
   #present: Float64Array | null = null;
   /** Tells whether somebody who is not there any more may still have an account. */
   #mayHaveGone = false;
+  /** Those who store something, of the owners of whom an administrator accepted that they are gone. */
+  #acceptedGone = 0;
   /** Names of renamed owners under which data may still be found. */
   #formerNames: readonly string[] = [];
   readonly #refused = new Map<string, RefusedOwner>();
@@ -128,6 +134,16 @@ export class ForgeSync {
     }
   }
 
+  /** Believes what is held back now, because most of it is gone. */
+  acceptGone(): void {
+    const { fault, absent } = this.#observed;
+    if (fault?.code !== 'gone' && absent === 0) return;
+    this.#atLeast('accepted');
+    if (this.#timer === null) return;
+    clearTimeout(this.#timer);
+    this.#next(0);
+  }
+
   observed(): ObservedForge {
     return this.#observed;
   }
@@ -149,6 +165,7 @@ export class ForgeSync {
   #next(afterMs: number): void {
     if (this.#isClosed) return;
     this.#timer = setTimeout(() => {
+      this.#timer = null;
       this.#round = this.#read().then(ms => {
         this.#first.resolve(this.observed());
         this.#next(ms);
@@ -163,11 +180,12 @@ export class ForgeSync {
     this.#mode = 'new';
     this.#putMs = 0;
     try {
-      const rest = await this.#take(this.#reader.read(mode));
+      const known = mode === 'new' || mode === 'full' ? undefined : await this.#known();
+      const rest = await this.#take(this.#reader.read(mode, known));
       this.#failures = 0;
-      if (rest !== null) await this.#removeGone();
+      if (rest !== null) await this.#removeGone(mode === 'accepted');
       if (this.#formerNames.length > 0) await this.#removeLeftBehind();
-      if (this.#observed.fault !== null) log.info('the forge can be read again');
+      if (this.#observed.fault !== null) log.info('the figures of the forge are used again');
       this.#observe({ fault: null, readAt: Date.now(), ...given({ unowned: rest?.unowned }) });
       for (const each of rest?.drift ?? [])
         log.warn({ ...each }, 'figures of the forge were other than known, though nothing showed a change');
@@ -178,7 +196,7 @@ export class ForgeSync {
       const before = this.#observed.fault;
       this.#observe({ fault: { code, message, mend, since: before?.since ?? Date.now() } });
       if (before?.message !== message) {
-        log.error({ code, err: cause }, `the forge cannot be read: ${message}`);
+        log.error({ code, err: cause }, `the last known figures of the forge are used: ${message}`);
       }
       // Figures that were read and not taken over have to be read again.
       this.#atLeast('anew');
@@ -191,8 +209,20 @@ export class ForgeSync {
     this.#observed = { ...this.#observed, ...changed };
   }
 
-  #atLeast(mode: 'full' | 'anew'): void {
-    if (this.#mode !== 'anew') this.#mode = mode;
+  #atLeast(mode: ReadMode): void {
+    if (modes.indexOf(mode) > modes.indexOf(this.#mode)) this.#mode = mode;
+  }
+
+  /** Gives the figures that count now, as a `Question` of the reader has them. */
+  async #known(): Promise<Float64Array<ArrayBuffer>> {
+    const { documents, sources } = this.#options.ledger;
+    const known: number[] = [];
+    await inSlices(documents.snapshot.all(forgeLinkKind), ([key, link]) => {
+      const owner = documents.owners.byId(link.owner);
+      const usage = owner === undefined ? [] : sources.usageOf(forgeSource, owner.name);
+      known.push(Number(key), ...forgeLeaves.map(leaf => usage[leafIndex(leaf)] ?? 0));
+    });
+    return Float64Array.from(known);
   }
 
   /**
@@ -272,7 +302,7 @@ export class ForgeSync {
     );
   }
 
-  async #removeGone(): Promise<void> {
+  async #removeGone(isAccepted: boolean): Promise<void> {
     const present = this.#present;
     if (present === null || !this.#mayHaveGone) return;
     const { documents, shares } = this.#options.ledger;
@@ -282,7 +312,7 @@ export class ForgeSync {
       known++;
       if (!isAmong(present, Number(key))) gone.push(Number(key));
     });
-    const tooMany = gone.length > Math.max(fewOwners, known / 2);
+    const tooMany = !isAccepted && gone.length > Math.max(fewOwners, known / 2, this.#acceptedGone);
     this.#observe({ absent: tooMany ? gone.length : 0 });
     const removed =
       gone.length === 0 || tooMany
@@ -291,6 +321,7 @@ export class ForgeSync {
             removeGone(transaction, gone, ({ name }) => shares.unitCountOf(name) > 0),
           );
     this.#mayHaveGone = removed < gone.length;
+    if (isAccepted) this.#acceptedGone = gone.length - removed;
   }
 }
 
