@@ -29,7 +29,7 @@ import { type Divergence, judge, type KnownPolicy, type StoreVerdict } from './d
 interface DocumentFollowerOptions {
   readonly documents: Pick<Documents, 'applyRemote' | 'lineage' | 'owners' | 'position'>;
   readonly replica: DocumentReplica;
-  readonly store: Pick<SharedStore, 'commit' | 'policy' | 'policySince' | 'replace' | 'restore' | 'state'>;
+  readonly store: Pick<SharedStore, 'commit' | 'policy' | 'policySince' | 'replace' | 'state'>;
   readonly log: Pick<Log, 'info' | 'warn'>;
   /**
    * Milliseconds for which policy is left alone on a server that was just met. One that takes another's
@@ -172,10 +172,9 @@ export class DocumentFollower {
         return true;
       case 'empty':
         this.#enrolled = null;
-        return this.#fill(known, state);
+        return this.#write(known, state);
       case 'lacking':
-        await this.#restore(await store.policy());
-        return false;
+        return this.#write(known, state);
       case 'later':
         this.#diverged = null;
         return this.#goOn(known, since, state);
@@ -231,13 +230,13 @@ export class DocumentFollower {
   }
 
   /**
-   * Puts the known policy into a store that has none: one that was emptied, or is new. If another host is
-   * faster, the next look finds its policy.
+   * Puts the known policy into a store that has none, one that was emptied or is new, or in place of an older
+   * one that it came from. If another host is faster, the next look finds its policy.
    */
-  async #fill(known: KnownPolicy, { server }: SharedState): Promise<boolean> {
+  async #write(known: KnownPolicy, { position: before, supersedes, server }: SharedState): Promise<boolean> {
     const { documents, replica, store, log, begin } = this.#options;
     const { position } = known;
-    if (this.#diverged !== null) {
+    if (before === null && this.#diverged !== null) {
       // It is left to those whose policy was there.
       this.#diverged = { ...this.#diverged, position: null };
       return true;
@@ -246,41 +245,26 @@ export class DocumentFollower {
       // Others may know the policy of a store that was emptied.
       await this.#settled();
       await begin();
-    } else this.#emptiedServer = server;
+    } else if (before === null) this.#emptiedServer = server;
     const policy = await replica.policy();
     const positions = position === null ? [newGeneration()] : documents.lineage.all;
     if (documents.position?.mark !== position?.mark) return false;
     try {
-      if ((await store.replace(policy, null, positions, [])) === 'conflict') return false;
+      if ((await store.replace(policy, before, positions, supersedes)) === 'conflict') return false;
     } catch (error) {
       if (!(error instanceof SoftquotaError && error.code === 'store_refused') || position === null)
         throw error;
       // A host that only measures leaves it to the others.
-      return true;
+      this.#isReadOnly = true;
+      return before === null;
     }
     if (position === null) documents.applyRemote({}, positions);
-    else log.warn({}, 'the shared store had lost the policy in force: it is written again');
+    else {
+      const lost = before === null ? 'the policy' : 'the last changes of the policy';
+      log.warn({}, `the shared store had lost ${lost} in force: it is written again`);
+    }
     this.#setEnrolled(policy.owners, true);
     return false;
-  }
-
-  /** Writes again what the store has lost; if somebody else does, or changes it, the next look finds that. */
-  async #restore({ state, policy }: PolicyRead): Promise<void> {
-    const { replica, store, log } = this.#options;
-    const lacked = state.position === null ? null : await replica.lackedBy(state.position, policy);
-    if (state.position === null || lacked === null || lacked.positions.length === 0) return;
-    try {
-      const outcome = await store.restore(lacked.change, state.position, lacked.positions);
-      if (outcome === 'conflict') return;
-      log.warn(
-        { changes: lacked.positions.length },
-        'the shared store has lost the last changes of the policy in force: they are written again',
-      );
-    } catch (error) {
-      if (!(error instanceof SoftquotaError && error.code === 'store_refused')) throw error;
-      // A host that only measures leaves it to the others.
-      this.#isReadOnly = true;
-    }
   }
 
   /** The store has these owners on record; `isWhole`: and no others. */
