@@ -37,7 +37,6 @@ export const deliberate: Readonly<Record<string, string>> = {
   damaged: stores,
   failureOf: stores,
   limit: sections,
-  restore: namespaces,
 };
 
 const pattern = /^export (?:abstract |async )?(?:function\*?|const|let|class|interface|type|enum) (\w+)/gm;

@@ -323,8 +323,12 @@ export class Documents {
     return true;
   }
 
-  /** Takes owners as the shared store has them at the position in force. */
+  /**
+   * Takes owners as the shared store has them at the position in force. It is another object then: a change
+   * that was drafted before may speak of owners by ids that nobody has any more.
+   */
   applyOwners(owners: readonly OwnerRecord[]): void {
+    this.#position = this.#position && { ...this.#position };
     this.#apply(this.#inForce.changeSet(), { owners }, true);
   }
 

@@ -11,19 +11,11 @@ import type {
   PolicyRecords as Difference,
   DocumentRecord,
   OwnerRecord,
-  PolicyChange,
   SharedPolicy as PolicyRecords,
   Position,
 } from '../store/index.ts';
 import type { Documents } from './documents.ts';
 import type { OwnerRegistry } from './owner-registry.ts';
-
-/** The difference between older documents and those in force. */
-interface Lacked {
-  readonly change: Omit<PolicyChange, 'events'>;
-  /** The positions that it leads through, the one in force last. */
-  readonly positions: readonly Position[];
-}
 
 interface DocumentReplicaOptions {
   readonly documents: Documents;
@@ -95,19 +87,6 @@ export class DocumentReplica {
     if (documents.position !== position) return false;
     if (others.length > 0) documents.applyOwners(others);
     return others.length === 0;
-  }
-
-  /**
-   * Gives what a stored policy lacks of the one in force, where it stands at a version that this one came
-   * from; null: it stands elsewhere by now, or what is in force has changed meanwhile.
-   */
-  async lackedBy({ generation, version, mark }: Position, stored: PolicyRecords): Promise<Lacked | null> {
-    const { documents } = this.#options;
-    const { lineage, position } = documents;
-    if (generation !== position?.generation || lineage.markOf(version) !== mark) return null;
-    const change = await differenceBetween(this.#versioned(stored), await this.policy());
-    if (documents.position !== position) return null;
-    return { change, positions: lineage.since(version) };
   }
 
   /** Without volatile documents, which an older version kept among the others. */

@@ -16,6 +16,7 @@ import {
   newGeneration,
   newMark,
   type OwnerRecord,
+  type PolicyChange,
   type PolicyRead,
   type PolicySince,
   type Position,
@@ -26,9 +27,9 @@ import {
 import { type Divergence, judge, type KnownPolicy, type StoreVerdict } from './divergence.ts';
 
 interface DocumentFollowerOptions {
-  readonly documents: Pick<Documents, 'applyRemote' | 'lineage' | 'position'>;
+  readonly documents: Pick<Documents, 'applyRemote' | 'lineage' | 'owners' | 'position'>;
   readonly replica: DocumentReplica;
-  readonly store: Pick<SharedStore, 'commit' | 'policy' | 'policySince' | 'replace' | 'restore' | 'state'>;
+  readonly store: Pick<SharedStore, 'commit' | 'policy' | 'policySince' | 'replace' | 'state'>;
   readonly log: Pick<Log, 'info' | 'warn'>;
   /**
    * Milliseconds for which policy is left alone on a server that was just met. One that takes another's
@@ -71,7 +72,7 @@ export class DocumentFollower {
   #isOtherServer = false;
   /** Server on which the policy was found to be gone. */
   #emptiedServer: string | null = null;
-  /** Ids of owners whom the store has; null: they were not read yet. */
+  /** Ids of owners whom the store has on this server; null: they were not read yet. */
   #enrolled: Set<number> | null = null;
   /** Mark of the position upon which the last change was refused; null: it was not. */
   #conflictAt: string | null = null;
@@ -82,18 +83,8 @@ export class DocumentFollower {
     this.#options = options;
   }
 
-  /** The server that changes are meant for; null: any. */
-  get server(): string | null {
-    return this.#server ?? null;
-  }
-
-  /** Tells whether any server was met: else nobody knows what it lacks. */
-  get hasMetServer(): boolean {
-    return this.#server !== undefined;
-  }
-
   /** Resolves once all had the time to find the server. */
-  async settled(): Promise<void> {
+  async #settled(): Promise<void> {
     for (;;) {
       const leftMs = this.#metAt + this.#options.settleMs - performance.now();
       if (leftMs <= 0) return;
@@ -108,7 +99,7 @@ export class DocumentFollower {
 
   /** Tells whether the server had lost the policy when it was met. */
   get wasEmptied(): boolean {
-    return this.#emptiedServer !== null && this.#emptiedServer === this.server;
+    return this.#emptiedServer !== null && this.#emptiedServer === this.#server;
   }
 
   /** Gives what is in force, before the store is looked at: what is changed here meanwhile is later. */
@@ -145,6 +136,7 @@ export class DocumentFollower {
   #meet({ server }: SharedState): void {
     if (server === this.#server) return;
     if (this.#server !== undefined) this.#isOtherServer = true;
+    this.#enrolled = null;
     this.#server = server;
     this.#metAt = performance.now();
   }
@@ -179,10 +171,10 @@ export class DocumentFollower {
         this.#isReadOnly = false;
         return true;
       case 'empty':
-        return this.#fill(known, state);
+        this.#enrolled = null;
+        return this.#write(known, state);
       case 'lacking':
-        await this.#restore(await store.policy());
-        return false;
+        return this.#write(known, state);
       case 'later':
         this.#diverged = null;
         return this.#goOn(known, since, state);
@@ -214,7 +206,7 @@ export class DocumentFollower {
     // Something was changed here meanwhile: it is looked at again with that.
     if (documents.position?.mark !== known.position?.mark) return false;
     documents.applyRemote(since.change, since.versions);
-    this.enrolled(since.change.owners, false);
+    this.#setEnrolled(since.change.owners, false);
     return true;
   }
 
@@ -234,122 +226,119 @@ export class DocumentFollower {
     if (server !== judged.server) return;
     const leadsThere = through.at(-1)?.version === position.version;
     await replica.applyWhole(read.policy, leadsThere ? through : [position]);
-    this.enrolled(read.policy.owners, true);
+    this.#setEnrolled(read.policy.owners, true);
   }
 
   /**
-   * Puts the known policy into a store that has none: one that was emptied, or is new. If another host is
-   * faster, the next look finds its policy.
+   * Puts the known policy into a store that has none, one that was emptied or is new, or in place of an older
+   * one that it came from. If another host is faster, the next look finds its policy.
    */
-  async #fill(known: KnownPolicy, { server }: SharedState): Promise<boolean> {
+  async #write(known: KnownPolicy, { position: before, supersedes, server }: SharedState): Promise<boolean> {
     const { documents, replica, store, log, begin } = this.#options;
     const { position } = known;
-    if (this.#diverged !== null) {
+    if (before === null && this.#diverged !== null) {
       // It is left to those whose policy was there.
       this.#diverged = { ...this.#diverged, position: null };
       return true;
     }
     if (position === null) {
       // Others may know the policy of a store that was emptied.
-      await this.settled();
+      await this.#settled();
       await begin();
-    } else this.#emptiedServer = server;
+    } else if (before === null) this.#emptiedServer = server;
     const policy = await replica.policy();
     const positions = position === null ? [newGeneration()] : documents.lineage.all;
     if (documents.position?.mark !== position?.mark) return false;
     try {
-      if ((await store.replace(policy, null, positions, [])) === 'conflict') return false;
+      if ((await store.replace(policy, before, positions, supersedes)) === 'conflict') return false;
     } catch (error) {
       if (!(error instanceof SoftquotaError && error.code === 'store_refused') || position === null)
         throw error;
       // A host that only measures leaves it to the others.
-      return true;
+      this.#isReadOnly = true;
+      return before === null;
     }
     if (position === null) documents.applyRemote({}, positions);
-    else log.warn({}, 'the shared store had lost the policy in force: it is written again');
-    this.enrolled(policy.owners, true);
+    else {
+      const lost = before === null ? 'the policy' : 'the last changes of the policy';
+      log.warn({}, `the shared store had lost ${lost} in force: it is written again`);
+    }
+    this.#setEnrolled(policy.owners, true);
     return false;
   }
 
-  /** Writes again what the store has lost; if somebody else does, or changes it, the next look finds that. */
-  async #restore({ state, policy }: PolicyRead): Promise<void> {
-    const { replica, store, log } = this.#options;
-    const lacked = state.position === null ? null : await replica.lackedBy(state.position, policy);
-    if (state.position === null || lacked === null || lacked.positions.length === 0) return;
-    try {
-      const outcome = await store.restore(lacked.change, state.position, lacked.positions);
-      if (outcome === 'conflict') return;
-      log.warn(
-        { changes: lacked.positions.length },
-        'the shared store has lost the last changes of the policy in force: they are written again',
-      );
-    } catch (error) {
-      if (!(error instanceof SoftquotaError && error.code === 'store_refused')) throw error;
-      // A host that only measures leaves it to the others.
-      this.#isReadOnly = true;
-    }
-  }
-
   /** The store has these owners on record; `isWhole`: and no others. */
-  enrolled(owners: readonly OwnerRecord[], isWhole: boolean): void {
+  #setEnrolled(owners: readonly OwnerRecord[], isWhole: boolean): void {
     if (isWhole) this.#enrolled = new Set();
     for (const { id } of owners) this.#enrolled?.add(id);
   }
 
-  /**
-   * Puts these on record in the store, as they are known after each look; false: all of them were, or it is
-   * left to others. Rejects with `store_away`.
-   */
-  async enroll(owners: () => Iterable<OwnerRecord>): Promise<boolean> {
-    const { documents, sync } = this.#options;
-    let hasChanged = false;
+  /** Rejects with `store_away`, and with `store_refused`. Null: it has to be drafted again. */
+  async commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null> {
+    const { owners } = this.#options.documents;
+    return (await this.#enroll(() => owners.all)) ? null : this.#commit(change, basis, mark);
+  }
+
+  /** Puts these on record in the store, if that can be done now. */
+  async enroll(owners: () => Iterable<OwnerRecord>): Promise<void> {
+    if (performance.now() < this.#refusedUntil) return;
     try {
-      await this.settled();
-      for (let tries = 0; tries < mostTries && this.divergence === null; tries += 1) {
-        const { position } = documents;
-        if (!(await this.#enrollSome(owners()))) break;
-        hasChanged = true;
-        await sync();
-        if (documents.position !== position) tries = -1;
-      }
+      await this.#enroll(owners);
     } catch (error) {
-      if (!(error instanceof SoftquotaError && error.code === 'store_refused')) throw error;
+      if (!(error instanceof SoftquotaError)) throw error;
       // This host has no right to change the policy, at least now: the others put owners on record.
-      this.#refusedUntil = performance.now() + refusedMs;
+      if (error.code === 'store_refused') this.#refusedUntil = performance.now() + refusedMs;
+      else if (error.code !== 'store_away') throw error;
+    }
+  }
+
+  /** Puts these on record, as they are known after each look; false: all of them were. */
+  async #enroll(owners: () => Iterable<OwnerRecord>): Promise<boolean> {
+    const { documents, sync } = this.#options;
+    await this.#settled();
+    let hasChanged = false;
+    for (let tries = 0; tries < mostTries && this.divergence === null; tries += 1) {
+      const mark = documents.position?.mark;
+      if (!(await this.#enrollSome(owners()))) break;
+      hasChanged = true;
+      await sync();
+      if (documents.position?.mark !== mark) tries = -1;
     }
     return hasChanged;
   }
 
-  /**
-   * Puts some of these on record whom the store on this server lacks; true: the store has changed, and has to
-   * be looked at. Rejects with `store_away`, and with `store_refused`.
-   */
+  /** Puts some of these on record whom the store lacks; true: it has to be looked at. */
   async #enrollSome(owners: Iterable<OwnerRecord>): Promise<boolean> {
     const { documents, replica, store } = this.#options;
     const { position } = documents;
-    if (position === null || performance.now() < this.#refusedUntil) return false;
+    // A change upon a store that was not looked at yet may take the place of what it has lost.
+    if (position === null || this.#server === undefined) return false;
     if (this.#conflictAt === position.mark) this.#enrolled = null;
     this.#conflictAt = null;
     if (this.#enrolled === null) {
       const { state, policy } = await store.policy();
       if (state.position?.mark !== position.mark || documents.position !== position) return true;
-      if (!(await replica.takeOwners(policy.owners))) return true;
-      this.enrolled(policy.owners, true);
+      if (!(await replica.takeOwners(policy.owners)) || state.server !== this.#server) return true;
+      this.#setEnrolled(policy.owners, true);
     }
     const unknown: OwnerRecord[] = [];
     await inSlices(owners, owner => {
       if (unknown.length < mostEnrolled && this.#enrolled?.has(owner.id) !== true) unknown.push(owner);
     });
     if (unknown.length === 0) return false;
-    // Another change may have come first, and owners may be others there.
-    if ((await store.commit({ owners: unknown }, position, newMark(), this.server)) === null)
-      this.conflicted(position);
+    await this.#commit({ owners: unknown }, position, newMark());
     return true;
   }
 
-  /** Another change came first; if none did, the owners of the store are others than they are known to be. */
-  conflicted({ mark }: Position): void {
-    this.#conflictAt = mark;
+  /** Null: another change came first, or the store may have, or has, other owners than the change speaks of. */
+  async #commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null> {
+    const { documents, store } = this.#options;
+    const enrolled = this.#enrolled;
+    if (documents.position !== basis || enrolled === null) return null;
+    const position = await store.commit(change, basis, mark, this.#server ?? null);
+    if (position === null) this.#conflictAt = basis.mark;
+    else for (const { id } of change.owners ?? []) enrolled.add(id);
+    return position;
   }
 
   /** Decides what the policy is once the store has diverged. Rejects with `conflict` and `store_away`. */

@@ -189,14 +189,7 @@ export class Fleet implements SharedDocuments {
 
   async commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null> {
     this.#rejectIfDiverged();
-    // A change upon a store that was not looked at yet may take the place of what it has lost.
-    if (!this.#documents.hasMetServer) return null;
-    await this.#documents.settled();
-    if (await this.#documents.enroll(() => this.#options.ledger.documents.owners.all)) return null;
-    const position = await this.#options.store.commit(change, basis, mark, this.#documents.server);
-    if (position === null) this.#documents.conflicted(basis);
-    else this.#documents.enrolled(change.owners ?? [], false);
-    return position;
+    return this.#documents.commit(change, basis, mark);
   }
 
   async writeVolatile(change: VolatileChange): Promise<void> {
@@ -327,11 +320,8 @@ export class Fleet implements SharedDocuments {
     if (performance.now() - this.#syncedAt > everyMs) await this.#sync();
     if (!this.#name.isHeld) return false;
     const { owners } = ledger.documents;
-    const told = () => ownerKeys.flatMap(key => owners.byKey(key) ?? []);
-    await this.#documents.enroll(told).catch((error: unknown) => {
-      // They are put on record later; what they store counts all the same.
-      if (!isAway(error)) throw error;
-    });
+    // If it has to be done later, what they store counts all the same.
+    await this.#documents.enroll(() => ownerKeys.flatMap(key => owners.byKey(key) ?? []));
     return true;
   }
 

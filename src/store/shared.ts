@@ -180,15 +180,6 @@ export interface SharedStore extends RecordStore {
     server?: string | null,
   ): Promise<Position | null>;
   /**
-   * Changes that the store had, and has lost, in one: from `basis` to the last of the positions. `conflict`
-   * where `commit` gives null.
-   */
-  restore(
-    change: Omit<PolicyChange, 'events'>,
-    basis: Position,
-    positions: readonly Position[],
-  ): Promise<'kept' | 'conflict'>;
-  /**
    * Puts a whole policy in place of what is there, at the last of the positions that led to it. `conflict`:
    * the store does not stand at `basis` (null: is not empty) any more.
    */

@@ -2,7 +2,7 @@
 
 import t, { type Test } from 'tap';
 import { createRule, rulesIn } from '../../src/policy/index.ts';
-import { newGeneration, newMark } from '../../src/store/index.ts';
+import { newGeneration } from '../../src/store/index.ts';
 import { World, walk } from '../ledger/world.ts';
 
 const rule = (name: string) => ({ name, limitBytes: 5, subjects: ['size:all' as const] });
@@ -15,8 +15,7 @@ async function hosts(t: Test) {
   await one.documents.transact(({ changes }) => createRule(changes, rule('first')));
   const begun = newGeneration();
   for (const each of [one, two]) await each.replica.applyWhole(await one.replica.policy(), [begun]);
-  const next = { ...begun, version: begun.version + 1, mark: newMark() };
-  return { one, two, begun, next };
+  return { one, two, begun };
 }
 
 t.test('a whole policy takes the place of another, and what is the same stays', async t => {
@@ -29,28 +28,6 @@ t.test('a whole policy takes the place of another, and what is the same stays', 
   await two.replica.applyWhole({ owners: [], documents: [] }, [begun]);
   t.strictSame(two.documents.position, begun, 'one that is no further is passed over');
   t.notOk(two.replica.isEmpty);
-});
-
-t.test('what an older policy lacks is found, with the positions that it leads through', async t => {
-  const { one, two, begun, next } = await hosts(t);
-  const before = await two.replica.policy();
-  const document = before.documents.find(({ kind }) => kind === 'rule');
-  if (document === undefined) throw new Error('there is no rule');
-  const changed = { ...document, text: JSON.stringify({ ...JSON.parse(document.text), limitBytes: 7 }) };
-  one.documents.applyRemote({ documents: [changed] }, [next]);
-  t.notOk(await one.replica.hasSameDocuments(before));
-  const lacked = await one.replica.lackedBy(begun, before);
-  t.strictSame(lacked?.positions, [next]);
-  t.strictSame(
-    lacked?.change.documents?.map(({ kind, key }) => `${kind} ${key}`),
-    ['rule first'],
-  );
-  t.strictSame(
-    [lacked?.change.goneDocuments, lacked?.change.owners, lacked?.change.goneOwners],
-    [[], [], []],
-  );
-  const others = { ...begun, mark: newMark() };
-  t.equal(await one.replica.lackedBy(others, before), null, 'what others wrote there is not written over');
 });
 
 t.test('owners of the store at the same position are taken', async t => {

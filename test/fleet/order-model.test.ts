@@ -12,7 +12,7 @@ import t, { type Test } from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
 import { Fleet } from '../../src/fleet/index.ts';
 import { Ledger } from '../../src/ledger/index.ts';
-import { createRule, ruleKind } from '../../src/policy/index.ts';
+import { assign, assignmentKind, createGroup, createRule, ruleKind } from '../../src/policy/index.ts';
 import { openRedisStore } from '../../src/store/index.ts';
 import { until } from '../e2e/ask.ts';
 import { settings, silentLog, walk } from '../ledger/world.ts';
@@ -109,12 +109,37 @@ class Host {
     }
   }
 
+  /** Puts alice, if she is known, in a new group; true: that was acknowledged. */
+  async govern(name: string): Promise<boolean> {
+    try {
+      return (
+        (await this.ledger?.documents.transact(transaction => {
+          const { changes } = transaction;
+          const alice = transaction.owner('alice');
+          if (alice === undefined) return false;
+          createGroup(changes, { name, rules: [] });
+          assign(changes, alice.id, name);
+          return true;
+        })) ?? false
+      );
+    } catch (error) {
+      awayIsNormal(error);
+      return false;
+    }
+  }
+
   async look(): Promise<void> {
     await this.fleet?.catchUp().catch(awayIsNormal);
   }
 
   get rules(): ReadonlySet<string> {
-    return new Set([...(this.ledger?.documents.snapshot.all(ruleKind) ?? [])].map(([name]) => name));
+    const documents = this.ledger?.documents;
+    const id = documents?.owners.named('alice')?.id;
+    const groups = documents?.snapshot.get(assignmentKind, String(id)) ?? [];
+    return new Set([
+      ...[...(documents?.snapshot.all(ruleKind) ?? [])].map(([name]) => name),
+      ...groups.map(({ group }) => group),
+    ]);
   }
 
   get usage(): readonly number[] | undefined {
@@ -157,6 +182,13 @@ class World {
     const made = await Promise.all(on.map((host, at) => host.rule(names[at] ?? '')));
     await this.#note();
     for (const [at, name] of names.entries()) if (made[at] === true) this.acknowledged.add(name);
+  }
+
+  async govern(host: Host): Promise<void> {
+    const name = `group-${++this.#rules}`;
+    const isMade = await host.govern(name);
+    await this.#note();
+    if (isMade) this.acknowledged.add(name);
   }
 
   store(host: Host): void {
@@ -248,6 +280,7 @@ const step = fc.oneof(
   on('rule, while others do', 2, (one, world) =>
     world.rule(one, ...world.hosts.filter(other => other !== one)),
   ),
+  on('govern', 4, (one, world) => world.govern(one)),
   on('store', 4, (one, world) => world.store(one)),
   on('look', 5, one => one.look()),
   on('slow', 1, one => one.way.delay(30)),

@@ -6,6 +6,7 @@ import t from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { assign, createGroup, editRule } from '../../src/policy/index.ts';
+import { newMark } from '../../src/store/index.ts';
 import { until } from '../e2e/ask.ts';
 import { walk } from '../ledger/world.ts';
 import { owner, share } from '../store/records.ts';
@@ -139,6 +140,56 @@ t.test('two hosts that find the same owner agree who it is, and what is laid dow
     t.notOk(allowed(ledger, 'alice'));
   }
   t.equal(one.ledger.documents.owners.named('alice')?.id, two.ledger.documents.owners.named('alice')?.id);
+});
+
+t.test('a change on its way while owners are taken over is made of who they are then', async t => {
+  const { address, servers } = await startSingle(t);
+  const one = await member(t, { address, host: 'one' });
+  const before = await member(t, { address, host: 'two' });
+  await one.ledger.documents.transact(({ changes }) => createGroup(changes, none));
+  await before.fleet.catchUp();
+  await before.close();
+  // The store has an owner of the first under a version that the second knows without that owner.
+  walk(one.ledger, 'alice/app', 10);
+  await servers[0].cli('flushall');
+  await one.fleet.catchUp();
+  let read = (): Promise<unknown> => Promise.resolve();
+  const two = await member(t, {
+    address,
+    host: 'two',
+    directory: before.directory,
+    through: store => ({
+      ...store,
+      policy: async () => {
+        const policy = await store.policy();
+        await read();
+        return policy;
+      },
+    }),
+  });
+  walk(two.ledger, 'alice/site', 10);
+  const { documents } = two.ledger;
+  const basis = documents.position;
+  const reading = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  read = () => {
+    read = () => Promise.resolve();
+    reading.resolve();
+    return held.promise;
+  };
+  const change = documents.transact(transaction =>
+    assign(transaction.changes, transaction.mustBeOwner('alice').id, 'none'),
+  );
+  await reading.promise;
+  two.fleet.start();
+  const { id } = one.ledger.documents.owners.named('alice') ?? {};
+  await until(() => (documents.owners.named('alice')?.id === id ? true : null));
+  if (basis === null) throw new Error('it has no policy');
+  t.equal(await two.fleet.commit({}, basis, newMark()), null, 'nor is one that was drafted before committed');
+  held.resolve();
+  await change;
+  await one.fleet.catchUp();
+  for (const { ledger } of [one, two]) t.notOk(allowed(ledger, 'alice'));
 });
 
 t.test(

@@ -16,7 +16,7 @@ t.test('what a newer softquota keeps is not touched', async t => {
   const store = await opened(t, place);
   await store.replace({ owners: [], documents: [rule('a')] }, null, [position(1)], []);
   // Daemons that were there before: each finds out by its own question.
-  const policyQuestions = ['state', 'policy', 'commit', 'restore', 'replace'];
+  const policyQuestions = ['state', 'policy', 'commit', 'replace'];
   const unaware = await Promise.all(
     policyQuestions.map(async name => [name, await opened(t, place)] as const),
   );

@@ -89,7 +89,7 @@ t.test('a change that too few replicas would have is not made', async t => {
     (await servers[0].cli('info', 'replication')).includes('connected_slaves:0'),
   );
   await t.rejects(commit(store, { documents: [rule('c')] }, position(3), position(4)), few);
-  await t.rejects(store.restore({ documents: [rule('c')] }, position(3), [position(4)]), few);
+  await t.rejects(store.replace({ owners: [], documents: [] }, position(3), [position(4)], []), few);
   t.strictSame((await store.state()).position, position(3));
 });
 

@@ -30,7 +30,6 @@ export const questions: Readonly<Record<string, (store: SharedStore) => Promise<
   policy: store => store.policy(),
   policySince: store => store.policySince({ version: 1 }),
   commit: store => commit(store, {}, position(1), position(2)),
-  restore: store => store.restore({}, position(1), [position(2)]),
   replace: store => store.replace({ owners: [], documents: [] }, null, [position(1)], []),
   writeVolatile: store => store.writeVolatile({}),
   volatile: store => store.volatile(null),

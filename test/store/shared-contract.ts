@@ -123,9 +123,10 @@ function policyContract(t: Test, newPlace: () => SharedPlace): void {
   t.test('lost changes are written again, and lead through the versions that they had', async t => {
     const store = await opened(t, newPlace());
     await store.replace({ owners: [], documents: [rule('a')] }, null, [position(1)], []);
-    const lost = [position(2), position(3)];
-    t.equal(await store.restore({ documents: [rule('b')] }, position(2), lost), 'conflict');
-    t.equal(await store.restore({ documents: [rule('b')] }, position(1), lost), 'kept');
+    const known = { owners: [], documents: [rule('a'), rule('b')] };
+    const through = [position(1), position(2), position(3)];
+    t.equal(await store.replace(known, position(2), through, []), 'conflict');
+    t.equal(await store.replace(known, position(1), through, []), 'kept');
     t.match(await store.policySince({ version: 2 }), { position: position(3), markThere: 'mark-2' });
     t.strictSame(await documentsOf(store), [rule('a'), rule('b')]);
   });

@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { SoftquotaError } from '../../errors.ts';
 import { inSlices } from '../../slices.ts';
-import type { Position, RecordChanges } from '../record-store.ts';
-import type { PolicyChange, PolicyRecords, SharedPolicy } from '../shared.ts';
+import type { Position } from '../record-store.ts';
+import type { PolicyChange, SharedPolicy } from '../shared.ts';
 import {
   expectTypes,
   parts,
@@ -69,28 +69,17 @@ local function told()
   return {'kept', version}
 end`;
 
-/** KEYS: policy, documents, owners, changes, events, times. */
-const changeKeys = `
-local policy, documents, owners, changes = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-${expectTypes('hash', 'hash', 'hash', 'zset', 'hash', 'zset')}
-${begin}`;
-
-const change = `
-put_position()
-drop(owners, gone_owners)
-drop(documents, words())
-put(owners, new_owners)
-put(documents, words())
-put_events(KEYS[5], KEYS[6])
-tell(version, mark, names)
-return told()`;
-
-/** A change upon where the policy stands, of owners who are who they are taken for, on the server meant. */
+/**
+ * A change upon where the policy stands, of owners who are who they are taken for, on the server meant. KEYS:
+ * policy, documents, owners, changes, events, times.
+ */
 const commitScript = script(
   serverLua,
   putEvents,
-  changeKeys,
+  expectTypes('hash', 'hash', 'hash', 'zset', 'hash', 'zset'),
   `
+local policy, documents, owners, changes = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+${begin}
 if not stands_at(word(), word(), word()) then return {'conflict'} end
 version = string.format('%.0f', stands[2] + 1)
 local meant, names = word(), word()
@@ -105,20 +94,15 @@ for place = new_owners[1], new_owners[2], 2 do
   local there = not is_gone[ARGV[place]] and redis.call('HGET', owners, ARGV[place])
   local id = '^{"id":(-?%d+)'
   if there and string.match(there, id) ~= string.match(ARGV[place + 1], id) then return {'conflict'} end
-end`,
-  change,
-);
-
-/** Changes that were lost, in one; each of the versions that it leads through is told. */
-const restoreScript = script(
-  putEvents,
-  changeKeys,
-  `
-if not stands_at(word(), word(), word()) then return {'conflict'} end
-local through, names = words(), '*'
-for place = through[1], through[2], 2 do tell(ARGV[place], ARGV[place + 1], '*') end
-local gone_owners, new_owners = words(), words()`,
-  change,
+end
+put_position()
+drop(owners, gone_owners)
+drop(documents, words())
+put(owners, new_owners)
+put(documents, words())
+put_events(KEYS[5], KEYS[6])
+tell(version, mark, names)
+return told()`,
 );
 
 /** Part of a policy on its way. KEYS: where it lies until then. */
@@ -138,11 +122,10 @@ const replaceScript = script(
 local policy, changes = KEYS[1], KEYS[4]
 ${begin}
 local supersedes, basis, through = word(), words(), words()
-if basis[2] < basis[1] then
-  if stands[1] then return {'conflict'} end
-else
-  local at = basis[1]
-  if not stands_at(ARGV[at], ARGV[at + 1], ARGV[at + 2]) then return {'conflict'} end
+local upon = { unpack(ARGV, basis[1], basis[2]) }
+if not stands_at(upon[1] or false, upon[2] or false, upon[3] or false) then
+  redis.call('UNLINK', KEYS[5], KEYS[6])
+  return {'conflict'}
 end
 for place = 5, 6 do
   if redis.call('HLEN', KEYS[place]) ~= tonumber(word()) then return {'lost', KEYS[place]} end
@@ -169,26 +152,9 @@ function positionWords({ generation, version, mark }: Position) {
   return [fieldName(generation), String(version), fieldName(mark)];
 }
 
-function throughWords(positions: readonly Position[]) {
-  return words(positions.flatMap(({ version, mark }) => [String(version), fieldName(mark)]));
-}
-
 /** The arguments that every script that changes policy reads first. */
 function beginWords({ waitReplicas, keys, writer }: RedisContext, next: Position) {
   return [String(waitReplicas), keys.news, fieldName(writer), ...positionWords(next)];
-}
-
-function changeWords(
-  context: RedisContext,
-  { owners = [], goneOwners = [], documents = [], goneDocuments = [], events = [] }: RecordChanges,
-) {
-  return [
-    ...words(goneOwners.map(fieldName)),
-    ...words(owners.flatMap(ownerFields)),
-    ...words(goneDocuments.map(documentName)),
-    ...words(documents.flatMap(documentFields)),
-    ...eventWords(context, { events }),
-  ];
 }
 
 /** The fields that a change writes or deletes, as `changes` has them. */
@@ -200,10 +166,6 @@ function namesOf({ owners = [], goneOwners = [], documents = [], goneDocuments =
   return names.length > longestNames ? '*' : names;
 }
 
-function changeKeysOf({ policy, documents, owners, changes, events, times }: RedisContext['keys']) {
-  return [policy, documents, owners, changes, events, times];
-}
-
 export async function commit(
   context: RedisContext,
   asked: PolicyChange,
@@ -211,34 +173,27 @@ export async function commit(
   mark: string,
   server: string | null,
 ): Promise<Position | null> {
+  const { policy, documents: to, owners: toOwners, changes, events, times } = context.keys;
+  const { owners = [], goneOwners = [], documents = [], goneDocuments = [] } = asked;
   // The script takes the next version itself.
   const next = { generation: basis.generation, version: 0, mark };
-  const args = [
-    ...beginWords(context, next),
-    ...positionWords(basis),
-    server ?? '',
-    namesOf(asked),
-    ...changeWords(context, asked),
-  ];
-  const reply = await runReplicated(context, commitScript, changeKeysOf(context.keys), args);
+  const reply = await runReplicated(
+    context,
+    commitScript,
+    [policy, to, toOwners, changes, events, times],
+    [
+      ...beginWords(context, next),
+      ...positionWords(basis),
+      server ?? '',
+      namesOf(asked),
+      ...words(goneOwners.map(fieldName)),
+      ...words(owners.flatMap(ownerFields)),
+      ...words(goneDocuments.map(documentName)),
+      ...words(documents.flatMap(documentFields)),
+      ...eventWords(context, asked),
+    ],
+  );
   return reply.is === 'kept' ? { ...next, version: Number(reply.with[0]) } : null;
-}
-
-export async function restore(
-  context: RedisContext,
-  asked: Partial<PolicyRecords>,
-  basis: Position,
-  positions: readonly Position[],
-): Promise<'kept' | 'conflict'> {
-  const next = positions.at(-1);
-  if (next === undefined) throw new TypeError('no position to come to');
-  const args = [
-    ...beginWords(context, next),
-    ...positionWords(basis),
-    ...throughWords(positions.slice(0, -1)),
-    ...changeWords(context, asked),
-  ];
-  return outcomeOf(await runReplicated(context, restoreScript, changeKeysOf(context.keys), args));
 }
 
 export async function replace(
@@ -266,12 +221,12 @@ export async function replace(
       ...beginWords(context, next),
       JSON.stringify(supersedes),
       ...words(basis === null ? [] : positionWords(basis)),
-      ...throughWords(positions),
+      ...words(positions.flatMap(({ version, mark }) => [String(version), fieldName(mark)])),
       ...counts.map(String),
     ],
   );
   if (reply.is === 'lost') throw away(policyConnection.where, 'a policy that was on its way is gone');
-  return outcomeOf(reply);
+  return reply.is === 'kept' ? 'kept' : 'conflict';
 }
 
 /** Sends the records of a policy on its way, and returns how many they are. */
@@ -288,10 +243,6 @@ async function stage<T>(
     await connection.run(client => sendScript(client, stageScript, [key], args));
   }
   return fields.size;
-}
-
-function outcomeOf({ is }: ScriptReply): 'kept' | 'conflict' {
-  return is === 'kept' ? 'kept' : 'conflict';
 }
 
 const outcomeUnknown =

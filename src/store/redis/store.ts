@@ -10,7 +10,7 @@ import { away } from './faults.ts';
 import { Follower } from './follow.ts';
 import { claimHost, leaveTask, readHosts, releaseHost, takeTask } from './hosts.ts';
 import { readPolicy, readSince, readState } from './policy.ts';
-import { commit, replace, restore } from './policy-changes.ts';
+import { commit, replace } from './policy-changes.ts';
 import { allLargest, forgetHost, largestUnits, tellUsage, usageAfter, usageOnHost } from './usage.ts';
 import { mustBeRecords } from './values.ts';
 import { readVolatile, volatileNamesAfter, writeVolatile } from './volatile.ts';
@@ -56,7 +56,6 @@ function storeOn(context: RedisContext, follower: Follower): SharedStore {
     policySince: async version => readSince(on(), version),
     commit: (change, basis, mark, server = null) =>
       writing(on => commit(on, change, basis, mark, server), change),
-    restore: (change, basis, positions) => writing(on => restore(on, change, basis, positions), change),
     replace: (policy, basis, positions, supersedes) =>
       writing(on => replace(on, policy, basis, positions, supersedes), policy),
     writeVolatile: async change => {
