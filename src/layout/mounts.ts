@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { printable, shellQuoted } from '../text/index.ts';
-import { decodePath } from './path.ts';
+import { decodePath, namesOf, pathOf } from './path.ts';
 
 export interface Mount {
   /** The directory of its file system that is mounted: `/` but for bind mounts and subvolumes. */
@@ -58,6 +58,22 @@ export function mountTable(mounts: readonly Mount[]): MountTable {
 export function sourceOf({ root, at, source }: Mount, path: string): string {
   const inside = `${root}/${path.slice(at.length)}`.split('/').filter(name => name !== '');
   return [source.replace(/\/+/g, '/').replace(/\/$/, ''), ...inside].join('/');
+}
+
+/**
+ * The paths by which mounts lead to the directory at a path, links resolved, its own among them. Other mounts
+ * may cover some of them.
+ */
+export function pathsTo(path: string, mounts: readonly Mount[]): readonly string[] {
+  const here = mountTable(mounts)(path);
+  if (here === null) return [];
+  const inside = namesOf(here.root + path.slice(here.at === '/' ? 0 : here.at.length));
+  const paths = mounts.flatMap(({ device, root, at }) => {
+    const above = namesOf(root);
+    const isAround = device === here.device && above.every((name, index) => name === inside[index]);
+    return isAround ? [pathOf([...namesOf(at), ...inside.slice(above.length)])] : [];
+  });
+  return [...new Set(paths)];
 }
 
 /** Types of file systems that other hosts may mount, too. */

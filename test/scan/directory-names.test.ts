@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { existingNames, repositoriesAt } from '../../src/scan/directory-names.ts';
-import { bareRepository, fill, temporary } from './world.ts';
+import { resolveLayout } from '../../src/layout/index.ts';
+import { existingNames, locateByMounts } from '../../src/scan/directory-names.ts';
+import { bareRepository, fill, storage, temporary } from './world.ts';
 
 t.test('refs exist as files, as directories, and packed, also those below a name', async t => {
   const unit = join(temporary(t), 'a.git');
@@ -37,21 +38,16 @@ t.test('refs exist as files, as directories, and packed, also those below a name
   t.same(existingNames(join(unit, 'nowhere'), asked), []);
 });
 
-t.test('a repository is known by its directory, under any path and from a linked worktree', async t => {
+t.test('a linked worktree is in the unit of its repository', async t => {
   const root = temporary(t);
-  const unit = join(root, 'a.git');
+  const unit = join(root, 'git/alice/a.git');
   bareRepository(unit);
-  symlinkSync(root, join(root, 'link'));
-  fill(join(unit, 'worktrees/w/x'), 1);
-  writeFileSync(join(unit, 'worktrees/w/commondir'), '../..\n');
-  const [one, other, worktree, nothing] = repositoriesAt([
-    unit,
-    join(root, 'link/a.git'),
-    join(unit, 'worktrees/w'),
-    join(root, 'b.git'),
-  ]);
-  t.equal(one?.path, unit);
-  t.same([other, worktree, nothing], [one, one, null]);
-  execFileSync('mkfifo', [join(unit, 'commondir')]);
-  t.same(repositoriesAt([unit]), [one], 'a pipe keeps nobody waiting');
+  const layout = resolveLayout([storage('repos', `${root}/git/{owner}/{repo}.git`)], []);
+  fill(join(root, 'worktree/x'), 1);
+  const worktree = join(root, 'worktree');
+  t.match(locateByMounts(layout, worktree), { found: 'none' });
+  writeFileSync(join(worktree, 'commondir'), '../git/alice/a.git\n');
+  t.match(locateByMounts(layout, worktree), { found: 'unit', unit: { path: unit } });
+  execFileSync('mkfifo', [join(root, 'git/commondir')]);
+  t.match(locateByMounts(layout, join(root, 'git')), { found: 'none' }, 'a pipe keeps nobody waiting');
 });

@@ -9,7 +9,7 @@ import { isQuarantineName, type Quarantine, type QuarantineLook } from '../../la
 import { type Leaf, nameFault } from '../../quota/index.ts';
 import { knownUnitAt } from '../check.ts';
 import { pathIn } from '../request.ts';
-import type { GateServices, LocatedUnit, PushServices } from '../services.ts';
+import type { GateServices, LocatedUnit } from '../services.ts';
 import type { RefChanges } from './lines.ts';
 import { fieldOf, type PushFields } from './request.ts';
 
@@ -212,7 +212,6 @@ export interface PushPlace {
 
 interface PlaceServices extends Pick<GateServices, 'locate'> {
   readonly ledger: Pick<GateServices['ledger'], 'units'>;
-  readonly pushes: Pick<PushServices, 'sameDirectory'>;
 }
 
 /**
@@ -231,8 +230,7 @@ async function unitAt(services: PlaceServices, path: string): Promise<LocatedUni
   try {
     return await services.locate(path);
   } catch (error) {
-    if (!(error instanceof SoftquotaError && error.code === 'unknown_path')) throw error;
+    if (error instanceof SoftquotaError && error.code === 'unknown_path') return null;
+    throw error;
   }
-  const same = await services.pushes.sameDirectory(path);
-  return same === null ? null : knownUnitAt(services.ledger, same);
 }
