@@ -215,13 +215,17 @@ interface PlaceServices extends Pick<GateServices, 'locate'> {
 }
 
 /**
- * Finds what a push grows: the unit of its repository, or what the server says of an unknown one. Null:
- * nobody has a quota for it. Rejects with `not_ready` where the disk does not answer.
+ * Finds what a push grows: the unit of its repository, or what the server says of an unknown one. Rejects
+ * with `not_ready` where the disk does not answer.
  */
-export async function findPlace(services: PlaceServices, facts: ServerFacts): Promise<PushPlace | null> {
+export async function findPlace(
+  services: PlaceServices,
+  facts: ServerFacts,
+): Promise<PushPlace | 'no unit' | 'no owner'> {
   const unit = await unitAt(services, pathIn(facts.directory));
   if (unit !== null && unit.owner !== null) return { ownerName: unit.owner, leaf: unit.leaf, unit };
-  return facts.claim === null ? null : { ...facts.claim, unit: null };
+  if (facts.claim !== null) return { ...facts.claim, unit: null };
+  return unit === null ? 'no unit' : 'no owner';
 }
 
 async function unitAt(services: PlaceServices, path: string): Promise<LocatedUnit | null> {
