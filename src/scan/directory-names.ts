@@ -1,63 +1,12 @@
-/**
- * Looks at paths that a request names: for the unit that a mount or a linked worktree leads to, for names in
- * a unit, and whether that takes --force. Synchronous, for threads.
- */
+/** Looks for names that a push asks about in a unit, and whether that takes --force. Synchronous, for threads. */
 
-import { lstatSync, realpathSync, statSync } from 'node:fs';
-import { isAbsolute, join } from 'node:path';
+import { lstatSync } from 'node:fs';
 import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
-import {
-  beforeLook,
-  configValue,
-  decodePath,
-  encodePath,
-  type Layout,
-  type Located,
-  locate,
-  mountsNow,
-  pathsTo,
-} from '../layout/index.ts';
-import { withoutEnd } from '../text/index.ts';
+import { beforeLook, configValue, decodePath, encodePath } from '../layout/index.ts';
 
-const mostPathBytes = 4096;
 const mostConfigBytes = 64 * 1024;
 const mostPackedRefsBytes = 128 * 1024 * 1024;
-
-/** The unit whose directory is at a path that no template matches, by device and inode; see `pathsTo`. */
-export function locateByMounts(layout: Layout, path: string): Located {
-  const there = repositoryAt(path);
-  if (there === null) return { found: 'none' };
-  for (const other of pathsTo(there.path, mountsNow())) {
-    if (repositoryAt(other)?.id !== there.id) continue;
-    const located = locate(layout, other);
-    if (located.found !== 'none') return located;
-  }
-  return { found: 'none' };
-}
-
-/**
- * The directory at a path, links resolved; of a linked worktree that of its repository, which `commondir`
- * names. Null: there is none, or it cannot be read.
- */
-function repositoryAt(path: string): { readonly path: string; readonly id: string } | null {
-  try {
-    beforeLook(path);
-    const real = decodePath(realpathSync(encodePath(commonDirectory(path)), { encoding: 'buffer' }));
-    const stats = statSync(encodePath(real), { bigint: true });
-    return stats.isDirectory() ? { path: real, id: `${stats.dev}:${stats.ino}` } : null;
-  } catch (error) {
-    if (systemCode(error) === null) throw error;
-    return null;
-  }
-}
-
-function commonDirectory(path: string): string {
-  const file = readBounded(encodePath(`${path}/commondir`), { mostBytes: mostPathBytes });
-  if (file.kind !== 'file' || !file.whole) return path;
-  const named = withoutEnd(decodePath(file.bytes), '\n');
-  return isAbsolute(named) ? named : join(path, named);
-}
 
 /**
  * Those of these names that a unit has: a file or directory, or a packed ref of this name or below it. A link

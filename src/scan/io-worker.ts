@@ -16,6 +16,7 @@ import {
   type Layout,
   type Located,
   locate,
+  locateByMounts,
   mountsNow,
   mountTable,
   type PlacedUnit,
@@ -24,7 +25,7 @@ import {
   type StorageSettings,
 } from '../layout/index.ts';
 import { type Watched, watchDirectories } from './directories.ts';
-import { deniesForce, existingNames, locateByMounts } from './directory-names.ts';
+import { deniesForce, existingNames } from './directory-names.ts';
 import { fileSystemAt } from './file-system.ts';
 import { lookAtQuarantine, newQuarantines, quarantinesOf } from './quarantine.ts';
 import { beginTask, monotonic, move, rest, sharedMemory, shareLooks, slot } from './shared.ts';

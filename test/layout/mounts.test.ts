@@ -1,5 +1,6 @@
 import t from 'tap';
-import { hasOwnTimes, isOfNetwork, mountsIn, mountTable, pathsTo, sourceOf } from '../../src/layout/index.ts';
+import { hasOwnTimes, isOfNetwork, mountsIn, mountTable, sourceOf } from '../../src/layout/index.ts';
+import { pathsTo } from '../../src/layout/mounts.ts';
 
 const mountinfo = `22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda1 rw
 30 22 0:25 / /srv rw,relatime shared:5 - nfs4 nas:/export rw,vers=4.2
