@@ -51,6 +51,7 @@ export {
   mountsIn,
   mountsNow,
   mountTable,
+  noexecMountAt,
   sourceOf,
 } from './mounts.ts';
 export { below, decodePath, encodePath, isWithin } from './path.ts';

@@ -55,7 +55,7 @@ t.test('where the system lists nothing, nothing is said', async t => {
 });
 
 t.test('it tells where somebody else gives the times of changes', async t => {
-  const typed = (type: string) => hasOwnTimes({ root: '/', at: '/srv', device: '0:1', type, source: 'none' });
+  const typed = (type: string) => hasOwnTimes({ type });
   for (const type of ['ext4', 'xfs', 'btrfs', 'zfs', 'tmpfs', 'overlay']) t.ok(typed(type), type);
   for (const type of ['nfs4', 'cifs', '9p', 'fuse', 'fuse.bindfs', 'fuseblk', 'virtiofs', 'vboxsf', 'prl_fs'])
     t.notOk(typed(type), type);
