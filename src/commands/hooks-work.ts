@@ -1,7 +1,7 @@
 /** The work of `softquota hooks`, which a process of its own does: a disk may keep it waiting for ever. */
 
 import { resolve } from 'node:path';
-import { survey } from '../doctor/index.ts';
+import { missingGits, survey } from '../doctor/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import * as git from '../git/index.ts';
 import { counted, printable, shellQuoted } from '../text/index.ts';
@@ -30,6 +30,8 @@ export async function workOnHooks({ act, roots, options }: HooksTask): Promise<P
 async function install(roots: readonly string[], options: HooksOptions): Promise<Outcome> {
   const wanted = await settingsFrom(options);
   const { socket, client } = wanted;
+  const gits = await missingGits(options.socket === undefined ? configFrom(options).reclaim.gits : ['git']);
+  if (gits !== null) tellNote(`${gits.words}: name them for the worker, as [reclaim] GIT = ${gits.value}`);
   const global: git.GlobalHooks[] = [];
   if (options.gitlab !== undefined) global.push(await git.installGlobally(options.gitlab, 'gitlab', wanted));
   if (options.hooksPath !== undefined)
