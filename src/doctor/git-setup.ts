@@ -48,13 +48,8 @@ async function client(): Promise<Program> {
   return { is: 'no client', findings: [makeFinding('program_missing', message, installing('curl'))] };
 }
 
-interface HostGit {
-  readonly path: string;
-  readonly number: string;
-}
-
-async function gitsOfHost(): Promise<readonly HostGit[]> {
-  const all: HostGit[] = [];
+async function gitsOfHost() {
+  const all: { readonly path: string; readonly number: string }[] = [];
   for (const path of new Set(foldersOf().map(folder => `${folder}/git`))) {
     const number = await versionAt(path);
     if (number !== null) all.push({ path, number });
@@ -68,9 +63,8 @@ async function gitsOfHost(): Promise<readonly HostGit[]> {
  */
 export async function missingGits(
   given: readonly string[],
-  all?: readonly HostGit[],
 ): Promise<{ readonly words: string; readonly value: string } | null> {
-  const host = all ?? (await gitsOfHost());
+  const host = await gitsOfHost();
   const known = await Promise.all(given.map(versionAt));
   const versions = new Map(host.toReversed().map(({ path, number }) => [number, path]));
   const lacking = [...versions].flatMap(([number, path]) => (known.includes(number) ? [] : [path]));
@@ -95,7 +89,7 @@ async function git(given: readonly string[]): Promise<Program> {
     const message = `${is} has no quarantine: the objects of a refused push stay on the disk`;
     findings.push(makeFinding('program_missing', message, mend));
   }
-  const missing = await missingGits(given, all);
+  const missing = await missingGits(given);
   if (missing !== null) {
     const line = `in app.ini set [reclaim] GIT = ${missing.value}; then restart the worker`;
     findings.push(makeFinding('other_git', missing.words, line));

@@ -12,6 +12,7 @@ import { formatBytes, printable } from '../../../text/index.ts';
 import type { JudgedPush, PushJudgement } from '../../../wire/index.ts';
 import { entryNames, identity, isThere } from '../files.ts';
 import { pushProcesses, seesAllProcesses } from '../quarantines/processes.ts';
+import { bashQuoted } from '../space/explain.ts';
 import type { GitProgram } from '../space/git-programs.ts';
 import { bytesOf } from '../space/measure.ts';
 import { isShared, UnusableRepository } from '../space/repository-config.ts';
@@ -232,13 +233,19 @@ async function othersText(
       // git fails for an object that is no commit: then no ref is named.
       if (!(error instanceof UnusableRepository)) throw error;
     });
-  const first = held.slice(0, mostNamed).map(name => printable(decodePath(Buffer.from(name, 'latin1'))));
+  const names = held.map(name => decodePath(Buffer.from(name, 'latin1')));
+  const first = names.slice(0, mostNamed).map(printable);
+  const elsewhere = names.find(name => !/^refs\/(?:heads|tags)\//.test(name));
+  const example =
+    elsewhere === undefined
+      ? "for example: git push --force origin 'refs/heads/*' 'refs/tags/*'"
+      : `or first delete it: git push origin --delete ${bashQuoted(elsewhere)}`;
   const more = held.length > mostNamed ? ` and ${held.length - mostNamed} more` : '';
   const left =
     first.length === 0
       ? ''
       : ` It leaves ${first.join(', ')}${more}, which may hold the history that it replaces: replace or delete these ` +
-        "refs in the same push, for example: git push --force origin 'refs/heads/*' 'refs/tags/*'";
+        `refs in the same push, ${example}`;
   const detached = refs.values.get('HEAD');
   if (detached === undefined) return left;
   const replaced = [detached, ...news.map(object => `^${object}`)];
