@@ -195,8 +195,7 @@ function* forges({ forge, ledger }: Observed): Generator<Finding> {
 }
 
 function* hooks({ unmanagedPushes, unpublished }: Observed): Generator<Finding> {
-  const all = { first: unmanagedPushes, count: unmanagedPushes.length };
-  yield* listed(all, ({ path, count, lastAt }) => {
+  yield* listed({ first: unmanagedPushes, count: unmanagedPushes.length }, ({ path, count, lastAt }) => {
     const pushes = `${counted(count, 'push was', 'pushes were')} allowed without a check, the last at ${new Date(lastAt).toISOString()}`;
     const message = `${printable(path)}: ${pushes}: no PATH leads to this directory, or the daemon does not see it`;
     const remove = commandLine('softquota', 'hooks', 'remove', path);

@@ -204,7 +204,7 @@ export function createScanner(options: ScannerOptions) {
   function haveRootsChanged(deadlineMs: number): Promise<boolean> {
     const now = performance.now();
     if (now - rootsLook.at >= betweenRootsLooksMs) rootsLook = { at: now, hasFound: lookAtRoots(deadlineMs) };
-    return rootsLook.hasFound;
+    return within(rootsLook.hasFound, deadlineMs, false);
   }
 
   /** Resolves the roots again. Where they have changed, all is measured where it is now. Never rejects. */

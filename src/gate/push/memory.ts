@@ -145,17 +145,14 @@ export class UnmanagedPushes {
   /** By directory, the longest ago first. */
   readonly #all = new Map<string, UnmanagedPush>();
 
-  add(path: string): void {
+  /** A push into this directory came. */
+  note(path: string, isUnmanaged: boolean): void {
     const count = (this.#all.get(path)?.count ?? 0) + 1;
     this.#all.delete(path);
+    if (!isUnmanaged) return;
     this.#all.set(path, { path, count, lastAt: Date.now() });
     const [first] = this.#all.keys();
     if (this.#all.size > mostUnmanaged && first !== undefined) this.#all.delete(first);
-  }
-
-  /** The directory is a unit by now. */
-  forget(path: string): void {
-    this.#all.delete(path);
   }
 
   /** The latest first. */

@@ -123,7 +123,10 @@ export class PushQuestions {
 
   async #answerOf(request: PushRequest, facts: ServerFacts, askedAt: number): Promise<PushAnswer> {
     const found = await findPlace(this.#parts, facts);
-    if (request.hook === 'pre-receive') this.#noteUnmanaged(facts.directory, found === 'no unit');
+    const { directory } = facts;
+    // gitolite's own configuration has its hooks, and no owner.
+    const isUnmanaged = found === 'no unit' && basename(directory) !== 'gitolite-admin.git';
+    if (request.hook === 'pre-receive') this.#unmanaged.note(directory, isUnmanaged);
     const place = typeof found === 'string' ? null : found;
     if (request.hook === 'post-receive') return this.#arrived(request, place);
     if (place === null) return notManaged;
@@ -150,12 +153,6 @@ export class PushQuestions {
     if (!(await this.#isForges(push))) return this.#ask(push);
     this.#begin(push);
     return goOn;
-  }
-
-  /** gitolite's own configuration has its hooks, and no owner. */
-  #noteUnmanaged(directory: string, isUnmanaged: boolean): void {
-    if (!isUnmanaged) this.#unmanaged.forget(directory);
-    else if (basename(directory) !== 'gitolite-admin.git') this.#unmanaged.add(directory);
   }
 
   async #arrived({ lines }: PushRequest, place: PushPlace | null): Promise<PushAnswer> {

@@ -20,7 +20,9 @@ import { type RepositoryView, type RunLimits, withView } from '../space/view.ts'
 import {
   changesIn,
   doneOf,
+  isHidden,
   isNone,
+  type ReceiveSettings,
   type RefChange,
   type Refs,
   receiveSettingsOf,
@@ -112,7 +114,7 @@ async function judgeIn(
   const sizes = sizesText(before, after);
   if (after >= before)
     return refused(
-      `this push would not make the repository smaller: ${sizes}.${await othersText(view, limits, refs, changes)}`,
+      `this push would not make the repository smaller: ${sizes}.${await othersText(view, limits, refs, changes, settings)}`,
     );
   // git may complete a pack with objects that are there already; more than that has no use.
   if (brought.bytes > 2 * before)
@@ -220,6 +222,7 @@ async function othersText(
   limits: RunLimits,
   refs: Refs,
   changes: readonly RefChange[],
+  settings: ReceiveSettings,
 ): Promise<string> {
   const news = newObjects(changes);
   const pushed = new Set(changes.map(({ name }) => name));
@@ -233,13 +236,13 @@ async function othersText(
       // git fails for an object that is no commit: then no ref is named.
       if (!(error instanceof UnusableRepository)) throw error;
     });
-  const names = held.map(name => decodePath(Buffer.from(name, 'latin1')));
-  const first = names.slice(0, mostNamed).map(printable);
-  const elsewhere = names.find(name => !/^refs\/(?:heads|tags)\//.test(name));
+  const decoded = (name: string) => decodePath(Buffer.from(name, 'latin1'));
+  const first = held.slice(0, mostNamed).map(name => printable(decoded(name)));
+  const elsewhere = held.find(name => !/^refs\/(?:heads|tags)\//.test(name) && !isHidden(name, settings));
   const example =
     elsewhere === undefined
       ? "for example: git push --force origin 'refs/heads/*' 'refs/tags/*'"
-      : `or first delete it: git push origin --delete ${bashQuoted(elsewhere)}`;
+      : `or first delete it: git push origin --delete ${bashQuoted(decoded(elsewhere))}`;
   const more = held.length > mostNamed ? ` and ${held.length - mostNamed} more` : '';
   const left =
     first.length === 0
