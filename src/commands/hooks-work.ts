@@ -1,7 +1,7 @@
 /** The work of `softquota hooks`, which a process of its own does: a disk may keep it waiting for ever. */
 
 import { resolve } from 'node:path';
-import { survey } from '../doctor/index.ts';
+import { missingGits, survey } from '../doctor/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import * as git from '../git/index.ts';
 import { counted, printable, shellQuoted } from '../text/index.ts';
@@ -30,6 +30,8 @@ export async function workOnHooks({ act, roots, options }: HooksTask): Promise<P
 async function install(roots: readonly string[], options: HooksOptions): Promise<Outcome> {
   const wanted = await settingsFrom(options);
   const { socket, client } = wanted;
+  const gits = await missingGits(options.socket === undefined ? configFrom(options).reclaim.gits : ['git']);
+  if (gits !== null) tellNote(`${gits.words}: name them for the worker, as [reclaim] GIT = ${gits.value}`);
   const global: git.GlobalHooks[] = [];
   if (options.gitlab !== undefined) global.push(await git.installGlobally(options.gitlab, 'gitlab', wanted));
   if (options.hooksPath !== undefined)
@@ -56,8 +58,15 @@ async function install(roots: readonly string[], options: HooksOptions): Promise
       ...(shared === null ? [] : ['gitolite also links the hooks into each new repository.']),
       ...forges.flatMap(forgeLines),
     ]),
-    isWell: repositories.every(isReached) && forges.every(({ fault }) => fault === null),
+    isWell:
+      repositories.every(isReached) &&
+      [...global, ...common].every(({ hooks }) => canRun(hooks)) &&
+      forges.every(({ fault }) => fault === null),
   };
+}
+
+function canRun(hooks: git.InstalledHooks): boolean {
+  return Object.values(hooks).every(({ blocked }) => blocked === null);
 }
 
 function isFault(result: { readonly repository: string }): result is git.RepositoryFault {
@@ -66,7 +75,7 @@ function isFault(result: { readonly repository: string }): result is git.Reposit
 
 /** Returns true if all hooks are installed and git runs them. */
 function isReached(result: git.InstallResult): boolean {
-  return !isFault(result) && result.hooksPath?.ours !== false;
+  return !isFault(result) && (result.hooksPath === null ? canRun(result.hooks) : result.hooksPath.ours);
 }
 
 function installedLines(result: git.InstallResult): readonly string[] {
@@ -105,11 +114,12 @@ function didWords(hooks: git.InstalledHooks): string {
   return git.hookNames.map(name => `${name} ${hookWords(hooks[name])}`).join(', ');
 }
 
-function hookWords({ did, previous, skipped }: git.InstalledHook): string {
-  if (previous === null) return did;
+function hookWords({ did, previous, skipped, blocked }: git.InstalledHook): string {
+  const words = blocked === null ? did : `${did} (git cannot run it: ${blocked})`;
+  if (previous === null) return words;
   return skipped
-    ? `${did} (the previous hook is kept as ${previous}; it is not executable, so it does not run)`
-    : `${did} (the previous hook runs as ${previous})`;
+    ? `${words} (the previous hook is kept as ${previous}; it is not executable, so it does not run)`
+    : `${words} (the previous hook runs as ${previous})`;
 }
 
 function elsewhere(repository: string, hooksPath: git.HooksPath | null): string[] {
@@ -161,14 +171,21 @@ function sumOf(statuses: readonly git.RepositoryStatus[], expected: string | nul
   const unwell = statuses.filter(each => !isWell(each, expected));
   const ofGitlab = unwell.filter(each => !isFault(each) && each.gitlab !== null).length;
   const elsewhere = unwell.filter(git.isProtected).length;
-  const without = unwell.length - ofGitlab - elsewhere;
+  const blocked = unwell.filter(isBlocked).length;
+  const without = unwell.length - ofGitlab - elsewhere - blocked;
   const rest = [
     ...(unwell.length === 0 ? ['all with working hooks'] : []),
     ...(without === 0 ? [] : [`${without} without (mend: softquota hooks install)`]),
+    ...(blocked === 0 ? [] : [`${blocked} that git cannot run (mend: softquota doctor)`]),
     ...(elsewhere === 0 ? [] : [`${elsewhere} with another socket (mend: softquota hooks install)`]),
     ...(ofGitlab === 0 ? [] : [`${ofGitlab} of GitLab, which runs no hooks`]),
   ].join(', ');
   return `${counted(statuses.length, 'repository', 'repositories')}, ${rest}.`;
+}
+
+function isBlocked(status: git.RepositoryStatus): boolean {
+  if (isFault(status) || status.gitlab !== null || status.hooksPath !== null) return false;
+  return git.hookNames.some(name => status.hooks[name].blocked !== null);
 }
 
 function hookState(status: git.RepositoryStatus, name: (typeof git.hookNames)[number]): string {
@@ -193,9 +210,9 @@ function remark(status: Exclude<git.RepositoryStatus, git.RepositoryFault>, expe
   if (hooksPath?.ours === false)
     return `git does not run them: core.hooksPath = ${hooksPath.path} (${hooksPath.from})`;
   const { settings } = hooks['pre-receive'];
-  const blocked = git.hookNames.flatMap(name => hooks[name].blocked ?? [])[0];
+  const blocked = Object.values(hooks).find(hook => hook.blocked !== null);
   return [
-    ...(blocked === undefined ? [] : [`git cannot run them: ${blocked}`]),
+    ...(blocked === undefined ? [] : [`git cannot run ${blocked.file}: ${blocked.blocked}`]),
     ...(settings === null
       ? []
       : [`asks at ${settings.socket} by ${settings.client}`, `onError = ${settings.onError}`]),

@@ -57,13 +57,15 @@ interface WrittenQuota {
   readonly limit: ProposedLimit;
   /** There is a worker: what is unreachable is forgiven. */
   readonly hasWorker: boolean;
+  /** Several versions of git, and the value that names one of each; null: there are not several. */
+  readonly gits: { readonly words: string; readonly value: string } | null;
 }
 
 /** An app.ini that loads as these storages and places. */
 export function configText(
   { root, storages, advice, stores }: Pick<Survey, 'root' | 'storages' | 'advice' | 'stores'>,
   { dataPath, sockets, socketGroup, trustedGroup }: NewPlaces,
-  { mode, limit, hasWorker }: WrittenQuota,
+  { mode, limit, hasWorker, gits }: WrittenQuota,
   forge: WrittenForge | null,
 ): string {
   const isRead = forge !== null && forge.fault === null;
@@ -92,6 +94,9 @@ export function configText(
     ...storages.flatMap((settings, index) => sectionLines(settings, index === 0 ? advice : [])),
     ...(forge === null ? [] : forgeLines(forge)),
     ...(isRead ? [] : storeLines(stores)),
+    ...(gits === null
+      ? []
+      : [...comment(`The gits of the worker: ${gits.words}.`), '[reclaim]', setting('GIT', gits.value), '']),
     '[server]',
     setting('DATA_PATH', dataPath),
     ...comment('The gate, which the hooks ask; its group is the group that the git server runs with.'),

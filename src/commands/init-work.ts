@@ -2,7 +2,7 @@
 
 import { dirname, resolve } from 'node:path';
 import type { Config } from '../config/index.ts';
-import { type Survey, survey, surveyPlaces, wellKnownPlaces } from '../doctor/index.ts';
+import { missingGits, type Survey, survey, surveyPlaces, wellKnownPlaces } from '../doctor/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import { localAdminClient } from './client.ts';
@@ -44,7 +44,9 @@ export async function initialise(root: string | null, options: InitOptions): Pro
   const worker = hasWorker ? workerFor(file, found) : null;
   const places = placesFor(file, found.gid, worker?.group ?? null);
   makeDirectories(file, places);
-  const textWith = (limit: ProposedLimit) => configText(found, places, { mode, limit, hasWorker }, asked);
+  const gits = await missingGits(['git']);
+  const textWith = (limit: ProposedLimit) =>
+    configText(found, places, { mode, limit, hasWorker, gits }, asked);
   const config = loadDraft(file, textWith(proposeTotal([], 0, totalBytes ?? -1)));
   await refuseRunning(config);
   const { scan, owners, largest, forge: read } = await measureFirst(config, places.account);

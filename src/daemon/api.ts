@@ -7,7 +7,7 @@ import { backupOf } from '../backup/index.ts';
 import type { Config } from '../config/index.ts';
 import type { Fleet } from '../fleet/index.ts';
 import type { Refusals } from '../gate/index.ts';
-import { findings, type ObservedFleet, unownedKinds } from '../health/index.ts';
+import { findings, type Observed, type ObservedFleet, unownedKinds } from '../health/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { ForgeSync, Measuring } from '../measuring/index.ts';
@@ -76,6 +76,7 @@ export interface ServedParts extends DaemonParts {
 }
 
 interface ApiParts extends ServedParts {
+  unmanagedPushes(): Observed['unmanagedPushes'];
   unforeseen(error: unknown): void;
 }
 
@@ -116,7 +117,7 @@ export async function openApi(
 const deadlineMs = 1000;
 
 function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string): ApiServices {
-  const { current, forge, measuring, metrics, refusals, worker, ...asked } = parts;
+  const { current, forge, measuring, metrics, refusals, unmanagedPushes, worker, ...asked } = parts;
   const { fleet, host, ledger, secretKeys } = asked;
   return {
     ...asked,
@@ -144,6 +145,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         storages: config.storages.length,
         defaultGroups: config.quota.defaultGroups,
         unpublished: refusals.trouble,
+        unmanagedPushes: unmanagedPushes(),
         worker: worker.observed(config),
         notices: asked.notices.places(),
         configWrittenAt: await current.writtenSince(),

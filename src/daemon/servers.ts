@@ -92,7 +92,11 @@ export async function openServers(
       opened.push(await openGateAt(services, address, server.trustedProxies, limits));
     }
     const api = await openApi(
-      { ...options, unforeseen: services.unforeseen },
+      {
+        ...options,
+        unmanagedPushes: () => pushQuestions.unmanaged,
+        unforeseen: services.unforeseen,
+      },
       place('admin', {
         path: server.adminSocket,
         mode: 0o600,

@@ -36,7 +36,7 @@ export type Examination = Required<Omit<CheckResult, 'missed'>>;
 export async function examine({ loaded, clients, context }: Loaded): Promise<Examination> {
   const looked = together([
     checkFaults(loaded),
-    await checkPrograms(),
+    await checkPrograms(loaded.ok ? loaded.config.reclaim.gits : ['git']),
     ...(loaded.ok ? await installed({ loaded, ...clients(loaded), context }) : []),
   ]);
   const { findings, checked } = looked;

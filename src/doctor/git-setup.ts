@@ -27,8 +27,9 @@ const leastGit = [2, 11] as const;
 
 const timeoutMs = 10_000;
 
-export async function checkPrograms(): Promise<CheckResult> {
-  const parts = await Promise.all([client(), git()]);
+/** `gits`: those of `[reclaim] GIT`. */
+export async function checkPrograms(gits: readonly string[]): Promise<CheckResult> {
+  const parts = await Promise.all([client(), git(gits)]);
   return {
     findings: parts.flatMap(part => part.findings),
     checked: [[...parts.map(part => part.is), `Node.js ${process.versions.node}`].join(', ')],
@@ -47,13 +48,36 @@ async function client(): Promise<Program> {
   return { is: 'no client', findings: [makeFinding('program_missing', message, installing('curl'))] };
 }
 
-async function git(): Promise<Program> {
-  const found = [...new Set(foldersOf().map(folder => `${folder}/git`))];
+async function gitsOfHost() {
   const all: { readonly path: string; readonly number: string }[] = [];
-  for (const path of found) {
+  for (const path of new Set(foldersOf().map(folder => `${folder}/git`))) {
     const number = await versionAt(path);
     if (number !== null) all.push({ path, number });
   }
+  return all;
+}
+
+/**
+ * Names the gits of this host where it has several versions, and `given` lacks one of them, with the value of
+ * `[reclaim] GIT` that has all; null: there is nothing to say. Nobody knows which of them runs the hooks.
+ */
+export async function missingGits(
+  given: readonly string[],
+): Promise<{ readonly words: string; readonly value: string } | null> {
+  const host = await gitsOfHost();
+  const known = await Promise.all(given.map(versionAt));
+  const versions = new Map(host.toReversed().map(({ path, number }) => [number, path]));
+  const lacking = [...versions].flatMap(([number, path]) => (known.includes(number) ? [] : [path]));
+  if (versions.size < 2 || lacking.length === 0) return null;
+  const names = host.map(({ path, number }) => `${path} is ${number}`).join(', ');
+  return {
+    words: `this host has several versions of git: ${printable(names)}`,
+    value: [...given, ...lacking].join(', '),
+  };
+}
+
+async function git(given: readonly string[]): Promise<Program> {
+  const all = await gitsOfHost();
   const [first] = all;
   const mend = installing('git');
   if (first === undefined)
@@ -65,11 +89,10 @@ async function git(): Promise<Program> {
     const message = `${is} has no quarantine: the objects of a refused push stay on the disk`;
     findings.push(makeFinding('program_missing', message, mend));
   }
-  if (all.some(({ number }) => number !== first.number)) {
-    const names = all.map(({ path, number }) => `${path} is ${number}`).join(', ');
-    const line =
-      'in app.ini set [reclaim] GIT to the path of the git that your server runs; then restart the worker';
-    findings.push(makeFinding('other_git', `this host has several versions of git: ${names}`, line));
+  const missing = await missingGits(given);
+  if (missing !== null) {
+    const line = `in app.ini set [reclaim] GIT = ${missing.value}; then restart the worker`;
+    findings.push(makeFinding('other_git', missing.words, line));
   }
   return { is, findings };
 }

@@ -16,7 +16,7 @@ import {
   type RepositoryStatus,
 } from '../git/index.ts';
 import { commandLine, makeFinding } from '../health/index.ts';
-import { encodePath } from '../layout/index.ts';
+import { encodePath, noexecMountAt } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { asUser, type CheckResult, type Installation, softquota } from './installation.ts';
@@ -106,8 +106,14 @@ function faultsOf(installation: Installation, repository: Repository, status: Re
   }
   const old = leftovers === null ? [] : [fault('hook', `has ${leftovers} of release 0.1`)];
   if (hooksPath !== null) {
+    const { directory, from } = hooksPath;
     if (hooksPath.ours) return old;
-    const what = `git runs the hooks in ${hooksPath.directory} because of core.hooksPath of ${hooksPath.from}; the softquota hooks are not there`;
+    const mount = existsSync(encodePath(directory)) ? noexecMountAt(directory) : null;
+    if (mount !== null) {
+      const what = `git cannot run the hooks in ${directory}, which core.hooksPath of ${from} names: its file system is mounted with noexec`;
+      return [fault('hook_blocked', what, remount(mount)), ...old];
+    }
+    const what = `git runs the hooks in ${directory} because of core.hooksPath of ${from}; the softquota hooks are not there`;
     return [fault('hook_unreached', what, unreachedMend(installation, repository, hooksPath)), ...old];
   }
   const found: Fault[] = [];
@@ -124,7 +130,8 @@ function faultsOf(installation: Installation, repository: Repository, status: Re
     if (state === 'older') found.push(fault('hook', `${file} is of another version`, gitolite ?? relink));
     if (blocked !== null) {
       const what = `git cannot run ${file}: ${blocked}`;
-      found.push(fault('hook_blocked', what, blockedMend(installation, blocked)));
+      const mount = noexecMountAt(`${repository.path}/${file}`);
+      found.push(fault('hook_blocked', what, mount === null ? null : remount(mount)));
     }
     if (skipped !== null) {
       const what = `${skipped} is not executable, so it does not run`;
@@ -143,10 +150,8 @@ function isLink(path: string): boolean {
   return lstatSync(encodePath(path), { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }
 
-function blockedMend({ context }: Installation, blocked: string): string | null {
-  if (!blocked.includes('noexec')) return null;
-  const place = '/srv/git-hooks';
-  return `let git run hooks from another file system: ${softquota(context, 'hooks install', '--hooks-path', place)}, and core.hooksPath = ${place}`;
+function remount(mount: string): string {
+  return `${commandLine('mount', '-o', 'remount,exec', mount)}  # and remove noexec there in /etc/fstab`;
 }
 
 function skippedMend({ context }: Installation, { path, user }: Repository, file: string): string {

@@ -15,6 +15,8 @@ import { makeFinding } from '../health/index.ts';
 import {
   discover,
   encodePath,
+  locateByMounts,
+  mountsNow,
   parseTemplate,
   type Root,
   resolveLayout,
@@ -62,14 +64,15 @@ export function lookForRepositories(
   { storages, scan }: Config,
   limits = { mostMs, mostClose },
 ): Repositories {
-  const { roots, tracks, exclude } = resolveLayout(storages, scan.exclude);
+  const layout = resolveLayout(storages, scan.exclude);
+  const { roots, tracks, exclude } = layout;
   const known: string[] = [];
   const passed = new Set<string>();
   const listed: string[] = [];
   const unread: { path: string; error: string }[] = [];
   const deadline = performance.now() + limits.mostMs;
   let whole = true;
-  for (const found of discover({ roots, tracks, exclude })) {
+  for (const found of discover(layout)) {
     if (found.type === 'unit') {
       if (isOfGit(found.unit.kind)) known.push(found.unit.path);
       passed.add(found.unit.path);
@@ -86,7 +89,10 @@ export function lookForRepositories(
     }
   }
   const kept = roots.filter((_, index) => tracks.some(({ kind, root }) => root === index && isOfGit(kind)));
-  const unmanaged = unmanagedRepositories(kept, listed, passed, exclude);
+  const mounts = mountsNow();
+  const unmanaged = unmanagedRepositories(kept, listed, passed, exclude).filter(
+    path => locateByMounts(layout, path, mounts).found !== 'unit',
+  );
   const close = chosen(known, limits.mostClose).flatMap(path => repositoryAt(path));
   return { roots, count: known.length, close, unmanaged, unread, whole };
 }

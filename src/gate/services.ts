@@ -74,9 +74,10 @@ export interface GateServices {
     | 'walks'
   >;
   /**
-   * The unit that an unknown path is or lies in, or would. Rejects with `unknown_path` where no template
-   * matches, with `not_ready` where the disk does not answer in time. Where another host walks, only that
-   * one knows what was there: then whatever a template matches is said to exist.
+   * The unit that an unknown path is or lies in, or would: also by another mount of the same directory, by
+   * device and inode, and from a linked worktree. Rejects with `unknown_path` where no template matches, with
+   * `not_ready` where the disk does not answer in time. Where another host walks, only that one knows what
+   * was there: then whatever a template matches is said to exist.
    */
   locate(path: string): Promise<LocatedUnit & { readonly exists: boolean }>;
   measureSoon(unitPath: string): void;
@@ -142,11 +143,6 @@ export interface PushServices {
   arrived(unit: string, lines: string): void;
   /** Walks a unit at once, whose push has nothing that could be watched. */
   measure(unit: string): void;
-  /**
-   * The unit that is this very directory under another path, as with a bind mount, by device and inode, or
-   * whose linked worktree it is, through `commondir`; null: none is.
-   */
-  sameDirectory(path: string): Promise<string | null>;
   /**
    * Returns those of these names that exist in the unit, each a ref (loose or packed) or a directory or file
    * below it; for refs that would make a folder a repository. Rejects with `not_ready` where the disk does

@@ -32,6 +32,7 @@ export const daemonFindings = {
   forge_owners_absent: 'notice',
   forge_unowned: 'notice',
   unpublished: 'wrong',
+  unmanaged_push: 'wrong',
   worker_missing: 'wrong',
   broken_pushes: 'notice',
   other_git: 'notice',

@@ -5,7 +5,7 @@ import { renamedOwners } from '../ledger/index.ts';
 import { lintIn } from '../policy/index.ts';
 import type { FindingCode } from '../quota/index.ts';
 import type { HostRecord, ServerAdvice } from '../store/index.ts';
-import { formatBytes, formatCount, printable } from '../text/index.ts';
+import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { commandLine, type daemonFindings, listed, makeFinding, quoted } from './catalog.ts';
 import {
@@ -195,7 +195,14 @@ function* forges({ forge, ledger }: Observed): Generator<Finding> {
   }
 }
 
-function* hooks({ unpublished }: Observed): Generator<Finding> {
+function* hooks({ unmanagedPushes, unpublished }: Observed): Generator<Finding> {
+  yield* listed({ first: unmanagedPushes, count: unmanagedPushes.length }, ({ path, count, lastAt }) => {
+    const pushes = `${counted(count, 'push was', 'pushes were')} allowed without a check, the last at ${new Date(lastAt).toISOString()}`;
+    const message = `${printable(path)}: ${pushes}: no PATH leads to this directory, or the daemon does not see it`;
+    const remove = commandLine('softquota', 'hooks', 'remove', path);
+    const mend = `if it counts, add a template to [storage.repos] PATH, or mount it for the daemon as git sees it, such as in a container; else remove its hooks: ${remove}`;
+    return makeFinding('unmanaged_push', message, mend);
+  });
   if (unpublished === null) return;
   const { since, reason } = unpublished;
   const message = `the list of refused owners for hooks has not been written since ${new Date(since).toISOString()}: ${printable(reason)}`;

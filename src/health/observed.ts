@@ -96,6 +96,12 @@ export interface Observed {
   readonly sweepEveryMs: number;
   /** Start and reason of the failure to write the refused owners for hooks; null if it can be written. */
   readonly unpublished: Away | null;
+  /** Pushes that passed because their directories are no units; the last ones in milliseconds since 1970. */
+  readonly unmanagedPushes: readonly {
+    readonly path: string;
+    readonly count: number;
+    readonly lastAt: number;
+  }[];
   readonly worker: ObservedWorker;
   readonly notices: readonly ObservedPlace[];
   /** Why the last sweep failed; null if it did not. */

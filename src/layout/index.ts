@@ -39,7 +39,7 @@ export {
   type Visibility,
   walkedRoots,
 } from './layout.ts';
-export { inspect, type Located, locate } from './locate.ts';
+export { inspect, type Located, locate, locateByMounts } from './locate.ts';
 export {
   hangWords,
   hasOwnTimes,
@@ -51,6 +51,7 @@ export {
   mountsIn,
   mountsNow,
   mountTable,
+  noexecMountAt,
   sourceOf,
 } from './mounts.ts';
 export { below, decodePath, encodePath, isWithin } from './path.ts';

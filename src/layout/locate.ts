@@ -6,9 +6,15 @@
  * not. Synchronous, and a disk may hang: for worker threads.
  */
 
-import { type Destination, follow } from './disk.ts';
+import { realpathSync, statSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { readBounded } from '../bounded/index.ts';
+import { systemCode } from '../errors.ts';
+import { withoutEnd } from '../text/index.ts';
+import { beforeLook, type Destination, follow } from './disk.ts';
 import { advance, isComplete, isUnchanged, type Layout, type State, startStates } from './layout.ts';
-import { below, canonicalPath, isWithin, namesOf, pathOf } from './path.ts';
+import { mountsNow, pathsTo } from './mounts.ts';
+import { below, canonicalPath, decodePath, encodePath, isWithin, namesOf, pathOf } from './path.ts';
 import {
   continuedPlaces,
   type PlacedUnit,
@@ -34,6 +40,43 @@ export function locate(layout: Layout, path: string): Located {
   if (canonical === null || !canonical.startsWith('/')) return none;
   const destination = follow(canonical);
   return destination === null ? none : unitOnTheWay(layout, destination);
+}
+
+/** The unit whose directory is at a path that no template matches, by device and inode; see `pathsTo`. */
+export function locateByMounts(layout: Layout, path: string, mounts = mountsNow()): Located {
+  const there = repositoryAt(path);
+  if (there === null) return none;
+  for (const other of pathsTo(there.path, mounts)) {
+    if (repositoryAt(other)?.id !== there.id) continue;
+    const located = locate(layout, other);
+    if (located.found !== 'none') return located;
+  }
+  return none;
+}
+
+/**
+ * The directory at a path, links resolved; of a linked worktree that of its repository, which `commondir`
+ * names. Null: there is none, or it cannot be read.
+ */
+function repositoryAt(path: string): { readonly path: string; readonly id: string } | null {
+  try {
+    beforeLook(path);
+    const real = decodePath(realpathSync(encodePath(commonDirectory(path)), { encoding: 'buffer' }));
+    const stats = statSync(encodePath(real), { bigint: true });
+    return stats.isDirectory() ? { path: real, id: `${stats.dev}:${stats.ino}` } : null;
+  } catch (error) {
+    if (systemCode(error) === null) throw error;
+    return null;
+  }
+}
+
+const mostPathBytes = 4096;
+
+function commonDirectory(path: string): string {
+  const file = readBounded(encodePath(`${path}/commondir`), { mostBytes: mostPathBytes });
+  if (file.kind !== 'file' || !file.whole) return path;
+  const named = withoutEnd(decodePath(file.bytes), '\n');
+  return isAbsolute(named) ? named : join(path, named);
 }
 
 /**

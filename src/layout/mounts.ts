@@ -1,16 +1,18 @@
 /** The file systems that are mounted, by what the system lists in /proc/self/mountinfo; see proc(5). */
 
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { printable, shellQuoted } from '../text/index.ts';
-import { decodePath } from './path.ts';
+import { decodePath, encodePath, namesOf, pathOf } from './path.ts';
 
 export interface Mount {
   /** The directory of its file system that is mounted: `/` but for bind mounts and subvolumes. */
   readonly root: string;
   /** Path that it is mounted at. */
   readonly at: string;
+  /** No program on it can be run. */
+  readonly isNoexec: boolean;
   /** The numbers of its device: one file system may be mounted at several places. */
   readonly device: string;
   readonly type: string;
@@ -23,17 +25,25 @@ export function mountsIn(mountinfo: string): readonly Mount[] {
   return mountinfo.split('\n').flatMap(line => {
     // "36 35 98:0 /root /mount/point options … - type source options"
     const [before = '', after = ''] = line.split(' - ');
-    const [, , device = '', root = '', at = ''] = before.split(' ');
+    const [, , device = '', root = '', at = '', options = ''] = before.split(' ');
     const [type = '', source = ''] = after.split(' ');
+    const isNoexec = options.split(',').includes('noexec');
     return at === ''
       ? []
-      : [{ root: unescaped(root), at: unescaped(at), device, type, source: unescaped(source) }];
+      : [{ root: unescaped(root), at: unescaped(at), isNoexec, device, type, source: unescaped(source) }];
   });
 }
 
 /** The mounts that this process sees. Throws on a system without /proc. */
 export function mountsNow(): readonly Mount[] {
   return mountsIn(decodePath(readFileSync('/proc/self/mountinfo')));
+}
+
+/** The place of the mount with noexec that a file lies on, links followed; null: there is none. */
+export function noexecMountAt(path: string): string | null {
+  const real = decodePath(realpathSync(encodePath(path), { encoding: 'buffer' }));
+  const mount = mountTable(mountsNow())(real);
+  return mount?.isNoexec === true ? mount.at : null;
 }
 
 /** Finds the mount that a path, links resolved, lies on; null where none is around it. */
@@ -60,6 +70,22 @@ export function sourceOf({ root, at, source }: Mount, path: string): string {
   return [source.replace(/\/+/g, '/').replace(/\/$/, ''), ...inside].join('/');
 }
 
+/**
+ * The paths by which mounts lead to the directory at a path, links resolved, its own among them. Other mounts
+ * may cover some of them.
+ */
+export function pathsTo(path: string, mounts: readonly Mount[]): readonly string[] {
+  const here = mountTable(mounts)(path);
+  if (here === null) return [];
+  const inside = namesOf(here.root + path.slice(here.at === '/' ? 0 : here.at.length));
+  const paths = mounts.flatMap(({ device, root, at }) => {
+    const above = namesOf(root);
+    const isAround = device === here.device && above.every((name, index) => name === inside[index]);
+    return isAround ? [pathOf([...namesOf(at), ...inside.slice(above.length)])] : [];
+  });
+  return [...new Set(paths)];
+}
+
 /** Types of file systems that other hosts may mount, too. */
 const networkTypes: ReadonlySet<string> = new Set([
   '9p',
@@ -84,7 +110,7 @@ const networkTypes: ReadonlySet<string> = new Set([
 ]);
 
 /** Tells whether other hosts may mount this, too. */
-export function isOfNetwork({ type }: Mount): boolean {
+export function isOfNetwork({ type }: Pick<Mount, 'type'>): boolean {
   return networkTypes.has(type);
 }
 
@@ -92,7 +118,7 @@ export function isOfNetwork({ type }: Mount): boolean {
 const foreignTimes = ['fuse', 'prl_fs', 'vboxsf', 'virtiofs'];
 
 /** Tells whether this system itself gives the times of changes there, and no other host or program. */
-export function hasOwnTimes(mount: Mount): boolean {
+export function hasOwnTimes(mount: Pick<Mount, 'type'>): boolean {
   return !isOfNetwork(mount) && !foreignTimes.some(type => mount.type.startsWith(type));
 }
 

@@ -14,7 +14,6 @@ import type { Ledger } from '../ledger/index.ts';
 import { isRepository, leafMask } from '../quota/index.ts';
 import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
 import { type FollowUpClock, monotonicClock } from './follow-ups.ts';
-import { sameDirectories } from './places.ts';
 import { minuteMs, PushBook, UnsureUnits } from './push-book.ts';
 
 export interface PushClock extends FollowUpClock {
@@ -74,8 +73,6 @@ export class Pushes implements PushServices, UnitPushes {
   readonly #options: PushesOptions;
   readonly #clock: PushClock;
   readonly #watched = new Map<string, Watched>();
-  /** Finds the unit that is the same directory as another path; null: there is none. */
-  readonly sameDirectory: PushServices['sameDirectory'];
   readonly #unsure = new UnsureUnits();
   #passedAt: number;
   #endPass = () => {};
@@ -84,7 +81,6 @@ export class Pushes implements PushServices, UnitPushes {
   constructor(options: PushesOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.sameDirectory = sameDirectories({ ...options, now: () => this.#clock.now() });
     this.#passedAt = this.#clock.now();
   }
 

@@ -1,50 +1,12 @@
-/**
- * Looks at paths that a request names: for the repository there, for names in a unit, and whether that takes
- * --force. Synchronous, for threads.
- */
+/** Looks for names that a push asks about in a unit, and whether that takes --force. Synchronous, for threads. */
 
-import { lstatSync, realpathSync, statSync } from 'node:fs';
-import { isAbsolute, join } from 'node:path';
+import { lstatSync } from 'node:fs';
 import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
 import { beforeLook, configValue, decodePath, encodePath } from '../layout/index.ts';
-import { withoutEnd } from '../text/index.ts';
 
-interface RepositoryThere {
-  /** Links resolved. */
-  readonly path: string;
-  /** Device and inode. */
-  readonly id: string;
-}
-
-const mostPathBytes = 4096;
 const mostConfigBytes = 64 * 1024;
 const mostPackedRefsBytes = 128 * 1024 * 1024;
-
-/**
- * The directory at each path; of a linked worktree that of its repository, which `commondir` names. Null:
- * there is none, or it cannot be read.
- */
-export function repositoriesAt(paths: readonly string[]): readonly (RepositoryThere | null)[] {
-  return paths.map(path => {
-    try {
-      beforeLook(path);
-      const real = decodePath(realpathSync(encodePath(commonDirectory(path)), { encoding: 'buffer' }));
-      const stats = statSync(encodePath(real), { bigint: true });
-      return stats.isDirectory() ? { path: real, id: `${stats.dev}:${stats.ino}` } : null;
-    } catch (error) {
-      if (systemCode(error) === null) throw error;
-      return null;
-    }
-  });
-}
-
-function commonDirectory(path: string): string {
-  const file = readBounded(encodePath(`${path}/commondir`), { mostBytes: mostPathBytes });
-  if (file.kind !== 'file' || !file.whole) return path;
-  const named = withoutEnd(decodePath(file.bytes), '\n');
-  return isAbsolute(named) ? named : join(path, named);
-}
 
 /**
  * Those of these names that a unit has: a file or directory, or a packed ref of this name or below it. A link

@@ -16,6 +16,7 @@ import {
   type Layout,
   type Located,
   locate,
+  locateByMounts,
   mountsNow,
   mountTable,
   type PlacedUnit,
@@ -24,7 +25,7 @@ import {
   type StorageSettings,
 } from '../layout/index.ts';
 import { type Watched, watchDirectories } from './directories.ts';
-import { deniesForce, existingNames, repositoriesAt } from './directory-names.ts';
+import { deniesForce, existingNames } from './directory-names.ts';
 import { fileSystemAt } from './file-system.ts';
 import { lookAtQuarantine, newQuarantines, quarantinesOf } from './quarantine.ts';
 import { beginTask, monotonic, move, rest, sharedMemory, shareLooks, slot } from './shared.ts';
@@ -79,7 +80,6 @@ const tasks = {
   'new quarantines': newQuarantines,
   'existing names': existingNames,
   'denies force': deniesForce,
-  repositories: repositoriesAt,
 } as const;
 
 const port = parentPort;
@@ -154,7 +154,9 @@ function unitOf(context: ScanContext, path: string): Located {
   const located = locate(context.layout, path);
   const isSure = located.found === 'unit' || context.layout.roots.every(root => root.state === 'present');
   // A file system may have been mounted since the layout was made.
-  return isSure ? located : locate(resolveLayout(context.storages, context.exclude), path);
+  const layout = isSure ? context.layout : resolveLayout(context.storages, context.exclude);
+  const again = isSure ? located : locate(layout, path);
+  return again.found === 'none' ? locateByMounts(layout, path) : again;
 }
 
 /** The figures of the file system of a path, up to 2^53 - 1 each; null: nothing is there. */

@@ -4,6 +4,7 @@
  * It measures and reports, and keeps no figures itself.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import { SoftquotaError } from '../errors.ts';
 import { type Layout, type Located, leavesOf, Mounts, type StorageKind } from '../layout/index.ts';
 import type { Leaf } from '../quota/index.ts';
@@ -37,6 +38,7 @@ const mostRuns = 50;
 const progressMs = 10_000;
 const closeMs = 800;
 const usualHungAfterMs = 30_000;
+const betweenRootsLooksMs = 1000;
 
 export function createScanner(options: ScannerOptions) {
   const { log } = options;
@@ -47,6 +49,8 @@ export function createScanner(options: ScannerOptions) {
   let current: { readonly run: Run; readonly abort: AbortController } | null = null;
   let isClosed = false;
   let lastId = 0;
+  /** The last look whether the roots have changed; its time is on the monotonic clock. */
+  let rootsLook = { at: Number.NEGATIVE_INFINITY, hasFound: Promise.resolve(false) };
   const waiting: Run[] = [];
   const runs: Run[] = [];
   const { hungAfterMs = usualHungAfterMs, workers, walkerCode } = options;
@@ -190,8 +194,31 @@ export function createScanner(options: ScannerOptions) {
         `${printable(path)} could not be looked up: the storage is not resolved yet`,
       );
     }
-    const restMs = Math.max(1, deadlineMs - (performance.now() - begun));
-    return threads.ask('locate', [context, path], path, restMs);
+    const restMs = () => Math.max(1, deadlineMs - (performance.now() - begun));
+    const located = await threads.ask('locate', [context, path], path, restMs());
+    if (located.found !== 'none' || !(await haveRootsChanged(restMs()))) return located;
+    return threads.ask('locate', [context, path], path, restMs());
+  }
+
+  /** Tells whether the roots lead elsewhere since they were resolved; those who ask in one second are told the same. */
+  function haveRootsChanged(deadlineMs: number): Promise<boolean> {
+    const now = performance.now();
+    if (now - rootsLook.at >= betweenRootsLooksMs) rootsLook = { at: now, hasFound: lookAtRoots(deadlineMs) };
+    return within(rootsLook.hasFound, deadlineMs, false);
+  }
+
+  /** Resolves the roots again. Where they have changed, all is measured where it is now. Never rejects. */
+  async function lookAtRoots(deadlineMs: number): Promise<boolean> {
+    const before = context;
+    if (before === null) return false;
+    const { storages, exclude, layout } = before;
+    const now = await threads.ask('resolve', [storages, exclude], null, deadlineMs).catch(() => null);
+    // Meanwhile a sweep may have resolved them.
+    if (isClosed || context !== before) return context !== before;
+    if (now === null || isDeepStrictEqual(placesOf(now), placesOf(layout))) return false;
+    resolved(before, now);
+    request({ kind: 'sweep' });
+    return true;
   }
 
   return {
@@ -257,6 +284,10 @@ export function createScanner(options: ScannerOptions) {
       return threads.close(closeMs);
     },
   };
+}
+
+function placesOf({ roots }: Layout) {
+  return roots.map(({ path, state, device, inode }) => ({ path, state, device, inode }));
 }
 
 function placesIn({ roots, tracks }: Layout, mounts: Mounts): readonly TemplatePlace[] {

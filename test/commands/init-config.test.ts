@@ -69,7 +69,7 @@ t.test('whatever the places are named, what is written loads as what was found',
         directories: [],
         account: null,
       };
-      const quota = { mode: 'report', limit: proposeTotal([], 0), hasWorker: true } as const;
+      const quota = { mode: 'report', limit: proposeTotal([], 0), hasWorker: true, gits: null } as const;
       writeFileSync(file, configText(found, places, quota, null));
       const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
       // A path that is too long for a socket has nothing to do with how it is written.
@@ -98,13 +98,15 @@ t.test('[forge] loads as what was found; commented out, it says why and changes 
     directories: [],
     account: null,
   };
-  const quota = { mode: 'report', limit: proposeTotal([], 0), hasWorker: false } as const;
+  const gits = { words: 'two\n[x]', value: 'git, /usr/local/bin/git' };
+  const quota = { mode: 'report', limit: proposeTotal([], 0), hasWorker: false, gits } as const;
   const load = (configFile: string, why: string | null) => {
     const fault = why === null ? null : ({ code: 'schema', message: why, mend: why } as const);
     const forge = { kind: 'gitea', config: configFile, address: null, fault };
     writeFileSync(file, configText(found, places, quota, forge));
     const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
     if (!loaded.ok) throw new Error(formatFaults(loaded.faults));
+    t.strictSame(loaded.config.reclaim.gits, ['git', '/usr/local/bin/git']);
     return loaded.config.forge;
   };
   fc.assert(

@@ -1,11 +1,12 @@
 /** The hooks of repositories as doctor sees them: in place, of this version, and asking the right daemon. */
 
+import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { checkHooks } from '../../src/doctor/hooks.ts';
 import { lookForRepositories } from '../../src/doctor/repositories.ts';
-import { hooksStatus, installHooks } from '../../src/git/index.ts';
+import { hooksStatus, installGlobally, installHooks } from '../../src/git/index.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { context, git, installationIn, write } from './folder.ts';
 
@@ -90,6 +91,21 @@ t.test('a link that leads nowhere goes first, since nothing is written through o
   rmSync(hook);
   await install();
   t.strictSame((await look()).findings, []);
+});
+
+t.test('a file system with noexec is named with its mend, also below core.hooksPath', async t => {
+  const { paths, install, look } = await world(t, ['a']);
+  const [path = ''] = paths;
+  const hooks = join(path, 'hooks');
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'noexec', 'none', hooks]);
+  t.teardown(() => execFileSync('umount', [hooks]));
+  await install();
+  const mend = `mount -o remount,exec ${hooks}  # and remove noexec there in /etc/fstab`;
+  t.match((await look()).findings, [{ code: 'hook_blocked', message: /hooks\/pre-receive: .*noexec/, mend }]);
+  const site = join(hooks, 'site');
+  await installGlobally(site, 'git', { socket: '/run/gate.sock', client: 'curl' });
+  git('-C', path, 'config', 'core.hooksPath', site);
+  t.match((await look()).findings, [{ code: 'hook_blocked', message: /core\.hooksPath.*noexec/, mend }]);
 });
 
 t.test('a hook that was changed by hand is of another version', async t => {

@@ -43,6 +43,17 @@ t.test(
   },
 );
 
+t.test('a repository that counts is no stranger by another mount', async t => {
+  const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.git');
+  repository(join(folder, 'srv/git/alice/app.git'));
+  const alone = repository(join(folder, 'srv/git/alone.git'));
+  const bound = join(folder, 'srv/bound');
+  mkdirSync(bound);
+  execFileSync('mount', ['--bind', join(folder, 'srv/git'), bound]);
+  t.teardown(() => execFileSync('umount', [bound]));
+  t.strictSame(lookForRepositories(config).unmanaged, [join(bound, 'alone.git'), alone]);
+});
+
 t.test('what lies inside a repository that no template matches is no repository of its own', async t => {
   const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.repository');
   const stray = repository(join(folder, 'srv/git/alice/app.git'));

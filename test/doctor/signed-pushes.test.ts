@@ -1,8 +1,9 @@
-/** Settings for signed pushes are reported, and the seed is not. */
+/** Settings for signed pushes are reported, and the seed is not; and the gits that the worker lacks. */
 
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { checkSignedPushes } from '../../src/doctor/git-setup.ts';
+import { checkPrograms, checkSignedPushes, missingGits } from '../../src/doctor/git-setup.ts';
 import { hooksStatus } from '../../src/git/index.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { context, git, write } from './folder.ts';
@@ -30,4 +31,26 @@ t.test('a repository that asks for signed pushes is named, with what stops it', 
   t.equal(program, 'git');
   git(...args);
   t.same(await look(), []);
+});
+
+t.test('of several gits on a host those are named that the worker does not have', async t => {
+  const folder = temporaryFolder(t);
+  const newer = write(join(folder, 'git'), '#!/bin/sh\necho git version 9.9.1\n');
+  chmodSync(newer, 0o755);
+  const { PATH = '' } = process.env;
+  process.env.PATH = `${PATH}:${folder}`;
+  t.teardown(() => {
+    process.env.PATH = PATH;
+  });
+  const words = new RegExp(`several versions of git: .*/git is \\d.*, ${newer} is 9\\.9\\.1`);
+  t.match(await missingGits(['git']), { words, value: `git, ${newer}` });
+  t.equal(await missingGits(['git', newer]), null);
+  t.match((await checkPrograms(['git'])).findings, [
+    {
+      code: 'other_git',
+      message: words,
+      mend: `in app.ini set [reclaim] GIT = git, ${newer}; then restart the worker`,
+    },
+  ]);
+  t.strictSame((await checkPrograms(['git', newer])).findings, [], 'the advice has its effect');
 });

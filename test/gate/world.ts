@@ -156,7 +156,6 @@ export async function openWorld(
       },
       arrived: (unit, lines) => told.pushServices.arrived?.(unit, lines),
       measure: unit => told.measured.push(unit),
-      sameDirectory: async path => (await told.pushServices.sameDirectory?.(path)) ?? null,
       deniesForce: async unit => (await told.pushServices.deniesForce?.(unit)) ?? false,
       existingNames: async (unit, names) => (await told.pushServices.existingNames?.(unit, names)) ?? [],
     },

@@ -175,6 +175,22 @@ t.test('what cannot be published for hooks is told, with since when and why', as
   t.strictSame(notReady(seen), [], 'its answers are as good as ever');
 });
 
+t.test('pushes that nobody decided about are wrong, with directory and number', async t => {
+  const lastAt = Date.parse('2026-11-21T09:14:03Z');
+  const unmanagedPushes = [
+    { path: '/mnt/a b.git', count: 3, lastAt },
+    { path: '/home/ann/x.git', count: 1, lastAt },
+  ];
+  t.match(toldOf(await observed(t, { unmanagedPushes }), 'unmanaged_push'), [
+    {
+      severity: 'wrong',
+      message: /^\/mnt\/a b\.git: 3 pushes were allowed .*2026-11-21T09:14:03/,
+      mend: /\[storage\.repos\] PATH.*container.*softquota hooks remove '\/mnt\/a b\.git'$/,
+    },
+    { message: /^\/home\/ann\/x\.git: 1 push was allowed/ },
+  ]);
+});
+
 t.test('a name that another daemon has is told with the way out, and usage may be behind', async t => {
   const nameTaken = {
     since: Date.parse('2026-11-21T09:14:03Z'),

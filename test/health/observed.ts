@@ -38,6 +38,7 @@ export async function observed(t: Test, differing: Partial<Observed> = {}): Prom
     sweptAgoMs: 0,
     sweepEveryMs: 900_000,
     unpublished: null,
+    unmanagedPushes: [],
     worker: { isWanted: false, ...idle, state: null, silentMs: 0 },
     notices: [],
     sweepError: null,

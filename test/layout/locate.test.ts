@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import t from 'tap';
-import { inspect, type Layout, locate } from '../../src/layout/index.ts';
+import { inspect, type Layout, locate, locateByMounts } from '../../src/layout/index.ts';
 import {
   emptyDirectory,
   layoutOf,
@@ -206,4 +207,17 @@ t.test('inspecting in storage that is gone or replaced gives no word on the unit
   t.same(inspect(layout, repository), { found: 'unread', path: `${at}/git`, error: 'ESTALE' });
   mkdirSync(`${at}/git`);
   t.same(inspect(layout, repository), { found: 'unread', path: `${at}/git`, error: 'ESTALE' });
+});
+
+t.test('a linked worktree is in the unit of its repository', async t => {
+  const at = emptyDirectory(t);
+  const unit = makeRepository(`${at}/git/alice/a.git`);
+  const layout = forge(`${at}/git`);
+  const worktree = `${at}/worktree`;
+  makeDirectory(worktree);
+  t.match(locateByMounts(layout, worktree), { found: 'none' });
+  makeFile(`${worktree}/commondir`, '../git/alice/a.git\n');
+  t.match(locateByMounts(layout, worktree), { found: 'unit', unit: { path: unit } });
+  execFileSync('mkfifo', [`${at}/git/commondir`]);
+  t.match(locateByMounts(layout, `${at}/git`), { found: 'none' }, 'a pipe keeps nobody waiting');
 });

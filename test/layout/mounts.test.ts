@@ -1,5 +1,6 @@
 import t from 'tap';
 import { hasOwnTimes, isOfNetwork, mountsIn, mountTable, sourceOf } from '../../src/layout/index.ts';
+import { pathsTo } from '../../src/layout/mounts.ts';
 
 const mountinfo = `22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda1 rw
 30 22 0:25 / /srv rw,relatime shared:5 - nfs4 nas:/export rw,vers=4.2
@@ -54,8 +55,26 @@ t.test('where the system lists nothing, nothing is said', async t => {
 });
 
 t.test('it tells where somebody else gives the times of changes', async t => {
-  const typed = (type: string) => hasOwnTimes({ root: '/', at: '/srv', device: '0:1', type, source: 'none' });
+  const typed = (type: string) => hasOwnTimes({ type });
   for (const type of ['ext4', 'xfs', 'btrfs', 'zfs', 'tmpfs', 'overlay']) t.ok(typed(type), type);
   for (const type of ['nfs4', 'cifs', '9p', 'fuse', 'fuse.bindfs', 'fuseblk', 'virtiofs', 'vboxsf', 'prl_fs'])
     t.notOk(typed(type), type);
+});
+
+t.test('a directory is at a path of each mount that has it', async t => {
+  const bound = `${mountinfo}36 22 254:0 /srv/git /mnt/git rw - ext4 /dev/vda1 rw
+37 22 254:0 /srv/git/alice /home/alice rw - ext4 /dev/vda1 rw
+38 22 254:1 /git/alice /data rw - xfs /dev/vdb rw
+`;
+  const paths = (path: string) => pathsTo(path, mountsIn(bound));
+  t.strictSame(paths('/mnt/git/alice/a.git'), [
+    '/srv/git/alice/a.git',
+    '/mnt/git/alice/a.git',
+    '/home/alice/a.git',
+  ]);
+  t.strictSame(paths('/home/alice'), ['/srv/git/alice', '/mnt/git/alice', '/home/alice']);
+  t.strictSame(paths('/srv/local/git/alice/b.git'), ['/srv/local/git/alice/b.git', '/data/b.git']);
+  t.strictSame(paths('/srv/local/git'), ['/srv/local/git']);
+  t.strictSame(paths('/'), ['/']);
+  t.strictSame(pathsTo('/srv', []), []);
 });

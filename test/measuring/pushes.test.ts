@@ -1,11 +1,11 @@
 /** Bytes of a push from the answer "go on" to the walk after its end, with real git. */
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { ownTime } from '../own-time.ts';
-import { fill, temporary } from '../scan/world.ts';
+import { bareRepository, fill, temporary } from '../scan/world.ts';
 import { PushWorld } from './push-world.ts';
 
 t.setTimeout(180_000);
@@ -165,21 +165,42 @@ t.test('a push is told from the next one with the same name, and a withdrawn one
 
 t.test('the directory of a unit is known by another path, and by a linked worktree', async t => {
   const world = await PushWorld.open(t, { hasHooks: false });
-  const { pushes } = world.measuring;
-  const { repository } = world;
-  const elsewhere = temporary(t);
-  execFileSync('mount', ['--bind', join(repository, '..'), elsewhere]);
-  t.teardown(() => execFileSync('umount', [elsewhere]));
-  t.equal(await pushes.sameDirectory(join(elsewhere, 'a.git')), repository);
+  const { measuring, repository } = world;
+  const folder = temporary(t);
+  const bound = (directory: string, name: string): string => {
+    const place = join(folder, name);
+    mkdirSync(place);
+    execFileSync('mount', ['--bind', directory, place]);
+    t.teardown(() => execFileSync('umount', [place]));
+    return place;
+  };
+  const elsewhere = bound(join(repository, '..'), 'alice');
+  const known = { path: repository, owner: 'alice', bytes: world.bytes, exists: true };
+  t.match(await measuring.locate(join(elsewhere, 'a.git'), 10_000), known);
+  t.match(await measuring.locate(bound(repository, 'one'), 10_000), known);
   fill(join(repository, 'worktrees/w/HEAD'), 1);
   writeFileSync(join(repository, 'worktrees/w/commondir'), '../..\n');
-  t.equal(await pushes.sameDirectory(join(elsewhere, 'a.git/worktrees/w')), repository);
-  t.equal(await pushes.sameDirectory(elsewhere), null);
-  t.equal(await pushes.sameDirectory('/nonexistent'), null);
-  t.same(await pushes.existingNames(repository, ['HEAD', 'refs/heads', 'refs/heads/x']), [
+  t.match(await measuring.locate(join(elsewhere, 'a.git/worktrees/w'), 10_000), known);
+  const worktree = join(folder, 'w');
+  mkdirSync(worktree);
+  writeFileSync(join(worktree, 'commondir'), `${repository}\n`);
+  t.match(await measuring.locate(worktree, 10_000), known);
+  const made = join(repository, '../new.git');
+  bareRepository(made);
+  t.match(
+    await measuring.locate(join(elsewhere, 'new.git'), 10_000),
+    { path: made, bytes: null },
+    'a new one',
+  );
+  t.same(await measuring.pushes.existingNames(repository, ['HEAD', 'refs/heads', 'refs/heads/x']), [
     'HEAD',
     'refs/heads',
   ]);
+  const covered = join(repository, '..');
+  execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', covered]);
+  t.teardown(() => execFileSync('umount', [covered]));
+  for (const path of [join(elsewhere, 'a.git'), elsewhere, '/nonexistent'])
+    await t.rejects(measuring.locate(path, 10_000), { code: 'unknown_path' }, path);
 });
 
 t.test('a repository that was made by git init --shared takes no --force', async t => {

@@ -34,7 +34,7 @@ async function opened(t: Test): Promise<StrayWorld> {
       const rings = clock.alarms;
       // A look ends with the alarm for the next one.
       const isLookedAt = pushes.listed(world.repository).length > 0;
-      await world.measuring.scanner.ask('repositories', [[]], world.repository, 10_000);
+      await world.measuring.scanner.ask('absent', [[]], world.repository, 10_000);
       for (let turns = 0; isLookedAt && turns < 20 && clock.alarms === rings; turns++)
         await new Promise(resolve => setTimeout(resolve, 1));
     }

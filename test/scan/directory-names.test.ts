@@ -1,8 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { existingNames, repositoriesAt } from '../../src/scan/directory-names.ts';
+import { existingNames } from '../../src/scan/directory-names.ts';
 import { bareRepository, fill, temporary } from './world.ts';
 
 t.test('refs exist as files, as directories, and packed, also those below a name', async t => {
@@ -35,23 +34,4 @@ t.test('refs exist as files, as directories, and packed, also those below a name
     'HEAD',
   ]);
   t.same(existingNames(join(unit, 'nowhere'), asked), []);
-});
-
-t.test('a repository is known by its directory, under any path and from a linked worktree', async t => {
-  const root = temporary(t);
-  const unit = join(root, 'a.git');
-  bareRepository(unit);
-  symlinkSync(root, join(root, 'link'));
-  fill(join(unit, 'worktrees/w/x'), 1);
-  writeFileSync(join(unit, 'worktrees/w/commondir'), '../..\n');
-  const [one, other, worktree, nothing] = repositoriesAt([
-    unit,
-    join(root, 'link/a.git'),
-    join(unit, 'worktrees/w'),
-    join(root, 'b.git'),
-  ]);
-  t.equal(one?.path, unit);
-  t.same([other, worktree, nothing], [one, one, null]);
-  execFileSync('mkfifo', [join(unit, 'commondir')]);
-  t.same(repositoriesAt([unit]), [one], 'a pipe keeps nobody waiting');
 });

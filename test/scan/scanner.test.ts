@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { mock } from 'node:test';
 import t from 'tap';
 import { ownTime } from '../own-time.ts';
 import { bareRepository, fill, independentCount, scanning, storage, temporary } from './world.ts';
@@ -119,6 +120,26 @@ t.test('no unit is dropped while its storage is not mounted', async t => {
   execFileSync('umount', [root]);
   await scanner.sweep({ kind: 'sweep', acceptMoved: true }).done;
   t.equal(book.units.size, 0, 'until somebody says that it is meant to be so');
+});
+
+t.test('a path below a root that was moved behind a link is found before the next sweep', async t => {
+  const folder = temporary(t);
+  bareRepository(join(folder, 'git/alice/a.git'), 10);
+  const { scanner, book } = scanning(t, [storage('repos', `${folder}/git/{owner}/{repo}.git`)]);
+  await scanner.sweep({ kind: 'sweep' }).done;
+  t.match(await scanner.locate('/nonexistent/a.git', 10_000), { found: 'none' });
+  t.equal(scanner.runs().length, 1, 'roots that are as they were are not measured again');
+  renameSync(join(folder, 'git'), join(folder, 'moved'));
+  symlinkSync('moved', join(folder, 'git'));
+  const moved = join(folder, 'moved/alice/a.git');
+  const { now } = performance;
+  const later = mock.method(performance, 'now', () => now.call(performance) + 1000);
+  t.teardown(() => later.mock.restore());
+  const both = await Promise.all([moved, `${moved}/objects`].map(path => scanner.locate(path, 10_000)));
+  t.match(both, [{ unit: { path: moved } }, { unit: { path: moved } }]);
+  await scanner.runs()[0]?.done;
+  t.same([...book.units.keys()], [moved], 'and all that is there is measured');
+  t.equal(scanner.runs().length, 2);
 });
 
 t.test('a unit that somebody says has changed is measured before the sweep goes on', async t => {

@@ -9,7 +9,7 @@ import { isQuarantineName, type Quarantine, type QuarantineLook } from '../../la
 import { type Leaf, nameFault } from '../../quota/index.ts';
 import { knownUnitAt } from '../check.ts';
 import { pathIn } from '../request.ts';
-import type { GateServices, LocatedUnit, PushServices } from '../services.ts';
+import type { GateServices, LocatedUnit } from '../services.ts';
 import type { RefChanges } from './lines.ts';
 import { fieldOf, type PushFields } from './request.ts';
 
@@ -212,17 +212,20 @@ export interface PushPlace {
 
 interface PlaceServices extends Pick<GateServices, 'locate'> {
   readonly ledger: Pick<GateServices['ledger'], 'units'>;
-  readonly pushes: Pick<PushServices, 'sameDirectory'>;
 }
 
 /**
- * Finds what a push grows: the unit of its repository, or what the server says of an unknown one. Null:
- * nobody has a quota for it. Rejects with `not_ready` where the disk does not answer.
+ * Finds what a push grows: the unit of its repository, or what the server says of an unknown one. Rejects
+ * with `not_ready` where the disk does not answer.
  */
-export async function findPlace(services: PlaceServices, facts: ServerFacts): Promise<PushPlace | null> {
+export async function findPlace(
+  services: PlaceServices,
+  facts: ServerFacts,
+): Promise<PushPlace | 'no unit' | 'no owner'> {
   const unit = await unitAt(services, pathIn(facts.directory));
   if (unit !== null && unit.owner !== null) return { ownerName: unit.owner, leaf: unit.leaf, unit };
-  return facts.claim === null ? null : { ...facts.claim, unit: null };
+  if (facts.claim !== null) return { ...facts.claim, unit: null };
+  return unit === null ? 'no unit' : 'no owner';
 }
 
 async function unitAt(services: PlaceServices, path: string): Promise<LocatedUnit | null> {
@@ -231,8 +234,7 @@ async function unitAt(services: PlaceServices, path: string): Promise<LocatedUni
   try {
     return await services.locate(path);
   } catch (error) {
-    if (!(error instanceof SoftquotaError && error.code === 'unknown_path')) throw error;
+    if (error instanceof SoftquotaError && error.code === 'unknown_path') return null;
+    throw error;
   }
-  const same = await services.pushes.sameDirectory(path);
-  return same === null ? null : knownUnitAt(services.ledger, same);
 }

@@ -1,4 +1,4 @@
-/** Remembers earlier pushes: their questions, and the refs that they wrote over the limit. */
+/** Remembers earlier pushes: their questions, refs that they wrote over the limit, and those into no unit. */
 
 import type { AllowedPush, PushAnswer } from '../services.ts';
 
@@ -127,5 +127,37 @@ export class RefAllowance {
       return;
     }
     this.reset(except);
+  }
+}
+
+export interface UnmanagedPush {
+  readonly path: string;
+  readonly count: number;
+  /** Milliseconds since 1970. */
+  readonly lastAt: number;
+}
+
+const mostUnmanaged = 200;
+const dayMs = 86_400_000;
+
+/** Pushes into directories that are no units, which all pass; each directory for a day after its last one. */
+export class UnmanagedPushes {
+  /** By directory, the longest ago first. */
+  readonly #all = new Map<string, UnmanagedPush>();
+
+  /** A push into this directory came. */
+  note(path: string, isUnmanaged: boolean): void {
+    const count = (this.#all.get(path)?.count ?? 0) + 1;
+    this.#all.delete(path);
+    if (!isUnmanaged) return;
+    this.#all.set(path, { path, count, lastAt: Date.now() });
+    const [first] = this.#all.keys();
+    if (this.#all.size > mostUnmanaged && first !== undefined) this.#all.delete(first);
+  }
+
+  /** The latest first. */
+  get list(): readonly UnmanagedPush[] {
+    const since = Date.now() - dayMs;
+    return [...this.#all.values()].filter(({ lastAt }) => lastAt > since).reverse();
   }
 }

@@ -6,6 +6,7 @@
  * other.
  */
 
+import { basename } from 'node:path';
 import { SoftquotaError } from '../../errors.ts';
 import type { QuarantineLook } from '../../layout/index.ts';
 import type { Leaf } from '../../quota/index.ts';
@@ -36,7 +37,7 @@ import {
 } from './facts.ts';
 import { Judgements, judgedWithinMs, mannerOf } from './judging.ts';
 import { FoldersUnderWay, linesText, type RefChanges, readChanges } from './lines.ts';
-import { type AskedPush, AskedPushes, RefAllowance } from './memory.ts';
+import { type AskedPush, AskedPushes, RefAllowance, type UnmanagedPush, UnmanagedPushes } from './memory.ts';
 import { fieldOf, type PushRequest, readPush } from './request.ts';
 
 interface PushParts
@@ -82,6 +83,7 @@ export class PushQuestions {
   readonly #judgements: Judgements;
   readonly #foldersUnderWay = new FoldersUnderWay();
   readonly #refs = new RefAllowance();
+  readonly #unmanaged = new UnmanagedPushes();
   #isClosed = false;
 
   constructor(parts: PushParts) {
@@ -109,6 +111,11 @@ export class PushQuestions {
     return { ...answer, text: shownText(answer.text, facts.prefix) };
   }
 
+  /** Pushes that passed because their directories are no units. */
+  get unmanaged(): readonly UnmanagedPush[] {
+    return this.#unmanaged.list;
+  }
+
   /** Has hooks whose history is judged ask again, for the next daemon; all others get their answer. */
   close(): void {
     this.#isClosed = true;
@@ -116,7 +123,12 @@ export class PushQuestions {
   }
 
   async #answerOf(request: PushRequest, facts: ServerFacts, askedAt: number): Promise<PushAnswer> {
-    const place = await findPlace(this.#parts, facts);
+    const found = await findPlace(this.#parts, facts);
+    const { directory } = facts;
+    // gitolite's own configuration has its hooks, and no owner.
+    const isUnmanaged = found === 'no unit' && basename(directory) !== 'gitolite-admin.git';
+    if (request.hook === 'pre-receive') this.#unmanaged.note(directory, isUnmanaged);
+    const place = typeof found === 'string' ? null : found;
     if (request.hook === 'post-receive') return this.#arrived(request, place);
     if (place === null) return notManaged;
     if (request.hook === 'receive-pack') return this.#beforeUpload(place, facts);

@@ -5,7 +5,8 @@ import { join, resolve } from 'node:path';
 import { type SystemAccount, systemAccounts } from '../../accounts.ts';
 import { type BoundedFile, readBounded } from '../../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
-import { beforeFollow, encodePath, saysHangs } from '../../layout/index.ts';
+import { beforeFollow, encodePath, noexecMountAt, saysHangs } from '../../layout/index.ts';
+import { shellQuoted } from '../../text/index.ts';
 import { type ConfigFacts, configSetting, oldFiles, readFacts } from './config.ts';
 import { Folder, inEach, type RepositoryFault } from './folder.ts';
 import {
@@ -157,17 +158,20 @@ function stateOf(place: HookPlace, hooks: Folder): HookState {
   const { name, main, delegates, inFolder, previous, below } = place;
   const skipped = !delegates && isSkipped(previous) ? `${below}/${name}.d/${previousFile}` : null;
   const isInFolder = (delegates || isOurs(name, main)) && isOurs(name, inFolder);
-  const file = isInFolder ? `${below}/${name}.d/${folderFile}` : `${below}/${name}`;
+  const mainFile = `${below}/${name}`;
+  const file = isInFolder ? `${mainFile}.d/${folderFile}` : mainFile;
   const entry = isInFolder ? inFolder : main;
   if (!isOurs(name, entry)) {
     return main.kind === 'file' ? { ...absentHook, state: 'foreign', file } : absentHook;
   }
   const settings = settingsIn(entry.bytes);
   const isCurrent = isCurrentEntry(name, entry) && (!isInFolder || delegates || isCurrentEntry(name, main));
-  const at = isInFolder ? `${hooks.path}/${name}.d/${folderFile}` : `${hooks.path}/${name}`;
-  const blocked = blockedAt(entry, at);
-  const state = blocked !== null ? 'blocked' : isCurrent ? 'ours' : 'older';
-  return { state, file, blocked, settings, skipped };
+  // git runs the first, which runs the other.
+  for (const each of [mainFile, file]) {
+    const blocked = blockedAt(`${hooks.path}${each.slice(below.length)}`);
+    if (blocked !== null) return { state: 'blocked', file: each, blocked, settings, skipped };
+  }
+  return { state: isCurrent ? 'ours' : 'older', file, blocked: null, settings, skipped };
 }
 
 /** Tells whether it is this version's hook with some settings, and git would run it. */
@@ -182,17 +186,19 @@ export function isInPlace(content: Buffer, entry: BoundedFile): boolean {
   return entry.kind === 'file' && entry.whole && isExecutable(entry) && entry.bytes.equals(content);
 }
 
-/** Returns why git cannot run this hook, so that it passes over it without a word; null where it can. */
-function blockedAt(entry: BoundedFile & { kind: 'file' }, path: string): string | null {
-  if (!isExecutable(entry)) return 'it is not executable';
+/** Returns why git cannot run this file, so that it passes over it without a word; null where it can. */
+export function blockedAt(path: string): string | null {
+  const location = encodePath(path);
+  if ((statSync(location).mode & 0o100) === 0) return 'it is not executable';
   try {
-    accessSync(encodePath(path), constants.X_OK);
+    accessSync(location, constants.X_OK);
     return null;
   } catch (error) {
+    if (systemCode(error) !== 'EACCES') throw error;
     // The system lets nobody, root neither, run what lies on such a file system.
-    if (systemCode(error) === 'EACCES')
-      return 'its file system is mounted with noexec, or its user may not reach it';
-    throw error;
+    const mount = noexecMountAt(path);
+    if (mount === null) return 'its user may not reach it';
+    return `its file system is mounted with noexec; mend: mount -o remount,exec ${shellQuoted(mount)}`;
   }
 }
 
@@ -246,7 +252,7 @@ function directoryOf(path: string, repository: Folder, passwd: string): string {
 function isCurrentAt(name: HookName, path: string): boolean {
   try {
     beforeFollow(path);
-    return isCurrentEntry(name, readBounded(encodePath(path), { follow: true }));
+    return isCurrentEntry(name, readBounded(encodePath(path), { follow: true })) && blockedAt(path) === null;
   } catch {
     return false;
   }

@@ -18,6 +18,7 @@ import {
   settingsIn,
 } from './hook.ts';
 import {
+  blockedAt,
   type HookPlace,
   type HooksPath,
   hooksPathFinder,
@@ -42,7 +43,11 @@ export interface InstalledHook {
   readonly previous: string | null;
   /** Tells whether the previous hook is not executable, so that it does not run; git passed it over, too. */
   readonly skipped: boolean;
+  /** Why git cannot run ours; null where it can. */
+  readonly blocked: string | null;
 }
+
+type PutHook = Omit<InstalledHook, 'blocked'>;
 
 export type InstalledHooks = Readonly<Record<HookName, InstalledHook>>;
 
@@ -116,8 +121,8 @@ async function installOnce(repository: Folder, terms: Terms): Promise<InstalledH
 async function linkedIn(hooks: Folder): Promise<InstalledHooks | null> {
   if (hookNames.some(name => hooks.entry(name).kind !== 'link')) return null;
   const states = await statesIn(hooks);
-  if (hookNames.some(name => states[name].state !== 'ours')) return null;
-  return inEachHook(async name => ({
+  if (hookNames.some(name => !['ours', 'blocked'].includes(states[name].state))) return null;
+  return inEachHook(hooks, async name => ({
     did: 'unchanged',
     file: states[name].file ?? `hooks/${name}`,
     previous: states[name].skipped,
@@ -125,8 +130,12 @@ async function linkedIn(hooks: Folder): Promise<InstalledHooks | null> {
   }));
 }
 
-async function inEachHook(act: (name: HookName) => Promise<InstalledHook>): Promise<InstalledHooks> {
-  return { 'pre-receive': await act('pre-receive'), 'post-receive': await act('post-receive') };
+async function inEachHook(hooks: Folder, put: (name: HookName) => Promise<PutHook>): Promise<InstalledHooks> {
+  const putIn = async (name: HookName): Promise<InstalledHook> => {
+    const done = await put(name);
+    return { ...done, blocked: blockedAt(`${hooks.path}${done.file.slice(done.file.indexOf('/'))}`) };
+  };
+  return { 'pre-receive': await putIn('pre-receive'), 'post-receive': await putIn('post-receive') };
 }
 
 /** Puts both hooks into a folder of hooks, a repository's or one that many repositories use. */
@@ -135,7 +144,7 @@ export async function installIn(hooks: Folder, terms: Terms): Promise<InstalledH
     await using place = await inspectPlace(hooks, name, terms.isForge);
     mustHaveRoomForPrevious(hooks, place);
   }
-  return inEachHook(async name => {
+  return inEachHook(hooks, async name => {
     await using place = await inspectPlace(hooks, name, terms.isForge);
     return await installAt(hooks, place, terms);
   });
@@ -143,7 +152,7 @@ export async function installIn(hooks: Folder, terms: Terms): Promise<InstalledH
 
 /** Puts both hooks where another program, such as Gitaly, runs what lies in NAME.d. */
 export async function installInFolders(directory: Folder, wanted: WantedSettings): Promise<InstalledHooks> {
-  return inEachHook(async name => {
+  return inEachHook(directory, async name => {
     await using place = await inspectPlace(directory, name);
     return await installInFolder(directory, place, { wanted });
   });
@@ -173,7 +182,7 @@ function mustHaveRoomForPrevious(hooks: Folder, place: HookPlace): void {
   );
 }
 
-async function installAt(hooks: Folder, place: HookPlace, terms: Terms): Promise<InstalledHook> {
+async function installAt(hooks: Folder, place: HookPlace, terms: Terms): Promise<PutHook> {
   const { name, below, main, delegates, inFolder, previous } = place;
   const inForge = place.isForge ? await installInFolder(hooks, place, terms) : null;
   if (inForge !== null && delegates) return inForge;
@@ -200,7 +209,7 @@ function contentFor({ name, main, inFolder }: HookPlace, { wanted, old }: Terms)
 }
 
 /** Puts ours where another hook, or Gitaly, runs it and never removes it. */
-async function installInFolder(hooks: Folder, place: HookPlace, terms: Terms): Promise<InstalledHook> {
+async function installInFolder(hooks: Folder, place: HookPlace, terms: Terms): Promise<PutHook> {
   const { name, below, inFolder } = place;
   const file = `${below}/${name}.d/${folderFile}`;
   const content = contentFor(place, terms);

@@ -186,7 +186,9 @@ export class KeepHooks {
     const files = inPlace ?? hooks.map(({ file }) => file);
     if (files.some(file => file.endsWith(`/${folderFile}`)))
       for (const root of this.#options.repositories.rootsAround(path)) this.#forgeRoots.add(root);
-    // Hooks on a file system without exec are in place, although git cannot run them.
+    const blocked = hooks.find(hook => hook.blocked !== null);
+    if (blocked !== undefined)
+      return { isGuarded: false, why: `git cannot run ${blocked.file}: ${blocked.blocked}` };
     if (hooks.every(({ did }) => did === 'unchanged')) return guarded;
     if (wasGuarded) log.warn({ path }, 'the hooks were taken out or replaced; they are back');
     else log.info({ path }, 'the hooks are put in');

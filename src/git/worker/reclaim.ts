@@ -27,7 +27,8 @@ import { withView } from './space/view.ts';
 
 export interface ReclaimOptions {
   readonly repositories: RepositoryWalk;
-  readonly program: GitProgram;
+  /** The git for the repository at a path. */
+  readonly gitFor: (path: string) => GitProgram;
   /** `[reclaim] RUN`, where that is not `never`. */
   readonly run: 'measure' | 'gc';
   readonly expireMs: number;
@@ -223,7 +224,7 @@ export class Reclaim {
     try {
       const found = await withView(
         path,
-        { program: this.#options.program },
+        { program: this.#options.gitFor(path) },
         { timeoutMs: measureMs, signal: this.#signal },
         async (view, limits) => {
           const measured = await measure(view, limits);
@@ -267,7 +268,7 @@ export class Reclaim {
 
   async #collect(path: string, known: Known): Promise<CollectedNow> {
     const { mark } = this;
-    const { program, expireMs, log } = this.#options;
+    const { gitFor, expireMs, log } = this.#options;
     try {
       await this.#options.repositories.start();
       await this.#findLent(new Pace(1, this.#signal));
@@ -275,7 +276,7 @@ export class Reclaim {
         throw new UnusableRepository('nothing is deleted: another repository uses its objects');
       const { before, after } = await withView(
         path,
-        { program },
+        { program: gitFor(path) },
         { timeoutMs: collectMs, signal: this.#signal },
         (view, limits) => collect(view, { expireMs, limits, now: Date.now }),
       );

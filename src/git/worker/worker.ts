@@ -88,9 +88,10 @@ export class Worker {
     });
     this.#quarantines = new Quarantines({ repositories, isAlone, log, changed });
     this.#hooks = hooks && new KeepHooks({ repositories, isForge, wanted: hooks, log, changed });
-    const [program] = options.gits;
-    if (reclaim === null || program === undefined) return;
-    this.#reclaim = new Reclaim({ ...reclaim, repositories, program, log, changed });
+    const [first] = options.gits;
+    if (reclaim === null || first === undefined) return;
+    const gitFor = (path: string) => gitOf(options.gits, '', path) ?? first;
+    this.#reclaim = new Reclaim({ ...reclaim, repositories, gitFor, log, changed });
   }
 
   /** Resolves once every job has gone through all that there is. */
@@ -134,8 +135,8 @@ export class Worker {
     const { success, data: task } = workerTask.safeParse(question);
     if (!success) throw new Error('the worker is of another version than the daemon');
     if (task.kind !== 'space' && task.kind !== 'reclaim') return pushTask(task, signal, this.#options);
-    const [program] = this.#options.gits;
-    if (this.#reclaim === null || program === undefined)
+    const program = gitOf(this.#options.gits, '', task.path);
+    if (this.#reclaim === null || program === null)
       throw new Error('the worker has no git, or [reclaim] RUN = never');
     if (task.kind === 'space') return this.#explain(task, program, signal);
     const removedBytes = await this.#quarantines.removeIn(task.path);
@@ -209,7 +210,7 @@ async function pushTask(
   { gits, isAlone }: { readonly gits: readonly GitProgram[]; readonly isAlone: boolean },
 ): Promise<object> {
   if (task.kind === 'quarantine') return measured(task);
-  const program = gitOf(gits, task.exec_path);
+  const program = gitOf(gits, task.exec_path, task.path);
   if (program === null) throw new Error('there is no git that can judge');
   const limits = { timeoutMs: judgeMs, signal };
   if (task.kind === 'brings_back') return { brings_back: await bringsBack(task, program, limits) };

@@ -1,5 +1,6 @@
 /** Answers to a push, and what counts because of it. */
 
+import { mock } from 'node:test';
 import t, { type Test } from 'tap';
 import { SoftquotaError } from '../../../src/errors.ts';
 import { creates, deletes, incoming, MB, openPushWorld, unit, updates } from './world.ts';
@@ -126,7 +127,39 @@ t.test('what is under no template is 404 without a word', async t => {
   t.match(await push({ fields: { directory: '/srv/git/x.git' } }), { status: 503 });
 });
 
-t.test('a path inside a unit, a new one and another way to one are that unit', async t => {
+t.test('pushes that are 404 are remembered by directory, until it is a unit, or for a day', async t => {
+  const { push, told, pushQuestions, walk } = await openPushWorld(t);
+  const unmanaged = () => pushQuestions.unmanaged.map(({ path, count }) => [path, count]);
+  const pushTo = async (directory: string, hook = 'pre-receive') => {
+    await push({ fields: { directory, hook } });
+  };
+  await pushTo('/home/ann/app.git');
+  await pushTo('/mnt/app.git');
+  await pushTo('/home/ann/app.git');
+  await pushTo('/home/ann/app.git', 'post-receive');
+  await pushTo(unit);
+  await pushTo('/srv/git/gitolite-admin.git');
+  t.same(unmanaged(), [
+    ['/home/ann/app.git', 2],
+    ['/mnt/app.git', 1],
+  ]);
+  walk('/mnt/app.git', 'bob', 1);
+  await pushTo('/mnt/app.git');
+  t.same(unmanaged(), [['/home/ann/app.git', 2]]);
+  const { locate } = told;
+  told.locate = async path => ({ path, owner: null, leaf: 'size:repos:private', bytes: null, exists: true });
+  await pushTo('/srv/git/x.git');
+  t.same(unmanaged(), [['/home/ann/app.git', 2]], 'a unit without an owner is told otherwise');
+  told.locate = locate;
+  for (let at = 0; at < 200; at++) await pushTo(`/mnt/${at}.git`);
+  t.same([unmanaged().length, unmanaged()[0]], [200, ['/mnt/199.git', 1]]);
+  const later = Date.now() + 86_400_000;
+  const clock = mock.method(Date, 'now', () => later);
+  t.teardown(() => clock.mock.restore());
+  t.same(unmanaged(), []);
+});
+
+t.test('a path inside a unit and a new one are that unit', async t => {
   const { push, told, services } = await openPushWorld(t);
   const unitOf = async (directory: string) => {
     told.pushes.length = 0;
@@ -136,9 +169,6 @@ t.test('a path inside a unit, a new one and another way to one are that unit', a
   for (const inside of ['/worktrees/deploy', '/refs/heads/x', '/modules/x', '/.', '//', '/../app.git']) {
     t.equal(await unitOf(`${unit}${inside}`), unit, inside);
   }
-  Object.assign(services, { sameDirectory: async (path: string) => (path === '/mnt/app.git' ? unit : null) });
-  t.equal(await unitOf('/mnt/app.git'), unit);
-  t.equal(await unitOf('/mnt/other.git'), undefined);
   told.locate = async path => ({ path, owner: 'bob', leaf: 'size:repos:private', bytes: null, exists: true });
   Object.assign(services, { look: async () => ({ is: 'unreadable' }) });
   t.equal(await unitOf('/srv/git/bob/new.git'), '/srv/git/bob/new.git');

@@ -1,5 +1,6 @@
 /** Putting the hooks into repositories: what is there afterwards, and what became of what was there. */
 
+import { execFileSync } from 'node:child_process';
 import {
   appendFile,
   chmod,
@@ -14,6 +15,7 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { workOnHooks } from '../../../src/commands/hooks-work.ts';
 import { belongingOf, Folder } from '../../../src/git/hooks/folder.ts';
 import {
   defaultSettings,
@@ -58,6 +60,7 @@ t.test('both hooks are put in, and doing it again changes nothing', async t => {
     file: `hooks/${name}`,
     previous: null,
     skipped: false,
+    blocked: null,
   });
   const result = (did: string) => [
     {
@@ -297,19 +300,39 @@ t.test('settings are written into the head where they are given, and stay where 
   );
 });
 
-t.test(
-  'a hook on a file system that is mounted with noexec is said to be one that git cannot run',
-  async t => {
-    const { server, repository, install, at } = await installed(t);
-    const { code } = await server.git(['-c', `alias.x=!mount -t tmpfs -o noexec none ${at('hooks')}`, 'x']);
-    if (code !== 0) return t.comment('nothing can be mounted here');
-    t.teardown(() => server.git(['-c', `alias.x=!umount ${at('hooks')}`, 'x']));
-    await install();
-    t.match(await hooksStatus([repository]), [
-      { hooks: { 'pre-receive': { state: 'blocked', blocked: /noexec/ } } },
-    ]);
-  },
-);
+t.test('hooks that git cannot run are told as such when they are put in, and later', async t => {
+  const { server, repository, install, at } = await installed(t);
+  await install();
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'noexec', 'none', at('hooks')]);
+  t.teardown(() => execFileSync('umount', [at('hooks')]));
+  const why = `its file system is mounted with noexec; mend: mount -o remount,exec ${at('hooks')}`;
+  const blocked = { 'pre-receive': { blocked: why }, 'post-receive': { blocked: why } };
+  for (const did of ['installed', 'unchanged'])
+    t.match(await install(), [{ hooks: { 'pre-receive': { did, blocked: why }, 'post-receive': { did } } }]);
+  t.match(await hooksStatus([repository]), [{ hooks: blocked }]);
+  const options = { socket: '/run/gate.sock', client: 'curl' };
+  const told = await workOnHooks({ act: 'install', roots: [repository], options });
+  t.match(told, { output: new RegExp(`pre-receive updated \\(git cannot run it: ${why}\\)`), status: 1 });
+  t.match(await workOnHooks({ act: 'status', roots: [repository], options: {} }), {
+    output: new RegExp(`git cannot run hooks/pre-receive: ${why}.*1 that git cannot run`, 's'),
+    status: 1,
+  });
+  const site = at('hooks/site');
+  await server.git(['config', '--file', join(repository, 'config'), 'core.hooksPath', site]);
+  t.match(await installGlobally(site, 'git', wanted), { hooks: blocked });
+  t.match(await hooksStatus([repository]), [{ hooksPath: { ours: false } }]);
+  execFileSync('mount', ['-o', 'remount,exec', at('hooks')]);
+  t.match(await hooksStatus([repository]), [{ hooksPath: { ours: true } }]);
+});
+
+t.test('of two files that git runs one after the other, the one that it cannot run is named', async t => {
+  const { server, repository, install, at } = await installed(t);
+  await server.file(at('hooks/pre-receive.d/gitea'), theirs);
+  await install();
+  await chmod(at('hooks/pre-receive'), 0o644);
+  const pre = { state: 'blocked', file: 'hooks/pre-receive', blocked: 'it is not executable' };
+  t.match(await hooksStatus([repository]), [{ hooks: { 'pre-receive': pre } }]);
+});
 
 t.test('one directory serves core.hooksPath, another one Gitaly, and a third other programs', async t => {
   const { server, repository } = await installed(t);

@@ -1,5 +1,6 @@
 /** Repositories that are kept guarded: those that are there, those that appear, and those whose hooks go. */
 
+import { execFileSync } from 'node:child_process';
 import {
   appendFile,
   chown,
@@ -85,6 +86,16 @@ t.test('a repository of another user is left alone, and named', async t => {
   await world.keeper.start();
   t.match(await world.line(first, /not guarded/), { why: /belongs to the user 4242/ });
   t.same(await readdir(join(first, 'hooks')), []);
+});
+
+t.test('a repository on a file system with noexec is not guarded by hooks that cannot run', async t => {
+  const world = await World.open(t);
+  const first = world.path('first/first');
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'noexec', 'none', join(first, 'hooks')]);
+  t.teardown(() => execFileSync('umount', [join(first, 'hooks')]));
+  await world.keeper.start();
+  t.match(await world.line(first, /not guarded/), { why: /cannot run hooks\/pre-receive: .*noexec/ });
+  t.equal(world.keeper.report().unguarded.count, 1);
 });
 
 t.test('a report of many faults with long paths stays small enough for the daemon', async t => {

@@ -8,6 +8,7 @@ import t, { type Test } from 'tap';
 import { Reclaim } from '../../../src/git/worker/reclaim.ts';
 import { refsSignature } from '../../../src/git/worker/refs-signature.ts';
 import { RepositoryWalk } from '../../../src/git/worker/repository-walk.ts';
+import { gitOf } from '../../../src/git/worker/space/git-programs.ts';
 import type { RepositoryFigures } from '../../../src/wire/index.ts';
 import { storage } from '../../layout/world.ts';
 import { program, Repository } from './space/world.ts';
@@ -27,7 +28,7 @@ async function open(t: Test) {
     repositories,
     run: 'measure',
     expireMs: 3_600_000,
-    program,
+    gitFor: () => ({ ...program, major: 2, minor: 39, version: '2.39.5' }),
     log: { info: () => {}, warn: () => {} },
     changed: () => {
       for (const figures of reclaim.nextFigures()) told.write(figures);
@@ -114,4 +115,24 @@ t.test('a repository that lends its objects says so', async t => {
   t.equal(lent.measured?.lent, true);
   t.equal((await next(fork)).measured?.lent, false);
   t.ok((await readdir(join(fork, 'objects/pack'))).length === 0);
+});
+
+t.test('a repository in reftable format is for the first git that can read it', async t => {
+  const { repository, path, reclaim, next, push } = await open(t);
+  await push('main', 5000);
+  const older = { ...program, program: 'older', major: 2, minor: 44, execPaths: ['/old'] };
+  const newer = { ...older, program: 'newer', minor: 45, execPaths: ['/new'] };
+  const chosen = (execPath: string) => gitOf([older, newer], execPath, path)?.program;
+  t.same(['/old', '/new', ''].map(chosen), ['older', 'newer', 'older']);
+  const settings = ['core.repositoryFormatVersion=1', 'extensions.refStorage=reftable'];
+  for (const setting of settings) {
+    const [key = '', value = ''] = setting.split('=');
+    await repository.git('config', '--file', join(path, 'config'), key, value);
+  }
+  t.same(['/old', '/new', ''].map(chosen), ['newer', 'newer', 'newer']);
+  t.equal(gitOf([older], '', path)?.program, 'older');
+  t.equal(gitOf([], '', path), null);
+  reclaim.pushed(path);
+  const why = /reftable format, which git 2\.39\.5 \(git\) cannot read: .*\[reclaim\] GIT/;
+  t.match(await next(), { fault: why });
 });

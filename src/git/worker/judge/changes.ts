@@ -28,7 +28,7 @@ export interface Refs {
   readonly checkedOut: ReadonlySet<string>;
 }
 
-interface ReceiveSettings {
+export interface ReceiveSettings {
   readonly deniesDeletes: boolean;
   readonly deniesRewinds: boolean;
   /** `receive.denyDeleteCurrent`: the branch of HEAD may not go. */
@@ -70,15 +70,13 @@ export function tipsAfter(
 ): readonly string[] | null {
   const values = new Map(refs.values);
   const brought: string[] = [];
-  const isHidden = (name: string): boolean =>
-    settings.hidden.some(each => name === each || name.startsWith(`${each}/`));
   for (const change of changes) {
     const { name } = change;
     // The outcome of two names for one ref is not predicted.
     if (refs.symbolic.has(name)) return null;
     const isBranch = name.startsWith(branches);
     const isAsSaid = (values.get(name) ?? '') === (isNone(change.old) ? '' : change.old);
-    const stays = isHidden(name) || (settings.keepsCheckedOut && refs.checkedOut.has(name));
+    const stays = isHidden(name, settings) || (settings.keepsCheckedOut && refs.checkedOut.has(name));
     if (isNone(change.new)) {
       const isCurrent = name === refs.head || refs.checkedOut.has(name);
       const isDenied = (settings.deniesDeletes && isBranch) || (settings.keepsHead && isCurrent);
@@ -139,6 +137,11 @@ function headAt(path: string): { readonly branch: string | null; readonly object
   const [, branch = null] = /^ref:\s*(\S+)/.exec(text) ?? [];
   const [, object = null] = /^([0-9a-f]{40,64})\s*$/.exec(text) ?? [];
   return { branch, object };
+}
+
+/** Tells whether git takes no push to this ref; its name is in latin1. */
+export function isHidden(name: string, { hidden }: ReceiveSettings): boolean {
+  return hidden.some(each => name === each || name.startsWith(`${each}/`));
 }
 
 /**

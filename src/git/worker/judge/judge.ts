@@ -12,6 +12,7 @@ import { formatBytes, printable } from '../../../text/index.ts';
 import type { JudgedPush, PushJudgement } from '../../../wire/index.ts';
 import { entryNames, identity, isThere } from '../files.ts';
 import { pushProcesses, seesAllProcesses } from '../quarantines/processes.ts';
+import { bashQuoted } from '../space/explain.ts';
 import type { GitProgram } from '../space/git-programs.ts';
 import { bytesOf } from '../space/measure.ts';
 import { isShared, UnusableRepository } from '../space/repository-config.ts';
@@ -19,7 +20,9 @@ import { type RepositoryView, type RunLimits, withView } from '../space/view.ts'
 import {
   changesIn,
   doneOf,
+  isHidden,
   isNone,
+  type ReceiveSettings,
   type RefChange,
   type Refs,
   receiveSettingsOf,
@@ -111,7 +114,7 @@ async function judgeIn(
   const sizes = sizesText(before, after);
   if (after >= before)
     return refused(
-      `this push would not make the repository smaller: ${sizes}.${await othersText(view, limits, refs, changes)}`,
+      `this push would not make the repository smaller: ${sizes}.${await othersText(view, limits, refs, changes, settings)}`,
     );
   // git may complete a pack with objects that are there already; more than that has no use.
   if (brought.bytes > 2 * before)
@@ -219,6 +222,7 @@ async function othersText(
   limits: RunLimits,
   refs: Refs,
   changes: readonly RefChange[],
+  settings: ReceiveSettings,
 ): Promise<string> {
   const news = newObjects(changes);
   const pushed = new Set(changes.map(({ name }) => name));
@@ -232,13 +236,19 @@ async function othersText(
       // git fails for an object that is no commit: then no ref is named.
       if (!(error instanceof UnusableRepository)) throw error;
     });
-  const first = held.slice(0, mostNamed).map(name => printable(decodePath(Buffer.from(name, 'latin1'))));
+  const decoded = (name: string) => decodePath(Buffer.from(name, 'latin1'));
+  const first = held.slice(0, mostNamed).map(name => printable(decoded(name)));
+  const elsewhere = held.find(name => !/^refs\/(?:heads|tags)\//.test(name) && !isHidden(name, settings));
+  const example =
+    elsewhere === undefined
+      ? "for example: git push --force origin 'refs/heads/*' 'refs/tags/*'"
+      : `or first delete it: git push origin --delete ${bashQuoted(decoded(elsewhere))}`;
   const more = held.length > mostNamed ? ` and ${held.length - mostNamed} more` : '';
   const left =
     first.length === 0
       ? ''
       : ` It leaves ${first.join(', ')}${more}, which may hold the history that it replaces: replace or delete these ` +
-        "refs in the same push, for example: git push --force origin 'refs/heads/*' 'refs/tags/*'";
+        `refs in the same push, ${example}`;
   const detached = refs.values.get('HEAD');
   if (detached === undefined) return left;
   const replaced = [detached, ...news.map(object => `^${object}`)];

@@ -3,6 +3,7 @@
 import { realpathSync } from 'node:fs';
 import { runProgram } from '../../../bounded/index.ts';
 import { messageOf } from '../../../errors.ts';
+import { readGitSettings, UnusableRepository } from './repository-config.ts';
 
 export interface GitVersion {
   readonly major: number;
@@ -49,11 +50,27 @@ export async function findGits(programs: readonly string[]): Promise<FoundGits> 
 }
 
 /**
- * The git by which the hooks of a push came, else the first. `execPath` is what somebody says: it chooses among
- * these, and nothing there is run or looked at.
+ * The git by which the hooks of a push came, else the first; where it cannot read the repository, the first
+ * that can. `execPath` is what somebody says: it chooses among these, and nothing there is run or looked at.
  */
-export function gitOf(gits: readonly GitProgram[], execPath: string): GitProgram | null {
-  return gits.find(git => git.execPaths.includes(execPath)) ?? gits[0] ?? null;
+export function gitOf(gits: readonly GitProgram[], execPath: string, path: string): GitProgram | null {
+  const usual = gits.find(git => git.execPaths.includes(execPath)) ?? gits[0] ?? null;
+  if (usual === null || canReadReftable(usual) || !isInReftable(path)) return usual;
+  return gits.find(canReadReftable) ?? usual;
+}
+
+export function canReadReftable(git: GitVersion): boolean {
+  return isAtLeast(git, 2, 45);
+}
+
+function isInReftable(path: string): boolean {
+  try {
+    return readGitSettings(path).refStorage === 'reftable';
+  } catch (error) {
+    // The view says why it cannot be used.
+    if (error instanceof UnusableRepository) return false;
+    throw error;
+  }
 }
 
 export function isAtLeast({ major, minor }: GitVersion, wantedMajor: number, wantedMinor: number): boolean {

@@ -20,7 +20,7 @@ import { SoftquotaError, systemCode } from '../../../errors.ts';
 import { decodePath, encodePath } from '../../../layout/index.ts';
 import { printable } from '../../../text/index.ts';
 import { isThere } from '../files.ts';
-import type { GitProgram } from './git-programs.ts';
+import { canReadReftable, type GitProgram } from './git-programs.ts';
 import { mustBePlain, mustBeUsable } from './inspect.ts';
 import { type GitSettings, readGitSettings, UnusableRepository } from './repository-config.ts';
 
@@ -100,6 +100,11 @@ export class RepositoryView {
     try {
       await writeFile(join(folder, 'global'), ownConfig);
       const settings = readGitSettings(path);
+      const { program } = options;
+      if (settings.refStorage === 'reftable' && !canReadReftable(program))
+        throw new UnusableRepository(
+          `its refs are in reftable format, which git ${program.version} (${program.program}) cannot read: name git 2.45 or later in [reclaim] GIT`,
+        );
       const hasAlternates = readBounded(encodePath(`${path}/objects/info/alternates`)).kind !== 'absent';
       const view = new RepositoryView(path, options, settings, hasAlternates, folder, used);
       await view.#makeGitDirectory();

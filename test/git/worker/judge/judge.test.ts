@@ -75,7 +75,13 @@ t.test('branches that are replaced without the tags of their history are told ab
     world.last,
     /It leaves refs\/tags\/v1, which may hold the history that it replaces: replace or delete these refs in the same push, for example: git push --force origin 'refs\/heads\/\*' 'refs\/tags\/\*'$/,
   );
-  t.equal((await world.push(['--force', 'HEAD:main', ':v1'])).code, 0);
+  t.equal((await world.push(['v1:refs/notes/$x'])).code, 0, 'a ref that neither of these patterns has');
+  t.equal((await world.push(['--force', 'HEAD:main', ':v1'])).code, 1);
+  t.match(
+    world.last,
+    /It leaves refs\/notes\/\$x, .* delete it: git push origin --delete 'refs\/notes\/\$x'$/,
+  );
+  t.equal((await world.push(['--force', 'HEAD:main', ':v1', ':refs/notes/$x'])).code, 0);
 });
 
 t.test('a tag of a large file that becomes one of a small file makes it smaller', async t => {
