@@ -2,12 +2,12 @@
  * Finds all units of a layout by walking the directories above them.
  *
  * One walk serves all templates: each directory is listed once, and only where some template that is walked
- * here can still match below. Never follows a link, never looks into a unit for more than the literal places
+ * here can still match below. Follows no link but those of the layout, never looks into a unit for more than the literal places
  * that other templates name, and never throws for what is on the disk. Synchronous, for worker threads; a
  * caller that wants to stop stops taking values.
  */
 
-import { directoriesIn, entryAt } from './disk.ts';
+import { entryAt, follow, namesByType } from './disk.ts';
 import {
   advance,
   isComplete,
@@ -19,8 +19,17 @@ import {
   statesAt,
   walkedRoots,
 } from './layout.ts';
+import { locate } from './locate.ts';
 import { below, isWithin, namesOf } from './path.ts';
-import { type PlacedUnit, type Unit, type Units, type Unread, unitsAt, unreadAt } from './units.ts';
+import {
+  type PlacedUnit,
+  type Unit,
+  type Units,
+  type Unread,
+  unfollowed,
+  unitsAt,
+  unreadAt,
+} from './units.ts';
 
 /** A directory, as its path alone says what it may be. */
 export function directoryAt(layout: Layout, path: string): Directory {
@@ -77,8 +86,12 @@ function* walk(layout: Layout, root: string): Generator<Discovered, void> {
   const pending: Directory[] = [];
   yield* look(layout, directoryAt(layout, root), pending);
   for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
-    const { names, unread } = namesInTemplate(directory);
+    const { names, links, unread } = namesInTemplate(directory);
     for (const place of unread) yield { type: 'unread', ...place };
+    for (const name of links) {
+      const child = childOf(layout, directory, name);
+      if (child !== null) yield* lookAtLink(layout, child);
+    }
     for (const name of names) {
       const child = childOf(layout, directory, name);
       if (child !== null) yield* look(layout, child, pending);
@@ -127,31 +140,54 @@ function isWalked({ tracks }: Layout, { kind }: Unit, states: readonly State[]):
   return taken?.track.isWalked ?? tracks.some(track => track.kind === kind && track.isWalked);
 }
 
-/** The names of the directories in one that may lead to a unit, and what could not be read. */
-export function namesInTemplate({ path, states }: Directory): { names: readonly string[]; unread: Unread[] } {
+/** A link where an owner or a unit is expected: nobody may take what lies behind it for nothing. */
+function* lookAtLink(layout: Layout, { path, states }: Directory): Generator<Discovered, void> {
+  const to = follow(path);
+  const isWhole = to !== null && to.error === null && to.existing === to.names.length;
+  if (isWhole && !to.directory) return;
+  const located = locate(layout, path);
+  if (located.found === 'unit' && located.exists) {
+    yield { type: 'fault', path, what: `a symbolic link to ${located.unit.path}, whose data counts there` };
+    return;
+  }
+  yield { type: 'unread', ...unfollowed(path, states) };
+}
+
+interface NamesInTemplate {
+  readonly names: readonly string[];
+  readonly links: readonly string[];
+  readonly unread: readonly Unread[];
+}
+
+/** The names of the directories and links in one that may lead to a unit, and what could not be read. */
+export function namesInTemplate({ path, states }: Directory): NamesInTemplate {
   const only = states.map(onlyNext);
   const literals = new Set(only.filter(name => name !== null));
   if (!only.includes(null)) return those(literals, path);
   try {
-    return { names: directoriesIn(path) ?? [], unread: [] };
+    const { directories, links } = namesByType(path) ?? { directories: [], links: [] };
+    return { names: directories, links, unread: [] };
   } catch (error) {
     // A directory that cannot be listed may still be passed through to a known name.
-    return { names: those(literals, path).names, unread: [unreadAt(path, error)] };
+    return { ...those(literals, path), unread: [unreadAt(path, error)] };
   }
 }
 
-function those(names: Iterable<string>, directory: string): { names: string[]; unread: Unread[] } {
+function those(names: Iterable<string>, directory: string): NamesInTemplate {
   const there: string[] = [];
+  const links: string[] = [];
   const unread: Unread[] = [];
   for (const name of names) {
     const path = below(directory, name);
     try {
-      if (entryAt(path) === 'directory') there.push(name);
+      const entry = entryAt(path);
+      if (entry === 'directory') there.push(name);
+      if (entry === 'link') links.push(name);
     } catch (error) {
       unread.push(unreadAt(path, error));
     }
   }
-  return { names: there, unread };
+  return { names: there, links, unread };
 }
 
 /** The templates that begin inside a unit, where nothing is a unit by a template of its own. */

@@ -21,8 +21,10 @@ export {
   beforeLook,
   DiskHangs,
   directoryStatus,
+  entryAt,
   list,
   locationOf,
+  notFollowed,
   saysHangs,
   watchLooks,
 } from './disk.ts';

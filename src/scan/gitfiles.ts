@@ -176,6 +176,8 @@ function timeOf(stats: Stats | null, now: number): number {
 /** The statuses of `objects` and its own directories; null where one cannot be read. */
 function statusesOf(repository: string): readonly (Stats | null)[] {
   const objects = `${repository}/objects`;
+  // A link in its place leads elsewhere.
+  if (directoryStatus(objects) === null) return [];
   let fanOut: readonly string[] = [];
   try {
     beforeLook(objects);

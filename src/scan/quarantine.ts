@@ -5,11 +5,13 @@
  */
 
 import { lstatSync, readdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { systemCode } from '../errors.ts';
 import {
   beforeLook,
   directoryStatus,
   encodePath,
+  entryAt,
   list,
   locationOf,
   type Quarantine,
@@ -68,6 +70,7 @@ class TooMuch extends Error {}
 /** The quarantine with this name in a directory; a link is none. */
 export function lookAtQuarantine(objectsDirectory: string, name: string, measure: Measure): QuarantineLook {
   try {
+    if (!isPlainDirectory(objectsDirectory)) return { is: 'absent' };
     const quarantine = see(`${objectsDirectory}/${name}`, name, measure);
     if (quarantine === null) return { is: 'absent' };
     return quarantine.isUnreadable ? { is: 'unreadable' } : { is: 'seen', quarantine };
@@ -122,10 +125,12 @@ export function newQuarantines(
 }
 
 function quarantineNamesIn(objects: string): readonly string[] {
-  beforeLook(objects);
-  // A link in place of `objects` leads elsewhere.
-  const stats = lstatSync(encodePath(objects), { throwIfNoEntry: false });
-  return stats?.isDirectory() === true ? readdirSync(encodePath(objects)).filter(isQuarantine) : [];
+  return isPlainDirectory(objects) ? readdirSync(encodePath(objects)).filter(isQuarantine) : [];
+}
+
+/** False for a link in place of a directory of objects, or of what holds it: that leads elsewhere. */
+function isPlainDirectory(path: string): boolean {
+  return [dirname(path), path].every(each => entryAt(each) === 'directory');
 }
 
 /** Null where no directory is there; throws the system's error where that cannot be said. */

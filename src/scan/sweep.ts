@@ -6,7 +6,7 @@
  */
 
 import { messageOf } from '../errors.ts';
-import { type Discovered, type Layout, walkedRoots } from '../layout/index.ts';
+import { type Discovered, type Layout, type Unit, walkedRoots } from '../layout/index.ts';
 import type { Figures, ScannerParts } from './options.ts';
 import { classifyKnownUnit, knownByRoot, sweptRoots } from './roots.ts';
 import type { Run } from './run.ts';
@@ -145,6 +145,7 @@ function isToWalk(one: Discovered, run: Run, figures: Figures, { seen, unread }:
   switch (one.type) {
     case 'unread':
       unread.add(one.path);
+      if (one.unit !== undefined) markUnseen(one.unit, figures);
       run.problems.unread.add([{ path: one.path, error: one.error }]);
       return false;
     case 'fault':
@@ -156,6 +157,15 @@ function isToWalk(one: Discovered, run: Run, figures: Figures, { seen, unread }:
       seen.add(one.unit.path);
       return run.owners === null || run.owners.includes(figures.ownerKeyOf(one.unit) ?? '');
   }
+}
+
+/** A unit of which nothing is seen keeps what is known of it; a new one counts nothing, and is marked. */
+function markUnseen(unit: Unit, figures: Figures): void {
+  if (figures.knownBytes(unit.path) !== undefined) return;
+  const nothing = { bytes: 0, files: 0, directories: 0, objects: null, inner: [], tooLarge: false } as const;
+  const problems = { unread: [], unreadCount: 0, leftovers: [], leftoverCount: 0 } as const;
+  const when = { seq: figures.nextSeq(), measuredAt: Date.now() };
+  figures.report({ outcome: 'measured', unit, partial: true, ...nothing, ...problems, ...when });
 }
 
 /** Notes what became of a unit. */

@@ -1,7 +1,7 @@
 /**
  * Walks one unit and adds up its bytes.
  *
- * Never follows a symbolic link, counts regular files only, and one with several names once.
+ * Never follows a symbolic link, names one in place of a repository's `objects`, counts regular files only, and one with several names once.
  * Never stops at what it cannot read: such places come back in `unread`, the larger of the known and
  * the seen bytes counts, and the result is marked partial. What vanishes meanwhile is no fault.
  * Depth first, by an explicit list of steps, so that neither the depth of a tree nor the length of
@@ -10,7 +10,15 @@
 
 import { accessSync, closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
-import { beforeLook, encodePath, holdsRepositories, list, locationOf, type Unread } from '../layout/index.ts';
+import {
+  beforeLook,
+  encodePath,
+  holdsRepositories,
+  list,
+  locationOf,
+  notFollowed,
+  type Unread,
+} from '../layout/index.ts';
 import {
   isFanOut,
   isQuarantine,
@@ -271,6 +279,8 @@ function read(state: Walk, place: Place, path: string, odd: boolean, sizeBytes: 
     try {
       if (entry.isFile()) countFile(state, place, name, locationOf(child, childIsOdd));
       else if (entry.isDirectory()) enter(state, place, name, child, childIsOdd);
+      else if (entry.isSymbolicLink() && roleOf(place.role, name) === 'objects')
+        addUnreadPlace(state, place, notFollowed, 'objects', name);
     } catch (error) {
       if (!isSearchable(locationOf(path, odd))) {
         // Its names can be listed, but none of them can be asked about.
@@ -361,10 +371,13 @@ function fileOf(location: string | Buffer, stats: Stats): string {
 function addUnread(state: Walk, place: Place, error: unknown, name?: string): void {
   const code = systemCode(error);
   if (code === null) throw error;
-  if (code === 'ENOENT' || code === 'ENOTDIR') return;
+  if (code !== 'ENOENT' && code !== 'ENOTDIR') addUnreadPlace(state, place, code, place.role, name);
+}
+
+function addUnreadPlace(state: Walk, place: Place, code: string, role: Role, name?: string): void {
   state.unreadCount += 1;
   if (state.unread.length < mostListed) state.unread.push({ path: pathOf(state, place, name), error: code });
-  state.areObjectsUnread ||= isOfObjects(place.role);
+  state.areObjectsUnread ||= isOfObjects(role);
 }
 
 /** The path of a directory, or of a name in it: the one that it is read by may lead through a descriptor. */

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import t from 'tap';
+import { discover } from '../../src/layout/index.ts';
 import {
   discovered,
   emptyDirectory,
@@ -197,13 +198,33 @@ t.test('HEAD, objects and refs need only exist, be it as links', async t => {
   t.equal(unitsOf(layoutOf(storage({ templates: [`${at}/{owner}/{repo}.git`] }))).length, 1);
 });
 
-t.test('links are not followed', async t => {
+t.test('links are not followed, and named where an owner or a unit is expected', async t => {
   const at = emptyDirectory(t);
-  makeRepository(`${at}/alice/a.git`);
-  makeLink(`${at}/mallory/a.git`, '../alice/a.git');
-  makeLink(`${at}/eve`, 'alice');
-  makeLink(`${at}/alice/loop`, '..');
-  matchEach(t, unitsOf(layoutOf(storage({ templates: [`${at}/{owner}/{repo}.git`] }))), [{ owner: 'alice' }]);
+  const git = `${at}/git`;
+  makeRepository(`${git}/alice/a.git`);
+  makeRepository(`${at}/disk/b.git`);
+  makeLink(`${git}/mallory/a.git`, '../alice/a.git');
+  makeLink(`${git}/alice/file`, 'a.git/HEAD');
+  makeLink(`${git}/alice/a.git/elsewhere`, '/usr');
+  for (const [name, target] of [
+    ['alice/b.git', `${at}/disk/b.git`],
+    ['alice/gone.git', `${at}/nothing`],
+    ['alice/loop', '..'],
+    ['eve', 'alice'],
+  ] as const)
+    makeLink(`${git}/${name}`, target);
+  const layout = layoutOf(storage({ templates: [`${git}/{owner}/{repo}.git`] }));
+  const { units, unread, faults } = discovered(layout);
+  matchEach(t, units, [{ unit: { path: `${git}/alice/a.git` } }]);
+  const names = ['alice/b.git', 'alice/gone.git', 'alice/loop', 'eve'];
+  t.same(
+    unread,
+    names.map(name => ({ path: `${git}/${name}`, error: 'ELOOP' })),
+  );
+  const counts = `a symbolic link to ${git}/alice/a.git, whose data counts there`;
+  t.same(faults, [{ path: `${git}/mallory/a.git`, what: counts }]);
+  const behind = [...discover(layout)].flatMap(one => (one.type === 'unread' ? [one.unit] : []));
+  t.match(new Set(behind.map(unit => unit?.owner)), new Set(['alice', 'eve']), 'as far as paths tell');
 });
 
 t.test('a fixed part may be a link, and its units have their physical paths', async t => {

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { ownTime } from '../own-time.ts';
@@ -276,6 +276,25 @@ t.test('what a sweep meets is told with exact counts', async t => {
   });
   t.match(run.problems.unread, { count: 1, first: [{ path: join(root, 'missing'), error: 'ENOENT' }] });
   t.match(run.problems.faults, { count: 1, first: [{ path: join(root, '\udcff') }] });
+});
+
+t.test('an owner behind a link that is not followed is marked, until the link is gone', async t => {
+  const root = temporary(t);
+  const { scanner, book } = scanning(t, [storage('repos', `${root}/git/{owner}/{repo}.git`)]);
+  bareRepository(join(root, 'git/alice/a.git'), 100);
+  bareRepository(join(root, 'disk/b.git'), 1000);
+  symlinkSync('../disk', join(root, 'git/bob'));
+  const link = join(root, 'git/bob');
+  for (const _ of ['first', 'again']) {
+    const run = scanner.sweep({ kind: 'sweep' });
+    await run.done;
+    t.match(run.problems.unread, { count: 1, first: [{ path: link, error: 'ELOOP' }] });
+    t.match(book.units.get(link), { unit: { owner: 'bob' }, bytes: 0, partial: true });
+    t.equal(book.units.size, 2);
+  }
+  rmSync(link);
+  await scanner.sweep({ kind: 'sweep' }).done;
+  t.equal(book.units.size, 1);
 });
 
 t.test('a unit that is too large keeps the bytes it was known with', async t => {
