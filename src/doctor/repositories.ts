@@ -62,14 +62,15 @@ export function lookForRepositories(
   { storages, scan }: Config,
   limits = { mostMs, mostClose },
 ): Repositories {
-  const { roots, tracks, exclude } = resolveLayout(storages, scan.exclude);
+  const layout = resolveLayout(storages, scan.exclude);
+  const { roots, tracks, exclude } = layout;
   const known: string[] = [];
   const passed = new Set<string>();
   const listed: string[] = [];
   const unread: { path: string; error: string }[] = [];
   const deadline = performance.now() + limits.mostMs;
   let whole = true;
-  for (const found of discover({ roots, tracks, exclude })) {
+  for (const found of discover(layout)) {
     if (found.type === 'unit') {
       if (isOfGit(found.unit.kind)) known.push(found.unit.path);
       passed.add(found.unit.path);

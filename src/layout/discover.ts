@@ -19,9 +19,11 @@ import {
   statesAt,
   walkedRoots,
 } from './layout.ts';
+import { targetOf } from './links.ts';
 import { locate } from './locate.ts';
 import { below, isWithin, namesOf } from './path.ts';
 import {
+  holdsRepositories,
   type PlacedUnit,
   type Unit,
   type Units,
@@ -40,6 +42,8 @@ export type Discovered =
   | ({ readonly type: 'unit' } & PlacedUnit)
   /** Units known at this path or below it must be kept: whether they are there is not known. */
   | ({ readonly type: 'unread' } & Unread)
+  /** A link that the layout does not follow yet, and may. */
+  | { readonly type: 'link'; readonly path: string }
   /** Something there is not as it should be; `what` says it for a person. */
   | { readonly type: 'fault'; readonly path: string; readonly what: string }
   /** A directory above the units was looked through. */
@@ -122,7 +126,10 @@ export function* look(
     }
     if (here !== null) {
       const walked = here.units.filter(({ unit }) => isWalked(layout, unit, states));
-      for (const placed of walked) yield { type: 'unit', ...placed };
+      for (const placed of walked) {
+        yield { type: 'unit', ...placed };
+        yield* linkedObjects(layout, placed.unit);
+      }
       for (const place of here.unread) yield { type: 'unread', ...place };
       if (walked.length === 0) return;
       for (const fault of here.ownerFaults) yield { type: 'fault', ...fault };
@@ -134,6 +141,13 @@ export function* look(
   if (unfinished.length > 0) pending.push({ path, states: unfinished });
 }
 
+/** A link in place of a repository's `objects`; a walk of the unit names one that is not followed. */
+function* linkedObjects(layout: Layout, { path: unit, kind }: Unit): Generator<Discovered, void> {
+  if (layout.follow.length === 0 || !holdsRepositories(kind)) return;
+  const path = below(unit, 'objects');
+  if (!layout.links.has(path) && targetOf(layout, path) !== null) yield { type: 'link', path };
+}
+
 /** The template that took the directory decides; a unit inside has others. */
 function isWalked({ tracks }: Layout, { kind }: Unit, states: readonly State[]): boolean {
   const taken = states.find(state => isComplete(state) && state.track.kind === kind);
@@ -142,6 +156,7 @@ function isWalked({ tracks }: Layout, { kind }: Unit, states: readonly State[]):
 
 /** A link where an owner or a unit is expected: nobody may take what lies behind it for nothing. */
 function* lookAtLink(layout: Layout, { path, states }: Directory): Generator<Discovered, void> {
+  if (layout.links.has(path)) return;
   const to = follow(path);
   const isWhole = to !== null && to.error === null && to.existing === to.names.length;
   if (isWhole && !to.directory) return;
@@ -150,7 +165,8 @@ function* lookAtLink(layout: Layout, { path, states }: Directory): Generator<Dis
     yield { type: 'fault', path, what: `a symbolic link to ${located.unit.path}, whose data counts there` };
     return;
   }
-  yield { type: 'unread', ...unfollowed(path, states) };
+  if (targetOf(layout, path) !== null) yield { type: 'link', path };
+  else yield { type: 'unread', ...unfollowed(path, states) };
 }
 
 interface NamesInTemplate {
@@ -196,7 +212,7 @@ function* lostTemplates(
   unit: string,
   matches: readonly State[],
 ): Generator<Discovered, void> {
-  const inside = layout.roots.filter(root => isWithin(root.path, unit));
+  const inside = layout.roots.filter(root => isWithin(root.path, unit) && !layout.links.has(root.written));
   if (inside.length === 0) return;
   const heard = new Set(
     matches.flatMap(({ track }) => [track, ...track.continuations.map(next => layout.tracks[next.track])]),

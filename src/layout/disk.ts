@@ -12,6 +12,8 @@
  */
 
 import {
+  accessSync,
+  constants,
   type Dir,
   Dirent,
   lstatSync,
@@ -289,6 +291,16 @@ function listOnce(location: string | Buffer): Listing {
   if (!entries.some(entry => entry.name.includes(replacement))) return { entries, odd: false };
   const raw = readdirSync(location, { withFileTypes: true, encoding: 'buffer' });
   return { entries: raw.map(decoded), odd: true };
+}
+
+/** Tells whether names in a directory can be asked about. */
+export function isSearchable(location: string | Buffer): boolean {
+  try {
+    accessSync(location, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** A path as the file system takes it; `odd` where it may hold names that are not UTF-8. */

@@ -22,6 +22,7 @@ export {
   DiskHangs,
   directoryStatus,
   entryAt,
+  isSearchable,
   list,
   locationOf,
   notFollowed,
@@ -32,9 +33,10 @@ export { configEntries, configValue } from './gitconfig.ts';
 export {
   isUnchanged,
   type Layout,
+  type Links,
   type OwnerSource,
+  objectsPathOf,
   type Root,
-  resolveLayout,
   type StorageKind,
   type StorageSettings,
   storageKinds,
@@ -57,6 +59,7 @@ export {
 } from './mounts.ts';
 export { below, decodePath, encodePath, isWithin } from './path.ts';
 export { isQuarantineName, type Quarantine, type QuarantineLook, quarantinePath } from './quarantine.ts';
+export { resolveLayout } from './resolve.ts';
 export { parseTemplate, type Template } from './template.ts';
 export {
   holdsRepositories,

@@ -116,6 +116,8 @@ export interface PlacedUnit {
   readonly unit: Unit;
   /** The places inside that are not the unit's own; what lies below one of them is not listed. */
   readonly inner: readonly string[];
+  /** The directory of a repository's objects, where a link in place of its `objects` is followed. */
+  readonly objectsAt?: string;
 }
 
 export interface Units {
@@ -152,7 +154,11 @@ export function unitsAt(layout: Layout, path: string, states: readonly State[]):
   }
   const places = [...taken.map(({ unit }) => unit.path), ...unread.map(place => place.path)];
   return {
-    units: taken.map(({ unit }) => ({ unit, inner: nearestWithin(unit.path, places) })),
+    units: taken.map(({ unit }) => {
+      const objectsAt = layout.links.get(`${unit.path}/objects`);
+      const inner = nearestWithin(unit.path, places);
+      return { unit, inner, ...(objectsAt === undefined ? {} : { objectsAt }) };
+    }),
     unread: [...unread, ...links],
     ownerFaults: taken.flatMap(({ unit, state }) =>
       unit.ownerFault === undefined ? [] : [{ path: ownerPlace(unit, state), what: unit.ownerFault }],
@@ -175,11 +181,11 @@ export function continuedPlaces(
     })),
   );
   const places = new Map<string, State[]>();
-  for (const [index, track] of layout.tracks.entries()) {
-    for (const { place, owner } of continued.filter(next => next.index === index)) {
-      const state = { track, at: track.pattern.length, open: false, owner };
-      places.set(place, [...(places.get(place) ?? []), state]);
-    }
+  for (const { index, place, owner } of continued.sort((a, b) => a.index - b.index)) {
+    const track = layout.tracks[index];
+    if (track === undefined) continue;
+    const state = { track, at: track.pattern.length, open: false, owner };
+    places.set(place, [...(places.get(place) ?? []), state]);
   }
   return places;
 }
@@ -259,7 +265,7 @@ function leafOf({ kind, visibility }: Track, path: string): Leaf {
 function ownerPlace({ path }: Unit, { track, owner }: State): string {
   if (track.owner.by !== 'path' || owner === null) return path;
   const at = track.pattern.findIndex(segment => segment.is === 'owner');
-  return pathOf(namesOf(path).slice(0, at + 1));
+  return at === -1 ? path : pathOf(namesOf(path).slice(0, at + 1));
 }
 
 /** Returns those of these places inside `path` that are in no other one inside it. */

@@ -12,8 +12,10 @@ import {
   directoryStatus,
   encodePath,
   entryAt,
+  type Links,
   list,
   locationOf,
+  objectsPathOf,
   type Quarantine,
   type QuarantineLook,
   quarantinePath,
@@ -80,18 +82,18 @@ export function lookAtQuarantine(objectsDirectory: string, name: string, measure
   }
 }
 
-/** All quarantines in the objects of a unit, and what became of the listed ones. */
+/** All quarantines in the objects of a unit, which lie at `objects`, and what became of the listed ones. */
 export function quarantinesOf(
   unit: string,
   listed: readonly ListedQuarantine[],
   measure: Measure,
+  objects = `${unit}/objects`,
 ): FoundQuarantines {
-  const objects = `${unit}/objects`;
   try {
     const names = new Set(quarantineNamesIn(objects));
     const places = new Map([...names].map(name => [name, `${objects}/${name}`]));
     for (const { name } of listed) {
-      const place = quarantinePath(unit, name);
+      const place = quarantinePath(unit, name, objects);
       if (place !== null) places.set(name, place);
     }
     const there = [...places].flatMap(([name, place]) => see(place, name, measure) ?? []);
@@ -115,11 +117,13 @@ export function newQuarantines(
   units: readonly string[],
   since: number,
   measure: Measure,
+  links: Links = new Map(),
 ): readonly { readonly unit: string; readonly there: readonly FoundQuarantine[] }[] {
   return units.flatMap(unit => {
-    const objects = directoryStatus(`${unit}/objects`);
-    if (objects === null || objects.mtimeMs < since) return [];
-    const { there } = quarantinesOf(unit, [], measure);
+    const objects = objectsPathOf(links, unit);
+    const status = directoryStatus(objects);
+    if (status === null || status.mtimeMs < since) return [];
+    const { there } = quarantinesOf(unit, [], measure, objects);
     return there.length === 0 ? [] : [{ unit, there }];
   });
 }

@@ -5,7 +5,14 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import { type Layout, type Located, leavesOf, Mounts, type StorageKind } from '../layout/index.ts';
+import {
+  type Layout,
+  type Links,
+  type Located,
+  leavesOf,
+  Mounts,
+  type StorageKind,
+} from '../layout/index.ts';
 import type { Leaf } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { within } from '../within.ts';
@@ -206,6 +213,8 @@ export function createScanner(options: ScannerOptions) {
       path: string,
       deadlineMs: number,
     ): Promise<Answered<Ask>> => threads.ask(ask, given, path, deadlineMs),
+    /** The links that are followed; none before the storage is resolved. */
+    links: (): Links => context?.layout.links ?? new Map(),
     /** Tells whether this host itself gives the times of changes at a path. */
     hasOwnTimes: (path: string): boolean => mounts.isLocal(path),
     /**

@@ -53,8 +53,9 @@ async function survey(options: SweepOptions): Promise<void> {
   const startSeq = figures.nextSeq();
   const startedAt = Date.now();
   const { storages, exclude } = settings;
-  const resolve = () => threads.askAround('resolve', [storages, exclude], { signal });
-  const layout = await resolve();
+  const resolve = (known: readonly string[] | null) =>
+    threads.askAround('resolve', [storages, exclude, known], { signal });
+  const layout = await resolve(null);
   if (signal.aborted) return;
   options.resolved(settings, layout);
 
@@ -85,7 +86,8 @@ async function survey(options: SweepOptions): Promise<void> {
       if (!isToWalk(one, run, figures, found)) continue;
       run.unitsFound += 1;
       open += 1;
-      walk({ unit: one.unit, inner: one.inner, trustsSignature });
+      const { type: _, ...placed } = one;
+      walk({ ...placed, trustsSignature });
     }
   };
   await threads.askAround('discover', [layout], { part: takeAll, signal });
@@ -93,7 +95,7 @@ async function survey(options: SweepOptions): Promise<void> {
   ended();
   await walked.promise;
 
-  const { roots: rootsAfter } = await resolve();
+  const { roots: rootsAfter } = await resolve([...layout.links.keys()]);
   const before = walkedRoots(layout);
   const known = await knownByRoot(before, figures);
   const unseen = new Set([...known.values()].flat().filter(path => !seen.has(path)));
@@ -151,6 +153,7 @@ function isToWalk(one: Discovered, run: Run, figures: Figures, { seen, unread }:
     case 'fault':
       run.problems.faults.add([{ path: one.path, what: one.what }]);
       return false;
+    case 'link':
     case 'listed':
       return false;
     case 'unit':

@@ -8,12 +8,13 @@
  * its paths is a limit. Synchronous, for worker threads.
  */
 
-import { accessSync, closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import {
   beforeLook,
   encodePath,
   holdsRepositories,
+  isSearchable,
   list,
   locationOf,
   notFollowed,
@@ -159,12 +160,13 @@ function unchanged(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | n
 
 function walkThrough(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | Vanished {
   const { unit, quarantines = [], measure, hasOwnTimes = true } = request;
+  const { objectsAt = `${unit.path}/objects` } = request;
   const identity = identityOf(unit.path);
   if (identity === null) return { outcome: 'vanished' };
   const isRepository = holdsRepositories(unit.kind);
-  const before = isRepository ? quarantinesOf(unit.path, quarantines, measure) : noQuarantines;
+  const before = isRepository ? quarantinesOf(unit.path, quarantines, measure, objectsAt) : noQuarantines;
   const startedAt = Date.now();
-  const endSigns = isRepository ? watchSigns(unit.path, startedAt, hasOwnTimes) : null;
+  const endSigns = isRepository ? watchSigns(unit.path, startedAt, hasOwnTimes, objectsAt) : null;
   const state = new Walk(request, isRepository, startedAt, pulse);
   takeSteps(state);
   // Half of a unit that was removed or unmounted meanwhile would be taken for all of it.
@@ -176,7 +178,7 @@ function walkThrough(request: WalkRequest, cache: Cache, pulse: Pulse): Walked |
     bytes: state.objectBytes + (state.areObjectsUnread ? bytes - state.bytes : 0),
     signs: endSigns(state.isRepacked),
     before,
-    after: quarantinesOf(unit.path, quarantines, measure),
+    after: quarantinesOf(unit.path, quarantines, measure, objectsAt),
   };
   const { files, directories } = state;
   const objectBytes = objects?.bytes ?? 0;
@@ -280,7 +282,7 @@ function read(state: Walk, place: Place, path: string, odd: boolean, sizeBytes: 
       if (entry.isFile()) countFile(state, place, name, locationOf(child, childIsOdd));
       else if (entry.isDirectory()) enter(state, place, name, child, childIsOdd);
       else if (entry.isSymbolicLink() && roleOf(place.role, name) === 'objects')
-        addUnreadPlace(state, place, notFollowed, 'objects', name);
+        enterObjects(state, place, name);
     } catch (error) {
       if (!isSearchable(locationOf(path, odd))) {
         // Its names can be listed, but none of them can be asked about.
@@ -310,6 +312,13 @@ function enter(state: Walk, at: Place, name: string, path: string, odd: boolean)
   const role = roleOf(at.role, name);
   const isUnsigned = at.isUnsigned || role === 'loose' || role === 'settings';
   state.steps.push({ parent: at, name, path, odd, role, isUnsigned, inner: inner ?? noNames, signed: -1 });
+}
+
+/** A link in place of the objects of a repository. */
+function enterObjects(state: Walk, at: Place, name: string): void {
+  const { objectsAt } = state.request;
+  if (objectsAt === undefined) addUnreadPlace(state, at, notFollowed, 'objects', name);
+  else enter(state, at, name, objectsAt, !objectsAt.isWellFormed());
 }
 
 function roleOf(above: Role, name: string): Role {
@@ -385,13 +394,4 @@ function pathOf(state: Walk, place: Place, name?: string): string {
   const names = name === undefined ? [] : [name];
   for (let at = place; at.parent !== null; at = at.parent) names.push(at.name);
   return [state.request.unit.path, ...names.reverse()].join('/');
-}
-
-function isSearchable(location: string | Buffer): boolean {
-  try {
-    accessSync(location, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -223,7 +223,7 @@ export class Reclaim {
     try {
       const found = await withView(
         path,
-        { program: this.#options.program },
+        { program: this.#options.program, objects: this.#options.repositories.objectsPathOf(path) },
         { timeoutMs: measureMs, signal: this.#signal },
         async (view, limits) => {
           const measured = await measure(view, limits);
@@ -267,7 +267,7 @@ export class Reclaim {
 
   async #collect(path: string, known: Known): Promise<CollectedNow> {
     const { mark } = this;
-    const { program, expireMs, log } = this.#options;
+    const { program, expireMs, log, repositories } = this.#options;
     try {
       await this.#options.repositories.start();
       await this.#findLent(new Pace(1, this.#signal));
@@ -275,7 +275,7 @@ export class Reclaim {
         throw new UnusableRepository('nothing is deleted: another repository uses its objects');
       const { before, after } = await withView(
         path,
-        { program },
+        { program, objects: repositories.objectsPathOf(path) },
         { timeoutMs: collectMs, signal: this.#signal },
         (view, limits) => collect(view, { expireMs, limits, now: Date.now }),
       );
@@ -301,7 +301,7 @@ export class Reclaim {
     if (measured === null || known.signature === null || !known.signature.isSure) return false;
     if (known.signature.text !== signature.text) return false;
     // Another program may have collected garbage.
-    const stored = await storedObjects(path, this.#signal);
+    const stored = await storedObjects(this.#options.repositories.objectsPathOf(path), this.#signal);
     return stored.bytes === measured.object_bytes;
   }
 
