@@ -2,9 +2,9 @@
  * Finds all units of a layout by walking the directories above them.
  *
  * One walk serves all templates: each directory is listed once, and only where some template that is walked
- * here can still match below. Follows no link but those of the layout, never looks into a unit for more than the literal places
- * that other templates name, and never throws for what is on the disk. Synchronous, for worker threads; a
- * caller that wants to stop stops taking values.
+ * here can still match below. Follows no link but those of the layout, never looks into a unit for more than
+ * the literal places that other templates name, and never throws for what is on the disk. Synchronous, for
+ * worker threads; a caller that wants to stop stops taking values.
  */
 
 import { entryAt, follow, namesByType } from './disk.ts';

@@ -93,6 +93,19 @@ export function directoryStatus(path: string): Stats | null {
   }
 }
 
+/** Returns which directory is there; null: none is. Where the system does not say, its code stands for it. */
+export function identityAt(path: string): string | null {
+  try {
+    beforeLook(path);
+    const stats = lstatSync(encodePath(path), { bigint: true, throwIfNoEntry: false });
+    return stats?.isDirectory() === true ? `${stats.dev}:${stats.ino}` : null;
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === null) throw error;
+    return code;
+  }
+}
+
 interface NamesByType {
   readonly directories: readonly string[];
   readonly links: readonly string[];

@@ -22,6 +22,7 @@ export {
   DiskHangs,
   directoryStatus,
   entryAt,
+  identityAt,
   isSearchable,
   list,
   locationOf,

@@ -1,9 +1,10 @@
 /**
  * Walks one unit and adds up its bytes.
  *
- * Never follows a symbolic link, names one in place of a repository's `objects`, counts regular files only, and one with several names once.
- * Never stops at what it cannot read: such places come back in `unread`, the larger of the known and
- * the seen bytes counts, and the result is marked partial. What vanishes meanwhile is no fault.
+ * Follows no symbolic link but one in place of a repository's `objects`, where the request says so. Counts
+ * regular files only, and one with several names once. Never stops at what it cannot read: such places come
+ * back in `unread`, the larger of the known and the seen bytes counts, and the result is marked partial. What
+ * vanishes meanwhile is no fault.
  * Depth first, by an explicit list of steps, so that neither the depth of a tree nor the length of
  * its paths is a limit. Synchronous, for worker threads.
  */
@@ -12,8 +13,9 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from
 import { systemCode } from '../errors.ts';
 import {
   beforeLook,
-  encodePath,
+  entryAt,
   holdsRepositories,
+  identityAt,
   isSearchable,
   list,
   locationOf,
@@ -161,8 +163,9 @@ function unchanged(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | n
 function walkThrough(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | Vanished {
   const { unit, quarantines = [], measure, hasOwnTimes = true } = request;
   const { objectsAt = `${unit.path}/objects` } = request;
-  const identity = identityOf(unit.path);
+  const identity = identityAt(unit.path);
   if (identity === null) return { outcome: 'vanished' };
+  const objectsIdentity = identityAt(objectsAt);
   const isRepository = holdsRepositories(unit.kind);
   const before = isRepository ? quarantinesOf(unit.path, quarantines, measure, objectsAt) : noQuarantines;
   const startedAt = Date.now();
@@ -170,7 +173,8 @@ function walkThrough(request: WalkRequest, cache: Cache, pulse: Pulse): Walked |
   const state = new Walk(request, isRepository, startedAt, pulse);
   takeSteps(state);
   // Half of a unit that was removed or unmounted meanwhile would be taken for all of it.
-  if (identityOf(unit.path) !== identity) return { outcome: 'vanished' };
+  const isSame = identityAt(unit.path) === identity && identityAt(objectsAt) === objectsIdentity;
+  if (!isSame) return { outcome: 'vanished' };
   const leftovers = countLeftovers(state);
   const bytes = state.unreadCount === 0 ? state.bytes : Math.max(state.bytes, request.knownBytes ?? 0);
   const isExact = Number.isSafeInteger(bytes);
@@ -197,19 +201,6 @@ function walkThrough(request: WalkRequest, cache: Cache, pulse: Pulse): Walked |
     leftoverCount: leftovers.length,
     objects,
   };
-}
-
-/** Returns which directory is there; null: none is. Where the system does not say, its code stands for it. */
-function identityOf(path: string): string | null {
-  try {
-    beforeLook(path);
-    const stats = lstatSync(encodePath(path), { bigint: true, throwIfNoEntry: false });
-    return stats?.isDirectory() === true ? `${stats.dev}:${stats.ino}` : null;
-  } catch (error) {
-    const code = systemCode(error);
-    if (code === null) throw error;
-    return code;
-  }
 }
 
 /** The signature itself tells directories that changed just before. */
@@ -318,6 +309,7 @@ function enter(state: Walk, at: Place, name: string, path: string, odd: boolean)
 function enterObjects(state: Walk, at: Place, name: string): void {
   const { objectsAt } = state.request;
   if (objectsAt === undefined) addUnreadPlace(state, at, notFollowed, 'objects', name);
+  else if (entryAt(objectsAt) !== 'directory') addUnreadPlace(state, at, 'ENOENT', 'objects', name);
   else enter(state, at, name, objectsAt, !objectsAt.isWellFormed());
 }
 

@@ -73,6 +73,11 @@ t.test('a link in place of the objects is named, and what was known goes on coun
   const unread = [{ path: join(path, 'objects'), error: 'ELOOP' }];
   t.match(measured(path, { unit, knownBytes: bytes }), { bytes, partial: true, unread });
   t.match(measured(path, { unit }), { bytes: bytes - 1000, partial: true, unread });
+  const objectsAt = join(root, 'objects');
+  t.match(measured(path, { unit, objectsAt }), { bytes, partial: false }, 'unless the link is followed');
+  renameSync(objectsAt, join(root, 'away'));
+  const away = { bytes, partial: true, unread: [{ path: join(path, 'objects'), error: 'ENOENT' }] };
+  t.match(measured(path, { unit, objectsAt, knownBytes: bytes }), away, 'and its disk is there');
 });
 
 t.test('regular files count, and nothing else does', async t => {
