@@ -92,6 +92,7 @@ export function configText(
     `TOTAL = ${limit.total}`,
     '',
     ...storages.flatMap((settings, index) => sectionLines(settings, index === 0 ? advice : [])),
+    ...followLines(storages),
     ...(forge === null ? [] : forgeLines(forge)),
     ...(isRead ? [] : storeLines(stores)),
     ...(gits === null
@@ -147,6 +148,13 @@ function sectionLines({ kind, templates, owner }: StorageSettings, advice: reado
     ...(owner.by === 'path' ? [] : [setting('OWNER', ownerText(owner))]),
     '',
   ];
+}
+
+function followLines([first]: readonly StorageSettings[]): string[] {
+  const { follow = [] } = first ?? {};
+  if (follow.length === 0) return [];
+  const about = comment('Symbolic links that lead below these directories are followed.');
+  return ['[storage]', ...about, setting('FOLLOW', follow.join(', ')), ''];
 }
 
 function ownerText(owner: Exclude<OwnerSource, { by: 'path' }>): string {

@@ -24,7 +24,7 @@ import {
 } from './keys-notices.ts';
 import { events, hooks, quota, quotaDefault, reclaim, requests, users } from './keys-policy.ts';
 import { disk, log, metrics, security, server, store } from './keys-server.ts';
-import { scan, storages, visibility } from './keys-storage.ts';
+import { scan, storage, storages, visibility } from './keys-storage.ts';
 
 interface Assembled {
   /** Not to be used where there are faults. */
@@ -53,6 +53,7 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
       adminSocket: socketAt(server.adminSocket, 'admin.sock'),
     },
     quota: { ...plain.quota, warnAt: [...plain.quota.warnAt].sort((a, b) => a - b) },
+    storage: { follow: followedDirectories(values, base) },
     storages: storageSettings(values, base),
     forge: forgeSettings(values, base),
     scan: {
@@ -156,6 +157,7 @@ const sectionKeys = {
   quota: { ...quota, ...quotaDefault },
   store,
   users,
+  storage,
   scan,
   requests,
   hooks,
@@ -203,6 +205,7 @@ function storageSettings(values: Values, base: string): readonly StorageSettings
   const beginnings = new Set<string>();
   const visible = visibilityIn(values);
   const walked = walkedDirectories(values, base);
+  const follow = followedDirectories(values, base);
   const sections = storages.flatMap(({ storage, templates: path, owner }) => {
     const source = values.take(owner);
     if (source.by === 'git-config' && storage !== 'repos' && storage !== 'wiki') {
@@ -248,6 +251,7 @@ function storageSettings(values: Values, base: string): readonly StorageSettings
       owner: source,
       visibility: storage === 'repos' ? visible : 'export-ok',
       ...(elsewhere.length === 0 ? {} : { elsewhere: elsewhere.map(({ text }) => text) }),
+      ...(follow.length === 0 ? {} : { follow }),
     };
     return [settings];
   });
@@ -263,6 +267,10 @@ function storageSettings(values: Values, base: string): readonly StorageSettings
 function walkedDirectories(values: Values, base: string): readonly string[] | null {
   const roots = values.take(scan.roots);
   return roots?.map(root => resolve(base, root)) ?? null;
+}
+
+function followedDirectories(values: Values, base: string): readonly string[] {
+  return values.take(storage.follow).map(place => resolve(base, place));
 }
 
 function canForgeTell(values: Values, storage: StorageKind): boolean {

@@ -13,7 +13,7 @@ import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
 import { mail, webhookKeys, webhookSection } from './keys-notices.ts';
 import { events, hooks, quota, quotaDefault, reclaim, requests, users } from './keys-policy.ts';
 import { disk, log, metrics, security, server, store } from './keys-server.ts';
-import { scan, storages, visibility } from './keys-storage.ts';
+import { scan, storage, storages, visibility } from './keys-storage.ts';
 
 export interface Section {
   /** In lower case. */
@@ -37,6 +37,7 @@ export const sections: readonly Section[] = [
       ...(storage === 'repos' ? { visibility } : {}),
     }),
   ),
+  section('storage', 'What concerns all storage.', storage),
   section('scan', 'How and when storage is measured.', scan),
   section('forge', 'The forge whose database is read.', forgeKeys),
   section('hooks', 'The messages to pushers.', hooks),
@@ -95,7 +96,7 @@ export function valueIn(config: Config, key: Key<unknown>): unknown {
 function sectionIn(config: Config, section: string): object | null | undefined {
   const [kind = ''] = section.split('.', 1);
   const name = section.slice(kind.length + 1);
-  if (kind === 'storage') return config.storages.find(one => one.kind === name);
+  if (kind === 'storage' && name !== '') return config.storages.find(one => one.kind === name);
   if (kind === 'webhook') return config.webhooks.find(one => one.name === name);
   if (kind === 'gate' && name !== '') return config.gate.routes.find(one => one.name === name);
   return new Map<string, object>(Object.entries(config)).get(kind);

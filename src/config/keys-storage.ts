@@ -116,6 +116,13 @@ export const { visibility } = keysOf('storage.repos', {
   }),
 });
 
+export const storage = keysOf('storage', {
+  follow: key('FOLLOW', kind.listOf(kind.path, 'Write directories separated by commas'), {
+    doc: 'Directories on other disks, separated by commas: a symbolic link in place of an owner, a repository or its `objects` is [followed](measuring.md#links) if it leads below one of them.',
+    example: '/disk2/git',
+  }),
+});
+
 export const scan = keysOf('scan', {
   workers: key('WORKERS', kind.optional(kind.wholeNumber(1, 64)), {
     words: 'the number of cores, at most 4',

@@ -4,7 +4,8 @@
  */
 
 import { hooksStatus } from '../git/index.ts';
-import { commandLine, listed, makeFinding } from '../health/index.ts';
+import { commandLine, listed, makeFinding, unfollowedLink } from '../health/index.ts';
+import { notFollowed } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { checkDaemon, checkGate, checkSpace } from './daemon.ts';
@@ -93,10 +94,13 @@ async function onDisk(installation: Installation, heard: boolean): Promise<reado
 /** Findings about the storage that the daemon would tell, while none is there to tell them. */
 function checkRoots({ uid }: HostContext, { roots, unread }: Repositories): CheckResult {
   const away = roots.filter(({ state }) => state !== 'present' && state !== 'unreadable');
-  const places = unread.filter(({ path }) => !away.some(root => root.path === path));
+  const below = unread.filter(({ path }) => !away.some(root => root.path === path));
+  const links = below.filter(({ error }) => error === notFollowed);
+  const places = below.filter(({ error }) => error !== notFollowed);
   const findings = away.map(({ path, state }) =>
     makeFinding('root_away', `storage root ${printable(path)}: ${state}`, 'mount it'),
   );
+  findings.push(...listed({ first: links, count: links.length }, ({ path }) => unfollowedLink(path)));
   if (roots.length === 0) {
     const message = 'no storage is configured, so nothing is measured';
     findings.push(makeFinding('no_storage', message, 'set [storage.repos] PATH in app.ini'));

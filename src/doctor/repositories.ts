@@ -7,12 +7,13 @@
  */
 
 import { lstatSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { readBounded } from '../bounded/index.ts';
 import type { Config } from '../config/index.ts';
 import { isOurs } from '../git/index.ts';
-import { makeFinding } from '../health/index.ts';
+import { commandLine, makeFinding } from '../health/index.ts';
 import {
+  configValue,
   discover,
   encodePath,
   locateByMounts,
@@ -33,7 +34,7 @@ import {
   setKey,
   softquota,
 } from './installation.ts';
-import { entriesIn } from './paths.ts';
+import { entriesIn, fileText } from './paths.ts';
 
 export interface Repository {
   readonly path: string;
@@ -48,6 +49,8 @@ export interface Repositories {
   /** The ones of those to be looked at closely. */
   readonly close: readonly Repository[];
   readonly unmanaged: readonly string[];
+  /** Directories outside of all units into which git checks out what is pushed to the ones looked at closely. */
+  readonly workingTrees: readonly string[];
   readonly unread: readonly { readonly path: string; readonly error: string }[];
   /** Tells whether the time was enough to find all. */
   readonly whole: boolean;
@@ -94,7 +97,9 @@ export function lookForRepositories(
     path => locateByMounts(layout, path, mounts).found !== 'unit',
   );
   const close = chosen(known, limits.mostClose).flatMap(path => repositoryAt(path));
-  return { roots, count: known.length, close, unmanaged, unread, whole };
+  const units = new Set(known);
+  const workingTrees = close.flatMap(({ path }) => workingTreesOf(path, units));
+  return { roots, count: known.length, close, unmanaged, workingTrees, unread, whole };
 }
 
 function isOfGit(kind: StorageKind): boolean {
@@ -169,10 +174,31 @@ function isRepository(path: string): boolean {
   return ['HEAD', 'objects', 'refs'].every(name => exists(`${path}/${name}`));
 }
 
-/** Directories in a directory that nothing has passed yet; a working copy's `.git` is none of a server's. */
+const mostTrees = 100;
+
+/** The working trees of a repository that lie in no unit. */
+function workingTreesOf(repository: string, units: ReadonlySet<string>): readonly string[] {
+  const linked = [...entriesIn(`${repository}/worktrees`).keys()].slice(0, mostTrees).flatMap(name => {
+    const place = `${repository}/worktrees/${name}`;
+    const text = fileText(`${place}/gitdir`);
+    return text === null ? [] : [dirname(resolve(place, text.trimEnd()))];
+  });
+  const own = basename(repository) === '.git' ? [dirname(repository)] : [];
+  const isInUnit = (path: string): boolean => path !== '/' && (units.has(path) || isInUnit(dirname(path)));
+  return [...linked, ...own].filter(tree => exists(`${tree}/.git`) && !isInUnit(tree));
+}
+
+/** Tells whether git takes a push to the branch that is checked out. */
+function takesPushes(workingCopy: string): boolean {
+  const said = configValue(fileText(`${workingCopy}/.git/config`) ?? '', 'receive.denyCurrentBranch');
+  return said.found === 'value' && !/^(?:refuse|true|yes|on|1)$/i.test(said.value);
+}
+
+/** Directories in a directory that nothing has passed yet; a `.git` only where people push to it. */
 function below(path: string, passed: ReadonlySet<string>, exclude: readonly string[]): string[] {
   return [...entriesIn(path)]
-    .filter(([name, isDirectory]) => isDirectory && name !== '.git' && !exclude.includes(name))
+    .filter(([name, isDirectory]) => isDirectory && !exclude.includes(name))
+    .filter(([name]) => name !== '.git' || takesPushes(path))
     .map(([name]) => `${path}/${name}`)
     .filter(child => !passed.has(child));
 }
@@ -237,7 +263,10 @@ function innerBelow(root: string, most: number): { inner: readonly string[]; loo
 
 const gitoliteAdmin = 'gitolite-admin.git';
 
-export function checkUnmanaged(installation: Installation, { unmanaged, roots }: Repositories): CheckResult {
+export function checkUnmanaged(
+  installation: Installation,
+  { unmanaged, workingTrees, roots }: Repositories,
+): CheckResult {
   // gitolite's own configuration lies there, has no owner, and stays where it is.
   const found = unmanaged.filter(path => basename(path) !== gitoliteAdmin);
   const hooked = found.filter(isMeantToAsk);
@@ -250,6 +279,7 @@ export function checkUnmanaged(installation: Installation, { unmanaged, roots }:
         'has the hooks, but is not matched by any PATH, so every push is allowed',
       ),
       ...told('unmanaged_repository', others, 'not matched by any PATH, so not counted'),
+      ...told('unmanaged_repository', workingTrees, 'the working tree of a repository, which is not counted'),
     ],
     checked: [`${counted(roots.length, 'storage root', 'storage roots')}`],
   };
@@ -272,6 +302,8 @@ export function checkUnmanaged(installation: Installation, { unmanaged, roots }:
   }
 
   function mendFor(path: string, code: 'unknown_repository' | 'unmanaged_repository'): string {
+    if (workingTrees.includes(path))
+      return `if nobody needs it, and it has no repository of its own: ${commandLine('git', '-C', path, 'worktree', 'remove', path)}`;
     const template = templateFor(path, roots);
     const repos = installation.loaded.config.storages.find(({ kind }) => kind === 'repos');
     const templates = repos?.templates ?? [];

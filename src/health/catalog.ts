@@ -49,6 +49,7 @@ export const daemonFindings = {
   config_changed: 'wrong',
   restart_needed: 'wrong',
   unread: 'wrong',
+  link: 'wrong',
   unit_fault: 'wrong',
   leftover: 'notice',
   same_owner: 'notice',
@@ -97,6 +98,12 @@ const catalog = { ...daemonFindings, ...doctorFindings };
 /** `message` is one line, harmless on a terminal; `mend` can be followed as it stands. */
 export function makeFinding(code: keyof typeof catalog, message: string, mend: string): Finding {
   return { code, severity: catalog[code], message, mend };
+}
+
+export function unfollowedLink(path: string): Finding {
+  const message = `${printable(path)}: a symbolic link that is not followed, so what lies behind it does not count`;
+  const mend = `see where it leads: ${commandLine('ls', '-ld', path)}; move the data here, or name the directory above it in [storage] FOLLOW; then: softquota scan`;
+  return makeFinding('link', message, mend);
 }
 
 /** The words as one line for sh, on which a terminal obeys nothing. */

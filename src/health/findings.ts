@@ -1,13 +1,14 @@
 /** Collects everything that an administrator should look at, the worst first. */
 
 import { walkersOf } from '../fleet/index.ts';
+import { notFollowed } from '../layout/index.ts';
 import { renamedOwners } from '../ledger/index.ts';
 import { lintIn } from '../policy/index.ts';
 import type { FindingCode } from '../quota/index.ts';
 import type { HostRecord, ServerAdvice } from '../store/index.ts';
 import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import { commandLine, type daemonFindings, listed, makeFinding, quoted } from './catalog.ts';
+import { commandLine, type daemonFindings, listed, makeFinding, quoted, unfollowedLink } from './catalog.ts';
 import {
   deadNotices,
   doesNotAnswer,
@@ -262,7 +263,11 @@ function* places({ unread, faults, leftovers, rootsAway, uid }: Observed): Gener
   const isAway = ({ path }: TroubledPlace): boolean => rootsAway.some(root => root.path === path);
   const away = unread.first.filter(isAway).length;
   const others = { first: unread.first.filter(place => !isAway(place)), count: unread.count - away };
-  yield* listed(others, place => makeFinding('unread', trouble(place), readingMend(place, uid)));
+  yield* listed(others, place =>
+    place.why === notFollowed
+      ? unfollowedLink(place.path)
+      : makeFinding('unread', trouble(place), readingMend(place, uid)),
+  );
   yield* listed(faults, place => {
     const mend = `rename it, or correct the file or setting that names its owner; then: ${scan}`;
     return makeFinding('unit_fault', trouble(place), mend);

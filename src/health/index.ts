@@ -11,6 +11,7 @@ export {
   listed,
   makeFinding,
   quoted,
+  unfollowedLink,
 } from './catalog.ts';
 export { findings } from './findings.ts';
 export {

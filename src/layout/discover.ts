@@ -2,12 +2,12 @@
  * Finds all units of a layout by walking the directories above them.
  *
  * One walk serves all templates: each directory is listed once, and only where some template that is walked
- * here can still match below. Never follows a link, never looks into a unit for more than the literal places
- * that other templates name, and never throws for what is on the disk. Synchronous, for worker threads; a
- * caller that wants to stop stops taking values.
+ * here can still match below. Follows no link but those of the layout, never looks into a unit for more than
+ * the literal places that other templates name, and never throws for what is on the disk. Synchronous, for
+ * worker threads; a caller that wants to stop stops taking values.
  */
 
-import { directoriesIn, entryAt } from './disk.ts';
+import { entryAt, follow, namesByType } from './disk.ts';
 import {
   advance,
   isComplete,
@@ -19,8 +19,19 @@ import {
   statesAt,
   walkedRoots,
 } from './layout.ts';
+import { targetOf } from './links.ts';
+import { locate } from './locate.ts';
 import { below, isWithin, namesOf } from './path.ts';
-import { type PlacedUnit, type Unit, type Units, type Unread, unitsAt, unreadAt } from './units.ts';
+import {
+  holdsRepositories,
+  type PlacedUnit,
+  type Unit,
+  type Units,
+  type Unread,
+  unfollowed,
+  unitsAt,
+  unreadAt,
+} from './units.ts';
 
 /** A directory, as its path alone says what it may be. */
 export function directoryAt(layout: Layout, path: string): Directory {
@@ -31,6 +42,8 @@ export type Discovered =
   | ({ readonly type: 'unit' } & PlacedUnit)
   /** Units known at this path or below it must be kept: whether they are there is not known. */
   | ({ readonly type: 'unread' } & Unread)
+  /** A link that the layout does not follow yet, and may. */
+  | { readonly type: 'link'; readonly path: string }
   /** Something there is not as it should be; `what` says it for a person. */
   | { readonly type: 'fault'; readonly path: string; readonly what: string }
   /** A directory above the units was looked through. */
@@ -77,8 +90,12 @@ function* walk(layout: Layout, root: string): Generator<Discovered, void> {
   const pending: Directory[] = [];
   yield* look(layout, directoryAt(layout, root), pending);
   for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
-    const { names, unread } = namesInTemplate(directory);
+    const { names, links, unread } = namesInTemplate(directory);
     for (const place of unread) yield { type: 'unread', ...place };
+    for (const name of links) {
+      const child = childOf(layout, directory, name);
+      if (child !== null) yield* lookAtLink(layout, child);
+    }
     for (const name of names) {
       const child = childOf(layout, directory, name);
       if (child !== null) yield* look(layout, child, pending);
@@ -109,7 +126,10 @@ export function* look(
     }
     if (here !== null) {
       const walked = here.units.filter(({ unit }) => isWalked(layout, unit, states));
-      for (const placed of walked) yield { type: 'unit', ...placed };
+      for (const placed of walked) {
+        yield { type: 'unit', ...placed };
+        yield* linkedObjects(layout, placed.unit);
+      }
       for (const place of here.unread) yield { type: 'unread', ...place };
       if (walked.length === 0) return;
       for (const fault of here.ownerFaults) yield { type: 'fault', ...fault };
@@ -121,37 +141,69 @@ export function* look(
   if (unfinished.length > 0) pending.push({ path, states: unfinished });
 }
 
+/** A link in place of a repository's `objects`; a walk of the unit names one that is not followed. */
+function* linkedObjects(layout: Layout, { path: unit, kind }: Unit): Generator<Discovered, void> {
+  if (layout.follow.length === 0 || !holdsRepositories(kind)) return;
+  const path = below(unit, 'objects');
+  if (!layout.links.has(path) && targetOf(layout, path) !== null) yield { type: 'link', path };
+}
+
 /** The template that took the directory decides; a unit inside has others. */
 function isWalked({ tracks }: Layout, { kind }: Unit, states: readonly State[]): boolean {
   const taken = states.find(state => isComplete(state) && state.track.kind === kind);
   return taken?.track.isWalked ?? tracks.some(track => track.kind === kind && track.isWalked);
 }
 
-/** The names of the directories in one that may lead to a unit, and what could not be read. */
-export function namesInTemplate({ path, states }: Directory): { names: readonly string[]; unread: Unread[] } {
+/** A link where an owner or a unit is expected: nobody may take what lies behind it for nothing. */
+function* lookAtLink(layout: Layout, { path, states }: Directory): Generator<Discovered, void> {
+  if (layout.links.has(path)) return;
+  const to = follow(path);
+  const isWhole = to !== null && to.error === null && to.existing === to.names.length;
+  if (isWhole && !to.directory) return;
+  const located = locate(layout, path);
+  if (located.found === 'unit' && located.exists) {
+    yield { type: 'fault', path, what: `a symbolic link to ${located.unit.path}, whose data counts there` };
+    return;
+  }
+  if (targetOf(layout, path) !== null) yield { type: 'link', path };
+  else yield { type: 'unread', ...unfollowed(path, states) };
+}
+
+interface NamesInTemplate {
+  readonly names: readonly string[];
+  readonly links: readonly string[];
+  readonly unread: readonly Unread[];
+}
+
+/** The names of the directories and links in one that may lead to a unit, and what could not be read. */
+export function namesInTemplate({ path, states }: Directory): NamesInTemplate {
   const only = states.map(onlyNext);
   const literals = new Set(only.filter(name => name !== null));
   if (!only.includes(null)) return those(literals, path);
   try {
-    return { names: directoriesIn(path) ?? [], unread: [] };
+    const { directories, links } = namesByType(path) ?? { directories: [], links: [] };
+    return { names: directories, links, unread: [] };
   } catch (error) {
     // A directory that cannot be listed may still be passed through to a known name.
-    return { names: those(literals, path).names, unread: [unreadAt(path, error)] };
+    return { ...those(literals, path), unread: [unreadAt(path, error)] };
   }
 }
 
-function those(names: Iterable<string>, directory: string): { names: string[]; unread: Unread[] } {
+function those(names: Iterable<string>, directory: string): NamesInTemplate {
   const there: string[] = [];
+  const links: string[] = [];
   const unread: Unread[] = [];
   for (const name of names) {
     const path = below(directory, name);
     try {
-      if (entryAt(path) === 'directory') there.push(name);
+      const entry = entryAt(path);
+      if (entry === 'directory') there.push(name);
+      if (entry === 'link') links.push(name);
     } catch (error) {
       unread.push(unreadAt(path, error));
     }
   }
-  return { names: there, unread };
+  return { names: there, links, unread };
 }
 
 /** The templates that begin inside a unit, where nothing is a unit by a template of its own. */
@@ -160,7 +212,7 @@ function* lostTemplates(
   unit: string,
   matches: readonly State[],
 ): Generator<Discovered, void> {
-  const inside = layout.roots.filter(root => isWithin(root.path, unit));
+  const inside = layout.roots.filter(root => isWithin(root.path, unit) && !layout.links.has(root.written));
   if (inside.length === 0) return;
   const heard = new Set(
     matches.flatMap(({ track }) => [track, ...track.continuations.map(next => layout.tracks[next.track])]),

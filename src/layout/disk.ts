@@ -12,6 +12,8 @@
  */
 
 import {
+  accessSync,
+  constants,
   type Dir,
   Dirent,
   lstatSync,
@@ -44,6 +46,9 @@ const hangsCode = 'ETIMEDOUT';
 export function saysHangs(error: unknown): boolean {
   return error === hangsCode || systemCode(error) === hangsCode;
 }
+
+/** The system's code for a link where none is followed. */
+export const notFollowed = 'ELOOP';
 
 /** The error for a path at which a disk does not answer. */
 export class DiskHangs extends Error {
@@ -88,21 +93,41 @@ export function directoryStatus(path: string): Stats | null {
   }
 }
 
-/** The names of the directories in a directory; null where it is gone. */
-export function directoriesIn(path: string): string[] | null {
+/** Returns which directory is there; null: none is. Where the system does not say, its code stands for it. */
+export function identityAt(path: string): string | null {
+  try {
+    beforeLook(path);
+    const stats = lstatSync(encodePath(path), { bigint: true, throwIfNoEntry: false });
+    return stats?.isDirectory() === true ? `${stats.dev}:${stats.ino}` : null;
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === null) throw error;
+    return code;
+  }
+}
+
+interface NamesByType {
+  readonly directories: readonly string[];
+  readonly links: readonly string[];
+}
+
+/** The names of the directories in a directory, and those of the links; null where it is gone. */
+export function namesByType(path: string): NamesByType | null {
   beforeLook(path);
   const location = encodePath(path);
   try {
     const stats = lstatSync(location, { throwIfNoEntry: false });
     if (stats?.isDirectory() !== true) return null;
-    const names: string[] = [];
+    const directories: string[] = [];
+    const links: string[] = [];
     let entries = 0;
     for (const entry of list(location, stats.size).entries) {
       entries += 1;
       if (entries % entriesPerLook === 0) beforeLook(path);
-      if (entry.isDirectory()) names.push(entry.name);
+      if (entry.isDirectory()) directories.push(entry.name);
+      else if (entry.isSymbolicLink()) links.push(entry.name);
     }
-    return names;
+    return { directories, links };
   } catch (error) {
     if (absences.has(systemCode(error)) && entryAt(path) !== 'directory') return null;
     throw error;
@@ -172,17 +197,19 @@ export function beforeFollow(path: string): void {
   beforeLook(leadsTo);
 }
 
-/** Tells whether these names lead from a directory to another one, over directories alone, no links. */
-export function leadToDirectory(directory: string, names: readonly string[]): boolean {
+/** The type of the entry to which names lead from a directory, over directories alone; null if they do not. */
+export function entryBelow(directory: string, names: readonly string[]): EntryType | null {
   let path = directory;
+  let entry: EntryType | null = 'directory';
   for (const name of names) {
+    if (entry !== 'directory') return null;
     path = below(path, name);
-    if (entryAt(path) !== 'directory') return false;
+    entry = entryAt(path);
   }
-  return true;
+  return entry;
 }
 
-type DirectoryEntry = Pick<Dirent, 'name' | 'isFile' | 'isDirectory'>;
+type DirectoryEntry = Pick<Dirent, 'name' | 'isFile' | 'isDirectory' | 'isSymbolicLink'>;
 
 interface Listing {
   /** Can be gone through once. */
@@ -253,6 +280,7 @@ function decoded(entry: BufferEntry): DirectoryEntry {
     name: decodePath(entry.name),
     isFile: () => entry.isFile(),
     isDirectory: () => entry.isDirectory(),
+    isSymbolicLink: () => entry.isSymbolicLink(),
   };
 }
 
@@ -276,6 +304,16 @@ function listOnce(location: string | Buffer): Listing {
   if (!entries.some(entry => entry.name.includes(replacement))) return { entries, odd: false };
   const raw = readdirSync(location, { withFileTypes: true, encoding: 'buffer' });
   return { entries: raw.map(decoded), odd: true };
+}
+
+/** Tells whether names in a directory can be asked about. */
+export function isSearchable(location: string | Buffer): boolean {
+  try {
+    accessSync(location, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** A path as the file system takes it; `odd` where it may hold names that are not UTF-8. */

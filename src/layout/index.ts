@@ -21,8 +21,12 @@ export {
   beforeLook,
   DiskHangs,
   directoryStatus,
+  entryAt,
+  identityAt,
+  isSearchable,
   list,
   locationOf,
+  notFollowed,
   saysHangs,
   watchLooks,
 } from './disk.ts';
@@ -30,9 +34,10 @@ export { configEntries, configValue } from './gitconfig.ts';
 export {
   isUnchanged,
   type Layout,
+  type Links,
   type OwnerSource,
+  objectsPathOf,
   type Root,
-  resolveLayout,
   type StorageKind,
   type StorageSettings,
   storageKinds,
@@ -56,6 +61,7 @@ export {
 } from './mounts.ts';
 export { below, decodePath, encodePath, isWithin } from './path.ts';
 export { isQuarantineName, type Quarantine, type QuarantineLook, quarantinePath } from './quarantine.ts';
+export { resolveLayout } from './resolve.ts';
 export { parseTemplate, type Template } from './template.ts';
 export {
   holdsRepositories,

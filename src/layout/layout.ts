@@ -48,6 +48,8 @@ export interface StorageSettings {
   readonly visibility: Visibility;
   /** The templates that another host walks, see `[scan] ROOTS`: paths there are located, and not measured. */
   readonly elsewhere?: readonly string[];
+  /** `[storage] FOLLOW`, the same in all sections: directories below which links may lead; none unless given. */
+  readonly follow?: readonly string[];
 }
 
 /** A template's fixed part. */
@@ -67,7 +69,7 @@ export interface Root {
 }
 
 /** One template with the settings of its section. */
-export interface Track extends Required<Omit<StorageSettings, 'elsewhere' | 'templates'>> {
+export interface Track extends Required<Omit<StorageSettings, 'elsewhere' | 'follow' | 'templates'>> {
   /** Tells whether this host measures what lies there. */
   readonly isWalked: boolean;
   readonly template: Template;
@@ -77,6 +79,8 @@ export interface Track extends Required<Omit<StorageSettings, 'elsewhere' | 'tem
   readonly pattern: readonly Segment[];
   /** Number of the pattern's segments that are its fixed part. */
   readonly fixedLength: number;
+  /** The name that `{owner}` matched on the way to a link that the fixed part stands for; null: none did. */
+  readonly linkedOwner: string | null;
   /** The tracks that continue this one by literal segments, and by which. */
   readonly continuations: readonly Continuation[];
 }
@@ -88,19 +92,31 @@ interface Continuation {
 }
 
 export interface Layout {
-  /** One for each fixed part as written. */
+  /** One for each fixed part as written, and one for each link to an owner or a unit. */
   readonly roots: readonly Root[];
-  /** The one that wins a directory before the others. */
+  /** The one that wins a directory before the others; those of a link come last, and share no directory. */
   readonly tracks: readonly Track[];
   /** Names of directories that are left out below the fixed parts. */
   readonly exclude: readonly string[];
+  /** The directories of `[storage] FOLLOW`, links resolved. */
+  readonly follow: readonly string[];
+  readonly links: Links;
+}
+
+/** The links that are followed, each with the directory to which it leads. */
+export type Links = ReadonlyMap<string, string>;
+
+/** The directory of a repository's objects. */
+export function objectsPathOf(links: Links, repository: string): string {
+  const path = `${repository}/objects`;
+  return links.get(path) ?? path;
 }
 
 /**
- * Resolves the templates' fixed parts. Throws `configuration` for a template that is none; what
- * is wrong on the disk is said by the roots' states.
+ * Resolves the templates' fixed parts, and follows no link below them. Throws `configuration` for a template
+ * that is none; what is wrong on the disk is said by the roots' states.
  */
-export function resolveLayout(storages: readonly StorageSettings[], exclude: readonly string[]): Layout {
+export function layoutWithoutLinks(storages: readonly StorageSettings[], exclude: readonly string[]): Layout {
   const written = storages.flatMap(settings =>
     settings.templates.map(text => ({ settings, template: templateOf(settings.kind, text) })),
   );
@@ -115,13 +131,15 @@ export function resolveLayout(storages: readonly StorageSettings[], exclude: rea
       const fixedLength = fixed.length;
       const isWalked = !elsewhere.includes(template.text);
       const section = { kind, owner, visibility, isWalked };
-      return { ...section, template, root, pattern, fixedLength, continuations: [] };
+      return { ...section, template, root, pattern, fixedLength, linkedOwner: null, continuations: [] };
     })
     .sort(byPrecedence);
   return {
     roots,
     tracks: tracks.map(track => ({ ...track, continuations: continuationsOf(track, tracks, exclude) })),
     exclude: [...exclude],
+    follow: [...new Set(storages.flatMap(({ follow = [] }) => follow))].map(place => rootAt(place).path),
+    links: new Map(),
   };
 }
 
@@ -154,7 +172,7 @@ function byPrecedence(a: Track, b: Track): number {
   );
 }
 
-function rootAt(written: string): Root {
+export function rootAt(written: string): Root {
   const destination = follow(written);
   const path = destination === null ? written : pathOf(destination.names);
   return { written, path, device: 0n, inode: 0n, fileSystem: null, ...stateAt(path, destination) };
@@ -179,7 +197,12 @@ function stateAt(path: string, to: Destination | null): Pick<Root, 'state'> & Pa
   }
 }
 
-function continuationsOf(track: Track, tracks: readonly Track[], exclude: readonly string[]): Continuation[] {
+/** Gives the tracks among these that continue one of them. */
+export function continuationsOf(
+  track: Track,
+  tracks: readonly Track[],
+  exclude: readonly string[],
+): Continuation[] {
   return tracks.flatMap((other, index) => {
     const begins = track.pattern.every((segment, at) => isDeepStrictEqual(segment, other.pattern[at]));
     const rest = other.pattern.slice(track.pattern.length);
@@ -204,7 +227,7 @@ export interface State {
 
 /** The states at `/`; states are always in the order of precedence. */
 export function startStates(layout: Layout): State[] {
-  return layout.tracks.map(track => ({ track, at: 0, open: false, owner: null }));
+  return layout.tracks.map(track => ({ track, at: 0, open: false, owner: track.linkedOwner }));
 }
 
 /** The states in the directory `name`, from those in the directory that holds it. */

@@ -23,9 +23,10 @@ export function isQuarantineName(name: string): boolean {
 /**
  * Returns the path of a unit's quarantine; null if no quarantine of this unit has that name. Gitaly names
  * those of edits after the path of their repository below the storage, so that one cannot pass for another's.
+ * `objects`: see `objectsPathOf`.
  */
-export function quarantinePath(unit: string, name: string): string | null {
-  if (isQuarantineName(name)) return `${unit}/objects/${name}`;
+export function quarantinePath(unit: string, name: string, objects = `${unit}/objects`): string | null {
+  if (isQuarantineName(name)) return `${objects}/${name}`;
   const [, ofRepository] = ofEdit.exec(name) ?? [];
   if (ofRepository !== undefined) {
     const storage = storageNaming(unit, ofRepository);

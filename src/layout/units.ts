@@ -14,7 +14,7 @@ import { isUtf8 } from 'node:buffer';
 import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
 import { type Leaf, nameFault } from '../quota/index.ts';
-import { beforeLook, entryAt, leadToDirectory } from './disk.ts';
+import { beforeLook, entryAt, entryBelow, notFollowed } from './disk.ts';
 import { configValue } from './gitconfig.ts';
 import type { Layout, OwnerSource, StorageKind, Track } from './layout.ts';
 import { isComplete, type State } from './layout.ts';
@@ -108,18 +108,22 @@ export interface Unread {
   readonly path: string;
   /** The system's code. */
   readonly error: string;
+  /** The unit that a link stands for, if its path alone says whose it is. */
+  readonly unit?: Unit;
 }
 
 export interface PlacedUnit {
   readonly unit: Unit;
   /** The places inside that are not the unit's own; what lies below one of them is not listed. */
   readonly inner: readonly string[];
+  /** The directory of a repository's objects, where a link in place of its `objects` is followed. */
+  readonly objectsAt?: string;
 }
 
 export interface Units {
   /** The outermost first. */
   readonly units: readonly PlacedUnit[];
-  /** Places inside of which it could not be told whether they are units; each is in an `inner`. */
+  /** Places inside of which it could not be told whether they are units; each but links is in an `inner`. */
   readonly unread: readonly Unread[];
   /** The directories of owners, or units, whose owners could not be found, and why. */
   readonly ownerFaults: readonly { readonly path: string; readonly what: string }[];
@@ -137,11 +141,12 @@ export function unitsAt(layout: Layout, path: string, states: readonly State[]):
   if (winner === undefined) return null;
   const taken = [{ unit: unitOf(path, winner), state: winner }];
   const unread: Unread[] = [];
+  const links: Unread[] = [];
   for (const [place, continuing] of continuedPlaces(layout, path, matches)) {
     try {
-      const [state] = leadToDirectory(path, namesOf(place.slice(path.length)))
-        ? matchesOf(place, continuing)
-        : [];
+      const entry = entryBelow(path, namesOf(place.slice(path.length)));
+      if (entry === 'link') links.push(unfollowed(place, continuing));
+      const [state] = entry === 'directory' ? matchesOf(place, continuing) : [];
       if (state !== undefined) taken.push({ unit: unitOf(place, state), state });
     } catch (error) {
       unread.push(unreadAt(place, error));
@@ -149,8 +154,12 @@ export function unitsAt(layout: Layout, path: string, states: readonly State[]):
   }
   const places = [...taken.map(({ unit }) => unit.path), ...unread.map(place => place.path)];
   return {
-    units: taken.map(({ unit }) => ({ unit, inner: nearestWithin(unit.path, places) })),
-    unread,
+    units: taken.map(({ unit }) => {
+      const objectsAt = layout.links.get(`${unit.path}/objects`);
+      const inner = nearestWithin(unit.path, places);
+      return { unit, inner, ...(objectsAt === undefined ? {} : { objectsAt }) };
+    }),
+    unread: [...unread, ...links],
     ownerFaults: taken.flatMap(({ unit, state }) =>
       unit.ownerFault === undefined ? [] : [{ path: ownerPlace(unit, state), what: unit.ownerFault }],
     ),
@@ -172,11 +181,11 @@ export function continuedPlaces(
     })),
   );
   const places = new Map<string, State[]>();
-  for (const [index, track] of layout.tracks.entries()) {
-    for (const { place, owner } of continued.filter(next => next.index === index)) {
-      const state = { track, at: track.pattern.length, open: false, owner };
-      places.set(place, [...(places.get(place) ?? []), state]);
-    }
+  for (const { index, place, owner } of continued.sort((a, b) => a.index - b.index)) {
+    const track = layout.tracks[index];
+    if (track === undefined) continue;
+    const state = { track, at: track.pattern.length, open: false, owner };
+    places.set(place, [...(places.get(place) ?? []), state]);
   }
   return places;
 }
@@ -186,6 +195,17 @@ export function unreadAt(path: string, error: unknown): Unread {
   const code = systemCode(error);
   if (code === null) throw error;
   return { path, error: code };
+}
+
+/** A link that is not followed, in these states. */
+export function unfollowed(path: string, states: readonly State[]): Unread {
+  const [unit] = states.flatMap(({ track, owner }): Unit[] => {
+    if (track.owner.by !== 'path' || owner?.isWellFormed() !== true) return [];
+    return leavesOf(track)
+      .slice(-1)
+      .map(leaf => ({ path, kind: track.kind, owner, leaf }));
+  });
+  return { path, error: notFollowed, ...(unit === undefined ? {} : { unit }) };
 }
 
 /** Tells whether a directory holds a repository; throws the system's error where that could not be told. */
@@ -245,7 +265,7 @@ function leafOf({ kind, visibility }: Track, path: string): Leaf {
 function ownerPlace({ path }: Unit, { track, owner }: State): string {
   if (track.owner.by !== 'path' || owner === null) return path;
   const at = track.pattern.findIndex(segment => segment.is === 'owner');
-  return pathOf(namesOf(path).slice(0, at + 1));
+  return at === -1 ? path : pathOf(namesOf(path).slice(0, at + 1));
 }
 
 /** Returns those of these places inside `path` that are in no other one inside it. */

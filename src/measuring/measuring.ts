@@ -315,7 +315,8 @@ export class Measuring {
     const { leaf, owner } = this.#attributed(path, unit);
     const before = this.#parts.ledger.units.unit(path);
     this.#parts.ledger.walks.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
-    if (isRepository(leaf)) {
+    // Nothing was seen of a repository without objects.
+    if (isRepository(leaf) && measurement.objects !== null) {
       if (before === undefined) this.#parts.repositories.appeared(path);
       else if (before.bytes !== bytes) this.#parts.repositories.resized(path);
     }

@@ -9,7 +9,7 @@
 
 import { SoftquotaError } from '../errors.ts';
 import type { AllowedPush, PushServices, PushWorker } from '../gate/index.ts';
-import { type QuarantineLook, quarantinePath } from '../layout/index.ts';
+import { objectsPathOf, type QuarantineLook, quarantinePath } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { isRepository, leafMask } from '../quota/index.ts';
 import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
@@ -22,7 +22,7 @@ export interface PushClock extends FollowUpClock {
 }
 
 interface PushesOptions {
-  readonly scanner: () => Pick<Scanner, 'ask' | 'hasOwnTimes'>;
+  readonly scanner: () => Pick<Scanner, 'ask' | 'hasOwnTimes' | 'links'>;
   readonly ledger: Pick<Ledger, 'documents' | 'ownerUsage' | 'reservations' | 'units' | 'walks'>;
   /** The git user's worker, which may read what the daemon may not; null: there is none. */
   readonly worker: Pick<PushWorker, 'isHere' | 'quarantine'> | null;
@@ -94,7 +94,7 @@ export class Pushes implements PushServices, UnitPushes {
   }
 
   async look(unit: string, name: string, deadlineMs: number): Promise<QuarantineLook> {
-    const path = quarantinePath(unit, name);
+    const path = quarantinePath(unit, name, this.#objectsOf(unit));
     if (path === null) return { is: 'absent' };
     const objectsDirectory = path.slice(0, path.lastIndexOf('/'));
     const base = path.slice(objectsDirectory.length + 1);
@@ -244,7 +244,7 @@ export class Pushes implements PushServices, UnitPushes {
     const [first = '/'] = units;
     const { measure, scanner } = this.#options;
     const found = await scanner()
-      .ask('new quarantines', [units, since, measure()], first, passDeadlineMs)
+      .ask('new quarantines', [units, since, measure(), scanner().links()], first, passDeadlineMs)
       .catch(() => []);
     if (this.#isClosed) return;
     for (const { unit, there } of found) {
@@ -285,6 +285,10 @@ export class Pushes implements PushServices, UnitPushes {
     if (sight.is !== 'unreadable' || worker?.isHere !== true || deadlineMs <= 0) return sight;
     const quarantine = await worker.quarantine(unit, name, deadlineMs);
     return quarantine === null ? sight : { is: 'seen', quarantine };
+  }
+
+  #objectsOf(unit: string): string {
+    return objectsPathOf(this.#options.scanner().links(), unit);
   }
 
   #nextSeq(): number {
@@ -335,7 +339,7 @@ export class Pushes implements PushServices, UnitPushes {
     const { measure, scanner, worker } = this.#options;
     const { book } = watched;
     const seen = await scanner()
-      .ask('quarantines', [unit, book.listed, measure()], unit, lookDeadlineMs)
+      .ask('quarantines', [unit, book.listed, measure(), this.#objectsOf(unit)], unit, lookDeadlineMs)
       .catch(() => null);
     const isHere = () => this.#watched.get(unit) === watched && !this.#isClosed;
     if (!isHere()) return;

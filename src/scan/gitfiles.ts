@@ -132,23 +132,24 @@ export const noSigns: RepackSigns = {
 /**
  * Watches a repository from now until the end of a walk, when the function that it returns is to be called.
  * `startedAt`: the time now, in milliseconds since 1970; `hasOwnTimes`: this host's own clock tells when
- * directories changed.
+ * directories changed; `objects`: where its objects are.
  */
 export function watchSigns(
   repository: string,
   startedAt: number,
   hasOwnTimes: boolean,
+  objects = `${repository}/objects`,
 ): (isWriting: boolean) => RepackSigns {
   const wasCollected = isCollected(repository, startedAt);
   const wasMaintained = isMaintained(repository, startedAt);
-  const before = hasOwnTimes ? '' : stateOf(statusesOf(repository));
-  const packs = directoryStatus(`${repository}/objects/pack`);
+  const before = hasOwnTimes ? '' : stateOf(statusesOf(objects));
+  const packs = directoryStatus(`${objects}/pack`);
   // One that changed within the last tick of the clock may change again in it.
   const isJustChanged = packs !== null && Math.abs(startedAt - packs.mtimeMs) < tickMs;
   const packsBefore = isJustChanged ? '' : stateOf([packs]);
   return isWriting => {
     const now = Date.now();
-    const statuses = statusesOf(repository);
+    const statuses = statusesOf(objects);
     const directories = hasOwnTimes ? '' : stateOf(statuses);
     const newest = Math.max(...statuses.map(stats => timeOf(stats, now)));
     const quietMs = hasOwnTimes ? startedAt - newest : null;
@@ -156,7 +157,7 @@ export function watchSigns(
       quietMs,
       directories,
       isChanged: quietMs === null ? directories !== before : quietMs < tickMs,
-      arePacksChanged: packsBefore !== stateOf([directoryStatus(`${repository}/objects/pack`)]),
+      arePacksChanged: packsBefore !== stateOf([directoryStatus(`${objects}/pack`)]),
       isWriting,
       isCollected: wasCollected || isCollected(repository, now),
       isMaintained: wasMaintained || isMaintained(repository, now),
@@ -174,8 +175,9 @@ function timeOf(stats: Stats | null, now: number): number {
 }
 
 /** The statuses of `objects` and its own directories; null where one cannot be read. */
-function statusesOf(repository: string): readonly (Stats | null)[] {
-  const objects = `${repository}/objects`;
+function statusesOf(objects: string): readonly (Stats | null)[] {
+  // A link in its place leads elsewhere.
+  if (directoryStatus(objects) === null) return [];
   let fanOut: readonly string[] = [];
   try {
     beforeLook(objects);

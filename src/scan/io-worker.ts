@@ -22,7 +22,6 @@ import {
   type PlacedUnit,
   type Root,
   resolveLayout,
-  type StorageSettings,
 } from '../layout/index.ts';
 import { type Watched, watchDirectories } from './directories.ts';
 import { deniesForce, existingNames } from './directory-names.ts';
@@ -64,8 +63,7 @@ const tasks = {
   'prepare cache': prepareCache,
   'empty cache': emptyCache,
   /** Gives the layout with the marks of the roots' file systems. */
-  resolve: (storages: readonly StorageSettings[], exclude: readonly string[]) =>
-    marked(resolveLayout(storages, exclude)),
+  resolve: (...given: Parameters<typeof resolveLayout>) => marked(resolveLayout(...given)),
   discover: (layout: Layout) => find(discover(layout)),
   /** Gives those of the paths at which there is nothing. */
   absent: (paths: readonly string[]) => paths.filter(isAbsent),
@@ -117,9 +115,16 @@ function sendPart<Ask extends keyof Parts>(_: Ask, part: Parts[Ask]): void {
 
 function marked(layout: Layout): Layout {
   const mountAt = mountTable(mountsNow());
+  // A program tells it, and many links may lead to one disk.
+  const known = new Map<string, string | null>();
+  const fileSystemOf = ({ path, device }: Root): string | null => {
+    const disk = `${device} ${mountAt(path)?.source}`;
+    if (!known.has(disk)) known.set(disk, fileSystemAt(path, device, mountAt));
+    return known.get(disk) ?? null;
+  };
   const roots = layout.roots.map(root => ({
     ...root,
-    fileSystem: root.state === 'present' ? fileSystemAt(root.path, root.device, mountAt) : null,
+    fileSystem: root.state === 'present' ? fileSystemOf(root) : null,
   }));
   return { ...layout, roots };
 }
@@ -150,11 +155,15 @@ function find(discovered: Iterable<Discovered>): void {
   sendPart('discover', found);
 }
 
+function resolvedAnew({ storages, exclude, layout }: ScanContext): Layout {
+  return resolveLayout(storages, exclude, [...layout.links.keys()]);
+}
+
 function unitOf(context: ScanContext, path: string): Located {
   const located = locate(context.layout, path);
   const isSure = located.found === 'unit' || context.layout.roots.every(root => root.state === 'present');
   // A file system may have been mounted since the layout was made.
-  const layout = isSure ? context.layout : resolveLayout(context.storages, context.exclude);
+  const layout = isSure ? context.layout : resolvedAnew(context);
   const again = isSure ? located : locate(layout, path);
   return again.found === 'none' ? locateByMounts(layout, path) : again;
 }
@@ -227,9 +236,11 @@ function walkAll(
 
 function resultOf(task: Task, terms: WalkTerms, context: ScanContext, cache: Cache): TaskResult {
   const { exclude, measure } = context;
-  const measured = ({ unit, inner }: PlacedUnit): TaskResult => {
-    const request = { ...terms, unit, inner, exclude: new Set(exclude), measure };
-    const outcome = walk(request, cache, () => move(shared));
+  const measured = ({ unit, inner, objectsAt }: PlacedUnit): TaskResult => {
+    const placed = { unit, inner, ...(objectsAt === undefined ? {} : { objectsAt }) };
+    const outcome = walk({ ...terms, ...placed, exclude: new Set(exclude), measure }, cache, () =>
+      move(shared),
+    );
     return 'bytes' in outcome ? { ...outcome, unit, inner } : outcome;
   };
   try {
@@ -238,7 +249,7 @@ function resultOf(task: Task, terms: WalkTerms, context: ScanContext, cache: Cac
     let located = inspect(layout, task.path);
     if (located.found === 'unread') {
       // A file system may have been mounted since the layout was made.
-      layout = resolveLayout(context.storages, exclude);
+      layout = resolvedAnew(context);
       located = inspect(layout, task.path);
     }
     if (located.found === 'unread') return { outcome: 'unread', path: located.path, error: located.error };

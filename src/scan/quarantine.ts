@@ -5,13 +5,17 @@
  */
 
 import { lstatSync, readdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { systemCode } from '../errors.ts';
 import {
   beforeLook,
   directoryStatus,
   encodePath,
+  entryAt,
+  type Links,
   list,
   locationOf,
+  objectsPathOf,
   type Quarantine,
   type QuarantineLook,
   quarantinePath,
@@ -68,6 +72,7 @@ class TooMuch extends Error {}
 /** The quarantine with this name in a directory; a link is none. */
 export function lookAtQuarantine(objectsDirectory: string, name: string, measure: Measure): QuarantineLook {
   try {
+    if (!isPlainDirectory(objectsDirectory)) return { is: 'absent' };
     const quarantine = see(`${objectsDirectory}/${name}`, name, measure);
     if (quarantine === null) return { is: 'absent' };
     return quarantine.isUnreadable ? { is: 'unreadable' } : { is: 'seen', quarantine };
@@ -77,18 +82,18 @@ export function lookAtQuarantine(objectsDirectory: string, name: string, measure
   }
 }
 
-/** All quarantines in the objects of a unit, and what became of the listed ones. */
+/** All quarantines in the objects of a unit, which lie at `objects`, and what became of the listed ones. */
 export function quarantinesOf(
   unit: string,
   listed: readonly ListedQuarantine[],
   measure: Measure,
+  objects = `${unit}/objects`,
 ): FoundQuarantines {
-  const objects = `${unit}/objects`;
   try {
     const names = new Set(quarantineNamesIn(objects));
     const places = new Map([...names].map(name => [name, `${objects}/${name}`]));
     for (const { name } of listed) {
-      const place = quarantinePath(unit, name);
+      const place = quarantinePath(unit, name, objects);
       if (place !== null) places.set(name, place);
     }
     const there = [...places].flatMap(([name, place]) => see(place, name, measure) ?? []);
@@ -112,20 +117,24 @@ export function newQuarantines(
   units: readonly string[],
   since: number,
   measure: Measure,
+  links: Links = new Map(),
 ): readonly { readonly unit: string; readonly there: readonly FoundQuarantine[] }[] {
   return units.flatMap(unit => {
-    const objects = directoryStatus(`${unit}/objects`);
-    if (objects === null || objects.mtimeMs < since) return [];
-    const { there } = quarantinesOf(unit, [], measure);
+    const objects = objectsPathOf(links, unit);
+    const status = directoryStatus(objects);
+    if (status === null || status.mtimeMs < since) return [];
+    const { there } = quarantinesOf(unit, [], measure, objects);
     return there.length === 0 ? [] : [{ unit, there }];
   });
 }
 
 function quarantineNamesIn(objects: string): readonly string[] {
-  beforeLook(objects);
-  // A link in place of `objects` leads elsewhere.
-  const stats = lstatSync(encodePath(objects), { throwIfNoEntry: false });
-  return stats?.isDirectory() === true ? readdirSync(encodePath(objects)).filter(isQuarantine) : [];
+  return isPlainDirectory(objects) ? readdirSync(encodePath(objects)).filter(isQuarantine) : [];
+}
+
+/** False for a link in place of a directory of objects, or of what holds it: that leads elsewhere. */
+function isPlainDirectory(path: string): boolean {
+  return [dirname(path), path].every(each => entryAt(each) === 'directory');
 }
 
 /** Null where no directory is there; throws the system's error where that cannot be said. */

@@ -6,7 +6,14 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { SoftquotaError } from '../errors.ts';
-import { type Layout, type Located, leavesOf, Mounts, type StorageKind } from '../layout/index.ts';
+import {
+  type Layout,
+  type Links,
+  type Located,
+  leavesOf,
+  Mounts,
+  type StorageKind,
+} from '../layout/index.ts';
 import type { Leaf } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { within } from '../within.ts';
@@ -212,7 +219,9 @@ export function createScanner(options: ScannerOptions) {
     const before = context;
     if (before === null) return false;
     const { storages, exclude, layout } = before;
-    const now = await threads.ask('resolve', [storages, exclude], null, deadlineMs).catch(() => null);
+    const now = await threads
+      .ask('resolve', [storages, exclude, [...layout.links.keys()]], null, deadlineMs)
+      .catch(() => null);
     // Meanwhile a sweep may have resolved them.
     if (isClosed || context !== before) return context !== before;
     if (now === null || isDeepStrictEqual(placesOf(now), placesOf(layout))) return false;
@@ -233,6 +242,8 @@ export function createScanner(options: ScannerOptions) {
       path: string,
       deadlineMs: number,
     ): Promise<Answered<Ask>> => threads.ask(ask, given, path, deadlineMs),
+    /** The links that are followed; none before the storage is resolved. */
+    links: (): Links => context?.layout.links ?? new Map(),
     /** Tells whether this host itself gives the times of changes at a path. */
     hasOwnTimes: (path: string): boolean => mounts.isLocal(path),
     /**

@@ -110,7 +110,8 @@ export function isSignatureCurrent(request: WalkRequest, signature: Signature, p
     for (const [index, name] of names.entries()) {
       if (index % directoriesPerPulse === directoriesPerPulse - 1) pulse();
       const above = paths[parents[index] ?? -1];
-      const path = above === undefined ? request.unit.path : `${above}/${name}`;
+      const named = above === undefined ? request.unit.path : `${above}/${name}`;
+      const path = named === `${request.unit.path}/objects` ? (request.objectsAt ?? named) : named;
       paths.push(path);
       beforeLook(path);
       const status = lstatSync(locationOf(path, !path.isWellFormed()), noThrow);
@@ -126,7 +127,7 @@ export function isSignatureCurrent(request: WalkRequest, signature: Signature, p
 }
 
 /** Terms of a signature: a change of the result, the owner or the walk settings invalidates it. */
-function termsOf({ unit, inner, exclude, measure }: WalkRequest, found: FoundByWalk): string {
+function termsOf({ unit, inner, exclude, measure, objectsAt }: WalkRequest, found: FoundByWalk): string {
   const { bytes, files, directories, objectBytes } = found;
   const places = inner.map(path => path.slice(unit.path.length));
   return JSON.stringify([
@@ -137,6 +138,7 @@ function termsOf({ unit, inner, exclude, measure }: WalkRequest, found: FoundByW
     [...exclude],
     places,
     [bytes, files, directories, objectBytes],
+    ...(objectsAt === undefined ? [] : [objectsAt]),
   ]);
 }
 

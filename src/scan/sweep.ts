@@ -6,7 +6,7 @@
  */
 
 import { messageOf } from '../errors.ts';
-import { type Discovered, type Layout, walkedRoots } from '../layout/index.ts';
+import { type Discovered, type Layout, type Unit, walkedRoots } from '../layout/index.ts';
 import type { Figures, ScannerParts } from './options.ts';
 import { classifyKnownUnit, knownByRoot, sweptRoots } from './roots.ts';
 import type { Run } from './run.ts';
@@ -53,8 +53,9 @@ async function survey(options: SweepOptions): Promise<void> {
   const startSeq = figures.nextSeq();
   const startedAt = Date.now();
   const { storages, exclude } = settings;
-  const resolve = () => threads.askAround('resolve', [storages, exclude], { signal });
-  const layout = await resolve();
+  const resolve = (known: readonly string[] | null) =>
+    threads.askAround('resolve', [storages, exclude, known], { signal });
+  const layout = await resolve(null);
   if (signal.aborted) return;
   options.resolved(settings, layout);
 
@@ -85,7 +86,8 @@ async function survey(options: SweepOptions): Promise<void> {
       if (!isToWalk(one, run, figures, found)) continue;
       run.unitsFound += 1;
       open += 1;
-      walk({ unit: one.unit, inner: one.inner, trustsSignature });
+      const { type: _, ...placed } = one;
+      walk({ ...placed, trustsSignature });
     }
   };
   await threads.askAround('discover', [layout], { part: takeAll, signal });
@@ -93,7 +95,7 @@ async function survey(options: SweepOptions): Promise<void> {
   ended();
   await walked.promise;
 
-  const { roots: rootsAfter } = await resolve();
+  const { roots: rootsAfter } = await resolve([...layout.links.keys()]);
   const before = walkedRoots(layout);
   const known = await knownByRoot(before, figures);
   const unseen = new Set([...known.values()].flat().filter(path => !seen.has(path)));
@@ -145,17 +147,28 @@ function isToWalk(one: Discovered, run: Run, figures: Figures, { seen, unread }:
   switch (one.type) {
     case 'unread':
       unread.add(one.path);
+      if (one.unit !== undefined) markUnseen(one.unit, figures);
       run.problems.unread.add([{ path: one.path, error: one.error }]);
       return false;
     case 'fault':
       run.problems.faults.add([{ path: one.path, what: one.what }]);
       return false;
+    case 'link':
     case 'listed':
       return false;
     case 'unit':
       seen.add(one.unit.path);
       return run.owners === null || run.owners.includes(figures.ownerKeyOf(one.unit) ?? '');
   }
+}
+
+/** A unit of which nothing is seen keeps what is known of it; a new one counts nothing, and is marked. */
+function markUnseen(unit: Unit, figures: Figures): void {
+  if (figures.knownBytes(unit.path) !== undefined) return;
+  const nothing = { bytes: 0, files: 0, directories: 0, objects: null, inner: [], tooLarge: false } as const;
+  const problems = { unread: [], unreadCount: 0, leftovers: [], leftoverCount: 0 } as const;
+  const when = { seq: figures.nextSeq(), measuredAt: Date.now() };
+  figures.report({ outcome: 'measured', unit, partial: true, ...nothing, ...problems, ...when });
 }
 
 /** Notes what became of a unit. */

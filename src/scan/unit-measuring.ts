@@ -313,8 +313,9 @@ export function rootCheck(parts: ScannerParts): () => Promise<readonly SweptRoot
 }
 
 async function look({ context, options, threads }: ScannerParts): Promise<readonly SweptRoot[]> {
-  const { storages, exclude } = context();
-  const layout = await threads.ask('resolve', [storages, exclude], null, deadlineMs);
+  const { storages, exclude, layout: before } = context();
+  const links = [...before.links.keys()];
+  const layout = await threads.ask('resolve', [storages, exclude, links], null, deadlineMs);
   const roots = walkedRoots(layout);
   const known = await knownByRoot(roots, options.figures);
   const samples = new Map([...known].map(([path, units]) => [path, spread(units, mostLookedFor)]));

@@ -1,16 +1,27 @@
 /**
  * Walks one unit and adds up its bytes.
  *
- * Never follows a symbolic link, counts regular files only, and one with several names once.
- * Never stops at what it cannot read: such places come back in `unread`, the larger of the known and
- * the seen bytes counts, and the result is marked partial. What vanishes meanwhile is no fault.
+ * Follows no symbolic link but one in place of a repository's `objects`, where the request says so. Counts
+ * regular files only, and one with several names once. Never stops at what it cannot read: such places come
+ * back in `unread`, the larger of the known and the seen bytes counts, and the result is marked partial. What
+ * vanishes meanwhile is no fault.
  * Depth first, by an explicit list of steps, so that neither the depth of a tree nor the length of
  * its paths is a limit. Synchronous, for worker threads.
  */
 
-import { accessSync, closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
-import { beforeLook, encodePath, holdsRepositories, list, locationOf, type Unread } from '../layout/index.ts';
+import {
+  beforeLook,
+  entryAt,
+  holdsRepositories,
+  identityAt,
+  isSearchable,
+  list,
+  locationOf,
+  notFollowed,
+  type Unread,
+} from '../layout/index.ts';
 import {
   isFanOut,
   isQuarantine,
@@ -151,16 +162,19 @@ function unchanged(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | n
 
 function walkThrough(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | Vanished {
   const { unit, quarantines = [], measure, hasOwnTimes = true } = request;
-  const identity = identityOf(unit.path);
+  const { objectsAt = `${unit.path}/objects` } = request;
+  const identity = identityAt(unit.path);
   if (identity === null) return { outcome: 'vanished' };
+  const objectsIdentity = identityAt(objectsAt);
   const isRepository = holdsRepositories(unit.kind);
-  const before = isRepository ? quarantinesOf(unit.path, quarantines, measure) : noQuarantines;
+  const before = isRepository ? quarantinesOf(unit.path, quarantines, measure, objectsAt) : noQuarantines;
   const startedAt = Date.now();
-  const endSigns = isRepository ? watchSigns(unit.path, startedAt, hasOwnTimes) : null;
+  const endSigns = isRepository ? watchSigns(unit.path, startedAt, hasOwnTimes, objectsAt) : null;
   const state = new Walk(request, isRepository, startedAt, pulse);
   takeSteps(state);
   // Half of a unit that was removed or unmounted meanwhile would be taken for all of it.
-  if (identityOf(unit.path) !== identity) return { outcome: 'vanished' };
+  const isSame = identityAt(unit.path) === identity && identityAt(objectsAt) === objectsIdentity;
+  if (!isSame) return { outcome: 'vanished' };
   const leftovers = countLeftovers(state);
   const bytes = state.unreadCount === 0 ? state.bytes : Math.max(state.bytes, request.knownBytes ?? 0);
   const isExact = Number.isSafeInteger(bytes);
@@ -168,7 +182,7 @@ function walkThrough(request: WalkRequest, cache: Cache, pulse: Pulse): Walked |
     bytes: state.objectBytes + (state.areObjectsUnread ? bytes - state.bytes : 0),
     signs: endSigns(state.isRepacked),
     before,
-    after: quarantinesOf(unit.path, quarantines, measure),
+    after: quarantinesOf(unit.path, quarantines, measure, objectsAt),
   };
   const { files, directories } = state;
   const objectBytes = objects?.bytes ?? 0;
@@ -187,19 +201,6 @@ function walkThrough(request: WalkRequest, cache: Cache, pulse: Pulse): Walked |
     leftoverCount: leftovers.length,
     objects,
   };
-}
-
-/** Returns which directory is there; null: none is. Where the system does not say, its code stands for it. */
-function identityOf(path: string): string | null {
-  try {
-    beforeLook(path);
-    const stats = lstatSync(encodePath(path), { bigint: true, throwIfNoEntry: false });
-    return stats?.isDirectory() === true ? `${stats.dev}:${stats.ino}` : null;
-  } catch (error) {
-    const code = systemCode(error);
-    if (code === null) throw error;
-    return code;
-  }
 }
 
 /** The signature itself tells directories that changed just before. */
@@ -271,6 +272,8 @@ function read(state: Walk, place: Place, path: string, odd: boolean, sizeBytes: 
     try {
       if (entry.isFile()) countFile(state, place, name, locationOf(child, childIsOdd));
       else if (entry.isDirectory()) enter(state, place, name, child, childIsOdd);
+      else if (entry.isSymbolicLink() && roleOf(place.role, name) === 'objects')
+        enterObjects(state, place, name);
     } catch (error) {
       if (!isSearchable(locationOf(path, odd))) {
         // Its names can be listed, but none of them can be asked about.
@@ -300,6 +303,14 @@ function enter(state: Walk, at: Place, name: string, path: string, odd: boolean)
   const role = roleOf(at.role, name);
   const isUnsigned = at.isUnsigned || role === 'loose' || role === 'settings';
   state.steps.push({ parent: at, name, path, odd, role, isUnsigned, inner: inner ?? noNames, signed: -1 });
+}
+
+/** A link in place of the objects of a repository. */
+function enterObjects(state: Walk, at: Place, name: string): void {
+  const { objectsAt } = state.request;
+  if (objectsAt === undefined) addUnreadPlace(state, at, notFollowed, 'objects', name);
+  else if (entryAt(objectsAt) !== 'directory') addUnreadPlace(state, at, 'ENOENT', 'objects', name);
+  else enter(state, at, name, objectsAt, !objectsAt.isWellFormed());
 }
 
 function roleOf(above: Role, name: string): Role {
@@ -361,10 +372,13 @@ function fileOf(location: string | Buffer, stats: Stats): string {
 function addUnread(state: Walk, place: Place, error: unknown, name?: string): void {
   const code = systemCode(error);
   if (code === null) throw error;
-  if (code === 'ENOENT' || code === 'ENOTDIR') return;
+  if (code !== 'ENOENT' && code !== 'ENOTDIR') addUnreadPlace(state, place, code, place.role, name);
+}
+
+function addUnreadPlace(state: Walk, place: Place, code: string, role: Role, name?: string): void {
   state.unreadCount += 1;
   if (state.unread.length < mostListed) state.unread.push({ path: pathOf(state, place, name), error: code });
-  state.areObjectsUnread ||= isOfObjects(place.role);
+  state.areObjectsUnread ||= isOfObjects(role);
 }
 
 /** The path of a directory, or of a name in it: the one that it is read by may lead through a descriptor. */
@@ -372,13 +386,4 @@ function pathOf(state: Walk, place: Place, name?: string): string {
   const names = name === undefined ? [] : [name];
   for (let at = place; at.parent !== null; at = at.parent) names.push(at.name);
   return [state.request.unit.path, ...names.reverse()].join('/');
-}
-
-function isSearchable(location: string | Buffer): boolean {
-  try {
-    accessSync(location, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

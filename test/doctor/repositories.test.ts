@@ -8,7 +8,11 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { Config } from '../../src/config/index.ts';
-import { checkInnerRepositories, lookForRepositories } from '../../src/doctor/repositories.ts';
+import {
+  checkInnerRepositories,
+  checkUnmanaged,
+  lookForRepositories,
+} from '../../src/doctor/repositories.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { context, git, installationIn, write } from './folder.ts';
 import { repository } from './survey/world.ts';
@@ -53,6 +57,34 @@ t.test('a repository that counts is no stranger by another mount', async t => {
   t.teardown(() => execFileSync('umount', [bound]));
   t.strictSame(lookForRepositories(config).unmanaged, [join(bound, 'alone.git'), alone]);
 });
+
+t.test(
+  'a working copy that takes pushes is found, and so is a working tree outside of all units',
+  async t => {
+    const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.git');
+    const bare = join(folder, 'srv/git/alice/app.git');
+    git('init', '-q', '--bare', bare);
+    const files = git('-C', bare, 'hash-object', '-w', '-t', 'tree', '/dev/null');
+    const who = ['-c', 'user.name=x', '-c', 'user.email=x@localhost'];
+    const commit = git('-C', bare, ...who, 'commit-tree', '-m', 'x', files);
+    const trees = [join(folder, 'srv/git/alice/tree'), join(bare, 'inside')];
+    for (const tree of trees) git('-C', bare, 'worktree', 'add', '-q', '--detach', tree, commit);
+    for (const [name, value] of [
+      ['quiet', 'refuse'],
+      ['pushed', 'updateInstead'],
+    ] as const) {
+      const work = join(folder, 'srv', name);
+      git('init', '-q', work);
+      git('-C', work, 'config', 'receive.denyCurrentBranch', value);
+    }
+    const { unmanaged, workingTrees } = lookForRepositories(config);
+    t.strictSame(unmanaged, [join(folder, 'srv/pushed/.git')]);
+    t.strictSame(workingTrees, trees.slice(0, 1));
+    const installation = installationIn(folder, '');
+    const { findings } = checkUnmanaged(installation, lookForRepositories(config));
+    t.match(findings[1], { code: 'unmanaged_repository', message: /alice\/tree: the working tree/ });
+  },
+);
 
 t.test('what lies inside a repository that no template matches is no repository of its own', async t => {
   const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.repository');

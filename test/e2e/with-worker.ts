@@ -13,10 +13,11 @@ export async function withWorker(
   t: Test,
   server: Server,
   reclaim: Partial<NonNullable<WorkerOptions['reclaim']>> = {},
+  follow: readonly string[] = [],
 ): Promise<Worker> {
   const worker = new Worker({
     trustedSocket: server.socket('trusted'),
-    storages: [storage({ templates: [join(server.folder, 'git/{owner}/{repo}.git')] })],
+    storages: [storage({ templates: [join(server.folder, 'git/{owner}/{repo}.git')], follow })],
     exclude: [],
     isForge: false,
     hooks: null,

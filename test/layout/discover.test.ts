@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
+import { chownSync, lchownSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import t from 'tap';
+import { discover, inspect, locate, resolveLayout } from '../../src/layout/index.ts';
 import {
   discovered,
   emptyDirectory,
@@ -197,13 +199,116 @@ t.test('HEAD, objects and refs need only exist, be it as links', async t => {
   t.equal(unitsOf(layoutOf(storage({ templates: [`${at}/{owner}/{repo}.git`] }))).length, 1);
 });
 
-t.test('links are not followed', async t => {
+t.test('links are not followed, and named where an owner or a unit is expected', async t => {
   const at = emptyDirectory(t);
-  makeRepository(`${at}/alice/a.git`);
-  makeLink(`${at}/mallory/a.git`, '../alice/a.git');
-  makeLink(`${at}/eve`, 'alice');
-  makeLink(`${at}/alice/loop`, '..');
-  matchEach(t, unitsOf(layoutOf(storage({ templates: [`${at}/{owner}/{repo}.git`] }))), [{ owner: 'alice' }]);
+  const git = `${at}/git`;
+  makeRepository(`${git}/alice/a.git`);
+  makeRepository(`${at}/disk/b.git`);
+  makeLink(`${git}/mallory/a.git`, '../alice/a.git');
+  makeLink(`${git}/alice/file`, 'a.git/HEAD');
+  makeLink(`${git}/alice/a.git/elsewhere`, '/usr');
+  for (const [name, target] of [
+    ['alice/b.git', `${at}/disk/b.git`],
+    ['alice/gone.git', `${at}/nothing`],
+    ['alice/loop', '..'],
+    ['eve', 'alice'],
+  ] as const)
+    makeLink(`${git}/${name}`, target);
+  const layout = layoutOf(storage({ templates: [`${git}/{owner}/{repo}.git`] }));
+  const { units, unread, faults } = discovered(layout);
+  matchEach(t, units, [{ unit: { path: `${git}/alice/a.git` } }]);
+  const names = ['alice/b.git', 'alice/gone.git', 'alice/loop', 'eve'];
+  t.same(
+    unread,
+    names.map(name => ({ path: `${git}/${name}`, error: 'ELOOP' })),
+  );
+  const counts = `a symbolic link to ${git}/alice/a.git, whose data counts there`;
+  t.same(faults, [{ path: `${git}/mallory/a.git`, what: counts }]);
+  const behind = [...discover(layout)].flatMap(one => (one.type === 'unread' ? [one.unit] : []));
+  t.match(new Set(behind.map(unit => unit?.owner)), new Set(['alice', 'eve']), 'as far as paths tell');
+});
+
+t.test("a link of root or of the target's owner to a directory below FOLLOW is followed, once", async t => {
+  const at = emptyDirectory(t);
+  const [git, disk] = [`${at}/git`, `${at}/disk`];
+  makeRepository(`${git}/alice/a.git`);
+  makeRepository(`${git}/lfs/inside.git`);
+  const objects = `${git}/alice/a.git/objects`;
+  rmdirSync(objects);
+  const links = {
+    'alice/a.git/objects': makeDirectory(`${disk}/objects`),
+    'alice/big.git': makeRepository(`${disk}/0042`),
+    'alice/inside.git': `${git}/lfs/inside.git`,
+    'alice/outside.git': makeRepository(`${at}/other.git`),
+    'alice/twice.git': `${disk}/0042`,
+    'alice/whole.git': disk,
+    bob: makeDirectory(`${disk}/people/bob`),
+    carol: `${disk}/carol`,
+    eve: `${disk}/people/bob/b.git`,
+  };
+  makeDirectory(`${makeRepository(`${disk}/people/bob/b.git`)}/lfs`);
+  makeRepository(`${disk}/people/bob/group/c.git`);
+  for (const [name, target] of Object.entries(links)) makeLink(`${git}/${name}`, target);
+  const follow = [disk, `${at}/nothing`];
+  const storages = [
+    storage({ templates: [`${git}/{owner}/{repo}.git`], follow }),
+    storage({ kind: 'lfs', templates: [`${git}/{owner}/{repo}.git/lfs`], follow }),
+  ];
+  const layout = resolveLayout(storages, []);
+  const { units, unread, faults } = discovered(layout);
+  t.same(
+    units.map(({ unit }) => [unit.path.slice(at.length), unit.owner, unit.kind]),
+    [
+      ['/disk/0042', 'alice', 'repos'],
+      ['/disk/people/bob/b.git', 'bob', 'repos'],
+      ['/disk/people/bob/b.git/lfs', 'bob', 'lfs'],
+      ['/disk/people/bob/group/c.git', 'bob', 'repos'],
+      ['/git/alice/a.git', 'alice', 'repos'],
+      ['/git/lfs/inside.git', 'lfs', 'repos'],
+    ],
+  );
+  t.equal(units.find(({ unit }) => unit.path === `${git}/alice/a.git`)?.objectsAt, `${disk}/objects`);
+  t.same(
+    unread.filter(({ error }) => error === 'ELOOP').map(({ path }) => path.slice(git.length)),
+    ['/alice/outside.git', '/alice/whole.git'],
+  );
+  t.same(
+    unread.filter(({ error }) => error === 'ENOENT').map(({ path }) => path),
+    [`${disk}/carol`],
+  );
+  t.same(
+    faults.map(({ path, what }) => [path.slice(git.length), /whose data counts there$/.test(what)]),
+    [
+      ['/alice/inside.git', true],
+      ['/alice/twice.git', true],
+      ['/eve', true],
+    ],
+  );
+  for (const { unit, inner, objectsAt } of units) {
+    const found = { found: 'unit', unit, inner, ...(objectsAt && { objectsAt }), exists: true };
+    t.same(inspect(layout, unit.path), found);
+  }
+  t.match(locate(layout, `${git}/bob/b.git/refs`), { unit: { path: `${disk}/people/bob/b.git` } });
+  t.same(resolveLayout(storages, [], [...layout.links.keys()]), layout, 'what is known is found again');
+  rmSync(`${git}/bob`);
+  t.notOk(resolveLayout(storages, [], [...layout.links.keys()]).links.has(`${git}/bob`));
+});
+
+t.test('a link that a stranger made is not followed', async t => {
+  const at = emptyDirectory(t);
+  const repository = makeRepository(`${at}/disk/bob.git`);
+  const link = makeLink(`${at}/git/eve/a.git`, repository);
+  const settings = storage({ templates: [`${at}/git/{owner}/{repo}.git`], follow: [`${at}/disk`] });
+  const followed = () => [...resolveLayout([settings], []).links.keys()];
+  t.same(followed(), [link], 'root made it');
+  lchownSync(link, 1234, 1234);
+  t.same(followed(), []);
+  chownSync(repository, 1234, 1234);
+  t.same(followed(), [link], 'it leads to what is their own');
+  renameSync(repository, `${at}/disk/away`);
+  t.same(followed(), [], 'a disk that is not mounted says nothing');
+  chownSync(`${at}/git`, 1234, 1234);
+  t.same(followed(), [link], 'unless the storage is theirs');
 });
 
 t.test('a fixed part may be a link, and its units have their physical paths', async t => {

@@ -299,6 +299,59 @@ t.test('what a sweep meets is told with exact counts', async t => {
   t.match(run.problems.faults, { count: 1, first: [{ path: join(root, '\udcff') }] });
 });
 
+t.test('an owner behind a link that is not followed is marked, until the link is gone', async t => {
+  const root = temporary(t);
+  const { scanner, book } = scanning(t, [storage('repos', `${root}/git/{owner}/{repo}.git`)]);
+  bareRepository(join(root, 'git/alice/a.git'), 100);
+  bareRepository(join(root, 'disk/b.git'), 1000);
+  symlinkSync('../disk', join(root, 'git/bob'));
+  const link = join(root, 'git/bob');
+  for (const _ of ['first', 'again']) {
+    const run = scanner.sweep({ kind: 'sweep' });
+    await run.done;
+    t.match(run.problems.unread, { count: 1, first: [{ path: link, error: 'ELOOP' }] });
+    t.match(book.units.get(link), { unit: { owner: 'bob' }, bytes: 0, partial: true });
+    t.equal(book.units.size, 2);
+  }
+  rmSync(link);
+  await scanner.sweep({ kind: 'sweep' }).done;
+  t.equal(book.units.size, 1);
+});
+
+t.test('what lies behind a followed link is a root of its own, and stays while its disk is away', async t => {
+  const root = temporary(t);
+  const [git, disk] = [join(root, 'git'), join(root, 'disk')];
+  const storages = [{ ...storage('repos', `${git}/{owner}/{repo}.git`), follow: [disk] }];
+  bareRepository(join(git, 'alice/a.git'), 100);
+  bareRepository(join(disk, 'bob/b.git'), 1000);
+  symlinkSync('../disk/bob', join(git, 'bob'));
+  const { scanner, book } = scanning(t, storages, { isWatched: true });
+  const sweep = async () => {
+    const run = scanner.sweep({ kind: 'sweep' });
+    await run.done;
+    return run.problems;
+  };
+  const unit = join(disk, 'bob/b.git');
+  t.match(await sweep(), { unread: { count: 0 }, faults: { count: 0 } });
+  t.match(book.units.get(unit), {
+    unit: { owner: 'bob' },
+    bytes: independentCount(unit).bytes,
+    partial: false,
+  });
+  fill(join(unit, 'new'), 50);
+  t.equal(await scanner.measureSoon(unit), 'counted');
+  t.equal(book.bytes(unit), independentCount(unit).bytes);
+  t.match(await scanner.locate(join(git, 'bob/b.git/refs'), 10_000), { unit: { path: unit, owner: 'bob' } });
+
+  renameSync(disk, join(root, 'away'));
+  t.match(await sweep(), { unread: { first: [{ path: join(disk, 'bob'), error: 'ENOENT' }] } });
+  t.equal(book.sweeps.at(-1)?.standing(unit), 'away');
+  renameSync(join(root, 'away'), disk);
+  rmSync(join(git, 'bob'));
+  await sweep();
+  t.same([...book.units.keys()], [join(git, 'alice/a.git')], 'without the link they are gone');
+});
+
 t.test('a unit that is too large keeps the bytes it was known with', async t => {
   const root = temporary(t);
   execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', root]);

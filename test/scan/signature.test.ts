@@ -55,6 +55,23 @@ t.test('while nothing changes no directory is read, and the result is the same',
   }
 });
 
+t.test('objects behind a link that is followed are looked at where they lie', async t => {
+  const { unit, walk, stands } = world(t, 'repos');
+  bareRepository(unit, 1000);
+  const objectsAt = join(unit, '../objects');
+  renameSync(join(unit, 'objects'), objectsAt);
+  symlinkSync('../objects', join(unit, 'objects'));
+  const { bytes, partial, objects } = walk({ objectsAt });
+  t.equal(bytes, independentCount(unit).bytes + 1000);
+  t.match({ partial, objects }, { partial: false, objects: { bytes: 1000 } });
+  t.ok(stands({ objectsAt }));
+  t.notOk(stands(), 'not for a link that is not followed any more');
+  walk({ objectsAt });
+  t.ok(stands({ objectsAt }));
+  fill(join(objectsAt, 'pack/new'), 7);
+  t.notOk(stands({ objectsAt }));
+});
+
 t.test('whatever is made, removed, renamed or replaced is seen', async t => {
   const { unit, stands } = world(t);
   const changes: Record<string, () => void> = {

@@ -18,7 +18,7 @@ import { noCache } from '../../src/scan/signature.ts';
 import type { Walked, WalkRequest } from '../../src/scan/task.ts';
 import { walk } from '../../src/scan/walk.ts';
 import { isLong } from '../run-length.ts';
-import { fill, independentCount, temporary, unitAt } from './world.ts';
+import { bareRepository, fill, independentCount, temporary, unitAt } from './world.ts';
 
 const on = (): void => {};
 
@@ -61,6 +61,24 @@ function nest(root: string, depth: number, name: string): void {
     }`;
   execFileSync('perl', ['-e', script, String(depth), name], { cwd: root });
 }
+
+t.test('a link in place of the objects is named, and what was known goes on counting', async t => {
+  const root = temporary(t);
+  const path = join(root, 'a.git');
+  bareRepository(path, 1000);
+  const unit = unitAt(path, 'repos');
+  const { bytes } = measured(path, { unit });
+  renameSync(join(path, 'objects'), join(root, 'objects'));
+  symlinkSync(join(root, 'objects'), join(path, 'objects'));
+  const unread = [{ path: join(path, 'objects'), error: 'ELOOP' }];
+  t.match(measured(path, { unit, knownBytes: bytes }), { bytes, partial: true, unread });
+  t.match(measured(path, { unit }), { bytes: bytes - 1000, partial: true, unread });
+  const objectsAt = join(root, 'objects');
+  t.match(measured(path, { unit, objectsAt }), { bytes, partial: false }, 'unless the link is followed');
+  renameSync(objectsAt, join(root, 'away'));
+  const away = { bytes, partial: true, unread: [{ path: join(path, 'objects'), error: 'ENOENT' }] };
+  t.match(measured(path, { unit, objectsAt, knownBytes: bytes }), away, 'and its disk is there');
+});
 
 t.test('regular files count, and nothing else does', async t => {
   const root = temporary(t);

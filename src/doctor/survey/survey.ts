@@ -1,6 +1,7 @@
 /** Looks at a directory, or at the usual ones, and comes to storage settings for what lies there. */
 
 import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { type Accounts, systemAccounts } from '../../accounts.ts';
 import { sections } from '../../config/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
@@ -103,11 +104,17 @@ export async function survey(given: string, options: SurveyOptions = {}): Promis
   const repositories = found.filter(path => !stores.some(store => path.startsWith(store)));
   const { proposal, ownerless } = choose(recognised, repositories);
   const owned = repositories.length - ownerless.length;
+  const follow = linkedDirectories(proposal.storages);
+  const isLinked = follow.length > 0;
   return {
     layout: recognised.layout,
     root: recognised.root,
-    evidence: [...recognised.evidence, owners(proposal, owned, repositories.length)],
-    storages: proposal.storages,
+    evidence: [
+      ...recognised.evidence,
+      ...(isLinked ? [`symbolic links lead to directories in ${follow.join(', ')}`] : []),
+      owners(proposal, owned, repositories.length),
+    ],
+    storages: isLinked ? proposal.storages.map(each => ({ ...each, follow })) : proposal.storages,
     advice: proposal.advice,
     repositories: repositories.length,
     ownerless,
@@ -205,6 +212,16 @@ function ownerlessBy({ storages }: Proposal, repositories: readonly string[]): s
     // A path, a file or the forge's database names the owner, unless something is wrong.
     return located.found !== 'unit' || located.unit.ownerFault !== undefined;
   });
+}
+
+/** The directories that have to be named so that the links in these storages are followed. */
+function linkedDirectories(storages: Proposal['storages']): readonly string[] {
+  const { links } = resolveLayout(
+    storages.map(each => ({ ...each, follow: ['/'] })),
+    excluded,
+  );
+  const above = [...links.values()].map(target => dirname(target));
+  return [...new Set(above)].filter(place => place !== '/' && !/[,\p{Cs}]|\s$/u.test(place)).sort();
 }
 
 function sizeOf(directory: string, deadline: number): Pick<FoundStore, 'bytes' | 'whole'> {

@@ -224,7 +224,7 @@ export class Reclaim {
     try {
       const found = await withView(
         path,
-        { program: this.#options.gitFor(path) },
+        { program: this.#options.gitFor(path), objects: this.#options.repositories.objectsPathOf(path) },
         { timeoutMs: measureMs, signal: this.#signal },
         async (view, limits) => {
           const measured = await measure(view, limits);
@@ -268,7 +268,7 @@ export class Reclaim {
 
   async #collect(path: string, known: Known): Promise<CollectedNow> {
     const { mark } = this;
-    const { gitFor, expireMs, log } = this.#options;
+    const { gitFor, expireMs, log, repositories } = this.#options;
     try {
       await this.#options.repositories.start();
       await this.#findLent(new Pace(1, this.#signal));
@@ -276,7 +276,7 @@ export class Reclaim {
         throw new UnusableRepository('nothing is deleted: another repository uses its objects');
       const { before, after } = await withView(
         path,
-        { program: gitFor(path) },
+        { program: gitFor(path), objects: repositories.objectsPathOf(path) },
         { timeoutMs: collectMs, signal: this.#signal },
         (view, limits) => collect(view, { expireMs, limits, now: Date.now }),
       );
@@ -302,7 +302,7 @@ export class Reclaim {
     if (measured === null || known.signature === null || !known.signature.isSure) return false;
     if (known.signature.text !== signature.text) return false;
     // Another program may have collected garbage.
-    const stored = await storedObjects(path, this.#signal);
+    const stored = await storedObjects(this.#options.repositories.objectsPathOf(path), this.#signal);
     return stored.bytes === measured.object_bytes;
   }
 

@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   isWithin,
   type Layout,
+  objectsPathOf,
   outermost,
   resolveLayout,
   type StorageSettings,
@@ -24,6 +25,8 @@ interface RepositoryTask {
 }
 
 const layoutEveryMs = 10_000;
+/** New links are looked for, which takes as long as a walk. */
+const linksEveryMs = 900_000;
 const restPerWork = 4;
 
 export class RepositoryWalk {
@@ -34,6 +37,7 @@ export class RepositoryWalk {
   #layout: Layout | null = null;
   /** On the monotonic clock. */
   #layoutAt = Number.NEGATIVE_INFINITY;
+  #linksAt = Number.NEGATIVE_INFINITY;
   #directories: readonly Directories[] = [];
   #first: Promise<void> | null = null;
   #walks: Promise<void> = Promise.resolve();
@@ -71,6 +75,11 @@ export class RepositoryWalk {
     return (this.#layout?.roots ?? []).map(root => root.path).filter(root => isWithin(path, root));
   }
 
+  /** The directory of a repository's objects; its `objects` may be a link that is followed. */
+  objectsPathOf(path: string): string {
+    return objectsPathOf(this.#layout?.links ?? new Map(), path);
+  }
+
   /** Places where a repository may be that cannot be looked into, each with the code of the error. */
   get unread(): ReadonlyMap<string, string> {
     return new Map(this.#directories.flatMap(({ unread }) => [...unread]));
@@ -105,7 +114,13 @@ export class RepositoryWalk {
     if (now - this.#layoutAt < layoutEveryMs) return;
     this.#layoutAt = now;
     const { storages, exclude } = this.#options;
-    const layout = resolveLayout(storages, exclude);
+    const isToSearch = now - this.#linksAt >= linksEveryMs;
+    if (isToSearch) this.#linksAt = now;
+    const layout = resolveLayout(
+      storages,
+      exclude,
+      isToSearch ? null : [...(this.#layout?.links.keys() ?? [])],
+    );
     if (isDeepStrictEqual(layout, this.#layout)) return;
     this.#layout = layout;
     const roots = outermost(walkedRoots(layout).filter(({ state }) => state === 'present'));

@@ -134,7 +134,10 @@ export class Worker {
   async #do(question: Fields, signal: AbortSignal): Promise<object> {
     const { success, data: task } = workerTask.safeParse(question);
     if (!success) throw new Error('the worker is of another version than the daemon');
-    if (task.kind !== 'space' && task.kind !== 'reclaim') return pushTask(task, signal, this.#options);
+    if (task.kind !== 'space' && task.kind !== 'reclaim') {
+      const objects = this.#repositories.objectsPathOf(task.path);
+      return pushTask({ ...task, objects }, signal, this.#options);
+    }
     const program = gitOf(this.#options.gits, '', task.path);
     if (this.#reclaim === null || program === null)
       throw new Error('the worker has no git, or [reclaim] RUN = never');
@@ -155,8 +158,12 @@ export class Worker {
     this.#explained[kind] += 1;
     const limits = { timeoutMs: isUrgent ? explainMs : unaskedMs, signal, isUrgent };
     try {
-      return await withView(path, { program }, limits, (view, within) =>
-        explainSpace(view, within, { stores: lfsStores(path, this.#options.storages), ofForge: lfs }),
+      return await withView(
+        path,
+        { program, objects: this.#repositories.objectsPathOf(path) },
+        limits,
+        (view, within) =>
+          explainSpace(view, within, { stores: lfsStores(path, this.#options.storages), ofForge: lfs }),
       );
     } finally {
       this.#explained[kind] -= 1;
@@ -201,7 +208,8 @@ function textsIn(list: unknown): readonly string[] {
   return Array.isArray(list) ? list.filter(each => typeof each === 'string') : [];
 }
 
-type PushTask = Exclude<WorkerTask, { readonly kind: 'reclaim' | 'space' }>;
+/** `objects`: the directory of the repository's objects. */
+type PushTask = Exclude<WorkerTask, { readonly kind: 'reclaim' | 'space' }> & { readonly objects: string };
 
 /** Does tasks about pushes that are under way: judges them, sees to their end, measures their quarantines. */
 async function pushTask(
@@ -218,8 +226,13 @@ async function pushTask(
   return { kept: await isKept(task, program, { timeoutMs: pushMs, signal, isAlone }) };
 }
 
-function measured({ path, name, measure }: Extract<PushTask, { readonly kind: 'quarantine' }>): object {
-  const place = quarantinePath(path, name);
+function measured({
+  path,
+  name,
+  measure,
+  objects,
+}: Extract<PushTask, { readonly kind: 'quarantine' }>): object {
+  const place = quarantinePath(path, name, objects);
   const look = place === null ? null : lookAtQuarantine(dirname(place), basename(place), measure);
   if (look?.is !== 'seen') throw new Error('the quarantine is not there, or cannot be read');
   const { id, bytes, hasObjects, sample } = look.quarantine;

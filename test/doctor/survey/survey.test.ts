@@ -39,6 +39,20 @@ async function refused(t: Test, given: string, code: string, message: RegExp): P
   await t.rejects(look(given), { code, message });
 }
 
+t.test('directories to which links lead are proposed', async t => {
+  const folder = temporaryFolder(t);
+  const [git, disk] = [join(folder, 'git'), join(folder, 'disk')];
+  repository(join(git, 'alice/a.git'));
+  repository(join(disk, 'bob/b.git'));
+  symlinkSync(join(disk, 'bob'), join(git, 'bob'));
+  const { storages, evidence } = await look(git);
+  t.same(
+    storages.map(({ follow }) => follow),
+    [[disk]],
+  );
+  t.match(evidence, [/bare repository/, `symbolic links lead to directories in ${disk}`, /owner taken/]);
+});
+
 t.test('the directory that is named may be any on the way to the repositories', async t => {
   const folder = temporaryFolder(t);
   const places = { gitolite: ['', 'repositories'], gitea: ['', 'data', 'data/gitea-repositories'] };

@@ -30,8 +30,8 @@ import {
   tipsAfter,
 } from './changes.ts';
 
-/** A push, as the daemon names it. */
-type NamedPush = Omit<JudgedPush, 'exec_path' | 'manner'>;
+/** A push, as the daemon names it; `objects`: the directory of the repository's objects. */
+type NamedPush = Omit<JudgedPush, 'exec_path' | 'manner'> & { readonly objects: string };
 
 const cannotTell =
   'git cannot tell here whether this push makes the repository smaller. Delete branches and tags first, in ' +
@@ -71,15 +71,15 @@ export async function bringsBack(push: NamedPush, program: GitProgram, limits: R
 
 /** Works with a view of the repository and the push's objects, as long as these are there. */
 async function inQuarantine<Result>(
-  { path, quarantine: name }: NamedPush,
+  { path, quarantine: name, objects }: NamedPush,
   program: GitProgram,
   limits: RunLimits,
   work: (view: RepositoryView, limits: RunLimits, quarantine: string | null) => Promise<Result>,
 ): Promise<Result> {
-  const quarantine = name === null ? null : await quarantineAt(path, name);
+  const quarantine = name === null ? null : await quarantineAt(path, name, objects);
   const there = quarantine === null ? null : whileThere(quarantine);
   const signal = AbortSignal.any([limits.signal, ...(there === null ? [] : [there.signal])]);
-  const options = { program, hasReflogs: false, quarantine };
+  const options = { program, hasReflogs: false, quarantine, objects };
   try {
     return await withView(path, options, { ...limits, isUrgent: true, signal }, (view, within) =>
       work(view, within, quarantine),
@@ -107,9 +107,7 @@ async function judgeIn(
   const [before, after, brought] = await Promise.all([
     weigh(view, limits, [...refs.values.values()]),
     weigh(view, limits, tips),
-    push.quarantine === null
-      ? { bytes: 0, sample: null }
-      : broughtBy(`${push.path}/objects`, push.quarantine),
+    push.quarantine === null ? { bytes: 0, sample: null } : broughtBy(push.objects, push.quarantine),
   ]);
   const sizes = sizesText(before, after);
   if (after >= before)
@@ -259,11 +257,11 @@ async function othersText(
 const lookEveryMs = 250;
 
 /** The path of a quarantine; rejects with an `UnusableRepository` where it is not the repository's. */
-async function quarantineAt(path: string, name: string): Promise<string> {
-  const quarantine = quarantinePath(path, name);
+async function quarantineAt(path: string, name: string, objectsPath: string): Promise<string> {
+  const quarantine = quarantinePath(path, name, objectsPath);
   if (quarantine === null) throw new UnusableRepository('its quarantine is none of git');
   const [objects, own] = await Promise.all(
-    [`${path}/objects`, quarantine].map(each => lstat(encodePath(each)).catch(() => null)),
+    [objectsPath, quarantine].map(each => lstat(encodePath(each)).catch(() => null)),
   );
   if (objects?.isDirectory() !== true || own?.isDirectory() !== true)
     throw new UnusableRepository('its quarantine is gone');
@@ -321,10 +319,10 @@ export async function isKept(
   program: GitProgram,
   limits: RunLimits & { readonly isAlone: boolean },
 ): Promise<boolean> {
-  const { path, quarantine, sample } = push;
-  const options = { program, hasReflogs: false };
+  const { path, quarantine, sample, objects } = push;
+  const options = { program, hasReflogs: false, objects };
   const changes = changesIn(push.lines) ?? [];
-  const place = quarantine === null ? null : quarantinePath(path, quarantine);
+  const place = quarantine === null ? null : quarantinePath(path, quarantine, objects);
   const arriving = steps(limits.signal);
   if (place !== null) while (await isThere(place)) await arriving.next();
   // Others than git's own are Gitaly's, which works elsewhere than in the repository.
@@ -337,8 +335,7 @@ export async function isKept(
     const refs = await withView(path, options, { ...limits, isUrgent: true }, refsOf);
     const done = doneOf(refs.values, changes);
     if (done === 'all') return true;
-    if (hasEnded)
-      return done === 'none' && (sample === null || !(await isThere(`${path}/objects/${sample}`)));
+    if (hasEnded) return done === 'none' && (sample === null || !(await isThere(`${objects}/${sample}`)));
   }
 }
 

@@ -142,7 +142,7 @@ export class Quarantines {
     const lookAtFresh = () => this.#look(fresh.splice(0)).catch(() => {});
     for (const [path, before] of [...this.#known]) {
       if (pace.isStopped) return;
-      const stats = await lstat(encodePath(`${path}/objects`)).catch(() => null);
+      const stats = await lstat(encodePath(this.#objectsOf(path))).catch(() => null);
       if (stats === null || stats.mtimeMs === before) continue;
       this.#known.set(path, stats.mtimeMs);
       if (before !== 0) this.asked(path);
@@ -161,7 +161,7 @@ export class Quarantines {
     const removed: RemovedQuarantine[] = [];
     const found = new Map<string, readonly string[]>();
     for (const path of paths) {
-      const all = await entryNames(`${path}/objects`).catch(() => []);
+      const all = await entryNames(this.#objectsOf(path)).catch(() => []);
       const names = all.filter(name => isQuarantineName(name) || isGoneName(name));
       if (names.length > 0) found.set(path, names);
       else if (this.#held.delete(path)) this.#options.changed();
@@ -193,13 +193,13 @@ export class Quarantines {
   ): Promise<readonly RemovedQuarantine[]> {
     // A repository with a quarantine is looked at again.
     this.asked(path);
-    await using objects = await Folder.openUnresolved(`${path}/objects`);
+    await using objects = await Folder.openUnresolved(this.#objectsOf(path));
     const hasManyWriters = isShared(path);
     const candidates: Candidate[] = [];
     for (const name of names) {
       const stats = await statusOf(objects, name, hasManyWriters);
       if (stats === null) continue;
-      const content = await contentOf(`${path}/objects/${name}`);
+      const content = await contentOf(`${objects.path}/${name}`);
       const { uid, birthtimeMs: bornAt } = stats;
       const since = Math.floor(bornAt || stats.mtimeMs);
       candidates.push({ unit: path, name, uid, bornAt, since, ...content });
@@ -220,6 +220,10 @@ export class Quarantines {
       removed.push({ unit: path, name, bytes });
     }
     return removed;
+  }
+
+  #objectsOf(path: string): string {
+    return this.#options.repositories.objectsPathOf(path);
   }
 
   #tellFault(path: string, why: string): void {

@@ -39,6 +39,7 @@ export async function collect(view: RepositoryView, options: CollectOptions): Pr
   const { limits } = options;
   const { keepsObjects } = view.settings;
   if (keepsObjects !== null) throw new UnusableRepository(`nothing is deleted: ${keepsObjects}`);
+  if (view.isLinked) throw new UnusableRepository('nothing is deleted: its objects lie behind a link');
   // They could put a link there to what is another's at the moment in which git deletes.
   const open = await writableByOthers(view.path, view.used);
   if (open !== null)
@@ -187,7 +188,7 @@ async function repack(view: RepositoryView, args: readonly string[], limits: Run
  */
 export async function writeBitmap(view: RepositoryView, limits: RunLimits): Promise<void> {
   if (view.hasAlternates || !isAtLeast(view.program, 2, 34)) return;
-  if ((await writableByOthers(view.path, view.used)) !== null) return;
+  if (view.isLinked || (await writableByOthers(view.path, view.used)) !== null) return;
   try {
     await repack(view, [], limits);
     await view.git(['multi-pack-index', 'write', '--bitmap', '--no-progress'], limits);

@@ -30,7 +30,7 @@ export async function explainSpace(
   { stores, ofForge }: LfsPlaces = { stores: [`${view.path}/lfs`], ofForge: null },
 ): Promise<SpaceReport> {
   // A push meanwhile makes the unreachable bytes fewer, as in the measurement.
-  const stored = await storedObjects(view.path, limits.signal);
+  const stored = await storedObjects(view.objects, limits.signal);
   const own = await lfsObjects(stores, limits.signal);
   const others = ofForge?.map(({ oid, bytes }) => [oid, bytes] as const) ?? [];
   const lfs = own === null && ofForge === null ? null : new Map([...(own ?? []), ...others]);

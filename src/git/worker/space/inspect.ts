@@ -38,25 +38,27 @@ const alternatesBytes = 64 * 1024;
 
 /**
  * Rejects with an `UnusableRepository` where git would open something else than directories and files of the
- * repository, and of a push's quarantine. Gives the directories in which its objects lie.
+ * repository, and of a push's quarantine. Gives the directories in which its objects lie. `objectsPath`: see
+ * `objectsPathOf`.
  */
 export async function mustBeUsable(
   path: string,
   quarantine: string | null,
   signal: AbortSignal,
+  objectsPath = `${path}/objects`,
 ): Promise<readonly string[]> {
-  await directoryAt(path, '');
-  const objects = await directoryAt(path, 'objects');
-  const refs = await directoryAt(path, 'refs');
+  await directoryAt(path, 'it');
+  const objects = await directoryAt(objectsPath, '/objects');
+  const refs = await directoryAt(`${path}/refs`, '/refs');
   const look = new Look(path, signal);
   const owner = isShared(path) ? null : objects.uid;
-  const used = await look.objects(`${path}/objects`, { device: objects.dev, owner, mostBytes: null });
+  const used = await look.objects(objectsPath, { device: objects.dev, owner, mostBytes: null });
   await look.tree(`${path}/refs`, { device: refs.dev, owner: null, mostBytes: mostRefBytes });
   const others = { device: refs.dev, owner: null, mostBytes: mostOtherBytes };
   for (const name of ['reftable', 'packed-refs', 'shallow', 'index'])
     await look.entry(`${path}/${name}`, others);
   await look.worktrees(`${path}/worktrees`, others);
-  await look.alternates(`${path}/objects`);
+  await look.alternates(objectsPath);
   if (quarantine !== null) {
     await look.objects(quarantine, { device: objects.dev, owner: null, mostBytes: null });
     await look.alternates(quarantine);
@@ -133,9 +135,8 @@ function idOf({ dev, ino }: Pick<Status, 'dev' | 'ino'>): string {
 }
 
 async function directoryAt(path: string, name: string): Promise<Status> {
-  const stats = await statusOf(name === '' ? path : `${path}/${name}`);
-  if (stats?.isDirectory() !== true)
-    throw new UnusableRepository(`${name === '' ? 'it' : `/${name}`} is not a directory`);
+  const stats = await statusOf(path);
+  if (stats?.isDirectory() !== true) throw new UnusableRepository(`${name} is not a directory`);
   return stats;
 }
 

@@ -18,7 +18,7 @@ export const allTips = ['--all', '--reflog', '--indexed-objects'] as const;
 
 /** A push that comes meanwhile makes the unreachable bytes fewer, never more. */
 export async function measure(view: RepositoryView, limits: RunLimits): Promise<Reachability> {
-  const stored = await storedObjects(view.path, limits.signal);
+  const stored = await storedObjects(view.objects, limits.signal);
   const reachableBytes = await bytesOf(view, allTips, limits);
   return { stored, reachableBytes, unreachableBytes: Math.max(0, stored.bytes - reachableBytes) };
 }
@@ -81,9 +81,8 @@ interface StoredObjects {
 const leftoverMs = 3_600_000;
 const packOverhead = 32;
 
-/** Counts them; a file that goes meanwhile counts nothing. */
-export async function storedObjects(path: string, signal: AbortSignal): Promise<StoredObjects> {
-  const objects = `${path}/objects`;
+/** Counts those in a directory of objects; a file that goes meanwhile counts nothing. */
+export async function storedObjects(objects: string, signal: AbortSignal): Promise<StoredObjects> {
   const found = { bytes: 0, packs: 0, loose: 0, keptBytes: 0, leftoverBytes: 0, hasReverseIndex: false };
   const folders = (await entryNames(objects)).filter(name => /^[0-9a-f]{2}$/.test(name));
   const packed = new Set(await entryNames(`${objects}/pack`));

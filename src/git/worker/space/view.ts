@@ -47,12 +47,14 @@ interface ViewOptions {
   readonly hasReflogs?: boolean;
   /** The path of a push's quarantine, whose objects git sees besides; null: none. */
   readonly quarantine?: string | null;
+  /** The directory of the repository's objects; its `objects` unless given. */
+  readonly objects?: string;
 }
 
 /** git keeps up to 96 MiB of differences that it has resolved, unless it is told to keep less. */
 const ownConfig = '[core]\n\tdeltaBaseCacheLimit = 32m\n';
 
-const linked = ['objects', 'refs', 'packed-refs', 'worktrees', 'shallow', 'index', 'reftable'];
+const linked = ['refs', 'packed-refs', 'worktrees', 'shallow', 'index', 'reftable'];
 const longestHead = 4096;
 const longestWords = 1000;
 const mostOutput = 16 * 1024 * 1024;
@@ -61,6 +63,8 @@ const memoryOf = (isUrgent?: boolean): number => (isUrgent === true ? 0.5 : 2) *
 
 export class RepositoryView {
   readonly path: string;
+  /** The directory of its objects. */
+  readonly objects: string;
   readonly program: GitProgram;
   readonly settings: GitSettings;
   /** It borrows objects of other repositories. */
@@ -73,13 +77,14 @@ export class RepositoryView {
 
   private constructor(
     path: string,
-    { program, quarantine = null }: ViewOptions,
+    { program, quarantine = null, objects = `${path}/objects` }: ViewOptions,
     settings: GitSettings,
     hasAlternates: boolean,
     folder: string,
     used: readonly string[],
   ) {
     this.path = path;
+    this.objects = objects;
     this.program = program;
     this.settings = settings;
     this.hasAlternates = hasAlternates;
@@ -94,8 +99,8 @@ export class RepositoryView {
     options: ViewOptions,
     signal = new AbortController().signal,
   ): Promise<RepositoryView> {
-    const { hasReflogs = true, quarantine = null } = options;
-    const used = await mustBeUsable(path, quarantine, signal);
+    const { hasReflogs = true, quarantine = null, objects = `${path}/objects` } = options;
+    const used = await mustBeUsable(path, quarantine, signal, objects);
     const folder = await mkdtemp(join(tmpdir(), 'softquota-git-'));
     try {
       await writeFile(join(folder, 'global'), ownConfig);
@@ -105,7 +110,7 @@ export class RepositoryView {
         throw new UnusableRepository(
           `its refs are in reftable format, which git ${program.version} (${program.program}) cannot read: name git 2.45 or later in [reclaim] GIT`,
         );
-      const hasAlternates = readBounded(encodePath(`${path}/objects/info/alternates`)).kind !== 'absent';
+      const hasAlternates = readBounded(encodePath(`${objects}/info/alternates`)).kind !== 'absent';
       const view = new RepositoryView(path, options, settings, hasAlternates, folder, used);
       await view.#makeGitDirectory();
       if (quarantine !== null) await symlink(encodePath(quarantine), join(folder, 'quarantine'));
@@ -116,6 +121,11 @@ export class RepositoryView {
       await rm(folder, { recursive: true, force: true });
       throw error;
     }
+  }
+
+  /** Its objects lie behind a link: they are measured, and nothing is written there. */
+  get isLinked(): boolean {
+    return this.objects !== `${this.path}/objects`;
   }
 
   /** Returns git's output; rejects with a `UnusableRepository` that has git's words, or `not_ready`. */
@@ -225,6 +235,7 @@ export class RepositoryView {
     await mkdir(directory);
     await writeFile(join(directory, 'HEAD'), head.bytes);
     await writeFile(join(directory, 'config'), configText(this.settings));
+    await symlink(encodePath(this.objects), join(directory, 'objects'));
     for (const each of linked)
       if (await isThere(`${this.path}/${each}`))
         await symlink(encodePath(`${this.path}/${each}`), join(directory, each));
@@ -234,9 +245,9 @@ export class RepositoryView {
   async #linkOwnObjects(): Promise<void> {
     const own = join(this.#folder, 'own');
     await mkdir(own);
-    for (const name of await readdir(encodePath(`${this.path}/objects`), { encoding: 'latin1' }))
+    for (const name of await readdir(encodePath(this.objects), { encoding: 'latin1' }))
       if (name === 'pack' || /^[0-9a-f]{2}$/.test(name))
-        await symlink(encodePath(`${this.path}/objects/${name}`), join(own, name));
+        await symlink(encodePath(`${this.objects}/${name}`), join(own, name));
   }
 }
 

@@ -1,0 +1,101 @@
+/**
+ * The links in place of an owner, a unit, or the `objects` of a repository that are followed.
+ *
+ * Strangers may make links, and must not have anything else read, counted for somebody, or deleted by them. So
+ * a link is followed only where root made it, or who owns its target; only to a directory below one of
+ * `[storage] FOLLOW`; and only to one that no template or other link leads to. The first of two by path wins.
+ * From then on the target has a root of its own, where the templates go on: all units have physical paths.
+ */
+
+import { lstatSync } from 'node:fs';
+import { systemCode } from '../errors.ts';
+import { beforeLook, follow } from './disk.ts';
+import { continuationsOf, isComplete, type Layout, rootAt, statesAt, type Track } from './layout.ts';
+import { encodePath, isWithin, namesOf, pathOf } from './path.ts';
+import type { Segment } from './template.ts';
+import { holdsRepositories } from './units.ts';
+
+const mostLinks = 1000;
+
+/** Adds a link to those that are followed, where it may be. */
+export function withLink(layout: Layout, path: string): Layout {
+  if (layout.links.has(path) || layout.links.size >= mostLinks) return layout;
+  const target = targetOf(layout, path);
+  if (target === null) return layout;
+  const links = new Map([...layout.links, [path, target]]);
+  if (isOfObjects(layout, path)) return { ...layout, links };
+  const root = rootAt(target);
+  // A link may have come in its place.
+  if (root.path !== target) return layout;
+  const tracks = tracksAt(layout, path, target);
+  const continued = tracks.map(track => ({
+    ...track,
+    continuations: continuationsOf(track, tracks, layout.exclude).map(next => ({
+      ...next,
+      track: layout.tracks.length + next.track,
+    })),
+  }));
+  const roots = [...layout.roots, { ...root, written: path }];
+  return { ...layout, links, roots, tracks: [...layout.tracks, ...continued] };
+}
+
+/** The templates that go on at the target of a link as in its place. */
+function tracksAt(layout: Layout, path: string, target: string): readonly Track[] {
+  const fixed = namesOf(target).map((text): Segment => ({ is: 'literal', text }));
+  return statesAt(layout, namesOf(path)).map(({ track, at, open, owner }) => {
+    const rest = track.pattern.slice(at);
+    const [begun] = rest;
+    if (open && begun?.is === 'repo') rest[0] = { ...begun, before: '' };
+    return {
+      ...track,
+      root: layout.roots.length,
+      pattern: [...fixed, ...rest],
+      fixedLength: fixed.length,
+      linkedOwner: owner,
+      continuations: [],
+    };
+  });
+}
+
+/** Tells whether a path is that of the `objects` of what a template takes for a repository. */
+function isOfObjects(layout: Layout, path: string): boolean {
+  const names = namesOf(path);
+  return (
+    names.at(-1) === 'objects' &&
+    statesAt(layout, names.slice(0, -1)).some(
+      state => isComplete(state) && holdsRepositories(state.track.kind),
+    )
+  );
+}
+
+/** The directory to which a link leads that is to be followed; null: it is not. */
+export function targetOf(layout: Layout, path: string): string | null {
+  try {
+    const made = linkAt(path);
+    const to = follow(path);
+    if (made === null || to === null || to.error !== null || !to.directory) return null;
+    const target = pathOf(to.names);
+    if (!layout.follow.some(place => place !== target && isWithin(target, place))) return null;
+    const taken = [...layout.roots.map(root => root.path), ...layout.links.values()];
+    if (taken.some(place => isWithin(target, place) || isWithin(place, target))) return null;
+    // If the disk is not mounted, nobody else than the storage's owner may have units kept.
+    const isThere = to.existing === to.names.length;
+    const place = isThere ? target : layout.roots.find(root => isWithin(path, root.path))?.path;
+    const isTrusted = made.uid === 0n || (place !== undefined && statusOf(place).uid === made.uid);
+    // Another link may have come in the place of the one that was looked at.
+    return isTrusted && linkAt(path)?.ctimeNs === made.ctimeNs ? target : null;
+  } catch (error) {
+    if (systemCode(error) === null) throw error;
+    return null;
+  }
+}
+
+function linkAt(path: string) {
+  const stats = statusOf(path);
+  return stats.isSymbolicLink() ? stats : null;
+}
+
+function statusOf(path: string) {
+  beforeLook(path);
+  return lstatSync(encodePath(path), { bigint: true });
+}

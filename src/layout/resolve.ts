@@ -1,0 +1,31 @@
+/** The layout as it lies now, with the links in it that are followed. */
+
+import { discover } from './discover.ts';
+import { type Layout, layoutWithoutLinks, type StorageSettings } from './layout.ts';
+import { withLink } from './links.ts';
+
+/** A link may lie behind another one. */
+const mostRounds = 4;
+
+/**
+ * Resolves the storage. `known`: the links that are followed, if they may be still; unless given, all are looked
+ * for, which takes as long as `discover`. Throws `configuration` for a template that is none.
+ */
+export function resolveLayout(
+  storages: readonly StorageSettings[],
+  exclude: readonly string[],
+  known: readonly string[] | null = null,
+): Layout {
+  let layout = layoutWithoutLinks(storages, exclude);
+  for (let round = 0; round < mostRounds && layout.follow.length > 0; round++) {
+    const before = layout;
+    for (const path of [...(known ?? linksIn(layout))].sort()) layout = withLink(layout, path);
+    if (layout === before) break;
+  }
+  return layout;
+}
+
+/** Links in a layout that may be followed, and are not yet. */
+function* linksIn(layout: Layout): Generator<string, void> {
+  for (const found of discover(layout)) if (found.type === 'link') yield found.path;
+}
