@@ -5,6 +5,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { isWithin, type Layout, walkedRoots } from '../layout/index.ts';
+import { sparingLog } from '../log.ts';
 import { type CountedUnit, UnitCounts } from './counting.ts';
 import type { ScannerOptions, ScannerParts } from './options.ts';
 import { Pool, pathOfTask, type WalkJob } from './pool.ts';
@@ -144,7 +145,9 @@ export class UnitMeasuring {
   #rootsAway: ReadonlySet<string> = new Set();
 
   /** `onDoubt`: called where a root is not as it should be, though no sweep has told so yet. */
-  constructor(parts: ScannerParts, onDoubt: () => void) {
+  constructor(shared: ScannerParts, onDoubt: () => void) {
+    const log = sparingLog(shared.options.log);
+    const parts: ScannerParts = { ...shared, options: { ...shared.options, log } };
     const { pushes } = parts.options.figures;
     this.#scanner = parts.options;
     this.#onDoubt = onDoubt;
