@@ -200,6 +200,7 @@ function gateServices({
       reasons: reasonsAgainst({ ledger, measuring, fleet, forge }),
       notes: notes({
         ...measuring.status,
+        ledger,
         shortDisks: measuring.freeSpace.short,
         notices: notices.places(),
         worker: worker.observed(current.config),

@@ -48,6 +48,7 @@ export const daemonFindings = {
   restart_needed: 'wrong',
   unread: 'wrong',
   unit_fault: 'wrong',
+  unmeasured: 'wrong',
   leftover: 'notice',
   same_owner: 'notice',
   perhaps_renamed: 'notice',

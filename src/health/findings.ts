@@ -35,6 +35,7 @@ export function findings(observed: Observed): readonly Finding[] {
     ...undelivered(observed),
     ...settings(observed),
     ...disks(observed),
+    ...unmeasured(observed),
     ...places(observed),
     ...owners(observed),
     ...policy(observed),
@@ -248,6 +249,15 @@ function* disks({ shortDisks, outlook, keepsFree, now }: Observed): Generator<Fi
     const mend = 'set [disk] MIN_FREE, such as 5%, so that the disks do not fill, or lower the limits';
     yield makeFinding('overcommitted', message, mend);
   }
+}
+
+function* unmeasured({ ledger }: Observed): Generator<Finding> {
+  const paths = ledger.units.unmeasured;
+  yield* listed({ first: [...paths], count: paths.size }, path => {
+    const message = `${printable(path)}: nothing in it could be read, so it counts 0 bytes`;
+    const mend = `let the daemon read it, and open enough files (LimitNOFILE= of its unit); then: ${scan}`;
+    return makeFinding('unmeasured', message, mend);
+  });
 }
 
 function* places({ unread, faults, leftovers, rootsAway, uid }: Observed): Generator<Finding> {

@@ -333,7 +333,9 @@ t.test('a unit whose walk ends its thread is named, and no other one is lost', a
   const run = scanner.sweep({ kind: 'sweep' });
   await run.done;
   t.equal(run.state, 'done');
-  t.equal(book.units.size, 50);
+  t.equal(book.units.size, 51);
+  t.match(book.units.get(join(root, 'poison')), { bytes: 0, partial: true, unit: { owner: 'poison' } });
+  t.equal(run.unmeasured, 1);
   t.match(run.problems.faults, {
     count: 1,
     first: [{ path: join(root, 'poison'), what: 'it could not be walked: the thread ended with code 3' }],
