@@ -257,8 +257,9 @@ export class Notices {
     const { events, now } = this.#options;
     const at = now();
     const before = this.#queue.get(positionKind, positionKey);
-    if (before === undefined) {
-      this.#queue.put(positionKind, positionKey, beginningAt(at));
+    // A floor that lies ahead is of a clock that was wrong.
+    if (before === undefined || before.floor > at) {
+      this.#queue.put(positionKind, positionKey, { ...beginningAt(at), seen: before?.seen ?? [] });
       this.#options.log.info({}, 'notices are made of what happens from now on');
       return;
     }
