@@ -71,7 +71,8 @@ function* answers({ ledger, rootsAway, hangs }: Observed): Generator<Finding> {
 }
 
 const daySeconds = 86_400;
-const startStore = 'start the server at [store] HOST; the daemon then continues by itself';
+const startStore =
+  'start the server at [store] HOST, or do what the message says; the daemon then continues by itself';
 
 function* hostFindings({ fleet, now }: Observed): Generator<Finding> {
   if (fleet === null) return;

@@ -25,7 +25,7 @@ const allowance = z.strictObject({
   request: z.string().nullable(),
   /** Granted by `[requests] AUTO_GRANT`. */
   automatic: z.boolean(),
-  /** When an event told of its end; later than now where the clock was wrong then. */
+  /** When an event told of its end; more than a day ahead where the clock was wrong then. */
   endedAt: z.number().int().optional(),
 });
 
@@ -116,7 +116,7 @@ const keptMs = 86_400_000;
 
 /** When its end is to be told, or, once that is done, its record to be taken out. */
 export function dueAt({ until, endedAt }: AllowanceDocument, now: number): number {
-  return endedAt !== undefined && endedAt <= now ? endedAt + keptMs : until;
+  return endedAt !== undefined && endedAt - now <= keptMs ? endedAt + keptMs : until;
 }
 
 /** Takes the next step of one that is due; true if its end is to be told. */
