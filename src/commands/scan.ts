@@ -28,7 +28,8 @@ export const addScan = apiCommand<never, ScanOptions>('scan [owners...]', {
       'accept the present state of storage roots that became another file system or lost most of their units, and of a forge that lost most of its rows or owners: what is missing is removed',
     ),
   ],
-  after: '\nExit status: 0 measured, 1 the scan was stopped or failed, or the owners have no units.',
+  after:
+    '\nExit status: 0 measured, 1 the scan was stopped or failed, nothing of a unit could be read, or the owners have no units.',
   run: async ({ verify = false, acceptMoved = false, ...options }, owners) => {
     const client = clientFrom(options);
     const body = {
@@ -41,7 +42,8 @@ export const addScan = apiCommand<never, ScanOptions>('scan [owners...]', {
     print(options.json === true ? jsonText(ended) : scanSummary(ended));
     const nobodys = owners.length > 0 && ended.state === 'done' && ended.progress.units_found === 0;
     if (nobodys) tellNote(`${owners.map(printable).join(', ')} has no units`);
-    return ended.state === 'done' && !nobodys ? exitCodes.done : exitCodes.refused;
+    const isMeasured = ended.state === 'done' && !nobodys && ended.unmeasured === 0;
+    return isMeasured ? exitCodes.done : exitCodes.refused;
   },
 });
 
@@ -106,6 +108,9 @@ export function scanSummary(report: ScanReport): string {
       : [
           `${counted(report.drift.units, 'unit', 'units')} had wrong figures, by ${formatBytes(report.drift.bytes)} in total.`,
         ]),
+    ...(report.unmeasured === 0
+      ? []
+      : [`${counted(report.unmeasured, 'unit', 'units')} could not be measured at all, and 0 bytes count.`]),
     ...problems('could not be read; its last known bytes count', report.unread),
     ...problems(null, report.faults),
   ]);

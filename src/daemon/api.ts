@@ -10,6 +10,7 @@ import type { Refusals } from '../gate/index.ts';
 import { findings, type Observed, type ObservedFleet, unownedKinds } from '../health/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
+import { type Log, sparingLog } from '../log.ts';
 import type { ForgeSync, Measuring } from '../measuring/index.ts';
 import type { Notices } from '../notices/index.ts';
 import { type SecretKeys, SignInFlow, sourcesWithLostSecrets } from '../oauth/index.ts';
@@ -75,7 +76,8 @@ export interface ServedParts extends DaemonParts {
   readonly metrics: Metrics | null;
 }
 
-interface ApiParts extends ServedParts {
+interface ApiParts extends Omit<ServedParts, 'log'> {
+  readonly log: Log;
   unmanagedPushes(): Observed['unmanagedPushes'];
   unforeseen(error: unknown): void;
 }
@@ -89,9 +91,10 @@ export async function openApi(
   const { server } = parts.current.config;
   const bound = { url: `http://${server.httpAddr}:${server.httpPort}/` };
   const baseUrl = () => server.rootUrl ?? bound.url;
-  const { ledger, secretKeys: keys, log } = parts;
+  const { ledger, secretKeys: keys } = parts;
+  const log = sparingLog(parts.log);
   const signIn = new SignInFlow({ documents: ledger.documents, keys, log, baseUrl, now: Date.now });
-  const services = servicesOf(parts, signIn, baseUrl);
+  const services = servicesOf({ ...parts, log }, signIn, baseUrl);
   const local = await serveLocally(services, socket, shares.admin);
   try {
     const { httpAddr: host, httpPort: port, trustedProxies } = server;

@@ -11,6 +11,7 @@ import {
 } from '../gate/index.ts';
 import { notes, notReady } from '../health/index.ts';
 import { lfsBatchRoutes, repositoryPaths, routesOf } from '../layout/index.ts';
+import { sparingLog } from '../log.ts';
 import { synchronizeClaimed } from '../oauth/index.ts';
 import {
   type ConnectionShares,
@@ -161,8 +162,11 @@ function gateServices({
   notices,
   worker,
   metrics,
-  log,
+  log: unsparing,
 }: ServersOptions): Omit<GateServices, 'pushQuestions'> {
+  const log = sparingLog(unsparing);
+  // However many are refused, there are lines left for faults.
+  const refusalLog = sparingLog(unsparing);
   return {
     metrics,
     ledger,
@@ -185,16 +189,14 @@ function gateServices({
     contact: () => contactIn(current.config),
     myUsage: () => myUsageIn(current.config),
     uploads: uploadSettings(() => current.config),
-    notUnderstood: nowAndThen(why =>
-      log.warn({ why }, 'a reverse proxy asks in a way that cannot be answered'),
-    ),
+    notUnderstood: why => log.warn({ why }, 'a reverse proxy asks in a way that cannot be answered'),
     refused: (refusal, unitPath) => {
       events.refused(refusal);
       if (unitPath !== undefined) worker.refused(unitPath);
       const { decision, ...record } = refusal;
       const { used, limit, group, rule } = decision;
       const what = record.mode === 'report' ? 'would be refused' : 'refused';
-      log.info({ ...record, used, limit, group, rule }, what);
+      refusalLog.info({ ...record, used, limit, group, rule }, what);
     },
     worker,
     pushes: measuring.pushes,
@@ -202,6 +204,7 @@ function gateServices({
       reasons: reasonsAgainst({ ledger, measuring, fleet, forge }),
       notes: notes({
         ...measuring.status,
+        ledger,
         shortDisks: measuring.freeSpace.short,
         notices: notices.places(),
         worker: worker.observed(current.config),
@@ -235,17 +238,5 @@ function settingsOf({ gate, lfs, storages }: Config): UploadSettings {
     },
     repositoryPathsOf: ({ owner, repository }) =>
       repository === null ? [] : repositoryPaths(templates, owner, repository),
-  };
-}
-
-const betweenMs = 60_000;
-
-function nowAndThen(tell: (text: string) => void): (text: string) => void {
-  let toldAt = Number.NEGATIVE_INFINITY;
-  return text => {
-    const now = performance.now();
-    if (now - toldAt < betweenMs) return;
-    toldAt = now;
-    tell(text);
   };
 }

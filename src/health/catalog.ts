@@ -51,6 +51,7 @@ export const daemonFindings = {
   unread: 'wrong',
   link: 'wrong',
   unit_fault: 'wrong',
+  unmeasured: 'wrong',
   leftover: 'notice',
   same_owner: 'notice',
   perhaps_renamed: 'notice',

@@ -36,6 +36,7 @@ export function findings(observed: Observed): readonly Finding[] {
     ...undelivered(observed),
     ...settings(observed),
     ...disks(observed),
+    ...unmeasured(observed),
     ...places(observed),
     ...owners(observed),
     ...policy(observed),
@@ -71,7 +72,8 @@ function* answers({ ledger, rootsAway, hangs }: Observed): Generator<Finding> {
 }
 
 const daySeconds = 86_400;
-const startStore = 'start the server at [store] HOST; the daemon then continues by itself';
+const startStore =
+  'start the server at [store] HOST, or do what the message says; the daemon then continues by itself';
 
 function* hostFindings({ fleet, now }: Observed): Generator<Finding> {
   if (fleet === null) return;
@@ -257,6 +259,15 @@ function* disks({ shortDisks, outlook, keepsFree, now }: Observed): Generator<Fi
     const mend = 'set [disk] MIN_FREE, such as 5%, so that the disks do not fill, or lower the limits';
     yield makeFinding('overcommitted', message, mend);
   }
+}
+
+function* unmeasured({ ledger }: Observed): Generator<Finding> {
+  const paths = ledger.units.unmeasured;
+  yield* listed({ first: [...paths], count: paths.size }, path => {
+    const message = `${printable(path)}: nothing in it could be read, so it counts 0 bytes`;
+    const mend = `let the daemon read it, and open enough files (LimitNOFILE= of its unit); then: ${scan}`;
+    return makeFinding('unmeasured', message, mend);
+  });
 }
 
 function* places({ unread, faults, leftovers, rootsAway, uid }: Observed): Generator<Finding> {

@@ -196,11 +196,14 @@ export function longWalks({ walking, hangs }: Pick<Observed, 'walking' | 'hangs'
 /** Returns remarks that explain old figures, but make no answer unreliable. */
 export function notes(
   observed: Pick<Observed, 'walking' | 'hangs' | 'notices' | 'shortDisks'> & {
+    readonly ledger: { readonly units: Pick<Observed['ledger']['units'], 'unmeasured'> };
     readonly worker: Pick<ObservedWorker, 'isForgiving' | 'silentMs'>;
   },
 ): readonly string[] {
   const { isForgiving, silentMs } = observed.worker;
+  const unmeasured = observed.ledger.units.unmeasured.size;
   return [
+    ...(unmeasured > 0 ? [`${unmeasuredUnits(unmeasured)}: softquota doctor names them`] : []),
     ...(isForgiving && silentMs > workerSilentMs ? [staleForgiveness(silentMs)] : []),
     ...observed.shortDisks.map(shortageWords),
     // Everybody on this host may read this, and a mail server's words may have an address in them.
@@ -210,6 +213,10 @@ export function notes(
         `the walk of ${printable(path)} began at ${minuteOf(milliseconds)}, and makes progress`,
     ),
   ];
+}
+
+export function unmeasuredUnits(count: number): string {
+  return `${counted(count, 'unit', 'units')} could not be measured at all, and 0 bytes count`;
 }
 
 export function deadNotices({ name, dead }: Pick<ObservedPlace, 'dead' | 'name'>): string {

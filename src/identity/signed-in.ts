@@ -62,9 +62,8 @@ export class SignedIn {
     this.#options = options;
   }
 
-  /** From now on those that are over are taken out of the store, at once and now and then. */
+  /** From now on those that are over are taken out of the store each hour; the clock may be wrong now. */
   start(): void {
-    void this.sweep();
     this.#sweeping ??= setInterval(() => void this.sweep(), sweepEveryMs).unref();
   }
 

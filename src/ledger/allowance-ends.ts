@@ -1,6 +1,6 @@
 /**
- * Ends allowances at their time: tells the watchers that decisions have become others, takes the record out,
- * and has an event say so.
+ * Ends allowances at their time: tells the watchers that decisions have become others, has an event say so, and
+ * takes the record out a day later.
  *
  * No decision depends on it, since an allowance that has ended counts no more at once. Where hosts share a
  * quota each of them does the same; whoever comes first writes, and the others find nothing left to do.
@@ -12,8 +12,9 @@ import {
   type AllowanceDocument,
   allowanceIn,
   auditAllowance,
-  endAllowance,
+  dueAt,
   everyAllowance,
+  stepToEnd,
 } from '../policy/index.ts';
 import type { LedgerParts } from './options.ts';
 
@@ -74,9 +75,9 @@ export class AllowanceEnds {
 
   #nextEnd(): number | null {
     let next: number | null = null;
-    for (const [, { until }] of everyAllowance(this.#options.documents.snapshot)) {
-      if (next === null || until < next) next = until;
-    }
+    const now = this.#options.clock.wall();
+    for (const [, allowance] of everyAllowance(this.#options.documents.snapshot))
+      next = Math.min(next ?? Number.POSITIVE_INFINITY, dueAt(allowance, now));
     return next;
   }
 
@@ -84,7 +85,8 @@ export class AllowanceEnds {
   async #endAll(): Promise<boolean> {
     const { documents, log, clock, tell } = this.#options;
     const time = clock.wall();
-    const ended = [...everyAllowance(documents.snapshot)].filter(([, { until }]) => until <= time);
+    const all = [...everyAllowance(documents.snapshot)];
+    const ended = all.filter(([, allowance]) => dueAt(allowance, time) <= time);
     for (const ownerId of new Set(ended.map(([id]) => id))) {
       const owner = documents.owners.byId(ownerId);
       if (owner !== undefined) tell(owner.key);
@@ -99,7 +101,7 @@ export class AllowanceEnds {
       this.#trouble = reason;
       log.warn(
         { reason },
-        'an allowance has ended and counts no more; its record goes when the store can be written',
+        'an allowance has ended and counts no more, which is recorded when the store can be written',
       );
       return true;
     }
@@ -108,10 +110,10 @@ export class AllowanceEnds {
   async #end(ownerId: number, { id }: AllowanceDocument, now: number): Promise<void> {
     await this.#options.documents.transact(transaction => {
       const allowance = allowanceIn(transaction.changes, ownerId, id);
-      if (allowance === undefined || allowance.until > now) return;
-      endAllowance(transaction.changes, ownerId, id);
+      if (allowance === undefined || dueAt(allowance, now) > now) return;
+      const isEnd = stepToEnd(transaction.changes, ownerId, allowance, now);
       const owner = transaction.ownerById(ownerId);
-      if (owner !== undefined) transaction.auditAs(auditAllowance(owner, 'ended', allowance));
+      if (isEnd && owner !== undefined) transaction.auditAs(auditAllowance(owner, 'ended', allowance));
     });
   }
 }

@@ -237,7 +237,9 @@ function documentAfter(
     if (still === undefined) return isStale ? [entry] : [];
     // An owner who was not warned is warned from now on.
     const isBegunAnew = entry.isReported && !still.isReported;
-    return [isBegunAnew ? { ...entry, since: now, isReported: false } : entry];
+    // One that begins later than now was begun by a clock that was wrong.
+    if (!isBegunAnew && entry.since <= now) return [entry];
+    return [{ ...entry, since: now, isReported: entry.isReported && still.isReported }];
   });
   const known = new Set(before.map(({ rule }) => rule));
   const begun = [...passed].flatMap(([rule, { isReported }]) =>

@@ -52,6 +52,7 @@ export type ReadableUnits = Pick<
   | 'units'
   | 'unitsBelow'
   | 'unitsOf'
+  | 'unmeasured'
   | 'unowned'
   | 'walkedBefore'
   | 'walkedOf'

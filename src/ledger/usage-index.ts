@@ -50,6 +50,7 @@ export class UsageIndex {
   /** Number of names in the path of a walked unit, at most. */
   #deepest = 0;
   readonly #unowned = { count: 0, bytes: 0 };
+  readonly #unmeasured = new Set<string>();
 
   /** `onChange` is called, in the midst of it, when an owner's units or reported bytes have changed. */
   constructor(owners: OwnerRegistry, host: string, onChange: (ownerKey: string) => void) {
@@ -175,6 +176,11 @@ export class UsageIndex {
     return { ...this.#unowned };
   }
 
+  /** The paths of units that no walk could read anything of, so that they count nothing. */
+  get unmeasured(): ReadonlySet<string> {
+    return this.#unmeasured;
+  }
+
   /** Forgets the account of an owner who has gone, and has no usage. */
   close(ownerKey: string): void {
     const account = this.#accounts.get(ownerKey);
@@ -188,6 +194,8 @@ export class UsageIndex {
     const unit = this.#withSharedTexts(given);
     const before = this.#units.get(unit.id);
     this.#units.set(unit.id, unit);
+    if (isUnmeasured(unit)) this.#unmeasured.add(unit.id);
+    else this.#unmeasured.delete(unit.id);
     if (unit.kind === 'walked') this.#deepest = Math.max(this.#deepest, unit.id.split('/').length);
     if (before !== undefined && (before.owner === null || before.owner !== unit.owner)) this.#leave(before);
     if (unit.owner === null) {
@@ -206,6 +214,7 @@ export class UsageIndex {
     const unit = this.#units.get(id);
     if (unit === undefined) return;
     this.#units.delete(id);
+    this.#unmeasured.delete(id);
     this.#leave(unit);
   }
 
@@ -262,6 +271,11 @@ export class UsageIndex {
     this.#unowned.count -= 1;
     this.#unowned.bytes -= unit.bytes;
   }
+}
+
+/** A unit that was only pushed into has no place in the order yet: its first walk follows. */
+function isUnmeasured({ kind, bytes, partial, seq }: UnitRecord): boolean {
+  return kind === 'walked' && partial && bytes === 0 && seq > 0;
 }
 
 function addAt(sums: number[], index: number, bytes: number): void {

@@ -1,9 +1,10 @@
 /**
  * Free space on the disks: finds out which of them have too little left for anything to grow.
  *
- * The disks are looked at every ten seconds, and while somebody asks, four times a second. A disk that does
- * not answer keeps its last standing. One that was full is so until a little more than enough is free, so
- * that it does not change from one look to the next.
+ * The disks are looked at each second, and ten times a second while one has less left than twice what is
+ * wanted. Bytes of pushes that were allowed since then are taken off what was free. A disk that does not
+ * answer keeps its last standing. One that was full is so until a little more than enough is free, so that it
+ * does not change from one look to the next.
  */
 
 import type { Config } from '../config/index.ts';
@@ -31,13 +32,17 @@ export interface ShortDisk {
   readonly disk: FullDisk;
 }
 
-const everyMs = 10_000;
-const whileAskedMs = 250;
+const everyMs = 1000;
+const nearMs = 100;
 const deadlineMs = 2000;
 /** Factor over the wanted free space from which a disk is full or low no longer. */
 const margin = 1.05;
 
-interface Seen extends Pick<WatchedDisk, 'leaves' | 'path' | 'roots'> {
+interface Seen {
+  /** The last answer; its sizes are null if it never did. */
+  readonly disk: WatchedDisk;
+  /** Bytes of pushes that were allowed since then. */
+  readonly takenBytes: number;
   readonly short: ShortDisk | null;
 }
 
@@ -45,18 +50,13 @@ export class FreeSpace {
   readonly #options: FreeSpaceOptions;
   #settings: Settings;
   #disks: readonly Seen[] = [];
-  #lookedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | null = null;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
   constructor(options: FreeSpaceOptions) {
     this.#options = options;
     this.#settings = options.settings;
-  }
-
-  start(): void {
-    this.#timer ??= setInterval(() => void this.look(), everyMs).unref();
-    void this.look();
   }
 
   reconfigure(settings: Settings): void {
@@ -70,7 +70,6 @@ export class FreeSpace {
    */
   fullFor(path: string | null, subject: Subject): FullDisk | null {
     if (this.#settings.minFree === null) return null;
-    if (performance.now() - this.#lookedAt >= whileAskedMs) void this.look();
     const disks = path === null ? this.#withLeaves(leafMask(subject)) : this.#diskOf(path);
     const full = disks.flatMap(({ short }) => (short?.state === 'full' ? [short.disk] : []));
     return full.length === disks.length ? (full[0] ?? null) : null;
@@ -81,7 +80,7 @@ export class FreeSpace {
     return this.#disks.flatMap(({ short }) => short ?? []);
   }
 
-  /** Looks at all disks; never rejects. */
+  /** Looks at all disks, now and from now on; never rejects. */
   look(): Promise<void> {
     if (this.#settings.minFree === null) {
       const hadFull = this.short.some(({ state }) => state === 'full');
@@ -91,37 +90,63 @@ export class FreeSpace {
     }
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;
+      clearTimeout(this.#timer);
+      if (this.#isClosed) return;
+      this.#timer = setTimeout(() => void this.look(), this.short.length > 0 ? nearMs : everyMs).unref();
     });
     return this.#looking;
   }
 
+  /** A push was allowed into the unit at this path: the next look will see its bytes. */
+  took(path: string, bytes: number): void {
+    const [on] = this.#diskOf(path);
+    if (on === undefined) return;
+    const taken = this.#seen(on, on.disk, on.takenBytes + bytes);
+    this.#put(this.#disks.map(each => (each === on ? taken : each)));
+  }
+
   async close(): Promise<void> {
-    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
     await this.#looking;
   }
 
   async #look(): Promise<void> {
+    const takenBefore = new Map(this.#disks.map(({ disk, takenBytes }) => [disk.path, takenBytes]));
     const found = await this.#options.disks(deadlineMs);
-    const known = new Map(this.#disks.map(disk => [disk.path, disk]));
+    const known = new Map(this.#disks.map(seen => [seen.disk.path, seen]));
+    this.#put(
+      found.map(disk => {
+        const before = known.get(disk.path);
+        if (disk.sizeBytes === null) return before ?? { disk, takenBytes: 0, short: null };
+        const takenBytes = (before?.takenBytes ?? 0) - (takenBefore.get(disk.path) ?? 0);
+        return this.#seen(before, disk, takenBytes);
+      }),
+    );
+  }
+
+  #put(disks: readonly Seen[]): void {
     const fullBefore = this.#fullPaths;
-    this.#disks = found.map(disk => {
-      const { path, leaves, roots } = disk;
-      const before = known.get(path)?.short ?? null;
-      const short = disk.sizeBytes === null ? before : this.#standingOf(disk, before);
-      if (short?.state !== before?.state) this.#tell(path, short);
-      return { path, leaves, roots, short };
-    });
-    this.#lookedAt = performance.now();
+    this.#disks = disks;
     if (this.#fullPaths !== fullBefore) this.#options.onFullChanged();
   }
 
   get #fullPaths(): string {
-    return JSON.stringify(this.#disks.filter(({ short }) => short?.state === 'full').map(({ path }) => path));
+    const full = this.#disks.filter(({ short }) => short?.state === 'full');
+    return JSON.stringify(full.map(({ disk }) => disk.path));
+  }
+
+  #seen(before: Seen | undefined, disk: WatchedDisk, takenBytes: number): Seen {
+    const was = before?.short ?? null;
+    const freeBytes = disk.freeBytes && Math.max(0, disk.freeBytes - takenBytes);
+    const short = this.#standingOf({ ...disk, freeBytes }, was);
+    if (short?.state !== was?.state) this.#tell(disk.path, short);
+    return { disk, takenBytes, short };
   }
 
   #standingOf(disk: WatchedDisk, before: ShortDisk | null): ShortDisk | null {
     const { minFree } = this.#settings;
-    if (minFree === null) return null;
+    if (minFree === null || disk.sizeBytes === null) return null;
     const { path } = disk;
     const full = shortage(disk, minFree, 1, before?.state === 'full');
     if (full !== null) return { path, state: 'full', disk: full };
@@ -138,16 +163,16 @@ export class FreeSpace {
   }
 
   #withLeaves(mask: number): readonly Seen[] {
-    return this.#disks.filter(({ leaves }) => leaves.some(leaf => (mask & leafMask(leaf)) !== 0));
+    return this.#disks.filter(({ disk }) => disk.leaves.some(leaf => (mask & leafMask(leaf)) !== 0));
   }
 
   /** The one with the innermost root; none where nothing is known of the path. */
   #diskOf(path: string): readonly Seen[] {
     let found: Seen | null = null;
     let length = -1;
-    for (const disk of this.#disks) {
-      for (const root of disk.roots) {
-        if (root.length > length && isWithin(path, root)) [found, length] = [disk, root.length];
+    for (const seen of this.#disks) {
+      for (const root of seen.disk.roots) {
+        if (root.length > length && isWithin(path, root)) [found, length] = [seen, root.length];
       }
     }
     return found === null ? [] : [found];

@@ -108,6 +108,7 @@ export class Measuring {
       isElsewhere: path => isElsewhere(path, this.scanner.places()),
       measureSoon: path => this.measureSoon(path),
       letThrough: path => this.letThrough(path),
+      grew: (path, bytes) => this.freeSpace.took(path, bytes),
       ended: path => this.#parts.repositories.mayHaveChanged(path),
       ...(parts.clock === undefined ? {} : { clock: parts.clock }),
     });
@@ -145,7 +146,7 @@ export class Measuring {
     this.#stopTelling = tellLongWalks({ status: () => this.status, log: this.#parts.log });
     this.scanner.sweep({ kind: 'sweep' });
     this.#schedule = this.#startSchedule();
-    this.freeSpace.start();
+    void this.freeSpace.look();
     this.pushes.start();
   }
 

@@ -34,6 +34,8 @@ interface PushesOptions {
   measureSoon(unit: string): void;
   /** Walks a unit when what was let through may have come. */
   letThrough(unit: string): void;
+  /** A unit counts more bytes now, which perhaps no reading of the disk has seen. */
+  grew(unit: string, bytes: number): void;
   /** A push has ended, whatever it brought. */
   ended(unit: string): void;
   readonly clock?: PushClock;
@@ -377,6 +379,7 @@ export class Pushes implements PushServices, UnitPushes {
     const bytes = watched.book.bytes(this.#clock.now());
     const more = bytes - watched.counted;
     watched.counted = bytes;
+    if (more > 0) this.#options.grew(unit, more);
     if (more !== 0 || located?.bytes === null) this.#options.ledger.walks.adjustBytes(unit, more, located);
   }
 }

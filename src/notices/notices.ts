@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { Cron } from 'croner';
 import { type Documents, EventIds } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import { type Log, sparingLog } from '../log.ts';
 import type { Events } from '../overview/index.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { printable } from '../text/index.ts';
@@ -30,7 +30,7 @@ interface NoticesOptions
   readonly documents: Pick<Documents, 'owners' | 'snapshot' | 'takeLease' | 'transact'>;
   readonly events: Pick<Events, 'list'>;
   summary(since: number): Promise<Summary>;
-  readonly log: Pick<Log, 'error' | 'info' | 'warn'>;
+  readonly log: Log;
 }
 
 interface PlaceStatus {
@@ -79,7 +79,12 @@ export class Notices {
     this.#options = options;
     this.#settings = settings;
     this.#queue = new DeliveryQueue(documents);
-    this.#sender = new Sender({ ...options, queue: this.#queue, settings: () => this.#settings });
+    this.#sender = new Sender({
+      ...options,
+      log: sparingLog(options.log),
+      queue: this.#queue,
+      settings: () => this.#settings,
+    });
     this.#faultNotices = faultWatch({ ...options, queue: this.#queue });
   }
 
@@ -252,8 +257,9 @@ export class Notices {
     const { events, now } = this.#options;
     const at = now();
     const before = this.#queue.get(positionKind, positionKey);
-    if (before === undefined) {
-      this.#queue.put(positionKind, positionKey, beginningAt(at));
+    // A floor that lies ahead is of a clock that was wrong.
+    if (before === undefined || before.floor > at) {
+      this.#queue.put(positionKind, positionKey, { ...beginningAt(at), seen: before?.seen ?? [] });
       this.#options.log.info({}, 'notices are made of what happens from now on');
       return;
     }

@@ -87,7 +87,7 @@ export class Events {
 
   start(): void {
     this.#crossings.start();
-    this.#clean();
+    // Not at once: with a clock that is wrong at the start all would go.
     this.#cleaning ??= setInterval(() => this.#clean(), hourMs).unref();
   }
 

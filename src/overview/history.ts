@@ -39,7 +39,7 @@ export class History {
   #recording: Promise<void> = Promise.resolve();
   #isClosed = false;
   #recordedHour = Number.NaN;
-  #thinnedDay = Number.NaN;
+  #thinnedDay: number | null = null;
 
   constructor(options: HistoryOptions) {
     this.#options = options;
@@ -101,7 +101,8 @@ export class History {
     if (hours.length === 0) await this.#recordHour(hour, at);
     this.#recordedHour = hour;
     const day = Math.floor(hour / 24);
-    if (day !== this.#thinnedDay) await this.#thin(hour);
+    // Not at the start, where the clock may be wrong.
+    if (this.#thinnedDay !== null && day !== this.#thinnedDay) await this.#thin(hour);
     if (!this.#isClosed) this.#thinnedDay = day;
   }
 

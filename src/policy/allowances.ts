@@ -25,6 +25,8 @@ const allowance = z.strictObject({
   request: z.string().nullable(),
   /** Granted by `[requests] AUTO_GRANT`. */
   automatic: z.boolean(),
+  /** When an event told of its end; more than a day ahead where the clock was wrong then. */
+  endedAt: z.number().int().optional(),
 });
 
 const allowances = z.array(allowance).readonly();
@@ -69,12 +71,13 @@ export function createAllowance(
   { until, ...wanted }: NewAllowance,
 ): AllowanceDocument {
   const before = entriesOf(changes, ownerId);
+  const active = allowancesOf(changes, ownerId, wanted.grantedAt);
   const document = { id: randomBytes(5).toString('hex'), ...wanted, until: wholeSecond(until) };
   FaultList.of(allowanceFaults(document, wanted.grantedAt)).throwIfAny();
-  if (before.length >= mostAllowances) {
+  if (active.length >= mostAllowances) {
     throw new SoftquotaError(
       'conflict',
-      `the owner has ${before.length} allowances, which is the limit: end one first`,
+      `the owner has ${active.length} allowances, which is the limit: end one first`,
     );
   }
   put(changes, ownerId, [...before, document]);
@@ -106,6 +109,22 @@ export function endAllowance(changes: ChangeSet, ownerId: number, id: string): A
     before.filter(entry => entry !== ended),
   );
   return ended;
+}
+
+/** The record of one that has ended stays for a day: until then a clock that was wrong can be set right. */
+const keptMs = 86_400_000;
+
+/** When its end is to be told, or, once that is done, its record to be taken out. */
+export function dueAt({ until, endedAt }: AllowanceDocument, now: number): number {
+  return endedAt !== undefined && endedAt - now <= keptMs ? endedAt + keptMs : until;
+}
+
+/** Takes the next step of one that is due; true if its end is to be told. */
+export function stepToEnd(changes: ChangeSet, ownerId: number, due: AllowanceDocument, now: number): boolean {
+  const others = entriesOf(changes, ownerId).filter(entry => entry !== due);
+  const isEnd = dueAt(due, now) === due.until;
+  put(changes, ownerId, isEnd ? [...others, { ...due, endedAt: now }] : others);
+  return isEnd;
 }
 
 /** Gives the sum of those that have not ended; null: there are none. */

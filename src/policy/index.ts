@@ -12,9 +12,11 @@ export {
   allowancesOf,
   auditAllowance,
   createAllowance,
+  dueAt,
   endAllowance,
   everyAllowance,
   type NewAllowance,
+  stepToEnd,
 } from './allowances.ts';
 export {
   addRuleToGroup,

@@ -159,10 +159,13 @@ export class UnitCounts {
       milliseconds: monotonic() - start.monotonicMs,
       ...facts,
     });
-    this.#units.set(path, { count, seq: start.seq, directories });
-    this.#schedule(path, againMs);
     const expectedBytes = knownBytes === undefined ? undefined : knownBytes + facts.takenBytes;
-    return { bytes: count.bytes + rest, expectedBytes };
+    // Bytes of a push may be among those that could not be read.
+    const unseen = walked.partial ? Math.max(0, (expectedBytes ?? 0) - count.bytes - rest) : 0;
+    const counted = { ...count, bytes: count.bytes + unseen };
+    this.#units.set(path, { count: counted, seq: start.seq, directories });
+    this.#schedule(path, againMs);
+    return { bytes: counted.bytes + rest, expectedBytes };
   }
 
   /** Tells whether the unit is walked again, since git may be at work in it. */

@@ -93,6 +93,8 @@ export class Run {
   discovering = true;
   unitsFound = 0;
   units = 0;
+  /** Units that nothing could be read of, so that they count nothing. */
+  unmeasured = 0;
 
   /** Places where disks did not answer: reported once, and not for each unit. */
   readonly #hungAt = new Set<string>();

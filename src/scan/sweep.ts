@@ -72,7 +72,7 @@ async function survey(options: SweepOptions): Promise<void> {
     if (open === 0) walked.resolve();
   };
   const walk = measuring.sweep((...settled) => {
-    if (!signal.aborted) note(run, found, ...settled);
+    if (!signal.aborted) note(run, found, figures, ...settled);
     ended();
   });
   const trustsSignature = run.kind === 'sweep';
@@ -172,11 +172,13 @@ function markUnseen(unit: Unit, figures: Figures): void {
 }
 
 /** Notes what became of a unit. */
-function note(run: Run, { seen, unread }: Found, ...settled: Parameters<Settled>): void {
+function note(run: Run, { seen, unread }: Found, figures: Figures, ...settled: Parameters<Settled>): void {
   const [path, result, outcome, counted] = settled;
   if (outcome === 'stopped') return;
   run.record(path, result);
   run.units += 1;
+  const isPartial = outcome === 'unread' || ('partial' in result && result.partial);
+  if (isPartial && !figures.knownBytes(path)) run.unmeasured += 1;
   if (outcome === 'gone' || outcome === 'none') seen.delete(path);
   if (result.outcome === 'hung' || result.outcome === 'failed' || outcome === 'unread') {
     seen.delete(path);

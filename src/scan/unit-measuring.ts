@@ -4,7 +4,8 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { isWithin, type Layout, walkedRoots } from '../layout/index.ts';
+import { isWithin, type Layout, type PlacedUnit, walkedRoots } from '../layout/index.ts';
+import { sparingLog } from '../log.ts';
 import { type CountedUnit, UnitCounts } from './counting.ts';
 import type { ScannerOptions, ScannerParts } from './options.ts';
 import { Pool, pathOfTask, type WalkJob } from './pool.ts';
@@ -134,6 +135,20 @@ export type Settled = (
 
 const nothing: ReadonlySet<string> = new Set();
 
+const nothingRead = {
+  outcome: 'measured',
+  bytes: 0,
+  files: 0,
+  directories: 0,
+  partial: true,
+  tooLarge: false,
+  unread: [],
+  unreadCount: 0,
+  leftovers: [],
+  leftoverCount: 0,
+  objects: null,
+} as const;
+
 export class UnitMeasuring {
   readonly pool: Pool;
   readonly #scanner: ScannerOptions;
@@ -144,7 +159,9 @@ export class UnitMeasuring {
   #rootsAway: ReadonlySet<string> = new Set();
 
   /** `onDoubt`: called where a root is not as it should be, though no sweep has told so yet. */
-  constructor(parts: ScannerParts, onDoubt: () => void) {
+  constructor(shared: ScannerParts, onDoubt: () => void) {
+    const log = sparingLog(shared.options.log);
+    const parts: ScannerParts = { ...shared, options: { ...shared.options, log } };
     const { pushes } = parts.options.figures;
     this.#scanner = parts.options;
     this.#onDoubt = onDoubt;
@@ -173,10 +190,15 @@ export class UnitMeasuring {
       else if (result.outcome === 'stopped') settledAs('stopped');
       else if (result.outcome === 'vanished') void this.measure(path, 'sweep').then(settledAs);
       else
-        this.#settle(path, result, start, 'sweep').then(settledAs, error => {
-          this.#scanner.log.error({ path, err: error }, 'a measurement could not be recorded');
-          settledAs('unread');
-        });
+        this.#settle(path, result, start, 'sweep')
+          .then(outcome => {
+            if (outcome === 'unread' && 'unit' in task) this.#reportUnmeasured(task, start);
+            return outcome;
+          })
+          .then(settledAs, error => {
+            this.#scanner.log.error({ path, err: error }, 'a measurement could not be recorded');
+            settledAs('unread');
+          });
     };
     return task => this.pool.add({ task, urgency: 'sweep', done });
   }
@@ -254,6 +276,13 @@ export class UnitMeasuring {
       log.error({ path, err: error }, 'a measurement could not be recorded');
     }
     return counted;
+  }
+
+  /** A unit that is new, and that no walk comes to an end in, is known all the same: its owner is partial. */
+  #reportUnmeasured({ unit, inner }: PlacedUnit, { seq, at: measuredAt }: Start): void {
+    const { figures } = this.#scanner;
+    if (figures.knownBytes(unit.path) === undefined)
+      figures.report({ ...nothingRead, unit, inner, seq, measuredAt });
   }
 
   /** No unit is at this path: it is gone, unless its storage is. */

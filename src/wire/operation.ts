@@ -78,6 +78,10 @@ export const scanReport = z
     }),
     unread: troubledPlaces,
     faults: troubledPlaces,
+    unmeasured: z
+      .number()
+      .int()
+      .meta({ description: 'The units that nothing could be read of, so that they count 0 bytes.' }),
     drift: z
       .object({ units: z.number().int(), bytes })
       .nullable()

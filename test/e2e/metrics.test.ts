@@ -100,6 +100,13 @@ t.test('decisions are counted by what was asked about, beside what stands and ho
 
   await server.reload({ quota: { MODE: 'report' } });
   t.equal((await check('alice')).status, 200);
+  await server.daemon.logged(/^would be refused$/);
+  const lines = server.daemon.lines.filter(({ msg }) => msg === 'refused');
+  t.match(
+    lines,
+    [{ subject: 'size:repos:private' }, { subject: 'size:git:lfs' }],
+    'one line for each of them',
+  );
   const later = (await server.ask('admin', '/metrics')).text;
   const reported = '{result="would_refuse",subject="size:repos:private",mode="report"}';
   t.equal(figureIn(later, `softquota_decisions_total${reported}`), 1);

@@ -96,6 +96,26 @@ t.test('a sweep that does not come back is told after three were missed', async 
   t.notOk(codes(await observed(t, { sweptAgoMs: null })).includes('not_swept'));
 });
 
+t.test('a unit that was never measured is named until it is, and not while its first push comes', async t => {
+  const seen = await observed(t);
+  const told = () => ({ notes: notes(seen), found: toldOf(seen, 'unmeasured') });
+  const { walks } = (await seen).ledger;
+  const unit = { path: '/srv/git/a\u202e.git', owner: 'alice', leaf: 'size:repos:private' } as const;
+  walks.adjustBytes(unit.path, 0, unit);
+  t.strictSame(told(), { notes: [], found: [] });
+  const nothing = { bytes: 0, files: 0, partial: true, measuredAt: 1 };
+  walks.record({ ...unit, ...nothing, seq: walks.nextSeq() });
+  t.match(told(), {
+    notes: ['1 unit could not be measured at all, and 0 bytes count: softquota doctor names them'],
+    found: [{ severity: 'wrong', message: /^\/srv\/git\/a\\u\{202e\}\.git: / }],
+  });
+  walks.record({ ...unit, ...nothing, bytes: 5, seq: walks.nextSeq() });
+  t.strictSame(told(), { notes: [], found: [] }, 'a part of it is read');
+  walks.record({ ...unit, ...nothing, seq: walks.nextSeq() });
+  walks.recordGone(unit.path, walks.nextSeq());
+  t.strictSame(told(), { notes: [], found: [] }, 'and so it is when the unit is gone');
+});
+
 t.test('of many troubled places the first are named, and how many more there are', async t => {
   const place = { path: '/srv/git/a\u202e.git', why: 'EACCES' };
   const leftover = { path: '/srv/x', bytes: 5_000_000, modifiedAt: Date.parse('2026-01-02T00:00:00Z') };

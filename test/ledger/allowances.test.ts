@@ -2,13 +2,7 @@
 
 import t, { type Test } from 'tap';
 import type { Ledger } from '../../src/ledger/index.ts';
-import {
-  allowanceKind,
-  allowancesOf,
-  createAllowance,
-  endAllowance,
-  type NewAllowance,
-} from '../../src/policy/index.ts';
+import { allowanceKind, createAllowance, endAllowance, type NewAllowance } from '../../src/policy/index.ts';
 import { openStore } from '../../src/store/index.ts';
 import { directoryFor, openOn, repos, SetClock, World, walk } from './world.ts';
 
@@ -77,7 +71,7 @@ t.test('of several each ends by itself', async t => {
   t.equal(ledger.ownerUsage('alice').allowance, null);
 });
 
-t.test('the end is told, and taken out of the documents with an event', async t => {
+t.test('the end is told with an event, and the record is taken out a day later', async t => {
   const { clock, ledger, world } = await openWith(t);
   const id = await give(ledger, clock);
   ledger.allowanceEnds.start();
@@ -87,7 +81,6 @@ t.test('the end is told, and taken out of the documents with an event', async t 
   t.equal(await ended, 'alice');
   t.match(ledger.decide('alice', repos).decision, { allowed: false });
   await ledger.allowanceEnds.close();
-  t.strictSame(allowancesOf(ledger.documents.snapshot, ledger.ownerUsage('alice').id ?? 0, 0), []);
   const [event, ...others] = await ledger.eventLog.events({ kind: 'allowance', limit: 9 });
   t.strictSame(others, []);
   t.match(JSON.parse(event?.text ?? ''), {
@@ -99,8 +92,45 @@ t.test('the end is told, and taken out of the documents with an event', async t 
     until: new Date(clock.wall()).toISOString(),
     why: 'a release',
   });
+  const record = (of: Ledger) =>
+    of.documents.snapshot.get(allowanceKind, String(of.ownerUsage('alice').id ?? 0));
   const again = await world.open();
   t.equal(again.ownerUsage('alice').allowance, null);
+  t.match(record(again), [{ id, endedAt: clock.wall() }]);
+  clock.pass(24 * hour);
+  const gone = told(again);
+  again.allowanceEnds.start();
+  await gone;
+  await again.allowanceEnds.close();
+  t.notOk(record(again));
+  t.equal((await again.eventLog.events({ kind: 'allowance', limit: 9 })).length, 1, 'told once');
+});
+
+t.test('an allowance that a wrong clock ended goes on once the clock is right', async t => {
+  const { clock, ledger, world } = await openWith(t);
+  await give(ledger, clock);
+  await ledger.kept();
+  await world.close();
+  const right = clock.wall();
+  for (const years of [120, 0]) {
+    clock.wallMs = right + years * 365 * 24 * hour;
+    const again = await world.open();
+    const recorded = told(again);
+    again.allowanceEnds.start();
+    if (years > 0) await recorded;
+    await again.allowanceEnds.close();
+    t.equal(again.decide('alice', repos).decision.allowed, years === 0);
+    await world.close();
+  }
+  clock.pass(hour);
+  const again = await world.open();
+  const ended = told(again);
+  again.allowanceEnds.start();
+  await ended;
+  await again.allowanceEnds.close();
+  t.match(again.decide('alice', repos).decision, { allowed: false });
+  const events = await again.eventLog.events({ kind: 'allowance', limit: 9 });
+  t.equal(events.length, 2, 'and its end is told at its time');
 });
 
 t.test('what ended while nobody looked ends at the next start', async t => {
@@ -140,18 +170,18 @@ t.test('while the store is away an allowance still ends, and its record goes lat
   await ledger.allowanceEnds.close();
   t.ok(
     warned.includes(
-      'an allowance has ended and counts no more; its record goes when the store can be written',
+      'an allowance has ended and counts no more, which is recorded when the store can be written',
     ),
   );
   t.match(ledger.decide('alice', repos).decision, { allowed: false });
   store.write = write;
   const id = ledger.ownerUsage('alice').id ?? 0;
   t.ok(ledger.documents.snapshot.get(allowanceKind, String(id)));
-  const gone = told(ledger);
+  const recorded = told(ledger);
   ledger.allowanceEnds.start();
-  await gone;
+  await recorded;
   await ledger.allowanceEnds.close();
-  t.notOk(ledger.documents.snapshot.get(allowanceKind, String(id)));
+  t.match(ledger.documents.snapshot.get(allowanceKind, String(id)), [{ endedAt: clock.wall() }]);
 });
 
 t.test('an allowance has bounds', async t => {

@@ -136,6 +136,16 @@ t.test('an end is told when it comes', async t => {
   unwatch();
 });
 
+t.test('a grace that a wrong clock began begins again once the clock is right', async t => {
+  const { clock, ledger } = await opened(t);
+  const right = clock.wall();
+  clock.wallMs = right - 3 * day;
+  ledger.settings = { ...week, totalBytes: 10_200 };
+  await ledger.graces.settled();
+  t.match(decided(ledger), { allowed: true, grace: { until: right + 4 * day } });
+  t.strictSame(sinceOf(ledger), [[null, right - 3 * day]]);
+});
+
 t.test('another limit is another grace, and a changed one goes on', async t => {
   const { clock, ledger } = await opened(t);
   const begun = clock.wall();

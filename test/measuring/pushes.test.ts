@@ -13,6 +13,8 @@ t.setTimeout(180_000);
 t.test('an allowed push counts before git takes it, and to the byte once it has ended', async t => {
   for (const unpackLimit of [1, 100]) {
     const world = await PushWorld.open(t, { config: [`receive.unpackLimit=${unpackLimit}`] });
+    const taken: unknown[] = [];
+    world.measuring.freeSpace.took = (...push) => void taken.push(push);
     const before = world.bytes;
     let during = 0;
     world.onCounted = () => {
@@ -20,6 +22,7 @@ t.test('an allowed push counts before git takes it, and to the byte once it has 
     };
     t.ok(await world.push(50_000));
     t.ok(during - before > 50_000, `${during - before} bytes count at once`);
+    t.same(taken, [[world.repository, during - before]], 'and are taken off what is free');
     await world.settled();
     t.match(await world.sweep('verify'), { units: 0, bytes: 0 });
     t.same(world.measuring.pushes.listed(world.repository), []);

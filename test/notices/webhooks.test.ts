@@ -51,6 +51,23 @@ t.test('a restart repeats nothing, and what happened before the first start is n
   t.equal(receiver.taken.length, 2);
 });
 
+t.test('after a clock that was wrong is set right, notices go on', async t => {
+  const receiver = await Receiver.open(t);
+  const world = await World.open(t, { webhooks: [hookAt(receiver.url)] });
+  await world.pass();
+  const right = world.clock.wallMs;
+  world.clock.wallMs = right + 120 * 365 * dayMs;
+  await world.store('alice', 8500);
+  world.clock.wallMs = right;
+  await world.pass();
+  await world.store('alice', 11_000);
+  t.strictSame(
+    receiver.taken.map(({ json }) => json.data.to),
+    [80, 'limit'],
+    'and none comes twice',
+  );
+});
+
 t.test('what a receiver does not take is sent again with growing waits, over restarts', async t => {
   const receiver = await Receiver.open(t);
   const world = await World.open(t, { webhooks: [hookAt(receiver.url)] });

@@ -24,14 +24,19 @@ async function oneOfEach(world: World): Promise<void> {
   );
 }
 
-t.test('events of all kinds go at the next start once they are older than KEEP', async t => {
+t.test('events of all kinds go in the hour after a start once they are older than KEEP', async t => {
+  mock.timers.enable({ apis: ['setInterval'] });
+  t.teardown(() => mock.timers.reset());
   const world = await World.open(t, { keepMs: 10 * dayMs });
   await oneOfEach(world);
   world.clock.pass(10 * dayMs);
   await world.restart();
+  mock.timers.tick(hourMs);
   t.equal((await kinds(world)).length, 3);
   world.clock.pass(1);
   await world.restart();
+  t.equal((await kinds(world)).length, 3, 'not at once, for the clock may be wrong at the start');
+  mock.timers.tick(hourMs);
   t.strictSame(await kinds(world), []);
 });
 

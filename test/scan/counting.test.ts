@@ -2,8 +2,9 @@
 
 import fc from 'fast-check';
 import t from 'tap';
-import { countObjects, longestStepMs, quietSpanMs } from '../../src/scan/counting.ts';
+import { countObjects, longestStepMs, quietSpanMs, UnitCounts } from '../../src/scan/counting.ts';
 import { noSigns } from '../../src/scan/gitfiles.ts';
+import { noQuarantines } from '../../src/scan/quarantine.ts';
 
 const hour = 3_600_000;
 
@@ -143,3 +144,23 @@ t.test(
     );
   },
 );
+
+t.test('what a push brought counts though the walk after it could not read it', async t => {
+  const walkedAgain: string[] = [];
+  const pushes = { listed: () => [], walked: () => ({ takenBytes: 300, hasEnded: false, isUnsure: false }) };
+  const counts = new UnitCounts({ pushes, walkAgain: path => void walkedAgain.push(path) });
+  t.teardown(() => counts.close());
+  const unit = { path: '/srv/a.git', kind: 'repos', owner: 'a', leaf: 'size:repos:private' } as const;
+  const objects = { bytes: 900, signs: noSigns, before: noQuarantines, after: noQuarantines };
+  const walked = {
+    ...({ outcome: 'measured', unit, inner: [], bytes: 1000, files: 1, directories: 1, objects } as const),
+    ...{ partial: false, unread: [], unreadCount: 0, leftovers: [], leftoverCount: 0 },
+  };
+  const start = (seq: number) => ({ seq, at: 0, monotonicMs: 0 });
+  t.match(counts.take(walked, start(1), undefined), { bytes: 1000 });
+  // With nothing read, a walk has the figure that the unit was known with, without its pushes.
+  t.match(counts.take({ ...walked, partial: true }, start(2), 1000), { bytes: 1300 });
+  const other = { ...objects, bytes: 1200 };
+  const partly = { ...walked, partial: true, bytes: 1250, objects: other };
+  t.match(counts.take(partly, start(3), 1000), { bytes: 1300 }, 'also where only other files are unread');
+});

@@ -10,7 +10,7 @@ import { bareRepository, fill, temporary } from './world.ts';
 interface World {
   readonly unit: string;
   /** Walks the unit as one who is not root; it is known with the bytes of the walk before. */
-  walk(measure?: Measure): Walked;
+  walk(measure?: Measure, fed?: 'starved'): Walked;
 }
 
 function world(t: Test, name = 'unit'): World {
@@ -21,10 +21,11 @@ function world(t: Test, name = 'unit'): World {
   let knownBytes: number | null = null;
   return {
     unit,
-    walk: (measure = 'apparent') => {
+    walk: (measure = 'apparent', fed) => {
       // env -i takes away the test runner's settings, which have every Node write where only root may.
-      const node = ['-i', process.execPath, script, unit, String(knownBytes), measure];
-      const walked: Walked = JSON.parse(execFileSync('env', node, { encoding: 'utf8' }));
+      const node = ['-i', process.execPath, script, unit, String(knownBytes), measure, fed ?? 'fed'];
+      const limited = ['--nofile=256', 'env', ...node];
+      const walked: Walked = JSON.parse(execFileSync('prlimit', limited, { encoding: 'utf8' }));
       knownBytes = walked.bytes;
       return walked;
     },
@@ -103,6 +104,15 @@ t.test('a new unit with unreadable places counts what can be read', async t => {
   fill(join(unit, 'open/b'), 50);
   chmodSync(join(unit, 'closed'), 0o700);
   t.match(walk(), { bytes: 50, partial: true });
+});
+
+t.test('without a file descriptor nothing counts less', async t => {
+  const { unit, walk } = world(t, 'a.git');
+  bareRepository(unit, 1000);
+  const { bytes } = walk();
+  t.match(walk('apparent', 'starved'), { bytes, partial: true, unread: [{ path: unit, error: 'EMFILE' }] });
+  fill(join(unit, 'objects/more'), 10);
+  t.match(walk(), { bytes: bytes + 10, partial: false });
 });
 
 t.test('many unreadable places are counted, and the first are named', async t => {

@@ -92,6 +92,7 @@ export function scanShown(run: ScanRun): wire.ScanReport {
     progress: wire.snakeCased(run.progress()),
     unread: shortened(problems.unread, ({ path, error: why }) => ({ path, why })),
     faults: shortened(problems.faults, ({ path, what: why }) => ({ path, why })),
+    unmeasured: run.unmeasured,
     drift: drift === null ? null : { units: drift.units, bytes: drift.bytes },
     error,
   };

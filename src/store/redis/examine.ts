@@ -11,6 +11,16 @@ import { damaged, redisSchema, replyCode, strangeSchema } from './faults.ts';
 import { type Keys, textIn } from './keys.ts';
 
 export async function examineServer(client: Redis, prefix: string, keys: Keys, where: string): Promise<void> {
+  await mustBeOfOurTypes(client, keys, where);
+  if ((await client.exists(keys.policy)) === 0) return takeOver(client, prefix, keys, where);
+  const found = await client.hget(keys.policy, 'schema');
+  // A store that is emptied at this moment is nobody else's.
+  if (found === null && (await client.exists(keys.policy)) === 0) return;
+  if (found !== redisSchema) throw strangeSchema(where, keys.policy, found ?? '');
+}
+
+/** Rejects with `store_refused` where a key is of another type; `writer`: the host whose keys are looked at, too. */
+export async function mustBeOfOurTypes(client: Redis, keys: Keys, where: string, writer = ''): Promise<void> {
   const expected: readonly (readonly [string, string])[] = [
     [keys.policy, 'hash'],
     [keys.documents, 'hash'],
@@ -24,6 +34,9 @@ export async function examineServer(client: Redis, prefix: string, keys: Keys, w
     [keys.levels, 'hash'],
     [keys.hosts, 'hash'],
     [keys.fences, 'hash'],
+    [keys.usageOf(writer), 'hash'],
+    [keys.usageChanges(writer), 'zset'],
+    [keys.largest(writer), 'hash'],
   ];
   const types = await pipeline(client, all => {
     for (const [key] of expected) all.type(key);
@@ -33,11 +46,6 @@ export async function examineServer(client: Redis, prefix: string, keys: Keys, w
     const found = types[at];
     if (found !== 'none' && found !== type) throw damaged(where, key, `it is a ${found}, not a ${type}`);
   }
-  if (types[0] === 'none') return takeOver(client, prefix, keys, where);
-  const found = await client.hget(keys.policy, 'schema');
-  // A store that is emptied at this moment is nobody else's.
-  if (found === null && (await client.exists(keys.policy)) === 0) return;
-  if (found !== redisSchema) throw strangeSchema(where, keys.policy, found ?? '');
 }
 
 /**

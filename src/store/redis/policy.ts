@@ -11,6 +11,7 @@ import type { Position } from '../record-store.ts';
 import type { PolicyRead, PolicyRecords, PolicySince, SharedState } from '../shared.ts';
 import { pairs, pipeline, script, sendScript, serverLua } from './commands.ts';
 import type { RedisContext } from './context.ts';
+import { mustBeOfOurTypes } from './examine.ts';
 import { away, redisSchema, strangeSchema } from './faults.ts';
 import { decodeFieldName, documentIn, namesIn, numberIn, ownerIn, parseStored, textOf } from './values.ts';
 
@@ -36,9 +37,11 @@ function supersedesIn(hash: Hash): readonly string[] {
   return read.map(String);
 }
 
-export async function readState({ connection, keys }: RedisContext): Promise<SharedState> {
+export async function readState({ connection, keys, writer }: RedisContext): Promise<SharedState> {
   const { where } = connection;
   return connection.run(async client => {
+    // Also keys that only changes need: these would be refused while all else goes on.
+    await mustBeOfOurTypes(client, keys, where, writer);
     // The server is asked first: where another one comes in between, the one before is named, and nothing is
     // changed there.
     const [{ with: server }, [policy, usage, volatile]] = await Promise.all([
