@@ -25,7 +25,7 @@ export const addScan = apiCommand<never, ScanOptions>('scan [owners...]', {
     new Option('--verify', 'ignore all caches, and show by how much the known figures were wrong'),
     new Option(
       '--accept-moved',
-      'accept the present state of storage roots that became another file system or lost most of their units: missing units are removed',
+      'accept the present state of storage roots that became another file system or lost most of their units, and of keys that app.ini lacks: missing units, and those without storage, are removed',
     ),
   ],
   after: '\nExit status: 0 measured, 1 the scan was stopped or failed, or the owners have no units.',

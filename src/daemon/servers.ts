@@ -198,6 +198,7 @@ function gateServices({
       reasons: reasonsAgainst({ ledger, measuring, fleet, forge }),
       notes: notes({
         ...measuring.status,
+        missingKeys: current.keys.missing,
         shortDisks: measuring.freeSpace.short,
         notices: notices.places(),
         worker: worker.observed(current.config),

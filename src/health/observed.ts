@@ -104,6 +104,8 @@ export interface Observed {
   readonly configWrittenAt: number | null;
   /** Why app.ini, as it was read last, is not in force; null: it is. */
   readonly configRefused: string | null;
+  /** `[section] KEY` of what was in force and is not in app.ini any more. */
+  readonly missingKeys: readonly string[];
   /** `[section] KEY` of each change that takes effect after a restart. */
   readonly restartKeys: readonly string[];
   readonly trustedSocket: string;
@@ -189,12 +191,13 @@ export function longWalks({ walking, hangs }: Pick<Observed, 'walking' | 'hangs'
 
 /** Returns remarks that explain old figures, but make no answer unreliable. */
 export function notes(
-  observed: Pick<Observed, 'walking' | 'hangs' | 'notices' | 'shortDisks'> & {
+  observed: Pick<Observed, 'walking' | 'hangs' | 'missingKeys' | 'notices' | 'shortDisks'> & {
     readonly worker: Pick<ObservedWorker, 'isForgiving' | 'silentMs'>;
   },
 ): readonly string[] {
   const { isForgiving, silentMs } = observed.worker;
   return [
+    ...(observed.missingKeys.length === 0 ? [] : [keysMissing(observed.missingKeys)]),
     ...(isForgiving && silentMs > workerSilentMs ? [staleForgiveness(silentMs)] : []),
     ...observed.shortDisks.map(shortageWords),
     // Everybody on this host may read this, and a mail server's words may have an address in them.
@@ -204,6 +207,14 @@ export function notes(
         `the walk of ${printable(path)} began at ${minuteOf(milliseconds)}, and makes progress`,
     ),
   ];
+}
+
+/** The number tells how many there are besides the first ones. */
+const mostNamed = 20;
+
+export function keysMissing(keys: readonly string[]): string {
+  const named = printable(keys.slice(0, mostNamed).join(', '));
+  return `app.ini lacks ${keys.length} of what was in force at the last start: ${named}. Units without storage keep their last known bytes`;
 }
 
 export function deadNotices({ name, dead }: Pick<ObservedPlace, 'dead' | 'name'>): string {
