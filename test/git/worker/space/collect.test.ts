@@ -209,7 +209,7 @@ t.test('a collection that is stopped or killed at any moment loses nothing', asy
     await repository.git('-C', repository.path, 'cat-file', '-e', `main:${file}`);
 });
 
-/** What is in the making, and locks, below a repository. */
+/** Files in the making, and locks, below a repository. */
 async function unfinished({ path }: Repository): Promise<readonly string[]> {
   const names = await readdir(path, { recursive: true });
   return names.filter(name => /(?:^|\/)(?:\.?tmp[_-]|gc\.pid)|\.lock$/.test(name)).toSorted();
