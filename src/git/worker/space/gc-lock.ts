@@ -62,7 +62,7 @@ export async function workAlone(
       await work({ ...limits, started });
       return true;
     } catch (error) {
-      await removeMade(path, git, begunAt, Date.now());
+      await removeMade(path, git, begunAt, Date.now()).catch(() => false);
       throw error;
     } finally {
       clearInterval(beat);
