@@ -82,6 +82,13 @@ as a whole: the one in force stays, and log and doctor say why. So is a file tha
 its last line has lost its end, or a key of \`[quota]\`, \`[storage.*]\`, \`[forge]\`, \`[disk]\`, \`[gate]\`,
 \`[lfs]\`, \`[hooks]\`, \`[scan]\` or \`[webhook.*]\` that was there is gone. To go back to a default write it
 (\`ENABLED = false\`), or restart.
+
+A start takes such a file, as long as it has no fault. But DATA_PATH keeps the names of these keys: what is
+gone since the last start is named in the log, in doctor (\`keys_missing\`) and in \`/readyz\`, which stays 200.
+Units without storage, and the figures of a forge that is not read any more, keep their last known bytes and
+are marked \`partial\` and \`stale\`. That ends when the keys are back, and the daemon is started again or
+reloaded. If they are to have their defaults, \`softquota scan --accept-moved\` accepts that and removes these
+units. Limits that are gone are only named: what app.ini says now is in force.
 `;
 
 export function configurationReference(): string {

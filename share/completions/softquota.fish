@@ -92,7 +92,7 @@ complete -c softquota -n '__softquota_is "softquota reclaim"' -F
 complete -c softquota -n '__softquota_is "softquota scan"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
 complete -c softquota -n '__softquota_is "softquota scan"' -l json -d 'print JSON, for programs'
 complete -c softquota -n '__softquota_is "softquota scan"' -l verify -d 'ignore all caches, and show by how much the known figures were wrong'
-complete -c softquota -n '__softquota_is "softquota scan"' -l accept-moved -d 'accept the present state of storage roots that became another file system or lost most of their units, and of a forge that lost most of its rows or owners: what is missing is removed'
+complete -c softquota -n '__softquota_is "softquota scan"' -l accept-moved -d 'accept the present state of storage roots that became another file system or lost most of their units, of a forge that lost most of its rows or owners, and of keys that app.ini lacks: what is missing, and units without storage, are removed'
 complete -c softquota -n '__softquota_is "softquota scan"' -l help -s h -d 'print this help'
 complete -c softquota -n '__softquota_is "softquota rule"' -a list -d 'list rules'
 complete -c softquota -n '__softquota_is "softquota rule"' -a show -d 'show a rule and its groups'

@@ -25,7 +25,7 @@ export const addScan = apiCommand<never, ScanOptions>('scan [owners...]', {
     new Option('--verify', 'ignore all caches, and show by how much the known figures were wrong'),
     new Option(
       '--accept-moved',
-      'accept the present state of storage roots that became another file system or lost most of their units, and of a forge that lost most of its rows or owners: what is missing is removed',
+      'accept the present state of storage roots that became another file system or lost most of their units, of a forge that lost most of its rows or owners, and of keys that app.ini lacks: what is missing, and units without storage, are removed',
     ),
   ],
   after:

@@ -74,7 +74,7 @@ async function serve(options: ConfigOption, loaded: LoadedConfig): Promise<numbe
   const { env, pid } = process;
   const supervision = supervise({ env, pid, socket: config.server.socket, log });
   try {
-    const started = await Daemon.start({ config, env, log, socketLost });
+    const started = await Daemon.start({ config, written: loaded, env, log, socketLost });
     daemon = started;
     supervision.begin();
     process.on('SIGHUP', () => {

@@ -15,4 +15,4 @@ export { type ConfigFault, formatFaults, type Key } from './key.ts';
 export { type MailSettings, type NoticeType, noticeTypes, type WebhookSettings } from './keys-notices.ts';
 export { duration, graceMost } from './kinds.ts';
 export { encodeValue } from './lines.ts';
-export { type LoadedConfig, loadAgain, loadConfig, type RefusedConfig } from './load.ts';
+export { guardedNames, type LoadedConfig, loadAgain, loadConfig, type RefusedConfig } from './load.ts';

@@ -66,6 +66,16 @@ const guarded = /^(?:quota|storage|forge|disk|webhook|gate|lfs|hooks|scan)(?:\.|
 const mostNamed = 3;
 
 /**
+ * Names of what a cut takes away: the keys whose default opens or forgets something, each as
+ * `[quota.default] TOTAL`, and the end of the last line.
+ */
+export function guardedNames({ given, isEnded }: LoadedConfig): readonly string[] {
+  const keys = given.filter(({ section }) => guarded.test(section));
+  const names = keys.map(({ section, name }) => `[${section}] ${name}`);
+  return isEnded ? [...names, 'the end of the last line'] : names;
+}
+
+/**
  * Loads the configuration that takes the place of the one in force, and refuses what looks like a file that
  * was cut or is being written: a key that is gone would mean its default.
  */
@@ -79,10 +89,10 @@ export function loadAgain(where: Where, before: LoadedConfig): LoadedConfig | Re
 function lossIn(before: LoadedConfig, next: LoadedConfig): string | null {
   if (before.isEnded && !next.isEnded)
     return 'the last line has no end, which it had before. Was the file written whole?';
-  const kept = new Set(next.given.map(keyId));
-  const lost = before.given.filter(entry => guarded.test(entry.section) && !kept.has(keyId(entry)));
+  const kept = new Set(guardedNames(next));
+  const lost = guardedNames(before).filter(name => !kept.has(name));
   if (lost.length === 0) return null;
-  const named = lost.slice(0, mostNamed).map(({ section, name }) => `[${section}] ${name}`);
+  const named = lost.slice(0, mostNamed);
   const more = lost.length > mostNamed ? ` and ${lost.length - mostNamed} more` : '';
   return `${named.join(', ')}${more} was there before and is not any more. Write each that is to have its default, or restart the daemon.`;
 }

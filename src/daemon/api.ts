@@ -17,12 +17,14 @@ import { type SecretKeys, SignInFlow, sourcesWithLostSecrets } from '../oauth/in
 import { type Events, type History, reachedAt, type Totals } from '../overview/index.ts';
 import type { WatchedDisk } from '../scan/index.ts';
 import type { ConnectionShares, Logger, SocketPlace } from '../service/index.ts';
+import type { KeptKeys } from './data-path.ts';
 import type { Metrics } from './metrics.ts';
 import type { DaemonWorker } from './worker-state.ts';
 
 /** The configuration in force; replaced piece by piece when the daemon reloads. */
 export interface Current {
   config: Config;
+  readonly keys: KeptKeys;
   /**
    * Gives when its file was written, in milliseconds since 1970, if that was after it was read; else null.
    */
@@ -153,6 +155,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         notices: asked.notices.places(),
         configWrittenAt: await current.writtenSince(),
         configRefused: current.refused,
+        missingKeys: current.keys.missing,
         restartKeys,
         lostSecrets: sourcesWithLostSecrets(ledger.documents.snapshot, secretKeys),
         trustedSocket: current.config.server.trustedSocket,

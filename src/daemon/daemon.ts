@@ -28,7 +28,7 @@ import type { Logger } from '../service/index.ts';
 import { type HistoryStore, openRedisStore, openStore } from '../store/index.ts';
 import { version } from '../version.ts';
 import { type Current, type ServedParts, watchWritten } from './api.ts';
-import { hostIdIn, hostTokenIn, prepareDataPath, secretKeysIn, storeFile } from './data-path.ts';
+import { hostIdIn, hostTokenIn, KeptKeys, prepareDataPath, secretKeysIn, storeFile } from './data-path.ts';
 import { openNotices } from './notices.ts';
 import { openServers, reasonsAgainst } from './servers.ts';
 import { spacePage } from './space-lines.ts';
@@ -36,6 +36,8 @@ import { DaemonWorker } from './worker-state.ts';
 
 interface DaemonOptions {
   readonly config: Config;
+  /** See `KeptKeys`. */
+  readonly written?: LoadedConfig;
   readonly env: NodeJS.ProcessEnv;
   readonly log: Logger;
   /** Called where nobody can connect to a socket any more: only a start helps. */
@@ -58,13 +60,15 @@ export class Daemon {
    * Resolves once it answers; rejects with `configuration` or `store_refused`, and then nothing is left
    * running.
    */
-  static async start({ config, env, log, socketLost = () => {} }: DaemonOptions): Promise<Daemon> {
+  static async start({ config, written, env, log, socketLost = () => {} }: DaemonOptions): Promise<Daemon> {
     const { dataPath, hostId, socket } = config.server;
     prepareDataPath(dataPath);
     const host = hostId ?? hostIdIn(dataPath);
     const secretKeys = secretKeysIn(config);
+    const keys = new KeptKeys(dataPath, written, log);
     const current: Current = {
       config,
+      keys,
       writtenSince: watchWritten(config.file),
       refused: null,
       restartKeys: [],
@@ -145,10 +149,15 @@ export class Daemon {
           repositories: worker,
           pushWorker: worker,
           onFullChanged: () => refusals.lookAtAll(),
+          missingKeys: () => keys.missing,
+          accepted: async () => {
+            keys.accept();
+            if (forge === null) await forgetForge(ledger, log);
+          },
         }),
       );
-      if (forge === null) await forgetForge(ledger, log);
-      else open(forge);
+      if (forge !== null) open(forge);
+      else if (keys.missing.length === 0) await forgetForge(ledger, log);
       const identity = open(new Identity({ documents: ledger.documents, now: Date.now, log }));
       const { keepMs } = config.events;
       const events = open(await Events.open({ ledger, host, keepMs, log, now: Date.now, turn: fleet }));
@@ -236,7 +245,9 @@ export class Daemon {
     log.info({ changed: names(true) }, 'the configuration is reloaded');
     const later = names(false);
     current.restartKeys = later;
-    if (later.length > 0) {
+    // Else what is back in the file may not be in force yet.
+    if (later.length === 0) current.keys.take(loaded);
+    else {
       log.warn({ changed: later }, `these keys change at the next start: ${later.join(', ')}`);
     }
   }

@@ -5,12 +5,14 @@
  */
 
 import { randomBytes, randomUUID } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Backup, type Restored, restore } from '../backup/index.ts';
-import type { Config } from '../config/index.ts';
+import { type Config, guardedNames, type LoadedConfig } from '../config/index.ts';
 import { syncDirectory, withDraft } from '../draft.ts';
 import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
+import { keysMissing } from '../health/index.ts';
+import type { Log } from '../log.ts';
 import { type SecretKeys, secretKeysOf } from '../oauth/index.ts';
 import { openStore } from '../store/index.ts';
 
@@ -48,7 +50,7 @@ function keptOnce<T>(kept: KeptOnce<T>): T {
 }
 
 /** Null: there is no such file. Throws `configuration` where it cannot be read, or holds something else. */
-function keptIn<T>(kept: KeptOnce<T>): T | null {
+function keptIn<T>(kept: Omit<KeptOnce<T>, 'make'>): T | null {
   return named(kept.file, () => readIn(kept));
 }
 
@@ -62,7 +64,7 @@ function named<T>(file: string, use: () => T): T {
   }
 }
 
-function readIn<T>({ file, read, unread }: KeptOnce<T>): T | null {
+function readIn<T>({ file, read, unread }: Omit<KeptOnce<T>, 'make'>): T | null {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -140,6 +142,52 @@ function keysIn(text: string): readonly string[] | null {
     .map(line => line.trim())
     .filter(line => line !== '');
   return keys.length > 0 && keys.every(key => key.length >= shortest) ? keys : null;
+}
+
+/**
+ * The keys that were last in force, by name: they tell an app.ini that was cut from one that never had more.
+ * One that went is missing, over restarts, until it is back or somebody accepts that. A start throws
+ * `configuration` where the names cannot be read.
+ */
+export class KeptKeys {
+  readonly #file: string;
+  readonly #log: Log;
+  /** Names of the keys that are not in app.ini any more, such as `[quota.default] TOTAL`. */
+  missing: readonly string[] = [];
+  #inForce: readonly string[] = [];
+
+  /** `written`: undefined if the configuration is of no file that stays; then nothing is kept. */
+  constructor(dataPath: string, written: LoadedConfig | undefined, log: Log) {
+    this.#file = join(dataPath, 'app.ini.keys');
+    this.#log = log;
+    if (written === undefined) return;
+    const read = (text: string) => text.split('\n').filter(name => name !== '');
+    this.missing = keptIn({ file: this.#file, read, unread: '' }) ?? [];
+    this.take(written);
+  }
+
+  /** Takes what is in force from now on. */
+  take(written: LoadedConfig): void {
+    this.#inForce = guardedNames(written);
+    this.missing = this.missing.filter(name => !this.#inForce.includes(name));
+    if (this.missing.length > 0) this.#log.warn({ keys: this.missing }, keysMissing(this.missing));
+    this.#keep();
+  }
+
+  /** The missing keys are to have their defaults. */
+  accept(): void {
+    this.missing = [];
+    this.#keep();
+  }
+
+  #keep(): void {
+    const text = [...this.#inForce, ...this.missing].map(name => `${name}\n`).join('');
+    try {
+      withDraft(this.#file, text, 0o600, draft => renameSync(draft, this.#file));
+    } catch (error) {
+      this.#log.warn({ file: this.#file, err: error }, 'the names of the keys in force cannot be kept');
+    }
+  }
 }
 
 /**

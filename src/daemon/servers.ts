@@ -205,6 +205,7 @@ function gateServices({
       notes: notes({
         ...measuring.status,
         ledger,
+        missingKeys: current.keys.missing,
         shortDisks: measuring.freeSpace.short,
         notices: notices.places(),
         worker: worker.observed(current.config),

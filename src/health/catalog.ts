@@ -46,6 +46,7 @@ export const daemonFindings = {
   disk_hangs: 'wrong',
   no_storage: 'wrong',
   secret_lost: 'wrong',
+  keys_missing: 'wrong',
   config_changed: 'wrong',
   restart_needed: 'wrong',
   unread: 'wrong',

@@ -14,6 +14,7 @@ import {
   doesNotAnswer,
   forgeAway,
   hungDisks,
+  keysMissing,
   notKept,
   type Observed,
   sharedAway,
@@ -217,6 +218,7 @@ function* hooks({ unmanagedPushes, unpublished }: Observed): Generator<Finding> 
 function* settings({
   configWrittenAt,
   configRefused,
+  missingKeys,
   restartKeys,
   lostSecrets,
   pid,
@@ -226,6 +228,10 @@ function* settings({
     const mend =
       'add the key that it was encrypted with after the other keys, and restart the daemon; or enter the secret again';
     yield makeFinding('secret_lost', message, mend);
+  }
+  if (missingKeys.length > 0) {
+    const mend = `put them back into app.ini, and restart the daemon; if they are to have their defaults: ${scan} --accept-moved  # removes units without storage`;
+    yield makeFinding('keys_missing', keysMissing(missingKeys), mend);
   }
   if (configWrittenAt !== null || configRefused !== null) {
     const when = configWrittenAt === null ? '' : ` at ${new Date(configWrittenAt).toISOString()}`;

@@ -16,6 +16,7 @@ export {
 export { findings } from './findings.ts';
 export {
   hungDisks,
+  keysMissing,
   longWalks,
   notes,
   notReady,

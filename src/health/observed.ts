@@ -110,6 +110,8 @@ export interface Observed {
   readonly configWrittenAt: number | null;
   /** Why app.ini, as it was read last, is not in force; null: it is. */
   readonly configRefused: string | null;
+  /** `[section] KEY` of what was in force and is not in app.ini any more. */
+  readonly missingKeys: readonly string[];
   /** `[section] KEY` of each change that takes effect after a restart. */
   readonly restartKeys: readonly string[];
   readonly trustedSocket: string;
@@ -195,7 +197,7 @@ export function longWalks({ walking, hangs }: Pick<Observed, 'walking' | 'hangs'
 
 /** Returns remarks that explain old figures, but make no answer unreliable. */
 export function notes(
-  observed: Pick<Observed, 'walking' | 'hangs' | 'notices' | 'shortDisks'> & {
+  observed: Pick<Observed, 'walking' | 'hangs' | 'missingKeys' | 'notices' | 'shortDisks'> & {
     readonly ledger: { readonly units: Pick<Observed['ledger']['units'], 'unmeasured'> };
     readonly worker: Pick<ObservedWorker, 'isForgiving' | 'silentMs'>;
   },
@@ -203,6 +205,7 @@ export function notes(
   const { isForgiving, silentMs } = observed.worker;
   const unmeasured = observed.ledger.units.unmeasured.size;
   return [
+    ...(observed.missingKeys.length === 0 ? [] : [keysMissing(observed.missingKeys)]),
     ...(unmeasured > 0 ? [`${unmeasuredUnits(unmeasured)}: softquota doctor names them`] : []),
     ...(isForgiving && silentMs > workerSilentMs ? [staleForgiveness(silentMs)] : []),
     ...observed.shortDisks.map(shortageWords),
@@ -217,6 +220,14 @@ export function notes(
 
 export function unmeasuredUnits(count: number): string {
   return `${counted(count, 'unit', 'units')} could not be measured at all, and 0 bytes count`;
+}
+
+/** The number tells how many there are besides the first ones. */
+const mostNamed = 20;
+
+export function keysMissing(keys: readonly string[]): string {
+  const named = printable(keys.slice(0, mostNamed).join(', '));
+  return `app.ini lacks ${keys.length} of what was in force at the last start: ${named}. Units without storage keep their last known bytes`;
 }
 
 export function deadNotices({ name, dead }: Pick<ObservedPlace, 'dead' | 'name'>): string {

@@ -334,7 +334,10 @@ export class Ledger {
       measuredAt: account?.measuredAt ?? lastSweep?.finishedAt ?? null,
       partial: lastSweep === null || (account?.partial ?? false),
       reserved,
-      stale: this.shares.isStale || (account !== undefined && this.sources.makesStale(account)),
+      stale:
+        this.shares.isStale ||
+        (owner !== undefined && this.walks.unplaced.has(owner.key)) ||
+        (account !== undefined && this.sources.makesStale(account)),
       allowance: this.#policy.allowanceOf(owner?.id ?? null, this.#now),
     };
   }

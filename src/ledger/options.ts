@@ -82,7 +82,7 @@ export interface OwnerUsage {
   readonly measuredAt: number | null;
   /** Some bytes are last known ones, or no sweep has ended yet. */
   readonly partial: boolean;
-  /** True if usage on other hosts may be unknown here, or if a source has not reported in time. */
+  /** Usage on other hosts may be unknown here, a source has not reported, or storage left app.ini. */
   readonly stale: boolean;
   /** The allowances that have not ended; the same object until they are others. Null: none. */
   readonly allowance: ActiveAllowance | null;

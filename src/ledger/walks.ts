@@ -32,6 +32,8 @@ export class Walks {
   /** By key. */
   readonly #emptied = new Map<string, number>();
   #sweep: SweepRecord | null = null;
+  /** Keys of the owners of units that no storage has, since keys of app.ini are missing: by the last sweep. */
+  unplaced: ReadonlySet<string> = new Set();
 
   constructor(options: WalksOptions) {
     this.#options = options;

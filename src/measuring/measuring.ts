@@ -62,6 +62,10 @@ interface MeasuringParts {
   readonly pushWorker: Pick<PushWorker, 'isHere' | 'quarantine'> | null;
   /** Called when a disk has become full, or is so no longer. */
   onFullChanged(): void;
+  /** Names of the keys that are missing in app.ini; see `KeptKeys`. */
+  missingKeys(): readonly string[];
+  /** A scan has accepted what is missing. */
+  accepted(): Promise<void>;
   readonly clock?: PushClock;
 }
 
@@ -79,6 +83,8 @@ export class Measuring {
   #sweptAt: number | null = null;
   #rootsAway: Observed['rootsAway'] = [];
   #hangingThreads = 0;
+  /** Until a whole sweep has ended without: what walks before may not know the storage that is back. */
+  #missesKeys: boolean;
   readonly #followUps = new FollowUps({
     measure: path => {
       this.measureSoon(path);
@@ -93,6 +99,7 @@ export class Measuring {
     const { config, ledger, log, onFullChanged } = parts;
     this.#parts = parts;
     this.#config = config;
+    this.#missesKeys = parts.missingKeys().length > 0;
     this.isMeasured = this.#measured.promise;
     this.freeSpace = new FreeSpace({
       settings: config.disk,
@@ -135,6 +142,7 @@ export class Measuring {
       knownBelow: path => units.pathsBelow(path),
       rootRecord: path => walks.root(path),
       nextSeq: () => walks.nextSeq(),
+      missesKeys: () => this.#missesKeys,
       report: measurement => this.#record(measurement),
       swept: sweep => this.#swept(sweep),
       pushes: this.pushes,
@@ -326,16 +334,21 @@ export class Measuring {
   /** Drops what is gone, marks what could not be looked for, and waits until all of it is kept. */
   async #swept(sweep: Sweep): Promise<void> {
     const places = this.scanner.places();
-    await inSlices(this.#parts.ledger.units.walkedBefore(sweep.startSeq), ({ name }) => {
+    const { documents, walks } = this.#parts.ledger;
+    const unplaced = new Set<string>();
+    await inSlices(this.#parts.ledger.units.walkedBefore(sweep.startSeq), ({ name, owner }) => {
       const isOthers = isElsewhere(name, places);
       const standing = isOthers ? 'gone' : sweep.standing(name);
       // A repository into which somebody pushes now came after the sweep had passed by.
       if (standing === 'gone' && !isOthers && this.pushes.listed(name).length > 0) return;
       if (standing === 'gone') {
-        this.#parts.ledger.walks.recordGone(name, sweep.startSeq);
+        walks.recordGone(name, sweep.startSeq);
         this.pushes.forget(name);
-      } else if (standing !== 'seen') this.#parts.ledger.walks.recordUnread(name);
+      } else if (standing !== 'seen') walks.recordUnread(name);
+      if (standing === 'unplaced' && owner !== null) unplaced.add(documents.owners.keyOf(owner));
     });
+    walks.unplaced = unplaced;
+    if (sweep.acceptMoved) await this.#parts.accepted();
     this.#rootsAway = sweep.roots.flatMap(({ path, away }) => (away === null ? [] : [{ path, why: away }]));
     for (const root of this.#rootsAway) {
       this.#parts.log.error(root, 'a storage root is missing; its units keep their last known bytes');
@@ -350,9 +363,9 @@ export class Measuring {
       away === null ? [{ path, device, inode, fileSystem }] : [],
     );
     const configured = new Set(roots.map(({ path }) => path));
-    this.#parts.ledger.walks.recordSweep({ startedAt, finishedAt, units }, present, path =>
-      configured.has(path),
-    );
+    const isConfigured = (path: string) => this.#missesKeys || configured.has(path);
+    this.#parts.ledger.walks.recordSweep({ startedAt, finishedAt, units }, present, isConfigured);
+    this.#missesKeys = this.#parts.missingKeys().length > 0;
     this.#measured.resolve();
   }
 }

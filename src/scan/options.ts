@@ -15,6 +15,8 @@ export interface Figures extends KnownRoots {
   ownerKeyOf(unit: Unit): string | null;
   /** The next number in the order of things. */
   nextSeq(): number;
+  /** Tells whether keys of app.ini are missing, so that units without storage stay as they are known. */
+  missesKeys(): boolean;
   /** Takes a unit that was measured, or one that is known to be gone. */
   report(measurement: Measurement): void;
   /** Takes a sweep that got to its end. */

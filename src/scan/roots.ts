@@ -25,7 +25,9 @@ type UnitStanding =
   /** Below a place that could not be read. */
   | 'unread'
   /** Below a root that is missing, has become another file system, or lacks most of its units at once. */
-  | 'away';
+  | 'away'
+  /** No template matches it, and keys of app.ini are missing. */
+  | 'unplaced';
 
 export interface Sweep {
   /** Drawn before the first look at the disk: what is known by a later one was found meanwhile. */
@@ -37,6 +39,8 @@ export interface Sweep {
   readonly units: number;
   /** Tells whether the units of all owners were measured, and not only of some. */
   readonly whole: boolean;
+  /** Somebody said that what is missing is meant to be. */
+  readonly acceptMoved: boolean;
   readonly standing: (path: string) => UnitStanding;
   readonly roots: readonly SweptRoot[];
 }
@@ -135,11 +139,15 @@ function isOther(root: RootIdentity, record: RootIdentity | undefined): boolean 
   return isSame === null ? root.device !== record.device && root.inode !== record.inode : !isSame;
 }
 
-/** Returns the standing of any unit, known by its path. */
+/**
+ * Returns the standing of any unit, known by its path. `absent` is given while keys of app.ini are missing:
+ * then only a unit below a root is gone, with nothing at all at its path.
+ */
 export function classifyKnownUnit(
   seen: ReadonlySet<string>,
   unread: ReadonlySet<string>,
   roots: readonly SweptRoot[],
+  absent: ReadonlySet<string> | null = null,
 ): (path: string) => UnitStanding {
   return path => {
     if (seen.has(path)) return 'seen';
@@ -147,7 +155,8 @@ export function classifyKnownUnit(
     // Below no root: its storage is not configured any more, unless a missing root led there by a link.
     const deciding = above.length > 0 ? above : roots;
     if (deciding.some(root => root.away !== null)) return 'away';
-    return isBelowAny(path, unread) ? 'unread' : 'gone';
+    if (isBelowAny(path, unread)) return 'unread';
+    return absent === null || (above.length > 0 && absent.has(path)) ? 'gone' : 'unplaced';
   };
 }
 

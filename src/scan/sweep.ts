@@ -108,7 +108,8 @@ async function survey(options: SweepOptions): Promise<void> {
     log.warn({ path, reason: away }, 'a storage root has changed; its units keep their last known bytes');
   }
   if (signal.aborted) return;
-  const standing = classifyKnownUnit(seen, unread, roots);
+  const missesKeys = figures.missesKeys() && !run.acceptMoved;
+  const standing = classifyKnownUnit(seen, unread, roots, missesKeys ? absent : null);
   for (const path of unseen) if (standing(path) === 'gone') measuring.forget(path);
   await figures.swept({
     startSeq,
@@ -116,6 +117,7 @@ async function survey(options: SweepOptions): Promise<void> {
     finishedAt: Date.now(),
     units: seen.size,
     whole: run.owners === null,
+    acceptMoved: run.acceptMoved,
     standing,
     roots,
   });

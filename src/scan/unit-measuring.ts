@@ -290,7 +290,7 @@ export class UnitMeasuring {
     const { figures, log } = this.#scanner;
     if (figures.knownBytes(path) === undefined) return 'none';
     // Already reported; the next sweep finds out whether they are back.
-    if ([...this.#rootsAway].some(root => isWithin(path, root))) return 'unread';
+    if (figures.missesKeys() || [...this.#rootsAway].some(root => isWithin(path, root))) return 'unread';
     const roots = await this.#checkRoots();
     if (roots === null || classifyKnownUnit(nothing, nothing, roots)(path) !== 'gone') {
       const reason = roots?.find(({ away }) => away !== null)?.away ?? 'the disk does not answer';

@@ -51,7 +51,8 @@ export const overview = z
     mode,
     enabled: z.boolean(),
     stale: z.boolean().meta({
-      description: 'Figures from other hosts or from reporting programs may be out of date.',
+      description:
+        'Figures of other hosts, of reporting programs or of storage that app.ini lacks may be out of date.',
     }),
     owners: z.object({
       total: count,

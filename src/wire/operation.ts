@@ -43,7 +43,7 @@ export const scanOrder = z
       .meta({ description: 'Only the units of these owners; without it, all units.' }),
     accept_moved: z.boolean().default(false).meta({
       description:
-        'Accept the present state of a storage root that became another file system or lost most of its units, and of a forge that lost most of its rows or owners: what is missing is removed.',
+        'Accept the present state of a storage root that became another file system or lost most of its units, of a forge that lost most of its rows or owners, and of keys that app.ini lacks: what is missing, and units without storage, are removed.',
     }),
   })
   .meta({ id: 'ScanOrder' });

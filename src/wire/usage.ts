@@ -131,7 +131,8 @@ export const ownerRow = verdict
     measured_at: z.string().nullable().meta({ description: 'Null if nothing was measured.' }),
     partial: z.boolean().meta({ description: 'Some data could not be read; its last known bytes count.' }),
     stale: z.boolean().meta({
-      description: 'Figures from other hosts or from reporting programs may be out of date.',
+      description:
+        'Figures of other hosts, of reporting programs or of storage that app.ini lacks may be out of date.',
     }),
   })
   .meta({

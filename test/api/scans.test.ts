@@ -1,12 +1,12 @@
 /** Scans over HTTP: started, listed, and looked at while they really measure. */
 
-import { writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { z } from 'zod';
-import { type ScanReport, scanReport } from '../../src/wire/index.ts';
-import { until } from '../e2e/ask.ts';
+import { finding, type ScanReport, scanReport } from '../../src/wire/index.ts';
+import { ask, until } from '../e2e/ask.ts';
 import { measure, messageOf, repository } from './people.ts';
 import { World } from './world.ts';
 
@@ -76,6 +76,58 @@ t.test('a scan of some owners measures theirs only', async t => {
   const total = async (owner: string) =>
     z.object({ total: z.number() }).parse(await world.get(`/admin/quota/usage/${owner}`)).total;
   t.strictSame([await total('erin'), await total('dave')], [24, 21]);
+});
+
+t.test('units whose storage app.ini lacks at a start stay, stale, until that is accepted', async t => {
+  const world = await World.open(t);
+  const wikis = { 'storage.wiki': { PATH: 'wiki/{owner}/{repo}.git' }, quota: { WARN_AT: '50' } };
+  mkdirSync(join(world.directory, 'wiki'));
+  await world.restart(wikis);
+  for (const name of ['dave/app', 'erin/app']) repository(world, name);
+  cpSync(join(world.directory, 'git/dave'), join(world.directory, 'wiki/dave'), { recursive: true });
+  await measure(world);
+  const usage = async (owner: string) =>
+    z
+      .object({ total: z.number(), partial: z.boolean(), stale: z.boolean() })
+      .loose()
+      .parse(await world.get(`/admin/quota/usage/${owner}`));
+  const last = { total: 42, partial: true, stale: true };
+  const missing = async () => {
+    const found = z.array(finding).parse(await world.get('/admin/quota/findings'));
+    return found.filter(({ code }) => code === 'keys_missing').map(({ message }) => message);
+  };
+  t.match(await usage('dave'), { total: 42, partial: false, stale: false });
+
+  await world.restart({});
+  const words =
+    /^app\.ini lacks 2 of what .*: \[quota\] WARN_AT, \[storage\.wiki\] PATH\. Units without storage/;
+  t.match(await missing(), [words]);
+  await measure(world);
+  t.match(await usage('dave'), last);
+  t.match(await usage('erin'), { partial: false, stale: false });
+  const { status, text } = await ask(world.sockets.gate, '/readyz');
+  t.match({ code: status, ...JSON.parse(text) }, { code: 200, notes: [words] });
+  rmSync(join(world.directory, 'git/erin/app.git'), { recursive: true });
+  await ask(world.sockets.gate, '/v1/changed', {
+    body: { path: join(world.directory, 'wiki/dave/app.git') },
+  });
+  await world.restart();
+  await measure(world);
+  t.match(await usage('dave'), last, 'also over another restart, and where somebody pushes there');
+  t.match(await usage('erin'), { total: 0 }, 'what is deleted below a known root is gone');
+
+  world.reload(wikis);
+  t.strictSame(await missing(), []);
+  await measure(world);
+  t.match(await usage('dave'), { total: 42, partial: false, stale: false });
+
+  await world.restart({});
+  const { id } = await start(world, { accept_moved: true });
+  t.match(await ended(world, id), { state: 'done' });
+  t.match(await usage('dave'), { total: 21, partial: false, stale: false });
+  t.strictSame(await missing(), []);
+  await world.restart();
+  t.strictSame(await missing(), []);
 });
 
 t.test('what cannot be ordered is refused, and what is not there is not found', async t => {

@@ -130,7 +130,8 @@ export class World {
     const from = this.log.length;
     const stream = { write: (line: string) => void this.log.push(line) };
     const log = pino({ level: 'debug', base: null }, stream);
-    const daemon = await Daemon.start({ config: this.#load().config, env: {}, log });
+    const loaded = this.#load();
+    const daemon = await Daemon.start({ config: loaded.config, written: loaded, env: {}, log });
     const ready = this.log.slice(from).flatMap(line => readyLine.safeParse(JSON.parse(line)).data ?? []);
     const url = new URL(ready[0]?.http ?? '');
     const document = await fetch(new URL('api/v1/openapi.json', url));

@@ -101,6 +101,14 @@ t.test('every owner has what was uploaded, with the name, type and visibility of
 
   const put = await server.ask('trusted', '/v1/sources/forge', { method: 'PUT', body: '' });
   t.equal(put.status, 409, 'no program puts the figures of the forge');
+
+  await server.stop();
+  await server.configure({ forge: { KIND: null } });
+  await server.start();
+  const objects = async () => (await server.usageByLeaf('alice'))['size:git:lfs'];
+  t.equal(await objects(), owners.alice?.['size:git:lfs'], 'perhaps app.ini was cut');
+  t.equal((await server.softquota(['scan', '--accept-moved'])).code, 0);
+  t.equal((await objects()) ?? 0, 0, 'somebody said that no forge is read any more');
 });
 
 t.test('what changes in the forge is known by the next poll', async t => {

@@ -89,6 +89,18 @@ t.test('notices that could not be delivered are named with their place and the l
   t.strictSame(notReady(seen), []);
 });
 
+t.test('keys that are missing are named, the first ones, and leave the daemon ready', async t => {
+  const missingKeys = Array.from({ length: 25 }, (_, at) => `[webhook.n${at}] URL`);
+  const seen = await observed(t, { missingKeys });
+  const message =
+    /^app\.ini lacks 25 of what was in force at the last start: \[webhook\.n0\] URL, .*n19\] URL\. U/;
+  t.match(toldOf(seen, 'keys_missing'), [
+    { severity: 'wrong', message, mend: /softquota scan --accept-moved/ },
+  ]);
+  t.match(notes(seen), [message]);
+  t.strictSame(notReady(seen), []);
+});
+
 t.test('a sweep that does not come back is told after three were missed', async t => {
   t.notOk(codes(await observed(t, { sweptAgoMs: 2_700_000 })).includes('not_swept'));
   const late = await observed(t, { sweptAgoMs: 2_760_000 });

@@ -44,6 +44,7 @@ export async function observed(t: Test, differing: Partial<Observed> = {}): Prom
     sweepError: null,
     configWrittenAt: null,
     configRefused: null,
+    missingKeys: [],
     restartKeys: [],
     lostSecrets: [],
     trustedSocket: '/run/softquota/trusted.sock',

@@ -105,6 +105,8 @@ export class PushWorld {
       },
       pushWorker,
       onFullChanged: nothing,
+      missingKeys: () => [],
+      accepted: async () => {},
       ...(clock === undefined ? {} : { clock }),
     });
     t.teardown(() => measuring.close());

@@ -62,6 +62,23 @@ t.test('units of storage that is not configured any more are gone', async t => {
   t.equal(classifyKnownUnit(none, none, roots)('/data/a'), 'gone');
 });
 
+t.test(
+  'while keys of app.ini are missing, a unit is gone only below a root, with nothing at its path',
+  async t => {
+    const absent = new Set(['/srv/a', '/data/a']);
+    const present = swept([root('/srv')], [root('/srv')], nothing, knowing([]), false);
+    const standing = classifyKnownUnit(new Set(['/srv/s']), new Set(['/srv/u']), present, absent);
+    t.strictSame(['/srv/s', '/srv/a', '/srv/b', '/data/a', '/srv/u/a'].map(standing), [
+      'seen',
+      'gone',
+      'unplaced',
+      'unplaced',
+      'unread',
+    ]);
+    t.equal(classifyKnownUnit(none, none, [], absent)('/data/a'), 'unplaced', 'no storage is left');
+  },
+);
+
 t.test('units below a root that went away during the sweep are away', async t => {
   const before = [root('/srv')];
   for (const after of [

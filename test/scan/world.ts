@@ -89,6 +89,10 @@ export class Book implements Figures {
     return [...this.units.keys()].filter(known => path === '/' || `${known}/`.startsWith(`${path}/`));
   }
 
+  missesKeys(): boolean {
+    return false;
+  }
+
   rootRecord(path: string): ReturnType<Figures['rootRecord']> {
     return this.roots.get(path);
   }

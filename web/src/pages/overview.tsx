@@ -82,7 +82,11 @@ function Mode({ figures: { enabled, mode, stale } }: { figures: Figures }) {
           <code>[quota] MODE = enforce</code> enforces the limits.
         </p>
       )}
-      {stale && <p>Figures from other hosts or from reporting programs may be out of date.</p>}
+      {stale && (
+        <p>
+          Figures of other hosts, of reporting programs or of storage that app.ini lacks may be out of date.
+        </p>
+      )}
     </div>
   );
 }

@@ -40,7 +40,8 @@ export function Stored({ title, report, state, words, measured, children }: Stor
       <p class="quiet-text small">
         {measured} <Time at={measuredAt} />.
         {partial && ' Some data could not be read; its last known bytes count.'}
-        {stale && ' Figures from other hosts or from reporting programs may be out of date.'}
+        {stale &&
+          ' Figures of other hosts, of reporting programs or of storage that app.ini lacks may be out of date.'}
       </p>
     </Panel>
   );

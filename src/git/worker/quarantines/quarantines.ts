@@ -16,6 +16,7 @@ import type { WorkerReport } from '../../../wire/index.ts';
 import { Folder } from '../../hooks/folder.ts';
 import { entryNames, identity } from '../files.ts';
 import { Pace, type RepositoryWalk } from '../repository-walk.ts';
+import { removeLeft } from '../space/gc-lock.ts';
 import { isShared } from '../space/repository-config.ts';
 import { heldQuarantines, type Process, pushProcesses, seesAllProcesses } from './processes.ts';
 
@@ -161,6 +162,7 @@ export class Quarantines {
     const removed: RemovedQuarantine[] = [];
     const found = new Map<string, readonly string[]>();
     for (const path of paths) {
+      if (await removeLeft(path).catch(() => false)) this.asked(path);
       const all = await entryNames(this.#objectsOf(path)).catch(() => []);
       const names = all.filter(name => isQuarantineName(name) || isGoneName(name));
       if (names.length > 0) found.set(path, names);

@@ -6,13 +6,11 @@
  * they are.
  */
 
-import { access, constants, lstat, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
+import { access, constants, lstat, readdir, rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isGroupAlive, readBounded } from '../../../bounded/index.ts';
-import { systemCode } from '../../../errors.ts';
 import { encodePath } from '../../../layout/index.ts';
 import { entryNames, isGone } from '../files.ts';
+import { isAlive, staleMs, workAlone } from './gc-lock.ts';
 import { type GitVersion, isAtLeast } from './git-programs.ts';
 import { writableByOthers } from './inspect.ts';
 import { measure, type Reachability } from './measure.ts';
@@ -51,23 +49,22 @@ export async function collect(view: RepositoryView, options: CollectOptions): Pr
   const expireMs = Math.max(options.expireMs, shortestExpireMs);
   const expire = `@${Math.floor((options.now() - expireMs) / 1000)} +0000`;
   const before = await measure(view, limits);
-  const unlock = await lockForGc(view.path);
-  if (unlock === null) throw new UnusableRepository('another gc is running there');
-  try {
-    await mendBroken(view, options.now() - expireMs, limits);
+  const isDone = await workAlone(view.path, limits, async within => {
+    await mendBroken(view, options.now() - expireMs, within);
     // One that names deleted commits would be damaged, also where this ends before it is written again.
-    const writeGraph = () => view.git(['commit-graph', 'write', '--reachable', '--no-progress'], limits);
+    const writeGraph = () => view.git(['commit-graph', 'write', '--reachable', '--no-progress'], within);
     await writeGraph();
     // This comes as late as possible: what a reflog names from here on was reached when this began.
     await view.refreshReflogs();
-    await repack(view, unreachable(view.program, expire), limits);
-    await view.prune(expire, limits);
+    await view.git([...repack, ...unreachable(view.program, expire)], within);
+    await view.prune(expire, within);
     await writeGraph();
-  } finally {
-    await unlock();
-  }
+  });
+  if (!isDone) throw new UnusableRepository('another gc is running there');
   return { before, after: await measure(view, limits) };
 }
+
+const repack = ['repack', '-d', '-l', '-q'];
 
 /** Before 2.37 git has no cruft packs, and keeps what is unreachable as loose objects. */
 function unreachable(version: GitVersion, expire: string): readonly string[] {
@@ -94,67 +91,6 @@ export async function unremovable(path: string): Promise<string | null> {
   return null;
 }
 
-/** A lock is believed for so long, as git does. */
-const staleMs = 12 * 3_600_000;
-/** A lock gets its text at once: one that is empty for longer is left from a process that was killed. */
-const emptyMs = 10_000;
-
-/**
- * Takes `gc.pid`, the lock of git gc, so that two collections never meet; gives what lets it go, or null
- * where another collection is under way.
- */
-async function lockForGc(path: string): Promise<(() => Promise<void>) | null> {
-  const file = encodePath(`${path}/gc.pid`);
-  const making = encodePath(`${path}/gc.pid.lock`);
-  const text = `${process.pid} ${hostname()}`;
-  if (await isHeld(`${path}/gc.pid.lock`)) return null;
-  // Otherwise one that was killed here would stop all that come after it.
-  await rm(making, { force: true });
-  try {
-    await writeFile(making, text, { flag: 'wx', mode: 0o644 });
-  } catch (error) {
-    if (systemCode(error) === 'EEXIST') return null;
-    throw error;
-  }
-  // Nobody else can take it from here on.
-  if (await isHeld(`${path}/gc.pid`)) {
-    await rm(making, { force: true });
-    return null;
-  }
-  await rename(making, file);
-  return async () => {
-    // Somebody who took ours for stale has it now.
-    if (textOf(`${path}/gc.pid`) === text) await rm(file, { force: true });
-  };
-}
-
-async function isHeld(path: string): Promise<boolean> {
-  const text = textOf(path);
-  if (text === null) return false;
-  const { mtimeMs } = await lstat(encodePath(path));
-  const ageMs = Date.now() - mtimeMs;
-  if (ageMs > (text === '' ? emptyMs : staleMs)) return false;
-  const [, pid = '', host = ''] = /^(\d+) (\S+)/.exec(text) ?? [];
-  if (pid === '' || host !== hostname()) return true;
-  return isAlive(Number(pid));
-}
-
-function textOf(path: string): string | null {
-  const file = readBounded(encodePath(path), { mostBytes: 1024 });
-  return file.kind === 'file' ? file.bytes.toString('latin1') : null;
-}
-
-/** A process of this host, other than this one. */
-function isAlive(pid: number): boolean {
-  if (pid === process.pid) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return systemCode(error) === 'EPERM';
-  }
-}
-
 /** A repack names what it makes `.tmp-PID-pack-…`. */
 const inTheMaking = /^\.tmp-(\d{1,10})-pack-/;
 const finished = /^(pack-[0-9a-f]{40,64})\.(pack|idx|rev|mtimes|bitmap)$/;
@@ -167,20 +103,6 @@ const locks = [
 
 const indexComesMs = 1000;
 
-/** Runs `git repack`; if that is ended, what it was making goes. */
-async function repack(view: RepositoryView, args: readonly string[], limits: RunLimits): Promise<void> {
-  let own: number | undefined;
-  const started = (pid: number): void => {
-    own = pid;
-  };
-  try {
-    await view.git(['repack', '-d', '-l', '-q', ...args], { ...limits, started });
-  } catch (error) {
-    if (!isGroupAlive(own)) await removeMade(`${view.path}/objects/pack`, async pid => pid === own);
-    throw error;
-  }
-}
-
 /**
  * Covers all packs by one bitmap, with which the next measurement takes a hundredth of the time. Loose
  * objects that something reaches go into a pack before; nothing is deleted that is not in a pack. Where git
@@ -190,8 +112,10 @@ export async function writeBitmap(view: RepositoryView, limits: RunLimits): Prom
   if (view.hasAlternates || !isAtLeast(view.program, 2, 34)) return;
   if (view.isLinked || (await writableByOthers(view.path, view.used)) !== null) return;
   try {
-    await repack(view, [], limits);
-    await view.git(['multi-pack-index', 'write', '--bitmap', '--no-progress'], limits);
+    await workAlone(view.path, limits, async within => {
+      await view.git(repack, within);
+      await view.git(['multi-pack-index', 'write', '--bitmap', '--no-progress'], within);
+    });
   } catch (error) {
     // Without a bitmap (an object may be in no pack), measuring goes on, only slower.
     if (!(error instanceof UnusableRepository)) throw error;
@@ -207,7 +131,12 @@ async function mendBroken(view: RepositoryView, before: number, limits: RunLimit
   const objects = `${view.path}/objects`;
   const isOld = async (file: string, limit = before): Promise<boolean> => (await changedAt(file)) < limit;
   // In the end the number belongs to another program.
-  await removeMade(`${objects}/pack`, (pid, file) => isOld(file, isAlive(pid) ? before - staleMs : before));
+  for (const name of await entryNames(`${objects}/pack`)) {
+    const [, pid] = inTheMaking.exec(name) ?? [];
+    const file = `${objects}/pack/${name}`;
+    if (pid !== undefined && (await isOld(file, isAlive(Number(pid)) ? before - staleMs : before)))
+      await rm(encodePath(file), { force: true });
+  }
   const { unindexed, parts } = await brokenPacks(`${objects}/pack`);
   for (const file of [...locks.map(lock => `${objects}/${lock}`), ...parts])
     if (await isOld(file)) await rm(encodePath(file), { force: true });
@@ -232,17 +161,6 @@ async function brokenPacks(
     if (kind !== 'pack' && !names.has(`${pack}.pack`)) parts.push(`${folder}/${name}`);
   }
   return { unindexed, parts };
-}
-
-async function removeMade(
-  folder: string,
-  isLeft: (pid: number, file: string) => Promise<boolean>,
-): Promise<void> {
-  for (const name of await entryNames(folder)) {
-    const [, pid] = inTheMaking.exec(name) ?? [];
-    const file = `${folder}/${name}`;
-    if (pid !== undefined && (await isLeft(Number(pid), file))) await rm(encodePath(file), { force: true });
-  }
 }
 
 /** A file that is gone has always just changed. */

@@ -1,13 +1,28 @@
 /** Reachable bytes are measured exactly, and unreachable ones go only when nothing can need them any more. */
 
-import { access, copyFile, mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import {
+  access,
+  copyFile,
+  mkdir,
+  open as openFile,
+  readdir,
+  readFile,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
+import { isGroupAlive } from '../../../../src/bounded/index.ts';
 import { collect, writeBitmap } from '../../../../src/git/worker/space/collect.ts';
+import { removeLeft } from '../../../../src/git/worker/space/gc-lock.ts';
 import { measure } from '../../../../src/git/worker/space/measure.ts';
 import { UnusableRepository } from '../../../../src/git/worker/space/repository-config.ts';
 import { RepositoryView } from '../../../../src/git/worker/space/view.ts';
+import { until } from '../../../e2e/ask.ts';
 import { isLong } from '../../../run-length.ts';
 import { limits, program, Repository } from './world.ts';
 
@@ -192,6 +207,100 @@ t.test('a collection that is stopped or killed at any moment loses nothing', asy
   t.equal(await repository.fsck(), '');
   for (const file of ['f11', 'same'])
     await repository.git('-C', repository.path, 'cat-file', '-e', `main:${file}`);
+});
+
+/** Files in the making, and locks, below a repository. */
+async function unfinished({ path }: Repository): Promise<readonly string[]> {
+  const names = await readdir(path, { recursive: true });
+  return names.filter(name => /(?:^|\/)(?:\.?tmp[_-]|gc\.pid)|\.lock$/.test(name)).toSorted();
+}
+
+t.test('of a git that is killed at any moment nothing stays, and all that others made does', async t => {
+  t.setTimeout(120_000);
+  const repository = await Repository.open(t);
+  for (let at = 0; at < 8; at++) await repository.commit({ [`f${at}`]: 300_000 });
+  await repository.push('main');
+  const pack = (name: string) => join(repository.path, 'objects/pack', name);
+  await writeFile(pack('tmp_pack_before'), 'x');
+  await delay(50);
+  const turns = isLong ? 100 : 10;
+  let killed = 0;
+  for (let turn = 0; turn < turns; turn++) {
+    const view = await RepositoryView.open(repository.path, { program });
+    const collected = collect(view, options).catch(error => String(error));
+    const [git] = await until(async () => {
+      const text = await readFile(join(repository.path, 'gc.pid'), 'utf8').catch(() => '');
+      const [, pid] = /^(\d+) /.exec(text) ?? [];
+      return pid === undefined || pid === `${process.pid}` ? null : [Number(pid)];
+    });
+    const open = await openFile(pack('tmp_pack_inuse'), 'wx');
+    await delay(turn * 6);
+    const text = await readFile(join(repository.path, 'gc.pid'), 'utf8').catch(() => '');
+    const now = Number(text.split(' ')[0]) || git;
+    if (isGroupAlive(now) && now !== process.pid) killed += Number(process.kill(-now, 'SIGKILL'));
+    await collected;
+    await view.close();
+    t.strictSame(
+      await unfinished(repository),
+      ['objects/pack/tmp_pack_before', 'objects/pack/tmp_pack_inuse'],
+      `turn ${turn}`,
+    );
+    await open.close();
+    await rm(pack('tmp_pack_inuse'));
+    t.equal(await repository.fsck(), '', `turn ${turn}`);
+  }
+  t.ok(killed > 0, `${killed} were killed`);
+});
+
+t.test('what a worker left that was killed with its git goes at the next look, and only that', async t => {
+  const repository = await Repository.open(t);
+  const at = (name: string) => join(repository.path, name);
+  const lock = at('gc.pid');
+  const make = async (...names: readonly string[]) => {
+    for (const name of names) await writeFile(at(`objects/${name}`), 'x');
+    await delay(50);
+  };
+  const others = ['pack/tmp_pack_earlie', 'pack/.tmp-4194304-pack-1.pack', 'pack/tmp_idx_laterx'];
+  await make('pack/tmp_pack_earlie');
+  const gone = `4194305 ${hostname()} softquota ${Date.now()}`;
+  await make('pack/tmp_pack_abcdef', 'pack/tmp_bitmap_abcdef', 'pack/.tmp-4194305-pack-1.pack');
+  await make('pack/multi-pack-index.lock', 'pack/.tmp-4194304-pack-1.pack');
+  await writeFile(lock, gone);
+  await writeFile(`${lock}.lock`, gone);
+  await delay(400);
+  await make('pack/tmp_idx_laterx');
+  t.equal(await removeLeft(repository.path), false);
+  t.strictSame(await unfinished(repository), others.map(name => `objects/${name}`).toSorted());
+
+  for (const text of [
+    `4194305 ${hostname()}`,
+    `4194305 elsewhere softquota ${Date.now() - 1000}`,
+    `${process.ppid} ${hostname()} softquota ${Date.now() - 1000}`,
+  ]) {
+    await writeFile(lock, text);
+    await make('pack/tmp_pack_theirs');
+    t.equal(await removeLeft(repository.path), text.startsWith(`${process.ppid}`), 'one runs there');
+    t.equal(await readFile(lock, 'utf8'), text);
+    t.ok((await unfinished(repository)).includes('objects/pack/tmp_pack_theirs'), text);
+  }
+});
+
+t.test('a lock of another host is believed for an hour', async t => {
+  const repository = await Repository.open(t);
+  await repository.commit({ a: 1000 });
+  await repository.push('main');
+  const lock = join(repository.path, 'gc.pid');
+  await writeFile(lock, '1 elsewhere');
+  const view = await repository.view(t);
+  const since = async (milliseconds: number) => {
+    const at = new Date(Date.now() - milliseconds);
+    await utimes(lock, at, at);
+  };
+  await since(hourMs - 60_000);
+  await t.rejects(collect(view, options), /another gc/);
+  await since(hourMs + 60_000);
+  await collect(view, options);
+  await t.rejects(access(lock), { code: 'ENOENT' });
 });
 
 t.test('a collection that ends after it deleted leaves no commit graph with what is gone', async t => {

@@ -1,0 +1,181 @@
+/**
+ * `gc.pid`, the lock of git gc. A worker notes in it what runs there, and since when: so the next look knows
+ * what was left by a git of a worker that was killed, and removes that and nothing else.
+ */
+
+import { renameSync, writeFileSync } from 'node:fs';
+import { lstat, readlink, rename, rm, unlink, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { basename } from 'node:path';
+import { isGroupAlive, readBounded } from '../../../bounded/index.ts';
+import { systemCode } from '../../../errors.ts';
+import { encodePath, Mounts } from '../../../layout/index.ts';
+import { Folder } from '../../hooks/folder.ts';
+import { entryNames } from '../files.ts';
+import { writableByOthers } from './inspect.ts';
+import type { RunLimits } from './view.ts';
+
+/** A lock is believed for so long, as git does; that of another host, which may be gone, for an hour. */
+export const staleMs = 12 * 3_600_000;
+const staleElsewhereMs = 3_600_000;
+/** A lock gets its text at once: one that is empty for longer is left from a process that was killed. */
+const emptyMs = 10_000;
+/** A worker's lock is as old as this at most while it works. */
+const beatMs = 250;
+/** File systems tell times to the kernel's tick. */
+const tickMs = 20;
+
+/** git reads the number and the host. */
+const form = /^(\d+) (\S+)(?: softquota (\d+))?/;
+
+/** The repositories in which this process works. */
+const busy = new Set<string>();
+
+/** Works where no other collection is under way; returns false where one is. */
+export async function workAlone(
+  path: string,
+  limits: RunLimits,
+  work: (limits: RunLimits) => Promise<void>,
+): Promise<boolean> {
+  await removeLeft(path);
+  if (busy.has(path)) return false;
+  busy.add(path);
+  const lock = encodePath(`${path}/gc.pid`);
+  const making = encodePath(`${path}/gc.pid.lock`);
+  const begunAt = Date.now();
+  const mark = ` ${hostname()} softquota ${begunAt}`;
+  try {
+    if (!(await takeLock(path, process.pid + mark))) return false;
+    let git = process.pid;
+    // At once: this process may be killed, and git goes on.
+    const started = (pid: number): void => {
+      git = pid;
+      try {
+        writeFileSync(making, pid + mark, { mode: 0o644 });
+        renameSync(making, lock);
+      } catch {
+        // On a full disk it keeps the number before.
+      }
+    };
+    const beat = setInterval(() => void utimes(lock, new Date(), new Date()).catch(() => {}), beatMs);
+    try {
+      await work({ ...limits, started });
+      return true;
+    } catch (error) {
+      await removeMade(path, git, begunAt, Date.now()).catch(() => false);
+      throw error;
+    } finally {
+      clearInterval(beat);
+      // Somebody who took ours for stale has it now.
+      if (textOf(`${path}/gc.pid`)?.endsWith(mark)) await rm(lock, { force: true });
+    }
+  } finally {
+    busy.delete(path);
+  }
+}
+
+async function takeLock(path: string, text: string): Promise<boolean> {
+  const making = encodePath(`${path}/gc.pid.lock`);
+  if (await isHeld(`${path}/gc.pid.lock`)) return false;
+  // Otherwise one that was killed here would stop all that come after it.
+  await rm(making, { force: true });
+  try {
+    await writeFile(making, text, { flag: 'wx', mode: 0o644 });
+  } catch (error) {
+    if (systemCode(error) === 'EEXIST') return false;
+    throw error;
+  }
+  // Nobody else can take it from here on.
+  if (await isHeld(`${path}/gc.pid`)) {
+    await rm(making, { force: true });
+    return false;
+  }
+  await rename(making, encodePath(`${path}/gc.pid`));
+  return true;
+}
+
+async function isHeld(path: string): Promise<boolean> {
+  const text = textOf(path);
+  if (text === null) return false;
+  const { mtimeMs } = await lstat(encodePath(path));
+  const ageMs = Date.now() - mtimeMs;
+  if (text === '') return ageMs <= emptyMs;
+  const [, pid = '', host = ''] = form.exec(text) ?? [];
+  if (pid === '' || host !== hostname()) return ageMs <= staleElsewhereMs;
+  return ageMs <= staleMs && isAlive(Number(pid));
+}
+
+function textOf(path: string): string | null {
+  const file = readBounded(encodePath(path), { mostBytes: 1024 });
+  return file.kind === 'file' ? file.bytes.toString('latin1') : null;
+}
+
+/** A process of this host, other than this one. */
+export function isAlive(pid: number): boolean {
+  if (pid === process.pid) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return systemCode(error) === 'EPERM';
+  }
+}
+
+/**
+ * Removes what a git of a worker left that was killed with the worker, and its lock; returns whether one still
+ * runs. Does nothing where this process works.
+ */
+export async function removeLeft(path: string): Promise<boolean> {
+  for (const name of busy.has(path) ? [] : ['gc.pid', 'gc.pid.lock']) {
+    const [, pid, host, begun] = form.exec(textOf(`${path}/${name}`) ?? '') ?? [];
+    if (begun === undefined || host !== hostname()) continue;
+    const number = Number(pid);
+    if (number !== process.pid && (isAlive(number) || isGroupAlive(number))) return true;
+    const file = encodePath(`${path}/${name}`);
+    const { mtimeMs } = await lstat(file);
+    if (await removeMade(path, number, Number(begun), mtimeMs + beatMs)) await rm(file, { force: true });
+  }
+  return false;
+}
+
+/** A repack puts its number into the names of what it makes. */
+const temporary =
+  /^(?:tmp_[a-z]+_\w{6}|\.tmp-(\d{1,10})-pack-.*|(?:commit-graph|commit-graph-chain|multi-pack-index|shallow)\.lock)$/;
+
+/**
+ * Removes the files in the making that are this user's, were born within this time, and that no process has
+ * open; returns false where that may not be.
+ */
+async function removeMade(path: string, git: number, begunAt: number, endedAt: number): Promise<boolean> {
+  const fanOut = (await entryNames(`${path}/objects`)).filter(name => /^[0-9a-f]{2}$/.test(name));
+  const places = ['pack', 'info', 'info/commit-graphs', ...fanOut].map(name => `${path}/objects/${name}`);
+  const mounts = new Mounts();
+  await mounts.refresh();
+  if (isGroupAlive(git) || !mounts.isLocal(path) || (await writableByOthers(path, places)) !== null)
+    return false;
+  const inUse = await openNames();
+  for (const place of [path, ...places]) {
+    const names = (await entryNames(place)).filter(name => {
+      const [, pid = `${git}`] = temporary.exec(name) ?? [null, ''];
+      return pid === `${git}` && !inUse.has(name);
+    });
+    if (names.length === 0) continue;
+    await using folder = await Folder.openUnresolved(place);
+    for (const name of names) {
+      const stats = await lstat(folder.at(name)).catch(() => null);
+      if (stats?.isFile() !== true || stats.uid !== process.geteuid?.()) continue;
+      const { birthtimeMs: bornAt } = stats;
+      if (bornAt >= begunAt - tickMs && bornAt <= endedAt + tickMs) await unlink(folder.at(name));
+    }
+  }
+  return true;
+}
+
+/** The names of the files that processes have open, as far as this user may see them. */
+async function openNames(): Promise<ReadonlySet<string>> {
+  const names = new Set<string>();
+  for (const pid of await entryNames('/proc'))
+    for (const descriptor of await entryNames(`/proc/${pid}/fd`).catch(() => []))
+      names.add(basename(await readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => '')));
+  return names;
+}
