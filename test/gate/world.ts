@@ -172,7 +172,7 @@ export async function openWorld(
       get isHere() {
         return told.pushWorker.isHere ?? false;
       },
-      gitUsed: () => {},
+      gitUsed: path => told.pushWorker.gitUsed?.(path),
       letThrough: unit => told.pushWorker.letThrough?.(unit),
       changed: unit => told.pushWorker.changed?.(unit),
       quarantine: async () => null,

@@ -131,6 +131,7 @@ export class PushQuestions {
     const place = typeof found === 'string' ? null : found;
     if (request.hook === 'post-receive') return this.#arrived(request, place);
     if (place === null) return notManaged;
+    this.#parts.worker.gitUsed(fieldOf(request.fields, 'GIT_EXEC_PATH'));
     if (request.hook === 'receive-pack') return this.#beforeUpload(place, facts);
     const lines = await workInSlices(linesText(request.lines));
     const changes = await workInSlices(readChanges(lines));
@@ -318,7 +319,6 @@ export class PushQuestions {
     manner: JudgedPush['manner'],
   ): JudgedPush {
     const execPath = fieldOf(request.fields, 'GIT_EXEC_PATH');
-    this.#parts.worker.gitUsed(execPath);
     const { name: quarantine } = growth;
     return { path: unit, quarantine, lines, manner, hidden: facts.hidden, exec_path: execPath };
   }

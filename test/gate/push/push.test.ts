@@ -127,6 +127,14 @@ t.test('what is under no template is 404 without a word', async t => {
   t.match(await push({ fields: { directory: '/srv/git/x.git' } }), { status: 503 });
 });
 
+t.test('the git of each push is told to the worker, also where nothing is refused', async t => {
+  const { push, worker } = await openPushWorld(t);
+  const used: string[] = [];
+  worker({ gitUsed: path => used.push(path) });
+  t.equal((await push({ fields: { GIT_EXEC_PATH: '/opt/git/libexec/git-core' } })).status, 200);
+  t.same(used, ['/opt/git/libexec/git-core']);
+});
+
 t.test('pushes that are 404 are remembered by directory, until it is a unit, or for a day', async t => {
   const { push, told, pushQuestions, walk } = await openPushWorld(t);
   const unmanaged = () => pushQuestions.unmanaged.map(({ path, count }) => [path, count]);
