@@ -75,11 +75,21 @@ function* answers({ ledger, rootsAway, hangs }: Observed): Generator<Finding> {
 const daySeconds = 86_400;
 const startStore =
   'start the server at [store] HOST, or do what the message says; the daemon then continues by itself';
+/** Advice for a server that answers with an error, by words of it (store/redis/faults.ts). */
+const storeMends = [
+  ['its memory is full', 'raise maxmemory in redis.conf, and leave maxmemory-policy noeviction'],
+  ['cannot write its data', 'free disk space where the server at [store] HOST keeps its data'],
+  ['does not permit it', 'give the user in [store] HOST the rights in docs/redis.md, then: ACL LOAD'],
+  ['does not let us in', 'correct user and password in [store] HOST, then restart the daemon'],
+] as const;
 
 function* hostFindings({ fleet, now }: Observed): Generator<Finding> {
   if (fleet === null) return;
   const { away, divergence, nameTaken } = fleet.state;
-  if (away !== null) yield makeFinding('shared_away', sharedAway(away), startStore);
+  if (away !== null) {
+    const mend = storeMends.find(([words]) => away.reason.includes(words))?.[1] ?? startStore;
+    yield makeFinding('shared_away', sharedAway(away), mend);
+  }
   if (divergence !== null) {
     const mend =
       'softquota store repair --known  # restores the policy in force here; --stored uses the policy in the store';

@@ -28,15 +28,15 @@ type ReadNames =
 const mostTold = 10;
 
 /**
- * The names in a claim, which is found by its name as it stands: a dot in it is no path.
+ * The names in a claim, which is found by its name as it stands, or else by its dots as a path within objects.
  *
  * In a text, spaces around a name do not belong to it; in a list each name is as it stands. Numbers and
  * booleans are their text, null and nothing are no names.
  */
 export function namesInClaim(claims: Claims, claimName: string): ReadNames {
   if (isOverage(claims, claimName)) return { is: 'overage' };
-  if (!Object.hasOwn(claims, claimName)) return { is: 'absent' };
-  const claim = claims[claimName];
+  const claim = claimAt(claims, claimName);
+  if (claim === undefined) return { is: 'absent' };
   if (claim === null) return { is: 'read', names: new Set(), ignored: [] };
   if (typeof claim === 'string') {
     const names = claim.split(',').map(name => name.trim());
@@ -45,7 +45,8 @@ export function namesInClaim(claims: Claims, claimName: string): ReadNames {
   if (!Array.isArray(claim)) {
     const text = scalarText(claim);
     if (text !== null) return { is: 'read', names: new Set([text]), ignored: [] };
-    const why = `expected names with commas between, or a list of them, and it is ${strange(claim)}`;
+    const within = isObject(claim) ? `; a claim within it is named with a dot, as in ${claimName}.roles` : '';
+    const why = `expected names with commas between, or a list of them, and it is ${strange(claim)}${within}`;
     return { is: 'read', names: new Set(), ignored: [why] };
   }
   const names = new Set<string>();
@@ -64,6 +65,22 @@ export function namesInClaim(claims: Claims, claimName: string): ReadNames {
   };
 }
 
+/** Keys of objects may have dots themselves, such as the names of clients. */
+function claimAt(claims: Claims, path: string): unknown {
+  if (Object.hasOwn(claims, path)) return claims[path];
+  for (let dot = path.indexOf('.'); dot >= 0; dot = path.indexOf('.', dot + 1)) {
+    const head = path.slice(0, dot);
+    const within = Object.hasOwn(claims, head) ? claims[head] : undefined;
+    const found = isObject(within) ? claimAt(within, path.slice(dot + 1)) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function isObject(value: unknown): value is Claims {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** A claim that is a text and says something, such as a user's name; null: it is nothing of that. */
 export function textClaim(claims: Claims, claimName: string): string | null {
   const claim = Object.hasOwn(claims, claimName) ? claims[claimName] : undefined;
@@ -74,7 +91,8 @@ export function textClaim(claims: Claims, claimName: string): string | null {
 function isOverage(claims: Claims, claimName: string): boolean {
   const marker = Object.hasOwn(claims, '_claim_names') ? claims._claim_names : undefined;
   if (marker === undefined || marker === null) return false;
-  return typeof marker !== 'object' || Array.isArray(marker) || Object.hasOwn(marker, claimName);
+  if (!isObject(marker)) return true;
+  return Object.keys(marker).some(name => claimName === name || claimName.startsWith(`${name}.`));
 }
 
 /** Null: it has no text, or, as whole numbers beyond 2^53 - 1, not surely the one that the provider wrote. */
@@ -93,7 +111,7 @@ export type ClaimRules = Pick<SourceDocument, 'groupClaim' | 'mapping' | 'missin
 
 /**
  * Adds what is mapped and claimed; with removal on, what the mapping names and no claimed group maps to
- * is removed. Groups outside the mapping are never touched, so a claimed group that is taken out of the
+ * is removed. Where a part of the claim is not understood, nobody is removed by it. Groups outside the mapping are never touched, so a claimed group that is taken out of the
  * mapping removes nobody.
  *
  * `current` are the groups that the user is in; `exists` tells whether there is such a quota group.
@@ -120,7 +138,8 @@ export function synchronize(
   const wanted = quotaGroupsIn(mapping.filter(([claimed]) => names.has(claimed)));
   const here = new Set(current);
   const added = [...wanted].filter(group => !here.has(group) && exists(group));
-  const removed = removal
+  const removes = removal && ignored.length === 0;
+  const removed = removes
     ? [...quotaGroupsIn(mapping)].filter(group => here.has(group) && !wanted.has(group))
     : [];
   const gone = new Set(removed);
@@ -142,7 +161,12 @@ function sorted(names: readonly string[]): readonly string[] {
 export type Administration = 'given' | 'ended' | 'unchanged';
 
 export function administrationBy(
-  { id, adminClaim, adminGroup, missingClaim }: SourceDocument,
+  {
+    id,
+    adminClaim,
+    adminGroup,
+    missingClaim,
+  }: Pick<SourceDocument, 'id' | 'adminClaim' | 'adminGroup' | 'missingClaim'>,
   claims: Claims,
   { isAdmin, by }: { readonly isAdmin: boolean; readonly by: number | null },
 ): Administration {
@@ -150,7 +174,8 @@ export function administrationBy(
   if (adminClaim === null || adminGroup === null) return ended;
   const read = namesInClaim(claims, adminClaim);
   if (read.is === 'overage' || (read.is === 'absent' && missingClaim === 'keep')) return 'unchanged';
-  if (read.is === 'absent' || !read.names.has(adminGroup)) return ended;
+  if (read.is === 'absent') return ended;
+  if (!read.names.has(adminGroup)) return read.ignored.length > 0 ? 'unchanged' : ended;
   return isAdmin ? 'unchanged' : 'given';
 }
 

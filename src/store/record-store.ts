@@ -71,6 +71,11 @@ export interface EventRecord {
   readonly text: string;
 }
 
+/** Events that a store keeps. Beyond that, the oldest refusals go first, and changes of policy last. */
+export const mostKeptEvents = 100_000;
+export const firstGone = 'refusal';
+export const lastGone = 'policy';
+
 export interface EventQuery {
   readonly kind?: string;
   /** One of the two is enough. */

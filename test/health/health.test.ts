@@ -2,6 +2,7 @@
 
 import t from 'tap';
 import { findings, notes, notReady } from '../../src/health/index.ts';
+import { failureOf } from '../../src/store/redis/faults.ts';
 import { World, walk } from '../ledger/world.ts';
 import { codes, fleet, observed, toldOf } from './observed.ts';
 
@@ -231,6 +232,21 @@ t.test('a name that another daemon has is told with the way out, and usage may b
   const seen = await observed(t, { fleet: fleet({}, { nameTaken }) });
   t.match(notReady(seen), [/^another daemon has HOST_ID = one \(since 2026-11-21T09:14:03\.000Z\)$/]);
   t.match(toldOf(seen, 'host_id_taken'), [{ severity: 'wrong', mend: /HOST_ID/ }]);
+});
+
+t.test('a shared store that answers with an error has advice for that error', async t => {
+  for (const [reply, mend] of [
+    ["OOM command not allowed when used memory > 'maxmemory'", /raise maxmemory/],
+    ['MISCONF errors writing to disk', /free disk space/],
+    ["NOPERM this user has no permissions to run the 'eval' command", /the rights in docs\/redis.md/],
+    ['WRONGPASS invalid username-password pair', /correct user and password/],
+    ['LOADING Redis is loading the dataset in memory', /start the server/],
+  ] as const) {
+    const error = Object.assign(new Error(reply), { name: 'ReplyError' });
+    const away = { since: 0, reason: failureOf('redis://git1:6379/0', error).message };
+    const seen = await observed(t, { fleet: fleet({}, { away }) });
+    t.match(toldOf(seen, 'shared_away'), [{ mend }], reply);
+  }
 });
 
 t.test('a shared store that is away, or holds another policy, is told with the way out', async t => {

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { type ClaimRules, type Claims, namesInClaim, synchronize } from '../../src/oauth/claims.ts';
+import {
+  administrationBy,
+  type ClaimRules,
+  type Claims,
+  namesInClaim,
+  synchronize,
+} from '../../src/oauth/claims.ts';
 import { mappingIn } from '../../src/wire/index.ts';
 
 const rules: ClaimRules = {
@@ -75,6 +81,43 @@ t.test('what is no name is ignored, with its place', async t => {
   const many = synchronize(rules, { groups: Array(5000).fill(null) }, [], everything);
   t.equal(many.ignored.length, 11);
   t.match(many.ignored.at(-1), /4990 more/);
+});
+
+t.test('a claim within objects is found by its path, unless one has that very name', async t => {
+  const claims = {
+    realm_access: { roles: ['staff'] },
+    resource_access: { 'git.example': { roles: ['guests'] } },
+    'flat.roles': 'staff',
+    flat: { roles: ['guests'] },
+  };
+  for (const [groupClaim, claimed] of [
+    ['realm_access.roles', ['staff']],
+    ['resource_access.git.example.roles', ['guests']],
+    ['flat.roles', ['staff']],
+    ['realm_access.groups', []],
+    ['realm_access.roles.0', []],
+    ['realm_access.', []],
+    ['realm_access.constructor.name', []],
+  ] as const) {
+    const done = synchronize({ ...rules, groupClaim }, claims, [], everything);
+    t.same([done.claimed, done.ignored], [claimed, []], groupClaim);
+  }
+  const elsewhere = { ...claims, _claim_names: { realm_access: 'src1' } };
+  const own = { ...rules, groupClaim: 'realm_access.roles' };
+  t.equal(synchronize(own, elsewhere, ['gold'], everything).outcome, 'overage');
+});
+
+t.test('a claim that is not understood removes nobody', async t => {
+  const source = { id: 1, adminClaim: 'groups', adminGroup: 'admins', missingClaim: 'remove' } as const;
+  for (const groups of [{ roles: ['guests'] }, [{ name: 'staff' }], ['guests', { name: 'staff' }], 2 ** 60]) {
+    const done = synchronize(rules, { groups }, ['gold'], everything);
+    t.match(done, { outcome: 'synchronized', ignored: [/^groups: /] });
+    t.same(done.removed, []);
+    t.equal(administrationBy(source, { groups }, { isAdmin: true, by: source.id }), 'unchanged');
+  }
+  const [why] = synchronize(rules, { groups: { roles: [] } }, [], everything).ignored;
+  t.match(why, /it is an object; a claim within it is named with a dot, as in groups\.roles$/);
+  t.equal(administrationBy(source, { groups: [] }, { isAdmin: true, by: source.id }), 'ended');
 });
 
 t.test('names such as __proto__ and constructor are names like any other', async t => {
@@ -162,9 +205,10 @@ t.test('laws of every synchronization', async () => {
         (anyRule.removal || done.removed.length === 0) &&
         // Doing it again changes nothing.
         JSON.stringify(synchronize(anyRule, claims, groups, exists).groups) === JSON.stringify(groups) &&
-        // With removal on, what is left of the mapping does not depend on what was there.
+        // With removal on, what is left of the mapping does not depend on what was there, if all is understood.
         (!anyRule.removal ||
           done.outcome !== 'synchronized' ||
+          done.ignored.length > 0 ||
           groups
             .filter(one => named.has(one))
             .every(one =>

@@ -89,6 +89,23 @@ t.test('who measures only needs no right to change the policy', async t => {
   t.strictSame((await administering.state()).position, position(2));
 });
 
+t.test('who has no right to the channel is told so once', async t => {
+  const { address, servers } = await startSingle(t);
+  await servers[0].cli('acl', 'setuser', 'deaf', 'on', '>x', '~*', 'resetchannels', '+@all');
+  const warned = new EventTarget();
+  const lines: string[] = [];
+  const warn = (_: unknown, line: unknown) => {
+    lines.push(String(line));
+    warned.dispatchEvent(new Event('line'));
+  };
+  const line = once(warned, 'line');
+  const as = placeIn(address.replace('redis://', 'redis://deaf:x@'));
+  const store = await opened(t, as, { log: { info: () => undefined, warn } });
+  store.follow(() => undefined);
+  await line;
+  t.match(lines, [/^changes of other hosts are seen a second later: .*NOPERM.*docs\/redis.md/]);
+});
+
 t.test('a right that is missing leaves no half of a policy', async t => {
   const { address, servers } = await startSingle(t);
   const place = placeIn(address);

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { leaves } from '../../src/quota/index.ts';
 import { type OwnerRecord, openStore, type UnitRecord } from '../../src/store/index.ts';
 import { unitsIn } from './model.ts';
-import { owner, unit } from './records.ts';
+import { event, owner, unit } from './records.ts';
 
 /** More than come in one message, several times over. */
 const many = 9000;
@@ -102,3 +102,33 @@ for (const [damage, { sql, says }] of Object.entries(damages)) {
     await t.rejects(unitsIn(again), { code: 'store_refused', message: says });
   });
 }
+
+t.test('of 100,000 events the oldest refusals go first, and changes of policy last', async t => {
+  const file = join(t.testdir(), 'store.db');
+  await (await openStore({ file })).close();
+  const db = new DatabaseSync(file);
+  const fill = (kind: string, count: number) =>
+    db.exec(`WITH RECURSIVE n (at) AS (SELECT 0 UNION ALL SELECT at + 1 FROM n WHERE at < ${count - 1})
+      INSERT INTO events (id, kind, at, text)
+        SELECT CAST('${kind}-' || at AS BLOB), CAST('${kind}' AS BLOB), at, CAST('{}' AS BLOB) FROM n`);
+  fill('policy', 99_998);
+  fill('threshold', 1);
+  fill('refusal', 3);
+  db.exec('VACUUM');
+  db.close();
+  const store = await openStore({ file });
+  t.teardown(() => store.close());
+  const has = async (kind: string) => (await store.events({ kind, limit: 9 })).map(({ id }) => id).join(' ');
+  await store.write({ events: [event('another', 3)] });
+  t.equal(await has('refusal'), 'another');
+  t.equal(await has('threshold'), 'threshold-0');
+  await store.write({ events: [event('p', 1e6, { kind: 'policy' }), event('q', 1e6, { kind: 'policy' })] });
+  t.equal((await has('refusal')) + (await has('threshold')), '');
+  await store.write({ events: [event('r', 1e6, { kind: 'policy' }), event('last', 1e6)] });
+  t.equal(await has('refusal'), '', 'it would be the first to go');
+  const oldest = await store.events({ limit: 9, after: { at: 4, id: '' } });
+  t.strictSame(
+    oldest.map(({ id }) => id),
+    ['policy-3', 'policy-2', 'policy-1'],
+  );
+});

@@ -405,6 +405,18 @@ function eventsContract(t: Test, newPlace: () => SharedPlace): void {
     t.strictSame(await ids({ owner: { ownerId: 7, ownerKey: 'alice' } }), newest);
   });
 
+  t.test('of too many events the oldest refusals go first, and changes of policy last', async t => {
+    const store = await opened(t, newPlace(), { mostEvents: 4 });
+    const policy = ['p1', 'p2', 'p3'].map((id, at) => event(id, at, { kind: 'policy' }));
+    const ids = async () => (await store.events({ limit: 99 })).map(({ id }) => id).join(' ');
+    await store.write({ events: [...policy, event('t', 3, { kind: 'threshold' }), event('r', 9)] });
+    t.equal(await ids(), 't p3 p2 p1');
+    await store.write({ events: [event('p4', 10, { kind: 'policy' })] });
+    t.equal(await ids(), 'p4 p3 p2 p1');
+    await store.write({ events: [event('p5', 11, { kind: 'policy' })] });
+    t.equal(await ids(), 'p5 p4 p3 p2');
+  });
+
   t.test('an event is found among many of other kinds, and many old ones go at once', async t => {
     const store = await opened(t, newPlace());
     const many = Array.from({ length: 2500 }, (_, at) => event(`e${at}`, at));

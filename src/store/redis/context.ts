@@ -3,6 +3,7 @@
 import type { Redis } from 'ioredis';
 import { SoftquotaError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { mostKeptEvents } from '../record-store.ts';
 import { addressName, type RedisAddress, redisAddressOf } from './address.ts';
 import { Connection } from './connection.ts';
 import { type Keys, redisKeys } from './keys.ts';
@@ -17,7 +18,7 @@ export interface RedisSettings {
   readonly log?: Pick<Log, 'info' | 'warn'>;
   /** For how long a host that is not heard of keeps its name, in milliseconds; 10 s by default. */
   readonly aliveMs?: number;
-  /** Events that are kept at most; of more, the oldest go. */
+  /** Events that are kept at most; `mostKeptEvents` unless given. */
   readonly mostEvents?: number;
   /** The host that writes; empty unless given. */
   readonly writer?: string;
@@ -40,7 +41,14 @@ type Examine = (client: Redis, prefix: string, keys: Keys, where: string) => Pro
 
 /** Connects; each connection is examined, then `ready` called when it can be used. Throws `configuration`. */
 export function createContext(settings: RedisSettings, examine: Examine, ready: () => void): RedisContext {
-  const { prefix, waitReplicas = 0, log, aliveMs = 10_000, mostEvents = 100_000, writer = '' } = settings;
+  const {
+    prefix,
+    waitReplicas = 0,
+    log,
+    aliveMs = 10_000,
+    mostEvents = mostKeptEvents,
+    writer = '',
+  } = settings;
   if (!/^[\w-]+$/.test(prefix)) {
     throw new SoftquotaError(
       'configuration',

@@ -1,17 +1,43 @@
 /** Writes and finds events, and how near to their limits owners are. */
 
-import type { EventQuery, EventRecord, LevelRecord, RecordChanges } from '../record-store.ts';
+import {
+  type EventQuery,
+  type EventRecord,
+  firstGone,
+  type LevelRecord,
+  lastGone,
+  type RecordChanges,
+} from '../record-store.ts';
 import { expectTypes, fenced, pairs, runFenced, runScript, script, words } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { eventContentIn, eventLabels, eventText, labelIn, levelIn, parseStored, sentAs } from './values.ts';
 
-/** Events are found by their ids and labels, in the order of their times. */
+/**
+ * Events are found by their ids and labels, in the order of their times. If they are too many, one in a hundred
+ * goes: all labels may have to be looked through for those that go first.
+ */
 export const putEvents = `
 local function drop_events(events, times, labels)
   for _, label in ipairs(labels) do
     redis.call('ZREM', times, label)
     redis.call('HDEL', events, string.match(label, '^%S+'))
   end
+end
+local function is_first_gone(label) return string.match(label, '^%S+ kind=(%S*)') == '${firstGone}' end
+local function is_not_last_gone(label) return string.match(label, '^%S+ kind=(%S*)') ~= '${lastGone}' end
+local function drop_oldest(events, times, most, is_gone)
+  local gone = {}
+  local from = 0
+  while #gone < most do
+    local labels = redis.call('ZRANGE', times, from, from + 999)
+    for _, label in ipairs(labels) do
+      if #gone < most and is_gone(label) then gone[#gone + 1] = label end
+    end
+    if #labels < 1000 then break end
+    from = from + 1000
+  end
+  drop_events(events, times, gone)
+  return #gone
 end
 local function put_events(events, times)
   local most, list = tonumber(word()), words()
@@ -22,8 +48,11 @@ local function put_events(events, times)
     redis.call('ZADD', times, ARGV[place + 2], id .. ' ' .. labels)
     if before and before ~= labels then redis.call('ZREM', times, id .. ' ' .. before) end
   end
-  local excess = redis.call('ZCARD', times) - most
-  if excess > 0 then drop_events(events, times, redis.call('ZRANGE', times, 0, excess - 1)) end
+  if redis.call('ZCARD', times) <= most then return end
+  local excess = redis.call('ZCARD', times) - most + math.floor(most / 100)
+  for _, is_gone in ipairs({is_first_gone, is_not_last_gone, function() return true end}) do
+    excess = excess - drop_oldest(events, times, excess, is_gone)
+  end
 end`;
 
 /** Returns the arguments that `put_events` reads. */

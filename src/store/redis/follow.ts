@@ -1,14 +1,19 @@
 /** Being told of changes and of what others say, as far as messages arrive: only the state misses none. */
 
 import type { Redis } from 'ioredis';
+import type { Log } from '../../log.ts';
 import { Connection } from './connection.ts';
 import type { RedisContext } from './context.ts';
+import { failureOf } from './faults.ts';
 
 /** Asking again tells a connection that has died silently from one where nothing happens. */
 const renewMs = 5000;
 
 export class Follower {
   readonly #context: RedisContext;
+  readonly #log: Pick<Log, 'warn'> | undefined;
+  /** Why the server refuses to send messages, as the log was told. */
+  #refused = '';
   readonly #told = new Set<() => void>();
   readonly #heard = new Set<(text: string) => void>();
   #connection: Connection | null = null;
@@ -16,8 +21,9 @@ export class Follower {
   #isClosed = false;
 
   /** Makes a connection of its own: one that follows can ask nothing else. */
-  constructor(context: RedisContext) {
+  constructor(context: RedisContext, log?: Pick<Log, 'warn'>) {
     this.#context = context;
+    this.#log = log;
   }
 
   follow(told: () => void): () => void {
@@ -63,7 +69,16 @@ export class Follower {
 
   /** Subscribes. If it fails, the connection is made again, or the next time is another chance. */
   async #subscribe(connection: Connection): Promise<void> {
-    await connection.run(client => client.subscribe(this.#context.keys.news)).catch(() => undefined);
+    await connection
+      .run(client => client.subscribe(this.#context.keys.news))
+      .catch((error: unknown) => this.#refuse(error));
+  }
+
+  #refuse(error: unknown): void {
+    const { code, message } = failureOf(this.#context.connection.where, error);
+    if (code !== 'store_refused' || message === this.#refused) return;
+    this.#refused = message;
+    this.#log?.warn({ err: error }, `changes of other hosts are seen a second later: ${message}`);
   }
 
   #hear(text: string): void {

@@ -1,8 +1,8 @@
-/** Finding events: newest first, each question answered along an index. */
+/** Finding events: newest first, each question answered along an index; and deleting those beyond their number. */
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { encodeWtf8 } from '../../wtf8.ts';
-import type { EventQuery } from '../record-store.ts';
+import { type EventQuery, firstGone, lastGone, mostKeptEvents } from '../record-store.ts';
 
 const columns = 'id, kind, at, owner_id, owner_key, text';
 const newestFirst = 'ORDER BY at DESC, id DESC LIMIT :limit';
@@ -37,5 +37,23 @@ export function eventStatements(db: DatabaseSync): Find {
     values.ownerId = owner.ownerId;
     values.ownerKey = owner.ownerKey === null ? null : encodeWtf8(owner.ownerKey);
     return { statement: kind === undefined ? ofOwnerOnly : ofOwnerAndKind, values };
+  };
+}
+
+/** More events than came that go in one write: a store that has far too many is not held up by it for long. */
+const mostGoneAtOnce = 10_000;
+
+/** Makes what deletes events that are too many, after a write of so many events. */
+export function eventLimiter(db: DatabaseSync): (written: number) => void {
+  const [first, last] = [firstGone, lastGone].map(kind => `CAST('${kind}' AS BLOB)`);
+  const count = db.prepare('SELECT count(*) AS events FROM events');
+  const drops = [`kind = ${first}`, `kind NOT IN (${first}, ${last})`, `kind = ${last}`].map(where =>
+    db.prepare(
+      `DELETE FROM events WHERE id IN (SELECT id FROM events WHERE ${where} ORDER BY at, id LIMIT ?)`,
+    ),
+  );
+  return written => {
+    let excess = Math.min(Number(count.get()?.events) - mostKeptEvents, written + mostGoneAtOnce);
+    for (const drop of drops) if (excess > 0) excess -= Number(drop.run(excess).changes);
   };
 }

@@ -22,7 +22,7 @@ import type {
 import { shareIn, textOfShare } from '../share.ts';
 import type { Changes, DeltaRecord, RootRecord, SweepRecord, UnitRecord, VersionRecord } from '../store.ts';
 import { choiceValue, leafValue, wholeValue } from '../untrusted.ts';
-import { eventStatements } from './events.ts';
+import { eventLimiter, eventStatements } from './events.ts';
 import { asText, chunksOf, digitsValue, type TableRow, textValue, unitsAtOnce } from './rows.ts';
 
 /** Puts in and takes out what `changes` names, inside the caller's transaction. */
@@ -55,6 +55,7 @@ export function writer(db: DatabaseSync): Apply {
   const putEvent = db.prepare(
     'REPLACE INTO events (id, kind, at, owner_id, owner_key, text) VALUES (?, ?, ?, ?, ?, ?)',
   );
+  const limitEvents = eventLimiter(db);
   const putLevel = db.prepare('REPLACE INTO levels (owner_id, text) VALUES (?, ?)');
   const putSweep = db.prepare('REPLACE INTO sweep (one, started_at, finished_at, units) VALUES (1, ?, ?, ?)');
 
@@ -119,6 +120,8 @@ export function writer(db: DatabaseSync): Apply {
       const key = ownerKey === null ? null : encodeWtf8(ownerKey);
       putEvent.run(encodeWtf8(id), encodeWtf8(kind), at, ownerId, key, encodeWtf8(text));
     }
+
+    if (changes.events?.length) limitEvents(changes.events.length);
     for (const { ownerId, text } of changes.levels ?? []) putLevel.run(ownerId, encodeWtf8(text));
   };
 }

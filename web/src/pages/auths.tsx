@@ -236,21 +236,31 @@ function UnmappedGroups({ source }: { readonly source: Source }) {
     <Panel title="Claimed groups without a mapping">
       <Query of={signInsQuery} what="the latest sign-ins" rows={2}>
         {events => (
-          <Table
-            caption="Groups at the provider that have no effect"
-            empty="None in the latest sign-ins."
-            rows={unmappedOf(source, events)}
-            keyOf={({ group }) => group}
-            columns={[
-              { title: 'Claimed group', cell: ({ group }) => <Name>{group}</Name> },
-              { title: 'Last user', cell: ({ user }) => <NameLink page="owner">{user}</NameLink> },
-              { title: 'Time', isWide: true, cell: ({ at }) => <Time at={at} /> },
-            ]}
-          />
+          <>
+            {ignoredOf(source, events).map(why => (
+              <p key={why}>Not understood at the latest sign-in, so nobody was removed: {why}</p>
+            ))}
+            <Table
+              caption="Groups at the provider that have no effect"
+              empty="None in the latest sign-ins."
+              rows={unmappedOf(source, events)}
+              keyOf={({ group }) => group}
+              columns={[
+                { title: 'Claimed group', cell: ({ group }) => <Name>{group}</Name> },
+                { title: 'Last user', cell: ({ user }) => <NameLink page="owner">{user}</NameLink> },
+                { title: 'Time', isWide: true, cell: ({ at }) => <Time at={at} /> },
+              ]}
+            />
+          </>
         )}
       </Query>
     </Panel>
   );
+}
+
+function ignoredOf({ id }: Pick<Source, 'id'>, events: readonly Event[]): readonly string[] {
+  const latest = events.find(event => event.kind === 'sign-in' && event.source.id === id);
+  return latest?.kind === 'sign-in' ? latest.ignored : [];
 }
 
 /** The latest sign-in that claimed the group. */
