@@ -8,6 +8,7 @@
  */
 
 import { lstatSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { systemCode } from '../errors.ts';
 import { beforeLook, follow } from './disk.ts';
 import { continuationsOf, isComplete, type Layout, rootAt, statesAt, type Track } from './layout.ts';
@@ -16,6 +17,8 @@ import type { Segment } from './template.ts';
 import { holdsRepositories } from './units.ts';
 
 const mostLinks = 1000;
+/** File systems keep times to two seconds at least. */
+const youngMs = 2000;
 
 /** Adds a link to those that are followed, where it may be. */
 export function withLink(layout: Layout, path: string): Layout {
@@ -82,12 +85,20 @@ export function targetOf(layout: Layout, path: string): string | null {
     const isThere = to.existing === to.names.length;
     const place = isThere ? target : layout.roots.find(root => isWithin(path, root.path))?.path;
     const isTrusted = made.uid === 0n || (place !== undefined && statusOf(place).uid === made.uid);
-    // Another link may have come in the place of the one that was looked at.
-    return isTrusted && linkAt(path)?.ctimeNs === made.ctimeNs ? target : null;
+    // Another link may have come in the place of the one that was looked at: that changes its time.
+    const isStill = linkAt(path)?.ctimeNs === made.ctimeNs && !mayBeSwapped(path, made.ctimeNs);
+    return isTrusted && isStill ? target : null;
   } catch (error) {
     if (systemCode(error) === null) throw error;
     return null;
   }
+}
+
+/** Tells whether others than root may put links in place there, and did so too lately for times to show it. */
+function mayBeSwapped(path: string, changedNs: bigint): boolean {
+  const { uid, mode } = statusOf(dirname(path));
+  if (uid === 0n && (mode & 0o022n) === 0n) return false;
+  return Math.abs(Date.now() - Number(changedNs / 1_000_000n)) < youngMs;
 }
 
 function linkAt(path: string) {

@@ -301,6 +301,10 @@ t.test('a link that a stranger made is not followed', async t => {
   const settings = storage({ templates: [`${at}/git/{owner}/{repo}.git`], follow: [`${at}/disk`] });
   const followed = () => [...resolveLayout([settings], []).links.keys()];
   t.same(followed(), [link], 'root made it');
+  chownSync(`${at}/git/eve`, 1234, 1234);
+  lchownSync(link, 0, 0);
+  t.same(followed(), [], 'others may have put it there just now');
+  chownSync(`${at}/git/eve`, 0, 0);
   lchownSync(link, 1234, 1234);
   t.same(followed(), []);
   chownSync(repository, 1234, 1234);
