@@ -19,7 +19,6 @@ import {
 import { SoftquotaError, systemCode } from '../../../errors.ts';
 import { decodePath, encodePath } from '../../../layout/index.ts';
 import { printable } from '../../../text/index.ts';
-import { isThere } from '../files.ts';
 import type { GitProgram } from './git-programs.ts';
 import { mustBePlain, mustBeUsable } from './inspect.ts';
 import { type GitSettings, readGitSettings, UnusableRepository } from './repository-config.ts';
@@ -220,9 +219,8 @@ export class RepositoryView {
     await mkdir(directory);
     await writeFile(join(directory, 'HEAD'), head.bytes);
     await writeFile(join(directory, 'config'), configText(this.settings));
-    for (const each of linked)
-      if (await isThere(`${this.path}/${each}`))
-        await symlink(encodePath(`${this.path}/${each}`), join(directory, each));
+    // Also what is not there yet: refs that are packed meanwhile are in no other file any more.
+    for (const each of linked) await symlink(encodePath(`${this.path}/${each}`), join(directory, each));
   }
 
   /** The repository's objects without those of its alternates. */
