@@ -1,13 +1,41 @@
 /** Looks at files that somebody else may remove at any time. */
 
-import { lstat, readdir, stat } from 'node:fs/promises';
+import { lstat, opendir, readdir, stat } from 'node:fs/promises';
 import { systemCode } from '../../errors.ts';
-import { encodePath } from '../../layout/index.ts';
+import { decodePath, encodePath } from '../../layout/index.ts';
 
-/** The names in a directory, as bytes in Latin-1; none where there is none. */
-export async function entryNames(path: string): Promise<readonly string[]> {
+/** The entries of a directory, few at a time: there may be millions. A link is none, and leads elsewhere. */
+export async function* directoryEntries(path: string): AsyncGenerator<DirectoryEntry> {
+  const location = encodePath(path);
   try {
-    return await readdir(encodePath(path), { encoding: 'latin1' });
+    if (!(await lstat(location)).isDirectory()) return;
+    for await (const entry of await opendir(location, { encoding: 'latin1', bufferSize: atATime }))
+      yield {
+        name: decodePath(Buffer.from(entry.name, 'latin1')),
+        isFile: entry.isFile(),
+        isDirectory: entry.isDirectory(),
+      };
+  } catch (error) {
+    // Some file systems tell no kinds: one that vanishes ends the list, and the directory is there.
+    if (!isGone(error) || (await isThere(path))) throw error;
+  }
+}
+
+interface DirectoryEntry {
+  readonly name: string;
+  readonly isFile: boolean;
+  readonly isDirectory: boolean;
+}
+
+const atATime = 256;
+
+/** All names in a directory; none in a link. */
+export async function entryNames(path: string): Promise<readonly string[]> {
+  const location = encodePath(path);
+  try {
+    if (!(await lstat(location)).isDirectory()) return [];
+    const names = await readdir(location, { encoding: 'latin1' });
+    return names.map(name => decodePath(Buffer.from(name, 'latin1')));
   } catch (error) {
     if (isGone(error)) return [];
     throw error;

@@ -1,9 +1,10 @@
 /** Tells cheaply whether refs may have changed: every change of a ref changes its directory. */
 
 import { createHash } from 'node:crypto';
-import { lstat, readdir } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { systemCode } from '../../errors.ts';
 import { encodePath } from '../../layout/index.ts';
+import { directoryEntries, isThere } from './files.ts';
 
 const files = ['HEAD', 'packed-refs', 'reftable/tables.list'];
 /** The most directories that are looked at; a repository with more is measured after each push. */
@@ -35,9 +36,10 @@ export async function refsSignature(path: string): Promise<RefsSignature | null>
       const directory = waiting.pop();
       if (directory === undefined) break;
       await take(directory);
-      for (const entry of await readdir(encodePath(directory), { withFileTypes: true, encoding: 'latin1' }))
-        if (entry.isDirectory()) waiting.push(`${directory}/${entry.name}`);
+      for await (const { name, isDirectory } of directoryEntries(directory))
+        if (isDirectory) waiting.push(`${directory}/${name}`);
     }
+    if (!(await isThere(`${path}/refs`))) return null;
     return { text: hash.digest('base64'), isSure: isSure && waiting.length === 0 };
   } catch {
     return null;

@@ -9,7 +9,7 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { messageOf } from '../../../errors.ts';
-import { decodePath, encodePath, isQuarantineName, Mounts } from '../../../layout/index.ts';
+import { encodePath, isQuarantineName, Mounts } from '../../../layout/index.ts';
 import type { Log } from '../../../log.ts';
 import { SerialQueue } from '../../../serial-queue.ts';
 import type { WorkerReport } from '../../../wire/index.ts';
@@ -241,7 +241,7 @@ async function directoriesOf(path: string): Promise<ReadonlySet<string>> {
   const places = [path];
   for (const folder of ['worktrees', 'modules']) {
     const names = await entryNames(`${path}/${folder}`).catch(() => []);
-    places.push(...names.map(name => `${path}/${folder}/${decodePath(Buffer.from(name, 'latin1'))}`));
+    places.push(...names.map(name => `${path}/${folder}/${name}`));
   }
   const found = new Set<string>();
   for (const place of places) {

@@ -5,13 +5,13 @@
  */
 
 import { realpathSync } from 'node:fs';
-import { lstat, readdir, stat } from 'node:fs/promises';
+import { lstat, stat } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
 import { accountsIn, systemAccounts } from '../../../accounts.ts';
 import { readBounded } from '../../../bounded/index.ts';
 import { systemCode } from '../../../errors.ts';
 import { decodePath, encodePath } from '../../../layout/index.ts';
-import { isGone } from '../files.ts';
+import { directoryEntries, identity, isGone } from '../files.ts';
 import { isShared, UnusableRepository } from './repository-config.ts';
 
 interface Rules {
@@ -33,8 +33,10 @@ const mostAlternateSteps = 6;
 /** Files that are looked at at a time. */
 const atOnce = 64;
 /** Entries of a worktree that git opens here; submodules and the like are not among them. */
-const ofWorktree = ['HEAD', 'index', 'refs', 'reftable', 'commondir', 'gitdir', 'logs'];
+const ofWorktree =
+  /^(?:HEAD|index|sharedindex\..*|refs|reftable|commondir|gitdir|logs|rebase-apply|rebase-merge)$/;
 const alternatesBytes = 64 * 1024;
+const longestPath = 4096;
 
 /**
  * Rejects with an `UnusableRepository` where git would open something else than directories and files of the
@@ -66,12 +68,11 @@ export async function mustBeUsable(
   return used;
 }
 
-/** Rejects with an `UnusableRepository` where one of these directories is none any more; it may be gone. */
+/** Rejects with an `UnusableRepository` where one of these is there, and not a directory. */
 export async function mustBePlain(directories: readonly string[]): Promise<void> {
   for (const path of directories) {
     const stats = await statusOf(path);
-    if (stats !== null && !stats.isDirectory())
-      throw new UnusableRepository(`${path} became something else meanwhile`);
+    if (stats !== null && !stats.isDirectory()) throw new UnusableRepository(`${path} is not a directory`);
   }
 }
 
@@ -154,7 +155,7 @@ class Look {
   /** Looks at a directory of objects, and gives those below that have any. */
   async objects(path: string, rules: Rules): Promise<readonly string[]> {
     const used = [path];
-    for (const { name } of await this.#entries(path)) {
+    for await (const { name } of this.#entries(path)) {
       if (name !== 'pack' && name !== 'info' && !/^[0-9a-f]{2}$/.test(name)) continue;
       const below = `${path}/${name}`;
       const stats = await statusOf(below);
@@ -168,22 +169,37 @@ class Look {
 
   /** Looks at all that is in a directory. */
   async tree(path: string, rules: Rules): Promise<void> {
-    const entries = await this.#entries(path);
-    const files = rules.mostBytes === null ? [] : entries.filter(entry => entry.isFile());
-    for (let at = 0; at < files.length; at += atOnce) {
-      this.#signal.throwIfAborted();
-      const some = files.slice(at, at + atOnce);
-      await Promise.all(some.map(({ name }) => this.entry(`${path}/${name}`, rules)));
+    const others: string[] = [];
+    const files: string[] = [];
+    const lookAtFiles = () => Promise.all(files.splice(0).map(file => this.entry(file, rules)));
+    for await (const { name, isFile } of this.#entries(path)) {
+      if (!isFile) others.push(`${path}/${name}`);
+      else if (rules.mostBytes !== null && files.push(`${path}/${name}`) === atOnce) await lookAtFiles();
     }
-    for (const entry of entries) if (!entry.isFile()) await this.entry(`${path}/${entry.name}`, rules);
+    await lookAtFiles();
+    for (const other of others) await this.entry(other, rules);
   }
 
   async worktrees(path: string, rules: Rules): Promise<void> {
     const stats = await statusOf(path);
     if (stats === null) return;
     this.#mustBeDirectory(path, stats, rules);
-    for (const { name } of await this.#entries(path))
-      for (const each of ofWorktree) await this.entry(`${path}/${name}/${each}`, rules);
+    for await (const { name, isFile } of this.#entries(path))
+      if (!isFile) await this.#worktree(`${path}/${name}`, rules);
+  }
+
+  async #worktree(path: string, rules: Rules): Promise<void> {
+    const stats = await statusOf(path);
+    if (stats === null) return;
+    this.#mustBeDirectory(path, stats, rules);
+    for await (const { name } of this.#entries(path))
+      if (ofWorktree.test(name)) await this.entry(`${path}/${name}`, rules);
+    // git takes refs of the repository that this names.
+    const common = readBounded(encodePath(`${path}/commondir`), { mostBytes: longestPath });
+    if (common.kind !== 'file') return;
+    const named = resolve(path, decodePath(common.bytes).trimEnd());
+    if ((await identity(named)) !== (await identity(this.#repository)))
+      throw this.#unusable(`${path}/commondir`, 'names another repository');
   }
 
   /** Looks at a file, or at a directory with all that is in it; one that is gone is nothing. */
@@ -226,15 +242,15 @@ class Look {
     return lines.map(line => alternateAt(objects, line));
   }
 
-  async #entries(path: string) {
-    this.#signal.throwIfAborted();
+  async *#entries(path: string): ReturnType<typeof directoryEntries> {
     try {
-      const entries = await readdir(encodePath(path), { withFileTypes: true, encoding: 'buffer' });
-      this.#left -= entries.length;
-      if (this.#left < 0) throw new UnusableRepository(`it has more than ${mostEntries} files`);
-      return entries.map(entry => ({ name: decodePath(entry.name), isFile: () => entry.isFile() }));
+      for await (const entry of directoryEntries(path)) {
+        this.#left -= 1;
+        if (this.#left < 0) throw new UnusableRepository(`it has more than ${mostEntries} files`);
+        this.#signal.throwIfAborted();
+        yield entry;
+      }
     } catch (error) {
-      if (isGone(error)) return [];
       throw unreadable(path, error);
     }
   }

@@ -16,10 +16,10 @@ import {
   runProgram,
   type Stage,
 } from '../../../bounded/index.ts';
-import { SoftquotaError, systemCode } from '../../../errors.ts';
-import { decodePath, encodePath } from '../../../layout/index.ts';
+import { SoftquotaError } from '../../../errors.ts';
+import { encodePath } from '../../../layout/index.ts';
 import { printable } from '../../../text/index.ts';
-import { isThere } from '../files.ts';
+import { directoryEntries, isThere } from '../files.ts';
 import { canReadReftable, type GitProgram } from './git-programs.ts';
 import { mustBePlain, mustBeUsable } from './inspect.ts';
 import { type GitSettings, readGitSettings, UnusableRepository } from './repository-config.ts';
@@ -221,7 +221,9 @@ export class RepositoryView {
   async refreshReflogs(): Promise<void> {
     const copy = join(this.#folder, 'git/logs');
     await rm(copy, { recursive: true, force: true });
-    this.hasReflogs = await copyReflogs(`${this.path}/logs`, copy);
+    const logs = `${this.path}/logs`;
+    await mustBePlain([logs]);
+    this.hasReflogs = (await isThere(logs)) && (await copyReflogs(logs, copy));
   }
 
   async close(): Promise<void> {
@@ -236,9 +238,8 @@ export class RepositoryView {
     await writeFile(join(directory, 'HEAD'), head.bytes);
     await writeFile(join(directory, 'config'), configText(this.settings));
     await symlink(encodePath(this.objects), join(directory, 'objects'));
-    for (const each of linked)
-      if (await isThere(`${this.path}/${each}`))
-        await symlink(encodePath(`${this.path}/${each}`), join(directory, each));
+    // Also what is not there yet: refs that are packed meanwhile are in no other file any more.
+    for (const each of linked) await symlink(encodePath(`${this.path}/${each}`), join(directory, each));
   }
 
   /** The repository's objects without those of its alternates. */
@@ -330,29 +331,18 @@ async function copy(
   left: { files: number; bytes: number },
   depth: number,
 ): Promise<void> {
-  const entries = await entriesOf(from);
-  if (entries.length > 0) await mkdir(encodePath(to), { recursive: true });
-  for (const entry of entries) {
+  await mkdir(encodePath(to), { recursive: true });
+  for await (const { name, isFile, isDirectory } of directoryEntries(from)) {
     left.files -= 1;
     if (left.files < 0 || depth === 0)
       throw new UnusableRepository('its reflogs are too many; git reflog expire makes them fewer');
-    const name = decodePath(entry.name);
-    if (entry.isDirectory()) await copy(`${from}/${name}`, `${to}/${name}`, left, depth - 1);
-    if (!entry.isFile()) continue;
+    if (isDirectory) await copy(`${from}/${name}`, `${to}/${name}`, left, depth - 1);
+    if (!isFile) continue;
     const file = readBounded(encodePath(`${from}/${name}`), { mostBytes: left.bytes });
     if (file.kind !== 'file') continue;
     if (!file.whole)
       throw new UnusableRepository('its reflogs are too long; git reflog expire makes them shorter');
     left.bytes -= file.bytes.length;
     await writeFile(encodePath(`${to}/${name}`), file.bytes);
-  }
-}
-
-async function entriesOf(path: string) {
-  try {
-    return await readdir(encodePath(path), { withFileTypes: true, encoding: 'buffer' });
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return [];
-    throw error;
   }
 }

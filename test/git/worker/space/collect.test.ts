@@ -303,6 +303,23 @@ t.test('a lock of another host is believed for an hour', async t => {
   await t.rejects(access(lock), { code: 'ENOENT' });
 });
 
+t.test('what is made while a collection waits holds its objects: packed refs, a worktree', async t => {
+  const repository = await Repository.open(t);
+  const { path, server } = repository;
+  await repository.commit({ a: 30_000 });
+  await repository.push('main');
+  await repository.commit({ b: 30_000 });
+  await repository.push('HEAD:refs/heads/other');
+  await repository.age();
+  const view = await repository.view(t);
+  t.equal((await server.git(['worktree', 'add', '-q', '--detach', '../tree', 'other'], path)).code, 0);
+  await server.git(['branch', '-q', '-D', 'other'], path);
+  await server.git(['pack-refs', '--all', '--prune'], path);
+  await collect(view, { ...options, now: () => Date.now() + 2 * hourMs });
+  t.equal(await repository.fsck(), '');
+  t.equal((await measure(view, limits)).unreachableBytes, 0);
+});
+
 t.test('a collection that ends after it deleted leaves no commit graph with what is gone', async t => {
   const repository = await Repository.open(t);
   await repository.commit({ a: 1000 });
