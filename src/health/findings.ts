@@ -277,9 +277,11 @@ function* disks({ shortDisks, outlook, keepsFree, now }: Observed): Generator<Fi
   }
 }
 
-function* unmeasured({ ledger }: Observed): Generator<Finding> {
-  const paths = ledger.units.unmeasured;
-  yield* listed({ first: [...paths], count: paths.size }, path => {
+/** Those whose own path is not told already, with the reason. */
+function* unmeasured({ ledger, unread }: Observed): Generator<Finding> {
+  const told = new Set(unread.first.map(({ path }) => path));
+  const paths = [...ledger.units.unmeasured].filter(path => !told.has(path));
+  yield* listed({ first: paths, count: paths.length }, path => {
     const message = `${printable(path)}: nothing in it could be read, so it counts 0 bytes`;
     const mend = `let the daemon read it, and open enough files (LimitNOFILE= of its unit); then: ${scan}`;
     return makeFinding('unmeasured', message, mend);
