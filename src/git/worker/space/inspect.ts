@@ -10,7 +10,7 @@ import { isAbsolute, resolve } from 'node:path';
 import { accountsIn, systemAccounts } from '../../../accounts.ts';
 import { readBounded } from '../../../bounded/index.ts';
 import { systemCode } from '../../../errors.ts';
-import { decodePath, encodePath } from '../../../layout/index.ts';
+import { decodePath, encodePath, isWithin, mountsNow } from '../../../layout/index.ts';
 import { directoryEntries, identity, isGone } from '../files.ts';
 import { isShared, UnusableRepository } from './repository-config.ts';
 
@@ -55,6 +55,7 @@ export async function mustBeUsable(
   const look = new Look(path, signal);
   const owner = isShared(path) ? null : objects.uid;
   const used = await look.objects(objectsPath, { device: objects.dev, owner, mostBytes: null });
+  mustHaveNoMounts(objectsPath);
   await look.tree(`${path}/refs`, { device: refs.dev, owner: null, mostBytes: mostRefBytes });
   const others = { device: refs.dev, owner: null, mostBytes: mostOtherBytes };
   for (const name of ['reftable', 'packed-refs', 'shallow', 'index'])
@@ -66,6 +67,13 @@ export async function mustBeUsable(
     await look.alternates(quarantine);
   }
   return used;
+}
+
+/** A folder of another repository may be mounted there, on the same device; git would delete in it. */
+function mustHaveNoMounts(objects: string): void {
+  const path = decodePath(realpathSync(encodePath(objects), { encoding: 'buffer' }));
+  const mount = mountsNow().find(({ at }) => at !== path && isWithin(at, path));
+  if (mount !== undefined) throw new UnusableRepository(`another directory is mounted at ${mount.at}`);
 }
 
 /** Rejects with an `UnusableRepository` where one of these is there, and not a directory. */

@@ -134,9 +134,18 @@ t.test('the quarantine of a push is looked at as well', async t => {
   await t.rejects(RepositoryView.open(path, { program, quarantine }), /\.idx is neither a directory nor/);
 });
 
-t.test('another file system or another user below objects', async t => {
+t.test('another file system, repository or user below objects', async t => {
   const { path } = await filled(t);
+  const victim = await filled(t);
   const pack = join(path, 'objects/pack');
+  execFileSync('mount', ['--bind', join(victim.path, 'objects/pack'), pack]);
+  try {
+    await t.rejects(RepositoryView.open(path, { program }), {
+      message: `another directory is mounted at ${pack}`,
+    });
+  } finally {
+    execFileSync('umount', [pack]);
+  }
   execFileSync('mount', ['-t', 'tmpfs', 'none', pack]);
   try {
     await t.rejects(RepositoryView.open(path, { program }), {
