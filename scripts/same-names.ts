@@ -12,8 +12,6 @@ import { join } from 'node:path';
 const shapes =
   'what the API calls a thing is what the code calls it: `wire` has the shape, the module the thing';
 const stores = 'each store has its own, for the same purpose';
-const namespaces =
-  "Redis's scripts and the functions that run them are imported as a whole, and read as script.NAME";
 const sections = 'a section or a kind of value of the configuration, beside a field of the API';
 
 /** The reason of each name that several files export. */
