@@ -58,7 +58,7 @@ export async function collect(view: RepositoryView, options: CollectOptions): Pr
     const writeGraph = () => view.git(['commit-graph', 'write', '--reachable', '--no-progress'], limits);
     await writeGraph();
     // This comes as late as possible: what a reflog names from here on was reached when this began.
-    await view.refreshReflogs();
+    await view.refreshReflogs(limits.signal);
     await repack(view, unreachable(view.program, expire), limits);
     await view.prune(expire, limits);
     await writeGraph();
