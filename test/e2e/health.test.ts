@@ -41,7 +41,7 @@ t.test('a unit that nothing can be read of is told by scan, /readyz, doctor and 
   });
   t.match(await server.softquota('doctor'), {
     code: 1,
-    stdout: new RegExp(`wrong \\(unmeasured\\): ${unit}: nothing in it could be read`),
+    stdout: new RegExp(`wrong \\(unread\\): ${unit}: EACCES`),
   });
   t.strictSame([await isPartial('alice'), await isPartial('bob')], [true, false]);
 

@@ -29,12 +29,10 @@ interface DirectoryEntry {
 
 const atATime = 256;
 
-/** All names in a directory; none in a link. */
+/** All names in a directory; none where there is none. */
 export async function entryNames(path: string): Promise<readonly string[]> {
-  const location = encodePath(path);
   try {
-    if (!(await lstat(location)).isDirectory()) return [];
-    const names = await readdir(location, { encoding: 'latin1' });
+    const names = await readdir(encodePath(path), { encoding: 'latin1' });
     return names.map(name => decodePath(Buffer.from(name, 'latin1')));
   } catch (error) {
     if (isGone(error)) return [];

@@ -55,7 +55,7 @@ export async function collect(view: RepositoryView, options: CollectOptions): Pr
     const writeGraph = () => view.git(['commit-graph', 'write', '--reachable', '--no-progress'], within);
     await writeGraph();
     // This comes as late as possible: what a reflog names from here on was reached when this began.
-    await view.refreshReflogs();
+    await view.refreshReflogs(within.signal);
     await view.git([...repack, ...unreachable(view.program, expire)], within);
     await view.prune(expire, within);
     await writeGraph();

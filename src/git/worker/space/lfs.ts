@@ -22,7 +22,7 @@ const folderPattern = /^[0-9a-f]{2}$/;
 export async function lfsObjects(stores: readonly string[], signal: AbortSignal): Promise<LfsObjects | null> {
   const found = new Map<string, number>();
   const take = async (folder: string, digits: string): Promise<void> => {
-    for (const name of await entryNames(folder).catch(() => [])) {
+    for (const name of await ownNames(folder)) {
       const oid = [digits + name, name].find(each => oidPattern.test(each));
       if (oid === undefined) continue;
       signal.throwIfAborted();
@@ -73,7 +73,13 @@ export async function unneededLfs(
 }
 
 async function foldersIn(path: string): Promise<readonly string[]> {
-  return (await entryNames(path).catch(() => [])).filter(name => folderPattern.test(name));
+  return (await ownNames(path)).filter(name => folderPattern.test(name));
+}
+
+/** A link leads to the objects of others. */
+async function ownNames(path: string): Promise<readonly string[]> {
+  const stats = await lstat(encodePath(path)).catch(() => null);
+  return stats?.isDirectory() === true ? entryNames(path).catch(() => []) : [];
 }
 
 /**

@@ -114,7 +114,7 @@ export class RepositoryView {
       const view = new RepositoryView(path, options, settings, hasAlternates, folder, used);
       await view.#makeGitDirectory();
       if (quarantine !== null) await symlink(encodePath(quarantine), join(folder, 'quarantine'));
-      if (hasReflogs) await view.refreshReflogs();
+      if (hasReflogs) await view.refreshReflogs(signal);
       if (hasAlternates) await view.#linkOwnObjects();
       return view;
     } catch (error) {
@@ -218,12 +218,12 @@ export class RepositoryView {
   }
 
   /** Takes in what reflogs name by now. */
-  async refreshReflogs(): Promise<void> {
+  async refreshReflogs(signal: AbortSignal): Promise<void> {
     const copy = join(this.#folder, 'git/logs');
     await rm(copy, { recursive: true, force: true });
     const logs = `${this.path}/logs`;
     await mustBePlain([logs]);
-    this.hasReflogs = (await isThere(logs)) && (await copyReflogs(logs, copy));
+    this.hasReflogs = (await isThere(logs)) && (await copyReflogs(logs, copy, signal));
   }
 
   async close(): Promise<void> {
@@ -319,8 +319,8 @@ const mostDepth = 60;
  * Copies a repository's reflogs, since git follows no link to a directory of them; returns whether there are
  * any. Rejects with a `UnusableRepository` where they are too many or too long to be copied.
  */
-async function copyReflogs(from: string, to: string): Promise<boolean> {
-  const left = { files: mostFiles, bytes: mostBytes };
+async function copyReflogs(from: string, to: string, signal: AbortSignal): Promise<boolean> {
+  const left = { files: mostFiles, bytes: mostBytes, signal };
   await copy(from, to, left, mostDepth);
   return left.files < mostFiles;
 }
@@ -328,11 +328,12 @@ async function copyReflogs(from: string, to: string): Promise<boolean> {
 async function copy(
   from: string,
   to: string,
-  left: { files: number; bytes: number },
+  left: { files: number; bytes: number; readonly signal: AbortSignal },
   depth: number,
 ): Promise<void> {
   await mkdir(encodePath(to), { recursive: true });
   for await (const { name, isFile, isDirectory } of directoryEntries(from)) {
+    left.signal.throwIfAborted();
     left.files -= 1;
     if (left.files < 0 || depth === 0)
       throw new UnusableRepository('its reflogs are too many; git reflog expire makes them fewer');

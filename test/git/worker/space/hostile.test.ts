@@ -3,8 +3,8 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import t from 'tap';
 import { collect, writeBitmap } from '../../../../src/git/worker/space/collect.ts';
 import { explainSpace } from '../../../../src/git/worker/space/explain.ts';
@@ -102,6 +102,22 @@ t.test('names of files in the repositories of others are not shown', async t => 
   const report = JSON.stringify(await explainSpace(view, limits));
   t.notMatch(report, /secret-name/);
   t.match(await measure(view, limits), { reachableBytes: 0, unreachableBytes: 0 });
+});
+
+t.test('LFS objects of others are not shown, whatever a link leads to', async t => {
+  const repository = await Repository.open(t);
+  await repository.commit({ a: 10 });
+  await repository.push('main');
+  const elsewhere = repository.server.path('elsewhere');
+  await repository.server.file(join(elsewhere, 'aa/bb', 'c'.repeat(60)), 'x');
+  for (const place of ['lfs', 'lfs/objects', 'lfs/objects/aa']) {
+    const at = join(repository.path, place);
+    await mkdir(dirname(at), { recursive: true });
+    await symlink(place.endsWith('aa') ? join(elsewhere, 'aa') : elsewhere, at);
+    const view = await repository.view(t);
+    t.equal((await explainSpace(view, limits)).lfs, null, place);
+    await rm(join(repository.path, 'lfs'), { recursive: true });
+  }
 });
 
 t.test('a deep tree and long names end, in an answer of bounded length', async t => {

@@ -73,6 +73,15 @@ const shapes: readonly (readonly [place: string, make: Make, why: RegExp])[] = [
         [place, endless, new RegExp(`^${place} is a link$`)],
       ] as const,
   ),
+  ['logs', linkTo('refs'), /\/logs is not a directory$/],
+  ['worktrees/x', linkTo('refs'), /^worktrees\/x is a link$/],
+  [`worktrees/x/sharedindex.${'1'.repeat(40)}`, pipe, /^worktrees\/x\/sharedindex\.1+ is neither/],
+  ['worktrees/x/rebase-merge/autostash', pipe, /^worktrees\/x\/rebase-merge\/autostash is neither/],
+  [
+    'worktrees/x/commondir',
+    (place, victim) => writeFile(place, `${victim}\n`),
+    /^worktrees\/x\/commondir names another repository$/,
+  ],
   ['HEAD', pipe, /^its HEAD is no regular file/],
   ['config', endless, /^its config is no regular file/],
 ];
@@ -194,4 +203,15 @@ t.test('a git that takes too much memory is ended, and says so', async t => {
   const repository = await filled(t);
   const view = await repository.view(t);
   await t.rejects(measure(view, { ...limits, memoryBytes: 1024 * 1024 }), /git rev-list: /);
+});
+
+t.test('reflogs that are not copied in time are a fault, and nobody waits for them', async t => {
+  const { path } = await filled(t);
+  await mkdir(join(path, 'logs/refs/heads'), { recursive: true });
+  await writeFile(join(path, 'logs/refs/heads/main'), '');
+  const stop = new AbortController();
+  const view = await RepositoryView.open(path, { program });
+  t.teardown(() => view.close());
+  stop.abort();
+  await t.rejects(view.refreshReflogs(stop.signal), { name: 'AbortError' });
 });
