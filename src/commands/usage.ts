@@ -123,7 +123,7 @@ function graceLines({ state, grace, reported, warned }: OwnerReport): readonly s
 }
 
 function warnedLines(warned: OwnerReport['warned']): readonly string[] {
-  if (warned === undefined) return [];
+  if (warned === undefined || warned.used === 0) return [];
   const { used, limit, percent } = formatUse(warned.used ?? 0, warned.limit ?? 0);
   return [`Over the limit of rule ${warned.rule}, which only warns: ${used} of ${limit} (${percent}).`];
 }

@@ -204,7 +204,7 @@ export class DocumentFollower {
       return false;
     }
     // Something was changed here meanwhile: it is looked at again with that.
-    if (documents.position?.mark !== known.position?.mark) return false;
+    if (documents.position !== known.position) return false;
     documents.applyRemote(since.change, since.versions);
     this.#setEnrolled(since.change.owners, false);
     return true;
@@ -222,7 +222,7 @@ export class DocumentFollower {
   ): Promise<void> {
     const { documents, replica } = this.#options;
     const { position, server } = read.state;
-    if (position === null || documents.position?.mark !== known.position?.mark) return;
+    if (position === null || documents.position !== known.position) return;
     if (server !== judged.server) return;
     const leadsThere = through.at(-1)?.version === position.version;
     await replica.applyWhole(read.policy, leadsThere ? through : [position]);
@@ -248,7 +248,7 @@ export class DocumentFollower {
     } else if (before === null) this.#emptiedServer = server;
     const policy = await replica.policy();
     const positions = position === null ? [newGeneration()] : documents.lineage.all;
-    if (documents.position?.mark !== position?.mark) return false;
+    if (documents.position !== position) return false;
     try {
       if ((await store.replace(policy, before, positions, supersedes)) === 'conflict') return false;
     } catch (error) {

@@ -31,6 +31,8 @@ export function withLink(layout: Layout, path: string): Layout {
   // A link may have come in its place.
   if (root.path !== target) return layout;
   const tracks = tracksAt(layout, path, target);
+  // It lies behind another one that is not followed now.
+  if (tracks.length === 0) return layout;
   const continued = tracks.map(track => ({
     ...track,
     continuations: continuationsOf(track, tracks, layout.exclude).map(next => ({
@@ -76,13 +78,13 @@ export function targetOf(layout: Layout, path: string): string | null {
   try {
     const made = linkAt(path);
     const to = follow(path);
-    if (made === null || to === null || to.error !== null || !to.directory) return null;
+    if (made === null || to === null || (to.error === null && !to.directory)) return null;
     const target = pathOf(to.names);
     if (!layout.follow.some(place => place !== target && isWithin(target, place))) return null;
     const taken = [...layout.roots.map(root => root.path), ...layout.links.values()];
     if (taken.some(place => isWithin(target, place) || isWithin(place, target))) return null;
     // If the disk is not mounted, nobody else than the storage's owner may have units kept.
-    const isThere = to.existing === to.names.length;
+    const isThere = to.error === null && to.existing === to.names.length;
     const place = isThere ? target : layout.roots.find(root => isWithin(path, root.path))?.path;
     const isTrusted = made.uid === 0n || (place !== undefined && statusOf(place).uid === made.uid);
     // Another link may have come in the place of the one that was looked at: that changes its time.

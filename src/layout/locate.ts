@@ -11,7 +11,7 @@ import { isAbsolute, join } from 'node:path';
 import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
 import { withoutEnd } from '../text/index.ts';
-import { beforeLook, type Destination, follow } from './disk.ts';
+import { beforeLook, type Destination, follow, notFollowed } from './disk.ts';
 import { advance, isComplete, isUnchanged, type Layout, type State, startStates } from './layout.ts';
 import { mountsNow, pathsTo } from './mounts.ts';
 import { below, canonicalPath, decodePath, encodePath, isWithin, namesOf, pathOf } from './path.ts';
@@ -93,7 +93,14 @@ export function inspect(layout: Layout, path: string): Located {
     }
   }
   const located = locate(layout, path);
+  if (located.found === 'none' && leadsElsewhere(path)) return { found: 'unread', path, error: notFollowed };
   return located.found === 'unit' && !(located.exists && located.unit.path === path) ? none : located;
+}
+
+/** A link in place of a unit, or above it: what was there may have been moved behind it. */
+function leadsElsewhere(path: string): boolean {
+  const to = follow(path);
+  return to !== null && pathOf(to.names) !== path;
 }
 
 interface Way extends Destination {

@@ -19,7 +19,8 @@ export function resolveLayout(
   let layout = layoutWithoutLinks(storages, exclude);
   for (let round = 0; round < mostRounds && layout.follow.length > 0; round++) {
     const before = layout;
-    for (const path of [...(known ?? linksIn(layout))].sort()) layout = withLink(layout, path);
+    // Known ones come in the order in which they were found: one that lies behind another comes after it.
+    for (const path of known ?? [...linksIn(layout)].sort()) layout = withLink(layout, path);
     if (layout === before) break;
   }
   return layout;

@@ -98,7 +98,9 @@ export function stateOfKind(settings: Limits, decision: Decision, storedBytes: n
   if (decision.by === 'no_match') return storedBytes > 0 ? 'over' : 'ok';
   const level = nextLevel(settings, decision, belowAll);
   if (level >= atLimit) return decision.allowed ? 'grace' : 'over';
-  return level === belowAll && decision.warned === undefined ? 'ok' : 'near';
+  const { warned } = decision;
+  const isWarned = warned !== undefined && (warned.limit !== 0 || warned.used > 0);
+  return level === belowAll && !isWarned ? 'ok' : 'near';
 }
 
 interface WorstKind extends Nearness {

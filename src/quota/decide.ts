@@ -16,6 +16,7 @@ import {
   countedAdding,
   type DecidingRule,
   decidingAmong,
+  decidingRule,
   type Garbage,
   type Judging,
   judgedBy,
@@ -193,11 +194,24 @@ export function warningStanding({ warning, ...standing }: Standing): Standing {
   return warning === undefined ? standing : { ...standing, ...warning };
 }
 
-/** Asks an owner whom the rules in force let through. `uncovered` refuses nobody because of a warning. */
+/**
+ * Tells which rule that only warns would refuse an owner whom the rules in force let through: of the groups
+ * that such a rule closes, the one that leaves most. `uncovered` refuses nobody because of a warning.
+ */
 function warnedBy(question: DecisionQuestion): RuledRefused | null {
+  const { settings, subject } = question;
   const standing = warningStanding(question.standing);
-  const decision = decideFrom(question, standing, isEnforced(question.settings));
-  return decision.by === 'rule' && !decision.allowed ? decision : null;
+  const isTold = isEnforced(settings);
+  const { by, allowed, step } = decideFrom(question, standing, isTold);
+  if (by !== 'rule' || allowed) return null;
+  const asked = subjectBit(subject);
+  const judging = judgingOf(question, standing.graces, isTold);
+  const closed = groupsAt(step, settings, standing)
+    .map(group => ({ ...group, rules: group.rules.filter(({ mode }) => mode === 'warn') }))
+    .filter(group => decidingRule(group, asked, judging)?.verdict === 'refuses');
+  const deciding = decidingAmong(closed, asked, judging);
+  const decision = deciding === null ? null : decisionBy(step, deciding, judging);
+  return decision?.by === 'rule' && !decision.allowed ? decision : null;
 }
 
 /** Tells whether owners are told what limits refuse, so that their graces run. */

@@ -109,7 +109,7 @@ export class Run {
     this.id = id;
     this.kind = request.kind;
     this.owners = request.owners ?? null;
-    this.acceptMoved = request.acceptMoved ?? false;
+    this.acceptMoved = acceptsAll(request);
     this.done = this.#over.promise;
   }
 
@@ -117,7 +117,7 @@ export class Run {
   widen(request: SweepRequest): void {
     const isWhole = this.owners === null || request.owners === undefined;
     this.owners = isWhole ? null : [...new Set([...(this.owners ?? []), ...(request.owners ?? [])])];
-    this.acceptMoved ||= request.acceptMoved ?? false;
+    this.acceptMoved ||= acceptsAll(request);
   }
 
   begin(expected: WorkEstimate | null): void {
@@ -201,4 +201,9 @@ export class Run {
     if (this.discovering || this.units === 0) return null;
     return (seconds * (this.unitsFound - this.units)) / this.units;
   }
+}
+
+/** An order for some owners accepts nothing for all others. */
+function acceptsAll({ acceptMoved = false, owners }: SweepRequest): boolean {
+  return acceptMoved && owners === undefined;
 }

@@ -6,7 +6,7 @@
  */
 
 import { messageOf } from '../errors.ts';
-import { type Discovered, type Layout, type Unit, walkedRoots } from '../layout/index.ts';
+import { type Discovered, type Layout, notFollowed, type Unit, walkedRoots } from '../layout/index.ts';
 import type { Figures, ScannerParts } from './options.ts';
 import { classifyKnownUnit, knownByRoot, sweptRoots } from './roots.ts';
 import type { Run } from './run.ts';
@@ -156,6 +156,10 @@ function isToWalk(one: Discovered, run: Run, figures: Figures, { seen, unread }:
       run.problems.faults.add([{ path: one.path, what: one.what }]);
       return false;
     case 'link':
+      // It came after the links were looked for, or there are too many.
+      unread.add(one.path);
+      run.problems.unread.add([{ path: one.path, error: notFollowed }]);
+      return false;
     case 'listed':
       return false;
     case 'unit':

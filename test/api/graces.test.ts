@@ -47,7 +47,7 @@ t.test('what is no grace is refused with what is expected', async t => {
       `${most}`,
     );
   }
-  t.match(await fault({ mode: 'off' }), /mode: expected enforce or report/);
+  t.match(await fault({ mode: 'off' }), /mode: expected enforce, report or warn/);
 });
 
 t.test('a group with a mode is refused, with what to do', async t => {

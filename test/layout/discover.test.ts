@@ -294,6 +294,23 @@ t.test("a link of root or of the target's owner to a directory below FOLLOW is f
   t.notOk(resolveLayout(storages, [], [...layout.links.keys()]).links.has(`${git}/bob`));
 });
 
+t.test('links behind links are found again in their order, and without them not', async t => {
+  const at = emptyDirectory(t);
+  makeRepository(`${at}/a/last/r.git`);
+  makeDirectory(`${at}/b/zoe`);
+  makeLink(`${at}/b/zoe/r.git`, `${at}/a/last/r.git`);
+  makeDirectory(`${at}/git`);
+  makeLink(`${at}/git/zoe`, `${at}/b/zoe`);
+  const follow = [`${at}/a`, `${at}/b`];
+  const settings = [storage({ templates: [`${at}/git/{owner}/{repo}.git`], follow })];
+  const layout = resolveLayout(settings, []);
+  const known = [...layout.links.keys()];
+  t.same(known, [`${at}/git/zoe`, `${at}/b/zoe/r.git`]);
+  t.same(resolveLayout(settings, [], known), layout);
+  rmSync(`${at}/git/zoe`);
+  t.same([...resolveLayout(settings, [], known).links.keys()], []);
+});
+
 t.test('a link that a stranger made is not followed', async t => {
   const at = emptyDirectory(t);
   const repository = makeRepository(`${at}/disk/bob.git`);

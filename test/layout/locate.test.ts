@@ -221,3 +221,13 @@ t.test('a linked worktree is in the unit of its repository', async t => {
   execFileSync('mkfifo', [`${at}/git/commondir`]);
   t.match(locateByMounts(layout, `${at}/git`), { found: 'none' }, 'a pipe keeps nobody waiting');
 });
+
+t.test('a unit that was moved behind a link is not gone, but nobody can tell', async t => {
+  const at = emptyDirectory(t);
+  const repository = makeRepository(`${at}/git/alice/a.git`);
+  const layout = forge(`${at}/git`);
+  renameSync(`${at}/git/alice`, `${at}/alice`);
+  t.same(inspect(layout, repository), { found: 'none' });
+  makeLink(`${at}/git/alice`, `${at}/alice`);
+  t.same(inspect(layout, repository), { found: 'unread', path: repository, error: 'ELOOP' });
+});

@@ -167,6 +167,11 @@ t.test('a rule that only warns tells who passes its limit, and refuses nothing',
     { name: 'h', rules: [rule('more', 2000)] },
   ];
   t.equal(ask(generous).warned, undefined, 'another group allows it');
+  const closed = [
+    { name: 'g', rules: [rule('small', 100)] },
+    { name: 'h', rules: [rule('more', 2000), rule('soft', 50, { mode: 'warn' })] },
+  ];
+  t.match(ask(closed), { allowed: true, rule: 'more', warned: { group: 'h', rule: 'soft', limit: 50 } });
 });
 
 t.test('who is only warned needs no group for it, is told at once, and sees why', async t => {
@@ -223,7 +228,15 @@ t.test('the decision is that without them, and the reported one that with them i
       return (
         JSON.stringify(decision) === JSON.stringify(plain) &&
         JSON.stringify(reported) === JSON.stringify(refusing('report')) &&
-        JSON.stringify(warned) === JSON.stringify(warns?.by === 'rule' ? warns : undefined)
+        (warned !== undefined) === (warns?.by === 'rule') &&
+        (warned === undefined ||
+          [...assigned, ...defaults].some(
+            ({ name, rules }) =>
+              name === warned.group &&
+              rules.some(
+                each => each.name === warned.rule && each.mode === 'warn' && warned.limit < warned.used + 31,
+              ),
+          ))
       );
     }),
     { numRuns: 4000 },

@@ -20,7 +20,8 @@ export function scanRoutes({ acceptGone, scanner, documents }: ApiServices): rea
       answer: { status: 202, description: 'The scan, which runs in the background', schema: wire.scanReport },
       handle: ({ body: { kind, owners, accept_moved: acceptMoved } }) => {
         const keys = owners?.map(name => documents.owners.keyOf(name));
-        if (acceptMoved) acceptGone();
+        // An order for some owners accepts nothing for all others.
+        if (acceptMoved && owners === undefined) acceptGone();
         return scanShown(
           scanner.sweep({ kind, acceptMoved, ...(keys === undefined ? {} : { owners: keys }) }),
         );

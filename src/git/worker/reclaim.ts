@@ -32,6 +32,8 @@ export interface ReclaimOptions {
   /** `[reclaim] RUN`, where that is not `never`. */
   readonly run: 'measure' | 'gc';
   readonly expireMs: number;
+  /** See `seesAllProcesses`. */
+  readonly isAlone: boolean;
   readonly log: Pick<Log, 'info' | 'warn'>;
   readonly changed: () => void;
   /** Milliseconds between two rounds; ten minutes unless given. */
@@ -225,7 +227,7 @@ export class Reclaim {
       const found = await withView(
         path,
         { program: this.#options.gitFor(path), objects: this.#options.repositories.objectsPathOf(path) },
-        { timeoutMs: measureMs, signal: this.#signal },
+        { timeoutMs: measureMs, signal: this.#signal, isAlone: this.#options.isAlone },
         async (view, limits) => {
           const measured = await measure(view, limits);
           const tookMs = performance.now() - begun;
@@ -277,7 +279,7 @@ export class Reclaim {
       const { before, after } = await withView(
         path,
         { program: gitFor(path), objects: repositories.objectsPathOf(path) },
-        { timeoutMs: collectMs, signal: this.#signal },
+        { timeoutMs: collectMs, signal: this.#signal, isAlone: this.#options.isAlone },
         (view, limits) => collect(view, { expireMs, limits, now: Date.now }),
       );
       const freedBytes = before.stored.bytes - after.stored.bytes;

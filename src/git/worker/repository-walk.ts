@@ -38,6 +38,8 @@ export class RepositoryWalk {
   /** On the monotonic clock. */
   #layoutAt = Number.NEGATIVE_INFINITY;
   #linksAt = Number.NEGATIVE_INFINITY;
+  /** The links that were found by the last search; they may be followed. */
+  #links: readonly string[] = [];
   #directories: readonly Directories[] = [];
   #first: Promise<void> | null = null;
   #walks: Promise<void> = Promise.resolve();
@@ -116,11 +118,9 @@ export class RepositoryWalk {
     const { storages, exclude } = this.#options;
     const isToSearch = now - this.#linksAt >= linksEveryMs;
     if (isToSearch) this.#linksAt = now;
-    const layout = resolveLayout(
-      storages,
-      exclude,
-      isToSearch ? null : [...(this.#layout?.links.keys() ?? [])],
-    );
+    const layout = resolveLayout(storages, exclude, isToSearch ? null : this.#links);
+    // One whose disk is away at one look is asked about again.
+    if (isToSearch) this.#links = [...layout.links.keys()];
     if (isDeepStrictEqual(layout, this.#layout)) return;
     this.#layout = layout;
     const roots = outermost(walkedRoots(layout).filter(({ state }) => state === 'present'));

@@ -91,7 +91,7 @@ export class Worker {
     const [first] = options.gits;
     if (reclaim === null || first === undefined) return;
     const gitFor = (path: string) => gitOf(options.gits, '', path) ?? first;
-    this.#reclaim = new Reclaim({ ...reclaim, repositories, gitFor, log, changed });
+    this.#reclaim = new Reclaim({ ...reclaim, repositories, gitFor, isAlone, log, changed });
   }
 
   /** Resolves once every job has gone through all that there is. */

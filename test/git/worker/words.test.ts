@@ -25,6 +25,7 @@ async function open(t: Test) {
     everyMs: 60_000,
   });
   const reclaim = new Reclaim({
+    isAlone: true,
     repositories,
     run: 'measure',
     expireMs: 3_600_000,

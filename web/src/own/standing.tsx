@@ -62,7 +62,7 @@ function stateWords(rulings: readonly Ruling[], { mode }: OwnReport): string {
     case 'grace':
       return `You are over the limit for ${what}. You can still push and upload until refusals begin: ${beginWords(rulings)}`;
     case 'near': {
-      const warned = rulings.flatMap(({ verdict }) => verdict.warned ?? [])[0];
+      const warned = rulings.flatMap(({ verdict }) => verdict.warned ?? []).find(({ used }) => used !== 0);
       if (warned !== undefined) return warnedWords(warned);
       return `You can still push and upload, but there is little space left for ${what}.`;
     }

@@ -162,7 +162,7 @@ export class Quarantines {
     const removed: RemovedQuarantine[] = [];
     const found = new Map<string, readonly string[]>();
     for (const path of paths) {
-      if (await removeLeft(path).catch(() => false)) this.asked(path);
+      if (await removeLeft(path, this.#options.isAlone).catch(() => false)) this.asked(path);
       const all = await entryNames(this.#objectsOf(path)).catch(() => []);
       const names = all.filter(name => isQuarantineName(name) || isGoneName(name));
       if (names.length > 0) found.set(path, names);

@@ -9,9 +9,10 @@ import { hostname } from 'node:os';
 import { basename } from 'node:path';
 import { isGroupAlive, readBounded } from '../../../bounded/index.ts';
 import { systemCode } from '../../../errors.ts';
-import { encodePath, Mounts } from '../../../layout/index.ts';
+import { decodePath, encodePath, isWithin, Mounts } from '../../../layout/index.ts';
 import { Folder } from '../../hooks/folder.ts';
 import { entryNames } from '../files.ts';
+import { seesAllProcesses } from '../quarantines/processes.ts';
 import { writableByOthers } from './inspect.ts';
 import type { RunLimits } from './view.ts';
 
@@ -24,6 +25,8 @@ const emptyMs = 10_000;
 const beatMs = 250;
 /** File systems tell times to the kernel's tick. */
 const tickMs = 20;
+/** Bytes of a process's arguments, and of its environment. */
+const longestSaid = 1024 * 1024;
 
 /** git reads the number and the host. */
 const form = /^(\d+) (\S+)(?: softquota (\d+))?/;
@@ -37,7 +40,8 @@ export async function workAlone(
   limits: RunLimits,
   work: (limits: RunLimits) => Promise<void>,
 ): Promise<boolean> {
-  await removeLeft(path);
+  const { isAlone = false } = limits;
+  await removeLeft(path, isAlone);
   if (busy.has(path)) return false;
   busy.add(path);
   const lock = encodePath(`${path}/gc.pid`);
@@ -51,18 +55,30 @@ export async function workAlone(
     const started = (pid: number): void => {
       git = pid;
       try {
+        // Somebody took ours for stale.
+        if (textOf(`${path}/gc.pid`)?.endsWith(mark) !== true) return;
         writeFileSync(making, pid + mark, { mode: 0o644 });
         renameSync(making, lock);
       } catch {
         // On a full disk it keeps the number before.
       }
     };
-    const beat = setInterval(() => void utimes(lock, new Date(), new Date()).catch(() => {}), beatMs);
+    const beat = setInterval(() => {
+      if (git !== process.pid && !isGroupAlive(git)) started(process.pid);
+      void utimes(lock, new Date(), new Date()).catch(() => {});
+    }, beatMs);
+    let last = process.pid;
     try {
-      await work({ ...limits, started });
+      await work({
+        ...limits,
+        started: pid => {
+          last = pid;
+          started(pid);
+        },
+      });
       return true;
     } catch (error) {
-      await removeMade(path, git, begunAt, Date.now()).catch(() => false);
+      await removeMade(path, last, { begunAt, endedAt: Date.now(), isAlone }).catch(() => false);
       throw error;
     } finally {
       clearInterval(beat);
@@ -105,9 +121,14 @@ async function isHeld(path: string): Promise<boolean> {
   return ageMs <= staleMs && isAlive(Number(pid));
 }
 
-function textOf(path: string): string | null {
-  const file = readBounded(encodePath(path), { mostBytes: 1024 });
-  return file.kind === 'file' ? file.bytes.toString('latin1') : null;
+function textOf(path: string, mostBytes = 1024): string | null {
+  try {
+    const file = readBounded(encodePath(path), { mostBytes });
+    return file.kind === 'file' ? decodePath(file.bytes) : null;
+  } catch (error) {
+    if (systemCode(error) === null) throw error;
+    return null;
+  }
 }
 
 /** A process of this host, other than this one. */
@@ -123,17 +144,21 @@ export function isAlive(pid: number): boolean {
 
 /**
  * Removes what a git of a worker left that was killed with the worker, and its lock; returns whether one still
- * runs. Does nothing where this process works.
+ * runs. Does nothing where this process works. `isAlone`: see `seesAllProcesses`.
  */
-export async function removeLeft(path: string): Promise<boolean> {
+export async function removeLeft(path: string, isAlone: boolean): Promise<boolean> {
   for (const name of busy.has(path) ? [] : ['gc.pid', 'gc.pid.lock']) {
-    const [, pid, host, begun] = form.exec(textOf(`${path}/${name}`) ?? '') ?? [];
+    const text = textOf(`${path}/${name}`) ?? '';
+    const [, pid, host, begun] = form.exec(text) ?? [];
     if (begun === undefined || host !== hostname()) continue;
     const number = Number(pid);
     if (number !== process.pid && (isAlive(number) || isGroupAlive(number))) return true;
     const file = encodePath(`${path}/${name}`);
     const { mtimeMs } = await lstat(file);
-    if (await removeMade(path, number, Number(begun), mtimeMs + beatMs)) await rm(file, { force: true });
+    const time = { begunAt: Number(begun), endedAt: mtimeMs + beatMs, isAlone };
+    if (!(await removeMade(path, number, time))) continue;
+    // Meanwhile somebody may have taken it.
+    if (!busy.has(path) && textOf(`${path}/${name}`) === text) await rm(file, { force: true });
   }
   return false;
 }
@@ -142,18 +167,29 @@ export async function removeLeft(path: string): Promise<boolean> {
 const temporary =
   /^(?:tmp_[a-z]+_\w{6}|\.tmp-(\d{1,10})-pack-.*|(?:commit-graph|commit-graph-chain|multi-pack-index|shallow)\.lock)$/;
 
+interface MadeIn {
+  readonly begunAt: number;
+  readonly endedAt: number;
+  readonly isAlone: boolean;
+}
+
 /**
  * Removes the files in the making that are this user's, were born within this time, and that no process has
- * open; returns false where that may not be.
+ * open; returns false where that may not be, since another process may be at work there.
  */
-async function removeMade(path: string, git: number, begunAt: number, endedAt: number): Promise<boolean> {
+async function removeMade(
+  path: string,
+  git: number,
+  { begunAt, endedAt, isAlone }: MadeIn,
+): Promise<boolean> {
   const fanOut = (await entryNames(`${path}/objects`)).filter(name => /^[0-9a-f]{2}$/.test(name));
   const places = ['pack', 'info', 'info/commit-graphs', ...fanOut].map(name => `${path}/objects/${name}`);
   const mounts = new Mounts();
   await mounts.refresh();
   if (isGroupAlive(git) || !mounts.isLocal(path) || (await writableByOthers(path, places)) !== null)
     return false;
-  const inUse = await openNames();
+  const inUse = (await seesAllProcesses(isAlone)) ? await openNames(path) : null;
+  if (inUse === null) return false;
   for (const place of [path, ...places]) {
     const names = (await entryNames(place)).filter(name => {
       const [, pid = `${git}`] = temporary.exec(name) ?? [null, ''];
@@ -171,11 +207,17 @@ async function removeMade(path: string, git: number, begunAt: number, endedAt: n
   return true;
 }
 
-/** The names of the files that processes have open, as far as this user may see them. */
-async function openNames(): Promise<ReadonlySet<string>> {
+/** The names of the files that processes have open; null where one may be at work in this repository. */
+async function openNames(repository: string): Promise<ReadonlySet<string> | null> {
   const names = new Set<string>();
-  for (const pid of await entryNames('/proc'))
+  for (const pid of await entryNames('/proc')) {
+    if (!/^\d+$/.test(pid)) continue;
+    const directory = await readlink(`/proc/${pid}/cwd`).catch(() => '');
+    const said = ['cmdline', 'environ'].map(name => textOf(`/proc/${pid}/${name}`, longestSaid) ?? '');
+    const isThere = isWithin(directory, repository) || said.join('\0').includes(repository);
+    if (isThere && Number(pid) !== process.pid) return null;
     for (const descriptor of await entryNames(`/proc/${pid}/fd`).catch(() => []))
       names.add(basename(await readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => '')));
+  }
   return names;
 }

@@ -29,6 +29,8 @@ export interface RunLimits {
   readonly signal: AbortSignal;
   /** Somebody waits for it: else other programs go first. */
   readonly isUrgent?: boolean;
+  /** All of git's processes are visible, also in a namespace of their own; see `seesAllProcesses`. */
+  readonly isAlone?: boolean;
   /** Called with the process number of git, which leads a group. */
   readonly started?: (pid: number) => void;
   /** Bytes of memory that each git may take; unless given 512 MiB where somebody waits, else 2 GiB. */

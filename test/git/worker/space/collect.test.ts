@@ -227,7 +227,9 @@ t.test('of a git that is killed at any moment nothing stays, and all that others
   let killed = 0;
   for (let turn = 0; turn < turns; turn++) {
     const view = await RepositoryView.open(repository.path, { program });
-    const collected = collect(view, options).catch(error => String(error));
+    const collected = collect(view, { ...options, limits: { ...limits, isAlone: true } }).catch(error =>
+      String(error),
+    );
     const [git] = await until(async () => {
       const text = await readFile(join(repository.path, 'gc.pid'), 'utf8').catch(() => '');
       const [, pid] = /^(\d+) /.exec(text) ?? [];
@@ -269,7 +271,7 @@ t.test('what a worker left that was killed with its git goes at the next look, a
   await writeFile(`${lock}.lock`, gone);
   await delay(400);
   await make('pack/tmp_idx_laterx');
-  t.equal(await removeLeft(repository.path), false);
+  t.equal(await removeLeft(repository.path, true), false);
   t.strictSame(await unfinished(repository), others.map(name => `objects/${name}`).toSorted());
 
   for (const text of [
@@ -279,7 +281,7 @@ t.test('what a worker left that was killed with its git goes at the next look, a
   ]) {
     await writeFile(lock, text);
     await make('pack/tmp_pack_theirs');
-    t.equal(await removeLeft(repository.path), text.startsWith(`${process.ppid}`), 'one runs there');
+    t.equal(await removeLeft(repository.path, true), text.startsWith(`${process.ppid}`), 'one runs there');
     t.equal(await readFile(lock, 'utf8'), text);
     t.ok((await unfinished(repository)).includes('objects/pack/tmp_pack_theirs'), text);
   }
