@@ -18,8 +18,9 @@ const mostLinesInMinute = 100;
 /**
  * Writes to `log` what somebody outside can cause as often as they like, at most 100 lines a minute.
  *
- * Of lines with the same message and the same texts in their fields, the first is written at once. If more
- * come within the minute, the last of them is written at its end, with `times`. All beyond 100 are only counted.
+ * Lines are alike if they have the same message and the same texts in their fields. The first of such lines is
+ * written at once; if more come within the minute, the last one is written at its end, with `times`. All lines
+ * beyond 100 are only counted.
  */
 export function sparingLog(log: Log): Log {
   const lines = new Map<string, Repeated>();

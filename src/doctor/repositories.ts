@@ -49,7 +49,7 @@ export interface Repositories {
   /** The ones of those to be looked at closely. */
   readonly close: readonly Repository[];
   readonly unmanaged: readonly string[];
-  /** Directories outside of all units into which git checks out what is pushed to the ones looked at closely. */
+  /** Working trees outside of all units, of the repositories looked at closely. */
   readonly workingTrees: readonly string[];
   readonly unread: readonly { readonly path: string; readonly error: string }[];
   /** Tells whether the time was enough to find all. */

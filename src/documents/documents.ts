@@ -325,7 +325,7 @@ export class Documents {
 
   /**
    * Takes owners as the shared store has them at the position in force. It is another object then: a change
-   * that was drafted before may speak of owners by ids that nobody has any more.
+   * that was drafted before may speak of owners by ids that nobody has now.
    */
   applyOwners(owners: readonly OwnerRecord[]): void {
     this.#position = this.#position && { ...this.#position };

@@ -330,7 +330,7 @@ export class DocumentFollower {
     return true;
   }
 
-  /** Null: another change came first, or the store may have, or has, other owners than the change speaks of. */
+  /** Null: another change came first, or the store's owners may be others than the change speaks of. */
   async #commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null> {
     const { documents, store } = this.#options;
     const enrolled = this.#enrolled;

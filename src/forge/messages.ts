@@ -89,8 +89,9 @@ export type ReadMode = 'new' | 'full' | 'anew' | 'accepted';
 
 /**
  * `more` asks for what comes after a chunk, so that the one who takes them is never given more than one at a
- * time. `lfs` asks for the LFS objects of the repository of this name, at other times too. `known`: what counts
- * now, for a thread that has read nothing yet; for each owner the forge's id, then the bytes of `forgeLeaves`.
+ * time. `lfs` asks for the LFS objects of the repository of this name, at other times too. `known` has the
+ * present figures, for a thread that has read nothing yet: for each owner the forge's id, then the bytes of
+ * `forgeLeaves`.
  */
 export type Question =
   | { readonly ask: 'read'; readonly mode: ReadMode; readonly known: Float64Array }

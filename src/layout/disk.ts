@@ -197,7 +197,7 @@ export function beforeFollow(path: string): void {
   beforeLook(leadsTo);
 }
 
-/** The type of the entry to which names lead from a directory, over directories alone; null if they do not. */
+/** Returns the type of what names lead to from a directory, over directories alone; null if they do not. */
 export function entryBelow(directory: string, names: readonly string[]): EntryType | null {
   let path = directory;
   let entry: EntryType | null = 'directory';

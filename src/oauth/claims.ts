@@ -111,8 +111,8 @@ export type ClaimRules = Pick<SourceDocument, 'groupClaim' | 'mapping' | 'missin
 
 /**
  * Adds what is mapped and claimed; with removal on, what the mapping names and no claimed group maps to
- * is removed. Where a part of the claim is not understood, nobody is removed by it. Groups outside the mapping are never touched, so a claimed group that is taken out of the
- * mapping removes nobody.
+ * is removed. Where a part of the claim is not understood, nobody is removed by it. Groups outside the mapping
+ * are never touched, so a claimed group that is taken out of the mapping removes nobody.
  *
  * `current` are the groups that the user is in; `exists` tells whether there is such a quota group.
  */

@@ -207,7 +207,7 @@ export function createScanner(options: ScannerOptions) {
     return threads.ask('locate', [context, path], path, restMs());
   }
 
-  /** Tells whether the roots lead elsewhere since they were resolved; those who ask in one second are told the same. */
+  /** Tells whether the roots lead elsewhere since they were resolved. It is looked up at most once a second. */
   function haveRootsChanged(deadlineMs: number): Promise<boolean> {
     const now = performance.now();
     if (now - rootsLook.at >= betweenRootsLooksMs) rootsLook = { at: now, hasFound: lookAtRoots(deadlineMs) };

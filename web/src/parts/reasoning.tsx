@@ -34,23 +34,29 @@ export function Reasoning({ explanation, hasLinks = true }: ReasoningProps) {
           ' Report mode: the refusal is only recorded, and everything is allowed.'}
       </p>
       <Steps steps={steps} hasLinks={hasLinks} />
-      {reporting !== undefined && (
-        <section class="stack" aria-label="With rules in report mode">
-          <p>
-            If the rules in report mode were in force: <Allowed verdict={reporting.decision} />
-          </p>
-          <Steps steps={reporting.steps} hasLinks={hasLinks} />
-        </section>
-      )}
-      {warning !== undefined && (
-        <section class="stack" aria-label="With rules that only warn">
-          <p>
-            If the rules that only warn were in force: <Allowed verdict={warning.decision} />
-          </p>
-          <Steps steps={warning.steps} hasLinks={hasLinks} />
-        </section>
-      )}
+      <Otherwise rules="rules in report mode" reasoning={reporting} hasLinks={hasLinks} />
+      <Otherwise rules="rules that only warn" reasoning={warning} hasLinks={hasLinks} />
     </div>
+  );
+}
+
+interface OtherwiseProps {
+  /** The rules that are not in force. */
+  readonly rules: string;
+  /** Undefined: none of them bears on the owner. */
+  readonly reasoning: Explanation['reporting'];
+  readonly hasLinks: boolean;
+}
+
+function Otherwise({ rules, reasoning, hasLinks }: OtherwiseProps) {
+  if (reasoning === undefined) return null;
+  return (
+    <section class="stack" aria-label={`With ${rules}`}>
+      <p>
+        If the {rules} were in force: <Allowed verdict={reasoning.decision} />
+      </p>
+      <Steps steps={reasoning.steps} hasLinks={hasLinks} />
+    </section>
   );
 }
 

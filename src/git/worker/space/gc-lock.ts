@@ -52,8 +52,7 @@ export async function workAlone(
     if (!(await takeLock(path, process.pid + mark))) return false;
     let git = process.pid;
     // At once: this process may be killed, and git goes on.
-    const started = (pid: number): void => {
-      git = pid;
+    const note = (pid: number): void => {
       try {
         // Somebody took ours for stale.
         if (textOf(`${path}/gc.pid`)?.endsWith(mark) !== true) return;
@@ -64,21 +63,20 @@ export async function workAlone(
       }
     };
     const beat = setInterval(() => {
-      if (git !== process.pid && !isGroupAlive(git)) started(process.pid);
+      if (git !== process.pid && !isGroupAlive(git)) note(process.pid);
       void utimes(lock, new Date(), new Date()).catch(() => {});
     }, beatMs);
-    let last = process.pid;
     try {
       await work({
         ...limits,
         started: pid => {
-          last = pid;
-          started(pid);
+          git = pid;
+          note(pid);
         },
       });
       return true;
     } catch (error) {
-      await removeMade(path, last, { begunAt, endedAt: Date.now(), isAlone }).catch(() => false);
+      await removeMade(path, git, { begunAt, endedAt: Date.now(), isAlone }).catch(() => false);
       throw error;
     } finally {
       clearInterval(beat);
@@ -143,7 +141,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /**
- * Removes what a git of a worker left that was killed with the worker, and its lock; returns whether one still
+ * Removes what a worker's git left that was killed with the worker, and its lock; returns whether one still
  * runs. Does nothing where this process works. `isAlone`: see `seesAllProcesses`.
  */
 export async function removeLeft(path: string, isAlone: boolean): Promise<boolean> {
