@@ -171,15 +171,31 @@ function add(found: Map<string, string>, name: string, value: string): void {
   found.set(name, value);
 }
 
-/** Percent-decoding. Node gives bytes beyond ASCII one by one; odd ones stand as in layout's paths. */
+/**
+ * Percent-decoding, in place: a call for each code would hold the event loop for 100 ms at a body of 1 MiB.
+ * Node gives bytes beyond ASCII one by one; odd ones stand as in layout's paths.
+ */
 function decode(text: string): string {
   if (!/[%+\x80-\xff]/.test(text)) return text;
-  const bytes = text.replaceAll('+', ' ').replace(/%([0-9a-f]{2})?/gi, (_, digits?: string) => {
-    if (digits === undefined) throw badParameter('a "%" is not followed by two hexadecimal digits');
-    return String.fromCharCode(Number.parseInt(digits, 16));
-  });
-  return decodePath(Buffer.from(bytes, 'latin1'));
+  const bytes = Buffer.from(text, 'latin1');
+  let length = 0;
+  for (let at = 0; at < bytes.length; at += 1, length += 1) {
+    let byte = bytes[at] as number;
+    if (byte === plus) byte = space;
+    else if (byte === percent) {
+      byte = 16 * (digits[bytes[at + 1] ?? 0] as number) + (digits[bytes[at + 2] ?? 0] as number);
+      if (Number.isNaN(byte)) throw badParameter('a "%" is not followed by two hexadecimal digits');
+      at += 2;
+    }
+    bytes[length] = byte;
+  }
+  return decodePath(bytes.subarray(0, length));
 }
+
+const [plus, space, percent] = Buffer.from('+ %') as unknown as readonly [number, number, number];
+
+/** The value of each byte as a hexadecimal digit; NaN for those that are none. */
+const digits = Array.from({ length: 256 }, (_, byte) => Number.parseInt(String.fromCharCode(byte), 16));
 
 /** An answer on a socket: JSON for programs, text for people. */
 export interface Reply {

@@ -13,19 +13,36 @@ import { SoftquotaError } from '../errors.ts';
 export function decodePath(bytes: Uint8Array): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (isUtf8(buffer)) return buffer.toString();
-  // Many short strings, put together, would take a tenth of a second for a mebibyte.
+  // A string or a look at UTF-8 for each character would take a tenth of a second for a mebibyte.
   const units = Buffer.allocUnsafe(2 * buffer.length);
   let end = 0;
   for (let at = 0; at < buffer.length; ) {
-    const first = buffer[at] ?? 0;
-    const length =
-      first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
-    const isCharacter = length > 1 && isUtf8(buffer.subarray(at, at + length));
-    if (isCharacter) end += units.write(buffer.toString('utf8', at, at + length), end, 'utf16le');
-    else end = units.writeUInt16LE(length === 1 ? first : 0xdc00 + first, end);
-    at += isCharacter ? length : 1;
+    const { point, length } = characterAt(buffer, at);
+    at += length;
+    if (point < 0x10000) end = units.writeUInt16LE(point, end);
+    else {
+      end = units.writeUInt16LE(0xd7c0 + (point >> 10), end);
+      end = units.writeUInt16LE(0xdc00 + (point & 0x3ff), end);
+    }
   }
   return units.toString('utf16le', 0, end);
+}
+
+/** The code point of the UTF-8 character there, and its bytes; a byte that begins none stands for itself. */
+function characterAt(bytes: Buffer, at: number): { readonly point: number; readonly length: number } {
+  const first = bytes[at] as number;
+  if (first < 0x80) return { point: first, length: 1 };
+  const length = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+  let point = first & (0x7f >> length);
+  for (let next = at + 1; next < at + length; next += 1) {
+    const byte = bytes[next] ?? 0;
+    if (byte >> 6 !== 0b10) return { point: 0xdc00 + first, length: 1 };
+    point = (point << 6) | (byte & 0x3f);
+  }
+  const isShortest = length === 2 || (length === 3 && point >= 0x800) || (length === 4 && point >= 0x10000);
+  const isSurrogate = point >> 11 === 0b11011;
+  if (!isShortest || isSurrogate || point > 0x10ffff) return { point: 0xdc00 + first, length: 1 };
+  return { point, length };
 }
 
 /**

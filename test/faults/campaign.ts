@@ -81,6 +81,7 @@ const queryShapes: readonly string[] = [
   `?${repeated('limit=1&', 12 * kibibyte)}`,
   `?q=${'%41'.repeat(4000)}`,
   `?owner=${'%ff'.repeat(4000)}`,
+  `?owner=${'%e4'.repeat(4000)}`,
   `?subject=${'%20'.repeat(20)}size:all${'%20'.repeat(3000)}`,
   `?page=${'9'.repeat(12_000)}&limit=${'0'.repeat(300)}1`,
   `?path=/${'a/'.repeat(6000)}`,
