@@ -188,14 +188,12 @@ export interface Config extends Plain {
   };
   /** The `[storage.*]` sections with a PATH, in the order of `storageKinds`. */
   readonly storages: readonly StorageSettings[];
-  /** Null: no forge's database is read. */
   readonly forge: ForgeSettings | null;
   readonly scan: Plain['scan'] & { readonly workers: number };
   /** `routes`: the `[gate.NAME]` sections, in the order in which they are asked. */
   readonly gate: Plain['gate'] & { readonly routes: readonly UploadRoute[] };
   /** The `[webhook.NAME]` sections, by name. */
   readonly webhooks: readonly WebhookSettings[];
-  /** Null: no mail is sent. */
   readonly mail: MailSettings | null;
 }
 

@@ -16,7 +16,6 @@ import { disk, log, metrics, security, server, store } from './keys-server.ts';
 import { scan, storage, storages, visibility } from './keys-storage.ts';
 
 export interface Section {
-  /** In lower case. */
   readonly name: string;
   readonly doc: string;
   readonly keys: readonly Key<unknown>[];
@@ -57,7 +56,6 @@ export const sections: readonly Section[] = [
 
 export const allKeys: readonly Key<unknown>[] = sections.flatMap(section => section.keys);
 
-/** The section of a name in lower case, or null. */
 export function findSection(name: string): Section | null {
   return sections.find(section => section.name === name) ?? ownSection(name);
 }
@@ -102,7 +100,6 @@ function sectionIn(config: Config, section: string): object | null | undefined {
   return new Map<string, object>(Object.entries(config)).get(kind);
 }
 
-/** The key of a section and a name in capitals, or null. */
 export function findKey(section: string, name: string): Key<unknown> | null {
   return findSection(section)?.keys.find(key => key.name === name) ?? null;
 }

@@ -7,9 +7,7 @@ import { maskBeforeAt, maskPassword } from './addresses.ts';
 import type { ValueType } from './kinds.ts';
 
 export interface Key<T> extends ValueType<T> {
-  /** In lower case. */
   readonly section: string;
-  /** In capitals. */
   readonly name: string;
   /** The default, as it would be written. */
   readonly text: string;
@@ -21,7 +19,6 @@ export interface Key<T> extends ValueType<T> {
   readonly example: string | null;
   /** Tells whether a reload takes it; else it takes a restart. */
   readonly reloads: boolean;
-  /** Name of the value in a `Config`. */
   readonly field: string;
   /** Gives a printed value as it may be shown; null for a secret. */
   readonly mask: (text: string) => string | null;
@@ -41,7 +38,6 @@ interface KeySpec {
   readonly words?: string;
   readonly doc: string;
   readonly example?: string;
-  /** A change takes a restart. */
   readonly restarts?: true;
   /** `whole`: never shown; `password`: an address, shown without its user and password. */
   readonly secret?: 'whole' | 'password';
@@ -171,9 +167,7 @@ export type ConfigOrigin =
 
 /** One value, of a key that may or may not exist. */
 export interface ConfigEntry {
-  /** In lower case. */
   readonly section: string;
-  /** In capitals. */
   readonly name: string;
   readonly text: string;
   readonly origin: ConfigOrigin;

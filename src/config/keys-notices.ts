@@ -136,7 +136,6 @@ export type MailSettings = ValuesOf<typeof mail> & { readonly host: string; read
 
 const mostWebhooks = 50;
 
-/** In the order of their names. */
 export function webhookSettings(entries: readonly ConfigEntry[], values: Values): readonly WebhookSettings[] {
   const sections = new Set(
     entries.map(({ section }) => section).filter(section => webhookSection.test(section)),

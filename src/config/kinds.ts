@@ -11,7 +11,6 @@ import { type GraceMost, graceMostText, parseGraceMost } from '../quota/index.ts
 import { parseDuration, parseSize, writeDuration } from '../text/index.ts';
 
 export interface ValueType<T> {
-  /** The value to write, as a sentence. */
   readonly expected: string;
   readonly parse: (text: string) => Parsed<T>;
   /** Gives a text that is read as the same value. */
@@ -225,7 +224,6 @@ function printedBytes(bytes: number): string {
   return unit === undefined ? String(bytes) : `${bytes / unit[1]}${unit[0]}`;
 }
 
-/** Milliseconds. */
 export const duration: ValueType<number> = {
   expected: 'Write a whole number and s, m, h, d or w (seconds to weeks), such as 90d or 12h',
   parse: parseDuration,

@@ -1,5 +1,3 @@
-/** Loads a configuration: finds the file, reads it and the environment, checks all of it. */
-
 import { dirname } from 'node:path';
 import { assemble, type Config } from './assemble.ts';
 import { allKeys, findKey, findSection, nearest, removedKey, type Section, sections } from './definition.ts';

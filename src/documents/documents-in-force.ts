@@ -6,7 +6,6 @@ import { ChangeSet, type DocumentsByKind, documentsOf, type Snapshot } from './c
 import type { Durability, Kind } from './kind.ts';
 
 export class DocumentsInForce implements Snapshot {
-  /** By name. */
   readonly kinds: ReadonlyMap<string, Kind<unknown>>;
   readonly #documents: DocumentsByKind = new Map();
   /** The keys of each owner's documents, by the kind's name. */
@@ -50,7 +49,6 @@ export class DocumentsInForce implements Snapshot {
     }
   }
 
-  /** One document, as the store keeps it. */
   record({ kind: name, key }: Pick<DocumentRecord, 'kind' | 'key'>): DocumentRecord | undefined {
     const kind = this.kinds.get(name);
     const document = kind === undefined ? undefined : this.get(kind, key);
@@ -105,7 +103,6 @@ export class DocumentsInForce implements Snapshot {
   }
 }
 
-/** Keys by owner's id. */
 type OwnerKeys = Map<number, Set<string>>;
 
 function parsed(kind: Kind<unknown>, key: string, text: string): unknown {

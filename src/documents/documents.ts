@@ -41,19 +41,14 @@ interface DocumentsOptions {
   readonly owners: OwnerRegistry;
   readonly writeBehind: Pick<WriteBehind, 'note' | 'writeFirst'>;
   readonly usage: {
-    /** Number of units of an owner, on all hosts. */
     unitCountOf(ownerKey: string): number;
-    /** Tells whether anything is stored or reported of an owner. */
     hasUsage(ownerKey: string): boolean;
   };
   readonly eventLog: Pick<EventLog, 'enqueue' | 'remember'>;
-  /** Milliseconds since 1970. */
   now(): number;
-  /** Called when something has come into force. */
   onApplied(applied: Applied): void;
 }
 
-/** A change that has come into force. */
 export interface Applied {
   /** By the kind's name and the key. */
   readonly documents: ReadonlyMap<string, ReadonlyMap<string, unknown>>;
@@ -100,7 +95,6 @@ export class Documents {
     return this.#options.owners;
   }
 
-  /** The documents in force. */
   get snapshot(): Snapshot {
     return this.#inForce;
   }
@@ -110,7 +104,6 @@ export class Documents {
     return this.#inForce.records(durability => durability !== 'volatile');
   }
 
-  /** The volatile ones. */
   volatileRecords(): Iterable<DocumentRecord> {
     return this.#inForce.records(durability => durability === 'volatile');
   }
@@ -128,7 +121,6 @@ export class Documents {
     return this.#position;
   }
 
-  /** The versions that led to the position. */
   get lineage(): Pick<Lineage, 'all' | 'markOf' | 'since'> {
     return this.#lineage;
   }

@@ -13,11 +13,9 @@ import type {
 /** A store, as far as events and levels go. */
 export type EventStore = Pick<RecordStore, 'events' | 'levels' | 'write'>;
 
-/** Events, and how near to their limits owners are now. */
 type EventChanges = Pick<Changes, 'events' | 'goneEventsBefore' | 'levels' | 'goneLevels'>;
 
 interface EventLogOptions {
-  /** This host's own. */
   readonly store: EventStore;
   readonly writeBehind: Pick<WriteBehind, 'close' | 'note' | 'kept'>;
   /** Makes what writes behind into a shared store. */
@@ -74,7 +72,6 @@ export class EventLog {
     return this.#store.events(query);
   }
 
-  /** Levels of owners when they were last told. */
   levels(): Promise<readonly LevelRecord[]> {
     return this.#store.levels();
   }
@@ -98,7 +95,6 @@ export class EventLog {
   }
 }
 
-/** Digits of the number in an id. */
 const digits = 9;
 
 /** Ids of events, in the order in which they are given: a later one is greater. */

@@ -34,7 +34,6 @@ export class DocumentReplica {
     this.#options = options;
   }
 
-  /** There are no documents but volatile ones. */
   get isEmpty(): boolean {
     for (const _ of this.#options.documents.records()) return false;
     return true;

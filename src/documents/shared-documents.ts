@@ -7,7 +7,6 @@ import type { DocumentRecord, PolicyChange, Position, VolatileChange } from '../
 export interface SharedDocuments {
   /** Gives how the store stands with it; null: another change came first. Rejects with `store_away`. */
   commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null>;
-  /** Resolves once it is written. Rejects with `store_away`. */
   writeVolatile(change: VolatileChange): Promise<void>;
   /** Resolves once what others changed by now is in force here. Rejects with `store_away`. */
   catchUp(): Promise<void>;

@@ -11,7 +11,6 @@ import type { OwnerRegistry } from './owner-registry.ts';
 
 /** Says what a transaction is for, where one event tells of all of it. */
 export interface AuditContext {
-  /** The kind of its event. */
   readonly kind: string;
   readonly owner: OwnerRecord;
   /** The facts of the event, as JSON, besides who did it and what was changed. */
@@ -21,9 +20,7 @@ export interface AuditContext {
 /** The things that a transaction reads besides documents. */
 interface TransactionOptions {
   readonly owners: OwnerRegistry;
-  /** Number of units of an owner, on all hosts. */
   unitCountOf(ownerKey: string): number;
-  /** Milliseconds since 1970. */
   readonly now: number;
 }
 
@@ -63,7 +60,6 @@ export class Transaction {
     return owner;
   }
 
-  /** Throws `not_found`. */
   setType(name: string, type: OwnerRecord['type']): OwnerRecord {
     const owner = { ...this.mustBeOwner(name), type };
     this.#owners.set(owner.key, owner);
@@ -103,7 +99,6 @@ export class Transaction {
     return owner;
   }
 
-  /** Throws `not_found`. */
   mustBeOwner(name: string): OwnerRecord {
     const owner = this.owner(name);
     if (owner === undefined) throw new SoftquotaError('not_found', `there is no owner ${printable(name)}`);

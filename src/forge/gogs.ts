@@ -1,5 +1,3 @@
-/** Gogs: Gitea's ancestor, without packages and actions. */
-
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, systemCode } from '../errors.ts';

@@ -84,7 +84,6 @@ function chosenAddress(
   throw new ForgeFault('configuration', '[forge] names no database', 'set [forge] CONFIG or DATABASE');
 }
 
-/** Throws a `ForgeFault` that names the file and the key. */
 function databaseOfConfig(kind: ForgeKind, file: string, env: NodeJS.ProcessEnv): DatabaseAddress {
   return kind === 'gitlab' ? databaseOfGitlab(file, env) : databaseOfAppIni(kind, file, env);
 }
@@ -104,7 +103,6 @@ function namesOf(table: string): readonly string[] {
   return table.split(' or ');
 }
 
-/** Throws a `ForgeFault` that names everything that is missing. */
 async function checkTables(db: ForgeDatabase, needed: NeededColumns, forge: string): Promise<void> {
   const present = await db.columns(tableNames(needed));
   const missing = Object.entries(needed).flatMap(([table, columns]) => {
@@ -123,7 +121,6 @@ async function checkTables(db: ForgeDatabase, needed: NeededColumns, forge: stri
 }
 
 interface ForgeProbe {
-  /** The name and version of the database. */
   readonly database: string;
   /** The forge's own number of its tables' state; null if it has none. */
   readonly schemaVersion: number | null;

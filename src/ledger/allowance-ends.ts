@@ -45,7 +45,6 @@ export class AllowanceEnds {
     this.#wait();
   }
 
-  /** There may be others than before. */
   reconsider(): void {
     if (this.#round === null) this.#wait();
   }

@@ -44,7 +44,6 @@ interface GraceStart {
 
 /** The clock may be set, so it is read again from time to time. */
 const longestWaitMs = 60_000;
-/** Documents in one write. */
 const mostAtOnce = 1000;
 
 const nothingBegun: ReadonlyMap<string | null, RunningGrace> = new Map();
@@ -81,7 +80,6 @@ export class OwnerGraces {
     };
   }
 
-  /** From now on graces begin and end. */
   start({ pauseMs, isTurn }: GraceStart = {}): void {
     if (isTurn !== undefined) this.#isTurn = isTurn;
     this.#endedUntil = this.#options.clock.wall();
@@ -95,7 +93,6 @@ export class OwnerGraces {
     this.#loop.start();
   }
 
-  /** It has become this host's turn. */
   takeTurn(): void {
     this.#loop?.reconcileAll();
   }
@@ -124,7 +121,6 @@ export class OwnerGraces {
     this.#timer = null;
   }
 
-  /** Tells whether any limit can have a grace. */
   get #isSet(): boolean {
     const { policy, settings } = this.#options.ledger;
     return (settings.graceMs ?? 0) > 0 || policy.hasGrace;
@@ -200,7 +196,6 @@ export class OwnerGraces {
     this.#trouble = reason;
   }
 
-  /** Waits for the next end. */
   #wait(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;

@@ -70,7 +70,6 @@ export class Ledger {
   readonly walks: Walks;
   /** Takes reports of trusted programs, a unit or a change at a time. */
   readonly reports: Reports;
-  /** The sets that programs report. */
   readonly sources: UnitSources;
   /** Ends allowances at their time, from its start on. */
   readonly allowanceEnds: AllowanceEnds;
@@ -79,9 +78,7 @@ export class Ledger {
   /** The usage that the hosts of a shared quota report to each other. */
   readonly shares: UsageShares;
   readonly #roomApart: RoomApart;
-  /** Unreachable bytes of repositories. */
   readonly reach: Reach;
-  /** The bytes that are promised to uploads. */
   readonly reservations: Reservations;
   readonly #store: Store;
   readonly #parts: LedgerParts;
@@ -172,7 +169,6 @@ export class Ledger {
     return this.#parts.writeBehind.waiting;
   }
 
-  /** The units of this host. */
   get units(): ReadableUnits {
     return this.#parts.usage;
   }
@@ -220,7 +216,6 @@ export class Ledger {
     return { owner, decision, reservations: held };
   }
 
-  /** The whole reasoning of what `decide` answers. */
   explain(ownerName: string, subject: Subject, addingBytes = 0): Explanation {
     const owner = this.ownerUsage(ownerName);
     const reserved = this.#reservedApart(owner, subject, addingBytes);

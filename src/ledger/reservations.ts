@@ -16,7 +16,6 @@ import type { Account } from './account.ts';
 import type { Clock, OwnerDecision, OwnerUsage } from './options.ts';
 
 export interface Reservation {
-  /** No other has it. */
   readonly id: string;
   readonly ownerKey: string;
   /** The leaves that the bytes may come under. */
@@ -53,7 +52,6 @@ interface ReservationsOptions {
   readonly mostInAll?: number;
 }
 
-/** The reservations of one owner. */
 interface Book {
   /** The oldest first. */
   readonly byId: Map<string, Reservation>;
@@ -100,7 +98,6 @@ export class Reservations {
     return book.sums;
   }
 
-  /** Reserved bytes of an owner without those of these ids. */
   besides(ownerKey: string, ids: ReadonlySet<string>): readonly ReservedBytes[] | null {
     const rest = [...this.ofOwner(ownerKey).values()].filter(({ id }) => !ids.has(id));
     return rest.length === 0 ? null : sumsOf(rest);
@@ -110,7 +107,6 @@ export class Reservations {
     return this.#books.get(ownerKey)?.byId ?? noReservations;
   }
 
-  /** Null: there is none, or its time has ended. */
   byId(id: string): Reservation | null {
     const ownerKey = this.#owners.get(id);
     const book = ownerKey === undefined ? undefined : this.#books.get(ownerKey);
@@ -147,7 +143,6 @@ export class Reservations {
     return this.#put(book, { ...asked, id: restId, bytes, expiresAt, unit: null });
   }
 
-  /** Gives one other fields, such as the unit that has its bytes. */
   replace(reservation: Reservation, changes: Partial<Reservation>): Reservation {
     const changed = { ...reservation, ...changes };
     const book = this.#books.get(reservation.ownerKey);
@@ -174,7 +169,6 @@ export class Reservations {
     }
   }
 
-  /** Gives one another end of its time. */
   renew(reservation: Reservation, seconds: number): Reservation {
     return this.replace(reservation, { expiresAt: this.endIn(seconds) });
   }

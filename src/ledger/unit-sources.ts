@@ -22,7 +22,6 @@ export interface SourceUnit extends LargeUnit {
   readonly source: UnitSource;
 }
 
-/** A source with what it reported. */
 interface SourceState extends UnitSource {
   readonly units: number;
   readonly owners: number;
@@ -51,7 +50,6 @@ const lookEveryMs = 5000;
 
 export class UnitSources {
   readonly #options: UnitSourcesOptions;
-  /** By name. */
   readonly #held = new Map<string, SourceState>();
   /** Names of sources that are being changed, and since when. */
   readonly #busy = new Map<string, number>();
@@ -73,13 +71,11 @@ export class UnitSources {
     }
   }
 
-  /** By name. */
   get list(): readonly SourceReport[] {
     const reports = [...this.#held.values()].map(held => this.#reportOf(held));
     return reports.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Undefined: there is none of that name. */
   report(name: string): SourceReport | undefined {
     const held = this.#held.get(name);
     return held === undefined ? undefined : this.#reportOf(held);
@@ -95,7 +91,6 @@ export class UnitSources {
     return sources.some(({ source }) => this.#isStale(source));
   }
 
-  /** Gives what an owner has in the set of a source. */
   usageOf(name: string, ownerName: string): Usage {
     return this.#options.usage.account(ownerName)?.sourceShare(name)?.bytes ?? noUsage;
   }

@@ -39,7 +39,6 @@ export class Walks {
     this.#options = options;
   }
 
-  /** The records of an earlier process in the store. */
   load(roots: readonly RootRecord[], sweep: SweepRecord | null): void {
     for (const root of roots) this.#roots.set(root.path, root);
     this.#sweep = sweep;
@@ -168,7 +167,6 @@ export class Walks {
     return usage.open(added);
   }
 
-  /** Tells whether a walk that began after `seq` found nothing there. */
   #isGoneAfter(path: string, seq: number): boolean {
     return (this.#goneLately.get(path) ?? this.#goneBefore.get(path) ?? 0) > seq;
   }

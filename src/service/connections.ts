@@ -30,7 +30,6 @@ export class Connections {
   readonly #idle = new Set<Socket>();
   /** With how many requests that came whole are under way on each. */
   readonly #busy = new Map<Duplex, number>();
-  /** Those that speak another protocol. */
   readonly #upgraded = new Set<Socket>();
   /** The function to call for each once its requests are answered. */
   readonly #after = new WeakMap<Duplex, () => void>();
@@ -247,7 +246,6 @@ export const enoughDescriptors =
 /** Some connections are always taken: the probe notices where even these are too many. */
 const leastShare = 4;
 
-/** Number of files that this process may open; null if unknown. */
 export function openFilesLimit(file = '/proc/self/limits'): number | null {
   let text: string;
   try {
@@ -300,7 +298,6 @@ export function watchDescriptors({
   return () => clearInterval(timer);
 }
 
-/** The system's code where no file can be opened; null: one can. */
 function probe(): string | null {
   try {
     closeSync(openSync('/dev/null', 'r'));

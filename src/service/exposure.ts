@@ -14,7 +14,6 @@ const mostLinks = 40;
 interface Exposure {
   /** Fault in words, such as `everybody may write /tmp`. */
   readonly words: string;
-  /** The directory that everybody may write. */
   readonly directory: string;
   /** Tells whether it is one like /tmp, which is meant to be so. */
   readonly isSticky: boolean;

@@ -1,17 +1,13 @@
-/** Time since which something is away, and the reason. */
-
 import { messageOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 
 export interface Away {
-  /** Milliseconds since 1970. */
   readonly since: number;
   readonly reason: string;
 }
 
 interface AwayStateOptions {
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** Milliseconds since 1970. */
   now(): number;
   /** Words of the log when it is away; the reason follows. */
   readonly awayWords: string;

@@ -15,13 +15,10 @@ export interface OwnerUsageRecord {
 
 export interface HourRecord {
   readonly hour: number;
-  /** Milliseconds since 1970. */
   readonly at: number;
-  /** The usage of all owners together. */
   readonly usage: Usage;
 }
 
-/** The usage of an owner from an hour on. */
 interface UsageStep {
   readonly hour: number;
   readonly usage: Usage;
@@ -31,7 +28,6 @@ export interface HistoryQuery {
   /** Null: only the hours are asked for. */
   readonly ownerId: number | null;
   readonly fromHour: number;
-  /** Inclusive. */
   readonly toHour: number;
 }
 
@@ -62,7 +58,6 @@ export interface HistoryStore {
    * they are, whatever is put in before them.
    */
   recordOwners(hour: number, owners: readonly OwnerUsageRecord[]): Promise<void>;
-  /** Ends an hour. */
   recordHour(record: HourRecord): Promise<void>;
   history(query: HistoryQuery): Promise<PastUsage>;
   /** Thins a few owners, from the 25th hour recorded before now on: a wrong clock costs nothing. */

@@ -9,7 +9,6 @@ import { type Changes, recordKinds } from './store.ts';
 /** Events are not held in memory; so many wait at most. */
 export const mostEvents = 50_000;
 
-/** Change of one thing. */
 interface Waiting {
   readonly name: string;
   readonly key: string;
@@ -43,7 +42,6 @@ export class PendingWrites {
     return hasRoom;
   }
 
-  /** Forgets what waits of these units. */
   forgetUnits(ids: Iterable<string>): void {
     for (const id of ids) this.#of('units').delete(id);
   }

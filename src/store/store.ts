@@ -40,7 +40,6 @@ export interface UnitRecord {
   readonly seq: number;
 }
 
-/** Bytes that a trusted program reported between two walks. */
 export interface DeltaRecord {
   readonly seq: number;
   readonly owner: string;
@@ -83,7 +82,6 @@ export interface ReplicatedPosition extends Position {
 
 /** All that is loaded: everything that a store holds but units, events and levels, which are asked for. */
 export interface StoredRecords extends Records {
-  /** In the order of `seq`; all else is in no order. */
   readonly deltas: readonly DeltaRecord[];
   readonly roots: readonly RootRecord[];
   /** The last sweep that ended; null before the first. */

@@ -16,7 +16,6 @@ import type { Changes, Store } from './store.ts';
 interface WriteBehindOptions {
   readonly store: Pick<Store, 'write'>;
   readonly log: Log;
-  /** Milliseconds since 1970. */
   now(): number;
   /** Something that is kept already: writing it again shows whether the store takes anything. */
   probe(): Changes;

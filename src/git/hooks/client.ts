@@ -78,7 +78,6 @@ function serve(path: string, behave: (socket: Socket) => void): Promise<Server> 
   });
 }
 
-/** The path of a program in the first folder that has it; null where none has. */
 export function findProgram(name: string, folders: readonly string[]): string | null {
   return folders.map(folder => join(folder, name)).find(isExecutable) ?? null;
 }

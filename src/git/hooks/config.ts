@@ -15,7 +15,6 @@ import { configEntries, decodePath } from '../../layout/index.ts';
 import { belongingOf, type Folder } from './folder.ts';
 import { type HookSettings, parseLastFor, parseOnError } from './hook.ts';
 
-/** Facts about hooks from a repository's own configuration. */
 export interface ConfigFacts {
   readonly hooksPath: string | null;
   /** The project that GitLab wrote there. */
@@ -64,7 +63,6 @@ async function unsetKeys(repository: Folder, keys: Iterable<string>): Promise<vo
   }
 }
 
-/** The repository's config file; throws `conflict` where it is none. */
 function configOf(repository: Folder) {
   const config = repository.entry('config');
   if (config.kind === 'file' && config.whole) return config;

@@ -34,7 +34,6 @@ import {
 
 export interface Gitolite {
   readonly user: string;
-  /** Physical path of that user's home. */
   readonly home: string;
   /** Below it lie the repositories. */
   readonly repositories: string;
@@ -146,7 +145,6 @@ async function userAt(where: string, users: readonly SystemAccount[]): Promise<S
 /** It writes links into thousands of repositories. */
 const timeoutMs = 600_000;
 
-/** Runs the user's gitolite; rejects with `conflict` where it fails. */
 async function gitoliteOf(
   user: SystemAccount,
   uid: number,
@@ -169,7 +167,6 @@ async function gitoliteOf(
   };
 }
 
-/** Finds gitolite's program in the folders of its documentation and of packages. */
 function programOf({ name, home }: SystemAccount): string {
   const folders = [`${home}/bin`, ...(process.env.PATH ?? '').split(':'), '/usr/local/bin', '/usr/bin'];
   const absolute = folders.filter(folder => folder.startsWith('/'));
@@ -210,7 +207,6 @@ export async function distributeHooks(
   return { gitolite, hooks, repositories: await installHooks(repositories, options) };
 }
 
-/** The states of the hooks where gitolite takes them from. */
 export async function commonStatus(
   gitolite: Gitolite,
 ): Promise<{ readonly gitolite: Gitolite; readonly hooks: Readonly<Record<HookName, HookState>> }> {
@@ -220,7 +216,6 @@ export async function commonStatus(
 
 export interface WithdrawReport {
   readonly gitolite: Gitolite;
-  /** The folder of gitolite's that they were in. */
   readonly directory: string;
   readonly hooks: Readonly<Record<HookName, RemovedHook>>;
   readonly repositories: readonly RemoveResult[];
@@ -241,7 +236,6 @@ export async function withdrawHooks(gitolite: Gitolite): Promise<WithdrawReport>
   return { gitolite, ...place, repositories: await removeHooks(repositories) };
 }
 
-/** None where there is no such folder. */
 async function removeIn(path: string): Promise<Pick<WithdrawReport, 'directory' | 'hooks'>[]> {
   await using folder = await Folder.find(path);
   return folder === null ? [] : [{ directory: folder.path, hooks: await removeFrom(folder) }];

@@ -94,7 +94,6 @@ export interface HookSettings {
 
 export const defaultSettings = { onError: 'last', lastFor: 24 * 60 } as const;
 
-/** Returns the policy; throws `usage` for anything else. */
 export function parseOnError(text: string): OnError {
   const policy = onErrors.find(each => each === text);
   if (policy !== undefined) return policy;
@@ -111,7 +110,6 @@ export function parseLastFor(text: string): number {
   );
 }
 
-/** The policies that a command names; throws `usage`. */
 export function parsePolicies(
   named: Readonly<Partial<Record<'onError' | 'lastFor', string>>>,
 ): Partial<Pick<HookSettings, 'onError' | 'lastFor'>> {

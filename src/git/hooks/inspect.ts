@@ -1,5 +1,3 @@
-/** The state of the hooks of repositories. */
-
 import { accessSync, constants, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type SystemAccount, systemAccounts } from '../../accounts.ts';
@@ -203,11 +201,9 @@ export function blockedAt(path: string): string | null {
 }
 
 export interface HooksPath {
-  /** The path as the configuration has it. */
   readonly path: string;
   /** The file that says so, or `the system's configuration`. */
   readonly from: string;
-  /** The directory that it leads to; absolute. */
   readonly directory: string;
   /** Tells whether this version's hooks lie there, so that pushes are asked about all the same. */
   readonly ours: boolean;
@@ -312,7 +308,6 @@ export function isProtected(status: RepositoryStatus): boolean {
   return hookNames.every(name => status.hooks[name].state === 'ours');
 }
 
-/** Looks at the hooks of repositories, and changes nothing. */
 export async function hooksStatus(repositories: readonly string[]): Promise<readonly RepositoryStatus[]> {
   const findHooksPath = hooksPathFinder();
   return inEach(repositories, async (repository, path): Promise<ReadStatus> => {

@@ -1,5 +1,3 @@
-/** Puts the hooks into repositories, and takes them out again. */
-
 import type { BoundedFile } from '../../bounded/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import { hookConfPath, type OldSettings, readFacts, readOldSettings, removeOld } from './config.ts';
@@ -54,7 +52,6 @@ export type InstalledHooks = Readonly<Record<HookName, InstalledHook>>;
 interface InstallDone {
   readonly repository: string;
   readonly hooks: InstalledHooks;
-  /** The setting by which git takes hooks from elsewhere; null: there is none. */
   readonly hooksPath: HooksPath | null;
 }
 

@@ -20,7 +20,6 @@ import {
 } from './install.ts';
 
 export interface ForgeTemplate {
-  /** The directory in which the forge keeps its repositories. */
   readonly root: string;
   readonly template: string;
   /** The place for the lines, as a sentence without its end. */

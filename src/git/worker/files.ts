@@ -29,7 +29,6 @@ interface DirectoryEntry {
 
 const atATime = 256;
 
-/** All names in a directory; none where there is none. */
 export async function entryNames(path: string): Promise<readonly string[]> {
   try {
     const names = await readdir(encodePath(path), { encoding: 'latin1' });

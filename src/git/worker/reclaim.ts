@@ -27,7 +27,6 @@ import { withView } from './space/view.ts';
 
 export interface ReclaimOptions {
   readonly repositories: RepositoryWalk;
-  /** The git for the repository at a path. */
   readonly gitFor: (path: string) => GitProgram;
   /** `[reclaim] RUN`, where that is not `never`. */
   readonly run: 'measure' | 'gc';
@@ -90,7 +89,6 @@ export class Reclaim {
   readonly #signal: AbortSignal;
   /** The object directories that other repositories borrow from. */
   #lent: ReadonlySet<string> = new Set();
-  /** The last mark of the daemon. */
   mark = '';
   #rounds: Promise<void> = Promise.resolve();
 
@@ -134,7 +132,6 @@ export class Reclaim {
     return this.#unsent.size > 0;
   }
 
-  /** Takes the next figures that fit into a report. */
   nextFigures(): readonly RepositoryFigures[] {
     const found: RepositoryFigures[] = [];
     let length = 0;

@@ -30,7 +30,6 @@ export interface WorkerOptions {
   readonly hooks: WantedSettings | null;
   /** The gits that it may run, the usual one first; without any, nothing is judged or collected. */
   readonly gits: readonly GitProgram[];
-  /** `[reclaim] ALONE`. */
   readonly isAlone: boolean;
   /** Null where `[reclaim] RUN` is never. */
   readonly reclaim: Pick<ReclaimOptions, 'run' | 'expireMs' | 'roundEveryMs'> | null;
@@ -208,7 +207,6 @@ function textsIn(list: unknown): readonly string[] {
   return Array.isArray(list) ? list.filter(each => typeof each === 'string') : [];
 }
 
-/** `objects`: the directory of the repository's objects. */
 type PushTask = Exclude<WorkerTask, { readonly kind: 'reclaim' | 'space' }> & { readonly objects: string };
 
 /** Does tasks about pushes that are under way: judges them, sees to their end, measures their quarantines. */

@@ -197,7 +197,6 @@ async function kindsOf(
   return kinds;
 }
 
-/** The bytes on the disk of all that these objects reach. */
 async function weigh(view: RepositoryView, limits: RunLimits, tips: readonly string[]): Promise<number> {
   const input = inLines(new Set(tips));
   return input === '' ? 0 : bytesOf(view, ['--stdin'], limits, input);

@@ -98,7 +98,6 @@ function textOf(path: string): string | null {
 interface SeenQuarantine {
   readonly name: string;
   readonly uid: number;
-  /** Milliseconds since 1970; 0: the file system does not say. */
   readonly bornAt: number;
 }
 

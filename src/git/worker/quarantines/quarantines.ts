@@ -22,7 +22,6 @@ import { heldQuarantines, type Process, pushProcesses, seesAllProcesses } from '
 
 export interface QuarantinesOptions {
   readonly repositories: RepositoryWalk;
-  /** `[reclaim] ALONE`. */
   readonly isAlone: boolean;
   readonly log: Pick<Log, 'warn'>;
   /** Something was removed, or is held since. */
@@ -41,7 +40,6 @@ interface Candidate extends HeldQuarantine {
   readonly writtenAt: number;
 }
 
-/** Facts about the host, for the length of one look. */
 interface Host {
   readonly processes: readonly Process[];
   readonly seesAll: boolean;
@@ -98,7 +96,6 @@ export class Quarantines {
     this.#recent.set(path, performance.now() + recentMs);
   }
 
-  /** Looks at a repository at once; gives the bytes of what is removed. */
   async removeIn(path: string): Promise<number> {
     const removed = await this.#look([path]);
     return removed.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -254,7 +251,6 @@ async function directoriesOf(path: string): Promise<ReadonlySet<string>> {
 interface QuarantineContent {
   /** Regular files. */
   readonly bytes: number;
-  /** Milliseconds since 1970. */
   readonly writtenAt: number;
 }
 

@@ -26,7 +26,6 @@ interface CollectOptions {
   /** Objects that are unreachable for a shorter time stay. At least ten minutes. */
   readonly expireMs: number;
   readonly limits: RunLimits;
-  /** Milliseconds since 1970. */
   now(): number;
 }
 

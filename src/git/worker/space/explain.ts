@@ -119,13 +119,11 @@ const mostListed = 200_000;
 interface Reached {
   readonly bytes: number;
   readonly objects: number;
-  /** Milliseconds that the search took. */
   readonly tookMs: number;
 }
 
 interface HoldingOptions {
   readonly limits: RunLimits;
-  /** By the monotonic clock. */
   readonly deadline: number;
   /** Bytes that each object takes besides. */
   readonly overhead: number;

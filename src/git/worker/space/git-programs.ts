@@ -11,7 +11,6 @@ export interface GitVersion {
 }
 
 export interface GitProgram extends GitVersion {
-  /** Its name or path, as the administrator wrote it. */
   readonly program: string;
   /** `git --exec-path`, as git says it and without links. */
   readonly execPaths: readonly string[];
@@ -20,9 +19,7 @@ export interface GitProgram extends GitVersion {
 }
 
 interface FoundGits {
-  /** Those that work, in the administrator's order. */
   readonly gits: readonly GitProgram[];
-  /** Why others do not. */
   readonly faults: readonly { readonly program: string; readonly why: string }[];
 }
 

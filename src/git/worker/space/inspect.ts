@@ -19,7 +19,6 @@ interface Rules {
   readonly device: bigint;
   /** The user whose they have to be; null: anybody's. */
   readonly owner: bigint | null;
-  /** Bytes that a file may have; null: any number. */
   readonly mostBytes: bigint | null;
 }
 
@@ -30,7 +29,6 @@ const mostEntries = 4_000_000;
 const mostAlternates = 100;
 /** git goes no further from one to the next. */
 const mostAlternateSteps = 6;
-/** Files that are looked at at a time. */
 const atOnce = 64;
 /** Entries of a worktree that git opens here; submodules and the like are not among them. */
 const ofWorktree =
@@ -175,7 +173,6 @@ class Look {
     return used;
   }
 
-  /** Looks at all that is in a directory. */
   async tree(path: string, rules: Rules): Promise<void> {
     const others: string[] = [];
     const files: string[] = [];

@@ -10,7 +10,6 @@ export type LargePath = Omit<SpaceReport['paths'][number], 'frees' | 'commands'>
 interface PathHistory {
   readonly paths: readonly LargePath[];
   readonly objects: number;
-  /** The bytes of all of them. */
   readonly bytes: number;
   /** Object ids of blobs that are short enough for pointers of git-lfs, up to a number. */
   readonly shortBlobs: readonly string[];
@@ -33,7 +32,6 @@ const mostOthers = 5;
 const leastShare = 0.02;
 
 interface PathOptions {
-  /** There is an LFS store. */
   readonly wantsShortBlobs: boolean;
   /** Milliseconds that the whole may take, if what is not found out then can be done without. */
   readonly mostMs: number;
@@ -146,7 +144,6 @@ interface StoredVersion {
   readonly id: string;
   /** The name that git gives it, which it has only once. */
   readonly path: string;
-  /** On the disk. */
   readonly bytes: number;
   readonly size: number;
   /** The id of the version that this one is stored as a difference from; only zeros: it is stored whole. */
@@ -241,7 +238,6 @@ async function findOtherNames(
   }
 }
 
-/** The bytes of all versions with a name, and how many they are. */
 interface Sum {
   bytes: number;
   versions: number;

@@ -64,7 +64,6 @@ export async function objectsOf(
   return { bytes, objects };
 }
 
-/** The objects of a repository as they lie on the disk, and what lies beside them. */
 interface StoredObjects {
   /** Packs and loose objects; an object that is there twice counts twice. */
   readonly bytes: number;

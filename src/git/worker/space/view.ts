@@ -65,7 +65,6 @@ const memoryOf = (isUrgent?: boolean): number => (isUrgent === true ? 0.5 : 2) *
 
 export class RepositoryView {
   readonly path: string;
-  /** The directory of its objects. */
   readonly objects: string;
   readonly program: GitProgram;
   readonly settings: GitSettings;
@@ -219,7 +218,6 @@ export class RepositoryView {
     };
   }
 
-  /** Takes in what reflogs name by now. */
   async refreshReflogs(signal: AbortSignal): Promise<void> {
     const copy = join(this.#folder, 'git/logs');
     await rm(copy, { recursive: true, force: true });
