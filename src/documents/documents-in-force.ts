@@ -109,10 +109,7 @@ function parsed(kind: Kind<unknown>, key: string, text: string): unknown {
   try {
     return kind.schema.parse(JSON.parse(text));
   } catch (cause) {
-    throw new SoftquotaError(
-      'store_refused',
-      `the store is damaged: its ${kind.name} ${printable(key)} cannot be read. It was not changed. Restore a backup`,
-      { cause },
-    );
+    const message = `the store is damaged: its ${kind.name} ${printable(key)} cannot be read. It was not changed. Restore a backup`;
+    throw new SoftquotaError('store_refused', message, { cause });
   }
 }

@@ -275,10 +275,8 @@ export class Documents {
     deadline: Deadline,
   ): Promise<boolean> {
     if (basis === null) {
-      throw new SoftquotaError(
-        'store_away',
-        'the shared store was never reached, so the policy cannot be changed yet',
-      );
+      const words = 'the shared store was never reached, so the policy cannot be changed yet';
+      throw new SoftquotaError('store_away', words);
     }
     const position = await deadline.wait(shared.commit(versioned, basis, newMark()), unknown);
     if (position === null) {

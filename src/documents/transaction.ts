@@ -90,10 +90,8 @@ export class Transaction {
     const units = this.#options.unitCountOf(owner.key);
     if (units > 0) {
       const shown = printable(owner.name);
-      throw new SoftquotaError(
-        'conflict',
-        `${shown} has ${units} ${units === 1 ? 'unit' : 'units'}, such as repositories: delete those first`,
-      );
+      const message = `${shown} has ${units} ${units === 1 ? 'unit' : 'units'}, such as repositories: delete those first`;
+      throw new SoftquotaError('conflict', message);
     }
     this.#owners.set(owner.key, null);
     return owner;

@@ -297,10 +297,9 @@ function routeOf(routes: ReadonlyMap<string, Route>, request: IncomingMessage): 
   const route = routeAt(routes, address);
   if (route !== undefined) return route;
   if (routeAt(trustedRoutes, address) === undefined) {
-    throw new SoftquotaError(
-      'not_found',
-      'no such address; the addresses are /v1/check, /v1/push, /v1/changed, /v1/reservations, /v1/forward-auth, /healthz and /readyz',
-    );
+    const message =
+      'no such address; the addresses are /v1/check, /v1/push, /v1/changed, /v1/reservations, /v1/forward-auth, /healthz and /readyz';
+    throw new SoftquotaError('not_found', message);
   }
   const where =
     routes === openRoutes ? 'the trusted socket only ([server] TRUSTED_SOCKET)' : "the gate's sockets only";

@@ -79,10 +79,8 @@ export async function changeReservation(
   const reservation = reportedReservation(services.ledger, id);
   if (reservation === null) {
     const name = printable(id.slice(0, longestShown));
-    throw new SoftquotaError(
-      'unknown_reservation',
-      `there is no reservation "${name}", or its time has ended`,
-    );
+    const message = `there is no reservation "${name}", or its time has ended`;
+    throw new SoftquotaError('unknown_reservation', message);
   }
   if (request.method === 'PUT') {
     const seconds = secondsIn(parameters, 'seconds', usualSeconds, mostSeconds);
@@ -107,10 +105,9 @@ export async function changed(services: GateServices, parameters: Parameters): P
   const text = (parameters.get('path') ?? '') || (reservation?.unit ?? '');
   if (text === '') {
     if (!parameters.has('owner')) throw new SoftquotaError('bad_parameter', 'path is missing');
-    throw new SoftquotaError(
-      'not_trusted',
-      'owner, subject and delta are accepted only on the trusted socket ([server] TRUSTED_SOCKET)',
-    );
+    const message =
+      'owner, subject and delta are accepted only on the trusted socket ([server] TRUSTED_SOCKET)';
+    throw new SoftquotaError('not_trusted', message);
   }
   const unit = await existing(services, pathIn(text));
   const { reservations, walks } = services.ledger;

@@ -95,10 +95,8 @@ async function* piecesOf(request: IncomingMessage): AsyncGenerator<Uint8Array> {
 /** Throws `conflict` for the name under which the daemon itself keeps what a forge's database says. */
 function mustBeFree(name: string): void {
   if (name !== forgeSource) return;
-  throw new SoftquotaError(
-    'conflict',
-    `${forgeSource} is softquota's own source ([forge] in app.ini): choose another name`,
-  );
+  const message = `${forgeSource} is softquota's own source ([forge] in app.ini): choose another name`;
+  throw new SoftquotaError('conflict', message);
 }
 
 function nameIn(address: string): string {

@@ -32,10 +32,8 @@ export function asksForWorker(request: IncomingMessage): boolean {
 
 /** The answer to a worker that does not ask for an open connection. */
 export function noUpgrade(): Reply {
-  throw new SoftquotaError(
-    'bad_parameter',
-    `a worker connects with "Upgrade: ${protocol}"; this one is of another version than the daemon`,
-  );
+  const message = `a worker connects with "Upgrade: ${protocol}"; this one is of another version than the daemon`;
+  throw new SoftquotaError('bad_parameter', message);
 }
 
 interface WorkerLinkOptions {

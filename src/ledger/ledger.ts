@@ -111,7 +111,7 @@ export class Ledger {
     this.#parts = parts;
     this.allowanceEnds = new AllowanceEnds({ ...parts, documents: this.documents });
     this.graces = new OwnerGraces({ ...parts, ledger: this });
-    this.replica = new DocumentReplica({ documents: this.documents, owners });
+    this.replica = new DocumentReplica(this.documents);
     this.reports = new Reports(parts);
     this.reservations = new Reservations({ clock, onChange: tell });
     this.reach = new Reach(parts);

@@ -36,23 +36,8 @@ export interface LedgerParts {
   tell(ownerKey: string | null): void;
 }
 
-export type ReadableUnits = Pick<
-  UsageIndex,
-  | 'origins'
-  | 'pathsBelow'
-  | 'spellings'
-  | 'unit'
-  | 'unitAt'
-  | 'unitCount'
-  | 'unitCountOf'
-  | 'units'
-  | 'unitsBelow'
-  | 'unitsOf'
-  | 'unmeasured'
-  | 'unowned'
-  | 'walkedBefore'
-  | 'walkedOf'
->;
+/** The units of this host, to read. */
+export type ReadableUnits = Omit<UsageIndex, 'close' | 'open' | 'owners' | 'put' | 'remove'>;
 
 /** The two clocks of the ledger, both in milliseconds. */
 export interface Clock {

@@ -133,10 +133,8 @@ export class Reservations {
     const restId = `rest ${ownerKey} ${mask}`;
     const rest = book.byId.get(restId);
     if (isReported || (rest === undefined && this.#count >= 2 * mostInAll)) {
-      throw new SoftquotaError(
-        'too_many_reservations',
-        `there are ${this.#count} reservations, ${book.byId.size} of this owner; at most ${mostInAll} and ${mostOfOwner} are possible`,
-      );
+      const message = `there are ${this.#count} reservations, ${book.byId.size} of this owner; at most ${mostInAll} and ${mostOfOwner} are possible`;
+      throw new SoftquotaError('too_many_reservations', message);
     }
     const bytes = Math.min((rest?.bytes ?? 0) + asked.bytes, Number.MAX_SAFE_INTEGER);
     const expiresAt = Math.max(rest?.expiresAt ?? 0, asked.expiresAt);

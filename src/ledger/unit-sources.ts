@@ -122,10 +122,8 @@ export class UnitSources {
   put(name: string, staleAfterMs: number, body: AsyncIterable<Uint8Array>): Promise<SourceReport> {
     return this.#alone(name, async store => {
       if (!this.#held.has(name) && this.#held.size >= mostSources) {
-        throw new SoftquotaError(
-          'conflict',
-          `there are ${mostSources} sources already: delete one that no longer reports`,
-        );
+        const message = `there are ${mostSources} sources already: delete one that no longer reports`;
+        throw new SoftquotaError('conflict', message);
       }
       const most = name === forgeSource ? Number.POSITIVE_INFINITY : mostUnits;
       const writer = await store.begin({ source: name, foldCase: this.#options.foldCase, most });
@@ -173,10 +171,8 @@ export class UnitSources {
     const since = this.#busy.get(name);
     if (since !== undefined) {
       const when = new Date(since).toISOString();
-      throw new SoftquotaError(
-        'conflict',
-        `${printable(name)} is being changed since ${when}: try again later`,
-      );
+      const message = `${printable(name)} is being changed since ${when}: try again later`;
+      throw new SoftquotaError('conflict', message);
     }
     this.#busy.set(name, clock.wall());
     try {

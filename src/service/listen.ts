@@ -257,10 +257,8 @@ export function inheritedSockets(env: NodeJS.ProcessEnv, pid: number): ReadonlyM
   if (count === undefined || forPid !== String(pid)) return new Map();
   const given = Number(count);
   if (!Number.isInteger(given) || given < 0) {
-    throw new SoftquotaError(
-      'configuration',
-      `LISTEN_FDS is "${count}", where a number of sockets is expected`,
-    );
+    const message = `LISTEN_FDS is "${count}", where a number of sockets is expected`;
+    throw new SoftquotaError('configuration', message);
   }
   const named = (names ?? '').split(':');
   const sockets = new Map<SocketName, number>();
@@ -269,10 +267,8 @@ export function inheritedSockets(env: NodeJS.ProcessEnv, pid: number): ReadonlyM
     const name = isSocketName(text) ? text : given === 1 ? 'gate' : null;
     if (name === null || sockets.has(name)) {
       const what = name === null ? `named "${text}"` : `a second one named "${text}"`;
-      throw new SoftquotaError(
-        'configuration',
-        `socket ${index + 1} of ${given} handed over by the service manager is ${what}: set FileDescriptorName= to gate, trusted or admin, each once`,
-      );
+      const message = `socket ${index + 1} of ${given} handed over by the service manager is ${what}: set FileDescriptorName= to gate, trusted or admin, each once`;
+      throw new SoftquotaError('configuration', message);
     }
     sockets.set(name, firstDescriptor + index);
   }

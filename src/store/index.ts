@@ -10,7 +10,6 @@ import type { SharedStore } from './shared.ts';
 
 export { type Away, AwayState } from './away.ts';
 export type { HistoryStore, OwnerUsageRecord, PastUsage } from './history.ts';
-export { mostEvents } from './pending-writes.ts';
 export type {
   DocumentRecord,
   EventQuery,
@@ -61,7 +60,7 @@ export type {
   VersionRecord,
 } from './store.ts';
 export type { UnitSetRecord, UnitSourceStore, UnitSum } from './unit-sources.ts';
-export { WriteBehind } from './write-behind.ts';
+export { mostEvents, WriteBehind } from './write-behind.ts';
 
 /**
  * Opens what hosts share; its client is loaded only then. Rejects with `store_refused` where what lies there

@@ -88,17 +88,13 @@ async function onlyUser(users: readonly SystemAccount[]): Promise<SystemAccount>
   }
   const [first] = found;
   if (first === undefined) {
-    throw new SoftquotaError(
-      'usage',
-      `no user has gitolite (${rcFile} in the home directory); name the home directory: --gitolite HOME`,
-    );
+    const message = `no user has gitolite (${rcFile} in the home directory); name the home directory: --gitolite HOME`;
+    throw new SoftquotaError('usage', message);
   }
   if (found.some(({ home }) => home !== first.home)) {
     const homes = [...new Set(found.map(({ home }) => home))];
-    throw new SoftquotaError(
-      'usage',
-      `several users have gitolite: ${homes.join(', ')}; name one: --gitolite HOME`,
-    );
+    const message = `several users have gitolite: ${homes.join(', ')}; name one: --gitolite HOME`;
+    throw new SoftquotaError('usage', message);
   }
   return first;
 }
@@ -172,10 +168,8 @@ function programOf({ name, home }: SystemAccount): string {
   const absolute = folders.filter(folder => folder.startsWith('/'));
   const program = findProgram('gitolite', absolute);
   if (program !== null) return program;
-  throw new SoftquotaError(
-    'usage',
-    `no program gitolite is in PATH or in ${home}/bin, where ${name} would have it`,
-  );
+  const message = `no program gitolite is in PATH or in ${home}/bin, where ${name} would have it`;
+  throw new SoftquotaError('usage', message);
 }
 
 interface DistributeReport {
@@ -246,10 +240,8 @@ async function allRepositories(gitolite: Gitolite): Promise<readonly string[]> {
   const { repositories, unread } = await findRepositories([gitolite.repositories]);
   const hung = unread.find(({ hangs }) => hangs);
   if (hung === undefined) return repositories;
-  throw new SoftquotaError(
-    'not_ready',
-    `${hung.path}: ${hung.reason}, and gitolite would wait for it at every repository there: nothing was done`,
-  );
+  const message = `${hung.path}: ${hung.reason}, and gitolite would wait for it at every repository there: nothing was done`;
+  throw new SoftquotaError('not_ready', message);
 }
 
 /** Makes it as gitolite would, which is as the directory above it is. */
@@ -276,10 +268,8 @@ async function mustNotBeOverridden(gitolite: Gitolite, place: HookPlace): Promis
   // Ours goes from there, but another's folder stays.
   const isOver = isOurs(name, folder.entry(name)) ? `${name}.d` : name;
   if (folder.entry(isOver).kind === 'absent') return;
-  throw new SoftquotaError(
-    'conflict',
-    `${overriding}/${isOver} overrides the ${isOver === name ? 'file' : 'folder'} in ${common}: move it there, and run this again`,
-  );
+  const message = `${overriding}/${isOver} overrides the ${isOver === name ? 'file' : 'folder'} in ${common}: move it there, and run this again`;
+  throw new SoftquotaError('conflict', message);
 }
 
 /** gitolite removes a hook of a repository's own for the link, and gives up at a folder. */

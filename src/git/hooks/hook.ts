@@ -104,10 +104,8 @@ export function parseOnError(text: string): OnError {
 export function parseLastFor(text: string): number {
   const [, number, unit] = /^([1-9]\d{0,2})([hd])$/.exec(text) ?? [];
   if (number !== undefined) return Number(number) * (unit === 'd' ? 24 * 60 : 60);
-  throw new SoftquotaError(
-    'usage',
-    `lastFor = ${text} is not known; expected 1 to 999 hours or days, such as 24h or 7d`,
-  );
+  const message = `lastFor = ${text} is not known; expected 1 to 999 hours or days, such as 24h or 7d`;
+  throw new SoftquotaError('usage', message);
 }
 
 export function parsePolicies(

@@ -164,10 +164,8 @@ function mustHaveRoomForPrevious(hooks: Folder, place: HookPlace): void {
   const { name, main, previous } = place;
   if (!givesWay(place) || main.kind !== 'file') return;
   if (!main.whole) {
-    throw new SoftquotaError(
-      'conflict',
-      `${hooks.path}/${name} is larger than 1 MiB: move it to ${name}.d/${previousFile}, where it keeps running, and run this again`,
-    );
+    const message = `${hooks.path}/${name} is larger than 1 MiB: move it to ${name}.d/${previousFile}, where it keeps running, and run this again`;
+    throw new SoftquotaError('conflict', message);
   }
   if (previous.kind !== 'file') return;
   // A first attempt that was cut off left the same hook under both names.

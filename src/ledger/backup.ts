@@ -1,8 +1,12 @@
-/** The document: what is in it, the reading of one, and putting it into a store. */
+/**
+ * A backup: everything in the store that cannot be measured again, as one JSON document.
+ *
+ * It is taken from a running daemon and restored into a store that no daemon has open. A document that is
+ * incomplete, from another program, or from a newer softquota is refused; then nothing is changed.
+ */
 
 import { z } from 'zod';
 import { messageOf, SoftquotaError } from '../errors.ts';
-import type { Ledger } from '../ledger/index.ts';
 import { graceKind } from '../policy/index.ts';
 import { isLeaf } from '../quota/index.ts';
 import {
@@ -18,6 +22,7 @@ import {
 } from '../store/index.ts';
 import { counted, issueLines, printable } from '../text/index.ts';
 import { version } from '../version.ts';
+import type { Ledger } from './ledger.ts';
 
 /**
  * The newest format. It grows where an older softquota could not restore all that is in a document; a
