@@ -173,9 +173,7 @@ type Plain = {
   readonly [Section in keyof typeof sectionKeys]: ValuesOf<(typeof sectionKeys)[Section]>;
 };
 
-/**
- * The configuration as the other modules see it: all paths are absolute, and nothing of it can be changed.
- */
+/** The configuration as other modules see it: paths are absolute, and nothing of it can be changed. */
 export interface Config extends Plain {
   /** Null where only the environment spoke. */
   readonly file: string | null;

@@ -106,10 +106,7 @@ export function findKey(section: string, name: string): Key<unknown> | null {
 
 interface RemovedKey {
   readonly advice: string;
-  /**
-   * Tells whether something would be decided otherwise without the value, so that the daemon must not start;
-   * never unless given. `written` is all that was written, in the order of the file.
-   */
+  /** Tells whether something would be decided otherwise, so that the daemon must not start. */
   isFault?(entry: ConfigEntry, written: readonly ConfigEntry[]): boolean;
 }
 
@@ -177,10 +174,7 @@ export function removedKey(section: string, name: string): RemovedKey | null {
   return removedKeys[`${pattern} ${name}`] ?? null;
 }
 
-/**
- * The known word that the fewest keystrokes (a letter more, less, other, or two in the wrong
- * order) turn `word` into; null where even that is more than a third of its letters.
- */
+/** The known word that the fewest keystrokes turn `word` into; null above a third of its letters. */
 export function nearest(word: string, known: Iterable<string>): string | null {
   let best: string | null = null;
   let least = Math.max(1, Math.floor(word.length / 3)) + 1;

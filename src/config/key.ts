@@ -1,6 +1,4 @@
-/**
- * The definition of a key of the configuration, its value by what was written, and what is wrong with that.
- */
+/** The definition of a key, its value by what was written, and what is wrong with that. */
 
 import { printable } from '../text/index.ts';
 import { maskBeforeAt, maskPassword } from './addresses.ts';
@@ -101,10 +99,7 @@ export class Values {
     this.#entries = new Map(entries.map(entry => [keyId(entry), entry]));
   }
 
-  /**
-   * The value of a key. A faulty one is noted and its default returned, so that everything else
-   * is looked at too; a Config made of it must not be used.
-   */
+  /** The value of a key; of a faulty one its default, so that everything else is looked at, too. */
   take<T>(key: Key<T>): T {
     const entry = this.#entries.get(keyId(key));
     if (entry === undefined) return defaultOf(key);
@@ -207,10 +202,7 @@ export function faultAt(
 
 const longestShown = 120;
 
-/**
- * One fault a line, each in the order it was found:
- * `app.ini:12: [quota.default] TOTAL = "10 gigs": not a size. …`.
- */
+/** One fault a line: `app.ini:12: [quota.default] TOTAL = "10 gigs": not a size. …`. */
 export function formatFaults(faults: readonly ConfigFault[]): string {
   return faults.map(formatFault).join('\n');
 }

@@ -17,10 +17,7 @@ export interface ValueType<T> {
   print(value: T): string;
 }
 
-/**
- * A kind of text that is taken as `made` makes it, without the white space around it unless given.
- * `problemOf` says what is wrong with that; null: nothing.
- */
+/** A kind of text that is taken as `made` makes it; `problemOf` says what is wrong with that, or null. */
 export function textKind(
   problemOf: (text: string) => string | null,
   expected: string,
@@ -56,10 +53,7 @@ export function optional<T>(kind: ValueType<T>): ValueType<T | null> {
   };
 }
 
-/**
- * Values between commas; white space around them and empty ones do not count, nor do repeated ones unless
- * `repeated`.
- */
+/** Values between commas, without white space, empty and, unless `repeated`, repeated ones. */
 export function listOf<T>(item: ValueType<T>, expected: string, repeated?: 'kept'): ValueType<readonly T[]> {
   return {
     expected,

@@ -81,7 +81,8 @@ export class Documents {
   #shared: SharedDocuments | null = null;
   /** Position in the shared store; null: no documents were ever taken from one. */
   #position: Position | null = null;
-  readonly #lineage = new Lineage();
+  /** The versions that led to the position. */
+  readonly lineage = new Lineage();
   /** Ends when all transactions that were asked for have ended. */
   #last: Promise<unknown> = Promise.resolve();
   /** Number of changes of anything but volatile documents. */
@@ -121,10 +122,6 @@ export class Documents {
     return this.#position;
   }
 
-  get lineage(): Pick<Lineage, 'all' | 'markOf' | 'since'> {
-    return this.#lineage;
-  }
-
   /** From now on transactions are written there first. */
   shareWith(shared: SharedDocuments): void {
     this.#shared = shared;
@@ -140,7 +137,7 @@ export class Documents {
       const { generation, version, mark } = replicated;
       this.#position = { generation, version, mark };
     }
-    this.#lineage.load(replicated);
+    this.lineage.load(replicated);
     this.#inForce = new DocumentsInForce(kinds, records);
   }
 
@@ -265,7 +262,7 @@ export class Documents {
     const apart = newGeneration(left.version + 1);
     await writeBehind.writeFirst({ ...records, replicated: apart });
     this.#position = apart;
-    this.#lineage.load(apart);
+    this.lineage.load(apart);
   }
 
   async #commitShared(
@@ -290,18 +287,12 @@ export class Documents {
     return true;
   }
 
-  /**
-   * Puts what others changed in force, as a whole, at the last of the positions that it leads through; it is
-   * written behind. Throws `store_refused`, and then nothing is changed.
-   */
+  /** Puts what others changed in force, written behind, as a whole. Throws `store_refused`. */
   applyRemote(change: Omit<PolicyChange, 'events'>, positions: readonly Position[]): void {
     this.#applyRemote(runToEnd(this.#inForce.changeSetOf(change)), change, positions);
   }
 
-  /**
-   * Reads what others changed without haste, and puts it in force as `applyRemote` does. False: what is in
-   * force has changed meanwhile, and nothing was done.
-   */
+  /** Does as `applyRemote` without haste. False: others changed meanwhile, and nothing was done. */
   async applyRemoteInSlices(
     change: Omit<PolicyChange, 'events'>,
     positions: readonly Position[],
@@ -336,7 +327,7 @@ export class Documents {
   ): void {
     const { documents = [], goneDocuments = [], owners = [], goneOwners = [] } = change;
     const { writeBehind } = this.#options;
-    const replicated = this.#lineage.goOn(positions);
+    const replicated = this.lineage.goOn(positions);
     writeBehind.note({ documents, goneDocuments, owners, goneOwners, replicated });
     this.#position = positions.at(-1) ?? null;
     this.#apply(changes, change, true);

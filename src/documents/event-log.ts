@@ -27,7 +27,8 @@ const mostText = 1_000_000;
 
 export class EventLog {
   readonly #options: EventLogOptions;
-  #recent: readonly EventRecord[] = [];
+  /** The last events that a shared store took with this host's changes, and may lose by falling back. */
+  recent: readonly EventRecord[] = [];
   #shared: { readonly store: EventStore; readonly writeBehind: EventLogOptions['writeBehind'] } | null = null;
 
   constructor(options: EventLogOptions) {
@@ -51,20 +52,15 @@ export class EventLog {
     this.#writeBehind.note(changes);
   }
 
-  /** The last events that a shared store took with this host's changes, and may lose by falling back. */
-  get recent(): readonly EventRecord[] {
-    return this.#recent;
-  }
-
   /** Adds to the recent events, of which as many are kept as fit. */
   remember(events: readonly EventRecord[]): void {
-    const all = [...this.#recent, ...events];
+    const all = [...this.recent, ...events];
     let left = mostText;
     const first = all.findLastIndex(({ text }) => {
       left -= text.length + 1;
       return left < 0;
     });
-    this.#recent = all.slice(first + 1);
+    this.recent = all.slice(first + 1);
   }
 
   /** Finds events, newest first; what waits to be written is not among them. */

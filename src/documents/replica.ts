@@ -40,10 +40,7 @@ export class DocumentReplica {
     return documents.length + goneDocuments.length === 0;
   }
 
-  /**
-   * Puts other owners and documents in place of those in force, unless what is in force has come as far
-   * meanwhile. What is the same stays as it is. Rejects as `Documents.applyRemote` throws.
-   */
+  /** Puts others in place of what is in force, unless that has come as far. Rejects as `applyRemote`. */
   async applyWhole(policy: SharedPolicy, positions: readonly Position[]): Promise<void> {
     const documents = this.#documents;
     const wanted = this.#versioned(policy);
@@ -85,10 +82,7 @@ export class DocumentReplica {
   }
 }
 
-/**
- * Finds what has to change for the documents and owners in force to become others. Works in slices: a change
- * that comes into force meanwhile may be missed.
- */
+/** Finds what has to change, in slices: a change that comes into force meanwhile may be missed. */
 async function differenceBetween(before: InForce, after: SharedPolicy): Promise<PolicyRecords> {
   const documents = new Map<string, Map<string, DocumentRecord>>();
   await inSlices(after.documents, document => {

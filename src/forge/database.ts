@@ -222,10 +222,7 @@ export function forgeFaultOf(error: unknown, mend = 'see the log; it is tried ag
   return new ForgeFault('unreachable', messageOf(error), mend, { cause: error });
 }
 
-/**
- * Gives each row, whose first column is its id, with the id as a number. `mostRows`: to ask for at once; as
- * many as the database gives, unless said.
- */
+/** Gives each row, with its id, which is the first column. `mostRows`: to ask for at once. */
 export async function eachRow(
   db: ForgeDatabase,
   table: string,

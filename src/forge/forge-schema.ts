@@ -1,7 +1,4 @@
-/**
- * A kind of forge as the reader needs it: its tables, its rows, and the bytes by owner and leaf that they add
- * up to.
- */
+/** A kind of forge: its tables, its rows, and the bytes by owner and leaf that they add up to. */
 
 import { eachRow, type ForgeDatabase, numberAt } from './database.ts';
 import type { LfsObject } from './lfs-objects.ts';

@@ -30,10 +30,7 @@ export function schemaOf(
   }
 }
 
-/**
- * Throws a `ForgeFault` if the settings name no database, it cannot be reached, or it lacks a table or a
- * column.
- */
+/** Throws a `ForgeFault` if no database is named or reached, or a table or column is missing. */
 export async function openForgeDatabase(
   settings: ForgeSettings,
   { needed }: ForgeSchema,
@@ -52,18 +49,12 @@ export async function openForgeDatabase(
 /** The drivers are loaded only if they are needed. */
 async function openedAt(address: DatabaseAddress): Promise<ForgeDatabase> {
   switch (address.engine) {
-    case 'sqlite': {
-      const { openSqlite } = await import('./sqlite.ts');
-      return openSqlite(address.path);
-    }
-    case 'postgres': {
-      const { openPostgres } = await import('./postgres.ts');
-      return openPostgres(address);
-    }
-    case 'mysql': {
-      const { openMysql } = await import('./mysql.ts');
-      return openMysql(address);
-    }
+    case 'sqlite':
+      return (await import('./sqlite.ts')).openSqlite(address.path);
+    case 'postgres':
+      return (await import('./postgres.ts')).openPostgres(address);
+    case 'mysql':
+      return (await import('./mysql.ts')).openMysql(address);
   }
 }
 

@@ -227,10 +227,7 @@ interface LastRead {
   readonly tookMs: number;
 }
 
-/**
- * Tells whether a part is to be read. `own`: the marks of its tables now; `whole`: that of the database. A
- * part that is `unchanged` has the marks of the time when it was read.
- */
+/** Tells whether a part is to be read; `own`: the marks of its tables now, `whole`: the database's. */
 export function stateOfPart(
   last: LastRead | undefined,
   own: string,

@@ -44,6 +44,7 @@ import {
   type Parameters,
   parametersOf,
   type Reply,
+  replyWith,
   requestAddress,
   sendAnswer,
 } from './request.ts';
@@ -309,9 +310,5 @@ function routeOf(routes: ReadonlyMap<string, Route>, request: IncomingMessage): 
 function healthReply({ reasons, notes }: Health): Reply {
   const status = reasons.length === 0 ? 200 : 503;
   const text = [...(status === 200 ? ['ok'] : reasons), ...notes].map(line => `${line}\n`).join('');
-  return {
-    status,
-    json: () => ({ status: status === 200 ? 'ok' : 'not ready', reasons, notes }),
-    text: () => text,
-  };
+  return replyWith(status, { status: status === 200 ? 'ok' : 'not ready', reasons, notes }, text);
 }

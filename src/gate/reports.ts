@@ -24,6 +24,7 @@ import {
   pathIn,
   pushIn,
   type Reply,
+  replyWith,
   requestAddress,
   secondsIn,
 } from './request.ts';
@@ -60,7 +61,7 @@ export async function reserve(services: GateServices, parameters: Parameters): P
 }
 
 /** The reservation of this id, if whoever took it was told the id; null: there is none, or it has ended. */
-export function reportedReservation(
+function reportedReservation(
   { reservations }: Pick<GateServices['ledger'], 'reservations'>,
   id: string,
 ): Reservation | null {
@@ -87,19 +88,15 @@ export async function changeReservation(
     return shown(services, reservations.renew(reservation, seconds), 200);
   }
   reservations.release(reservation);
-  return { status: 204, json: () => ({}), text: () => '' };
+  return replyWith(204, {}, '');
 }
 
 /** In words, the id alone, for shells. */
 function shown({ ledger }: GateServices, { id, expiresAt }: Reservation, status: number): Reply {
-  const json = { id, expires_at: ledger.reservations.timeOf(expiresAt) };
-  return { status, json: () => json, text: () => `${id}\n` };
+  return replyWith(status, { id, expires_at: ledger.reservations.timeOf(expiresAt) }, `${id}\n`);
 }
 
-/**
- * `/v1/changed` with a path: the unit is walked again soon. With `push` or `reservation`, what that one has
- * brought is in place: its reservation ends with that walk.
- */
+/** `/v1/changed` with a path: the unit is walked again soon, which ends `push` or `reservation`. */
 export async function changed(services: GateServices, parameters: Parameters): Promise<Reply> {
   const reservation = reservationIn(services, parameters);
   const text = (parameters.get('path') ?? '') || (reservation?.unit ?? '');
@@ -115,7 +112,7 @@ export async function changed(services: GateServices, parameters: Parameters): P
   const ended = push === null ? reservation : reservations.byId(pushId(unit, push));
   if (ended !== null) reservations.replace(ended, { unit, landedSeq: ended.landedSeq ?? walks.nextSeq() });
   services.measureSoon(unit);
-  return reply(202, { unit }, `${printable(unit)} is measured again soon`);
+  return replyWith(202, { unit }, `${printable(unit)} is measured again soon\n`);
 }
 
 /** The reservation that is reported; null: none, or its time has ended, and what came counts all the same. */
@@ -142,7 +139,7 @@ export async function changedTrusted(services: GateServices, parameters: Paramet
   const reservation = reservationIn(services, parameters);
   await services.ledger.reports.addDelta(owner, subject, delta);
   if (reservation !== null) services.ledger.reservations.release(reservation);
-  return reply(202, { owner, subject, delta }, 'counted');
+  return replyWith(202, { owner, subject, delta }, 'counted\n');
 }
 
 /** `/v1/units`: a reported unit's absolute size. */
@@ -152,7 +149,7 @@ export async function units(services: GateServices, parameters: Parameters): Pro
   const unit = nameParameter(parameters, 'unit');
   const bytes = bytesIn(parameters, 'bytes');
   await services.ledger.reports.reportUnit(owner, subject, unit, bytes);
-  return reply(200, { owner, subject, unit, bytes }, 'counted');
+  return replyWith(200, { owner, subject, unit, bytes }, 'counted\n');
 }
 
 /**
@@ -177,7 +174,7 @@ export function usage(services: GateServices, parameters: Parameters): Reply {
     groups: ledger.policy.groupsOf(owner.id, ledger.settings.defaultGroups).map(groupShown),
     decisions: Object.fromEntries(decisions),
   };
-  return { status: 200, json: () => json, text: () => `${JSON.stringify(json)}\n` };
+  return replyWith(200, json, `${JSON.stringify(json)}\n`);
 }
 
 /** Shows a group as administrators see it: the trusted socket may know the names of groups and rules. */
@@ -191,10 +188,6 @@ function groupShown({ name, rules }: Group): object {
       ...(rule.mode === undefined ? {} : { mode: rule.mode }),
     })),
   };
-}
-
-function reply(status: number, json: unknown, words: string): Reply {
-  return { status, json: () => json, text: () => `${words}\n` };
 }
 
 /** `/v1/quota`: what an owner stores and may store, as they see it. Throws `not_found`. */
@@ -215,5 +208,5 @@ export function ownerQuota({ ledger, myUsage }: GateServices, parameters: Parame
     ...(used === total ? [] : [`${printable(name)} stores ${formatBytes(total)} in total.`]),
     ...(page === null ? [] : [`My usage: ${page}`]),
   ];
-  return { status: 200, json: () => json, text: () => `${lines.join('\n')}\n` };
+  return replyWith(200, json, `${lines.join('\n')}\n`);
 }

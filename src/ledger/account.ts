@@ -158,10 +158,7 @@ export class Account {
     return this.#unreachable;
   }
 
-  /**
-   * When the oldest of its units was walked, in milliseconds since 1970; null where none was. A reported
-   * unit is as its program last said, however long ago that is, and makes nothing old.
-   */
+  /** When the oldest of its units was walked, in milliseconds since 1970; null where none was. */
   get measuredAt(): number | null {
     let oldest = this.ownMeasuredAt;
     for (const { measuredAt } of this.#shares.values()) oldest = older(oldest, measuredAt);
@@ -349,10 +346,7 @@ function changed(
   return next.some(bytes => bytes !== 0) ? next : noUsage;
 }
 
-/**
- * The bytes of a unit that no ref reaches. A unit that has become smaller since they were measured has lost
- * some of them; what came since is not among them.
- */
+/** The bytes of a unit that no ref reaches; one that became smaller since then has lost some of them. */
 export function unreachableIn(unit: UnitRecord | undefined): number {
   if (unit?.reach === undefined) return 0;
   const { reachableBytes, unreachableBytes } = unit.reach;

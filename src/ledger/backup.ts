@@ -24,10 +24,7 @@ import { counted, issueLines, printable } from '../text/index.ts';
 import { version } from '../version.ts';
 import type { Ledger } from './ledger.ts';
 
-/**
- * The newest format. It grows where an older softquota could not restore all that is in a document; a
- * document in which nothing needs it has an older one.
- */
+/** The newest format; a document in which nothing needs it has an older one. */
 const format = 2;
 const formatWithoutGraces = 1;
 
@@ -149,10 +146,7 @@ export interface Restored {
   readonly removed_units: number;
 }
 
-/**
- * Makes the store hold what the backup holds, in one write. What walks found stays: the next walk puts it
- * right. Rejects with `conflict` where the store holds what would go, unless it may be replaced.
- */
+/** Makes the store hold the backup, in one write. Rejects with `conflict` unless others may go. */
 export async function restore(
   store: Store,
   backup: Backup,

@@ -8,7 +8,7 @@
  */
 
 import type { Documents } from '../documents/index.ts';
-import { SoftquotaError } from '../errors.ts';
+import { messageOf, SoftquotaError } from '../errors.ts';
 import { type GraceDocument, graceKind, type Policy } from '../policy/index.ts';
 import {
   type Graces,
@@ -56,7 +56,7 @@ export class OwnerGraces {
   readonly #read = new WeakMap<GraceDocument, ReadonlyMap<string | null, RunningGrace>>();
   #loop: ReconcileLoop | null = null;
   #isTurn: () => boolean = () => true;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: NodeJS.Timeout | undefined;
   /** When it was last looked for graces that have ended. */
   #endedUntil = 0;
   /** Why they could not be written; it is tried again and again, and told once. */
@@ -117,8 +117,7 @@ export class OwnerGraces {
   async close(): Promise<void> {
     await this.#loop?.close();
     this.#loop = null;
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    clearTimeout(this.#timer);
   }
 
   get #isSet(): boolean {
@@ -189,7 +188,7 @@ export class OwnerGraces {
   }
 
   #failed(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     if (reason !== this.#trouble) {
       this.#options.log.warn({ reason }, 'graces count, and are written when the store can be written');
     }
@@ -197,8 +196,7 @@ export class OwnerGraces {
   }
 
   #wait(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    clearTimeout(this.#timer);
     const now = this.#options.clock.wall();
     let next = Number.POSITIVE_INFINITY;
     for (const [, until] of this.#ends()) if (until > now) next = Math.min(next, until);

@@ -131,10 +131,7 @@ export class Ledger {
     try {
       await ledger.#load(options);
     } catch (error) {
-      ledger.reports.close();
-      ledger.reach.close();
-      ledger.reservations.close();
-      await ledger.sources.close();
+      await ledger.#stop();
       throw error;
     }
     return ledger;
@@ -271,14 +268,18 @@ export class Ledger {
   /** Writes what waits, and closes the store. */
   async close(): Promise<void> {
     await this.graces.close();
-    this.reports.close();
-    this.reach.close();
-    this.reservations.close();
     await this.allowanceEnds.close();
-    await this.sources.close();
+    await this.#stop();
     await this.eventLog.close();
     await this.#parts.writeBehind.close();
     await this.#store.close();
+  }
+
+  async #stop(): Promise<void> {
+    this.reports.close();
+    this.reach.close();
+    this.reservations.close();
+    await this.sources.close();
   }
 
   async #load({ kinds = [] }: LedgerOptions): Promise<void> {
@@ -358,7 +359,7 @@ const forAnybody = [ruleKind, groupKind];
 const mostNamed = 1000;
 
 /** Gives whether the policy has changed, and the owners affected, by key; null among them: anybody may be. */
-export function affectedBy(
+function affectedBy(
   { documents, owners, renewedOwners, goneOwners }: Applied,
   known: Owners,
 ): { readonly isPolicy: boolean; readonly owners: Iterable<string | null> } {

@@ -115,10 +115,7 @@ export class Reservations {
     return book.byId.get(id) ?? null;
   }
 
-  /**
-   * Adds one, in place of the owner's with the same id; gives what holds its bytes. `usage` is the owner's
-   * now. Throws `too_many_reservations`.
-   */
+  /** Adds one, or replaces that with its id; gives what holds its bytes. Throws `too_many_reservations`. */
   hold(asked: Reservation, usage: Usage): Reservation {
     const { mostOfOwner, mostInAll } = this.#options;
     const { ownerKey, isReported, mask } = asked;
@@ -243,10 +240,7 @@ function takeFrom(left: number[], mask: number, bytes: number): void {
   }
 }
 
-/**
- * Room while the store that hosts share is away. No host hears then what the others let start, so each grants
- * only its part of what was left: what it grants counts once for every host.
- */
+/** Room while Redis is away: a host grants its part of what was left, as if all others did, too. */
 export class RoomApart {
   readonly #hostsApart: () => number;
   /** The bytes that owners had on this host when they were first asked about since then, by their ids. */
@@ -257,10 +251,7 @@ export class RoomApart {
     this.#hostsApart = hostsApart;
   }
 
-  /**
-   * Returns the reserved bytes of an owner, with those that the other hosts may have granted if they granted
-   * as much as this one, this action among it. `own` is what the owner has on this host.
-   */
+  /** Adds what the others may have granted, as much as this host. `own`: what the owner has here. */
   reserved(
     { id, reserved }: Pick<OwnerUsage, 'id' | 'reserved'>,
     own: Usage,

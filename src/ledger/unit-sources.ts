@@ -22,17 +22,17 @@ export interface SourceUnit extends LargeUnit {
   readonly source: UnitSource;
 }
 
-interface SourceState extends UnitSource {
+/** A source with what it reported. */
+export interface SourceReport extends UnitSource {
   readonly units: number;
   readonly owners: number;
   /** At most 2^53 - 1. */
   readonly bytes: number;
-}
-
-export interface SourceReport extends SourceState {
   /** It is older than it may become. */
   readonly isStale: boolean;
 }
+
+type SourceState = Omit<SourceReport, 'isStale'>;
 
 interface UnitSourcesOptions extends LedgerParts {
   /** Undefined: no program can put anything. */

@@ -88,10 +88,7 @@ export class UsageIndex {
     return { reported, forge, otherHosts };
   }
 
-  /**
-   * The bytes of every owner with this part in the key, below a mask of leaves, in no order, but of those
-   * whose bytes cannot be added up exactly. null: see `filterMapInSlices`.
-   */
+  /** Bytes below a mask of owners with this in the key, if they fit; null: see `filterMapInSlices`. */
   ownerSizes(mask: number, keyPart: string): Generator<OwnerSize | null> {
     return filterMapInSlices(this.owners.all, owner => {
       if (!owner.key.includes(keyPart)) return undefined;

@@ -87,10 +87,7 @@ export class Connections {
     this.#doAfter(socket);
   }
 
-  /**
-   * Ends a quarter of those without a request, those first that have been so for longest. For node:http, one
-   * on which nothing was ever asked is not idle.
-   */
+  /** Ends a quarter of those without a request, also of those on which nothing was ever asked. */
   makeRoom(): void {
     let left = Math.ceil(this.#idle.size / 4);
     for (const socket of this.#idle) {
@@ -181,10 +178,7 @@ const rejections: Readonly<Record<string, Rejection>> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
 };
 
-/**
- * Ends a connection on which nothing more can be understood, with an answer. Never by 413, which is a refusal
- * of the gate and nothing else.
- */
+/** Ends a connection with an answer, never by 413, which is a refusal of the gate and nothing else. */
 export function rejectConnection(
   error: Error,
   socket: Duplex,

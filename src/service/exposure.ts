@@ -1,7 +1,4 @@
-/**
- * Finds who else could put a socket where ours is to be: anybody who may write its directory, or change on
- * the way there which directory that is.
- */
+/** Finds who could put a socket in place of ours: who may write its directory, or lead elsewhere. */
 
 import { lstatSync, readlinkSync, type Stats } from 'node:fs';
 import { join, normalize } from 'node:path';

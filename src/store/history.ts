@@ -19,11 +19,6 @@ export interface HourRecord {
   readonly usage: Usage;
 }
 
-interface UsageStep {
-  readonly hour: number;
-  readonly usage: Usage;
-}
-
 export interface HistoryQuery {
   /** Null: only the hours are asked for. */
   readonly ownerId: number | null;
@@ -35,7 +30,7 @@ export interface HistoryQuery {
 export interface PastUsage {
   readonly hours: readonly HourRecord[];
   /** The first may be of before `fromHour`: what held then. Before it the owner used nothing. */
-  readonly steps: readonly UsageStep[];
+  readonly steps: readonly { readonly hour: number; readonly usage: Usage }[];
 }
 
 export interface Thinning {
@@ -53,10 +48,7 @@ export type ThinnedOwners = readonly number[];
 
 /** Rejects as `Store` does; every write is atomic. */
 export interface HistoryStore {
-  /**
-   * Puts in those whose usage is another than what held at that hour. Hours that were recorded later stay as
-   * they are, whatever is put in before them.
-   */
+  /** Puts in those whose usage changed. Hours that were recorded later stay as they are. */
   recordOwners(hour: number, owners: readonly OwnerUsageRecord[]): Promise<void>;
   recordHour(record: HourRecord): Promise<void>;
   history(query: HistoryQuery): Promise<PastUsage>;

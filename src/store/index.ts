@@ -18,7 +18,6 @@ export type {
   LevelRecord,
   OwnerRecord,
   Position,
-  RecordChanges,
   RecordStore,
   Records,
   ShareRecord,
@@ -62,10 +61,7 @@ export type {
 export type { UnitSetRecord, UnitSourceStore, UnitSum } from './unit-sources.ts';
 export { mostEvents, WriteBehind } from './write-behind.ts';
 
-/**
- * Opens what hosts share; its client is loaded only then. Rejects with `store_refused` where what lies there
- * is another program's, or of a newer softquota, or not for us.
- */
+/** Opens what hosts share. Rejects with `store_refused` where it is another's, newer, or not for us. */
 export async function openRedisStore(settings: RedisSettings): Promise<SharedStore> {
   const { openRedis } = await import('./redis/store.ts');
   return openRedis(settings);

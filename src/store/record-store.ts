@@ -24,10 +24,7 @@ export interface OwnerRecord {
   readonly since: number;
 }
 
-/**
- * Something of the policy: a rule, a group, an assignment. What is in it is the ledger's business; the store
- * keeps any text, by kind and key.
- */
+/** A rule, a group, an assignment and the like: any text, by kind and key, which the ledger knows. */
 export interface DocumentRecord {
   readonly kind: string;
   readonly key: string;

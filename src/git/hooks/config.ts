@@ -77,10 +77,7 @@ const noFile = {
   special: 'is not a file',
 } as const;
 
-/**
- * A configuration outside of repositories. Other users' own files are read with their rights: a link that
- * they made of one may lead anywhere.
- */
+/** A configuration outside of repositories; a user's own is read with that user's rights. */
 type ConfigSource = 'system' | { readonly file: string; readonly owner: NonNullable<ProgramOptions['user']> };
 
 /** The value of a key, without what the file includes; null where it has none, or git cannot read it. */

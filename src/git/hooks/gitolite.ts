@@ -17,11 +17,9 @@ import { findProgram } from './client.ts';
 import { findRepositories } from './find.ts';
 import { belongingOf, Folder, physicalPath, reasonOf } from './folder.ts';
 import { type HookName, hookNames, isOurs } from './hook.ts';
-import { absentHooks, type HookPlace, type HookState, inspectPlace, statesIn } from './inspect.ts';
+import { absentHooks, type HookPlace, inspectPlace, statesIn } from './inspect.ts';
 import {
   givesWay,
-  type InstalledHooks,
-  type InstallResult,
   installHooks,
   installIn,
   nothingRemoved,
@@ -172,22 +170,13 @@ function programOf({ name, home }: SystemAccount): string {
   throw new SoftquotaError('usage', message);
 }
 
-interface DistributeReport {
-  readonly gitolite: Gitolite;
-  readonly hooks: InstalledHooks;
-  readonly repositories: readonly InstallResult[];
-}
-
 /**
  * Puts both hooks where gitolite takes them from, and has it link them into every repository. Those from
  * before LOCAL_CODE was set go, since they would override these. Nothing is done, and it rejects with
  * `conflict`, where linking would put an end to a hook that some repository has for itself, or where the next
  * push to gitolite-admin would put an end to ours.
  */
-export async function distributeHooks(
-  gitolite: Gitolite,
-  options: WantedSettings,
-): Promise<DistributeReport> {
+export async function distributeHooks(gitolite: Gitolite, options: WantedSettings) {
   const repositories = await allRepositories(gitolite);
   await using folder = await openOrMake(gitolite.common);
   for (const name of hookNames) {
@@ -201,9 +190,7 @@ export async function distributeHooks(
   return { gitolite, hooks, repositories: await installHooks(repositories, options) };
 }
 
-export async function commonStatus(
-  gitolite: Gitolite,
-): Promise<{ readonly gitolite: Gitolite; readonly hooks: Readonly<Record<HookName, HookState>> }> {
+export async function commonStatus(gitolite: Gitolite) {
   await using folder = await Folder.find(gitolite.common);
   return { gitolite, hooks: folder === null ? absentHooks : await statesIn(folder) };
 }

@@ -28,7 +28,7 @@ export const customFolder = 'custom_hooks';
 export function isOfGogs(name: HookName, entry: BoundedFile): boolean {
   return (
     entry.kind === 'file' &&
-    /\bhook --config=/.test(textOf(entry.bytes)) &&
+    /\bhook --config=/.test(entry.bytes.toString('latin1')) &&
     !isOurs(name, entry) &&
     !namesFolder(name, entry.bytes)
   );
@@ -37,14 +37,11 @@ export function isOfGogs(name: HookName, entry: BoundedFile): boolean {
 /** Tells whether this is a hook of ours, of any version. */
 export function isOurs(name: HookName, entry: BoundedFile): entry is BoundedFile & { kind: 'file' } {
   if (entry.kind !== 'file') return false;
-  const found = textOf(entry.bytes);
+  const found = entry.bytes.toString('latin1');
   return found.startsWith('#!') && found.startsWith(`\n# softquota hook: ${name}\n`, found.indexOf('\n'));
 }
 
-/**
- * The folder's name as a whole, or built from the hook's own: ${hookname}.d/, $(basename $0).d/,
- * ${0##*\/}.d/.
- */
+/** The folder's name built from the hook's own: ${hookname}.d/, $(basename $0).d/, ${0##*\/}.d/. */
 const buildsName = [/\$[^$/\n]*\.d\//, /\$\{0##\*\/\}"*\.d\//];
 
 /** Tells whether this is another's hook that runs the folder `NAME.d` itself, as those of forges do. */
@@ -54,8 +51,8 @@ export function runsFolder(name: HookName, entry: BoundedFile): boolean {
   );
 }
 
-function namesFolder(name: HookName, content: Uint8Array): boolean {
-  const found = textOf(content);
+function namesFolder(name: HookName, content: Buffer): boolean {
+  const found = content.toString('latin1');
   return found.includes(`${name}.d`) || buildsName.some(pattern => pattern.test(found));
 }
 
@@ -67,10 +64,6 @@ export function isExecutable({ stats }: BoundedFile & { kind: 'file' }): boolean
 /** Tells whether it is a hook that git passes over. */
 export function isSkipped(entry: BoundedFile): boolean {
   return entry.kind === 'file' && !isExecutable(entry);
-}
-
-function textOf(content: Uint8Array): string {
-  return Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString('latin1');
 }
 
 const onErrors = ['allow', 'deny', 'last'] as const;
@@ -158,8 +151,8 @@ export function filled(name: HookName | ProgramName, settings: HookSettings): Bu
 }
 
 /** The settings in the head of such a file; null where it has none, as those of release 0.1. */
-export function settingsIn(content: Uint8Array): HookSettings | null {
-  const text = Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString();
+export function settingsIn(content: Buffer): HookSettings | null {
+  const text = content.toString();
   const [, quoted, policy, minutes] =
     /^socket=('[^\n]*'|[\w./@%+:=,-]+) on_error=(\w+) last_for=(\d{1,9})$/m.exec(text) ?? [];
   const onError = onErrors.find(each => each === policy);

@@ -79,10 +79,7 @@ export async function installHooks(
 /** A forge writes a hook once or twice while it makes a repository. */
 const mostAttempts = 5;
 
-/**
- * Looks at all that is there before anything of it is changed, and looks again where another program changes
- * it meanwhile. `isForge`: it is known to be a forge's.
- */
+/** Looks at all before it changes any, and looks again where another program changes it meanwhile. */
 export async function installInto(
   repository: Folder,
   options: WantedSettings,
@@ -242,10 +239,7 @@ interface RemoveDone {
 
 export type RemoveResult = RemoveDone | RepositoryFault;
 
-/**
- * Undoes `installHooks`: ours go, a hook that had made room returns with its content, mode and owner, and
- * what release 0.1 kept in the repository is removed. Hooks of other people are left alone.
- */
+/** Undoes `installHooks`: a hook that had made room returns; those of other people are left alone. */
 export async function removeHooks(repositories: readonly string[]): Promise<readonly RemoveResult[]> {
   return inEach(repositories, async (repository, path): Promise<RemoveDone> => {
     const removed: Record<HookName, RemovedHook> = { ...nothingRemoved };

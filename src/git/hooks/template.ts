@@ -137,10 +137,7 @@ export interface GlobalHooks {
   readonly hooks: InstalledHooks;
 }
 
-/**
- * Puts both hooks into a directory: for core.hooksPath, or for Gitaly's custom_hooks_dir, which runs what
- * lies in its NAME.d. It is made where it is missing, but not those above it.
- */
+/** Puts both hooks into a directory for core.hooksPath, or Gitaly's custom_hooks_dir; makes that alone. */
 export async function installGlobally(
   directory: string,
   server: 'git' | 'gitlab',

@@ -5,7 +5,7 @@ import { systemCode } from '../../errors.ts';
 import { decodePath, encodePath } from '../../layout/index.ts';
 
 /** The entries of a directory, few at a time: there may be millions. A link is none, and leads elsewhere. */
-export async function* directoryEntries(path: string): AsyncGenerator<DirectoryEntry> {
+export async function* directoryEntries(path: string) {
   const location = encodePath(path);
   try {
     if (!(await lstat(location)).isDirectory()) return;
@@ -19,12 +19,6 @@ export async function* directoryEntries(path: string): AsyncGenerator<DirectoryE
     // Some file systems tell no kinds: one that vanishes ends the list, and the directory is there.
     if (!isGone(error) || (await isThere(path))) throw error;
   }
-}
-
-interface DirectoryEntry {
-  readonly name: string;
-  readonly isFile: boolean;
-  readonly isDirectory: boolean;
 }
 
 const atATime = 256;

@@ -355,10 +355,7 @@ export class Reclaim {
   }
 }
 
-/**
- * Returns the object directories that these repositories borrow from, as `identity` gives them: nothing of
- * these may be deleted or forgiven, whether the refs of their own repository reach it or not.
- */
+/** The object directories that others borrow from: nothing of these may be deleted or forgiven. */
 async function lentObjects(repositories: Iterable<string>, pace: Pace): Promise<ReadonlySet<string>> {
   const lent = new Set<string>();
   for (const repository of repositories) {

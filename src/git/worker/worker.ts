@@ -61,7 +61,7 @@ export class Worker {
   readonly #quarantines: Quarantines;
   readonly #connection: DaemonConnection;
   #daemonVersion = version;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(options: WorkerOptions) {
@@ -104,7 +104,7 @@ export class Worker {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#timer ?? undefined);
+    clearTimeout(this.#timer);
     await Promise.all([
       this.#connection.close(),
       this.#hooks?.close(),
@@ -172,7 +172,7 @@ export class Worker {
   /** The next report is due then, if it would come later. */
   #reportIn(milliseconds: number): void {
     if (this.#isClosed) return;
-    clearTimeout(this.#timer ?? undefined);
+    clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#report(), milliseconds);
   }
 

@@ -40,12 +40,6 @@ interface Candidate extends HeldQuarantine {
   readonly writtenAt: number;
 }
 
-interface Host {
-  readonly processes: readonly Process[];
-  readonly seesAll: boolean;
-  readonly mounts: Mounts;
-}
-
 const lookEveryMs = 5000;
 const passEveryMs = 60_000;
 const recentMs = 3_600_000;
@@ -174,7 +168,7 @@ export class Quarantines {
     for (const [path, names] of found) {
       if (this.#options.repositories.signal.aborted) break;
       try {
-        removed.push(...(await this.#removeOver(path, names, { processes, seesAll, mounts })));
+        removed.push(...(await this.#removeOver(path, names, processes, seesAll, mounts)));
         this.#faults.delete(path);
       } catch (error) {
         this.#tellFault(path, messageOf(error));
@@ -188,7 +182,9 @@ export class Quarantines {
   async #removeOver(
     path: string,
     names: readonly string[],
-    { processes, seesAll, mounts }: Host,
+    processes: readonly Process[],
+    seesAll: boolean,
+    mounts: Mounts,
   ): Promise<readonly RemovedQuarantine[]> {
     // A repository with a quarantine is looked at again.
     this.asked(path);
@@ -248,14 +244,11 @@ async function directoriesOf(path: string): Promise<ReadonlySet<string>> {
   return found;
 }
 
-interface QuarantineContent {
-  /** Regular files. */
-  readonly bytes: number;
-  readonly writtenAt: number;
-}
-
-/** Measures a quarantine. A file that goes meanwhile counts nothing. */
-export async function contentOf(path: string, depth = mostDepth): Promise<QuarantineContent> {
+/** The bytes of regular files, and the last change; a file that goes meanwhile counts nothing. */
+export async function contentOf(
+  path: string,
+  depth = mostDepth,
+): Promise<{ readonly bytes: number; readonly writtenAt: number }> {
   const stats = await lstat(encodePath(path)).catch(() => null);
   if (stats === null) return { bytes: 0, writtenAt: 0 };
   if (!stats.isDirectory() || depth === 0)

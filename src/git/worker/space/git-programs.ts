@@ -46,10 +46,7 @@ export async function findGits(programs: readonly string[]): Promise<FoundGits> 
   return { gits, faults };
 }
 
-/**
- * The git by which the hooks of a push came, else the first; where it cannot read the repository, the first
- * that can. `execPath` is what somebody says: it chooses among these, and nothing there is run or looked at.
- */
+/** `execPath` is what somebody says: it chooses among these, and nothing there is run or looked at. */
 export function gitOf(gits: readonly GitProgram[], execPath: string, path: string): GitProgram | null {
   const usual = gits.find(git => git.execPaths.includes(execPath)) ?? gits[0] ?? null;
   if (usual === null || canReadReftable(usual) || !isInReftable(path)) return usual;

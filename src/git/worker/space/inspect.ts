@@ -82,10 +82,7 @@ export async function mustBePlain(directories: readonly string[]): Promise<void>
   }
 }
 
-/**
- * The first directory, of those with objects and all above them, in which another user than this one and root
- * may put something else in place; null: there is none.
- */
+/** The first directory with objects, or above them, that others than this user and root may replace. */
 export async function writableByOthers(path: string, used: readonly string[]): Promise<string | null> {
   const above = [path];
   for (let at = path; at !== '/'; ) {

@@ -31,17 +31,11 @@ const mostOthers = 5;
 /** Share of a file's bytes below which removing another name of it is not worth while. */
 const leastShare = 0.02;
 
-interface PathOptions {
-  readonly wantsShortBlobs: boolean;
-  /** Milliseconds that the whole may take, if what is not found out then can be done without. */
-  readonly mostMs: number;
-}
-
-/** Goes through every object once, and then through every commit. */
+/** Goes through every object once, and then through every commit, unless `mostMs` are over. */
 export async function largestPaths(
   view: RepositoryView,
   limits: RunLimits,
-  { wantsShortBlobs, mostMs }: PathOptions,
+  { wantsShortBlobs, mostMs }: { readonly wantsShortBlobs: boolean; readonly mostMs: number },
 ): Promise<PathHistory> {
   const begun = performance.now();
   const sums = new Map<string, Sum>();
@@ -193,10 +187,7 @@ function ownText(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
 }
 
-/**
- * Puts all names into the versions, by their ids, such as the one before a file was moved; false: the time
- * was over before. Goes through every commit.
- */
+/** Goes through every commit and puts all names into the versions; false: the time was over before. */
 async function findOtherNames(
   view: RepositoryView,
   versions: ReadonlyMap<string, Version>,
@@ -300,10 +291,7 @@ function otherNamesOf(path: string, { bytes }: Sum, versions: readonly Version[]
   return names.length > mostOthers ? [] : names;
 }
 
-/**
- * The bytes that others take which are stored as differences from what goes: the largest of them takes its
- * place, and the rest are stored as differences from that one.
- */
+/** The bytes that others then take which are differences from what goes: the largest takes its place. */
 function storedAnew(
   freed: ReadonlyMap<string, Version>,
   byBase: ReadonlyMap<string, readonly StoredVersion[]>,
