@@ -6,7 +6,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { Backup } from '../src/backup/index.ts';
+import type { Backup } from '../src/ledger/index.ts';
 import { version } from '../src/version.ts';
 import { softquota } from './daemon.ts';
 import { numbers } from './ground.ts';

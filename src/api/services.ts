@@ -1,10 +1,9 @@
 /** The parts of the daemon that the API works with. */
 
-import type { Backup } from '../backup/index.ts';
 import type { Documents } from '../documents/index.ts';
 import type { Fleet } from '../fleet/index.ts';
 import type { Identity } from '../identity/index.ts';
-import type { Ledger } from '../ledger/index.ts';
+import type { Backup, Ledger } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import type { Notices } from '../notices/index.ts';
 import type { SecretKeys, SignInFlow } from '../oauth/index.ts';

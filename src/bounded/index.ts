@@ -13,6 +13,7 @@ export { JsonFault, mostDepth, mostExactCharacters, readExactJson, readJson } fr
 export {
   type EndedStage,
   isGroupAlive,
+  isProcessAlive,
   type ProgramOptions,
   pipePrograms,
   runProgram,

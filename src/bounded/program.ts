@@ -170,9 +170,13 @@ async function endGroup(pid: number | undefined, graceMs = 0): Promise<void> {
 }
 
 export function isGroupAlive(pid: number | undefined): boolean {
-  if (pid === undefined) return false;
+  return pid !== undefined && isProcessAlive(-pid);
+}
+
+/** A negative number is that of a group. */
+export function isProcessAlive(pid: number): boolean {
   try {
-    process.kill(-pid, 0);
+    process.kill(pid, 0);
     return true;
   } catch (error) {
     return systemCode(error) === 'EPERM';

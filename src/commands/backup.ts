@@ -3,8 +3,8 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Option } from 'commander';
-import type { Backup, Restored } from '../backup/index.ts';
 import { exitCodes } from '../errors.ts';
+import type { Backup, Restored } from '../ledger/index.ts';
 import { counted, printable } from '../text/index.ts';
 import { apiCommand } from './api-command.ts';
 import { adminClient } from './client.ts';
@@ -26,7 +26,7 @@ export const addBackup = apiCommand<never>('backup <file>', {
   arguments: ['the file to write; - is standard output'],
   hasNoJson: true,
   run: async (options, [file = '']) => {
-    const { parseBackup } = await import('../backup/index.ts');
+    const { parseBackup } = await import('../ledger/index.ts');
     const config = configFrom(options);
     const json = await adminClient(() => config).get({ path: '/admin/backup' });
     const text = `${JSON.stringify(json)}\n`;
@@ -50,7 +50,7 @@ export const addRestore = apiCommand<{ backup: Backup; restored: Restored }, Res
     arguments: ['the backup; - is standard input'],
     options: [new Option('--replace', 'also if the store is not empty: the backup replaces its contents')],
     find: async ({ replace = false, ...options }, file: string) => {
-      const { parseBackup } = await import('../backup/index.ts');
+      const { parseBackup } = await import('../ledger/index.ts');
       const { dataPath } = configFrom(options).server;
       const backup = parseBackup(readWhole(file), file === '-' ? 'standard input' : file);
       const { restoreInto } = await import('../daemon/index.ts');

@@ -113,7 +113,6 @@ export const mailAddress: ValueType<string> = matching(
   'Write a mail address such as root@git.example',
 );
 
-/** `root@git.example` or `softquota <root@git.example>` */
 export const senderAddress: ValueType<string> = matching(
   isSender,
   'not a mail address',

@@ -105,17 +105,15 @@ function refuseForSharedStore(config: Config, values: Values): void {
   // A name that is made up would be another one after DATA_PATH is lost, and what the host said would count
   // twice.
   if (config.server.hostId === null) {
-    values.refuse(
-      store.adapter,
-      '[store] ADAPTER = redis needs [server] HOST_ID, a name for this host that no other host uses.',
-    );
+    const message =
+      '[store] ADAPTER = redis needs [server] HOST_ID, a name for this host that no other host uses.';
+    values.refuse(store.adapter, message);
   }
   // The other hosts have to read what one host encrypts. A value that is no key is its own fault.
   if (config.security.secretKeys.length === 0 && !values.isFaulty(security.secretKeys)) {
-    values.refuse(
-      store.adapter,
-      '[store] ADAPTER = redis needs [security] SECRET_KEY, the same on each host. Write at least 32 characters that nobody can guess, such as openssl rand -base64 32 gives.',
-    );
+    const message =
+      '[store] ADAPTER = redis needs [security] SECRET_KEY, the same on each host. Write at least 32 characters that nobody can guess, such as openssl rand -base64 32 gives.';
+    values.refuse(store.adapter, message);
   }
 }
 
@@ -175,9 +173,7 @@ type Plain = {
   readonly [Section in keyof typeof sectionKeys]: ValuesOf<(typeof sectionKeys)[Section]>;
 };
 
-/**
- * The configuration as the other modules see it: all paths are absolute, and nothing of it can be changed.
- */
+/** The configuration as other modules see it: paths are absolute, and nothing of it can be changed. */
 export interface Config extends Plain {
   /** Null where only the environment spoke. */
   readonly file: string | null;
@@ -188,14 +184,12 @@ export interface Config extends Plain {
   };
   /** The `[storage.*]` sections with a PATH, in the order of `storageKinds`. */
   readonly storages: readonly StorageSettings[];
-  /** Null: no forge's database is read. */
   readonly forge: ForgeSettings | null;
   readonly scan: Plain['scan'] & { readonly workers: number };
   /** `routes`: the `[gate.NAME]` sections, in the order in which they are asked. */
   readonly gate: Plain['gate'] & { readonly routes: readonly UploadRoute[] };
   /** The `[webhook.NAME]` sections, by name. */
   readonly webhooks: readonly WebhookSettings[];
-  /** Null: no mail is sent. */
   readonly mail: MailSettings | null;
 }
 
@@ -209,16 +203,13 @@ function storageSettings(values: Values, base: string): readonly StorageSettings
   const sections = storages.flatMap(({ storage, templates: path, owner }) => {
     const source = values.take(owner);
     if (source.by === 'git-config' && storage !== 'repos' && storage !== 'wiki') {
-      values.refuse(
-        owner,
-        'git-config is not possible here, but only in [storage.repos] and [storage.wiki].',
-      );
+      const message = 'git-config is not possible here, but only in [storage.repos] and [storage.wiki].';
+      values.refuse(owner, message);
     }
     if (source.by === 'forge' && !canForgeTell(values, storage)) {
-      values.refuse(
-        owner,
-        'forge is possible only with [forge] KIND = gitlab, in [storage.repos] and [storage.wiki]; the paths of other forges say whose a repository is.',
-      );
+      const message =
+        'forge is possible only with [forge] KIND = gitlab, in [storage.repos] and [storage.wiki]; the paths of other forges say whose a repository is.';
+      values.refuse(owner, message);
     }
     const templates: Template[] = [];
     for (const text of values.take(path)) {
@@ -230,10 +221,8 @@ function storageSettings(values: Values, base: string): readonly StorageSettings
       const { template } = parsed;
       const twin = seen.get(template.text);
       if (twin !== undefined) {
-        values.refuse(
-          path,
-          `"${template.text}" is already in [${twin}]. Each directory can be in one section only.`,
-        );
+        const message = `"${template.text}" is already in [${twin}]. Each directory can be in one section only.`;
+        values.refuse(path, message);
       }
       if (!template.hasOwner && source.by === 'path' && !values.isFaulty(owner)) {
         const advice = 'Add {owner} to the path, or set OWNER';

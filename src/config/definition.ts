@@ -16,7 +16,6 @@ import { disk, log, metrics, security, server, store } from './keys-server.ts';
 import { scan, storage, storages, visibility } from './keys-storage.ts';
 
 export interface Section {
-  /** In lower case. */
   readonly name: string;
   readonly doc: string;
   readonly keys: readonly Key<unknown>[];
@@ -57,7 +56,6 @@ export const sections: readonly Section[] = [
 
 export const allKeys: readonly Key<unknown>[] = sections.flatMap(section => section.keys);
 
-/** The section of a name in lower case, or null. */
 export function findSection(name: string): Section | null {
   return sections.find(section => section.name === name) ?? ownSection(name);
 }
@@ -102,17 +100,13 @@ function sectionIn(config: Config, section: string): object | null | undefined {
   return new Map<string, object>(Object.entries(config)).get(kind);
 }
 
-/** The key of a section and a name in capitals, or null. */
 export function findKey(section: string, name: string): Key<unknown> | null {
   return findSection(section)?.keys.find(key => key.name === name) ?? null;
 }
 
 interface RemovedKey {
   readonly advice: string;
-  /**
-   * Tells whether something would be decided otherwise without the value, so that the daemon must not start;
-   * never unless given. `written` is all that was written, in the order of the file.
-   */
+  /** Tells whether something would be decided otherwise, so that the daemon must not start. */
   isFault?(entry: ConfigEntry, written: readonly ConfigEntry[]): boolean;
 }
 
@@ -180,10 +174,7 @@ export function removedKey(section: string, name: string): RemovedKey | null {
   return removedKeys[`${pattern} ${name}`] ?? null;
 }
 
-/**
- * The known word that the fewest keystrokes (a letter more, less, other, or two in the wrong
- * order) turn `word` into; null where even that is more than a third of its letters.
- */
+/** The known word that the fewest keystrokes turn `word` into; null above a third of its letters. */
 export function nearest(word: string, known: Iterable<string>): string | null {
   let best: string | null = null;
   let least = Math.max(1, Math.floor(word.length / 3)) + 1;

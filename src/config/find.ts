@@ -114,7 +114,6 @@ function unknownMessage(variable: string, fromFile: boolean): string {
 }
 
 export interface Where {
-  /** The file that `--config` names. */
   readonly file?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;

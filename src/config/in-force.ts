@@ -1,7 +1,4 @@
-/**
- * The configuration in force: as an app.ini that says of each value where it came from, and what of it a
- * running daemon can exchange.
- */
+/** The configuration in force, as an app.ini, and what of it a running daemon can exchange. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { printable } from '../text/index.ts';
@@ -11,10 +8,7 @@ import { type ConfigEntry, type ConfigOrigin, type Key, keyId } from './key.ts';
 import { encodeValue } from './lines.ts';
 import type { LoadedConfig } from './load.ts';
 
-/**
- * An app.ini that loads as the same Config from any folder, apart from what is masked: a secret
- * stands in a comment, an address has stars for its user and password.
- */
+/** An app.ini that loads as the same Config, but for secrets, which are comments or have stars. */
 export function printConfig(loaded: LoadedConfig): string {
   const origins = new Map(loaded.given.map(entry => [keyId(entry), entry]));
   const blocks = sectionsIn(loaded.config)

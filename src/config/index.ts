@@ -6,7 +6,6 @@
  * the definition.
  */
 
-export { maskBeforeAt, maskPassword } from './addresses.ts';
 export { type Config, longestSocketPath } from './assemble.ts';
 export { nearest, routeSections, type Section, sections, webhookSections } from './definition.ts';
 export { variableOf, type Where } from './find.ts';

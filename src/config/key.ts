@@ -1,15 +1,11 @@
-/**
- * The definition of a key of the configuration, its value by what was written, and what is wrong with that.
- */
+/** The definition of a key, its value by what was written, and what is wrong with that. */
 
 import { printable } from '../text/index.ts';
 import { maskBeforeAt, maskPassword } from './addresses.ts';
 import type { ValueType } from './kinds.ts';
 
 export interface Key<T> extends ValueType<T> {
-  /** In lower case. */
   readonly section: string;
-  /** In capitals. */
   readonly name: string;
   /** The default, as it would be written. */
   readonly text: string;
@@ -21,7 +17,6 @@ export interface Key<T> extends ValueType<T> {
   readonly example: string | null;
   /** Tells whether a reload takes it; else it takes a restart. */
   readonly reloads: boolean;
-  /** Name of the value in a `Config`. */
   readonly field: string;
   /** Gives a printed value as it may be shown; null for a secret. */
   readonly mask: (text: string) => string | null;
@@ -41,7 +36,6 @@ interface KeySpec {
   readonly words?: string;
   readonly doc: string;
   readonly example?: string;
-  /** A change takes a restart. */
   readonly restarts?: true;
   /** `whole`: never shown; `password`: an address, shown without its user and password. */
   readonly secret?: 'whole' | 'password';
@@ -105,10 +99,7 @@ export class Values {
     this.#entries = new Map(entries.map(entry => [keyId(entry), entry]));
   }
 
-  /**
-   * The value of a key. A faulty one is noted and its default returned, so that everything else
-   * is looked at too; a Config made of it must not be used.
-   */
+  /** The value of a key; of a faulty one its default, so that everything else is looked at, too. */
   take<T>(key: Key<T>): T {
     const entry = this.#entries.get(keyId(key));
     if (entry === undefined) return defaultOf(key);
@@ -171,9 +162,7 @@ export type ConfigOrigin =
 
 /** One value, of a key that may or may not exist. */
 export interface ConfigEntry {
-  /** In lower case. */
   readonly section: string;
-  /** In capitals. */
   readonly name: string;
   readonly text: string;
   readonly origin: ConfigOrigin;
@@ -213,10 +202,7 @@ export function faultAt(
 
 const longestShown = 120;
 
-/**
- * One fault a line, each in the order it was found:
- * `app.ini:12: [quota.default] TOTAL = "10 gigs": not a size. …`.
- */
+/** One fault a line: `app.ini:12: [quota.default] TOTAL = "10 gigs": not a size. …`. */
 export function formatFaults(faults: readonly ConfigFault[]): string {
   return faults.map(formatFault).join('\n');
 }

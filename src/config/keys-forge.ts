@@ -44,10 +44,8 @@ export function forgeSettings(values: Values, base: string): ForgeSettings | nul
   const { kind, configFile, database, ownerLevel } = values.takeAll(forgeKeys);
   if (kind === null) return null;
   if (configFile === null && database === null && !values.isFaulty(forgeKeys.database)) {
-    values.refuse(
-      forgeKeys.kind,
-      'the forge needs [forge] CONFIG or DATABASE, which say where its database is.',
-    );
+    const message = 'the forge needs [forge] CONFIG or DATABASE, which say where its database is.';
+    values.refuse(forgeKeys.kind, message);
   }
   if (kind === 'gogs' && configFile === null && database !== null) {
     values.refuse(forgeKeys.kind, 'gogs needs [forge] CONFIG, too: its app.ini says where attachments are.');

@@ -136,7 +136,6 @@ export type MailSettings = ValuesOf<typeof mail> & { readonly host: string; read
 
 const mostWebhooks = 50;
 
-/** In the order of their names. */
 export function webhookSettings(entries: readonly ConfigEntry[], values: Values): readonly WebhookSettings[] {
   const sections = new Set(
     entries.map(({ section }) => section).filter(section => webhookSection.test(section)),
@@ -147,10 +146,8 @@ export function webhookSettings(entries: readonly ConfigEntry[], values: Values)
     if (url === null) values.refuse(keys.url, `is missing. ${keys.url.expected}.`);
     if (settings.secrets.length === 0) values.refuse(keys.secrets, `is missing. ${keys.secrets.expected}.`);
     if (section === 'webhook.mail') {
-      values.refuse(
-        keys.url,
-        'a webhook cannot have the name mail, which stands for mails: rename the section.',
-      );
+      const message = 'a webhook cannot have the name mail, which stands for mails: rename the section.';
+      values.refuse(keys.url, message);
     }
     if (index >= mostWebhooks) values.refuse(keys.url, `at most ${mostWebhooks} webhooks are possible.`);
     return url === null ? [] : [{ name: section.slice('webhook.'.length), url, ...settings }];
@@ -164,19 +161,16 @@ export function mailSettings(values: Values, base: string, rootUrl: string | nul
   if (host === null) return null;
   if (from === null) values.refuse(mail.from, `is missing. ${mail.from.expected}.`);
   if (rootUrl === null) {
-    values.refuse(
-      mail.host,
-      'mails contain links, which need [server] ROOT_URL, such as https://git.example/quota/.',
-    );
+    const message = 'mails contain links, which need [server] ROOT_URL, such as https://git.example/quota/.';
+    values.refuse(mail.host, message);
   }
   if (user !== null && password === null) {
     values.refuse(mail.user, 'needs PASSWORD, or SOFTQUOTA__MAIL__PASSWORD__FILE with the name of a file.');
   }
   if (password !== null && tls === 'none' && !isThisHost(host)) {
-    values.refuse(
-      mail.tls,
-      'would send the password in clear to another host. Write starttls or tls, or leave USER out.',
-    );
+    const message =
+      'would send the password in clear to another host. Write starttls or tls, or leave USER out.';
+    values.refuse(mail.tls, message);
   }
   return {
     ...settings,

@@ -11,17 +11,13 @@ import { type GraceMost, graceMostText, parseGraceMost } from '../quota/index.ts
 import { parseDuration, parseSize, writeDuration } from '../text/index.ts';
 
 export interface ValueType<T> {
-  /** The value to write, as a sentence. */
   readonly expected: string;
   readonly parse: (text: string) => Parsed<T>;
   /** Gives a text that is read as the same value. */
   print(value: T): string;
 }
 
-/**
- * A kind of text that is taken as `made` makes it, without the white space around it unless given.
- * `problemOf` says what is wrong with that; null: nothing.
- */
+/** A kind of text that is taken as `made` makes it; `problemOf` says what is wrong with that, or null. */
 export function textKind(
   problemOf: (text: string) => string | null,
   expected: string,
@@ -57,10 +53,7 @@ export function optional<T>(kind: ValueType<T>): ValueType<T | null> {
   };
 }
 
-/**
- * Values between commas; white space around them and empty ones do not count, nor do repeated ones unless
- * `repeated`.
- */
+/** Values between commas, without white space, empty and, unless `repeated`, repeated ones. */
 export function listOf<T>(item: ValueType<T>, expected: string, repeated?: 'kept'): ValueType<readonly T[]> {
   return {
     expected,
@@ -225,7 +218,6 @@ function printedBytes(bytes: number): string {
   return unit === undefined ? String(bytes) : `${bytes / unit[1]}${unit[0]}`;
 }
 
-/** Milliseconds. */
 export const duration: ValueType<number> = {
   expected: 'Write a whole number and s, m, h, d or w (seconds to weeks), such as 90d or 12h',
   parse: parseDuration,

@@ -20,7 +20,6 @@ import {
 } from './key.ts';
 
 export interface Heading {
-  /** In lower case. */
   readonly section: string;
   readonly origin: ConfigOrigin;
 }

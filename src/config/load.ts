@@ -1,5 +1,3 @@
-/** Loads a configuration: finds the file, reads it and the environment, checks all of it. */
-
 import { dirname } from 'node:path';
 import { assemble, type Config } from './assemble.ts';
 import { allKeys, findKey, findSection, nearest, removedKey, type Section, sections } from './definition.ts';
@@ -43,7 +41,9 @@ export function loadConfig(where: Where): LoadedConfig | RefusedConfig {
     found.is === 'file' ? readLines(found.text, found.shown) : { headings: [], entries: [], faults: [] };
   const known = knownOf(lines);
   const environment = readEnvironment(where.env, base);
-  const written = withoutOverridden([...known.entries, ...environment.entries]);
+  // The later of two entries of one key counts.
+  const entries = [...known.entries, ...environment.entries];
+  const written = [...new Map(entries.map(entry => [keyId(entry), entry])).values()];
   const given = written.filter(({ section, name }) => findKey(section, name) !== null);
   const assembled = assemble(given, path, base);
   const removed = removedKeysIn(written);
@@ -65,20 +65,14 @@ export function loadConfig(where: Where): LoadedConfig | RefusedConfig {
 const guarded = /^(?:quota|storage|forge|disk|webhook|gate|lfs|hooks|scan)(?:\.|$)/;
 const mostNamed = 3;
 
-/**
- * Names of what a cut takes away: the keys whose default opens or forgets something, each as
- * `[quota.default] TOTAL`, and the end of the last line.
- */
+/** Names of what a cut takes away: keys whose default opens something, and the end of the last line. */
 export function guardedNames({ given, isEnded }: LoadedConfig): readonly string[] {
   const keys = given.filter(({ section }) => guarded.test(section));
   const names = keys.map(({ section, name }) => `[${section}] ${name}`);
   return isEnded ? [...names, 'the end of the last line'] : names;
 }
 
-/**
- * Loads the configuration that takes the place of the one in force, and refuses what looks like a file that
- * was cut or is being written: a key that is gone would mean its default.
- */
+/** Loads what takes the place of the one in force; refuses a file that was cut: keys are gone. */
 export function loadAgain(where: Where, before: LoadedConfig): LoadedConfig | RefusedConfig {
   const loaded = loadConfig(where);
   if (!loaded.ok) return loaded;
@@ -111,11 +105,6 @@ function removedKeysIn(written: readonly ConfigEntry[]): Pick<RefusedConfig, 'fa
   return { faults, notes };
 }
 
-/** Takes the later of two entries of one key. */
-function withoutOverridden(entries: readonly ConfigEntry[]): readonly ConfigEntry[] {
-  return [...new Map(entries.map(entry => [keyId(entry), entry])).values()];
-}
-
 /** By line; then the environment's, then those of defaults. */
 function inOrder(faults: readonly ConfigFault[]): readonly ConfigFault[] {
   const rank = (fault: ConfigFault): number =>
@@ -123,10 +112,7 @@ function inOrder(faults: readonly ConfigFault[]): readonly ConfigFault[] {
   return [...faults].sort((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)));
 }
 
-/**
- * Keys of the release before are known, too. An unknown section is one fault, whatever stands in it. What
- * stands at unknown keys is not repeated: it may be a secret.
- */
+/** Keys of the release before are known. The values of unknown ones are not shown: they may be secret. */
 function knownOf(lines: ConfigLines): ReadEntries {
   const faults = unknownSections(lines.headings);
   const entries = lines.entries.filter(entry => {

@@ -3,13 +3,12 @@
 import { type BigIntStats, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { type ApiServices, type Outlook, serveEverybody, serveLocally } from '../api/index.ts';
-import { backupOf } from '../backup/index.ts';
 import type { Config } from '../config/index.ts';
 import type { Fleet } from '../fleet/index.ts';
 import type { Refusals } from '../gate/index.ts';
 import { findings, type Observed, type ObservedFleet, unownedKinds } from '../health/index.ts';
 import type { Identity } from '../identity/index.ts';
-import type { Ledger } from '../ledger/index.ts';
+import { backupOf, type Ledger } from '../ledger/index.ts';
 import { type Log, sparingLog } from '../log.ts';
 import type { ForgeSync, Measuring } from '../measuring/index.ts';
 import type { Notices } from '../notices/index.ts';

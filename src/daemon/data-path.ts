@@ -7,11 +7,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Backup, type Restored, restore } from '../backup/index.ts';
 import { type Config, guardedNames, type LoadedConfig } from '../config/index.ts';
 import { syncDirectory, withDraft } from '../draft.ts';
 import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
 import { keysMissing } from '../health/index.ts';
+import { type Backup, type Restored, restore } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import { type SecretKeys, secretKeysOf } from '../oauth/index.ts';
 import { openStore } from '../store/index.ts';

@@ -15,7 +15,6 @@ import type { Description, Kind } from './kind.ts';
 import type { OwnerRegistry } from './owner-registry.ts';
 import type { Transaction } from './transaction.ts';
 
-/** The author of a change. */
 export interface Author {
   /** Null: this host's administrator, as `name` is. */
   readonly ownerId: number | null;
@@ -24,13 +23,11 @@ export interface Author {
   readonly tokenId: string | null;
 }
 
-/** One thing that was changed. */
 interface AuditEntry {
   readonly action: 'created' | 'edited' | 'deleted';
   /** The kind of document, or `owner`. */
   readonly what: string;
   readonly name: string | null;
-  /** The owner that it belongs to, if there is one. */
   readonly owner: string | null;
   /** Null: it was not there. */
   readonly before: unknown;
@@ -48,7 +45,6 @@ export interface PolicyEvent extends AuditEntry {
 
 interface AuditOptions {
   readonly owners: OwnerRegistry;
-  /** The documents in force before the transaction. */
   readonly snapshot: Snapshot;
   readonly kinds: ReadonlyMap<string, Kind<unknown>>;
 }
@@ -120,7 +116,6 @@ interface OwnerAround extends OwnerRecord {
   readonly after: OwnerRecord | null;
 }
 
-/** Those whose records change, by id. */
 function* ownersAround(
   { owners }: Transaction,
   known: OwnerRegistry,

@@ -7,7 +7,6 @@ import type { Kind } from './kind.ts';
 /** Documents to read: those in force, or those that a transaction would leave. */
 export interface Snapshot {
   get<T>(kind: Kind<T>, key: string): T | undefined;
-  /** In no order. */
   all<T>(kind: Kind<T>): Iterable<readonly [key: string, document: T]>;
   /** The documents of an owner, in no order; the kind says whose a document is. */
   ofOwner<T>(kind: Kind<T>, ownerId: number): Iterable<readonly [key: string, document: T]>;

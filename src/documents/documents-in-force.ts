@@ -6,7 +6,6 @@ import { ChangeSet, type DocumentsByKind, documentsOf, type Snapshot } from './c
 import type { Durability, Kind } from './kind.ts';
 
 export class DocumentsInForce implements Snapshot {
-  /** By name. */
   readonly kinds: ReadonlyMap<string, Kind<unknown>>;
   readonly #documents: DocumentsByKind = new Map();
   /** The keys of each owner's documents, by the kind's name. */
@@ -50,7 +49,6 @@ export class DocumentsInForce implements Snapshot {
     }
   }
 
-  /** One document, as the store keeps it. */
   record({ kind: name, key }: Pick<DocumentRecord, 'kind' | 'key'>): DocumentRecord | undefined {
     const kind = this.kinds.get(name);
     const document = kind === undefined ? undefined : this.get(kind, key);
@@ -105,17 +103,13 @@ export class DocumentsInForce implements Snapshot {
   }
 }
 
-/** Keys by owner's id. */
 type OwnerKeys = Map<number, Set<string>>;
 
 function parsed(kind: Kind<unknown>, key: string, text: string): unknown {
   try {
     return kind.schema.parse(JSON.parse(text));
   } catch (cause) {
-    throw new SoftquotaError(
-      'store_refused',
-      `the store is damaged: its ${kind.name} ${printable(key)} cannot be read. It was not changed. Restore a backup`,
-      { cause },
-    );
+    const message = `the store is damaged: its ${kind.name} ${printable(key)} cannot be read. It was not changed. Restore a backup`;
+    throw new SoftquotaError('store_refused', message, { cause });
   }
 }

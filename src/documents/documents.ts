@@ -41,19 +41,14 @@ interface DocumentsOptions {
   readonly owners: OwnerRegistry;
   readonly writeBehind: Pick<WriteBehind, 'note' | 'writeFirst'>;
   readonly usage: {
-    /** Number of units of an owner, on all hosts. */
     unitCountOf(ownerKey: string): number;
-    /** Tells whether anything is stored or reported of an owner. */
     hasUsage(ownerKey: string): boolean;
   };
   readonly eventLog: Pick<EventLog, 'enqueue' | 'remember'>;
-  /** Milliseconds since 1970. */
   now(): number;
-  /** Called when something has come into force. */
   onApplied(applied: Applied): void;
 }
 
-/** A change that has come into force. */
 export interface Applied {
   /** By the kind's name and the key. */
   readonly documents: ReadonlyMap<string, ReadonlyMap<string, unknown>>;
@@ -86,7 +81,8 @@ export class Documents {
   #shared: SharedDocuments | null = null;
   /** Position in the shared store; null: no documents were ever taken from one. */
   #position: Position | null = null;
-  readonly #lineage = new Lineage();
+  /** The versions that led to the position. */
+  readonly lineage = new Lineage();
   /** Ends when all transactions that were asked for have ended. */
   #last: Promise<unknown> = Promise.resolve();
   /** Number of changes of anything but volatile documents. */
@@ -100,7 +96,6 @@ export class Documents {
     return this.#options.owners;
   }
 
-  /** The documents in force. */
   get snapshot(): Snapshot {
     return this.#inForce;
   }
@@ -110,7 +105,6 @@ export class Documents {
     return this.#inForce.records(durability => durability !== 'volatile');
   }
 
-  /** The volatile ones. */
   volatileRecords(): Iterable<DocumentRecord> {
     return this.#inForce.records(durability => durability === 'volatile');
   }
@@ -128,11 +122,6 @@ export class Documents {
     return this.#position;
   }
 
-  /** The versions that led to the position. */
-  get lineage(): Pick<Lineage, 'all' | 'markOf' | 'since'> {
-    return this.#lineage;
-  }
-
   /** From now on transactions are written there first. */
   shareWith(shared: SharedDocuments): void {
     this.#shared = shared;
@@ -148,7 +137,7 @@ export class Documents {
       const { generation, version, mark } = replicated;
       this.#position = { generation, version, mark };
     }
-    this.#lineage.load(replicated);
+    this.lineage.load(replicated);
     this.#inForce = new DocumentsInForce(kinds, records);
   }
 
@@ -273,7 +262,7 @@ export class Documents {
     const apart = newGeneration(left.version + 1);
     await writeBehind.writeFirst({ ...records, replicated: apart });
     this.#position = apart;
-    this.#lineage.load(apart);
+    this.lineage.load(apart);
   }
 
   async #commitShared(
@@ -283,10 +272,8 @@ export class Documents {
     deadline: Deadline,
   ): Promise<boolean> {
     if (basis === null) {
-      throw new SoftquotaError(
-        'store_away',
-        'the shared store was never reached, so the policy cannot be changed yet',
-      );
+      const words = 'the shared store was never reached, so the policy cannot be changed yet';
+      throw new SoftquotaError('store_away', words);
     }
     const position = await deadline.wait(shared.commit(versioned, basis, newMark()), unknown);
     if (position === null) {
@@ -300,18 +287,12 @@ export class Documents {
     return true;
   }
 
-  /**
-   * Puts what others changed in force, as a whole, at the last of the positions that it leads through; it is
-   * written behind. Throws `store_refused`, and then nothing is changed.
-   */
+  /** Puts what others changed in force, written behind, as a whole. Throws `store_refused`. */
   applyRemote(change: Omit<PolicyChange, 'events'>, positions: readonly Position[]): void {
     this.#applyRemote(runToEnd(this.#inForce.changeSetOf(change)), change, positions);
   }
 
-  /**
-   * Reads what others changed without haste, and puts it in force as `applyRemote` does. False: what is in
-   * force has changed meanwhile, and nothing was done.
-   */
+  /** Does as `applyRemote` without haste. False: others changed meanwhile, and nothing was done. */
   async applyRemoteInSlices(
     change: Omit<PolicyChange, 'events'>,
     positions: readonly Position[],
@@ -346,7 +327,7 @@ export class Documents {
   ): void {
     const { documents = [], goneDocuments = [], owners = [], goneOwners = [] } = change;
     const { writeBehind } = this.#options;
-    const replicated = this.#lineage.goOn(positions);
+    const replicated = this.lineage.goOn(positions);
     writeBehind.note({ documents, goneDocuments, owners, goneOwners, replicated });
     this.#position = positions.at(-1) ?? null;
     this.#apply(changes, change, true);

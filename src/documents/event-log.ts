@@ -13,11 +13,9 @@ import type {
 /** A store, as far as events and levels go. */
 export type EventStore = Pick<RecordStore, 'events' | 'levels' | 'write'>;
 
-/** Events, and how near to their limits owners are now. */
 type EventChanges = Pick<Changes, 'events' | 'goneEventsBefore' | 'levels' | 'goneLevels'>;
 
 interface EventLogOptions {
-  /** This host's own. */
   readonly store: EventStore;
   readonly writeBehind: Pick<WriteBehind, 'close' | 'note' | 'kept'>;
   /** Makes what writes behind into a shared store. */
@@ -29,7 +27,8 @@ const mostText = 1_000_000;
 
 export class EventLog {
   readonly #options: EventLogOptions;
-  #recent: readonly EventRecord[] = [];
+  /** The last events that a shared store took with this host's changes, and may lose by falling back. */
+  recent: readonly EventRecord[] = [];
   #shared: { readonly store: EventStore; readonly writeBehind: EventLogOptions['writeBehind'] } | null = null;
 
   constructor(options: EventLogOptions) {
@@ -53,20 +52,15 @@ export class EventLog {
     this.#writeBehind.note(changes);
   }
 
-  /** The last events that a shared store took with this host's changes, and may lose by falling back. */
-  get recent(): readonly EventRecord[] {
-    return this.#recent;
-  }
-
   /** Adds to the recent events, of which as many are kept as fit. */
   remember(events: readonly EventRecord[]): void {
-    const all = [...this.#recent, ...events];
+    const all = [...this.recent, ...events];
     let left = mostText;
     const first = all.findLastIndex(({ text }) => {
       left -= text.length + 1;
       return left < 0;
     });
-    this.#recent = all.slice(first + 1);
+    this.recent = all.slice(first + 1);
   }
 
   /** Finds events, newest first; what waits to be written is not among them. */
@@ -74,7 +68,6 @@ export class EventLog {
     return this.#store.events(query);
   }
 
-  /** Levels of owners when they were last told. */
   levels(): Promise<readonly LevelRecord[]> {
     return this.#store.levels();
   }
@@ -98,7 +91,6 @@ export class EventLog {
   }
 }
 
-/** Digits of the number in an id. */
 const digits = 9;
 
 /** Ids of events, in the order in which they are given: a later one is greater. */

@@ -26,9 +26,7 @@ export interface Kind<T> {
   ownerOf?(document: T): number;
 }
 
-/** The parts of a document that may be known. */
 export interface Description {
-  /** The name that people know it by. */
   readonly name: string | null;
   /** The owner whose it is; null where it is nobody's. */
   readonly ownerId: number | null;

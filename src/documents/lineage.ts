@@ -17,7 +17,6 @@ export class Lineage {
   /** One after the other, none missing in between; the one in force last. */
   #versions: VersionRecord[] = [];
 
-  /** Takes what was kept. */
   load(replicated: ReplicatedPosition | null): void {
     this.#generation = replicated?.generation ?? null;
     this.#versions = [];

@@ -78,10 +78,7 @@ export class OwnerRegistry {
     this.#byId.set(owner.id, owner);
   }
 
-  /**
-   * Applies owners who come, change and go together, by keys. An owner with usage who was to go stays, as
-   * somebody new: a walk may have found units meanwhile. Gives those.
-   */
+  /** Applies owners by keys; those with usage who were to go stay as somebody new. Gives those. */
   change(
     present: readonly OwnerRecord[],
     gone: readonly string[],

@@ -7,20 +7,8 @@
  */
 
 import { inSlices } from '../slices.ts';
-import type {
-  PolicyRecords as Difference,
-  DocumentRecord,
-  OwnerRecord,
-  SharedPolicy as PolicyRecords,
-  Position,
-} from '../store/index.ts';
+import type { DocumentRecord, OwnerRecord, PolicyRecords, Position, SharedPolicy } from '../store/index.ts';
 import type { Documents } from './documents.ts';
-import type { OwnerRegistry } from './owner-registry.ts';
-
-interface DocumentReplicaOptions {
-  readonly documents: Documents;
-  readonly owners: OwnerRegistry;
-}
 
 interface InForce {
   readonly documents: Iterable<DocumentRecord>;
@@ -28,20 +16,18 @@ interface InForce {
 }
 
 export class DocumentReplica {
-  readonly #options: DocumentReplicaOptions;
+  readonly #documents: Documents;
 
-  constructor(options: DocumentReplicaOptions) {
-    this.#options = options;
+  constructor(documents: Documents) {
+    this.#documents = documents;
   }
 
-  /** There are no documents but volatile ones. */
   get isEmpty(): boolean {
-    for (const _ of this.#options.documents.records()) return false;
-    return true;
+    return this.#documents.records()[Symbol.iterator]().next().done === true;
   }
 
   /** The owners, and the documents that have a version, to be put into a shared store. */
-  async policy(): Promise<PolicyRecords> {
+  async policy(): Promise<SharedPolicy> {
     const { owners, documents } = this.#inForce;
     const records: DocumentRecord[] = [];
     await inSlices(documents, document => records.push(document));
@@ -49,17 +35,14 @@ export class DocumentReplica {
   }
 
   /** Tells whether somebody else's documents are the same as those in force, whoever the owners are. */
-  async hasSameDocuments(policy: PolicyRecords): Promise<boolean> {
+  async hasSameDocuments(policy: SharedPolicy): Promise<boolean> {
     const { documents, goneDocuments } = await differenceBetween(this.#inForce, this.#versioned(policy));
     return documents.length + goneDocuments.length === 0;
   }
 
-  /**
-   * Puts other owners and documents in place of those in force, unless what is in force has come as far
-   * meanwhile. What is the same stays as it is. Rejects as `Documents.applyRemote` throws.
-   */
-  async applyWhole(policy: PolicyRecords, positions: readonly Position[]): Promise<void> {
-    const { documents } = this.#options;
+  /** Puts others in place of what is in force, unless that has come as far. Rejects as `applyRemote`. */
+  async applyWhole(policy: SharedPolicy, positions: readonly Position[]): Promise<void> {
+    const documents = this.#documents;
     const wanted = this.#versioned(policy);
     const position = positions.at(-1);
     if (position === undefined) throw new TypeError('no position to come to');
@@ -77,11 +60,11 @@ export class DocumentReplica {
    * have put some there whom no version names. False: some were taken, or the position has changed meanwhile.
    */
   async takeOwners(stored: readonly OwnerRecord[]): Promise<boolean> {
-    const { documents, owners } = this.#options;
+    const documents = this.#documents;
     const { position } = documents;
     const others: OwnerRecord[] = [];
     await inSlices(stored, owner => {
-      const known = owners.byKey(owner.key);
+      const known = documents.owners.byKey(owner.key);
       if (known === undefined || !isSameOwner(known, owner)) others.push(owner);
     });
     if (documents.position !== position) return false;
@@ -90,21 +73,17 @@ export class DocumentReplica {
   }
 
   /** Without volatile documents, which an older version kept among the others. */
-  #versioned({ owners, documents }: PolicyRecords): PolicyRecords {
-    return { owners, documents: documents.filter(({ kind }) => !this.#options.documents.isVolatile(kind)) };
+  #versioned({ owners, documents }: SharedPolicy): SharedPolicy {
+    return { owners, documents: documents.filter(({ kind }) => !this.#documents.isVolatile(kind)) };
   }
 
   get #inForce(): InForce {
-    const { documents, owners } = this.#options;
-    return { owners: owners.all, documents: documents.records() };
+    return { owners: this.#documents.owners.all, documents: this.#documents.records() };
   }
 }
 
-/**
- * Finds what has to change for the documents and owners in force to become others. Works in slices: a change
- * that comes into force meanwhile may be missed.
- */
-async function differenceBetween(before: InForce, after: PolicyRecords): Promise<Difference> {
+/** Finds what has to change, in slices: a change that comes into force meanwhile may be missed. */
+async function differenceBetween(before: InForce, after: SharedPolicy): Promise<PolicyRecords> {
   const documents = new Map<string, Map<string, DocumentRecord>>();
   await inSlices(after.documents, document => {
     const ofKind = documents.get(document.kind) ?? new Map<string, DocumentRecord>();

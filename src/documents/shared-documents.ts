@@ -2,12 +2,12 @@
 
 import { SoftquotaError } from '../errors.ts';
 import type { DocumentRecord, PolicyChange, Position, VolatileChange } from '../store/index.ts';
+import { within } from '../within.ts';
 
 /** Store that transactions are written to first when several hosts share the documents. */
 export interface SharedDocuments {
   /** Gives how the store stands with it; null: another change came first. Rejects with `store_away`. */
   commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null>;
-  /** Resolves once it is written. Rejects with `store_away`. */
   writeVolatile(change: VolatileChange): Promise<void>;
   /** Resolves once what others changed by now is in force here. Rejects with `store_away`. */
   catchUp(): Promise<void>;
@@ -43,10 +43,7 @@ export const unknown =
 export const notHereYet =
   'the change is stored, but not yet in force on this host; it comes into force here within moments';
 
-/**
- * A bound on how long somebody waits for others, all in all: time that this process itself spends on what was
- * asked for does not count.
- */
+/** A bound on how long somebody waits for others; this process's own time does not count. */
 export class Deadline {
   #leftMs: number;
 
@@ -57,14 +54,12 @@ export class Deadline {
   /** Rejects with `store_away` where the answer is late; whatever becomes of it then, nobody hears of it. */
   async wait<T>(answer: Promise<T>, refusal: string): Promise<T> {
     const begun = performance.now();
-    const { promise: over, reject } = Promise.withResolvers<never>();
-    // The answer may have arrived while this process was busy; it is read before what is immediate.
-    const giveUp = () => reject(new SoftquotaError('store_away', refusal));
-    const timer = setTimeout(() => setImmediate(giveUp), Math.max(this.#leftMs, 0));
+    const late = Symbol('late');
     try {
-      return await Promise.race([answer, over]);
+      const found = await within<T, typeof late>(answer, Math.max(this.#leftMs, 0), late);
+      if (found === late) throw new SoftquotaError('store_away', refusal);
+      return found;
     } finally {
-      clearTimeout(timer);
       this.#leftMs -= performance.now() - begun;
     }
   }

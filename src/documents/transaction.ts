@@ -11,7 +11,6 @@ import type { OwnerRegistry } from './owner-registry.ts';
 
 /** Says what a transaction is for, where one event tells of all of it. */
 export interface AuditContext {
-  /** The kind of its event. */
   readonly kind: string;
   readonly owner: OwnerRecord;
   /** The facts of the event, as JSON, besides who did it and what was changed. */
@@ -21,9 +20,7 @@ export interface AuditContext {
 /** The things that a transaction reads besides documents. */
 interface TransactionOptions {
   readonly owners: OwnerRegistry;
-  /** Number of units of an owner, on all hosts. */
   unitCountOf(ownerKey: string): number;
-  /** Milliseconds since 1970. */
   readonly now: number;
 }
 
@@ -63,7 +60,6 @@ export class Transaction {
     return owner;
   }
 
-  /** Throws `not_found`. */
   setType(name: string, type: OwnerRecord['type']): OwnerRecord {
     const owner = { ...this.mustBeOwner(name), type };
     this.#owners.set(owner.key, owner);
@@ -94,16 +90,13 @@ export class Transaction {
     const units = this.#options.unitCountOf(owner.key);
     if (units > 0) {
       const shown = printable(owner.name);
-      throw new SoftquotaError(
-        'conflict',
-        `${shown} has ${units} ${units === 1 ? 'unit' : 'units'}, such as repositories: delete those first`,
-      );
+      const message = `${shown} has ${units} ${units === 1 ? 'unit' : 'units'}, such as repositories: delete those first`;
+      throw new SoftquotaError('conflict', message);
     }
     this.#owners.set(owner.key, null);
     return owner;
   }
 
-  /** Throws `not_found`. */
   mustBeOwner(name: string): OwnerRecord {
     const owner = this.owner(name);
     if (owner === undefined) throw new SoftquotaError('not_found', `there is no owner ${printable(name)}`);

@@ -21,7 +21,6 @@ type IniKind = Exclude<ForgeKind, 'gitlab'>;
 
 const prefixes = ['GITEA', 'FORGEJO'] as const;
 
-/** Throws a `ForgeFault` that names the file and the key. */
 export function databaseOfAppIni(kind: IniKind, file: string, env: Environment): DatabaseAddress {
   const value = valuesOf(kind, file, env);
   const type = (kind === 'gogs' ? value('database', 'TYPE') : null) ?? value('database', 'DB_TYPE');
@@ -149,7 +148,6 @@ function expanded(
   });
 }
 
-/** Null: nothing is written. */
 function plain(file: string, section: string, key: string, value: string): string | null {
   if (/%\([^)]*\)s/.test(value)) {
     throw faultIn(file, `[${section}] ${key} refers to another value, which softquota does not follow`);

@@ -14,12 +14,10 @@ export type Row = readonly unknown[];
 export interface ChangeMarks {
   /** Covers everything in the database; null if the database has no such mark. */
   readonly whole: string | null;
-  /** By table. */
   readonly tables: ReadonlyMap<string, string>;
 }
 
 export interface ForgeDatabase {
-  /** The name and version of the server or library. */
   readonly product: string;
   /** The columns of each of these tables; a table that is missing, or cannot be seen, is left out. */
   columns(tables: readonly string[]): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
@@ -189,7 +187,6 @@ function wrong(problem: string): Parsed<DatabaseAddress> {
   return { ok: false, problem };
 }
 
-/** Names the database for people, without user and password. */
 function shownAddress(address: DatabaseAddress): string {
   if (address.engine === 'sqlite') return address.path;
   const { engine, host, port, database } = address;
@@ -225,10 +222,7 @@ export function forgeFaultOf(error: unknown, mend = 'see the log; it is tried ag
   return new ForgeFault('unreachable', messageOf(error), mend, { cause: error });
 }
 
-/**
- * Gives each row, whose first column is its id, with the id as a number. `mostRows`: to ask for at once; as
- * many as the database gives, unless said.
- */
+/** Gives each row, with its id, which is the first column. `mostRows`: to ask for at once. */
 export async function eachRow(
   db: ForgeDatabase,
   table: string,

@@ -1,7 +1,4 @@
-/**
- * A kind of forge as the reader needs it: its tables, its rows, and the bytes by owner and leaf that they add
- * up to.
- */
+/** A kind of forge: its tables, its rows, and the bytes by owner and leaf that they add up to. */
 
 import { eachRow, type ForgeDatabase, numberAt } from './database.ts';
 import type { LfsObject } from './lfs-objects.ts';
@@ -44,7 +41,6 @@ export interface ForgeSchema {
   readonly byteParts: Readonly<Record<string, BytePart>>;
   /** Tells whether only the database says whose a repository is, not its path. */
   readonly tellsOwners: boolean;
-  /** Gives them by ascending ids. */
   eachOwner(db: ForgeDatabase, take: (owner: ForgeOwner) => void): Promise<void>;
   /** Gives the organizations that have members, by ascending ids; asked after `eachOwner`. */
   members(db: ForgeDatabase): Promise<readonly ForgeMembers[]>;
@@ -54,7 +50,6 @@ export interface ForgeSchema {
     owners: RowOwners['owners'],
     take: (repository: ForgeRepository) => void,
   ): Promise<void>;
-  /** The largest LFS objects that the repository of this name has alone. */
   lfsObjects(db: ForgeDatabase, name: string): Promise<readonly LfsObject[]>;
 }
 
@@ -80,7 +75,6 @@ function ascending(ids: Iterable<number>): readonly number[] {
 }
 
 export interface RowOwners {
-  /** By their ids. */
   readonly owners: ReadonlyMap<number, ForgeOwner>;
   /** Ids of owners, who may be missing, by the ids of repositories. */
   readonly repositories: ReadonlyMap<number, number>;
@@ -115,7 +109,6 @@ export class PartSums {
     return this.all.get(leaf)?.get(ownerId)?.bytes ?? 0;
   }
 
-  /** The differences to an earlier count of the same part. */
   since(before: PartSums): readonly FigureDrift[] {
     return [...this.all].flatMap(([leaf, sums]) => {
       const ids = new Set([...sums.keys(), ...(before.all.get(leaf)?.keys() ?? [])]);

@@ -1,5 +1,3 @@
-/** Gogs: Gitea's ancestor, without packages and actions. */
-
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, systemCode } from '../errors.ts';
@@ -80,10 +78,7 @@ async function countLfs(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> 
   return objects.sums('size:git:lfs', whose, 'lfs_orphaned');
 }
 
-/**
- * Rows of LFS objects have no id: pages go by repository, and by object inside one. Every database answers
- * these statements from the primary key, however many objects one repository has.
- */
+/** Rows of LFS objects have no id: pages go by repository, and by object inside one, the primary key. */
 async function eachObject(db: ForgeDatabase, take: (row: Row) => void): Promise<void> {
   const [repository, oid] = ['repo_id', 'oid'].map(name => db.quoted(name));
   const columns = tables.lfs_object.map(name => db.quoted(name)).join(', ');
@@ -109,10 +104,7 @@ const releases = 'size:assets:attachments:releases';
 /** Few, since the files of a page are looked at between two statements. */
 const attachmentRows = 1000;
 
-/**
- * The database has the names of attachments and not their sizes. A file is where the name says, below
- * `directory`, and is never written again. A row without a file counts nothing.
- */
+/** The database has no sizes: those are the files', which are never written again. No file is 0 bytes. */
 async function countAttachments(db: ForgeDatabase, whose: RowOwners, directory: string): Promise<PartSums> {
   const sums = new PartSums([issues, releases], whose);
   const [byIssue, byRelease] = [await repositoriesBy(db, 'issue'), await repositoriesBy(db, 'release')];

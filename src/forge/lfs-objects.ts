@@ -14,7 +14,6 @@ export const mostLfsObjects = 20_000;
 /** Rows that say which repository has which object. */
 interface LfsRows {
   readonly table: string;
-  /** The column with the number of the repository. */
   readonly repository: string;
   /** The column by which an index has the rows of a repository in order. */
   readonly key: 'id' | 'oid';

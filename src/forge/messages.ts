@@ -25,7 +25,6 @@ export interface ForgeSettings {
 export interface ForgeOwner {
   /** The forge's own id, which a renamed owner keeps. */
   readonly id: number;
-  /** Name as the forge spells it. */
   readonly name: string;
   readonly type: 'user' | 'organization';
   readonly email: string;
@@ -50,7 +49,6 @@ export const forgeLeaves = [
 
 export type ForgeLeaf = (typeof forgeLeaves)[number];
 
-/** The names of the units that are reported, one for each owner and leaf. */
 export const unitNames: Readonly<Record<ForgeLeaf, string>> = {
   'size:git:lfs': 'LFS objects',
   'size:assets:attachments:issues': 'attachments of issues',
@@ -115,7 +113,6 @@ export type Found =
 export type Chunk =
   /** The owners who are new, or other than before. */
   | { readonly is: 'owners'; readonly owners: readonly ForgeOwner[] }
-  /** The ids of all owners. */
   | { readonly is: 'present'; readonly ids: Float64Array }
   | { readonly is: 'members'; readonly members: readonly ForgeMembers[] }
   | { readonly is: 'repositories'; readonly repositories: RepositoryNames }
@@ -136,7 +133,6 @@ export interface RepositoryNames {
 export interface FigureDrift {
   readonly leaf: string;
   readonly owners: number;
-  /** The sum of the differences. */
   readonly bytes: number;
 }
 
@@ -167,7 +163,6 @@ export function placeOwnerColumns(hashes: readonly number[], ownerIds: readonly 
   };
 }
 
-/** The forge's id of the owner; null: there is none. */
 export function ownerIdIn({ hashes, ownerIds }: PlaceOwnerColumns, hash: number): number | null {
   return ownerIds[rowOf(hashes, hash)] ?? null;
 }

@@ -30,10 +30,7 @@ export function schemaOf(
   }
 }
 
-/**
- * Throws a `ForgeFault` if the settings name no database, it cannot be reached, or it lacks a table or a
- * column.
- */
+/** Throws a `ForgeFault` if no database is named or reached, or a table or column is missing. */
 export async function openForgeDatabase(
   settings: ForgeSettings,
   { needed }: ForgeSchema,
@@ -52,18 +49,12 @@ export async function openForgeDatabase(
 /** The drivers are loaded only if they are needed. */
 async function openedAt(address: DatabaseAddress): Promise<ForgeDatabase> {
   switch (address.engine) {
-    case 'sqlite': {
-      const { openSqlite } = await import('./sqlite.ts');
-      return openSqlite(address.path);
-    }
-    case 'postgres': {
-      const { openPostgres } = await import('./postgres.ts');
-      return openPostgres(address);
-    }
-    case 'mysql': {
-      const { openMysql } = await import('./mysql.ts');
-      return openMysql(address);
-    }
+    case 'sqlite':
+      return (await import('./sqlite.ts')).openSqlite(address.path);
+    case 'postgres':
+      return (await import('./postgres.ts')).openPostgres(address);
+    case 'mysql':
+      return (await import('./mysql.ts')).openMysql(address);
   }
 }
 
@@ -84,7 +75,6 @@ function chosenAddress(
   throw new ForgeFault('configuration', '[forge] names no database', 'set [forge] CONFIG or DATABASE');
 }
 
-/** Throws a `ForgeFault` that names the file and the key. */
 function databaseOfConfig(kind: ForgeKind, file: string, env: NodeJS.ProcessEnv): DatabaseAddress {
   return kind === 'gitlab' ? databaseOfGitlab(file, env) : databaseOfAppIni(kind, file, env);
 }
@@ -104,7 +94,6 @@ function namesOf(table: string): readonly string[] {
   return table.split(' or ');
 }
 
-/** Throws a `ForgeFault` that names everything that is missing. */
 async function checkTables(db: ForgeDatabase, needed: NeededColumns, forge: string): Promise<void> {
   const present = await db.columns(tableNames(needed));
   const missing = Object.entries(needed).flatMap(([table, columns]) => {
@@ -123,7 +112,6 @@ async function checkTables(db: ForgeDatabase, needed: NeededColumns, forge: stri
 }
 
 interface ForgeProbe {
-  /** The name and version of the database. */
   readonly database: string;
   /** The forge's own number of its tables' state; null if it has none. */
   readonly schemaVersion: number | null;

@@ -45,10 +45,7 @@ export class ForgeReader {
     }
   }
 
-  /**
-   * The largest LFS objects that no other repository has, beside a reading too; `name`: as for `hashOf`.
-   * Throws a `ForgeFault`.
-   */
+  /** The largest LFS objects that no other repository has, also during a reading. Throws a `ForgeFault`. */
   async lfsObjects(name: string): Promise<readonly LfsObject[]> {
     const found = await this.#ask({ ask: 'lfs', name: name.toLowerCase() });
     return 'objects' in found ? found.objects : [];

@@ -45,17 +45,14 @@ const repositoriesPart = 'repositories';
 
 export class ForgeReading {
   readonly #schema: ForgeSchema;
-  /** By part. */
   readonly #tables: Readonly<Record<string, readonly string[]>>;
   readonly #last = new Map<string, LastRead>();
   readonly #seed: string;
   /** Those who are there, by their ids, as they were told. */
   owners = new Map<number, ForgeOwner>();
-  /** Ids of owners by the ids of repositories. */
   repositories = new Map<number, number>();
   #names: Omit<RepositoryNames, 'changed'> | null = null;
   #membersText = '';
-  /** By part. */
   readonly sums = new Map<string, PartSums>();
 
   constructor(schema: ForgeSchema, seed: string) {
@@ -186,7 +183,6 @@ export class ForgeReading {
     return kept < before.size;
   }
 
-  /** Rows and bytes of each owner, as they were read last. */
   rowSums(): RowSums {
     const repositories = new Map<number, RowSum>();
     for (const id of this.repositories.values()) {
@@ -231,10 +227,7 @@ interface LastRead {
   readonly tookMs: number;
 }
 
-/**
- * Tells whether a part is to be read. `own`: the marks of its tables now; `whole`: that of the database. A
- * part that is `unchanged` has the marks of the time when it was read.
- */
+/** Tells whether a part is to be read; `own`: the marks of its tables now, `whole`: the database's. */
 export function stateOfPart(
   last: LastRead | undefined,
   own: string,

@@ -1,7 +1,4 @@
-/**
- * The thread that reads a forge's database: connects, reads what is due, and tells what is new. node:sqlite
- * blocks, and counting a million rows would hold up every check.
- */
+/** The thread that reads a forge's database: node:sqlite blocks, and so does counting a million rows. */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { SerialQueue } from '../serial-queue.ts';
@@ -50,7 +47,10 @@ async function find(question: Question): Promise<Found> {
 function inTurn<Result>(act: (db: ForgeDatabase) => Promise<Result>): Promise<Result> {
   return turns.run(async () => {
     try {
-      connection ??= await connect();
+      if (connection === null) {
+        connection = await openForgeDatabase(settings, schema, process.env);
+        reading.reconnected();
+      }
       return await act(connection);
     } catch (error) {
       await connection?.close().catch(() => {});
@@ -58,12 +58,6 @@ function inTurn<Result>(act: (db: ForgeDatabase) => Promise<Result>): Promise<Re
       throw forgeFaultOf(error);
     }
   });
-}
-
-async function connect(): Promise<ForgeDatabase> {
-  const db = await openForgeDatabase(settings, schema, process.env);
-  reading.reconnected();
-  return db;
 }
 
 async function* read(mode: ReadMode, known: Float64Array): AsyncGenerator<Chunk, void, void> {

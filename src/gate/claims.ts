@@ -5,8 +5,7 @@ import { badParameter } from '../errors.ts';
 import type { Claims } from '../oauth/index.ts';
 import { nameFault } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
-import type { Parameters, Reply } from './request.ts';
-import { required } from './request.ts';
+import { type Parameters, type Reply, replyWith, required } from './request.ts';
 import type { GateServices } from './services.ts';
 
 /** Groups, and whatever else an ID token has. */
@@ -25,11 +24,8 @@ export async function claims(services: GateServices, parameters: Parameters): Pr
   const isTrial = trialIn(parameters.get('try') ?? '');
   const done = await services.synchronize({ user, source, claims: claimsIn(parameters), isTrial });
   const { outcome, groups, added, removed, skipped, ignored } = done;
-  return {
-    status: 200,
-    json: () => ({ groups, added, removed, outcome, skipped, ignored }),
-    text: () => `${printable(groups.join(', '))}\n`,
-  };
+  const json = { groups, added, removed, outcome, skipped, ignored };
+  return replyWith(200, json, `${printable(groups.join(', '))}\n`);
 }
 
 /** An object, or, in a form, its JSON text. */

@@ -83,10 +83,7 @@ interface Refused extends Pick<Decided, 'owner'> {
   readonly decision: Refusal;
 }
 
-/**
- * A proxy that refuses for a reason of its own shows the same page, and so does one that was refused a moment
- * ago. A client would repeat what is answered by 503.
- */
+/** A client would repeat what is answered by 503. */
 const notByQuota = 'This request is refused, and not, or no longer, by the quota.';
 
 /** Decides about one of the subjects that an upload may grow. A push is kept in mind by its hook. */

@@ -44,6 +44,7 @@ import {
   type Parameters,
   parametersOf,
   type Reply,
+  replyWith,
   requestAddress,
   sendAnswer,
 } from './request.ts';
@@ -297,10 +298,9 @@ function routeOf(routes: ReadonlyMap<string, Route>, request: IncomingMessage): 
   const route = routeAt(routes, address);
   if (route !== undefined) return route;
   if (routeAt(trustedRoutes, address) === undefined) {
-    throw new SoftquotaError(
-      'not_found',
-      'no such address; the addresses are /v1/check, /v1/push, /v1/changed, /v1/reservations, /v1/forward-auth, /healthz and /readyz',
-    );
+    const message =
+      'no such address; the addresses are /v1/check, /v1/push, /v1/changed, /v1/reservations, /v1/forward-auth, /healthz and /readyz';
+    throw new SoftquotaError('not_found', message);
   }
   const where =
     routes === openRoutes ? 'the trusted socket only ([server] TRUSTED_SOCKET)' : "the gate's sockets only";
@@ -310,9 +310,5 @@ function routeOf(routes: ReadonlyMap<string, Route>, request: IncomingMessage): 
 function healthReply({ reasons, notes }: Health): Reply {
   const status = reasons.length === 0 ? 200 : 503;
   const text = [...(status === 200 ? ['ok'] : reasons), ...notes].map(line => `${line}\n`).join('');
-  return {
-    status,
-    json: () => ({ status: status === 200 ? 'ok' : 'not ready', reasons, notes }),
-    text: () => text,
-  };
+  return replyWith(status, { status: status === 200 ? 'ok' : 'not ready', reasons, notes }, text);
 }

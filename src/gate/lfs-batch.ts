@@ -9,6 +9,7 @@
  * here.
  */
 
+import { once } from 'node:events';
 import {
   type IncomingMessage,
   type OutgoingHttpHeaders,
@@ -49,10 +50,6 @@ interface Passed {
   readonly body: Buffer;
 }
 
-function targetOf({ url = '' }: IncomingMessage): string {
-  return url.startsWith(lfsPrefix) ? url.slice(lfsPrefix.length - 1) : url;
-}
-
 /** Tells whether a proxy passes a batch on: it may leave the address as the client wrote it. */
 export function isLfsBatch(services: GateServices, request: IncomingMessage): boolean {
   const address = requestAddress(request);
@@ -69,7 +66,8 @@ export async function answerLfsBatch(
 ): Promise<void> {
   try {
     const { upstream, batchRoutes, base } = services.uploads().lfs;
-    const target = targetOf(request);
+    const { url = '' } = request;
+    const target = url.startsWith(lfsPrefix) ? url.slice(lfsPrefix.length - 1) : url;
     const uploads = uploadsOf(batchRoutes, request.method ?? '', target);
     const body = await bodyOf(request, longestBatchBytes);
     if (upstream === null) return fail(response, 404, '[lfs] UPSTREAM is not set');
@@ -94,10 +92,7 @@ interface LfsObject {
   readonly size: number;
 }
 
-/**
- * The objects that the server would take; none: nothing is about to be uploaded. Its answer tells them,
- * whatever the client wrote.
- */
+/** The objects that the server would take, by its answer, whatever the client wrote. */
 function objectsToUpload({ status, body }: Passed): readonly LfsObject[] {
   if (status !== 200) return [];
   const objects = offered.safeParse(jsonOf(body)).data?.objects ?? [];
@@ -127,32 +122,24 @@ async function passedOn(
 ): Promise<Passed> {
   // TLS takes memory that nobody needs who has no such server.
   const begin = upstream.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
-  return new Promise((resolve, reject) => {
-    const asking = begin(
-      {
-        protocol: upstream.protocol,
-        hostname: upstream.hostname.replace(/^\[|\]$/g, ''),
-        port: upstream.port,
-        path: upstream.pathname.replace(/\/$/, '') + target,
-        method: 'POST',
-        headers: { ...kept(headers), 'content-length': String(body.length) },
-        signal: AbortSignal.timeout(answerMs),
-      },
-      answer => {
-        bodyOf(answer, longestAnswerBytes).then(
-          text =>
-            resolve({
-              status: answer.statusCode ?? 502,
-              headers: { ...kept(answer.headers), 'content-length': String(text.length) },
-              body: text,
-            }),
-          () => reject(new Error('its answer breaks off, or is too long')),
-        );
-      },
-    );
-    asking.on('error', reject);
-    asking.end(body);
+  const asking = begin({
+    protocol: upstream.protocol,
+    hostname: upstream.hostname.replace(/^\[|\]$/g, ''),
+    port: upstream.port,
+    path: upstream.pathname.replace(/\/$/, '') + target,
+    method: 'POST',
+    headers: { ...kept(headers), 'content-length': String(body.length) },
+    signal: AbortSignal.timeout(answerMs),
   });
+  // The error reaches whoever waits for the answer.
+  asking.on('error', () => {}).end(body);
+  const [answer]: IncomingMessage[] = await once(asking, 'response');
+  if (answer === undefined) throw new TypeError('a response comes with its event');
+  const text = await bodyOf(answer, longestAnswerBytes).catch(() => {
+    throw new Error('its answer breaks off, or is too long');
+  });
+  const ownHeaders = { ...kept(answer.headers), 'content-length': String(text.length) };
+  return { status: answer.statusCode ?? 502, headers: ownHeaders, body: text };
 }
 
 /** Headers of one connection only, the length, which is written again, and what would compress the answer. */

@@ -24,6 +24,7 @@ import {
   pathIn,
   pushIn,
   type Reply,
+  replyWith,
   requestAddress,
   secondsIn,
 } from './request.ts';
@@ -60,7 +61,7 @@ export async function reserve(services: GateServices, parameters: Parameters): P
 }
 
 /** The reservation of this id, if whoever took it was told the id; null: there is none, or it has ended. */
-export function reportedReservation(
+function reportedReservation(
   { reservations }: Pick<GateServices['ledger'], 'reservations'>,
   id: string,
 ): Reservation | null {
@@ -79,38 +80,31 @@ export async function changeReservation(
   const reservation = reportedReservation(services.ledger, id);
   if (reservation === null) {
     const name = printable(id.slice(0, longestShown));
-    throw new SoftquotaError(
-      'unknown_reservation',
-      `there is no reservation "${name}", or its time has ended`,
-    );
+    const message = `there is no reservation "${name}", or its time has ended`;
+    throw new SoftquotaError('unknown_reservation', message);
   }
   if (request.method === 'PUT') {
     const seconds = secondsIn(parameters, 'seconds', usualSeconds, mostSeconds);
     return shown(services, reservations.renew(reservation, seconds), 200);
   }
   reservations.release(reservation);
-  return { status: 204, json: () => ({}), text: () => '' };
+  return replyWith(204, {}, '');
 }
 
 /** In words, the id alone, for shells. */
 function shown({ ledger }: GateServices, { id, expiresAt }: Reservation, status: number): Reply {
-  const json = { id, expires_at: ledger.reservations.timeOf(expiresAt) };
-  return { status, json: () => json, text: () => `${id}\n` };
+  return replyWith(status, { id, expires_at: ledger.reservations.timeOf(expiresAt) }, `${id}\n`);
 }
 
-/**
- * `/v1/changed` with a path: the unit is walked again soon. With `push` or `reservation`, what that one has
- * brought is in place: its reservation ends with that walk.
- */
+/** `/v1/changed` with a path: the unit is walked again soon, which ends `push` or `reservation`. */
 export async function changed(services: GateServices, parameters: Parameters): Promise<Reply> {
   const reservation = reservationIn(services, parameters);
   const text = (parameters.get('path') ?? '') || (reservation?.unit ?? '');
   if (text === '') {
     if (!parameters.has('owner')) throw new SoftquotaError('bad_parameter', 'path is missing');
-    throw new SoftquotaError(
-      'not_trusted',
-      'owner, subject and delta are accepted only on the trusted socket ([server] TRUSTED_SOCKET)',
-    );
+    const message =
+      'owner, subject and delta are accepted only on the trusted socket ([server] TRUSTED_SOCKET)';
+    throw new SoftquotaError('not_trusted', message);
   }
   const unit = await existing(services, pathIn(text));
   const { reservations, walks } = services.ledger;
@@ -118,7 +112,7 @@ export async function changed(services: GateServices, parameters: Parameters): P
   const ended = push === null ? reservation : reservations.byId(pushId(unit, push));
   if (ended !== null) reservations.replace(ended, { unit, landedSeq: ended.landedSeq ?? walks.nextSeq() });
   services.measureSoon(unit);
-  return reply(202, { unit }, `${printable(unit)} is measured again soon`);
+  return replyWith(202, { unit }, `${printable(unit)} is measured again soon\n`);
 }
 
 /** The reservation that is reported; null: none, or its time has ended, and what came counts all the same. */
@@ -145,7 +139,7 @@ export async function changedTrusted(services: GateServices, parameters: Paramet
   const reservation = reservationIn(services, parameters);
   await services.ledger.reports.addDelta(owner, subject, delta);
   if (reservation !== null) services.ledger.reservations.release(reservation);
-  return reply(202, { owner, subject, delta }, 'counted');
+  return replyWith(202, { owner, subject, delta }, 'counted\n');
 }
 
 /** `/v1/units`: a reported unit's absolute size. */
@@ -155,7 +149,7 @@ export async function units(services: GateServices, parameters: Parameters): Pro
   const unit = nameParameter(parameters, 'unit');
   const bytes = bytesIn(parameters, 'bytes');
   await services.ledger.reports.reportUnit(owner, subject, unit, bytes);
-  return reply(200, { owner, subject, unit, bytes }, 'counted');
+  return replyWith(200, { owner, subject, unit, bytes }, 'counted\n');
 }
 
 /**
@@ -180,7 +174,7 @@ export function usage(services: GateServices, parameters: Parameters): Reply {
     groups: ledger.policy.groupsOf(owner.id, ledger.settings.defaultGroups).map(groupShown),
     decisions: Object.fromEntries(decisions),
   };
-  return { status: 200, json: () => json, text: () => `${JSON.stringify(json)}\n` };
+  return replyWith(200, json, `${JSON.stringify(json)}\n`);
 }
 
 /** Shows a group as administrators see it: the trusted socket may know the names of groups and rules. */
@@ -194,10 +188,6 @@ function groupShown({ name, rules }: Group): object {
       ...(rule.mode === undefined ? {} : { mode: rule.mode }),
     })),
   };
-}
-
-function reply(status: number, json: unknown, words: string): Reply {
-  return { status, json: () => json, text: () => `${words}\n` };
 }
 
 /** `/v1/quota`: what an owner stores and may store, as they see it. Throws `not_found`. */
@@ -218,5 +208,5 @@ export function ownerQuota({ ledger, myUsage }: GateServices, parameters: Parame
     ...(used === total ? [] : [`${printable(name)} stores ${formatBytes(total)} in total.`]),
     ...(page === null ? [] : [`My usage: ${page}`]),
   ];
-  return { status: 200, json: () => json, text: () => `${lines.join('\n')}\n` };
+  return replyWith(200, json, `${lines.join('\n')}\n`);
 }

@@ -37,10 +37,7 @@ function wantsText(accept = ''): boolean {
   return accept.includes('text/plain') && !accept.includes('application/json');
 }
 
-/**
- * The whole body. What is too long is read to its end all the same, and forgotten: who is cut off while
- * it sends does not listen. Rejects with `too_large`, or `bad_parameter` where the asker went away.
- */
+/** The whole body. A longer one is read to its end: who is cut off does not listen. Throws `too_large`. */
 export function bodyOf(request: IncomingMessage, mostBytes = longestBodyBytes): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -60,10 +57,7 @@ export function bodyOf(request: IncomingMessage, mostBytes = longestBodyBytes): 
   });
 }
 
-/**
- * The parameters of query and body. Where a body is JSON, those in `nested` may be anything, and stand as
- * their JSON text. Throws `bad_parameter`.
- */
+/** The parameters of query and body, in JSON also those in `nested`, as text. Throws `bad_parameter`. */
 export function parametersOf(request: IncomingMessage, body: Buffer | null, nested?: Nested): Parameters {
   const query = queryOf(request);
   if (body === null || body.length === 0) return query;
@@ -208,6 +202,11 @@ export interface Reply {
   readonly decision?: 'allowed' | 'refused';
 }
 
+/** A reply whose two forms are known. */
+export function replyWith(status: number, json: unknown, text: string): Reply {
+  return { status, json: () => json, text: () => text };
+}
+
 export function sendAnswer(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
   if (response.headersSent) return;
   if (reply.status === 204) {
@@ -227,19 +226,16 @@ export function sendAnswer(request: IncomingMessage, response: ServerResponse, r
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
-/**
- * A fault as an answer, on one line and harmless on a terminal. What is none of ours is not told to the
- * asker; `unforeseen` gets it.
- */
+/** A fault as one harmless line. What is none of ours is not told; `unforeseen` gets it. */
 export function faultReply(error: unknown, unforeseen: (error: unknown) => void): Reply {
   if (error instanceof SoftquotaError) {
     // It may quote what the asker sent.
     const message = printable(error.message);
-    return { status: error.status, json: () => ({ code: error.code, message }), text: () => `${message}\n` };
+    return replyWith(error.status, { code: error.code, message }, `${message}\n`);
   }
   unforeseen(error);
   const message = 'internal error; the log of the daemon has details';
-  return { status: 500, json: () => ({ code: 'internal', message }), text: () => `${message}\n` };
+  return replyWith(500, { code: 'internal', message }, `${message}\n`);
 }
 
 const longestShown = 80;

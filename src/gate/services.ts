@@ -83,15 +83,9 @@ export interface GateServices {
   measureSoon(unitPath: string): void;
   /** The disk with too little free space for this to grow; null: there is enough. Costs a look-up. */
   fullDisk(unitPath: string | null, subject: Subject): FullDisk | null;
-  /**
-   * A check let something through into the unit at this path, which need not be there yet: it is walked when
-   * that may have come, also where nobody says so. Costs no more than a look-up.
-   */
+  /** A check let something through into this unit, which need not be there yet: it is walked later. */
   letThrough(unitPath: string): void;
-  /**
-   * The synchronisation of a sign-in. Rejects with `not_found` where there is no such user or source, with
-   * `conflict` where the source is not active.
-   */
+  /** Rejects with `not_found` where no such user or source is, with `conflict` where that is not active. */
   synchronize(claimed: Claimed): Promise<Synchronization>;
   /** Contact for a refused pusher: `[hooks] CONTACT`, else the page My usage. */
   contact(): string | null;

@@ -11,7 +11,7 @@ import { SoftquotaError } from '../errors.ts';
 import { forgeSource, type SourceReport } from '../ledger/index.ts';
 import { nameFault } from '../quota/index.ts';
 import { counted, formatBytes, isoTime, printable } from '../text/index.ts';
-import { type Parameters, type Reply, requestAddress, secondsIn } from './request.ts';
+import { type Parameters, type Reply, replyWith, requestAddress, secondsIn } from './request.ts';
 import type { GateServices } from './services.ts';
 
 export const sourcesAddress = '/v1/sources';
@@ -26,11 +26,7 @@ const longestStaleAfter = 366 * 86_400;
 /** `GET /v1/sources`. */
 export function sources({ ledger }: GateServices): Reply {
   const { list } = ledger.sources;
-  return {
-    status: 200,
-    json: () => ({ sources: list.map(shown) }),
-    text: () => list.map(report => `${lineOf(report)}\n`).join(''),
-  };
+  return replyWith(200, { sources: list.map(shown) }, list.map(lineOf).join(''));
 }
 
 /** `/v1/sources/NAME`, by its method. */
@@ -47,7 +43,7 @@ export async function answerSource(
     case 'DELETE':
       mustBeFree(name);
       await services.ledger.sources.remove(name);
-      return { status: 204, json: () => null, text: () => '' };
+      return replyWith(204, null, '');
     default:
       return one(services, name);
   }
@@ -56,7 +52,7 @@ export async function answerSource(
 function one({ ledger }: GateServices, name: string): Reply {
   const report = ledger.sources.report(name);
   if (report === undefined) throw new SoftquotaError('not_found', `there is no source ${printable(name)}`);
-  return { status: 200, json: () => shown(report), text: () => `${lineOf(report)}\n` };
+  return replyWith(200, shown(report), lineOf(report));
 }
 
 async function put(
@@ -68,11 +64,7 @@ async function put(
   try {
     const seconds = secondsIn(parameters, 'stale_after', usualStaleAfter, longestStaleAfter);
     const { units, owners } = await ledger.sources.put(name, seconds * 1000, piecesOf(request));
-    return {
-      status: 200,
-      json: () => ({ units, owners }),
-      text: () => `${units} units of ${owners} owners\n`,
-    };
+    return replyWith(200, { units, owners }, `${units} units of ${owners} owners\n`);
   } catch (error) {
     // A client whose connection is cut while it sends does not read the answer.
     request.resume();
@@ -95,10 +87,8 @@ async function* piecesOf(request: IncomingMessage): AsyncGenerator<Uint8Array> {
 /** Throws `conflict` for the name under which the daemon itself keeps what a forge's database says. */
 function mustBeFree(name: string): void {
   if (name !== forgeSource) return;
-  throw new SoftquotaError(
-    'conflict',
-    `${forgeSource} is softquota's own source ([forge] in app.ini): choose another name`,
-  );
+  const message = `${forgeSource} is softquota's own source ([forge] in app.ini): choose another name`;
+  throw new SoftquotaError('conflict', message);
 }
 
 function nameIn(address: string): string {
@@ -130,5 +120,5 @@ function shown({ name, units, owners, bytes, reportedAt, staleAfterMs, isStale }
 
 function lineOf({ name, units, owners, bytes, reportedAt, isStale }: SourceReport): string {
   const when = `${isoTime(reportedAt)}${isStale ? ', stale' : ''}`;
-  return `${printable(name)}: ${counted(units, 'unit', 'units')} of ${counted(owners, 'owner', 'owners')}, ${formatBytes(bytes)}, reported at ${when}`;
+  return `${printable(name)}: ${counted(units, 'unit', 'units')} of ${counted(owners, 'owner', 'owners')}, ${formatBytes(bytes)}, reported at ${when}\n`;
 }

@@ -32,10 +32,8 @@ export function asksForWorker(request: IncomingMessage): boolean {
 
 /** The answer to a worker that does not ask for an open connection. */
 export function noUpgrade(): Reply {
-  throw new SoftquotaError(
-    'bad_parameter',
-    `a worker connects with "Upgrade: ${protocol}"; this one is of another version than the daemon`,
-  );
+  const message = `a worker connects with "Upgrade: ${protocol}"; this one is of another version than the daemon`;
+  throw new SoftquotaError('bad_parameter', message);
 }
 
 interface WorkerLinkOptions {
@@ -59,10 +57,7 @@ export class WorkerLink {
     this.#options = options;
   }
 
-  /**
-   * Takes a connection over until it ends, in place of an earlier one: what was asked over that has failed.
-   * `head` is what has come behind the request.
-   */
+  /** Takes a connection in place of an earlier one. `head` is what has come behind the request. */
   take(socket: Socket, head: Buffer, unforeseen: (error: unknown) => void): void {
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`);
     const channel = new Exchange(socket, {
@@ -112,10 +107,7 @@ export class WorkerLink {
     return this.#connection.promise;
   }
 
-  /**
-   * Somebody pushed there, or asked for it. The worker finds by itself what is beyond some thousands at once,
-   * and what happens while none is connected.
-   */
+  /** Tells of a path, unless thousands wait: the worker finds those by itself. */
   tell(path: string, what: 'pushed' | 'asked'): void {
     if (this.#channel === null || this.#untold.size >= mostUntold) return;
     if (this.#untold.size === 0) setImmediate(() => this.#tellAll());

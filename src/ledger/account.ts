@@ -54,13 +54,11 @@ export class Account {
   readonly ownerKey: string;
   readonly #owners: Pick<Owners, 'byKey'>;
   readonly #onChange: (ownerKey: string) => void;
-  /** By id. */
   readonly #units = new Map<string, UnitRecord>();
   #partialUnits = 0;
   /** When the oldest walk of the units began; undefined: it is to be searched for. */
   #oldestWalk: number | null | undefined = null;
   #sources = noSources;
-  /** By host. */
   #shares = noShares;
   /** Only leaves that have any. */
   #deltas = noDeltas;
@@ -99,7 +97,6 @@ export class Account {
     return [...this.#shares.values()].reduce((sum, { units }) => sum + units, this.ownUnitCount);
   }
 
-  /** On this host. */
   get ownUnitCount(): number {
     return this.sources.reduce((sum, share) => sum + unitCountIn(share), this.#units.size);
   }
@@ -109,7 +106,6 @@ export class Account {
     return this.#sources;
   }
 
-  /** The shares of other hosts. */
   get shares(): Iterable<ShareRecord> {
     return this.#shares.values();
   }
@@ -143,7 +139,6 @@ export class Account {
     return this.#usage;
   }
 
-  /** Usage without what other hosts report. */
   get ownUsage(): Usage {
     this.#ownUsage ??= this.#withDeltas(this.#withSources(this.#sumOfUnits()));
     return this.#ownUsage;
@@ -163,17 +158,13 @@ export class Account {
     return this.#unreachable;
   }
 
-  /**
-   * When the oldest of its units was walked, in milliseconds since 1970; null where none was. A reported
-   * unit is as its program last said, however long ago that is, and makes nothing old.
-   */
+  /** When the oldest of its units was walked, in milliseconds since 1970; null where none was. */
   get measuredAt(): number | null {
     let oldest = this.ownMeasuredAt;
     for (const { measuredAt } of this.#shares.values()) oldest = older(oldest, measuredAt);
     return oldest;
   }
 
-  /** Time of the oldest walk of this host's units. */
   get ownMeasuredAt(): number | null {
     if (this.#oldestWalk === undefined) {
       this.#oldestWalk = null;
@@ -207,7 +198,6 @@ export class Account {
     return this.#sources.find(share => share.source.name === source);
   }
 
-  /** Takes what another host says in place of what it said before. */
   putShare(share: ShareRecord): void {
     this.#shares = new Map(this.#shares).set(share.host, share);
     this.#tellChange();
@@ -219,14 +209,12 @@ export class Account {
     this.#tellChange();
   }
 
-  /** Takes a unit of the owner's in, in place of the one with its id. */
   put(unit: UnitRecord): void {
     const before = this.#units.get(unit.id);
     this.#units.set(unit.id, unit);
     this.#unitChanged(before, unit);
   }
 
-  /** Lets one of its units go. */
   take(unit: UnitRecord): void {
     this.#units.delete(unit.id);
     this.#unitChanged(unit, undefined);
@@ -358,10 +346,7 @@ function changed(
   return next.some(bytes => bytes !== 0) ? next : noUsage;
 }
 
-/**
- * The bytes of a unit that no ref reaches. A unit that has become smaller since they were measured has lost
- * some of them; what came since is not among them.
- */
+/** The bytes of a unit that no ref reaches; one that became smaller since then has lost some of them. */
 export function unreachableIn(unit: UnitRecord | undefined): number {
   if (unit?.reach === undefined) return 0;
   const { reachableBytes, unreachableBytes } = unit.reach;

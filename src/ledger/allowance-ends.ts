@@ -29,7 +29,7 @@ const retryMs = 10_000;
 
 export class AllowanceEnds {
   readonly #options: AllowanceEndsOptions;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: NodeJS.Timeout | undefined;
   #round: Promise<void> | null = null;
   #isOpen = false;
   /** Why a record could not be taken out; it is tried again and again, and told once. */
@@ -45,7 +45,6 @@ export class AllowanceEnds {
     this.#wait();
   }
 
-  /** There may be others than before. */
   reconsider(): void {
     if (this.#round === null) this.#wait();
   }
@@ -53,15 +52,13 @@ export class AllowanceEnds {
   /** Resolves when a round that is under way has ended; there is no other. */
   async close(): Promise<void> {
     this.#isOpen = false;
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    clearTimeout(this.#timer);
     await this.#round;
   }
 
   /** Waits for the next end, at least so long. */
   #wait(leastMs = 0): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    clearTimeout(this.#timer);
     const next = this.#nextEnd();
     if (!this.#isOpen || next === null) return;
     const waitMs = Math.min(Math.max(next - this.#options.clock.wall(), leastMs), longestWaitMs);

@@ -21,7 +21,6 @@ export class LeafDeltas {
   #deltas: Delta[] = [];
   /** A big integer, since negative deltas together may pass what a number holds exactly. */
   #bytes = 0n;
-  /** Walked units of the leaf. */
   #walked = 0;
   /** Those of them whose last walk began before the oldest delta. */
   #behind = 0;
@@ -35,7 +34,6 @@ export class LeafDeltas {
     return this.#deltas.length === 0;
   }
 
-  /** All of them together. */
   get bytes(): bigint {
     return this.#bytes;
   }

@@ -8,7 +8,7 @@
  */
 
 import type { Documents } from '../documents/index.ts';
-import { SoftquotaError } from '../errors.ts';
+import { messageOf, SoftquotaError } from '../errors.ts';
 import { type GraceDocument, graceKind, type Policy } from '../policy/index.ts';
 import {
   type Graces,
@@ -44,7 +44,6 @@ interface GraceStart {
 
 /** The clock may be set, so it is read again from time to time. */
 const longestWaitMs = 60_000;
-/** Documents in one write. */
 const mostAtOnce = 1000;
 
 const nothingBegun: ReadonlyMap<string | null, RunningGrace> = new Map();
@@ -57,7 +56,7 @@ export class OwnerGraces {
   readonly #read = new WeakMap<GraceDocument, ReadonlyMap<string | null, RunningGrace>>();
   #loop: ReconcileLoop | null = null;
   #isTurn: () => boolean = () => true;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: NodeJS.Timeout | undefined;
   /** When it was last looked for graces that have ended. */
   #endedUntil = 0;
   /** Why they could not be written; it is tried again and again, and told once. */
@@ -81,7 +80,6 @@ export class OwnerGraces {
     };
   }
 
-  /** From now on graces begin and end. */
   start({ pauseMs, isTurn }: GraceStart = {}): void {
     if (isTurn !== undefined) this.#isTurn = isTurn;
     this.#endedUntil = this.#options.clock.wall();
@@ -95,7 +93,6 @@ export class OwnerGraces {
     this.#loop.start();
   }
 
-  /** It has become this host's turn. */
   takeTurn(): void {
     this.#loop?.reconcileAll();
   }
@@ -120,11 +117,9 @@ export class OwnerGraces {
   async close(): Promise<void> {
     await this.#loop?.close();
     this.#loop = null;
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    clearTimeout(this.#timer);
   }
 
-  /** Tells whether any limit can have a grace. */
   get #isSet(): boolean {
     const { policy, settings } = this.#options.ledger;
     return (settings.graceMs ?? 0) > 0 || policy.hasGrace;
@@ -193,17 +188,15 @@ export class OwnerGraces {
   }
 
   #failed(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     if (reason !== this.#trouble) {
       this.#options.log.warn({ reason }, 'graces count, and are written when the store can be written');
     }
     this.#trouble = reason;
   }
 
-  /** Waits for the next end. */
   #wait(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    clearTimeout(this.#timer);
     const now = this.#options.clock.wall();
     let next = Number.POSITIVE_INFINITY;
     for (const [, until] of this.#ends()) if (until > now) next = Math.min(next, until);

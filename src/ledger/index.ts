@@ -6,6 +6,7 @@
  * counting, keeps the unwritten data, and reports it.
  */
 
+export { type Backup, backupOf, parseBackup, type Restored, restore } from './backup.ts';
 export { Ledger } from './ledger.ts';
 export type { Clock, LedgerSettings, OwnerDecision, OwnerUsage } from './options.ts';
 export type { Reach } from './reach.ts';

@@ -70,7 +70,6 @@ export class Ledger {
   readonly walks: Walks;
   /** Takes reports of trusted programs, a unit or a change at a time. */
   readonly reports: Reports;
-  /** The sets that programs report. */
   readonly sources: UnitSources;
   /** Ends allowances at their time, from its start on. */
   readonly allowanceEnds: AllowanceEnds;
@@ -79,9 +78,7 @@ export class Ledger {
   /** The usage that the hosts of a shared quota report to each other. */
   readonly shares: UsageShares;
   readonly #roomApart: RoomApart;
-  /** Unreachable bytes of repositories. */
   readonly reach: Reach;
-  /** The bytes that are promised to uploads. */
   readonly reservations: Reservations;
   readonly #store: Store;
   readonly #parts: LedgerParts;
@@ -114,7 +111,7 @@ export class Ledger {
     this.#parts = parts;
     this.allowanceEnds = new AllowanceEnds({ ...parts, documents: this.documents });
     this.graces = new OwnerGraces({ ...parts, ledger: this });
-    this.replica = new DocumentReplica({ documents: this.documents, owners });
+    this.replica = new DocumentReplica(this.documents);
     this.reports = new Reports(parts);
     this.reservations = new Reservations({ clock, onChange: tell });
     this.reach = new Reach(parts);
@@ -134,10 +131,7 @@ export class Ledger {
     try {
       await ledger.#load(options);
     } catch (error) {
-      ledger.reports.close();
-      ledger.reach.close();
-      ledger.reservations.close();
-      await ledger.sources.close();
+      await ledger.#stop();
       throw error;
     }
     return ledger;
@@ -172,7 +166,6 @@ export class Ledger {
     return this.#parts.writeBehind.waiting;
   }
 
-  /** The units of this host. */
   get units(): ReadableUnits {
     return this.#parts.usage;
   }
@@ -220,7 +213,6 @@ export class Ledger {
     return { owner, decision, reservations: held };
   }
 
-  /** The whole reasoning of what `decide` answers. */
   explain(ownerName: string, subject: Subject, addingBytes = 0): Explanation {
     const owner = this.ownerUsage(ownerName);
     const reserved = this.#reservedApart(owner, subject, addingBytes);
@@ -276,14 +268,18 @@ export class Ledger {
   /** Writes what waits, and closes the store. */
   async close(): Promise<void> {
     await this.graces.close();
-    this.reports.close();
-    this.reach.close();
-    this.reservations.close();
     await this.allowanceEnds.close();
-    await this.sources.close();
+    await this.#stop();
     await this.eventLog.close();
     await this.#parts.writeBehind.close();
     await this.#store.close();
+  }
+
+  async #stop(): Promise<void> {
+    this.reports.close();
+    this.reach.close();
+    this.reservations.close();
+    await this.sources.close();
   }
 
   async #load({ kinds = [] }: LedgerOptions): Promise<void> {
@@ -363,7 +359,7 @@ const forAnybody = [ruleKind, groupKind];
 const mostNamed = 1000;
 
 /** Gives whether the policy has changed, and the owners affected, by key; null among them: anybody may be. */
-export function affectedBy(
+function affectedBy(
   { documents, owners, renewedOwners, goneOwners }: Applied,
   known: Owners,
 ): { readonly isPolicy: boolean; readonly owners: Iterable<string | null> } {

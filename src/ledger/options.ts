@@ -13,12 +13,10 @@ export interface LedgerOptions {
   readonly store: Store;
   /** The sets of units that programs report; without it none can be put. */
   readonly unitSources?: UnitSourceStore;
-  /** Names this host's part of the usage. */
   readonly host: string;
   readonly settings: LedgerSettings;
   /** The documents besides rules, groups and assignments; no decision depends on them. */
   readonly kinds?: readonly Kind<unknown>[];
-  /** Owners' names compare without the case of ASCII letters. */
   readonly foldCase: boolean;
   readonly log: Log;
   /** The system's unless given. */
@@ -31,7 +29,6 @@ export interface LedgerParts {
   readonly writeBehind: WriteBehind;
   readonly clock: Clock;
   readonly log: Log;
-  /** Names this host's part of the usage. */
   readonly host: string;
   /** The next place in the order of walks and reports. */
   nextSeq(): number;
@@ -40,23 +37,7 @@ export interface LedgerParts {
 }
 
 /** The units of this host, to read. */
-export type ReadableUnits = Pick<
-  UsageIndex,
-  | 'origins'
-  | 'pathsBelow'
-  | 'spellings'
-  | 'unit'
-  | 'unitAt'
-  | 'unitCount'
-  | 'unitCountOf'
-  | 'units'
-  | 'unitsBelow'
-  | 'unitsOf'
-  | 'unmeasured'
-  | 'unowned'
-  | 'walkedBefore'
-  | 'walkedOf'
->;
+export type ReadableUnits = Omit<UsageIndex, 'close' | 'open' | 'owners' | 'put' | 'remove'>;
 
 /** The two clocks of the ledger, both in milliseconds. */
 export interface Clock {
@@ -72,7 +53,6 @@ export interface OwnerUsage {
   /** Name as first seen; as asked if the owner was never heard of. */
   readonly name: string;
   readonly type: OwnerRecord['type'];
-  /** The measured and reported bytes. */
   readonly usage: Usage;
   /** Those of `usage` that no ref reaches, if forgiven; another list after each change. Null: none. */
   readonly unreachable: Usage | null;

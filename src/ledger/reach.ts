@@ -66,10 +66,7 @@ export class Reach {
     if (oldest !== undefined) this.#takeBack(oldest);
   }
 
-  /**
-   * The worker measured the repository when `number` was the last doubt, or could not (null). A path that is
-   * no repository of this host says nothing.
-   */
+  /** Takes what the worker measured when `number` was the last doubt; null: it could not. */
   measured(path: string, found: ReachRecord | null, number: number): void {
     this.#answer(path, number);
     const unit = this.#options.usage.unit(path);

@@ -48,13 +48,11 @@ export class ReconcileLoop {
     this.#options = options;
   }
 
-  /** Begins with everybody. */
   start(): void {
     this.#unwatch ??= this.#options.ledger.watch(ownerKey => this.#enqueue(ownerKey));
     this.#enqueue(null);
   }
 
-  /** Has everybody reconciled again. */
   reconcileAll(): void {
     this.#enqueue(null);
   }

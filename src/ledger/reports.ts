@@ -45,10 +45,7 @@ export class Reports {
     this.#settle([owner.key]);
   }
 
-  /**
-   * Sets a reported unit's size in place of what was reported before; 0 takes the unit out. Rejects with
-   * `store_away` or `sum_too_large`, and then nothing is changed.
-   */
+  /** Sets a unit's size; 0 takes it out. Rejects with `store_away` or `sum_too_large`. */
   async reportUnit(ownerName: string, leaf: Leaf, name: string, bytes: number): Promise<void> {
     const { usage, writeBehind, clock, host, nextSeq, tell } = this.#options;
     const measuredAt = clock.wall();
@@ -138,10 +135,7 @@ export function reportedId(ownerKey: string, leaf: Leaf, name: string): string {
   return `${ownerKey}\0${leaf}\0${name}`;
 }
 
-/**
- * Throws `sum_too_large` with these words where so many more bytes cannot be counted, so that they are not
- * acknowledged; `account` is missing for an owner who has none.
- */
+/** Throws `sum_too_large` with these words where so many more bytes cannot be counted. */
 export function mustFit(account: Account | undefined, growthBytes: number, words: string): void {
   if (growthBytes <= 0) return;
   try {

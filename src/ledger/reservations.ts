@@ -16,7 +16,6 @@ import type { Account } from './account.ts';
 import type { Clock, OwnerDecision, OwnerUsage } from './options.ts';
 
 export interface Reservation {
-  /** No other has it. */
   readonly id: string;
   readonly ownerKey: string;
   /** The leaves that the bytes may come under. */
@@ -53,7 +52,6 @@ interface ReservationsOptions {
   readonly mostInAll?: number;
 }
 
-/** The reservations of one owner. */
 interface Book {
   /** The oldest first. */
   readonly byId: Map<string, Reservation>;
@@ -100,7 +98,6 @@ export class Reservations {
     return book.sums;
   }
 
-  /** Reserved bytes of an owner without those of these ids. */
   besides(ownerKey: string, ids: ReadonlySet<string>): readonly ReservedBytes[] | null {
     const rest = [...this.ofOwner(ownerKey).values()].filter(({ id }) => !ids.has(id));
     return rest.length === 0 ? null : sumsOf(rest);
@@ -110,7 +107,6 @@ export class Reservations {
     return this.#books.get(ownerKey)?.byId ?? noReservations;
   }
 
-  /** Null: there is none, or its time has ended. */
   byId(id: string): Reservation | null {
     const ownerKey = this.#owners.get(id);
     const book = ownerKey === undefined ? undefined : this.#books.get(ownerKey);
@@ -119,10 +115,7 @@ export class Reservations {
     return book.byId.get(id) ?? null;
   }
 
-  /**
-   * Adds one, in place of the owner's with the same id; gives what holds its bytes. `usage` is the owner's
-   * now. Throws `too_many_reservations`.
-   */
+  /** Adds one, or replaces that with its id; gives what holds its bytes. Throws `too_many_reservations`. */
   hold(asked: Reservation, usage: Usage): Reservation {
     const { mostOfOwner, mostInAll } = this.#options;
     const { ownerKey, isReported, mask } = asked;
@@ -137,17 +130,14 @@ export class Reservations {
     const restId = `rest ${ownerKey} ${mask}`;
     const rest = book.byId.get(restId);
     if (isReported || (rest === undefined && this.#count >= 2 * mostInAll)) {
-      throw new SoftquotaError(
-        'too_many_reservations',
-        `there are ${this.#count} reservations, ${book.byId.size} of this owner; at most ${mostInAll} and ${mostOfOwner} are possible`,
-      );
+      const message = `there are ${this.#count} reservations, ${book.byId.size} of this owner; at most ${mostInAll} and ${mostOfOwner} are possible`;
+      throw new SoftquotaError('too_many_reservations', message);
     }
     const bytes = Math.min((rest?.bytes ?? 0) + asked.bytes, Number.MAX_SAFE_INTEGER);
     const expiresAt = Math.max(rest?.expiresAt ?? 0, asked.expiresAt);
     return this.#put(book, { ...asked, id: restId, bytes, expiresAt, unit: null });
   }
 
-  /** Gives one other fields, such as the unit that has its bytes. */
   replace(reservation: Reservation, changes: Partial<Reservation>): Reservation {
     const changed = { ...reservation, ...changes };
     const book = this.#books.get(reservation.ownerKey);
@@ -174,7 +164,6 @@ export class Reservations {
     }
   }
 
-  /** Gives one another end of its time. */
   renew(reservation: Reservation, seconds: number): Reservation {
     return this.replace(reservation, { expiresAt: this.endIn(seconds) });
   }
@@ -251,10 +240,7 @@ function takeFrom(left: number[], mask: number, bytes: number): void {
   }
 }
 
-/**
- * Room while the store that hosts share is away. No host hears then what the others let start, so each grants
- * only its part of what was left: what it grants counts once for every host.
- */
+/** Room while Redis is away: a host grants its part of what was left, as if all others did, too. */
 export class RoomApart {
   readonly #hostsApart: () => number;
   /** The bytes that owners had on this host when they were first asked about since then, by their ids. */
@@ -265,10 +251,7 @@ export class RoomApart {
     this.#hostsApart = hostsApart;
   }
 
-  /**
-   * Returns the reserved bytes of an owner, with those that the other hosts may have granted if they granted
-   * as much as this one, this action among it. `own` is what the owner has on this host.
-   */
+  /** Adds what the others may have granted, as much as this host. `own`: what the owner has here. */
   reserved(
     { id, reserved }: Pick<OwnerUsage, 'id' | 'reserved'>,
     own: Usage,

@@ -23,17 +23,16 @@ export interface SourceUnit extends LargeUnit {
 }
 
 /** A source with what it reported. */
-interface SourceState extends UnitSource {
+export interface SourceReport extends UnitSource {
   readonly units: number;
   readonly owners: number;
   /** At most 2^53 - 1. */
   readonly bytes: number;
-}
-
-export interface SourceReport extends SourceState {
   /** It is older than it may become. */
   readonly isStale: boolean;
 }
+
+type SourceState = Omit<SourceReport, 'isStale'>;
 
 interface UnitSourcesOptions extends LedgerParts {
   /** Undefined: no program can put anything. */
@@ -51,7 +50,6 @@ const lookEveryMs = 5000;
 
 export class UnitSources {
   readonly #options: UnitSourcesOptions;
-  /** By name. */
   readonly #held = new Map<string, SourceState>();
   /** Names of sources that are being changed, and since when. */
   readonly #busy = new Map<string, number>();
@@ -73,13 +71,11 @@ export class UnitSources {
     }
   }
 
-  /** By name. */
   get list(): readonly SourceReport[] {
     const reports = [...this.#held.values()].map(held => this.#reportOf(held));
     return reports.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Undefined: there is none of that name. */
   report(name: string): SourceReport | undefined {
     const held = this.#held.get(name);
     return held === undefined ? undefined : this.#reportOf(held);
@@ -95,7 +91,6 @@ export class UnitSources {
     return sources.some(({ source }) => this.#isStale(source));
   }
 
-  /** Gives what an owner has in the set of a source. */
   usageOf(name: string, ownerName: string): Usage {
     return this.#options.usage.account(ownerName)?.sourceShare(name)?.bytes ?? noUsage;
   }
@@ -127,10 +122,8 @@ export class UnitSources {
   put(name: string, staleAfterMs: number, body: AsyncIterable<Uint8Array>): Promise<SourceReport> {
     return this.#alone(name, async store => {
       if (!this.#held.has(name) && this.#held.size >= mostSources) {
-        throw new SoftquotaError(
-          'conflict',
-          `there are ${mostSources} sources already: delete one that no longer reports`,
-        );
+        const message = `there are ${mostSources} sources already: delete one that no longer reports`;
+        throw new SoftquotaError('conflict', message);
       }
       const most = name === forgeSource ? Number.POSITIVE_INFINITY : mostUnits;
       const writer = await store.begin({ source: name, foldCase: this.#options.foldCase, most });
@@ -178,10 +171,8 @@ export class UnitSources {
     const since = this.#busy.get(name);
     if (since !== undefined) {
       const when = new Date(since).toISOString();
-      throw new SoftquotaError(
-        'conflict',
-        `${printable(name)} is being changed since ${when}: try again later`,
-      );
+      const message = `${printable(name)} is being changed since ${when}: try again later`;
+      throw new SoftquotaError('conflict', message);
     }
     this.#busy.set(name, clock.wall());
     try {

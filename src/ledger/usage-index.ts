@@ -21,7 +21,6 @@ import { Account } from './account.ts';
 /** The name of the source that has a forge's figures, which only the daemon itself puts. */
 export const forgeSource = 'forge';
 
-/** An owner, and bytes of the owner's. */
 export interface OwnerSize {
   readonly owner: OwnerRecord;
   readonly bytes: number;
@@ -31,7 +30,6 @@ export interface OwnerSize {
 interface Origins {
   /** By programs: units with their bytes, and whole sets. */
   readonly reported: Usage;
-  /** By the forge's database. */
   readonly forge: Usage;
   /** Stored on other hosts, however these know it. */
   readonly otherHosts: Usage;
@@ -43,7 +41,6 @@ export class UsageIndex {
   readonly #onChange: (ownerKey: string) => void;
   /** By owner's key; an owner without one has no usage. */
   readonly #accounts = new Map<string, Account>();
-  /** By id. */
   readonly #units = new Map<string, UnitRecord>();
   /** Accounts of which a unit spelled the owner's name otherwise than the key. */
   readonly #spelled = new Set<Account>();
@@ -91,10 +88,7 @@ export class UsageIndex {
     return { reported, forge, otherHosts };
   }
 
-  /**
-   * The bytes of every owner with this part in the key, below a mask of leaves, in no order, but of those
-   * whose bytes cannot be added up exactly. null: see `filterMapInSlices`.
-   */
+  /** Bytes below a mask of owners with this in the key, if they fit; null: see `filterMapInSlices`. */
   ownerSizes(mask: number, keyPart: string): Generator<OwnerSize | null> {
     return filterMapInSlices(this.owners.all, owner => {
       if (!owner.key.includes(keyPart)) return undefined;
@@ -112,7 +106,6 @@ export class UsageIndex {
     return this.#accounts.get(ownerKey);
   }
 
-  /** Tells whether anything is stored or reported of an owner. */
   hasUsage(ownerKey: string): boolean {
     return this.accountByKey(ownerKey)?.isEmpty === false;
   }
@@ -126,7 +119,6 @@ export class UsageIndex {
     return this.#units.get(id);
   }
 
-  /** An owner's units, largest first. */
   unitsOf(ownerName: string): readonly UnitRecord[] {
     return [...(this.account(ownerName)?.units ?? [])].sort((a, b) => b.bytes - a.bytes);
   }
@@ -209,7 +201,6 @@ export class UsageIndex {
     if (account.ownerKey !== unit.owner) this.#spelled.add(account);
   }
 
-  /** Takes out the unit with this one's id. */
   remove({ id }: UnitRecord): void {
     const unit = this.#units.get(id);
     if (unit === undefined) return;

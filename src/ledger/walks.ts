@@ -29,9 +29,10 @@ export class Walks {
   #goneLately = new Map<string, number>();
   #goneBefore = new Map<string, number>();
   readonly #roots = new Map<string, RootRecord>();
-  /** By key. */
-  readonly #emptied = new Map<string, number>();
-  #sweep: SweepRecord | null = null;
+  /** When the last unit of an owner went, in milliseconds since 1970, by the owner's key; since the start. */
+  readonly emptied = new Map<string, number>();
+  /** The last sweep that ended, of this life or an earlier one. */
+  lastSweep: SweepRecord | null = null;
   /** Keys of the owners of units that no storage has, since keys of app.ini are missing: by the last sweep. */
   unplaced: ReadonlySet<string> = new Set();
 
@@ -39,20 +40,9 @@ export class Walks {
     this.#options = options;
   }
 
-  /** The records of an earlier process in the store. */
   load(roots: readonly RootRecord[], sweep: SweepRecord | null): void {
     for (const root of roots) this.#roots.set(root.path, root);
-    this.#sweep = sweep;
-  }
-
-  /** The last sweep that ended, of this life or an earlier one. */
-  get lastSweep(): SweepRecord | null {
-    return this.#sweep;
-  }
-
-  /** When the last unit of an owner went, in milliseconds since 1970, by the owner's key; since the start. */
-  get emptied(): ReadonlyMap<string, number> {
-    return this.#emptied;
+    this.lastSweep = sweep;
   }
 
   root(path: string): RootRecord | undefined {
@@ -64,10 +54,7 @@ export class Walks {
     return this.#options.nextSeq();
   }
 
-  /**
-   * Takes a walk's result, unless what a later walk found was taken already. Where it is what was known, the
-   * store keeps the record that it has; see `loaded`.
-   */
+  /** Takes a walk's result, unless a later one was taken. What is as before is not written again. */
   record(walked: WalkedRecord): void {
     const { usage, writeBehind, reports, reservations, host } = this.#options;
     const before = usage.unit(walked.path);
@@ -85,10 +72,7 @@ export class Walks {
     reservations.measured(account.ownerKey, path, unit.seq, account);
   }
 
-  /**
-   * Adds bytes to what a unit counts, or takes them away, without a walk: one that began before still counts.
-   * A unit that is not known yet is known from now on, if `located` says whose it is.
-   */
+  /** Adds bytes to a unit without a walk. `located` says whose one is that is not known yet. */
   adjustBytes(path: string, bytes: number, located: Pick<UnitRecord, 'leaf' | 'owner'> | null): void {
     const { usage, writeBehind, host, clock } = this.#options;
     const before = usage.unit(path) ?? (located && { ...located, ...newUnit, id: path, host, name: path });
@@ -99,12 +83,9 @@ export class Walks {
     writeBehind.note({ units: [unit] });
   }
 
-  /**
-   * Brings a unit from the store up to the last sweep: what that found as it was is not written again, and so
-   * was measured when it began, at the earliest. What it could not read is marked as partial.
-   */
+  /** Brings a unit up to the last sweep, which did not write what it found as it was. */
   loaded(unit: UnitRecord): UnitRecord {
-    const sweptAt = this.#sweep?.startedAt ?? Number.NEGATIVE_INFINITY;
+    const sweptAt = this.lastSweep?.startedAt ?? Number.NEGATIVE_INFINITY;
     const isOlder = unit.kind === 'walked' && !unit.partial && unit.measuredAt < sweptAt;
     return isOlder ? { ...unit, measuredAt: sweptAt } : unit;
   }
@@ -120,7 +101,7 @@ export class Walks {
     writeBehind.note({ goneUnits: [unit.id] });
     reports.settleOwnersOf(unit);
     const ownerKey = unit.owner === null ? null : usage.owners.keyOf(unit.owner);
-    if (ownerKey !== null && usage.unitCountOf(ownerKey) === 0) this.#emptied.set(ownerKey, clock.wall());
+    if (ownerKey !== null && usage.unitCountOf(ownerKey) === 0) this.emptied.set(ownerKey, clock.wall());
   }
 
   /** A unit could not be measured: what is known of it goes on counting, and is marked. */
@@ -141,8 +122,8 @@ export class Walks {
     const gone = [...this.#roots.keys()].filter(path => !isConfigured(path));
     for (const path of gone) this.#roots.delete(path);
     for (const root of present) this.#roots.set(root.path, root);
-    const isFirst = this.#sweep === null;
-    this.#sweep = sweep;
+    const isFirst = this.lastSweep === null;
+    this.lastSweep = sweep;
     this.#goneBefore = this.#goneLately;
     this.#goneLately = new Map();
     this.#options.writeBehind.note({ sweep, roots: present, goneRoots: gone });
@@ -168,14 +149,13 @@ export class Walks {
     return usage.open(added);
   }
 
-  /** Tells whether a walk that began after `seq` found nothing there. */
   #isGoneAfter(path: string, seq: number): boolean {
     return (this.#goneLately.get(path) ?? this.#goneBefore.get(path) ?? 0) > seq;
   }
 
   /** Something that is in the store already: writing it again changes nothing. */
   somethingKept(): Changes {
-    if (this.#sweep !== null) return { sweep: this.#sweep };
+    if (this.lastSweep !== null) return { sweep: this.lastSweep };
     const [owner] = this.#options.usage.owners.all;
     return owner === undefined ? {} : { owners: [owner] };
   }

@@ -12,8 +12,7 @@
 
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { hostname } from 'node:os';
-import { readBounded } from '../bounded/index.ts';
-import { systemCode } from '../errors.ts';
+import { isProcessAlive, readBounded } from '../bounded/index.ts';
 import { beforeLook, directoryStatus, encodePath } from '../layout/index.ts';
 
 const minute = 60_000;
@@ -52,7 +51,7 @@ export function showsRepack(name: string, modifiedAt: number, now: number): bool
   if (!isUnfinishedPack(name)) return false;
   if (age < minute) return true;
   const [, pid] = /^\.tmp-(\d{1,10})-/.exec(name) ?? [];
-  return pid !== undefined && age < 12 * hour && isAlive(Number(pid));
+  return pid !== undefined && age < 12 * hour && isProcessAlive(Number(pid));
 }
 
 /** Tells whether there is a `gc.pid` that git would respect. That of another host is believed for an hour. */
@@ -65,7 +64,7 @@ export function isCollected(repository: string, now: number): boolean {
     if (file.kind !== 'file') return false;
     const [, pid, host] = /^(\d{1,10}) (\S+)/.exec(file.bytes.toString()) ?? [];
     if (pid === undefined) return false;
-    return host === hostname() ? isAlive(Number(pid)) : age < hour;
+    return host === hostname() ? isProcessAlive(Number(pid)) : age < hour;
   } catch {
     return false;
   }
@@ -87,15 +86,6 @@ function ageOf(path: string, now: number): number | null {
     return stats?.isFile() === true ? Math.abs(now - stats.mtimeMs) : null;
   } catch {
     return null;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return systemCode(error) === 'EPERM';
   }
 }
 

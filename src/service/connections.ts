@@ -30,7 +30,6 @@ export class Connections {
   readonly #idle = new Set<Socket>();
   /** With how many requests that came whole are under way on each. */
   readonly #busy = new Map<Duplex, number>();
-  /** Those that speak another protocol. */
   readonly #upgraded = new Set<Socket>();
   /** The function to call for each once its requests are answered. */
   readonly #after = new WeakMap<Duplex, () => void>();
@@ -88,10 +87,7 @@ export class Connections {
     this.#doAfter(socket);
   }
 
-  /**
-   * Ends a quarter of those without a request, those first that have been so for longest. For node:http, one
-   * on which nothing was ever asked is not idle.
-   */
+  /** Ends a quarter of those without a request, also of those on which nothing was ever asked. */
   makeRoom(): void {
     let left = Math.ceil(this.#idle.size / 4);
     for (const socket of this.#idle) {
@@ -182,10 +178,7 @@ const rejections: Readonly<Record<string, Rejection>> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
 };
 
-/**
- * Ends a connection on which nothing more can be understood, with an answer. Never by 413, which is a refusal
- * of the gate and nothing else.
- */
+/** Ends a connection with an answer, never by 413, which is a refusal of the gate and nothing else. */
 export function rejectConnection(
   error: Error,
   socket: Duplex,
@@ -247,7 +240,6 @@ export const enoughDescriptors =
 /** Some connections are always taken: the probe notices where even these are too many. */
 const leastShare = 4;
 
-/** Number of files that this process may open; null if unknown. */
 export function openFilesLimit(file = '/proc/self/limits'): number | null {
   let text: string;
   try {
@@ -300,7 +292,6 @@ export function watchDescriptors({
   return () => clearInterval(timer);
 }
 
-/** The system's code where no file can be opened; null: one can. */
 function probe(): string | null {
   try {
     closeSync(openSync('/dev/null', 'r'));

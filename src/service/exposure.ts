@@ -1,7 +1,4 @@
-/**
- * Finds who else could put a socket where ours is to be: anybody who may write its directory, or change on
- * the way there which directory that is.
- */
+/** Finds who could put a socket in place of ours: who may write its directory, or lead elsewhere. */
 
 import { lstatSync, readlinkSync, type Stats } from 'node:fs';
 import { join, normalize } from 'node:path';
@@ -14,7 +11,6 @@ const mostLinks = 40;
 interface Exposure {
   /** Fault in words, such as `everybody may write /tmp`. */
   readonly words: string;
-  /** The directory that everybody may write. */
   readonly directory: string;
   /** Tells whether it is one like /tmp, which is meant to be so. */
   readonly isSticky: boolean;

@@ -1,9 +1,10 @@
 /** Makes a server listen at an address, or on a Unix socket, and again where the socket's file is gone. */
 
+import { once } from 'node:events';
 import { chmodSync, lstatSync, readFileSync, readlinkSync, unlinkSync } from 'node:fs';
-import { connect, type Server } from 'node:net';
+import { connect, type ListenOptions, type Server } from 'node:net';
 import { runProgram } from '../bounded/index.ts';
-import { SoftquotaError, systemCode } from '../errors.ts';
+import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
 import { exposureOf } from './exposure.ts';
 
 export interface SocketPlace {
@@ -36,10 +37,7 @@ export interface AddressPlace {
 }
 
 export interface Listening {
-  /**
-   * Has nobody connect any more who has not begun to. False: it cannot, since the socket is the service
-   * manager's, and waits for the next daemon.
-   */
+  /** Lets nobody new connect. False: it cannot, since the socket waits for the next daemon. */
   withdraw(): boolean;
 }
 
@@ -62,7 +60,9 @@ export async function listen(server: Server, place: SocketPlace): Promise<Listen
     await make(server, own);
     return keep(server, own, true);
   }
-  await listening(server, { fd: descriptor, backlog }, place);
+  await listening(server, { fd: descriptor, backlog }, cause =>
+    fault(place, `descriptor ${descriptor} of the service manager cannot be used`, cause),
+  );
   if (given === null) return { withdraw: () => false };
   const { mode, gid } = lstatSync(given);
   return keep(server, { ...place, path: given, mode: mode & 0o777, group: String(gid) }, false);
@@ -126,7 +126,9 @@ async function make(server: Server, place: SocketPlace): Promise<void> {
   await makeWay(place);
   // Node makes the socket before `listen` returns, so nothing else is made under this umask.
   const umask = process.umask(umaskWhileMade);
-  const listens = listening(server, { path: place.path, backlog }, place);
+  const listens = listening(server, { path: place.path, backlog }, cause =>
+    fault(place, 'nothing can listen there', cause),
+  );
   process.umask(umask);
   await listens;
   try {
@@ -139,19 +141,13 @@ async function make(server: Server, place: SocketPlace): Promise<void> {
 }
 
 /** Resolves once it listens at an address; rejects with `configuration`. */
-export function listenAt(server: Server, { host, port, settings }: AddressPlace): Promise<Listening> {
-  return new Promise((resolve, reject) => {
-    const failed = (cause: Error) => {
-      const where = `${settings.host} = ${host}, ${settings.port} = ${port}`;
-      const message = `${where}: nothing can listen there: ${cause.message}`;
-      reject(new SoftquotaError('configuration', message, { cause }));
-    };
-    server.once('error', failed);
-    server.listen({ host, port }, () => {
-      server.off('error', failed);
-      resolve({ withdraw: () => false });
-    });
+export async function listenAt(server: Server, { host, port, settings }: AddressPlace): Promise<Listening> {
+  await listening(server, { host, port }, cause => {
+    const where = `${settings.host} = ${host}, ${settings.port} = ${port}`;
+    const message = `${where}: nothing can listen there: ${messageOf(cause)}`;
+    return new SoftquotaError('configuration', message, { cause });
   });
+  return { withdraw: () => false };
 }
 
 /** Device and inode of a file; null if there is none. */
@@ -170,22 +166,14 @@ function isRemoved(path: string): boolean {
   }
 }
 
-function listening(
+async function listening(
   server: Server,
-  where: { fd: number; backlog: number } | { path: string; backlog: number },
-  place: SocketPlace,
+  where: ListenOptions & { readonly fd?: number },
+  faultOf: (cause: unknown) => SoftquotaError,
 ): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const what =
-      'fd' in where
-        ? `descriptor ${where.fd} of the service manager cannot be used`
-        : 'nothing can listen there';
-    const failed = (error: Error) => reject(fault(place, what, error));
-    server.once('error', failed);
-    server.listen(where, () => {
-      server.off('error', failed);
-      resolve();
-    });
+  server.listen(where);
+  await once(server, 'listening').catch((cause: unknown) => {
+    throw faultOf(cause);
   });
 }
 
@@ -257,10 +245,8 @@ export function inheritedSockets(env: NodeJS.ProcessEnv, pid: number): ReadonlyM
   if (count === undefined || forPid !== String(pid)) return new Map();
   const given = Number(count);
   if (!Number.isInteger(given) || given < 0) {
-    throw new SoftquotaError(
-      'configuration',
-      `LISTEN_FDS is "${count}", where a number of sockets is expected`,
-    );
+    const message = `LISTEN_FDS is "${count}", where a number of sockets is expected`;
+    throw new SoftquotaError('configuration', message);
   }
   const named = (names ?? '').split(':');
   const sockets = new Map<SocketName, number>();
@@ -269,10 +255,8 @@ export function inheritedSockets(env: NodeJS.ProcessEnv, pid: number): ReadonlyM
     const name = isSocketName(text) ? text : given === 1 ? 'gate' : null;
     if (name === null || sockets.has(name)) {
       const what = name === null ? `named "${text}"` : `a second one named "${text}"`;
-      throw new SoftquotaError(
-        'configuration',
-        `socket ${index + 1} of ${given} handed over by the service manager is ${what}: set FileDescriptorName= to gate, trusted or admin, each once`,
-      );
+      const message = `socket ${index + 1} of ${given} handed over by the service manager is ${what}: set FileDescriptorName= to gate, trusted or admin, each once`;
+      throw new SoftquotaError('configuration', message);
     }
     sockets.set(name, firstDescriptor + index);
   }

@@ -15,21 +15,13 @@ import { printableJson } from '../text/index.ts';
 
 export type Logger = pino.Logger;
 
-interface LogSettings {
-  readonly level: string;
-  readonly format: 'json' | 'pretty';
-}
-
 interface LogWriter {
   readonly log: Logger;
   /** Writes out what waits, for a second at most; call it before the process ends. */
   flush(): Promise<Flushed>;
 }
 
-/**
- * `left`: nobody reads, and the process would wait for that until `process.exit`. `hangs`: a thread hangs in
- * the system, and only a signal ends the process.
- */
+/** `left`: nobody reads what is left. `hangs`: a thread hangs, and only a signal ends the process. */
 type Flushed = 'written' | 'left' | 'hangs';
 
 /** Bytes that are kept for a reader who does not read: some thousand lines. */
@@ -38,13 +30,17 @@ const retryMs = 1000;
 const flushMs = 1000;
 const standardError = 2;
 
-export function createLogger(settings: LogSettings): LogWriter {
+export function createLogger(settings: {
+  readonly level: string;
+  readonly format: 'json' | 'pretty';
+}): LogWriter {
   const destination = pino.destination({ dest: standardError, sync: false, maxLength: mostWaitingBytes });
   const isByThread = mayHoldThread();
   // Node's own stream makes a pipe or a socket one that no write waits for. A reader that went away is no
   // reason to stop answering.
   if (!isByThread) process.stderr.on('error', () => {});
-  const shown = settings.format === 'pretty' ? prettyFactory({ ignore: 'pid,hostname' }) : unchanged;
+  const shown =
+    settings.format === 'pretty' ? prettyFactory({ ignore: 'pid,hostname' }) : (line: string) => line;
   let isWritten = true;
   let isEnded = false;
   let lost = 0;
@@ -96,16 +92,13 @@ export function createLogger(settings: LogSettings): LogWriter {
       isEnded = true;
       destination.destroy();
       clearTimeout(retry);
-      return isByThread && isTimeout(error) ? 'hangs' : 'left';
+      return isByThread && error instanceof Error && error.name === 'AbortError' ? 'hangs' : 'left';
     }
   };
   return { log, flush };
 }
 
-/**
- * Tells whether a thread writes to standard error, which hangs in the system where nobody reads: to a file or a
- * terminal there is no other way.
- */
+/** Tells whether a thread writes to standard error, as to files and terminals, and may hang there. */
 function mayHoldThread(): boolean {
   if (isatty(standardError)) return true;
   try {
@@ -115,14 +108,6 @@ function mayHoldThread(): boolean {
     // It is closed: each write says so.
     return true;
   }
-}
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof Error && error.name === 'AbortError';
-}
-
-function unchanged(line: string): string {
-  return line;
 }
 
 /**

@@ -43,7 +43,7 @@ export class Supervision {
   /** Null where the manager has no watchdog. */
   readonly #feedMs: number | null;
   readonly #log: Logger;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: NodeJS.Timeout | undefined;
   #isReady = false;
   #isStopping = false;
   #isSilent = false;
@@ -71,7 +71,7 @@ export class Supervision {
 
   stopping(): void {
     this.#isStopping = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    clearTimeout(this.#timer);
     this.#notifier?.tell(['STOPPING=1', 'STATUS=Finishes open requests, then stops']);
   }
 

@@ -1,17 +1,13 @@
-/** Time since which something is away, and the reason. */
-
 import { messageOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 
 export interface Away {
-  /** Milliseconds since 1970. */
   readonly since: number;
   readonly reason: string;
 }
 
 interface AwayStateOptions {
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** Milliseconds since 1970. */
   now(): number;
   /** Words of the log when it is away; the reason follows. */
   readonly awayWords: string;
@@ -21,30 +17,26 @@ interface AwayStateOptions {
 /** Remembers what is away, and logs when that begins, ends, or has another reason. */
 export class AwayState {
   readonly #options: AwayStateOptions;
-  #away: Away | null = null;
+  /** Null while it is there. */
+  current: Away | null = null;
 
   constructor(options: AwayStateOptions) {
     this.#options = options;
   }
 
-  /** Null while it is there. */
-  get current(): Away | null {
-    return this.#away;
-  }
-
   failed(error: unknown): void {
     const { log, now, awayWords } = this.#options;
     const reason = messageOf(error);
-    if (this.#away?.reason !== reason) log.warn({ err: error }, `${awayWords}: ${reason}`);
-    this.#away = { since: this.#away?.since ?? now(), reason };
+    if (this.current?.reason !== reason) log.warn({ err: error }, `${awayWords}: ${reason}`);
+    this.current = { since: this.current?.since ?? now(), reason };
   }
 
   /** Returns true if it was away. */
   succeeded(): boolean {
-    if (this.#away === null) return false;
-    const awaySince = new Date(this.#away.since).toISOString();
+    if (this.current === null) return false;
+    const awaySince = new Date(this.current.since).toISOString();
     this.#options.log.info({ awaySince }, this.#options.backWords);
-    this.#away = null;
+    this.current = null;
     return true;
   }
 }

@@ -15,15 +15,7 @@ export interface OwnerUsageRecord {
 
 export interface HourRecord {
   readonly hour: number;
-  /** Milliseconds since 1970. */
   readonly at: number;
-  /** The usage of all owners together. */
-  readonly usage: Usage;
-}
-
-/** The usage of an owner from an hour on. */
-interface UsageStep {
-  readonly hour: number;
   readonly usage: Usage;
 }
 
@@ -31,7 +23,6 @@ export interface HistoryQuery {
   /** Null: only the hours are asked for. */
   readonly ownerId: number | null;
   readonly fromHour: number;
-  /** Inclusive. */
   readonly toHour: number;
 }
 
@@ -39,7 +30,7 @@ export interface HistoryQuery {
 export interface PastUsage {
   readonly hours: readonly HourRecord[];
   /** The first may be of before `fromHour`: what held then. Before it the owner used nothing. */
-  readonly steps: readonly UsageStep[];
+  readonly steps: readonly { readonly hour: number; readonly usage: Usage }[];
 }
 
 export interface Thinning {
@@ -57,12 +48,8 @@ export type ThinnedOwners = readonly number[];
 
 /** Rejects as `Store` does; every write is atomic. */
 export interface HistoryStore {
-  /**
-   * Puts in those whose usage is another than what held at that hour. Hours that were recorded later stay as
-   * they are, whatever is put in before them.
-   */
+  /** Puts in those whose usage changed. Hours that were recorded later stay as they are. */
   recordOwners(hour: number, owners: readonly OwnerUsageRecord[]): Promise<void>;
-  /** Ends an hour. */
   recordHour(record: HourRecord): Promise<void>;
   history(query: HistoryQuery): Promise<PastUsage>;
   /** Thins a few owners, from the 25th hour recorded before now on: a wrong clock costs nothing. */

@@ -10,7 +10,6 @@ import type { SharedStore } from './shared.ts';
 
 export { type Away, AwayState } from './away.ts';
 export type { HistoryStore, OwnerUsageRecord, PastUsage } from './history.ts';
-export { mostEvents } from './pending-writes.ts';
 export type {
   DocumentRecord,
   EventQuery,
@@ -19,7 +18,6 @@ export type {
   LevelRecord,
   OwnerRecord,
   Position,
-  RecordChanges,
   RecordStore,
   Records,
   ShareRecord,
@@ -61,12 +59,9 @@ export type {
   VersionRecord,
 } from './store.ts';
 export type { UnitSetRecord, UnitSourceStore, UnitSum } from './unit-sources.ts';
-export { WriteBehind } from './write-behind.ts';
+export { mostEvents, WriteBehind } from './write-behind.ts';
 
-/**
- * Opens what hosts share; its client is loaded only then. Rejects with `store_refused` where what lies there
- * is another program's, or of a newer softquota, or not for us.
- */
+/** Opens what hosts share. Rejects with `store_refused` where it is another's, newer, or not for us. */
 export async function openRedisStore(settings: RedisSettings): Promise<SharedStore> {
   const { openRedis } = await import('./redis/store.ts');
   return openRedis(settings);

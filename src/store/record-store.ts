@@ -18,17 +18,13 @@ export interface OwnerRecord {
   readonly id: number;
   /** The form by which names are compared (quota/names.ts). */
   readonly key: string;
-  /** Name as first seen. */
   readonly name: string;
   readonly type: 'user' | 'organization';
   /** Milliseconds since 1970. */
   readonly since: number;
 }
 
-/**
- * Something of the policy: a rule, a group, an assignment. What is in it is the ledger's business; the store
- * keeps any text, by kind and key.
- */
+/** A rule, a group, an assignment and the like: any text, by kind and key, which the ledger knows. */
 export interface DocumentRecord {
   readonly kind: string;
   readonly key: string;
@@ -86,13 +82,11 @@ export interface EventQuery {
   readonly limit: number;
 }
 
-/** Level of an owner when it was last told: how near it was to its limits. */
 export interface LevelRecord {
   readonly ownerId: number;
   readonly text: string;
 }
 
-/** Position of a policy in the line of its changes. */
 export interface Position {
   /** Another one with each policy that does not go on from the one before. */
   readonly generation: string;
@@ -112,7 +106,6 @@ export interface Records {
 /** Records that a write puts in and takes out; taking out comes first. */
 export interface RecordChanges {
   readonly owners?: readonly OwnerRecord[];
-  /** By keys. */
   readonly goneOwners?: readonly string[];
   readonly documents?: readonly DocumentRecord[];
   readonly goneDocuments?: readonly Pick<DocumentRecord, 'kind' | 'key'>[];
@@ -122,14 +115,12 @@ export interface RecordChanges {
   /** Those of before this time, in milliseconds since 1970. */
   readonly goneEventsBefore?: number;
   readonly levels?: readonly LevelRecord[];
-  /** By owners' ids. */
   readonly goneLevels?: readonly number[];
 }
 
 export interface RecordStore {
   /** Newest first; of those of the same time the one with the greater id comes first. */
   events(query: EventQuery): Promise<readonly EventRecord[]>;
-  /** In no order. */
   levels(): Promise<readonly LevelRecord[]>;
   /**
    * Writes all of it or nothing; writes take effect in the order in which they are asked for.
@@ -147,7 +138,6 @@ export function newGeneration(version = 1): Position {
   return { generation: newMark(), version, mark: newMark() };
 }
 
-/** Makes a mark for one change alone. */
 export function newMark(): string {
   return randomBytes(8).toString('hex');
 }

@@ -15,19 +15,14 @@ import { checkedFields, leafValue, wholeValue } from './untrusted.ts';
 /** All of a share but whose it is and where. */
 type ShareContent = Omit<ShareRecord, 'ownerKey' | 'host'>;
 
-/** Throws `invalid` where it is no share. */
-function contentOfShare({ ownerKey, host, ...share }: ShareRecord): ShareContent {
+/** JSON of all but whose it is and where. Throws `invalid` where it is no share. */
+export function textOfShare({ ownerKey, host, ...share }: ShareRecord): string {
   try {
-    return contentIn(share);
+    return JSON.stringify(contentIn(share));
   } catch (error) {
     const whose = `the share of ${printable(ownerKey)} on ${printable(host)}`;
     throw new SoftquotaError('invalid', `${whose}: ${messageOf(error)}`);
   }
-}
-
-/** JSON of all but whose it is and where. Throws `invalid`. */
-export function textOfShare(share: ShareRecord): string {
-  return JSON.stringify(contentOfShare(share));
 }
 
 /** Throws where the text is none that `textOfShare` gives. */

@@ -40,7 +40,6 @@ export interface UnitRecord {
   readonly seq: number;
 }
 
-/** Bytes that a trusted program reported between two walks. */
 export interface DeltaRecord {
   readonly seq: number;
   readonly owner: string;
@@ -74,16 +73,12 @@ export interface VersionRecord {
 
 /** Position of the policy that was taken over, and the versions that led there. */
 export interface ReplicatedPosition extends Position {
-  /**
-   * Written: the versions that come, and the oldest that stays of those that were written before; without it
-   * none stays. Read: all, in their order.
-   */
+  /** Written: versions that come, and the oldest that stays; else none does. Read: all, in order. */
   readonly lineage?: { readonly since: number; readonly versions: readonly VersionRecord[] };
 }
 
 /** All that is loaded: everything that a store holds but units, events and levels, which are asked for. */
 export interface StoredRecords extends Records {
-  /** In the order of `seq`; all else is in no order. */
   readonly deltas: readonly DeltaRecord[];
   readonly roots: readonly RootRecord[];
   /** The last sweep that ended; null before the first. */
@@ -130,10 +125,7 @@ export const recordKinds = [
 ] as const;
 
 export interface Store extends RecordStore {
-  /**
-   * Everything that is kept, the writes asked for before included. Rejects with `store_refused` where what is
-   * kept cannot be understood, as all that reads does, and with `store_away`.
-   */
+  /** Everything kept, by writes asked for before, too. Rejects with `store_refused`, `store_away`. */
   load(): Promise<StoredRecords>;
   /** Gives every unit, some at a time and in no order. Rejects as `load` does. */
   units(): AsyncIterable<readonly UnitRecord[]>;

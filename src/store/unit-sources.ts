@@ -43,7 +43,6 @@ export interface UnitQuery {
 
 export interface NewUnitSet {
   readonly source: string;
-  /** Owners' names compare without the case of ASCII letters. */
   readonly foldCase: boolean;
   readonly most: number;
 }
@@ -54,7 +53,6 @@ interface UnitSetWriter {
    * is expected, with `too_large` and with `store_away`. After a rejection only `discard` may follow.
    */
   take(chunk: Uint8Array): Promise<void>;
-  /** Ends the body; gives the sums. Rejects as `take` does. */
   finish(): Promise<readonly UnitSum[]>;
   /** Puts it in place of the one before; once this resolves it is on disk. Rejects with `store_away`. */
   keep(record: UnitSetRecord): Promise<void>;
@@ -63,9 +61,7 @@ interface UnitSetWriter {
 }
 
 export interface UnitSourceStore {
-  /** Gives everything that is kept. Rejects with `store_refused` and `store_away`. */
   load(): Promise<readonly KeptSet[]>;
-  /** Begins a set. Rejects with `store_away`. */
   begin(set: NewUnitSet): Promise<UnitSetWriter>;
   /** Takes a source out with its set. Rejects with `store_away`, and then it is there. */
   remove(source: string): Promise<void>;

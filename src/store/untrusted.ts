@@ -1,7 +1,4 @@
-/**
- * Checks values of rows without zod, which would take longer to load than all else of the store's thread.
- * Each check throws a TypeError that names the place of a wrong value.
- */
+/** Checks values of rows without zod, which loads longer than the store's thread; throws TypeErrors. */
 
 import { isLeaf, type Leaf } from '../quota/index.ts';
 

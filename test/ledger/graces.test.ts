@@ -2,8 +2,7 @@
 
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { backupOf, parseBackup, restore } from '../../src/backup/index.ts';
-import type { Ledger } from '../../src/ledger/index.ts';
+import { backupOf, type Ledger, parseBackup, restore } from '../../src/ledger/index.ts';
 import {
   addRuleToGroup,
   assign,

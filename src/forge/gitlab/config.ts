@@ -17,7 +17,6 @@ const packaged = {
   database: 'gitlabhq_production',
 } as const;
 
-/** Throws a `ForgeFault` that names the file and the setting. */
 export function databaseOfGitlab(
   file: string,
   env: Readonly<Record<string, string | undefined>>,

@@ -183,7 +183,6 @@ function placeOf(kind: string, id: number): string {
   return `${kind}/${createHash('sha256').update(String(id)).digest('hex')}`;
 }
 
-/** The largest LFS objects of a project that no other project has. */
 async function projectLfsObjects(db: ForgeDatabase, name: string): Promise<readonly LfsObject[]> {
   const id = await projectIdOf(db, name);
   if (id === null) return [];
@@ -210,7 +209,6 @@ const mostLevels = 50;
 /** Users and groups, and which of them owns what is in a subgroup. */
 class Namespaces {
   readonly #level: OwnerLevel;
-  /** By their ids, which ascend. */
   #all = new Map<number, Namespace>();
   #byUser = new Map<number, number>();
 
@@ -234,7 +232,6 @@ class Namespaces {
     this.#byUser = byUser;
   }
 
-  /** Those that own data, by ascending ids. */
   get owners(): readonly Namespace[] {
     return [...this.#all.values()].filter(({ parentId }) => this.#level !== 'top' || parentId === 0);
   }

@@ -3,6 +3,7 @@
  * other programs have the same name: it is tried as the hooks run it, at a socket of our own.
  */
 
+import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -66,19 +67,16 @@ function isSilent(socket: Socket): void {
   socket.resume();
 }
 
-function serve(path: string, behave: (socket: Socket) => void): Promise<Server> {
+async function serve(path: string, behave: (socket: Socket) => void): Promise<Server> {
   const server = createServer(socket => {
     // The other side may go away while something is told to it.
     socket.on('error', () => {});
     behave(socket);
   });
-  server.unref();
-  return new Promise((resolve, reject) => {
-    server.once('error', reject).listen(path, () => resolve(server));
-  });
+  await once(server.unref().listen(path), 'listening');
+  return server;
 }
 
-/** The path of a program in the first folder that has it; null where none has. */
 export function findProgram(name: string, folders: readonly string[]): string | null {
   return folders.map(folder => join(folder, name)).find(isExecutable) ?? null;
 }

@@ -15,7 +15,6 @@ import { configEntries, decodePath } from '../../layout/index.ts';
 import { belongingOf, type Folder } from './folder.ts';
 import { type HookSettings, parseLastFor, parseOnError } from './hook.ts';
 
-/** Facts about hooks from a repository's own configuration. */
 export interface ConfigFacts {
   readonly hooksPath: string | null;
   /** The project that GitLab wrote there. */
@@ -64,7 +63,6 @@ async function unsetKeys(repository: Folder, keys: Iterable<string>): Promise<vo
   }
 }
 
-/** The repository's config file; throws `conflict` where it is none. */
 function configOf(repository: Folder) {
   const config = repository.entry('config');
   if (config.kind === 'file' && config.whole) return config;
@@ -79,10 +77,7 @@ const noFile = {
   special: 'is not a file',
 } as const;
 
-/**
- * A configuration outside of repositories. Other users' own files are read with their rights: a link that
- * they made of one may lead anywhere.
- */
+/** A configuration outside of repositories; a user's own is read with that user's rights. */
 type ConfigSource = 'system' | { readonly file: string; readonly owner: NonNullable<ProgramOptions['user']> };
 
 /** The value of a key, without what the file includes; null where it has none, or git cannot read it. */

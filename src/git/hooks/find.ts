@@ -1,5 +1,3 @@
-/** Finding the repositories of a server. */
-
 import { opendir, realpath } from 'node:fs/promises';
 import { systemCode } from '../../errors.ts';
 import { beforeFollow, decodePath, encodePath, holdsRepository, saysHangs } from '../../layout/index.ts';

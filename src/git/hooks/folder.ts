@@ -40,7 +40,6 @@ interface WriteOptions {
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
 
 export class Folder {
-  /** For people and messages. */
   readonly path: string;
   readonly stats: Stats;
   readonly #handle: FileHandle;
@@ -209,7 +208,6 @@ export class Folder {
     }
   }
 
-  /** Moves a file of this folder over one of another, at once. */
   async move(from: string, target: Folder, to: string): Promise<void> {
     await rename(this.at(from), target.at(to));
     await this.#sync();
@@ -278,7 +276,6 @@ async function give(handle: FileHandle, { mode, uid, gid }: Belonging): Promise<
   await handle.chmod(mode);
 }
 
-/** Why nothing, or not all, was done in a repository. */
 export interface RepositoryFault {
   readonly repository: string;
   readonly fault: string;

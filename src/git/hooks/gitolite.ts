@@ -17,11 +17,9 @@ import { findProgram } from './client.ts';
 import { findRepositories } from './find.ts';
 import { belongingOf, Folder, physicalPath, reasonOf } from './folder.ts';
 import { type HookName, hookNames, isOurs } from './hook.ts';
-import { absentHooks, type HookPlace, type HookState, inspectPlace, statesIn } from './inspect.ts';
+import { absentHooks, type HookPlace, inspectPlace, statesIn } from './inspect.ts';
 import {
   givesWay,
-  type InstalledHooks,
-  type InstallResult,
   installHooks,
   installIn,
   nothingRemoved,
@@ -34,7 +32,6 @@ import {
 
 export interface Gitolite {
   readonly user: string;
-  /** Physical path of that user's home. */
   readonly home: string;
   /** Below it lie the repositories. */
   readonly repositories: string;
@@ -89,17 +86,13 @@ async function onlyUser(users: readonly SystemAccount[]): Promise<SystemAccount>
   }
   const [first] = found;
   if (first === undefined) {
-    throw new SoftquotaError(
-      'usage',
-      `no user has gitolite (${rcFile} in the home directory); name the home directory: --gitolite HOME`,
-    );
+    const message = `no user has gitolite (${rcFile} in the home directory); name the home directory: --gitolite HOME`;
+    throw new SoftquotaError('usage', message);
   }
   if (found.some(({ home }) => home !== first.home)) {
     const homes = [...new Set(found.map(({ home }) => home))];
-    throw new SoftquotaError(
-      'usage',
-      `several users have gitolite: ${homes.join(', ')}; name one: --gitolite HOME`,
-    );
+    const message = `several users have gitolite: ${homes.join(', ')}; name one: --gitolite HOME`;
+    throw new SoftquotaError('usage', message);
   }
   return first;
 }
@@ -146,7 +139,6 @@ async function userAt(where: string, users: readonly SystemAccount[]): Promise<S
 /** It writes links into thousands of repositories. */
 const timeoutMs = 600_000;
 
-/** Runs the user's gitolite; rejects with `conflict` where it fails. */
 async function gitoliteOf(
   user: SystemAccount,
   uid: number,
@@ -169,22 +161,13 @@ async function gitoliteOf(
   };
 }
 
-/** Finds gitolite's program in the folders of its documentation and of packages. */
 function programOf({ name, home }: SystemAccount): string {
   const folders = [`${home}/bin`, ...(process.env.PATH ?? '').split(':'), '/usr/local/bin', '/usr/bin'];
   const absolute = folders.filter(folder => folder.startsWith('/'));
   const program = findProgram('gitolite', absolute);
   if (program !== null) return program;
-  throw new SoftquotaError(
-    'usage',
-    `no program gitolite is in PATH or in ${home}/bin, where ${name} would have it`,
-  );
-}
-
-interface DistributeReport {
-  readonly gitolite: Gitolite;
-  readonly hooks: InstalledHooks;
-  readonly repositories: readonly InstallResult[];
+  const message = `no program gitolite is in PATH or in ${home}/bin, where ${name} would have it`;
+  throw new SoftquotaError('usage', message);
 }
 
 /**
@@ -193,10 +176,7 @@ interface DistributeReport {
  * `conflict`, where linking would put an end to a hook that some repository has for itself, or where the next
  * push to gitolite-admin would put an end to ours.
  */
-export async function distributeHooks(
-  gitolite: Gitolite,
-  options: WantedSettings,
-): Promise<DistributeReport> {
+export async function distributeHooks(gitolite: Gitolite, options: WantedSettings) {
   const repositories = await allRepositories(gitolite);
   await using folder = await openOrMake(gitolite.common);
   for (const name of hookNames) {
@@ -210,17 +190,13 @@ export async function distributeHooks(
   return { gitolite, hooks, repositories: await installHooks(repositories, options) };
 }
 
-/** The states of the hooks where gitolite takes them from. */
-export async function commonStatus(
-  gitolite: Gitolite,
-): Promise<{ readonly gitolite: Gitolite; readonly hooks: Readonly<Record<HookName, HookState>> }> {
+export async function commonStatus(gitolite: Gitolite) {
   await using folder = await Folder.find(gitolite.common);
   return { gitolite, hooks: folder === null ? absentHooks : await statesIn(folder) };
 }
 
 export interface WithdrawReport {
   readonly gitolite: Gitolite;
-  /** The folder of gitolite's that they were in. */
   readonly directory: string;
   readonly hooks: Readonly<Record<HookName, RemovedHook>>;
   readonly repositories: readonly RemoveResult[];
@@ -241,7 +217,6 @@ export async function withdrawHooks(gitolite: Gitolite): Promise<WithdrawReport>
   return { gitolite, ...place, repositories: await removeHooks(repositories) };
 }
 
-/** None where there is no such folder. */
 async function removeIn(path: string): Promise<Pick<WithdrawReport, 'directory' | 'hooks'>[]> {
   await using folder = await Folder.find(path);
   return folder === null ? [] : [{ directory: folder.path, hooks: await removeFrom(folder) }];
@@ -252,10 +227,8 @@ async function allRepositories(gitolite: Gitolite): Promise<readonly string[]> {
   const { repositories, unread } = await findRepositories([gitolite.repositories]);
   const hung = unread.find(({ hangs }) => hangs);
   if (hung === undefined) return repositories;
-  throw new SoftquotaError(
-    'not_ready',
-    `${hung.path}: ${hung.reason}, and gitolite would wait for it at every repository there: nothing was done`,
-  );
+  const message = `${hung.path}: ${hung.reason}, and gitolite would wait for it at every repository there: nothing was done`;
+  throw new SoftquotaError('not_ready', message);
 }
 
 /** Makes it as gitolite would, which is as the directory above it is. */
@@ -282,10 +255,8 @@ async function mustNotBeOverridden(gitolite: Gitolite, place: HookPlace): Promis
   // Ours goes from there, but another's folder stays.
   const isOver = isOurs(name, folder.entry(name)) ? `${name}.d` : name;
   if (folder.entry(isOver).kind === 'absent') return;
-  throw new SoftquotaError(
-    'conflict',
-    `${overriding}/${isOver} overrides the ${isOver === name ? 'file' : 'folder'} in ${common}: move it there, and run this again`,
-  );
+  const message = `${overriding}/${isOver} overrides the ${isOver === name ? 'file' : 'folder'} in ${common}: move it there, and run this again`;
+  throw new SoftquotaError('conflict', message);
 }
 
 /** gitolite removes a hook of a repository's own for the link, and gives up at a folder. */

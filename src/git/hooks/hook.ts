@@ -28,7 +28,7 @@ export const customFolder = 'custom_hooks';
 export function isOfGogs(name: HookName, entry: BoundedFile): boolean {
   return (
     entry.kind === 'file' &&
-    /\bhook --config=/.test(textOf(entry.bytes)) &&
+    /\bhook --config=/.test(entry.bytes.toString('latin1')) &&
     !isOurs(name, entry) &&
     !namesFolder(name, entry.bytes)
   );
@@ -37,14 +37,11 @@ export function isOfGogs(name: HookName, entry: BoundedFile): boolean {
 /** Tells whether this is a hook of ours, of any version. */
 export function isOurs(name: HookName, entry: BoundedFile): entry is BoundedFile & { kind: 'file' } {
   if (entry.kind !== 'file') return false;
-  const found = textOf(entry.bytes);
+  const found = entry.bytes.toString('latin1');
   return found.startsWith('#!') && found.startsWith(`\n# softquota hook: ${name}\n`, found.indexOf('\n'));
 }
 
-/**
- * The folder's name as a whole, or built from the hook's own: ${hookname}.d/, $(basename $0).d/,
- * ${0##*\/}.d/.
- */
+/** The folder's name built from the hook's own: ${hookname}.d/, $(basename $0).d/, ${0##*\/}.d/. */
 const buildsName = [/\$[^$/\n]*\.d\//, /\$\{0##\*\/\}"*\.d\//];
 
 /** Tells whether this is another's hook that runs the folder `NAME.d` itself, as those of forges do. */
@@ -54,8 +51,8 @@ export function runsFolder(name: HookName, entry: BoundedFile): boolean {
   );
 }
 
-function namesFolder(name: HookName, content: Uint8Array): boolean {
-  const found = textOf(content);
+function namesFolder(name: HookName, content: Buffer): boolean {
+  const found = content.toString('latin1');
   return found.includes(`${name}.d`) || buildsName.some(pattern => pattern.test(found));
 }
 
@@ -67,10 +64,6 @@ export function isExecutable({ stats }: BoundedFile & { kind: 'file' }): boolean
 /** Tells whether it is a hook that git passes over. */
 export function isSkipped(entry: BoundedFile): boolean {
   return entry.kind === 'file' && !isExecutable(entry);
-}
-
-function textOf(content: Uint8Array): string {
-  return Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString('latin1');
 }
 
 const onErrors = ['allow', 'deny', 'last'] as const;
@@ -94,7 +87,6 @@ export interface HookSettings {
 
 export const defaultSettings = { onError: 'last', lastFor: 24 * 60 } as const;
 
-/** Returns the policy; throws `usage` for anything else. */
 export function parseOnError(text: string): OnError {
   const policy = onErrors.find(each => each === text);
   if (policy !== undefined) return policy;
@@ -105,13 +97,10 @@ export function parseOnError(text: string): OnError {
 export function parseLastFor(text: string): number {
   const [, number, unit] = /^([1-9]\d{0,2})([hd])$/.exec(text) ?? [];
   if (number !== undefined) return Number(number) * (unit === 'd' ? 24 * 60 : 60);
-  throw new SoftquotaError(
-    'usage',
-    `lastFor = ${text} is not known; expected 1 to 999 hours or days, such as 24h or 7d`,
-  );
+  const message = `lastFor = ${text} is not known; expected 1 to 999 hours or days, such as 24h or 7d`;
+  throw new SoftquotaError('usage', message);
 }
 
-/** The policies that a command names; throws `usage`. */
 export function parsePolicies(
   named: Readonly<Partial<Record<'onError' | 'lastFor', string>>>,
 ): Partial<Pick<HookSettings, 'onError' | 'lastFor'>> {
@@ -162,8 +151,8 @@ export function filled(name: HookName | ProgramName, settings: HookSettings): Bu
 }
 
 /** The settings in the head of such a file; null where it has none, as those of release 0.1. */
-export function settingsIn(content: Uint8Array): HookSettings | null {
-  const text = Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString();
+export function settingsIn(content: Buffer): HookSettings | null {
+  const text = content.toString();
   const [, quoted, policy, minutes] =
     /^socket=('[^\n]*'|[\w./@%+:=,-]+) on_error=(\w+) last_for=(\d{1,9})$/m.exec(text) ?? [];
   const onError = onErrors.find(each => each === policy);

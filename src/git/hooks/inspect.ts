@@ -1,5 +1,3 @@
-/** The state of the hooks of repositories. */
-
 import { accessSync, constants, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type SystemAccount, systemAccounts } from '../../accounts.ts';
@@ -66,10 +64,7 @@ export interface HookPlace extends AsyncDisposable {
 /** A file of Gitea or Forgejo in hooks/NAME.d. */
 const forgeFile = 'gitea';
 
-/**
- * Throws `conflict` where a link or something that is no hook is in the way. `isForge`: the repository is
- * known to be a forge's, also where nothing in it says so yet.
- */
+/** Throws `conflict` where a link or no hook is in the way. `isForge`: the repository is a forge's. */
 export function inspectPlace(hooks: Folder, name: HookName, isForge = false): Promise<HookPlace> {
   return placeIn(hooks, name, false, isForge);
 }
@@ -100,10 +95,7 @@ async function placeIn(
 
 const absent: BoundedFile = { kind: 'absent' };
 
-/**
- * Ours in the folder may be from the template of a forge that has not written its own hooks yet. Where
- * another hook is in the place of the forge's, nothing replaces it.
- */
+/** Ours in the folder may be from the template of a forge that has not written its own hooks yet. */
 function isOfForge(
   { name, main, folder, inFolder, delegates }: Omit<HookPlace, 'isForge' | typeof Symbol.asyncDispose>,
   isKnown: boolean,
@@ -203,11 +195,9 @@ export function blockedAt(path: string): string | null {
 }
 
 export interface HooksPath {
-  /** The path as the configuration has it. */
   readonly path: string;
   /** The file that says so, or `the system's configuration`. */
   readonly from: string;
-  /** The directory that it leads to; absolute. */
   readonly directory: string;
   /** Tells whether this version's hooks lie there, so that pushes are asked about all the same. */
   readonly ours: boolean;
@@ -312,7 +302,6 @@ export function isProtected(status: RepositoryStatus): boolean {
   return hookNames.every(name => status.hooks[name].state === 'ours');
 }
 
-/** Looks at the hooks of repositories, and changes nothing. */
 export async function hooksStatus(repositories: readonly string[]): Promise<readonly RepositoryStatus[]> {
   const findHooksPath = hooksPathFinder();
   return inEach(repositories, async (repository, path): Promise<ReadStatus> => {
@@ -334,10 +323,7 @@ export async function hooksStatus(repositories: readonly string[]): Promise<read
 /** Names that Gitaly gives the directories above repositories. */
 const directories = ['@hashed', '@groups', '@snippets', '@pools', '@cluster'];
 
-/**
- * Tells why hooks are of no use in a repository of GitLab's, whose Gitaly runs none that lies in a
- * repository; null: nothing says that it is one. Without its configuration only its path is looked at.
- */
+/** Why hooks are of no use in a repository of GitLab's: by its path, and by its config where given. */
 export function ofGitlab(path: string, facts: ConfigFacts | null): string | null {
   const directory = path.split('/').find(name => directories.includes(name));
   const isNamed = facts !== null && facts.gitlabProject !== null;

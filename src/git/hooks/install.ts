@@ -1,5 +1,3 @@
-/** Puts the hooks into repositories, and takes them out again. */
-
 import type { BoundedFile } from '../../bounded/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import { hookConfPath, type OldSettings, readFacts, readOldSettings, removeOld } from './config.ts';
@@ -54,7 +52,6 @@ export type InstalledHooks = Readonly<Record<HookName, InstalledHook>>;
 interface InstallDone {
   readonly repository: string;
   readonly hooks: InstalledHooks;
-  /** The setting by which git takes hooks from elsewhere; null: there is none. */
   readonly hooksPath: HooksPath | null;
 }
 
@@ -82,10 +79,7 @@ export async function installHooks(
 /** A forge writes a hook once or twice while it makes a repository. */
 const mostAttempts = 5;
 
-/**
- * Looks at all that is there before anything of it is changed, and looks again where another program changes
- * it meanwhile. `isForge`: it is known to be a forge's.
- */
+/** Looks at all before it changes any, and looks again where another program changes it meanwhile. */
 export async function installInto(
   repository: Folder,
   options: WantedSettings,
@@ -167,10 +161,8 @@ function mustHaveRoomForPrevious(hooks: Folder, place: HookPlace): void {
   const { name, main, previous } = place;
   if (!givesWay(place) || main.kind !== 'file') return;
   if (!main.whole) {
-    throw new SoftquotaError(
-      'conflict',
-      `${hooks.path}/${name} is larger than 1 MiB: move it to ${name}.d/${previousFile}, where it keeps running, and run this again`,
-    );
+    const message = `${hooks.path}/${name} is larger than 1 MiB: move it to ${name}.d/${previousFile}, where it keeps running, and run this again`;
+    throw new SoftquotaError('conflict', message);
   }
   if (previous.kind !== 'file') return;
   // A first attempt that was cut off left the same hook under both names.
@@ -247,10 +239,7 @@ interface RemoveDone {
 
 export type RemoveResult = RemoveDone | RepositoryFault;
 
-/**
- * Undoes `installHooks`: ours go, a hook that had made room returns with its content, mode and owner, and
- * what release 0.1 kept in the repository is removed. Hooks of other people are left alone.
- */
+/** Undoes `installHooks`: a hook that had made room returns; those of other people are left alone. */
 export async function removeHooks(repositories: readonly string[]): Promise<readonly RemoveResult[]> {
   return inEach(repositories, async (repository, path): Promise<RemoveDone> => {
     const removed: Record<HookName, RemovedHook> = { ...nothingRemoved };

@@ -20,7 +20,6 @@ import {
 } from './install.ts';
 
 export interface ForgeTemplate {
-  /** The directory in which the forge keeps its repositories. */
   readonly root: string;
   readonly template: string;
   /** The place for the lines, as a sentence without its end. */
@@ -138,10 +137,7 @@ export interface GlobalHooks {
   readonly hooks: InstalledHooks;
 }
 
-/**
- * Puts both hooks into a directory: for core.hooksPath, or for Gitaly's custom_hooks_dir, which runs what
- * lies in its NAME.d. It is made where it is missing, but not those above it.
- */
+/** Puts both hooks into a directory for core.hooksPath, or Gitaly's custom_hooks_dir; makes that alone. */
 export async function installGlobally(
   directory: string,
   server: 'git' | 'gitlab',

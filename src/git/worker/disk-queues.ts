@@ -15,10 +15,7 @@ export class DiskQueues {
   readonly #running = new Map<number, Promise<void>>();
   #isClosed = false;
 
-  /**
-   * Runs the work once all before it on the path's disk is done; `first`: before what waits. Rejects as the
-   * work does, and with `not_ready` where the queues are closed before.
-   */
+  /** Runs the work after that before it on the path's disk; rejects with `not_ready` once this is closed. */
   async run<Result>(path: string, work: () => Promise<Result>, first = false): Promise<Result> {
     const disk = await stat(encodePath(path)).then(
       ({ dev }) => dev,

@@ -5,7 +5,7 @@ import { systemCode } from '../../errors.ts';
 import { decodePath, encodePath } from '../../layout/index.ts';
 
 /** The entries of a directory, few at a time: there may be millions. A link is none, and leads elsewhere. */
-export async function* directoryEntries(path: string): AsyncGenerator<DirectoryEntry> {
+export async function* directoryEntries(path: string) {
   const location = encodePath(path);
   try {
     if (!(await lstat(location)).isDirectory()) return;
@@ -21,15 +21,8 @@ export async function* directoryEntries(path: string): AsyncGenerator<DirectoryE
   }
 }
 
-interface DirectoryEntry {
-  readonly name: string;
-  readonly isFile: boolean;
-  readonly isDirectory: boolean;
-}
-
 const atATime = 256;
 
-/** All names in a directory; none where there is none. */
 export async function entryNames(path: string): Promise<readonly string[]> {
   try {
     const names = await readdir(encodePath(path), { encoding: 'latin1' });

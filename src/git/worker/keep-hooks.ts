@@ -17,7 +17,6 @@ import { isGone } from './files.ts';
 import { Pace, type RepositoryWalk } from './repository-walk.ts';
 
 interface KeepHooksOptions {
-  /** Those whose walk comes some times a second. */
   readonly repositories: RepositoryWalk;
   /** All of them are a forge's, also where nothing in them says so yet. */
   readonly isForge: boolean;
@@ -102,7 +101,6 @@ export class KeepHooks {
     return { repositories: this.#known.size, unguarded: { count: unguarded.length, first } };
   }
 
-  /** Resolves once nothing runs after the end of the walk. */
   async close(): Promise<void> {
     await this.#ended;
   }

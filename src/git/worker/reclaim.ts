@@ -27,7 +27,6 @@ import { withView } from './space/view.ts';
 
 export interface ReclaimOptions {
   readonly repositories: RepositoryWalk;
-  /** The git for the repository at a path. */
   readonly gitFor: (path: string) => GitProgram;
   /** `[reclaim] RUN`, where that is not `never`. */
   readonly run: 'measure' | 'gc';
@@ -90,7 +89,6 @@ export class Reclaim {
   readonly #signal: AbortSignal;
   /** The object directories that other repositories borrow from. */
   #lent: ReadonlySet<string> = new Set();
-  /** The last mark of the daemon. */
   mark = '';
   #rounds: Promise<void> = Promise.resolve();
 
@@ -134,7 +132,6 @@ export class Reclaim {
     return this.#unsent.size > 0;
   }
 
-  /** Takes the next figures that fit into a report. */
   nextFigures(): readonly RepositoryFigures[] {
     const found: RepositoryFigures[] = [];
     let length = 0;
@@ -358,10 +355,7 @@ export class Reclaim {
   }
 }
 
-/**
- * Returns the object directories that these repositories borrow from, as `identity` gives them: nothing of
- * these may be deleted or forgiven, whether the refs of their own repository reach it or not.
- */
+/** The object directories that others borrow from: nothing of these may be deleted or forgiven. */
 async function lentObjects(repositories: Iterable<string>, pace: Pace): Promise<ReadonlySet<string>> {
   const lent = new Set<string>();
   for (const repository of repositories) {

@@ -72,7 +72,6 @@ export class RepositoryWalk {
     await this.#walks;
   }
 
-  /** The storage roots that a path lies in. */
   rootsAround(path: string): readonly string[] {
     return (this.#layout?.roots ?? []).map(root => root.path).filter(root => isWithin(path, root));
   }

@@ -30,7 +30,6 @@ export interface WorkerOptions {
   readonly hooks: WantedSettings | null;
   /** The gits that it may run, the usual one first; without any, nothing is judged or collected. */
   readonly gits: readonly GitProgram[];
-  /** `[reclaim] ALONE`. */
   readonly isAlone: boolean;
   /** Null where `[reclaim] RUN` is never. */
   readonly reclaim: Pick<ReclaimOptions, 'run' | 'expireMs' | 'roundEveryMs'> | null;
@@ -62,7 +61,7 @@ export class Worker {
   readonly #quarantines: Quarantines;
   readonly #connection: DaemonConnection;
   #daemonVersion = version;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(options: WorkerOptions) {
@@ -105,7 +104,7 @@ export class Worker {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#timer ?? undefined);
+    clearTimeout(this.#timer);
     await Promise.all([
       this.#connection.close(),
       this.#hooks?.close(),
@@ -173,7 +172,7 @@ export class Worker {
   /** The next report is due then, if it would come later. */
   #reportIn(milliseconds: number): void {
     if (this.#isClosed) return;
-    clearTimeout(this.#timer ?? undefined);
+    clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#report(), milliseconds);
   }
 
@@ -208,7 +207,6 @@ function textsIn(list: unknown): readonly string[] {
   return Array.isArray(list) ? list.filter(each => typeof each === 'string') : [];
 }
 
-/** `objects`: the directory of the repository's objects. */
 type PushTask = Exclude<WorkerTask, { readonly kind: 'reclaim' | 'space' }> & { readonly objects: string };
 
 /** Does tasks about pushes that are under way: judges them, sees to their end, measures their quarantines. */

@@ -51,10 +51,7 @@ export class Connection {
     });
   }
 
-  /**
-   * Rejects with `store_refused` where the file cannot be used. `lost` is called when the thread
-   * has ended, for whatever reason; nothing may be asked from then on.
-   */
+  /** Rejects with `store_refused`. `lost` is called once the thread has ended; then nothing may be asked. */
   static async open(settings: ThreadSettings, lost: (reason: Error) => void): Promise<Connection> {
     const worker = new Worker(entryUrl('store/sqlite/worker'), { workerData: settings, name: 'store' });
     const connection = new Connection(worker, settings.file, lost);

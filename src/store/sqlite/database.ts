@@ -33,10 +33,7 @@ import { inTransaction } from './rows.ts';
 import { applicationId, schema, schemaVersion, upgradeFrom } from './schema.ts';
 import { unitSets } from './unit-sets.ts';
 
-/**
- * Settings of the log: every commit is on the disk before it is answered, no other process comes in, and
- * after a large write the log shrinks again.
- */
+/** Commits are on the disk before they are answered, no other process comes in, and the log shrinks. */
 const settings = `
 PRAGMA locking_mode = EXCLUSIVE;
 PRAGMA synchronous = FULL;

@@ -42,10 +42,7 @@ CREATE TABLE documents (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/**
- * Read newest first, all or those of a kind or of an owner; rows may be long, and so have ids of their own. A
- * level is a row only where there is something to say.
- */
+/** Read newest first, by kind or by owner; rows may be long, and so have ids of their own. */
 const events = `
 CREATE TABLE events (
   id BLOB NOT NULL PRIMARY KEY,

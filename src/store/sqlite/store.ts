@@ -25,10 +25,7 @@ interface SqliteSettings {
   readonly log?: Pick<Log, 'warn'>;
 }
 
-/**
- * Rejects with `store_refused` where the file is damaged, of a newer version, another program's,
- * in use, or not to be read and written; it is then left exactly as it was.
- */
+/** Rejects with `store_refused` where the file cannot be used; it is then left exactly as it was. */
 export async function openStore({ file, log }: SqliteSettings): Promise<OwnStore> {
   const path = physical(resolve(file));
   // The lock on the file is the process's, and would be lost if the file were even looked at again.

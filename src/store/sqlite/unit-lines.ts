@@ -38,10 +38,7 @@ export class UnitLines {
     this.#most = most;
   }
 
-  /**
-   * Gives the units whose lines have ended; throws `bad_parameter`, naming the line, and `too_large`. Lines
-   * with nothing in them are passed over.
-   */
+  /** Gives the units whose lines have ended; throws `bad_parameter`, naming the line, and `too_large`. */
   *take(chunk: Uint8Array): Generator<UnitLine> {
     let start = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {

@@ -12,10 +12,6 @@ import { away } from './faults.ts';
 import { chunksOf, inTransaction, type TableRow } from './rows.ts';
 import { lineFault, type UnitLine, UnitLines } from './unit-lines.ts';
 
-interface NumberedSet extends UnitSetRecord {
-  readonly number: number;
-}
-
 const unitColumns = 'folded, owner, leaf, name, bytes';
 /** Room on the disk that a set leaves for other writes: a full log could not even delete what was staged. */
 const leastRoomBytes = 64 * 1024 * 1024;
@@ -179,7 +175,7 @@ function valuesOf({ source, ownerKey: key, foldCase, leaves, most }: UnitQuery):
   return [source, ownerKey(key, true), Number(foldCase), key, JSON.stringify(leaves), most];
 }
 
-const setOf = (row: TableRow): NumberedSet => ({
+const setOf = (row: TableRow): UnitSetRecord & { readonly number: number } => ({
   number: wholeValue(row.number, 'number'),
   source: checkedText(row.source, 'source'),
   reportedAt: wholeValue(row.reported_at, 'reported_at'),

@@ -20,7 +20,6 @@ export interface RefChange {
 export interface Refs {
   /** Objects by the names of refs, symbolic ones left out, and that of a detached HEAD by `HEAD`. */
   readonly values: ReadonlyMap<string, string>;
-  /** Those that only stand for others. */
   readonly symbolic: ReadonlySet<string>;
   /** The branch that HEAD stands for; null: it is detached. */
   readonly head: string | null;

@@ -57,10 +57,7 @@ export async function judgePush(
   }
 }
 
-/**
- * Tells whether a push writes refs to objects that nothing reaches, which are still there from before their
- * refs were deleted. Rejects where git cannot tell.
- */
+/** Tells whether a push writes refs to objects that nothing reached. Rejects where git cannot tell. */
 export async function bringsBack(push: NamedPush, program: GitProgram, limits: RunLimits): Promise<boolean> {
   const tips = newObjects(changesIn(push.lines) ?? []);
   if (tips.length === 0) return false;
@@ -197,7 +194,6 @@ async function kindsOf(
   return kinds;
 }
 
-/** The bytes on the disk of all that these objects reach. */
 async function weigh(view: RepositoryView, limits: RunLimits, tips: readonly string[]): Promise<number> {
   const input = inLines(new Set(tips));
   return input === '' ? 0 : bytesOf(view, ['--stdin'], limits, input);
@@ -211,10 +207,7 @@ function newObjects(changes: readonly RefChange[]): readonly string[] {
   return changes.map(change => change.new).filter(object => !isNone(object));
 }
 
-/**
- * Names refs that the push leaves alone and that hold a history of their own, such as tags of the one that it
- * replaces, and a detached HEAD.
- */
+/** Names refs that the push leaves alone and that hold a history of their own, and a detached HEAD. */
 async function othersText(
   view: RepositoryView,
   limits: RunLimits,
@@ -271,14 +264,8 @@ async function quarantineAt(path: string, name: string, objectsPath: string): Pr
   return quarantine;
 }
 
-interface Brought {
-  /** Packs and loose objects, without the indexes that git writes itself. */
-  readonly bytes: number;
-  /** One of them that the repository does not have yet; null: it has all. */
-  readonly sample: string | null;
-}
-
-async function broughtBy(objects: string, quarantine: string): Promise<Brought> {
+/** Without the indexes that git writes itself; a sample that the repository does not have yet, or null. */
+async function broughtBy(objects: string, quarantine: string) {
   let bytes = 0;
   let sample: string | null = null;
   for (const folder of await entryNames(quarantine)) {

@@ -95,26 +95,19 @@ function textOf(path: string): string | null {
   }
 }
 
-interface SeenQuarantine {
-  readonly name: string;
-  readonly uid: number;
-  /** Milliseconds since 1970; 0: the file system does not say. */
-  readonly bornAt: number;
-}
-
 /** The start of a process is known to about a second. */
 const slackMs = 5000;
 
 /**
  * Names the quarantines of a repository that must stay, because a living process may own them. `directories`
- * are the devices and inodes of the repository and its worktrees.
+ * are the devices and inodes of the repository and its worktrees. `bornAt` is 0 where nothing says it.
  *
  * A process holds the quarantine that it or its children name. While git takes a push there are moments
  * without a child: then it holds all of its user that are younger than itself, for one of them is its own.
  * One whose directory cannot be read may be at work anywhere, and holds the youngest of its user besides.
  */
 export function heldQuarantines(
-  quarantines: readonly SeenQuarantine[],
+  quarantines: readonly { readonly name: string; readonly uid: number; readonly bornAt: number }[],
   directories: ReadonlySet<string>,
   processes: readonly Process[],
 ): ReadonlySet<string> {

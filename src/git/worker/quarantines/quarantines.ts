@@ -22,7 +22,6 @@ import { heldQuarantines, type Process, pushProcesses, seesAllProcesses } from '
 
 export interface QuarantinesOptions {
   readonly repositories: RepositoryWalk;
-  /** `[reclaim] ALONE`. */
   readonly isAlone: boolean;
   readonly log: Pick<Log, 'warn'>;
   /** Something was removed, or is held since. */
@@ -39,13 +38,6 @@ interface Candidate extends HeldQuarantine {
   readonly uid: number;
   readonly bornAt: number;
   readonly writtenAt: number;
-}
-
-/** Facts about the host, for the length of one look. */
-interface Host {
-  readonly processes: readonly Process[];
-  readonly seesAll: boolean;
-  readonly mounts: Mounts;
 }
 
 const lookEveryMs = 5000;
@@ -98,7 +90,6 @@ export class Quarantines {
     this.#recent.set(path, performance.now() + recentMs);
   }
 
-  /** Looks at a repository at once; gives the bytes of what is removed. */
   async removeIn(path: string): Promise<number> {
     const removed = await this.#look([path]);
     return removed.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -177,7 +168,7 @@ export class Quarantines {
     for (const [path, names] of found) {
       if (this.#options.repositories.signal.aborted) break;
       try {
-        removed.push(...(await this.#removeOver(path, names, { processes, seesAll, mounts })));
+        removed.push(...(await this.#removeOver(path, names, processes, seesAll, mounts)));
         this.#faults.delete(path);
       } catch (error) {
         this.#tellFault(path, messageOf(error));
@@ -191,7 +182,9 @@ export class Quarantines {
   async #removeOver(
     path: string,
     names: readonly string[],
-    { processes, seesAll, mounts }: Host,
+    processes: readonly Process[],
+    seesAll: boolean,
+    mounts: Mounts,
   ): Promise<readonly RemovedQuarantine[]> {
     // A repository with a quarantine is looked at again.
     this.asked(path);
@@ -251,15 +244,11 @@ async function directoriesOf(path: string): Promise<ReadonlySet<string>> {
   return found;
 }
 
-interface QuarantineContent {
-  /** Regular files. */
-  readonly bytes: number;
-  /** Milliseconds since 1970. */
-  readonly writtenAt: number;
-}
-
-/** Measures a quarantine. A file that goes meanwhile counts nothing. */
-export async function contentOf(path: string, depth = mostDepth): Promise<QuarantineContent> {
+/** The bytes of regular files, and the last change; a file that goes meanwhile counts nothing. */
+export async function contentOf(
+  path: string,
+  depth = mostDepth,
+): Promise<{ readonly bytes: number; readonly writtenAt: number }> {
   const stats = await lstat(encodePath(path)).catch(() => null);
   if (stats === null) return { bytes: 0, writtenAt: 0 };
   if (!stats.isDirectory() || depth === 0)

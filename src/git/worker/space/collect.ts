@@ -13,27 +13,21 @@ import { entryNames, isGone } from '../files.ts';
 import { isAlive, staleMs, workAlone } from './gc-lock.ts';
 import { type GitVersion, isAtLeast } from './git-programs.ts';
 import { writableByOthers } from './inspect.ts';
-import { measure, type Reachability } from './measure.ts';
+import { measure } from './measure.ts';
 import { UnusableRepository } from './repository-config.ts';
 import type { RepositoryView, RunLimits } from './view.ts';
-
-interface Collected {
-  readonly before: Reachability;
-  readonly after: Reachability;
-}
 
 interface CollectOptions {
   /** Objects that are unreachable for a shorter time stay. At least ten minutes. */
   readonly expireMs: number;
   readonly limits: RunLimits;
-  /** Milliseconds since 1970. */
   now(): number;
 }
 
 const shortestExpireMs = 600_000;
 
 /** Rejects with a `UnusableRepository` where nothing may be deleted, or git fails. */
-export async function collect(view: RepositoryView, options: CollectOptions): Promise<Collected> {
+export async function collect(view: RepositoryView, options: CollectOptions) {
   const { limits } = options;
   const { keepsObjects } = view.settings;
   if (keepsObjects !== null) throw new UnusableRepository(`nothing is deleted: ${keepsObjects}`);
@@ -72,11 +66,7 @@ function unreachable(version: GitVersion, expire: string): readonly string[] {
   return ['-A', `--unpack-unreachable=${expire}`];
 }
 
-/**
- * The first directory of objects that this user may not remove from; null: there is none. Where a
- * repository's users write it as members of a group, the worker may be able to add packs and not to remove
- * any.
- */
+/** The first directory of objects that this user, as a group's member, may only add to; null: none. */
 export async function unremovable(path: string): Promise<string | null> {
   const objects = `${path}/objects`;
   for (const name of await readdir(encodePath(objects))) {

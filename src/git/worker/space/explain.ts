@@ -64,10 +64,7 @@ export async function explainSpace(
 
 const longestName = 4096;
 
-/**
- * Adds the bytes that removing a file frees, and the lines to copy. `each`: the bytes of an object in the
- * index of a pack, which are freed with it.
- */
+/** Adds the bytes that removing a file frees; `each`: those of an object in the index of a pack. */
 function pathAdvice(found: LargePath, each: number): SpaceReport['paths'][number] {
   const { path, other_names: otherNames, bytes, versions } = found;
   const names = [path, ...otherNames];
@@ -119,13 +116,11 @@ const mostListed = 200_000;
 interface Reached {
   readonly bytes: number;
   readonly objects: number;
-  /** Milliseconds that the search took. */
   readonly tookMs: number;
 }
 
 interface HoldingOptions {
   readonly limits: RunLimits;
-  /** By the monotonic clock. */
   readonly deadline: number;
   /** Bytes that each object takes besides. */
   readonly overhead: number;

@@ -7,7 +7,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { lstat, readlink, rename, rm, unlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename } from 'node:path';
-import { isGroupAlive, readBounded } from '../../../bounded/index.ts';
+import { isGroupAlive, isProcessAlive, readBounded } from '../../../bounded/index.ts';
 import { systemCode } from '../../../errors.ts';
 import { decodePath, encodePath, isWithin, Mounts } from '../../../layout/index.ts';
 import { Folder } from '../../hooks/folder.ts';
@@ -131,19 +131,10 @@ function textOf(path: string, mostBytes = 1024): string | null {
 
 /** A process of this host, other than this one. */
 export function isAlive(pid: number): boolean {
-  if (pid === process.pid) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return systemCode(error) === 'EPERM';
-  }
+  return pid !== process.pid && isProcessAlive(pid);
 }
 
-/**
- * Removes what a worker's git left that was killed with the worker, and its lock; returns whether one still
- * runs. Does nothing where this process works. `isAlone`: see `seesAllProcesses`.
- */
+/** Removes what a killed worker's git left, and its lock; returns whether one still runs. */
 export async function removeLeft(path: string, isAlone: boolean): Promise<boolean> {
   for (const name of busy.has(path) ? [] : ['gc.pid', 'gc.pid.lock']) {
     const text = textOf(`${path}/${name}`) ?? '';
@@ -165,12 +156,6 @@ export async function removeLeft(path: string, isAlone: boolean): Promise<boolea
 const temporary =
   /^(?:tmp_[a-z]+_\w{6}|\.tmp-(\d{1,10})-pack-.*|(?:commit-graph|commit-graph-chain|multi-pack-index|shallow)\.lock)$/;
 
-interface MadeIn {
-  readonly begunAt: number;
-  readonly endedAt: number;
-  readonly isAlone: boolean;
-}
-
 /**
  * Removes the files in the making that are this user's, were born within this time, and that no process has
  * open; returns false where that may not be, since another process may be at work there.
@@ -178,7 +163,7 @@ interface MadeIn {
 async function removeMade(
   path: string,
   git: number,
-  { begunAt, endedAt, isAlone }: MadeIn,
+  { begunAt, endedAt, isAlone }: { begunAt: number; endedAt: number; isAlone: boolean },
 ): Promise<boolean> {
   const fanOut = (await entryNames(`${path}/objects`)).filter(name => /^[0-9a-f]{2}$/.test(name));
   const places = ['pack', 'info', 'info/commit-graphs', ...fanOut].map(name => `${path}/objects/${name}`);

@@ -11,7 +11,6 @@ export interface GitVersion {
 }
 
 export interface GitProgram extends GitVersion {
-  /** Its name or path, as the administrator wrote it. */
   readonly program: string;
   /** `git --exec-path`, as git says it and without links. */
   readonly execPaths: readonly string[];
@@ -20,9 +19,7 @@ export interface GitProgram extends GitVersion {
 }
 
 interface FoundGits {
-  /** Those that work, in the administrator's order. */
   readonly gits: readonly GitProgram[];
-  /** Why others do not. */
   readonly faults: readonly { readonly program: string; readonly why: string }[];
 }
 
@@ -49,10 +46,7 @@ export async function findGits(programs: readonly string[]): Promise<FoundGits> 
   return { gits, faults };
 }
 
-/**
- * The git by which the hooks of a push came, else the first; where it cannot read the repository, the first
- * that can. `execPath` is what somebody says: it chooses among these, and nothing there is run or looked at.
- */
+/** `execPath` is what somebody says: it chooses among these, and nothing there is run or looked at. */
 export function gitOf(gits: readonly GitProgram[], execPath: string, path: string): GitProgram | null {
   const usual = gits.find(git => git.execPaths.includes(execPath)) ?? gits[0] ?? null;
   if (usual === null || canReadReftable(usual) || !isInReftable(path)) return usual;

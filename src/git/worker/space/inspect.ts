@@ -19,7 +19,6 @@ interface Rules {
   readonly device: bigint;
   /** The user whose they have to be; null: anybody's. */
   readonly owner: bigint | null;
-  /** Bytes that a file may have; null: any number. */
   readonly mostBytes: bigint | null;
 }
 
@@ -30,7 +29,6 @@ const mostEntries = 4_000_000;
 const mostAlternates = 100;
 /** git goes no further from one to the next. */
 const mostAlternateSteps = 6;
-/** Files that are looked at at a time. */
 const atOnce = 64;
 /** Entries of a worktree that git opens here; submodules and the like are not among them. */
 const ofWorktree =
@@ -84,10 +82,7 @@ export async function mustBePlain(directories: readonly string[]): Promise<void>
   }
 }
 
-/**
- * The first directory, of those with objects and all above them, in which another user than this one and root
- * may put something else in place; null: there is none.
- */
+/** The first directory with objects, or above them, that others than this user and root may replace. */
 export async function writableByOthers(path: string, used: readonly string[]): Promise<string | null> {
   const above = [path];
   for (let at = path; at !== '/'; ) {
@@ -175,7 +170,6 @@ class Look {
     return used;
   }
 
-  /** Looks at all that is in a directory. */
   async tree(path: string, rules: Rules): Promise<void> {
     const others: string[] = [];
     const files: string[] = [];

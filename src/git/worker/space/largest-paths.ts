@@ -10,7 +10,6 @@ export type LargePath = Omit<SpaceReport['paths'][number], 'frees' | 'commands'>
 interface PathHistory {
   readonly paths: readonly LargePath[];
   readonly objects: number;
-  /** The bytes of all of them. */
   readonly bytes: number;
   /** Object ids of blobs that are short enough for pointers of git-lfs, up to a number. */
   readonly shortBlobs: readonly string[];
@@ -32,18 +31,11 @@ const mostOthers = 5;
 /** Share of a file's bytes below which removing another name of it is not worth while. */
 const leastShare = 0.02;
 
-interface PathOptions {
-  /** There is an LFS store. */
-  readonly wantsShortBlobs: boolean;
-  /** Milliseconds that the whole may take, if what is not found out then can be done without. */
-  readonly mostMs: number;
-}
-
-/** Goes through every object once, and then through every commit. */
+/** Goes through every object once, and then through every commit, unless `mostMs` are over. */
 export async function largestPaths(
   view: RepositoryView,
   limits: RunLimits,
-  { wantsShortBlobs, mostMs }: PathOptions,
+  { wantsShortBlobs, mostMs }: { readonly wantsShortBlobs: boolean; readonly mostMs: number },
 ): Promise<PathHistory> {
   const begun = performance.now();
   const sums = new Map<string, Sum>();
@@ -146,7 +138,6 @@ interface StoredVersion {
   readonly id: string;
   /** The name that git gives it, which it has only once. */
   readonly path: string;
-  /** On the disk. */
   readonly bytes: number;
   readonly size: number;
   /** The id of the version that this one is stored as a difference from; only zeros: it is stored whole. */
@@ -196,10 +187,7 @@ function ownText(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
 }
 
-/**
- * Puts all names into the versions, by their ids, such as the one before a file was moved; false: the time
- * was over before. Goes through every commit.
- */
+/** Goes through every commit and puts all names into the versions; false: the time was over before. */
 async function findOtherNames(
   view: RepositoryView,
   versions: ReadonlyMap<string, Version>,
@@ -241,7 +229,6 @@ async function findOtherNames(
   }
 }
 
-/** The bytes of all versions with a name, and how many they are. */
 interface Sum {
   bytes: number;
   versions: number;
@@ -304,10 +291,7 @@ function otherNamesOf(path: string, { bytes }: Sum, versions: readonly Version[]
   return names.length > mostOthers ? [] : names;
 }
 
-/**
- * The bytes that others take which are stored as differences from what goes: the largest of them takes its
- * place, and the rest are stored as differences from that one.
- */
+/** The bytes that others then take which are differences from what goes: the largest takes its place. */
 function storedAnew(
   freed: ReadonlyMap<string, Version>,
   byBase: ReadonlyMap<string, readonly StoredVersion[]>,

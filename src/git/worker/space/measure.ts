@@ -23,10 +23,7 @@ export async function measure(view: RepositoryView, limits: RunLimits): Promise<
   return { stored, reachableBytes, unreachableBytes: Math.max(0, stored.bytes - reachableBytes) };
 }
 
-/**
- * The bytes on the disk of the objects that these arguments of `git rev-list` reach, without those that only
- * alternates have. `input` goes to git, with `--stdin` among the arguments.
- */
+/** The bytes on the disk of objects that these arguments of `git rev-list` reach; `input` is for git. */
 export async function bytesOf(
   view: RepositoryView,
   tips: readonly string[],
@@ -64,7 +61,6 @@ export async function objectsOf(
   return { bytes, objects };
 }
 
-/** The objects of a repository as they lie on the disk, and what lies beside them. */
 interface StoredObjects {
   /** Packs and loose objects; an object that is there twice counts twice. */
   readonly bytes: number;

@@ -65,7 +65,6 @@ const memoryOf = (isUrgent?: boolean): number => (isUrgent === true ? 0.5 : 2) *
 
 export class RepositoryView {
   readonly path: string;
-  /** The directory of its objects. */
   readonly objects: string;
   readonly program: GitProgram;
   readonly settings: GitSettings;
@@ -181,10 +180,7 @@ export class RepositoryView {
     if (rest !== '') take(rest);
   }
 
-  /**
-   * Runs `git prune`. By itself that removes each directory of objects that an old push is still bringing: it
-   * sees only packs and loose objects.
-   */
+  /** Runs `git prune` on packs and loose objects alone: else it removes what old pushes still bring. */
   async prune(expire: string, limits: RunLimits): Promise<void> {
     await rm(join(this.#folder, 'own'), { recursive: true, force: true });
     await this.#linkOwnObjects();
@@ -219,13 +215,17 @@ export class RepositoryView {
     };
   }
 
-  /** Takes in what reflogs name by now. */
   async refreshReflogs(signal: AbortSignal): Promise<void> {
     const copy = join(this.#folder, 'git/logs');
     await rm(copy, { recursive: true, force: true });
     const logs = `${this.path}/logs`;
     await mustBePlain([logs]);
-    this.hasReflogs = (await isThere(logs)) && (await copyReflogs(logs, copy, signal));
+    this.hasReflogs = false;
+    if (!(await isThere(logs))) return;
+    // git follows no link to a directory of them.
+    const left = { files: mostFiles, bytes: mostBytes, signal };
+    await copyReflogs(logs, copy, left, mostDepth);
+    this.hasReflogs = left.files < mostFiles;
   }
 
   async close(): Promise<void> {
@@ -317,17 +317,8 @@ const mostFiles = 100_000;
 const mostBytes = 64 * 1024 * 1024;
 const mostDepth = 60;
 
-/**
- * Copies a repository's reflogs, since git follows no link to a directory of them; returns whether there are
- * any. Rejects with a `UnusableRepository` where they are too many or too long to be copied.
- */
-async function copyReflogs(from: string, to: string, signal: AbortSignal): Promise<boolean> {
-  const left = { files: mostFiles, bytes: mostBytes, signal };
-  await copy(from, to, left, mostDepth);
-  return left.files < mostFiles;
-}
-
-async function copy(
+/** Rejects with a `UnusableRepository` where they are too many or too long to be copied. */
+async function copyReflogs(
   from: string,
   to: string,
   left: { files: number; bytes: number; readonly signal: AbortSignal },
@@ -339,7 +330,7 @@ async function copy(
     left.files -= 1;
     if (left.files < 0 || depth === 0)
       throw new UnusableRepository('its reflogs are too many; git reflog expire makes them fewer');
-    if (isDirectory) await copy(`${from}/${name}`, `${to}/${name}`, left, depth - 1);
+    if (isDirectory) await copyReflogs(`${from}/${name}`, `${to}/${name}`, left, depth - 1);
     if (!isFile) continue;
     const file = readBounded(encodePath(`${from}/${name}`), { mostBytes: left.bytes });
     if (file.kind !== 'file') continue;

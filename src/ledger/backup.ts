@@ -1,8 +1,12 @@
-/** The document: what is in it, the reading of one, and putting it into a store. */
+/**
+ * A backup: everything in the store that cannot be measured again, as one JSON document.
+ *
+ * It is taken from a running daemon and restored into a store that no daemon has open. A document that is
+ * incomplete, from another program, or from a newer softquota is refused; then nothing is changed.
+ */
 
 import { z } from 'zod';
 import { messageOf, SoftquotaError } from '../errors.ts';
-import type { Ledger } from '../ledger/index.ts';
 import { graceKind } from '../policy/index.ts';
 import { isLeaf } from '../quota/index.ts';
 import {
@@ -18,11 +22,9 @@ import {
 } from '../store/index.ts';
 import { counted, issueLines, printable } from '../text/index.ts';
 import { version } from '../version.ts';
+import type { Ledger } from './ledger.ts';
 
-/**
- * The newest format. It grows where an older softquota could not restore all that is in a document; a
- * document in which nothing needs it has an older one.
- */
+/** The newest format; a document in which nothing needs it has an older one. */
 const format = 2;
 const formatWithoutGraces = 1;
 
@@ -144,10 +146,7 @@ export interface Restored {
   readonly removed_units: number;
 }
 
-/**
- * Makes the store hold what the backup holds, in one write. What walks found stays: the next walk puts it
- * right. Rejects with `conflict` where the store holds what would go, unless it may be replaced.
- */
+/** Makes the store hold the backup, in one write. Rejects with `conflict` unless others may go. */
 export async function restore(
   store: Store,
   backup: Backup,

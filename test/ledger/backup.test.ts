@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { backupOf, parseBackup, type Restored, restore } from '../../src/backup/index.ts';
-import type { Ledger } from '../../src/ledger/index.ts';
+import { backupOf, type Ledger, parseBackup, type Restored, restore } from '../../src/ledger/index.ts';
 import { assign, createAllowance, createGroup, createRule, rulesIn } from '../../src/policy/index.ts';
 import { leaves, subjects } from '../../src/quota/index.ts';
 import { openStore } from '../../src/store/index.ts';
