@@ -115,7 +115,7 @@ export class DeliveryQueue {
   }
 }
 
-/** Of a key, besides the notice's id. */
+/** A key has these digits of its place besides the id of its notice. */
 const digits = 8;
 
 function nameOf({ name }: Kind<unknown>, key: string): string {
