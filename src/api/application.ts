@@ -88,11 +88,11 @@ function api({ routes, authenticate, browsers, services }: ApplicationOptions): 
   });
   for (const [path, atPath] of byPath(routes)) {
     router.all(path, async (request, response) => {
-      const route = atPath.get(methodOf(request));
+      const route = atPath.get(request.method === 'HEAD' ? 'get' : request.method.toLowerCase());
       const asker = askerOf(request, response, options);
       if (route === undefined) {
         // A caller without a good token learns nothing, not even which methods there are.
-        if (![...atPath.values()].every(isForAnybody)) await asker.caller();
+        if (![...atPath.values()].every(({ access }) => access === 'anybody')) await asker.caller();
         throw wrongMethod(request, response, [...atPath.keys()].flatMap(asSent));
       }
       await serve(route, { request, response, asker, downloads, documents: services.documents });
@@ -151,14 +151,10 @@ async function admittedTo({ access }: Route, asker: Asker): Promise<Caller> {
 
 /** Only administrators are told where the store lies, and what is the matter with it. */
 function asToldTo(caller: Caller, error: unknown): unknown {
-  if (!(error instanceof SoftquotaError) || !isOfStore(error) || caller.mayRead('admin')) return error;
-  return new SoftquotaError(error.code, 'the store cannot be written at the moment: try again soon', {
-    cause: error,
-  });
-}
-
-function isOfStore({ code }: SoftquotaError): boolean {
-  return code === 'store_away' || code === 'store_refused';
+  if (!(error instanceof SoftquotaError) || caller.mayRead('admin')) return error;
+  if (error.code !== 'store_away' && error.code !== 'store_refused') return error;
+  const message = 'the store cannot be written at the moment: try again soon';
+  return new SoftquotaError(error.code, message, { cause: error });
 }
 
 const nobody: Caller = {
@@ -174,8 +170,9 @@ const nobody: Caller = {
 };
 
 async function sentDocument(route: Route, request: Request): Promise<SentDocument> {
-  const mostBytes = mostBytesOf(route);
-  const { longBody: schema } = route;
+  const { access, longBody: schema } = route;
+  // A caller's rank is looked at before a body is read; with none to look at, anybody may send it.
+  const mostBytes = isOpen(access) ? strangersBytes : (route.mostBytes ?? usualBytes);
   const body = await sentBody(request, mostBytes);
   if (schema === undefined || body.length <= mostWithoutThread) {
     return { json: jsonInBody(body, mostBytes), isRead: false };
@@ -197,10 +194,8 @@ function answer(route: Route, request: Request, response: Response, body: unknow
 function holds(request: Request, etag: string): boolean {
   const held = request.get('If-None-Match') ?? '';
   if (held.length > longestValidators) {
-    throw new SoftquotaError(
-      'headers_too_large',
-      `If-None-Match: expected at most ${longestValidators} characters`,
-    );
+    const message = `If-None-Match: expected at most ${longestValidators} characters`;
+    throw new SoftquotaError('headers_too_large', message);
   }
   return held.split(',').some(each => ['*', etag, `W/${etag}`].includes(each.trim()));
 }
@@ -213,19 +208,6 @@ function byPath(routes: readonly Route[]): readonly (readonly [string, ReadonlyM
     paths.set(path, (paths.get(path) ?? new Map()).set(route.method, route));
   }
   return [...paths].sort(([a], [b]) => Number(a.includes(':')) - Number(b.includes(':')));
-}
-
-function methodOf(request: Request): string {
-  return request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
-}
-
-/** A caller's rank is looked at before a body is read; with none to look at, anybody may send it. */
-function mostBytesOf({ access, mostBytes }: Route): number {
-  return isOpen(access) ? strangersBytes : (mostBytes ?? usualBytes);
-}
-
-function isForAnybody({ access }: Route): boolean {
-  return access === 'anybody';
 }
 
 function asSent(method: string): readonly string[] {

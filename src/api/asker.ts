@@ -45,16 +45,11 @@ export class AuthError extends SoftquotaError {
   }
 }
 
-type Admission = Extract<Authentication, { is: 'caller' }>;
-
-/** Gives the caller; throws `unauthenticated` or `slowed`. `gone`: what is the matter with what came. */
-function admitted(authentication: Authentication, gone?: string): Admission {
-  if (authentication.is === 'caller') return authentication;
-  return refuse(authentication, gone);
-}
-
-/** Throws `unauthenticated` or `slowed`. */
-export function refuse(authentication: Exclude<Authentication, Admission>, gone?: string): never {
+/** Throws `unauthenticated` or `slowed`. `gone`: what is the matter with what came. */
+export function refuse(
+  authentication: Exclude<Authentication, { readonly is: 'caller' }>,
+  gone?: string,
+): never {
   switch (authentication.is) {
     case 'none':
       return unauthenticated('a token is required: send Authorization: token T, or Bearer T');
@@ -136,21 +131,18 @@ export function askerOf(request: Request, response: Response, options: AskerOpti
     caller: async () => {
       const gone = bySession ? 'the session has ended: sign in again' : undefined;
       if (again !== null) return again() ?? unauthenticated(gone);
-      if (bySession && !isSafeMethod(request.method)) mustBeOurPage();
+      // Safe methods change nothing, whoever had a browser send the request.
+      if (bySession && !['GET', 'HEAD', 'OPTIONS'].includes(request.method)) mustBeOurPage();
       const authentication = bySession
         ? await browsers.authenticateSession(held)
         : await authenticate(authorization, address);
-      const { caller, again: lookAgain, renewed } = admitted(authentication, gone);
-      again = lookAgain;
+      if (authentication.is !== 'caller') return refuse(authentication, gone);
+      const { caller, renewed } = authentication;
+      again = authentication.again;
       if (renewed !== null) hold(renewed);
       return caller;
     },
   };
-}
-
-/** Safe methods change nothing, whoever had a browser send the request. */
-function isSafeMethod(method: string): boolean {
-  return ['GET', 'HEAD', 'OPTIONS'].includes(method);
 }
 
 /**
@@ -181,32 +173,25 @@ export function withoutPort(address: string): string {
   return bracketed ?? plain ?? address;
 }
 
-interface SessionCookieHeader {
-  /** Reads a value from a `Cookie` header; null: there is none. */
-  read(header: string | undefined): string | null;
-  /** A `Set-Cookie` header's value. */
-  set(held: SessionCookie): string;
-  /** Value of a `Set-Cookie` header that makes a browser forget the cookie. */
-  clear(): string;
-}
-
 /**
  * At https without a path it has a name that browsers take only from this very host, over https and for all
  * paths (`__Host-`, RFC 6265bis), so that no other host of the domain can plant one. No script sees it, and
  * other sites' requests come without it, but for following a link to here.
  */
-export function sessionCookie(baseUrl: string): SessionCookieHeader {
+export function sessionCookie(baseUrl: string) {
   const { protocol, pathname } = new URL(baseUrl);
   const isSecure = protocol === 'https:';
   const name = isSecure && pathname === '/' ? '__Host-softquota' : 'softquota-session';
   const attributes = `Path=${pathname}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
   return {
-    read: header => {
+    /** Reads a value from a `Cookie` header; null: there is none. */
+    read: (header: string | undefined): string | null => {
       // Browsers send the cookie with the longest path first.
       const pairs = (header ?? '').split(';').map(pair => pair.trim());
       return pairs.find(pair => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
     },
-    set: ({ value, seconds }) => `${name}=${value}; Max-Age=${seconds}; ${attributes}`,
+    // Values of `Set-Cookie` headers.
+    set: ({ value, seconds }: SessionCookie) => `${name}=${value}; Max-Age=${seconds}; ${attributes}`,
     clear: () => `${name}=; Max-Age=0; ${attributes}`,
   };
 }

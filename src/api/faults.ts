@@ -16,9 +16,23 @@ export interface FaultServices {
 
 /** Answers with an error; its stack and cause stay secret. */
 export function answerFault(response: Response, error: unknown, services: FaultServices): void {
-  const { status, code, message } = faultAnswerTo(error, services);
+  const answer = (status: number, code: ErrorCode, message: string) =>
+    response.status(status).json(faultOf(code, message, services));
   if (error instanceof AuthError) response.set(error.headers);
-  response.status(status).json(faultOf(code, message, services));
+  if (error instanceof SoftquotaError && error.code !== 'internal') {
+    answer(error.status, error.code, error.message);
+  } else if (
+    error instanceof Error &&
+    'status' in error &&
+    typeof error.status === 'number' &&
+    error.status < 500
+  ) {
+    // The faults of Express and its parsers carry the status that the asker earned, and words made for it.
+    answer(error.status, error.status === 413 ? 'body_too_large' : 'malformed', error.message);
+  } else {
+    services.unforeseen(error);
+    answer(500, 'internal', 'internal error; the log of the daemon has details');
+  }
 }
 
 /** Answers where the modules of the API cannot be loaded: somebody replaced or removed them. */
@@ -58,23 +72,4 @@ function faultOf(code: ErrorCode, text: string, { baseUrl }: FaultServices): Fau
   const message =
     text.length <= longestMessage ? text : `${text.slice(0, longestMessage).toWellFormed()} … and so on`;
   return { message, code, url: `${baseUrl()}api/swagger` };
-}
-
-interface FaultAnswer {
-  readonly status: number;
-  readonly code: ErrorCode;
-  readonly message: string;
-}
-
-function faultAnswerTo(error: unknown, { unforeseen }: FaultServices): FaultAnswer {
-  if (error instanceof SoftquotaError && error.code !== 'internal') {
-    return { status: error.status, code: error.code, message: error.message };
-  }
-  // The faults of Express and its parsers carry the status that the asker earned, and words made for it.
-  if (error instanceof Error && 'status' in error && typeof error.status === 'number' && error.status < 500) {
-    const code = error.status === 413 ? 'body_too_large' : 'malformed';
-    return { status: error.status, code, message: error.message };
-  }
-  unforeseen(error);
-  return { status: 500, code: 'internal', message: 'internal error; the log of the daemon has details' };
 }

@@ -98,42 +98,36 @@ export function parsed(
     const result = schema.safeParse(input[part], { error: wordsOf });
     if (result.success) parts.push([part, result.data]);
     for (const { path, message } of result.error?.issues ?? []) {
-      faults.add(() => `${fieldOf(path, part)}: ${message}`);
+      faults.add(() => `${path.length === 0 ? part : path.map(String).join('.')}: ${message}`);
     }
   }
   if (!faults.isEmpty) throw new SoftquotaError('invalid', printable(faults.toString()));
   return Object.fromEntries(parts);
 }
 
-function fieldOf(path: readonly PropertyKey[], part: string): string {
-  return path.length === 0 ? part : path.map(String).join('.');
-}
-
 /** Words for faults that a schema has no words of its own for. */
 function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') {
-    const wanted = `expected ${articled(issue.expected)}`;
+    const wanted = `expected ${articles[issue.expected] ?? `a ${issue.expected}`}`;
     return issue.input === undefined ? `it is missing, ${wanted}` : wanted;
   }
   if (issue.code === 'invalid_value') return `expected one of ${issue.values.map(String).join(', ')}`;
   if (issue.code === 'unrecognized_keys') return unknownFields(issue.keys);
-  if (issue.code === 'too_big') return mostOf(issue);
-  return undefined;
+  const unit = issue.code === 'too_big' ? units[issue.origin] : undefined;
+  return issue.code === 'too_big' && unit !== undefined
+    ? `expected at most ${issue.maximum} ${unit}`
+    : undefined;
 }
 
+const units: Readonly<Record<string, string>> = { array: 'entries', string: 'characters' };
+
 const mostNamed = 5;
+const longestNamed = 100;
 
 function unknownFields(names: readonly string[]): string {
   const named = names.slice(0, mostNamed).map(name => name.slice(0, longestNamed));
   const more = names.length - named.length;
   return `there is no ${named.join(', ')}${more > 0 ? `, and no ${more} others` : ''}`;
-}
-
-const longestNamed = 100;
-
-function mostOf({ origin, maximum }: { readonly origin: string; readonly maximum: number | bigint }) {
-  if (origin === 'array') return `expected at most ${maximum} entries`;
-  return origin === 'string' ? `expected at most ${maximum} characters` : undefined;
 }
 
 const articles: Readonly<Record<string, string>> = {
@@ -142,7 +136,3 @@ const articles: Readonly<Record<string, string>> = {
   int: 'a whole number',
   object: 'an object',
 };
-
-function articled(type: string): string {
-  return articles[type] ?? `a ${type}`;
-}

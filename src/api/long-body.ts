@@ -57,7 +57,8 @@ export function partsOf(whole: unknown): readonly Part[] {
 
 /** Adds what it leaves out to `parts`, the entries of a list before what is left out of them. */
 function withoutLongLists(value: unknown, path: Path, parts: Part[]): unknown {
-  if (typeof value !== 'object' || value === null || lengthOf(value) <= mostCharacters) return value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (JSON.stringify(value).length <= mostCharacters) return value;
   if (!Array.isArray(value)) {
     return Object.fromEntries(
       Object.entries(value).map(([name, field]) => [name, withoutLongLists(field, [...path, name], parts)]),
@@ -81,28 +82,16 @@ function withoutLongLists(value: unknown, path: Path, parts: Part[]): unknown {
   return [];
 }
 
-function lengthOf(value: object): number {
-  return JSON.stringify(value).length;
-}
-
 /** Puts together what `partsOf` gave. */
 export function* joined(parts: Iterable<Part>): Work<unknown> {
   let whole: unknown;
   for (const { path, text } of parts) {
     const found: unknown = JSON.parse(text);
+    // Each step of the path was taken in the same document.
+    const list = path.reduce((at, step) => (at as Readonly<Record<string | number, unknown>>)[step], whole);
     if (path.length === 0) whole = found;
-    else addTo(listAt(whole, path), found);
+    else if (Array.isArray(list) && Array.isArray(found)) for (const entry of found) list.push(entry);
     yield;
   }
   return whole;
-}
-
-function listAt(whole: unknown, path: Path): unknown {
-  // Each step of the path was taken in the same document.
-  return path.reduce((at, step) => (at as Readonly<Record<string | number, unknown>>)[step], whole);
-}
-
-function addTo(list: unknown, entries: unknown): void {
-  if (!Array.isArray(list) || !Array.isArray(entries)) throw new Error('a part is for no list');
-  for (const entry of entries) list.push(entry);
 }

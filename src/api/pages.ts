@@ -76,10 +76,15 @@ export const pageQuery = {
   limit: queryNumber(1, 1000, 50),
 } as const;
 
-export const pagingHeaders = {
+const pagingHeaders = {
   'X-Total-Count': 'The number of entries on all pages.',
   Link: 'The addresses of the pages `first`, `prev`, `next` and `last`, if they exist.',
 } as const;
+
+/** The answer of a route that gives one page of a list. */
+export function onePage<Entry extends z.ZodType>(entry: Entry) {
+  return { status: 200, description: 'One page', schema: z.array(entry), headers: pagingHeaders } as const;
+}
 
 /** Returns the address of a list, with the parameters that are not empty; the page is added to it. */
 export function listAddress(

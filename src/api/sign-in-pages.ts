@@ -53,7 +53,7 @@ export function signInPages({ signIn, identity, baseUrl, log }: SignInPagesOptio
       const cookie = sessionCookie(baseUrl());
       const { cookie: cookies } = request.headers;
       const held = cookie.read(cookies);
-      const back = await signIn.finish(source, { query: queryOf(request.url), cookies, held });
+      const back = await signIn.finish(source, queryOf(request.url), cookies, held);
       appendCookies(response, [...back.cookies, cookie.set(back.session)]);
       return back.location;
     }),

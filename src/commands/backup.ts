@@ -13,10 +13,6 @@ import { formatTime } from './output.ts';
 import { configFrom } from './settings.ts';
 import { printKept, tell } from './streams.ts';
 
-interface RestoreOptions {
-  readonly replace?: boolean;
-}
-
 export const addBackup = apiCommand<never>('backup <file>', {
   summary: 'back up owners, policy and events',
   description:
@@ -34,13 +30,13 @@ export const addBackup = apiCommand<never>('backup <file>', {
     if (file === '-') await printKept(text);
     else writeWhole(resolve(file), text, 0o600);
     const kept = ['host.id', 'secret.key'].map(name => join(config.server.dataPath, name));
-    const beside = [config.file, ...kept].filter(isThere);
+    const beside = [...(config.file === null ? [] : [config.file]), ...kept].filter(path => existsSync(path));
     tell(`Saved ${contents(backup)}.\nSave these files, too: ${beside.map(printable).join(', ')}\n`);
     return exitCodes.done;
   },
 });
 
-export const addRestore = apiCommand<{ backup: Backup; restored: Restored }, RestoreOptions>(
+export const addRestore = apiCommand<{ backup: Backup; restored: Restored }, { replace?: boolean }>(
   'restore <file>',
   {
     summary: 'restore a backup into the store',
@@ -69,10 +65,6 @@ export const addRestore = apiCommand<{ backup: Backup; restored: Restored }, Res
     },
   },
 );
-
-function isThere(file: string | null): file is string {
-  return file !== null && existsSync(file);
-}
 
 function contents({ owners, policy, reported_units: units, events, taken_at: takenAt }: Backup): string {
   const at = formatTime(new Date(takenAt).toISOString());

@@ -128,14 +128,10 @@ export function gateClient({ server }: { readonly server: Pick<Config['server'],
   return clientAt({ socketPath: server.socket }, '', server.socket);
 }
 
-/** TLS is loaded where it is needed: a command that asks over a socket starts without it. */
-async function requestOf({ protocol }: RequestOptions): Promise<typeof requestHttp> {
-  return protocol === 'https:' ? (await import('node:https')).request : requestHttp;
-}
-
 function clientAt(target: RequestOptions, prefix: string, shown: string): DaemonClient {
   const send = async (call: ApiCall): Promise<IncomingMessage> => {
-    const begin = await requestOf(target);
+    // TLS is loaded where it is needed: a command that asks over a socket starts without it.
+    const begin = target.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
     return new Promise((resolve, reject) => {
       let answer: IncomingMessage | null = null;
       const giveUp = (): void => {

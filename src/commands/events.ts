@@ -8,32 +8,29 @@ import { withQuery } from './client.ts';
 import { formatTime } from './output.ts';
 import { countOf } from './settings.ts';
 
-interface EventsOptions {
-  readonly kind?: string;
-  readonly owner?: string;
-  readonly limit: string;
-}
-
-export const addEvents = apiCommand<readonly Event[], EventsOptions>('events', {
-  summary: 'show refusals, thresholds reached, and who changed what',
-  description:
-    'Shows events, newest first. Refusals of one hour are one event. Events are kept for [events] KEEP.',
-  options: [
-    new Option('--kind <kind>', 'only this kind').choices(eventKinds),
-    new Option('--owner <owner>', 'only events of this owner'),
-    new Option('--limit <n>', 'the number of events, at most 1000').default('50'),
-  ],
-  ask: (client, { kind, owner, limit }) => {
-    const query = { limit: String(countOf('--limit', limit)), kind, owner };
-    return client.get({ path: withQuery('/admin/quota/events', query) });
+export const addEvents = apiCommand<readonly Event[], { kind?: string; owner?: string; limit: string }>(
+  'events',
+  {
+    summary: 'show refusals, thresholds reached, and who changed what',
+    description:
+      'Shows events, newest first. Refusals of one hour are one event. Events are kept for [events] KEEP.',
+    options: [
+      new Option('--kind <kind>', 'only this kind').choices(eventKinds),
+      new Option('--owner <owner>', 'only events of this owner'),
+      new Option('--limit <n>', 'the number of events, at most 1000').default('50'),
+    ],
+    ask: (client, { kind, owner, limit }) => {
+      const query = { limit: String(countOf('--limit', limit)), kind, owner };
+      return client.get({ path: withQuery('/admin/quota/events', query) });
+    },
+    none: 'No such events.',
+    columns: [
+      ['TIME', event => formatTime(event.kind === 'refusal' ? event.last_at : event.at)],
+      ['OWNER', event => event.owner ?? '-'],
+      ['EVENT', eventWords],
+    ],
   },
-  none: 'No such events.',
-  columns: [
-    ['TIME', event => formatTime(event.kind === 'refusal' ? event.last_at : event.at)],
-    ['OWNER', event => event.owner ?? '-'],
-    ['EVENT', eventWords],
-  ],
-});
+);
 
 type Of<Kind extends Event['kind']> = Extract<Event, { readonly kind: Kind }>;
 
@@ -74,14 +71,12 @@ function refusalWords({ mode, subject, count, actor, others, ...use }: Of<'refus
   return `${verdict}: ${subject}, ${counted(count, 'time', 'times')}${who}${several}; ${useWords(use)}`;
 }
 
-interface Ruling {
-  readonly used: number | null;
-  readonly limit: number | null;
-  readonly group: string | null;
-  readonly rule: string | null;
-}
-
-function useWords({ used, limit, group, rule }: Ruling): string {
+function useWords({
+  used,
+  limit,
+  group,
+  rule,
+}: Pick<Of<'grace'>, 'used' | 'limit' | 'group' | 'rule'>): string {
   if (used === null || limit === null) return 'no rule covers it';
   const use = formatUse(used, limit);
   const decider = rule === null ? '' : `, rule ${rule} of group ${group}`;

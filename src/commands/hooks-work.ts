@@ -255,15 +255,7 @@ function faultLine({ repository, fault }: git.RepositoryFault): string {
   return `${repository}: ${fault}`;
 }
 
-type Target =
-  | { readonly repositories: readonly string[] }
-  | { readonly repositories: readonly string[]; readonly gitolite: git.Gitolite };
-
-async function targetOf(
-  act: HooksTask['act'],
-  roots: readonly string[],
-  { gitolite }: HooksOptions,
-): Promise<Target> {
+async function targetOf(act: HooksTask['act'], roots: readonly string[], { gitolite }: HooksOptions) {
   if (gitolite === undefined) {
     if (roots.length > 0) return { repositories: await found(act, roots) };
     throw new SoftquotaError('usage', `expected ${rootsHelp}, or --gitolite`);

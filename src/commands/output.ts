@@ -4,7 +4,6 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { entryUrl } from '../package.ts';
 import { printable, printableJson } from '../text/index.ts';
-import { print } from './streams.ts';
 import type * as width from './width.ts';
 
 const require = createRequire(import.meta.url);
@@ -37,10 +36,6 @@ function columnsOf(text: string): number {
   // It is what the entry exports.
   const loaded = require(fileURLToPath(entryUrl('commands/width'))) as typeof width;
   return loaded.columnsOf(text);
-}
-
-export function printJson(value: unknown): void {
-  print(jsonText(value));
 }
 
 /** Gives JSON with what could mislead a reader as `\u202e`, which a program reads as the same character. */

@@ -167,7 +167,8 @@ export async function startDaemon(world: World): Promise<PlaygroundDaemon> {
   const log = openSync(logFile, 'w');
   const child = spawn(process.execPath, [launcher, 'serve', '--config', world.config], {
     stdio: ['ignore', log, log],
-    env: withoutSettings(process.env),
+    // Settings may be meant for another daemon.
+    env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('SOFTQUOTA_'))),
   });
   closeSync(log);
   const ended = once(child, 'exit').then(() => {});
@@ -187,11 +188,6 @@ export async function startDaemon(world: World): Promise<PlaygroundDaemon> {
     await delay(askAgainMs);
   }
   return { ended, stop };
-}
-
-/** Removes settings that are meant for another daemon. */
-function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('SOFTQUOTA_')));
 }
 
 async function isReady(socket: string): Promise<boolean> {

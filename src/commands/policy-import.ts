@@ -2,10 +2,10 @@
 
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { formatCount, printable } from '../text/index.ts';
-import type { NewWholePolicy, ReplacedPolicy, Rule, Simulation, WholePolicy } from '../wire/index.ts';
+import type { NewWholePolicy, ReplacedPolicy, Rule, WholePolicy } from '../wire/index.ts';
 import { type DaemonClient, policyInForce, sendPolicy, simulatedPolicy } from './client.ts';
 import { limitShown, ruleText } from './limits.ts';
-import { escapedLines, printJson } from './output.ts';
+import { escapedLines, jsonText } from './output.ts';
 import { draftOf, readPolicyFile } from './policy-file.ts';
 import { simulationText } from './policy-trial.ts';
 import type { CommonOptions } from './settings.ts';
@@ -15,13 +15,6 @@ export interface ImportOptions extends CommonOptions {
   readonly dryRun?: boolean;
   readonly yes?: boolean;
   readonly createUsers?: boolean;
-}
-
-interface Prospect {
-  /** Null, as the trial: nothing would change. */
-  readonly difference: Difference | null;
-  readonly after: ReplacedPolicy;
-  readonly trial: Simulation | null;
 }
 
 /** Resolves with the exit status. */
@@ -37,7 +30,14 @@ export async function importPolicy(
   const after = await sendPolicy(client, body, { dryRun: true, createUsers });
   const difference = differenceOf(before, after);
   const trial = difference === null ? null : await simulatedPolicy(client, draftOf(withoutCreated(after)));
-  if (!json) print(prospectText({ difference, after, trial }));
+  const created = after.created_users.map(name => `+ user ${printable(name)}\n`).join('');
+  if (!json) {
+    print(
+      difference === null || trial === null
+        ? 'Nothing would change: this policy is already in force.\n'
+        : `${differenceText(difference)}${created}\n${simulationText(trial)}`,
+    );
+  }
   const goesOn = difference !== null && !dryRun;
   if (goesOn && !yes && !json && !(await confirmed('Import it?'))) {
     print('Nothing was imported.\n');
@@ -45,7 +45,7 @@ export async function importPolicy(
   }
   if (goesOn) await sendPolicy(client, body, { dryRun: false, createUsers }).catch(changedMeanwhile);
   if (json) {
-    printJson({ imported: goesOn, difference, created_users: after.created_users, simulation: trial });
+    print(jsonText({ imported: goesOn, difference, created_users: after.created_users, simulation: trial }));
   } else if (goesOn) print('\nImported. The policy is in force.\n');
   return exitCodes.done;
 }
@@ -72,14 +72,6 @@ function withoutCreated({ rules, groups, created_users }: ReplacedPolicy): Omit<
     rules,
     groups: groups.map(group => ({ ...group, users: group.users.filter(name => !created.has(name)) })),
   };
-}
-
-function prospectText({ difference, after, trial }: Prospect): string {
-  if (difference === null || trial === null) {
-    return 'Nothing would change: this policy is already in force.\n';
-  }
-  const created = after.created_users.map(name => `+ user ${printable(name)}\n`);
-  return `${differenceText(difference)}${created.join('')}\n${simulationText(trial)}`;
 }
 
 function changedMeanwhile(error: unknown): never {

@@ -84,34 +84,29 @@ export async function lintFile(file: string, options: ConfigOption): Promise<rea
   const { rules = [], groups = [], settings = {} } = readPolicyFile(file);
   const known = knownSettings(options);
   const { lintApart } = await import('../policy/index.ts');
-  const faults = reportedOf(file, () =>
-    lintApart(
-      {
-        rules: rules.map(({ name, limit, subjects }) => ({
-          name,
-          limitBytes: limit,
-          subjects: subjects ?? [],
-        })),
-        groups: groups.map(({ name, rules: named, users }) => ({
-          name,
-          rules: (named ?? []).map(rule => ({ name: rule })),
-          // Without a list a group keeps its members; the file does not say how many.
-          ownerIds: users?.map((_, index) => index) ?? [0],
-        })),
-      },
-      {
-        ...(known ?? defaults),
-        ...given({
-          totalBytes: settings.total,
-          defaultGroups: settings.default_groups,
-          refuseWhen: settings.refuse_when,
-          uncovered: settings.uncovered,
-        }),
-      },
-    ),
-  );
-  const areSettingsKnown = known !== null || settings.total !== undefined || settings.uncovered === 'deny';
-  return areSettingsKnown ? faults : faults.filter(({ code }) => code !== 'uncovered_subject');
+  const policy = {
+    rules: rules.map(({ name, limit, subjects }) => ({ name, limitBytes: limit, subjects: subjects ?? [] })),
+    groups: groups.map(({ name, rules: named, users }) => ({
+      name,
+      rules: (named ?? []).map(rule => ({ name: rule })),
+      // Without a list a group keeps its members; the file does not say how many.
+      ownerIds: users?.map((_, index) => index) ?? [0],
+    })),
+  };
+  const wanted = given({
+    totalBytes: settings.total,
+    defaultGroups: settings.default_groups,
+    refuseWhen: settings.refuse_when,
+    uncovered: settings.uncovered,
+  });
+  try {
+    const faults = lintApart(policy, { ...(known ?? defaults), ...wanted });
+    const areSettingsKnown = known !== null || settings.total !== undefined || settings.uncovered === 'deny';
+    return areSettingsKnown ? faults : faults.filter(({ code }) => code !== 'uncovered_subject');
+  } catch (error) {
+    if (!(error instanceof SoftquotaError) || error.code !== 'invalid') throw error;
+    throw new SoftquotaError('invalid', `${file}: ${error.message}`, { cause: error });
+  }
 }
 
 /** Null: no configuration is named, and none is in the usual places. */
@@ -121,13 +116,4 @@ function knownSettings(options: ConfigOption): LintSettings | null {
   if (isNamed) return configFrom(options).quota;
   const loaded = loadConfig(where);
   return loaded.ok ? loaded.config.quota : null;
-}
-
-function reportedOf<T>(file: string, lint: () => T): T {
-  try {
-    return lint();
-  } catch (error) {
-    if (!(error instanceof SoftquotaError) || error.code !== 'invalid') throw error;
-    throw new SoftquotaError('invalid', `${file}: ${error.message}`, { cause: error });
-  }
 }

@@ -11,12 +11,7 @@ import { escapedLines, formatDuration, jsonText } from './output.ts';
 import { clientFrom } from './settings.ts';
 import { print, tell, tellNote } from './streams.ts';
 
-interface ScanOptions {
-  readonly verify?: boolean;
-  readonly acceptMoved?: boolean;
-}
-
-export const addScan = apiCommand<never, ScanOptions>('scan [owners...]', {
+export const addScan = apiCommand<never, { verify?: boolean; acceptMoved?: boolean }>('scan [owners...]', {
   summary: 'measure now',
   description:
     'Measures all repositories and other data, or those of the given owners, and waits for the end.',

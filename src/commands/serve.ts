@@ -8,15 +8,10 @@ import { apiCommand } from './api-command.ts';
 import { type ConfigOption, loadedFrom, tellNotes, whereIs } from './settings.ts';
 import { print } from './streams.ts';
 
-interface ServeOptions extends ConfigOption {
-  readonly checkConfig?: boolean;
-  readonly printConfig?: boolean;
-}
-
 /** The time within which SIGTERM has to end, less what ending itself takes. */
 const stopMs = 4500;
 
-export const addServe = apiCommand<never, ServeOptions>('serve', {
+export const addServe = apiCommand<never, { checkConfig?: boolean; printConfig?: boolean }>('serve', {
   summary: 'run the daemon',
   description:
     'Runs the daemon in the foreground: measures what every owner stores and answers on its sockets. ' +

@@ -123,15 +123,11 @@ export class Daemon {
           ),
         quarantineRemoved: unit => measuring.pushes.lookAgain(unit),
         collected: figures => {
-          const { freed_bytes: freedBytes = 0, fault = null } = figures.collected ?? {};
+          const { freed_bytes: freed = 0, fault = null } = figures.collected ?? {};
           measuring.measureSoon(figures.path);
-          metrics?.collected(freedBytes, fault !== null);
-          events.collected({
-            owner: ledger.units.unit(figures.path)?.owner ?? null,
-            repository: figures.path,
-            freedBytes,
-            fault,
-          });
+          metrics?.collected(freed, fault !== null);
+          const owner = ledger.units.unit(figures.path)?.owner ?? null;
+          events.collected({ owner, repository: figures.path, freed, fault });
         },
         measure: () => current.config.scan.measure,
         now: Date.now,

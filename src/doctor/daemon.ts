@@ -18,20 +18,22 @@ import {
   together,
 } from './installation.ts';
 
-interface DaemonCheck extends CheckResult {
-  /** Tells whether it told what it finds itself. */
-  readonly heard: boolean;
-}
-
-export async function checkDaemon({ admin, loaded, context }: Installation): Promise<DaemonCheck> {
+/** `heard`: it told what it finds itself. */
+export async function checkDaemon({
+  admin,
+  loaded,
+  context,
+}: Installation): Promise<CheckResult & { readonly heard: boolean }> {
   try {
     const { json } = succeeded(await admin('/version'));
     const running = versionReport.parse(json).version;
+    const message = `the daemon has version ${printable(running)}, this command ${version}`;
+    const outdated = running === version ? [] : [makeFinding('restart_needed', message, restart())];
     const { json: told } = succeeded(await admin('/admin/quota/findings'));
     const own = z.array(findingShape).parse(told);
     return {
       heard: true,
-      findings: [...versions(running), ...own.map(found => localized(context, found))],
+      findings: [...outdated, ...own.map(found => localized(context, found))],
       checked: [`the daemon, ${running}, and its own findings`],
     };
   } catch (error) {
@@ -64,12 +66,6 @@ function succeeded<Answer extends { readonly status: number }>(answer: Answer): 
   throw new SoftquotaError('unreachable', `the daemon answers with status ${answer.status}`);
 }
 
-function versions(running: string): Finding[] {
-  if (running === version) return [];
-  const message = `the daemon has version ${printable(running)}, this command ${version}`;
-  return [makeFinding('restart_needed', message, restart())];
-}
-
 function modes(installation: Installation): Finding[] {
   const { enabled, mode } = installation.loaded.config.quota;
   if (!enabled) {
@@ -93,15 +89,16 @@ export function checkSpace({ loaded }: Installation): CheckResult {
   try {
     const { bavail, bsize, files, ffree } = statfsSync(dataPath);
     const free = `${formatBytes(bavail * bsize)} free`;
+    const full = (what: string, mend: string) => ({
+      findings: [makeFinding('disk_full', `DATA_PATH, ${shown}, has ${what}`, mend)],
+    });
     // Some file systems make inodes as they need them, and count none.
     if (files > 0 && ffree < leastFiles) {
-      const mend = `remove small files on that disk: ${commandLine('df', '-i', dataPath)} shows the inodes`;
-      return { findings: [makeFinding('disk_full', `DATA_PATH, ${shown}, has ${ffree} inodes left`, mend)] };
+      const inodes = commandLine('df', '-i', dataPath);
+      return full(`${ffree} inodes left`, `remove small files on that disk: ${inodes} shows the inodes`);
     }
-    if (bavail * bsize < leastBytes) {
-      const mend = `free space on that disk: ${commandLine('df', '-h', dataPath)} shows the space`;
-      return { findings: [makeFinding('disk_full', `DATA_PATH, ${shown}, has ${free}`, mend)] };
-    }
+    if (bavail * bsize < leastBytes)
+      return full(free, `free space on that disk: ${commandLine('df', '-h', dataPath)} shows the space`);
     return { findings: [], checked: [`DATA_PATH, ${shown}: ${free}`] };
   } catch (error) {
     const code = systemCode(error);

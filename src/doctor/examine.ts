@@ -41,7 +41,10 @@ export async function examine({ loaded, clients, context }: Loaded): Promise<Exa
     ...(loaded.ok ? await installed({ loaded, ...clients(loaded), context }) : []),
   ]);
   const { findings, checked } = looked;
-  const all = [...findings, ...notLooked(context, looked.missed)];
+  const missed = looked.missed.join('; ');
+  const message = `uid ${context.uid} has no permission to check everything; not checked: ${missed}`;
+  const mend = `sudo ${softquota(context, 'doctor')}`;
+  const all = [...findings, ...(missed === '' ? [] : [makeFinding('not_looked', message, mend)])];
   const isWrong = ({ severity }: Finding): boolean => severity === 'wrong';
   return { findings: [...all.filter(isWrong), ...all.filter(found => !isWrong(found))], checked };
 }
@@ -56,16 +59,12 @@ async function installed(installation: Installation): Promise<readonly CheckResu
     await checkForge(installation, daemon.heard),
     checkSockets(installation),
     checkSpace(installation),
-    ...(await onDisk(installation, daemon.heard)).map(looked => ({
-      ...looked,
-      findings: capped(looked.findings),
-    })),
+    ...(await onDisk(installation, daemon.heard)).map(looked => {
+      const kinds = [...Map.groupBy(looked.findings, ({ code }) => code).values()];
+      const capped = kinds.map(first => listed({ first, count: first.length }, found => found));
+      return { ...looked, findings: capped.flat() };
+    }),
   ];
-}
-
-function capped(findings: readonly Finding[]): readonly Finding[] {
-  const kinds = Map.groupBy(findings, ({ code }) => code);
-  return [...kinds.values()].flatMap(first => listed({ first, count: first.length }, found => found));
 }
 
 /** `heard`: whether the daemon tells by itself of its storage. */
@@ -114,19 +113,14 @@ function checkRoots({ uid }: HostContext, { roots, unread }: Repositories): Chec
   return { findings };
 }
 
-function notLooked(context: HostContext, missed: readonly string[]): Finding[] {
-  if (missed.length === 0) return [];
-  const message = `uid ${context.uid} has no permission to check everything; not checked: ${missed.join('; ')}`;
-  return [makeFinding('not_looked', message, `sudo ${softquota(context, 'doctor')}`)];
-}
-
-interface LimitedExamination {
-  /** Null: it did not end in its time. */
+/** `result` null: it did not end in its time. */
+export function withHangs({
+  result,
+  hangs,
+}: {
   readonly result: Examination | null;
   readonly hangs: readonly string[];
-}
-
-export function withHangs({ result, hangs }: LimitedExamination): Examination {
+}): Examination {
   if (result === null) return { findings: [...added(hangs, []), endedEarly(hangs)], checked: [] };
   return { ...result, findings: [...added(hangs, result.findings), ...result.findings] };
 }
@@ -136,23 +130,18 @@ function added(mounts: readonly string[], findings: readonly Finding[]): Finding
   const told = findings.filter(({ code }) => code === 'disk_hangs');
   return mounts
     .filter(mount => !told.some(({ message }) => message.includes(printable(mount))))
-    .map(mount =>
-      makeFinding(
-        'disk_hangs',
-        `the disk at ${printable(mount)} does not answer, so nothing on it was checked`,
-        `find its server: ${commandLine('findmnt', '--mountpoint', mount)}`,
-      ),
-    );
+    .map(mount => {
+      const message = `the disk at ${printable(mount)} does not answer, so nothing on it was checked`;
+      const mend = `find its server: ${commandLine('findmnt', '--mountpoint', mount)}`;
+      return makeFinding('disk_hangs', message, mend);
+    });
 }
 
 function endedEarly(mounts: readonly string[]): Finding {
-  const isHung = mounts.length > 0;
-  const message = isHung
-    ? 'nothing else was checked, because doctor had to wait for the disk'
-    : 'nothing was checked: doctor did not finish in time';
-  return makeFinding(
-    'not_looked',
-    message,
-    isHung ? 'fix this first, then run doctor again' : 'run doctor again',
-  );
+  if (mounts.length === 0) {
+    const message = 'nothing was checked: doctor did not finish in time';
+    return makeFinding('not_looked', message, 'run doctor again');
+  }
+  const message = 'nothing else was checked, because doctor had to wait for the disk';
+  return makeFinding('not_looked', message, 'fix this first, then run doctor again');
 }

@@ -24,7 +24,8 @@ import { type Blocked, blockedFor, blockedWords, mayAskFor } from './rights.ts';
 export async function checkForge({ loaded, context }: Installation, heard: boolean): Promise<CheckResult> {
   const { forge, server } = loaded.config;
   if (forge === null || heard) return { findings: [] };
-  const user = ownerOf(server.dataPath);
+  // The daemon's user is whom its data belong to.
+  const user = statSync(server.dataPath, { throwIfNoEntry: false }) ?? null;
   const missed: string[] = [];
   const findings: Finding[] = [];
   if (user !== null && mayAskFor(context.uid, user)) {
@@ -90,12 +91,6 @@ function readMend({ at, right, user }: Blocked): string {
   if (gid === 0 || name === null) return commandLine('setfacl', '-m', `u:${name ?? user.uid}:${letter}`, at);
   const open = (mode & Number(bit)) === 0 ? `${commandLine('chmod', `g+${letter}`, at)} && ` : '';
   return `${open}${commandLine('usermod', '-a', '-G', groupName(gid), name)}, then ${restart()}`;
-}
-
-/** The daemon's user: whom its data belong to. */
-function ownerOf(dataPath: string): HookUser | null {
-  const about = statSync(dataPath, { throwIfNoEntry: false });
-  return about === undefined ? null : { uid: about.uid, gid: about.gid };
 }
 
 const unit = 'softquota.service';

@@ -24,11 +24,6 @@ import { isSamePath } from './paths.ts';
 import type { Repositories, Repository } from './repositories.ts';
 import type { RunHook } from './rights.ts';
 
-interface HooksCheck extends CheckResult {
-  /** The hooks that git runs, of repositories that are well. */
-  readonly run: readonly RunHook[];
-}
-
 interface Fault {
   readonly code: 'hook' | 'hook_blocked' | 'hook_previous_skipped' | 'hook_unreached';
   readonly repository: string;
@@ -39,11 +34,12 @@ interface Fault {
 
 type ReadStatus = Exclude<RepositoryStatus, { readonly fault: string }>;
 
+/** `run`: the hooks that git runs, of repositories that are well. */
 export async function checkHooks(
   installation: Installation,
   { close, count, roots, whole }: Repositories,
   statuses: readonly RepositoryStatus[],
-): Promise<HooksCheck> {
+): Promise<CheckResult & { readonly run: readonly RunHook[] }> {
   const { context } = installation;
   const faults: Fault[] = [];
   const run: RunHook[] = [];
@@ -121,7 +117,8 @@ function faultsOf(installation: Installation, repository: Repository, status: Re
     const { state, file, blocked, settings, skipped } = hooks[name];
     const link = `${repository.path}/hooks/${name}`;
     // Nothing is written through a link.
-    const relink = isLink(link) ? `${commandLine('rm', link)} && ${install}` : null;
+    const isLink = lstatSync(encodePath(link), { throwIfNoEntry: false })?.isSymbolicLink() === true;
+    const relink = isLink ? `${commandLine('rm', link)} && ${install}` : null;
     if (state === 'absent' && relink !== null)
       found.push(fault('hook', `hooks/${name} is a link that leads nowhere`, gitolite ?? relink));
     else if (state === 'absent') found.push(fault('hook', `there is no ${name} hook`));
@@ -135,7 +132,8 @@ function faultsOf(installation: Installation, repository: Repository, status: Re
     }
     if (skipped !== null) {
       const what = `${skipped} is not executable, so it does not run`;
-      found.push(fault('hook_previous_skipped', what, skippedMend(installation, repository, skipped)));
+      const run = asUser(context, repository.user.uid, 'chmod', '+x', `${repository.path}/${skipped}`);
+      found.push(fault('hook_previous_skipped', what, `${run}  # if it should run; else remove it`));
     }
     const { socket } = installation.loaded.config.server;
     if (settings !== null && !isSamePath(settings.socket, socket))
@@ -146,16 +144,8 @@ function faultsOf(installation: Installation, repository: Repository, status: Re
   return [...found.slice(0, 1), ...(isOlder ? [] : old)];
 }
 
-function isLink(path: string): boolean {
-  return lstatSync(encodePath(path), { throwIfNoEntry: false })?.isSymbolicLink() === true;
-}
-
 function remount(mount: string): string {
   return `${commandLine('mount', '-o', 'remount,exec', mount)}  # and remove noexec there in /etc/fstab`;
-}
-
-function skippedMend({ context }: Installation, { path, user }: Repository, file: string): string {
-  return `${asUser(context, user.uid, 'chmod', '+x', `${path}/${file}`)}  # if it should run; else remove it`;
 }
 
 /** gitolite links hooks of one folder into all its repositories, as its own `update`: they belong there. */

@@ -263,6 +263,8 @@ function innerBelow(root: string, most: number): { inner: readonly string[]; loo
 
 const gitoliteAdmin = 'gitolite-admin.git';
 
+type UnmanagedCode = 'unknown_repository' | 'unmanaged_repository';
+
 export function checkUnmanaged(
   installation: Installation,
   { unmanaged, workingTrees, roots }: Repositories,
@@ -271,17 +273,14 @@ export function checkUnmanaged(
   const found = unmanaged.filter(path => basename(path) !== gitoliteAdmin);
   const hooked = found.filter(isMeantToAsk);
   const others = found.filter(path => !isMeantToAsk(path));
+  const unasked = 'has the hooks, but is not matched by any PATH, so every push is allowed';
   return {
     findings: [
-      ...told(
-        'unknown_repository',
-        hooked,
-        'has the hooks, but is not matched by any PATH, so every push is allowed',
-      ),
+      ...told('unknown_repository', hooked, unasked),
       ...told('unmanaged_repository', others, 'not matched by any PATH, so not counted'),
       ...told('unmanaged_repository', workingTrees, 'the working tree of a repository, which is not counted'),
     ],
-    checked: [`${counted(roots.length, 'storage root', 'storage roots')}`],
+    checked: [counted(roots.length, 'storage root', 'storage roots')],
   };
 
   /** The hooks that gitolite links into all of its repositories, gitolite-admin included. */
@@ -290,18 +289,14 @@ export function checkUnmanaged(
     return hook !== null && (!hook.isLink || templateFor(path, roots) !== null);
   }
 
-  function told(
-    code: 'unknown_repository' | 'unmanaged_repository',
-    paths: readonly string[],
-    what: string,
-  ): Finding[] {
+  function told(code: UnmanagedCode, paths: readonly string[], what: string): Finding[] {
     const [first] = paths;
     if (first === undefined) return [];
     const more = paths.length === 1 ? '' : ` (and ${paths.length - 1} more)`;
     return [makeFinding(code, `${printable(first)}: ${what}${more}`, mendFor(first, code))];
   }
 
-  function mendFor(path: string, code: 'unknown_repository' | 'unmanaged_repository'): string {
+  function mendFor(path: string, code: UnmanagedCode): string {
     if (workingTrees.includes(path))
       return `if nobody needs it, and it has no repository of its own: ${commandLine('git', '-C', path, 'worktree', 'remove', path)}`;
     const template = templateFor(path, roots);

@@ -57,7 +57,9 @@ export async function blockedFor(
   }));
   const wanted = new Map(ways.flatMap(({ steps }) => steps.map(step => [keyOf(step), step])));
   const answers = await answered({ ...user, wanted: [...wanted.values()] });
-  const denied = new Set([...wanted.keys()].filter((_, index) => isDenied(answers.refused[index])));
+  const denied = new Set(
+    [...wanted.keys()].filter((_, index) => ['EACCES', 'EPERM'].includes(answers.refused[index] ?? '')),
+  );
   const groups = [answers.gid, ...answers.groups];
   return ways.flatMap(({ path, steps }) => {
     const first = steps.find(step => denied.has(keyOf(step)));
@@ -67,10 +69,6 @@ export async function blockedFor(
 
 function keyOf({ path, right }: { readonly path: string; readonly right: Right }): string {
   return `${right} ${path}`;
-}
-
-function isDenied(code: string | null | undefined): boolean {
-  return code === 'EACCES' || code === 'EPERM';
 }
 
 /** The directories to be searched on the way, from `/`, those that links lead through included. */
@@ -131,35 +129,29 @@ export async function checkReachability(
   ];
   const all = [...new Map(users.map(user => [user.uid, user])).values()];
   const asked = all.filter(user => mayAskFor(context.uid, user)).slice(0, mostUsers);
-  const found: Blocked[] = [];
-  for (let at = 0; at < asked.length; at += atATime) {
-    const blocks = await Promise.all(asked.slice(at, at + atATime).map(blocksOf));
-    found.push(...blocks.flat());
-  }
-
-  function blocksOf(user: HookUser): Promise<readonly Blocked[]> {
-    const own = hooks.filter(hook => hook.user.uid === user.uid);
-    return blockedFor(user, [
-      { path: socket, right: 'write' },
-      ...own.map(({ path }) => ({ path, right: 'execute' as const })),
-    ]);
-  }
   const told = new Map<string, Finding>();
-  for (const block of found) {
-    const finding = blockFinding(installation, block);
-    // One mend opens the path for all users, unless it names a user.
-    const key = `${finding.code} ${block.at} ${finding.mend}`;
-    if (!told.has(key)) told.set(key, finding);
+  for (let at = 0; at < asked.length; at += atATime) {
+    const blocks = await Promise.all(
+      asked.slice(at, at + atATime).map(user => {
+        const own = hooks.filter(hook => hook.user.uid === user.uid);
+        const run = own.map(({ path }) => ({ path, right: 'execute' as const }));
+        return blockedFor(user, [{ path: socket, right: 'write' }, ...run]);
+      }),
+    );
+    for (const block of blocks.flat()) {
+      const finding = blockFinding(installation, block);
+      // One mend opens the path for all users, unless it names a user.
+      const key = `${finding.code} ${block.at} ${finding.mend}`;
+      if (!told.has(key)) told.set(key, finding);
+    }
   }
   const missed = all.filter(user => !mayAskFor(context.uid, user)).map(({ uid }) => userWords(uid));
+  const names = asked.map(({ uid }) => printable(userWords(uid))).join(', ');
+  const others = printable(missed.slice(0, 3).join(', '));
   return {
     findings: [...told.values()],
-    ...(asked.length === 0
-      ? {}
-      : { checked: [`the permissions of ${asked.map(({ uid }) => printable(userWords(uid))).join(', ')}`] }),
-    ...(missed.length === 0
-      ? {}
-      : { missed: [`whether ${printable(missed.slice(0, 3).join(', '))} can use the gate's socket`] }),
+    checked: names === '' ? [] : [`the permissions of ${names}`],
+    missed: others === '' ? [] : [`whether ${others} can use the gate's socket`],
   };
 }
 

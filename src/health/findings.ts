@@ -105,11 +105,8 @@ function* hostFindings({ fleet, now }: Observed): Generator<Finding> {
   for (const { host, isAlive, isParted, seenAt } of fleet.hosts) {
     if (isParted && isAlive && divergence === null) {
       const message = `the host ${printable(host)} has another policy in force than the one in the shared store`;
-      yield makeFinding(
-        'policy_diverged',
-        message,
-        `softquota store repair --known  # on the host whose policy is right`,
-      );
+      const mend = 'softquota store repair --known  # on the host whose policy is right';
+      yield makeFinding('policy_diverged', message, mend);
     }
     if (isAlive || now - seenAt <= daySeconds * 1000) continue;
     const message = `the host ${printable(host)} has sent nothing since ${new Date(seenAt).toISOString()}; the usage that it last reported still counts`;
@@ -225,15 +222,9 @@ function* hooks({ unmanagedPushes, unpublished }: Observed): Generator<Finding> 
   yield makeFinding('unpublished', message, mend);
 }
 
-function* settings({
-  configWrittenAt,
-  configRefused,
-  missingKeys,
-  restartKeys,
-  lostSecrets,
-  pid,
-}: Observed): Generator<Finding> {
-  for (const name of lostSecrets) {
+function* settings(observed: Observed): Generator<Finding> {
+  const { configWrittenAt, configRefused, missingKeys, restartKeys, pid } = observed;
+  for (const name of observed.lostSecrets) {
     const message = `the client secret of the source ${printable(name)} cannot be read with any key of [security] SECRET_KEY`;
     const mend =
       'add the key that it was encrypted with after the other keys, and restart the daemon; or enter the secret again';

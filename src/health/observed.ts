@@ -155,15 +155,12 @@ interface ObservedPlace {
 }
 
 /** Returns the reasons why answers are unreliable at the moment; empty if they are reliable. */
-export function notReady({
-  ledger,
-  rootsAway,
-  hangs,
-  fleet,
-  forge,
-}: Pick<Observed, 'forge' | 'ledger' | 'rootsAway' | 'hangs'> & {
-  readonly fleet: Pick<ObservedFleet, 'state'> | null;
-}): readonly string[] {
+export function notReady(
+  observed: Pick<Observed, 'forge' | 'ledger' | 'rootsAway' | 'hangs'> & {
+    readonly fleet: Pick<ObservedFleet, 'state'> | null;
+  },
+): readonly string[] {
+  const { ledger, rootsAway, hangs, fleet, forge } = observed;
   const { storeAway } = ledger;
   const { lastSweep } = ledger.walks;
   const { away, divergence, nameTaken } = fleet?.state ?? { away: null, divergence: null, nameTaken: null };
@@ -206,7 +203,11 @@ export function notes(
   const unmeasured = observed.ledger.units.unmeasured.size;
   return [
     ...(observed.missingKeys.length === 0 ? [] : [keysMissing(observed.missingKeys)]),
-    ...(unmeasured > 0 ? [`${unmeasuredUnits(unmeasured)}: softquota doctor names them`] : []),
+    ...(unmeasured > 0
+      ? [
+          `${counted(unmeasured, 'unit', 'units')} could not be measured at all, and 0 bytes count: softquota doctor names them`,
+        ]
+      : []),
     ...(isForgiving && silentMs > workerSilentMs ? [staleForgiveness(silentMs)] : []),
     ...observed.shortDisks.map(shortageWords),
     // Everybody on this host may read this, and a mail server's words may have an address in them.
@@ -216,10 +217,6 @@ export function notes(
         `the walk of ${printable(path)} began at ${minuteOf(milliseconds)}, and makes progress`,
     ),
   ];
-}
-
-export function unmeasuredUnits(count: number): string {
-  return `${counted(count, 'unit', 'units')} could not be measured at all, and 0 bytes count`;
 }
 
 /** The number tells how many there are besides the first ones. */

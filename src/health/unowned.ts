@@ -1,19 +1,7 @@
 /** Bytes that belong to nobody: what they are, and what of it can be deleted safely, and how. */
 
+import type { UnownedKind } from '../wire/index.ts';
 import type { ObservedForge } from './observed.ts';
-
-interface Words {
-  readonly what: string;
-  /** A sentence or a command for the administrator: what of it can be deleted safely, and how. */
-  readonly mend: string;
-}
-
-interface UnownedBytes extends Words {
-  /** A word such as `lfs_orphaned`. */
-  readonly kind: string;
-  readonly count: number;
-  readonly bytes: number;
-}
 
 const reasonWords: Readonly<Record<string, string>> = {
   lfs_orphaned: 'LFS objects of repositories that no longer exist',
@@ -24,7 +12,7 @@ const reasonWords: Readonly<Record<string, string>> = {
 };
 
 /** By the reason for which the forge's database has no owner of them. */
-function wordsOf(kind: string, reason: string): Words {
+function wordsOf(kind: string, reason: string): Pick<UnownedKind, 'what' | 'mend'> {
   const what = reasonWords[reason] ?? reason;
   const page = kind === 'gitlab' || kind === 'gogs' ? kind : 'gitea';
   const seeDocs = `see "What belongs to nobody" in docs/forges/${page}.md`;
@@ -49,7 +37,7 @@ function wordsOf(kind: string, reason: string): Words {
 export function unownedKinds(
   forge: Pick<ObservedForge, 'kind' | 'unowned'> | null,
   directories: { readonly count: number; readonly bytes: number },
-): readonly UnownedBytes[] {
+): readonly UnownedKind[] {
   const told = (forge?.unowned ?? []).map(({ reason, count, bytes }) => ({
     kind: reason,
     count,

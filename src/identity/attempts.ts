@@ -19,11 +19,8 @@ export interface AttemptLimits {
 const slotDigits = 4;
 
 /** Gives a function that counts a wrong one of an address: seconds to wait if one too many; null: not yet. */
-export function wrongAttempts({
-  wrongTries,
-  perSeconds,
-}: AttemptLimits): (address: string) => Promise<number | null> {
-  const limiter = new RateLimiterMemory({ points: wrongTries, duration: perSeconds });
+export function wrongAttempts(limits: AttemptLimits): (address: string) => Promise<number | null> {
+  const limiter = new RateLimiterMemory({ points: limits.wrongTries, duration: limits.perSeconds });
   const salt = randomBytes(16).toString('hex');
   return async address => {
     try {

@@ -32,20 +32,18 @@ export const localAdministrator: Caller = {
   mayWrite: () => true,
 };
 
-type Credentials = Pick<Caller, 'tokenId' | 'sessionKey' | 'scopes' | 'expiresAt'>;
-
-export function callerWith(credentials: Credentials, owner: OwnerRecord, isAdmin: boolean): Caller {
-  const { tokenId, sessionKey, scopes, expiresAt } = credentials;
+export function callerWith(
+  credentials: Pick<Caller, 'tokenId' | 'sessionKey' | 'scopes' | 'expiresAt'>,
+  owner: OwnerRecord,
+  isAdmin: boolean,
+): Caller {
   const may = (access: 'read' | 'write', area: Area) =>
-    (area !== 'admin' || isAdmin) && gives(scopes, access, area);
+    (area !== 'admin' || isAdmin) && gives(credentials.scopes, access, area);
   return {
+    ...credentials,
     ownerId: owner.id,
     name: owner.name,
     isAdmin,
-    tokenId,
-    sessionKey,
-    scopes,
-    expiresAt,
     mayRead: area => may('read', area),
     mayWrite: area => may('write', area),
   };

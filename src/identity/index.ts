@@ -24,14 +24,7 @@ export {
   type TokenDocument,
   type Via,
 } from './kinds.ts';
-export {
-  linkAt,
-  linkOf,
-  linksAt,
-  putLink,
-  removeLink,
-  setAdministrationBy,
-} from './links.ts';
+export { linkAt, linkOf, linksAt, putLink, removeLink, setAdministrationBy } from './links.ts';
 export {
   membersOf,
   mustBeOrganization,

@@ -75,12 +75,7 @@ export const tokenKind: Kind<TokenDocument> = {
   describe: (_key, { id, owner, name, scopes, expiresAt }) => ({
     name,
     ownerId: owner,
-    content: {
-      id,
-      name,
-      scopes,
-      expires_at: isoTime(expiresAt),
-    },
+    content: { id, name, scopes, expires_at: isoTime(expiresAt) },
   }),
   ownerOf: ({ owner }) => owner,
 };

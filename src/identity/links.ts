@@ -26,7 +26,8 @@ export function linkAt(snapshot: Snapshot, ownerId: number, issuer: string): Lin
 }
 
 export function linksAt(snapshot: Snapshot, issuer: string): readonly LinkDocument[] {
-  return linksIn(snapshot)
+  return [...snapshot.all(linkKind)]
+    .map(([, link]) => link)
     .filter(link => link.issuer === issuer)
     .sort((a, b) => a.createdAt - b.createdAt || a.owner - b.owner);
 }
@@ -53,17 +54,13 @@ export function putLink(
   if (fault !== null) throw new SoftquotaError('invalid', `subject: ${fault}`);
   const known = linkOf(changes, who);
   if (known !== null && known.owner !== user.id) {
-    throw new SoftquotaError(
-      'conflict',
-      'subject: it is already linked to another user; delete that link first',
-    );
+    const message = 'subject: it is already linked to another user; delete that link first';
+    throw new SoftquotaError('conflict', message);
   }
   if (known !== null) return known;
   if (linkAt(changes, user.id, who.issuer) !== null) {
-    throw new SoftquotaError(
-      'conflict',
-      `${shown} is linked to another subject at ${printable(who.issuer)} already; delete that link first`,
-    );
+    const what = `${shown} is linked to another subject at ${printable(who.issuer)} already`;
+    throw new SoftquotaError('conflict', `${what}; delete that link first`);
   }
   const link = { ...who, owner: user.id, administrationBy: null, createdAt: now };
   changes.put(linkKind, keyOf(who), link);
@@ -86,10 +83,8 @@ export function forgetAdministrationBy(changes: ChangeSet, ownerId: number): voi
 export function removeLink(changes: ChangeSet, user: OwnerRecord, issuer: string): LinkDocument {
   const link = linkAt(changes, user.id, issuer);
   if (link === null) {
-    throw new SoftquotaError(
-      'not_found',
-      `${printable(user.name)} is not linked to an account at ${printable(issuer)}`,
-    );
+    const message = `${printable(user.name)} is not linked to an account at ${printable(issuer)}`;
+    throw new SoftquotaError('not_found', message);
   }
   changes.remove(linkKind, keyOf(link));
   return link;
@@ -97,10 +92,6 @@ export function removeLink(changes: ChangeSet, user: OwnerRecord, issuer: string
 
 function linksOf(snapshot: Snapshot, ownerId: number): readonly LinkDocument[] {
   return [...snapshot.ofOwner(linkKind, ownerId)].map(([, link]) => link);
-}
-
-function linksIn(snapshot: Snapshot): readonly LinkDocument[] {
-  return [...snapshot.all(linkKind)].map(([, link]) => link);
 }
 
 /** Key of a pair; no two pairs have the same, whatever both are made of. */

@@ -29,20 +29,14 @@ export function setMember(
 ): void {
   mustBeOrganization(organization);
   if (user.type !== 'user') {
-    throw new SoftquotaError(
-      'invalid',
-      `${printable(user.name)} is an organization: only users can be members`,
-    );
+    const message = `${printable(user.name)} is an organization: only users can be members`;
+    throw new SoftquotaError('invalid', message);
   }
   const members = membersOf(changes, organization.id);
-  const isThere = members.some(member => member.user === user.id);
-  put(
-    changes,
-    organization.id,
-    isThere
-      ? members.map(member => (member.user === user.id ? { user: user.id, role } : member))
-      : [...members, { user: user.id, role }],
-  );
+  const member = { user: user.id, role };
+  const isThere = members.some(each => each.user === user.id);
+  const changed = members.map(each => (each.user === user.id ? member : each));
+  put(changes, organization.id, isThere ? changed : [...members, member]);
 }
 
 /** Throws `not_found` where it is no organization, `already_out` where the user is not in it. */
@@ -51,10 +45,8 @@ export function removeMember(changes: ChangeSet, organization: OwnerRecord, user
   const members = membersOf(changes, organization.id);
   const others = members.filter(member => member.user !== user.id);
   if (others.length === members.length) {
-    throw new SoftquotaError(
-      'already_out',
-      `${printable(user.name)} is not a member of ${printable(organization.name)}`,
-    );
+    const message = `${printable(user.name)} is not a member of ${printable(organization.name)}`;
+    throw new SoftquotaError('already_out', message);
   }
   put(changes, organization.id, others);
 }

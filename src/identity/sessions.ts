@@ -149,9 +149,10 @@ export function isOver(
   return session.via.is === 'token' && snapshot.get(tokenKind, session.via.tokenKey) === undefined;
 }
 
-type Entry = readonly [key: string, session: SessionDocument];
-
-export function sessionEntriesOf(snapshot: Snapshot, ownerId: number): readonly Entry[] {
+export function sessionEntriesOf(
+  snapshot: Snapshot,
+  ownerId: number,
+): readonly (readonly [key: string, session: SessionDocument])[] {
   return [...snapshot.ofOwner(sessionKind, ownerId)].sort(
     ([, a], [, b]) => a.createdAt - b.createdAt || a.id - b.id,
   );

@@ -43,13 +43,6 @@ export interface KnownSession {
   readonly endsAt: number;
 }
 
-interface AuthenticatedSession {
-  readonly key: string;
-  readonly caller: Caller;
-  /** The new cookie for the browser; null if it keeps its present one. */
-  readonly renewed: SessionCookie | null;
-}
-
 const sweepEveryMs = 3_600_000;
 
 export class SignedIn {
@@ -72,8 +65,11 @@ export class SignedIn {
     this.#sweeping = null;
   }
 
-  /** Null: it lets nobody in. Rejects with `store_away` where it cannot be told whether it was stolen. */
-  async authenticate(value: string): Promise<AuthenticatedSession | null> {
+  /**
+   * Null: it lets nobody in. `renewed`: the new cookie for the browser; null if it keeps its present one.
+   * Rejects with `store_away` where it cannot be told whether it was stolen.
+   */
+  async authenticate(value: string) {
     const brought = broughtIn(value);
     const session = brought === null ? undefined : this.#sessionOf(brought.key);
     if (brought === null || session === undefined) return null;

@@ -56,19 +56,14 @@ export function createToken(
   mustNotGiveMore(wanted, maker);
   const others = tokensOf(changes, owner.id);
   if (others.some(({ name }) => name === wanted.name)) {
-    throw new SoftquotaError(
-      'conflict',
-      `${printable(owner.name)} has a token ${printable(wanted.name)} already`,
-    );
+    const message = `${printable(owner.name)} has a token ${printable(wanted.name)} already`;
+    throw new SoftquotaError('conflict', message);
   }
   if (others.length >= mostTokens) {
-    throw new SoftquotaError(
-      'conflict',
-      `${printable(owner.name)} has ${others.length} tokens, which is the limit: revoke one first`,
-    );
+    const message = `${printable(owner.name)} has ${others.length} tokens, which is the limit: revoke one first`;
+    throw new SoftquotaError('conflict', message);
   }
-  const faults = faultsOf(wanted, owner, now);
-  FaultList.of(faults).throwIfAny();
+  FaultList.of(faultsOf(wanted, owner, now)).throwIfAny();
   const token = randomBytes(tokenBytes).toString('hex');
   const document: TokenDocument = {
     id: randomInt(1, 2 ** idBits - 1),
@@ -110,10 +105,8 @@ function removeToken(changes: ChangeSet, key: string): void {
 function mustNotGiveMore({ scopes, expiresAt }: NewToken, maker: Caller): void {
   const beyond = givesBeyond(scopes, maker.scopes);
   if (beyond !== null) {
-    throw new SoftquotaError(
-      'not_permitted',
-      `scopes: the token that you use does not have ${beyond}, so it cannot create a token with this scope`,
-    );
+    const message = `scopes: the token that you use does not have ${beyond}, so it cannot create a token with this scope`;
+    throw new SoftquotaError('not_permitted', message);
   }
   if (maker.expiresAt !== null && (expiresAt === null || expiresAt > maker.expiresAt)) {
     throw new SoftquotaError(

@@ -29,11 +29,6 @@ export interface UserFields extends Partial<Profile> {
   readonly type?: OwnerRecord['type'];
 }
 
-interface UserEdit extends UserFields {
-  /** Renames. */
-  readonly name?: string;
-}
-
 export function profileOf(snapshot: Snapshot, ownerId: number): Profile {
   return snapshot.get(profileKind, String(ownerId)) ?? noProfile;
 }
@@ -61,10 +56,14 @@ export function createUser(
 }
 
 /**
- * Throws `not_found`; `invalid` with every fault; `conflict` where somebody has the new name who is not only
- * known from the disk, or where an owner has what the other type cannot have.
+ * Throws `not_found`; `invalid` with every fault; `conflict` where somebody has the new name (`edit.name`)
+ * who is not only known from the disk, or where an owner has what the other type cannot have.
  */
-export function editUser(transaction: Transaction, name: string, edit: UserEdit): OwnerRecord {
+export function editUser(
+  transaction: Transaction,
+  name: string,
+  edit: UserFields & { readonly name?: string },
+): OwnerRecord {
   const { name: newName = name, type, ...fields } = edit;
   const { changes } = transaction;
   const before = transaction.mustBeOwner(name);
@@ -138,10 +137,8 @@ function mustFit(snapshot: Snapshot, { id, name }: OwnerRecord, type: OwnerRecor
   ];
   if (has.length === 0) return;
   const article = type === 'user' ? 'a user' : 'an organization';
-  throw new SoftquotaError(
-    'conflict',
-    `type: ${printable(name)} has ${has.join(' and ')}, which ${article} cannot have: remove those first`,
-  );
+  const what = `${printable(name)} has ${has.join(' and ')}, which ${article} cannot have`;
+  throw new SoftquotaError('conflict', `type: ${what}: remove those first`);
 }
 
 export function wantsMail(snapshot: Snapshot, ownerId: number): boolean {
@@ -150,8 +147,7 @@ export function wantsMail(snapshot: Snapshot, ownerId: number): boolean {
 
 /** `now`: milliseconds since 1970. */
 export function setMailWanted(changes: ChangeSet, ownerId: number, isWanted: boolean, now: number): void {
-  const wanted = wantsMail(changes, ownerId);
-  if (wanted === isWanted) return;
+  if (wantsMail(changes, ownerId) === isWanted) return;
   if (isWanted) changes.remove(mailPreferenceKind, String(ownerId));
   else changes.put(mailPreferenceKind, String(ownerId), { unsubscribedAt: now });
 }

@@ -57,14 +57,16 @@ export class Uses {
     if (uses.size === 0) return;
     try {
       await this.#options.documents.transact(({ changes }) => {
-        for (const [key, at] of uses) record(changes, key, at);
+        // A deleted entry stays deleted, and a later use that is already known stays.
+        for (const [key, at] of uses) {
+          const isNews = isThere(changes, key) && (keptUseOf(changes, key) ?? 0) < at;
+          if (isNews) changes.put(useKind, key, { at });
+        }
       });
       for (const [key, at] of uses) if (this.#pending.get(key) === at) this.#pending.delete(key);
     } catch (error) {
-      this.#options.log.warn(
-        { err: error },
-        'when tokens and sessions were last used could not be kept; it is tried again',
-      );
+      const words = 'when tokens and sessions were last used could not be kept; it is tried again';
+      this.#options.log.warn({ err: error }, words);
       this.#writeLater();
     }
   }
@@ -81,11 +83,6 @@ export function forgetUse(changes: ChangeSet, key: string): void {
 /** A use may be written while what was used goes. */
 export function forgetUsesOfGone(changes: ChangeSet): void {
   for (const [key] of [...changes.all(useKind)]) if (!isThere(changes, key)) changes.remove(useKind, key);
-}
-
-/** A deleted entry stays deleted, and a later use that is already known stays. */
-function record(changes: ChangeSet, key: string, at: number): void {
-  if (isThere(changes, key) && (keptUseOf(changes, key) ?? 0) < at) changes.put(useKind, key, { at });
 }
 
 function isThere(changes: ChangeSet, key: string): boolean {

@@ -3,11 +3,11 @@
  * count already, and are written when the store is back.
  */
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Documents, Kind } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { SerialQueue } from '../serial-queue.ts';
-import { type Delivery, deliveryKind, type NoticeDocument, type Target } from './kinds.ts';
+import { deliveryKind, type NoticeDocument, type Target } from './kinds.ts';
 
 /** Deliveries that wait; of more, the oldest ones are given up. */
 const mostPending = 10_000;
@@ -63,19 +63,11 @@ export class DeliveryQueue {
 
   /** Has a notice delivered there, once: a second time changes nothing. */
   add(notice: NoticeDocument, to: Target, host: string | null, now: number): void {
-    const key = deliveryId(notice, to);
+    const where = to.via === 'webhook' ? `webhook ${to.name}` : `mail ${to.address}`;
+    const key = `${notice.id}-${hash('sha256', where).slice(0, digits)}`;
     if (this.get(deliveryKind, key) !== undefined) return;
-    const delivery: Delivery = {
-      notice,
-      to,
-      host,
-      state: 'pending',
-      createdAt: now,
-      attempts: 0,
-      nextAt: now,
-      fault: null,
-    };
-    this.put(deliveryKind, key, delivery);
+    const untried = { state: 'pending', createdAt: now, attempts: 0, nextAt: now, fault: null } as const;
+    this.put(deliveryKind, key, { notice, to, host, ...untried });
   }
 
   /** Gives up and forgets what there is no room for. */
@@ -123,12 +115,8 @@ export class DeliveryQueue {
   }
 }
 
+/** A key has these digits of its place besides the id of its notice. */
 const digits = 8;
-
-function deliveryId({ id }: Pick<NoticeDocument, 'id'>, to: Target): string {
-  const where = to.via === 'webhook' ? `webhook ${to.name}` : `mail ${to.address}`;
-  return `${id}-${createHash('sha256').update(where).digest('hex').slice(0, digits)}`;
-}
 
 function nameOf({ name }: Kind<unknown>, key: string): string {
   return `${name}\0${key}`;

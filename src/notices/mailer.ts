@@ -8,6 +8,11 @@ import { within } from '../within.ts';
 import { certificateFault } from './outgoing.ts';
 import type { RenderedMail } from './templates.ts';
 
+const connectMs = 10_000;
+const silentMs = 15_000;
+/** Time limit of a mail; an administrator who tries mails out waits for it. */
+const wholeMs = 25_000;
+
 interface OutgoingMail extends RenderedMail {
   readonly to: string;
   /** Without the brackets. */
@@ -18,14 +23,15 @@ interface OutgoingMail extends RenderedMail {
   readonly at: number;
 }
 
-const connectMs = 10_000;
-const silentMs = 15_000;
-/** Time limit of a mail; an administrator who tries mails out waits for it. */
-const wholeMs = 25_000;
-
 /** Null: the server took it; else why not. */
 export async function sendMail(settings: MailSettings, mail: OutgoingMail): Promise<string | null> {
   const transport = createTransport(transportOptions(settings));
+  const { unsubscribe } = mail;
+  // RFC 8058: one click in the mail program is enough.
+  const unsubscribing = unsubscribe !== null && {
+    'List-Unsubscribe': `<${unsubscribe}>`,
+    'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+  };
   try {
     const sent = transport.sendMail({
       from: settings.from,
@@ -35,7 +41,7 @@ export async function sendMail(settings: MailSettings, mail: OutgoingMail): Prom
       html: mail.html,
       date: new Date(mail.at),
       messageId: `<${mail.messageId}>`,
-      headers: { 'Auto-Submitted': 'auto-generated', ...unsubscribing(mail.unsubscribe) },
+      headers: { 'Auto-Submitted': 'auto-generated', ...unsubscribing },
       disableFileAccess: true,
       disableUrlAccess: true,
     });
@@ -64,14 +70,5 @@ function transportOptions(settings: MailSettings): SMTPTransportOptions {
     dnsTimeout: connectMs,
     socketTimeout: silentMs,
     logger: false,
-  };
-}
-
-/** Headers of RFC 8058: one click in the mail program is enough. */
-function unsubscribing(address: string | null): Readonly<Record<string, string>> {
-  if (address === null) return {};
-  return {
-    'List-Unsubscribe': `<${address}>`,
-    'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
   };
 }

@@ -18,7 +18,7 @@ import {
   type ReadPosition,
   type Target,
 } from './kinds.ts';
-import { beginningAt, readNotices } from './reader.ts';
+import { readNotices } from './reader.ts';
 import { adminAddresses, type NoticeSettings, recipientsOf } from './recipients.ts';
 import { placeNameOf, Sender, type SenderOptions } from './sender.ts';
 import { type Summary, summaryValues } from './views.ts';
@@ -31,20 +31,6 @@ interface NoticesOptions
   readonly events: Pick<Events, 'list'>;
   summary(since: number): Promise<Summary>;
   readonly log: Log;
-}
-
-interface PlaceStatus {
-  /** The name of a webhook, or `mail`. */
-  readonly name: string;
-  readonly via: Target['via'];
-  readonly events: readonly string[];
-  readonly pending: number;
-  readonly dead: number;
-  readonly sent: number;
-  readonly failed: number;
-  readonly lastSentAt: number | null;
-  /** Why the newest notice that waits after an attempt, or is dead, was not taken; null: there is none. */
-  readonly lastFault: string | null;
 }
 
 /** Milliseconds between two looks at what happened. */
@@ -113,19 +99,16 @@ export class Notices {
     return this.#sender.settled();
   }
 
-  places(): readonly PlaceStatus[] {
+  /**
+   * Each webhook, and mail. `lastFault`: why the newest notice that waits after an attempt, or is dead, was
+   * not taken; null: there is none.
+   */
+  places() {
     const { webhooks, mail } = this.#settings;
+    const events = mail === null ? [] : [...new Set([...mail.ownerEvents, ...mail.adminEvents])];
     const known = [
       ...webhooks.map(({ name, events }) => ({ name, via: 'webhook' as const, events })),
-      ...(mail === null
-        ? []
-        : [
-            {
-              name: 'mail',
-              via: 'mail' as const,
-              events: [...new Set([...mail.ownerEvents, ...mail.adminEvents])],
-            },
-          ]),
+      ...(mail === null ? [] : [{ name: 'mail', via: 'mail' as const, events }]),
     ];
     const deliveries = Map.groupBy(this.deliveries(), ([, { to }]) => placeNameOf(to));
     return known.map(place => {
@@ -180,7 +163,16 @@ export class Notices {
     const { documents } = this.#options;
     const { webhooks, mail } = this.#settings;
     const id = `${this.#ids.next()}-${randomBytes(4).toString('hex')}`;
-    const notice = this.#trial(id);
+    const { host, now } = this.#options;
+    const message = printable(`This is a trial of notices, sent by the host ${host}.`);
+    const notice: NoticeDocument = {
+      id,
+      type: 'test',
+      at: now(),
+      owner: null,
+      message,
+      data: { host, message },
+    };
     if (webhooks.some(hook => hook.name === name)) {
       return this.#sender.deliver(id, notice, { via: 'webhook', name });
     }
@@ -191,10 +183,8 @@ export class Notices {
     }
     const addresses = address === null ? adminAddresses(mail, documents) : [address];
     if (addresses.length === 0) {
-      throw new SoftquotaError(
-        'invalid',
-        'no administrator has a mail address: name one, or set [mail] ADMINS',
-      );
+      const message = 'no administrator has a mail address: name one, or set [mail] ADMINS';
+      throw new SoftquotaError('invalid', message);
     }
     const faults = await Promise.all(
       addresses.map(async (to, index) => {
@@ -259,7 +249,7 @@ export class Notices {
     const before = this.#queue.get(positionKind, positionKey);
     // A floor that lies ahead is of a clock that was wrong.
     if (before === undefined || before.floor > at) {
-      this.#queue.put(positionKind, positionKey, { ...beginningAt(at), seen: before?.seen ?? [] });
+      this.#queue.put(positionKind, positionKey, { floor: at, seen: before?.seen ?? [], digestAt: null });
       this.#options.log.info({}, 'notices are made of what happens from now on');
       return;
     }
@@ -307,11 +297,5 @@ export class Notices {
       if (this.#lastFault !== words) this.#options.log.error({ err: error }, words);
       this.#lastFault = words;
     }
-  }
-
-  #trial(id: string): NoticeDocument {
-    const { host, now } = this.#options;
-    const message = printable(`This is a trial of notices, sent by the host ${host}.`);
-    return { id, type: 'test', at: now(), owner: null, message, data: { host, message } };
   }
 }

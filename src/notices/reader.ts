@@ -21,11 +21,6 @@ const pageEvents = 200;
 /** The things that are the policy; others are accounts, or have events of their own. */
 const policyThings: ReadonlySet<string> = new Set(['rule', 'group', 'assignment']);
 
-/** Begins at this moment: what happened before is no news. */
-export function beginningAt(now: number): ReadPosition {
-  return { floor: now, seen: [], digestAt: null };
-}
-
 /** `isWhole`: reads the whole last day. Rejects as reading the store does. */
 export async function readNotices(
   record: Pick<Events, 'list'>,
@@ -84,12 +79,11 @@ function positionOf(
   seen: ReadonlyMap<string, { readonly at: number; readonly count: number }>,
 ): ReadPosition {
   const rows = [...seen]
-    .map(([id, { at, count }]): readonly [string, number, number] => [id, at, count])
+    .map(([id, { at, count }]): [string, number, number] => [id, at, count])
     .filter(([, at]) => at >= floor)
     .sort(([, a], [, b]) => a - b);
   const kept = rows.slice(-mostSeen);
-  const first = rows.length > mostSeen ? (kept[0]?.[1] ?? floor) : floor;
-  return { floor: first, seen: kept.map(([id, at, count]) => [id, at, count]), digestAt };
+  return { floor: rows.length > mostSeen ? (kept[0]?.[1] ?? floor) : floor, seen: kept, digestAt };
 }
 
 type EventOf<K extends Event['kind']> = Extract<Event, { readonly kind: K }>;
@@ -130,8 +124,8 @@ function policyNotice(change: string, events: readonly EventOf<'policy'>[]): Not
     .slice(0, 3)
     .map(({ action, what: thing, name }) => {
       // The first group of an owner creates this document, and without the last one it is deleted.
-      const done = thing === 'assignment' ? 'edited' : action;
-      return `${done} ${things[thing] ?? thing} ${name ?? ''}`.trim();
+      const done = thing === 'assignment' ? 'edited the groups of' : `${action} ${thing}`;
+      return `${done} ${name ?? ''}`.trim();
     })
     .join(', ');
   const more = events.length > 3 ? ` and ${counted(events.length - 3, 'other thing', 'other things')}` : '';
@@ -139,12 +133,6 @@ function policyNotice(change: string, events: readonly EventOf<'policy'>[]): Not
   const data = { change, at: first.at, by, count: events.length, changes, message };
   return { id: change, type: 'policy', at: Date.parse(first.at), owner: null, message, data };
 }
-
-const things: Readonly<Record<string, string>> = {
-  rule: 'rule',
-  group: 'group',
-  assignment: 'the groups of',
-};
 
 function sentenceOf(event: ToldEvent): string {
   switch (event.kind) {
@@ -165,17 +153,11 @@ function thresholdSentence(event: EventOf<'threshold'>): string {
   const { owner, direction, from, to, used, limit, grace_until: graceUntil } = event;
   const stands = useSentence(owner, used, limit);
   if (direction === 'up') {
-    const grace =
-      graceUntil === undefined
-        ? ''
-        : ` Refusals begin on ${formatMoment(Date.parse(graceUntil))} at the latest.`;
-    return to === 'limit'
-      ? `The limit is reached: ${stands}${grace}`
-      : `${to} % of the limit is reached: ${stands}`;
+    if (to !== 'limit') return `${to} % of the limit is reached: ${stands}`;
+    const begin = graceUntil === undefined ? null : formatMoment(Date.parse(graceUntil));
+    return `The limit is reached: ${stands}${begin === null ? '' : ` Refusals begin on ${begin} at the latest.`}`;
   }
-  return from === 'limit'
-    ? `Below the limit again: ${stands}`
-    : `Below ${from} % of the limit again: ${stands}`;
+  return `Below ${from === 'limit' ? 'the limit' : `${from} % of the limit`} again: ${stands}`;
 }
 
 function graceSentence({ owner, ended_by: endedBy, mode, used, limit }: EventOf<'grace'>): string {

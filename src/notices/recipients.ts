@@ -3,7 +3,6 @@
 import type { MailSettings, NoticeType, WebhookSettings } from '../config/index.ts';
 import type { Documents } from '../documents/index.ts';
 import { administratorAddresses, membersOf, profileOf, wantsMail } from '../identity/index.ts';
-
 import type { NoticeDocument, Target } from './kinds.ts';
 
 export interface NoticeSettings {
@@ -42,7 +41,8 @@ function mailRecipients(
     type !== 'digest' && mail.ownerEvents.includes(type) && isForOwner(notice)
       ? ownersAddresses(notice.owner, documents)
       : [];
-  const isForAdmins = type === 'digest' || (mail.adminEvents.includes(type) && isForAdministrators(notice));
+  const isTheirs = type !== 'request' || notice.data.action === 'asked';
+  const isForAdmins = type === 'digest' || (mail.adminEvents.includes(type) && isTheirs);
   const known = new Set(owners.map(({ address }) => address));
   const admins = isForAdmins ? adminAddresses(mail, documents) : [];
   return [
@@ -60,10 +60,6 @@ function mailRecipients(
 function isForOwner({ type, data }: NoticeDocument): boolean {
   if (type === 'request') return data.action === 'granted' || data.action === 'declined';
   return (type !== 'refusal' && type !== 'grace') || data.mode === 'enforce';
-}
-
-function isForAdministrators({ type, data }: NoticeDocument): boolean {
-  return type !== 'request' || data.action === 'asked';
 }
 
 /** Addresses of an owner; those of an organization's owners if it has none. */

@@ -117,7 +117,9 @@ export class Sender {
     const isWanted = to.via === 'mail' || settings().webhooks.some(({ name }) => name === to.name);
     const endsAt = delivery.createdAt + (isWanted ? giveUpMs : 0);
     const isOver = at >= endsAt;
-    const nextAt = isOver ? at : Math.min(at + waitMs(attempts), endsAt);
+    // 2 s, 8 s, 32 s … 6 h.
+    const waitMs = Math.min(firstWaitMs * growth ** (attempts - 1), longestWaitMs);
+    const nextAt = isOver ? at : Math.min(at + waitMs, endsAt);
     const state = isOver ? 'dead' : 'pending';
     queue.put(deliveryKind, id, { ...delivery, attempts, fault, state, nextAt });
     const told = { delivery: id, to: place, attempts, fault };
@@ -152,7 +154,8 @@ export class Sender {
     const { mail } = settings();
     if (mail === null) return 'there is no [mail] HOST any more';
     if (ownerId !== null && !wantsMail(documents.snapshot, ownerId)) return null;
-    const unsubscribe = ownerId === null ? null : unsubscribeLink(keys, ownerId, baseUrl());
+    const token = ownerId === null ? null : keys.seal(String(ownerId), purpose);
+    const unsubscribe = token && `${baseUrl()}unsubscribe?${new URLSearchParams({ token })}`;
     const rendered = await this.#rendered(notice, mail.templates, unsubscribe);
     const { sendMail } = await import('./mailer.ts');
     const messageId = `${id}@${new URL(baseUrl()).hostname}`;
@@ -182,11 +185,6 @@ export class Sender {
 
 const mostBodyBytes = 65_536;
 
-/** 2 s, 8 s, 32 s … 6 h. */
-function waitMs(attempts: number): number {
-  return Math.min(firstWaitMs * growth ** (attempts - 1), longestWaitMs);
-}
-
 export function placeNameOf(to: Target): string {
   return to.via === 'webhook' ? to.name : 'mail';
 }
@@ -201,13 +199,6 @@ function bodyOf({ type, at, data }: NoticeDocument): string {
 }
 
 const purpose = 'unsubscribe from notices';
-
-/** `baseUrl` ends with a slash. */
-function unsubscribeLink(keys: SecretKeys, ownerId: number, baseUrl: string): string {
-  const address = new URL('unsubscribe', baseUrl);
-  address.searchParams.set('token', keys.seal(String(ownerId), purpose));
-  return address.href;
-}
 
 /** The id of the owner; null: it is no such token. */
 export function ownerUnsubscribing(keys: SecretKeys, token: string): number | null {

@@ -128,14 +128,18 @@ const mostPercent = 1_000_000;
 /** The values of the template. `dead`: how many notices could not be delivered. */
 export function summaryValues(summary: Summary, dead: number): Readonly<Record<string, unknown>> {
   const { since, owners, storedBytes, growthPerDay, freeBytes, fullAt, worst } = summary;
+  const { promisedBytes, unlimitedOwners } = summary;
+  const grown = growthPerDay ?? 0;
+  const without = unlimitedOwners === 0 ? '' : `, and ${formatCount(unlimitedOwners)} owners have no limit`;
+  const growth = `${formatBytes(Math.abs(grown) * 7)} ${grown < 0 ? 'less' : 'more'} each week`;
   return {
     since: formatMoment(since),
     owners: formatCount(owners.owners),
     over: formatCount(owners.over),
     near: formatCount(owners.near),
     stored: formatBytes(storedBytes),
-    growth: growthPerDay === null ? '' : growthWords(growthPerDay),
-    promised: promisedWords(summary),
+    growth: growthPerDay === null ? '' : growth,
+    promised: `${formatBytes(promisedBytes)}${without}`,
     free: freeBytes === null ? '' : formatBytes(freeBytes),
     full_at: fullAt === null ? '' : new Date(fullAt).toISOString().slice(0, 10),
     refusals: formatCount(summary.refusals),
@@ -147,14 +151,4 @@ export function summaryValues(summary: Summary, dead: number): Readonly<Record<s
       percent: fullness > mostPercent ? 'over 0' : `${fullness} %`,
     })),
   };
-}
-
-function growthWords(perDay: number): string {
-  const week = formatBytes(Math.abs(perDay) * 7);
-  return perDay < 0 ? `${week} less each week` : `${week} more each week`;
-}
-
-function promisedWords({ promisedBytes, unlimitedOwners }: Summary): string {
-  const without = unlimitedOwners === 0 ? '' : `, and ${formatCount(unlimitedOwners)} owners have no limit`;
-  return `${formatBytes(promisedBytes)}${without}`;
 }

@@ -77,7 +77,7 @@ function claimAt(claims: Claims, path: string): unknown {
   return undefined;
 }
 
-function isObject(value: unknown): value is Claims {
+export function isObject(value: unknown): value is Claims {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -122,14 +122,8 @@ export function synchronize(
   current: readonly string[],
   exists: (quotaGroup: string) => boolean,
 ): Synchronization {
-  const unchanged = {
-    claimed: [],
-    groups: sorted(current),
-    added: [],
-    removed: [],
-    skipped: [],
-    ignored: [],
-  };
+  const nothing = { claimed: [], added: [], removed: [], skipped: [], ignored: [] };
+  const unchanged = { ...nothing, groups: sorted(current) };
   if (groupClaim === null) return { outcome: 'off', ...unchanged };
   const read = namesInClaim(claims, groupClaim);
   if (read.is === 'overage') return { outcome: 'overage', ...unchanged };
@@ -138,10 +132,8 @@ export function synchronize(
   const wanted = quotaGroupsIn(mapping.filter(([claimed]) => names.has(claimed)));
   const here = new Set(current);
   const added = [...wanted].filter(group => !here.has(group) && exists(group));
-  const removes = removal && ignored.length === 0;
-  const removed = removes
-    ? [...quotaGroupsIn(mapping)].filter(group => here.has(group) && !wanted.has(group))
-    : [];
+  const mapped = removal && ignored.length === 0 ? [...quotaGroupsIn(mapping)] : [];
+  const removed = mapped.filter(group => here.has(group) && !wanted.has(group));
   const gone = new Set(removed);
   return {
     outcome: 'synchronized',
@@ -161,15 +153,11 @@ function sorted(names: readonly string[]): readonly string[] {
 export type Administration = 'given' | 'ended' | 'unchanged';
 
 export function administrationBy(
-  {
-    id,
-    adminClaim,
-    adminGroup,
-    missingClaim,
-  }: Pick<SourceDocument, 'id' | 'adminClaim' | 'adminGroup' | 'missingClaim'>,
+  source: Pick<SourceDocument, 'id' | 'adminClaim' | 'adminGroup' | 'missingClaim'>,
   claims: Claims,
   { isAdmin, by }: { readonly isAdmin: boolean; readonly by: number | null },
 ): Administration {
+  const { id, adminClaim, adminGroup, missingClaim } = source;
   const ended = by === id ? 'ended' : 'unchanged';
   if (adminClaim === null || adminGroup === null) return ended;
   const read = namesInClaim(claims, adminClaim);

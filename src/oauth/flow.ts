@@ -23,7 +23,6 @@ import {
   type SessionCookie,
   type SessionDocument,
   startSession,
-  type Via,
 } from '../identity/index.ts';
 import type { Log } from '../log.ts';
 import { printable } from '../text/index.ts';
@@ -60,15 +59,6 @@ interface Onward {
   readonly location: string;
   /** `Set-Cookie` headers. */
   readonly cookies: readonly string[];
-}
-
-interface Finishing {
-  /** Query as it came, from the `?` on. */
-  readonly query: string;
-  /** The `Cookie` header. */
-  readonly cookies: string | undefined;
-  /** The session cookie of the browser; null if it has none. */
-  readonly held: string | null;
 }
 
 export class SignInFlow {
@@ -136,7 +126,9 @@ export class SignInFlow {
     mark: string | null,
     by: Author,
   ): Promise<boolean> {
-    if (!isSignOutOf(session, sourceId, mark)) return false;
+    const { id: number, via } = session;
+    const isOf = via.is === 'source' && String(via.source) === sourceId && String(number) === mark;
+    if (!isOf) return false;
     try {
       await this.#options.documents.transact(
         ({ changes }) => endSessions(changes, ({ id }) => id === session.id),
@@ -189,14 +181,22 @@ export class SignInFlow {
     return { location: location.href, cookies: this.#cookies.begin(cookies, begun) };
   }
 
-  /** A browser comes back: who it is, and a session for that. Once for each that was begun. */
+  /**
+   * A browser comes back: who it is, and a session for that, in place of `held`. Once for each that was begun.
+   * `query` is as it came, from the `?` on; `cookies` is the header `Cookie`.
+   */
   async finish(
     sourceId: string,
-    { query, cookies, held }: Finishing,
+    query: string,
+    cookies: string | undefined,
+    held: string | null,
   ): Promise<Onward & { readonly session: SessionCookie }> {
     const source = this.#activeSource(sourceId);
     const begun = this.#begun(source, query, cookies);
-    const session = await this.#signedIn(source, await this.#asked(source, begun, query), held);
+    const address = new URL(this.redirectUri(source.id));
+    address.search = query;
+    const arrival = await arrivalBy(await this.#providerOf(source), address, begun);
+    const session = await this.#signedIn(source, arrival, held);
     const location = new URL(begun.returnTo, this.#options.baseUrl()).href;
     return { location, cookies: [this.#cookies.end(begun.state)], session };
   }
@@ -217,18 +217,14 @@ export class SignInFlow {
     const now = this.#options.now();
     const begun = this.#cookies.find(cookies, state, now);
     if (begun === null) {
-      throw new SignInFault(
-        'not_started_here',
-        'this browser did not begin this sign-in, or began it too long ago',
-      );
+      const reason = 'this browser did not begin this sign-in, or began it too long ago';
+      throw new SignInFault('not_started_here', reason);
     }
     // Each source has a redirect URI of its own, so what comes to another one's was sent astray (RFC 9700,
     // 4.4).
     if (begun.sourceId !== String(source.id) || begun.issuer !== issuerOf(source.discoveryUrl)) {
-      throw new SignInFault(
-        'not_believed',
-        'the sign-in was begun with another provider than the one that answers',
-      );
+      const reason = 'the sign-in was begun with another provider than the one that answers';
+      throw new SignInFault('not_believed', reason);
     }
     if (!this.#useState(state, now)) {
       throw new SignInFault('not_started_here', 'the sign-in was finished before');
@@ -236,23 +232,12 @@ export class SignInFlow {
     return begun;
   }
 
-  async #asked(source: SourceDocument, begun: PendingLogin, query: string): Promise<LoginResult> {
-    const provider = await this.#providerOf(source);
-    const address = new URL(this.redirectUri(source.id));
-    address.search = query;
-    return arrivalBy(provider, address, begun);
-  }
-
   /** All in one change: who comes, what the claims make of that, and the session in place of the last. */
   async #signedIn(source: SourceDocument, arrival: LoginResult, held: string | null): Promise<SessionCookie> {
     const { documents, log } = this.#options;
     const at = this.#options.now();
-    const via: Via = {
-      is: 'source',
-      source: source.id,
-      issuer: issuerOf(source.discoveryUrl),
-      subject: arrival.subject,
-    };
+    const issuer = issuerOf(source.discoveryUrl);
+    const via = { is: 'source', source: source.id, issuer, subject: arrival.subject } as const;
     try {
       const { told, session } = await documents.transact(transaction => {
         // It may have been changed while the provider was asked.
@@ -282,11 +267,6 @@ export function signOutHref(snapshot: Snapshot, { id, via }: SessionDocument): s
   const source = via.is === 'source' ? sourceById(snapshot, String(via.source)) : undefined;
   if (source?.signOutAtProvider !== true) return null;
   return `sign-in/oauth2/${source.id}/sign-out?session=${id}`;
-}
-
-/** Tells whether the address of this source with this mark is the one that this very session was given. */
-function isSignOutOf(session: SessionDocument, source: string, mark: string | null): boolean {
-  return session.via.is === 'source' && String(session.via.source) === source && String(session.id) === mark;
 }
 
 /**

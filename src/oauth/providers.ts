@@ -28,7 +28,7 @@ import {
 import { z } from 'zod';
 import { systemCode } from '../errors.ts';
 import type { SignInFaultCode } from '../wire/index.ts';
-import type { Claims } from './claims.ts';
+import { type Claims, isObject } from './claims.ts';
 import { SignInFault } from './fault.ts';
 import { boundedFetch, discoveryOf, isSafeAddress, issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';
@@ -44,19 +44,7 @@ const rememberedMs = 10 * 60_000;
 /** So that nobody has a provider asked all the time that does not answer. */
 const awayMs = 5000;
 
-const asymmetric = new Set([
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-]);
+const asymmetric = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/;
 
 const endpoint = z.string().refine(text => URL.canParse(text));
 
@@ -74,9 +62,6 @@ const usable = z.object({
     .array(z.string())
     .default(['client_secret_basic', 'client_secret_post']),
 });
-
-type UsableMetadata = ServerMetadata &
-  Required<Pick<ServerMetadata, 'token_endpoint_auth_methods_supported'>>;
 
 export const lostSecret =
   'the client secret was encrypted with a key that [security] SECRET_KEY does not have: add that key, or enter the secret again';
@@ -135,12 +120,8 @@ function waysFor(
 }
 
 function configured(source: SourceDocument, server: ServerMetadata, auth: ClientAuth): Configuration {
-  const configuration = new Configuration(
-    server,
-    source.clientId,
-    { [clockTolerance]: toleranceSeconds },
-    auth,
-  );
+  const metadata = { [clockTolerance]: toleranceSeconds };
+  const configuration = new Configuration(server, source.clientId, metadata, auth);
   configuration[customFetch] = boundedFetch;
   configuration.timeout = answerSeconds;
   if (isPlain(source)) allowInsecureRequests(configuration);
@@ -163,7 +144,7 @@ async function discovered(source: SourceDocument): Promise<ServerMetadata> {
 }
 
 /** Checks a provider's metadata, and keeps the part that is believed. */
-function acceptable(server: ServerMetadata, source: SourceDocument): UsableMetadata {
+function acceptable(server: ServerMetadata, source: SourceDocument) {
   const expected = issuerOf(source.discoveryUrl);
   const unusable = (why: string) => new SignInFault('misconfigured', `the provider at ${expected} ${why}`);
   if (server.issuer !== expected && server.issuer !== `${expected}/`) {
@@ -177,9 +158,8 @@ function acceptable(server: ServerMetadata, source: SourceDocument): UsableMetad
   const { data } = told;
   const { pushed_authorization_request_endpoint: pushed } = data;
   if (data.require_pushed_authorization_requests === true && pushed === undefined) {
-    throw unusable(
-      'requires pushed authorization requests, but has no pushed_authorization_request_endpoint',
-    );
+    const lacking = 'but has no pushed_authorization_request_endpoint';
+    throw unusable(`requires pushed authorization requests, ${lacking}`);
   }
   const { authorization_endpoint, token_endpoint, jwks_uri, userinfo_endpoint } = data;
   for (const one of [authorization_endpoint, token_endpoint, jwks_uri, userinfo_endpoint, pushed]) {
@@ -187,7 +167,7 @@ function acceptable(server: ServerMetadata, source: SourceDocument): UsableMetad
     if (url === null || isSafeFor(source, url)) continue;
     throw unusable(`has an address at ${url.origin} without encryption`);
   }
-  const signing = data.id_token_signing_alg_values_supported.filter(alg => asymmetric.has(alg));
+  const signing = data.id_token_signing_alg_values_supported.filter(alg => asymmetric.test(alg));
   if (signing.length === 0) throw unusable('signs ID tokens with no accepted algorithm, such as RS256');
   const { token_endpoint_auth_methods_supported } = data;
   return { ...server, token_endpoint_auth_methods_supported, id_token_signing_alg_values_supported: signing };
@@ -280,10 +260,6 @@ export function mergedClaims(idToken: Claims, userinfo: Claims): Claims {
   return { ...idToken, ...userinfo, ...(markers.length === 0 ? {} : { _claim_names: marker }) };
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** Anybody can begin a sign-in: no more than so many wait for providers at once. */
 const mostAtOnce = 32;
 
@@ -300,15 +276,14 @@ export async function authorizationAddress(
   parameters: Readonly<Record<string, string>>,
 ): Promise<URL> {
   const [configuration] = provider;
-  const {
-    pushed_authorization_request_endpoint: offered,
-    require_pushed_authorization_requests: isRequired,
-  } = configuration.serverMetadata();
-  if (offered === undefined) return buildAuthorizationUrl(configuration, parameters);
+  const server = configuration.serverMetadata();
+  if (server.pushed_authorization_request_endpoint === undefined)
+    return buildAuthorizationUrl(configuration, parameters);
   try {
     return await pushedAddress(provider, parameters);
   } catch (error) {
-    if (isRequired !== true) return buildAuthorizationUrl(configuration, parameters);
+    if (server.require_pushed_authorization_requests !== true)
+      return buildAuthorizationUrl(configuration, parameters);
     throw (
       refusalIn(error, 'provider_refused', 'the provider refuses the pushed request') ??
       new SignInFault('provider_away', `the request could not be pushed: ${causesOf(error)}`)

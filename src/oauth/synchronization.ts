@@ -134,10 +134,8 @@ export async function synchronizeClaimed(
 }
 
 /** Tells what of the claims could not be followed. */
-export function warn(
-  log: Pick<Log, 'warn'>,
-  { owner, source, outcome, skipped, ignored }: SignInFacts,
-): void {
+export function warn(log: Pick<Log, 'warn'>, facts: SignInFacts): void {
+  const { owner, source, outcome, skipped, ignored } = facts;
   const what = { owner, source: source.name };
   if (outcome === 'overage') {
     log.warn(what, 'the provider has too many groups of this user to name them: quota groups do not change');

@@ -137,8 +137,10 @@ export class Crossings {
       // After a restore, what no sweep has measured yet is only missing.
       const to = ledger.walks.lastSweep === null ? Math.max(reached, from) : reached;
       next.push(to);
-      if (from === to || isSilent(from, to, decision)) continue;
-      const { group, rule } = decision;
+      const { group, rule, grace } = decision;
+      // Between two levels over a limit, only the end of a grace is told.
+      const isSilent = from >= atLimit && to >= atLimit && (to !== refusing || grace === undefined);
+      if (from === to || isSilent) continue;
       const together = JSON.stringify([from, to, group, rule]);
       const crossing = crossings.get(together) ?? { from, to, decision, leaves: [] };
       crossing.leaves.push(leaf);
@@ -215,12 +217,6 @@ export class Crossings {
       this.#moved.add(ownerId);
     }
   }
-}
-
-/** Between two levels over a limit, only the end of a grace is told. */
-function isSilent(from: Level, to: Level, { grace }: Decision): boolean {
-  if (from < atLimit || to < atLimit) return false;
-  return to !== refusing || grace === undefined;
 }
 
 function isAway(error: unknown): boolean {

@@ -17,10 +17,7 @@ export const eventKinds = [
 
 const bytes = z.number().int();
 
-const common = {
-  id: z.string(),
-  at: z.string().meta({ description: 'ISO 8601.' }),
-};
+const common = { id: z.string(), at: z.string().meta({ description: 'ISO 8601.' }) };
 
 const ruling = {
   used: bytes.nullable().meta({ description: 'The usage by the deciding rule; null if there was none.' }),
@@ -254,6 +251,7 @@ export type SignInEvent = z.infer<typeof signInEvent>;
 export type RequestEvent = z.infer<typeof requestEvent>;
 export type GraceEvent = z.infer<typeof graceEvent>;
 export type ThresholdEvent = z.infer<typeof thresholdEvent>;
+export type ReclaimEvent = z.infer<typeof reclaimEvent>;
 export type Event = z.infer<typeof event>;
 export type EventKind = (typeof eventKinds)[number];
 

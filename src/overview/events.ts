@@ -6,7 +6,15 @@ import type { Ledger } from '../ledger/index.ts';
 import { inSlices } from '../slices.ts';
 import type { EventQuery, EventRecord } from '../store/index.ts';
 import { Crossings, type CrossingsOptions } from './crossings.ts';
-import { type Event, type EventKind, eventKinds, eventOf, fieldsIn, isoOf } from './event-shapes.ts';
+import {
+  type Event,
+  type EventKind,
+  eventKinds,
+  eventOf,
+  fieldsIn,
+  isoOf,
+  type ReclaimEvent,
+} from './event-shapes.ts';
 import { dayMs, dayOf, hourMs } from './history.ts';
 import { dayKind, Tally, type TallyLimits, type ToldRefusal } from './tally.ts';
 
@@ -30,15 +38,6 @@ export interface EventsQuery extends EventFilter {
   readonly after?: string | undefined;
   /** 1 or more. */
   readonly limit: number;
-}
-
-interface CollectedGarbage {
-  /** Null: nobody's. */
-  readonly owner: string | null;
-  readonly repository: string;
-  readonly freedBytes: number;
-  /** Why nothing was deleted. */
-  readonly fault: string | null;
 }
 
 export interface EventsPage<Kind extends Event = Event> {
@@ -110,8 +109,9 @@ export class Events {
     this.#flushing ??= setTimeout(() => this.#flush(), pauseMs).unref();
   }
 
-  collected({ owner, repository, freedBytes, fault }: CollectedGarbage): void {
-    if (fault === null && freedBytes < leastFreedBytes) return;
+  /** The worker collected garbage; `owner` null: nobody's. */
+  collected({ owner, repository, freed, fault }: Omit<ReclaimEvent, 'id' | 'at' | 'kind' | 'host'>): void {
+    if (fault === null && freed < leastFreedBytes) return;
     const { ledger, now, host } = this.#options;
     const record = owner === null ? undefined : ledger.documents.owners.named(owner);
     const event = {
@@ -120,7 +120,7 @@ export class Events {
       at: now(),
       ownerId: record?.id ?? null,
       ownerKey: record?.key ?? null,
-      text: JSON.stringify({ owner, repository, host, freed: freedBytes, fault }),
+      text: JSON.stringify({ owner, repository, host, freed, fault }),
     };
     ledger.eventLog.enqueue({ events: [event] });
   }
@@ -132,14 +132,10 @@ export class Events {
    */
   async list({ kind, owner, ...page }: EventsQuery): Promise<EventsPage> {
     const { ledger } = this.#options;
-    const whose =
-      owner === undefined
-        ? null
-        : {
-            ownerId: ledger.documents.owners.named(owner)?.id ?? null,
-            ownerKey: ledger.documents.owners.keyOf(owner),
-          };
-    return this.#page(kind === undefined ? eventKinds : [kind], whose, page);
+    const kinds = kind === undefined ? eventKinds : [kind];
+    if (owner === undefined) return this.#page(kinds, null, page);
+    const ownerKey = ledger.documents.owners.keyOf(owner);
+    return this.#page(kinds, { ownerId: ledger.documents.owners.named(owner)?.id ?? null, ownerKey }, page);
   }
 
   /** Lists events of these kinds of this very owner, and not of others who had the name before. */
@@ -181,10 +177,13 @@ export class Events {
   ): Promise<EventsPage<Extract<Event, { readonly kind: Kind }>>> {
     const { ledger } = this.#options;
     const isMeant = eventMatcher(filter, name => ledger.documents.owners.keyOf(name));
-    const from = earliest(filter);
+    // Nothing from before is meant: the refusals of an hour are told at its first one.
+    const from = filter.since === undefined ? Number.NEGATIVE_INFINITY : filter.since - hourMs;
     const events: Extract<Event, { readonly kind: Kind }>[] = [];
     const atOnce = isMeant === null ? limit + 1 : lookedAtOnce;
-    let place = after === undefined ? placeUntil(filter) : placeIn(after);
+    // Before every event of that time: ids begin with a letter.
+    const until = filter.until === undefined ? undefined : { at: filter.until + 1, id: '0' };
+    let place = after === undefined ? until : placeIn(after);
     for (let looked = 0; looked < mostLookedAt; looked += atOnce) {
       const records = await this.#recordsOf(kinds, owner, place, atOnce);
       let isOver = records.length < atOnce;
@@ -217,7 +216,10 @@ export class Events {
       limit,
     };
     const found = await Promise.all(kinds.map(kind => ledger.eventLog.events({ ...query, kind })));
-    return found.flat().sort(newestFirst).slice(0, limit);
+    return found
+      .flat()
+      .sort((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1))
+      .slice(0, limit);
   }
 
   /** Resolves once all that happened by now is in the store, or the store is away. */
@@ -246,10 +248,6 @@ export class Events {
   }
 }
 
-function newestFirst(a: EventRecord, b: EventRecord): number {
-  return b.at - a.at || (a.id < b.id ? 1 : -1);
-}
-
 function toldOf<Kind extends EventKind>(
   record: EventRecord,
   kinds: readonly Kind[],
@@ -271,11 +269,6 @@ async function refusalsOf(ledger: Pick<Ledger, 'eventLog' | 'kept'>): Promise<re
 }
 
 type Place = Pick<EventRecord, 'at' | 'id'>;
-
-/** Before every event of that time: ids begin with a letter. */
-function placeUntil({ until }: EventFilter): Place | undefined {
-  return until === undefined ? undefined : { at: until + 1, id: '0' };
-}
 
 function nameOf(place: Place | undefined): string | null {
   return place === undefined ? null : `${place.at}.${place.id}`;
@@ -312,19 +305,10 @@ function eventMatcher(
     if (inText !== null && !folded(record.text).includes(inText)) return false;
     const event = read();
     if (from !== null && (event.kind === 'refusal' ? event.last_at : event.at) < from) return false;
-    if (actorKey !== null && !isBy(event, name => keyOf(name) === actorKey)) return false;
+    const actor = event.kind === 'refusal' ? event.actor : 'by' in event ? event.by?.name : null;
+    if (actorKey !== null && keyOf(actor ?? '') !== actorKey) return false;
     return words === null || hasWords(event, words);
   };
-}
-
-/** Nothing from before is meant: the refusals of an hour are told at its first one. */
-function earliest({ since }: EventFilter): number {
-  return since === undefined ? Number.NEGATIVE_INFINITY : since - hourMs;
-}
-
-function isBy(event: Event, isActor: (name: string) => boolean): boolean {
-  const name = event.kind === 'refusal' ? event.actor : 'by' in event ? event.by?.name : null;
-  return name !== null && name !== undefined && isActor(name);
 }
 
 const unspoken: ReadonlySet<string> = new Set(['id', 'at', 'last_at', 'kind', 'change', 'token_id']);

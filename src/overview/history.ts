@@ -22,13 +22,6 @@ interface HistoryOptions {
   now(): number;
 }
 
-interface Past {
-  /** Oldest first, some 400 at most. */
-  readonly points: readonly Point[];
-  /** The growth of all kinds together, from the last four weeks; null if there is too little data. */
-  readonly growth: Growth | null;
-}
-
 /** The clock may be set: it is looked at again after so long at the latest. */
 const longestWaitMs = 60_000;
 const ownersAtOnce = 500;
@@ -50,8 +43,14 @@ export class History {
     void isMeasured.then(() => this.#next());
   }
 
-  /** Returns the history of an owner, or with null of all owners. Rejects as reading the store does. */
-  async of(ownerId: number | null, range: Range): Promise<Past> {
+  /**
+   * Returns the history of an owner, or with null of all owners: some 400 points at most, oldest first, and
+   * the growth of all kinds together, from the last four weeks. Rejects as reading the store does.
+   */
+  async of(
+    ownerId: number | null,
+    range: Range,
+  ): Promise<{ readonly points: readonly Point[]; readonly growth: Growth | null }> {
     const { store, now } = this.#options;
     const step = range === 'day' || range === 'week' ? 1 : hoursOfDay;
     const span = spanOf(days[range], step, now());

@@ -132,12 +132,9 @@ export function worstKind(
 /** The deciding rule's subject that the kind is of; itself where no rule decides. */
 function countedWith(leaf: Leaf, { subjects }: Decision): Subject {
   let wide: Subject = leaf;
-  for (const subject of subjects) if (subject !== 'none' && isWithin(wide, subject)) wide = subject;
+  for (const subject of subjects)
+    if (subject !== 'none' && (leafMask(wide) & ~leafMask(subject)) === 0) wide = subject;
   return wide;
-}
-
-function isWithin(inner: Subject, outer: Subject): boolean {
-  return (leafMask(inner) & ~leafMask(outer)) === 0;
 }
 
 function isWorse(a: WorstKind, b: WorstKind): boolean {

@@ -119,14 +119,10 @@ async function* csvLines(
   for (let page = first; ; page = await read(page.next)) {
     const told = page.events.slice(0, left);
     left -= told.length;
-    yield told.map(lineOf).join('');
+    const cells = told.map(cellsOf);
+    yield cells.map(each => csvLine(columns.map(column => cellOf(each[column])))).join('');
     if (page.next === null || left === 0) return;
   }
-}
-
-function lineOf(told: Event): string {
-  const cells = cellsOf(told);
-  return csvLine(columns.map(column => cellOf(cells[column])));
 }
 
 /** The fields of an event by the names of columns: its own, and those that have other names there. */

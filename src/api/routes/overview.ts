@@ -47,7 +47,13 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
           owners: { total: owners, over, grace, near },
           total: totalOf(usage),
           tree: asTree(usage),
-          nobody: { bytes: Math.min(sumOf(kinds), Number.MAX_SAFE_INTEGER), kinds },
+          nobody: {
+            bytes: Math.min(
+              kinds.reduce((sum, { bytes }) => sum + bytes, 0),
+              Number.MAX_SAFE_INTEGER,
+            ),
+            kinds,
+          },
           disks: disks.map(({ path, leaves, sizeBytes, freeBytes }) => ({
             path,
             subjects: leaves,
@@ -84,10 +90,6 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
         owner === undefined ? pastOfAll(services, asked) : pastOf(services, knownOwner(ledger, owner), asked),
     }),
   ];
-}
-
-function sumOf(kinds: readonly wire.UnownedKind[]): number {
-  return kinds.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /** The usage that growth is measured against. */

@@ -10,17 +10,17 @@ import { type Caller, mustBeOrganization } from '../../identity/index.ts';
 import type { KnownUnit } from '../../ledger/index.ts';
 import { ownEvent, ownEventKinds } from '../../overview/index.ts';
 import { ruleContent } from '../../policy/index.ts';
-import { type Leaf, leafMask, leaves, type Subject } from '../../quota/index.ts';
+import { leafMask, leaves, type Subject } from '../../quota/index.ts';
 import { printable } from '../../text/index.ts';
 import * as wire from '../../wire/index.ts';
 import { type KnownOwner, knownOwner, roleOver, unitName } from '../owners.ts';
-import { forgivingPage, listAddress, pageOf, pagingHeaders, tellPages } from '../pages.ts';
+import { forgivingPage, listAddress, onePage, pageOf, tellPages } from '../pages.ts';
 import type { Tag } from '../route.ts';
 import { getRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { eventsAnswer, eventsPage, tellNext } from './events.ts';
 import { pastOf, range } from './overview.ts';
-import { askedDecision, autoGrantShown, explanationOf, quotaShown, reportOf } from './shapes.ts';
+import { askedDecision, explanationOf, quotaShown, reportOf } from './shapes.ts';
 
 /** Lists of units, each with the subject of what is in it. */
 const lists = {
@@ -67,16 +67,12 @@ function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[]
         ...read,
         summary: `The ${list} that use space, largest first`,
         query: unitsQuery,
-        answer: {
-          status: 200,
-          description: 'One page',
-          schema: z.array(wire.usedUnit),
-          headers: pagingHeaders,
-        },
+        answer: onePage(wire.usedUnit),
         handle: async (input, call) => {
           const { name } = owner(input.params, call.caller);
           const most = Math.min(input.query.page * input.query.limit, mostUnits);
-          const { units, more } = await ledger.shares.someUnitsOf(name, { of: leavesOf(subject), most });
+          const of = leaves.filter(leaf => (leafMask(leaf) & leafMask(subject)) !== 0);
+          const { units, more } = await ledger.shares.someUnitsOf(name, { of, most });
           const { entries, total } = await pageOf(units, input.query, bySize);
           tellPages(call, input.query, total + more, addressIn(scope, baseUrl(), name, `/${list}`));
           const roots = scanner.places().map(place => place.path);
@@ -92,10 +88,6 @@ function bySize(a: KnownUnit, b: KnownUnit): number {
   if (a.bytes !== b.bytes) return b.bytes - a.bytes;
   if (a.name !== b.name) return a.name < b.name ? -1 : 1;
   return a.host < b.host ? -1 : Number(a.host > b.host);
-}
-
-function leavesOf(subject: Subject): readonly Leaf[] {
-  return leaves.filter(leaf => (leafMask(leaf) & leafMask(subject)) !== 0);
 }
 
 const mostReported = 100;
@@ -160,7 +152,11 @@ async function ownReportOf(services: ApiServices, name: string): Promise<wire.Ow
     unit_count: ledger.shares.unitCountOf(name),
     mode,
     may_ask: enabled,
-    auto_grant: autoGrant === null ? null : autoGrantShown(autoGrant),
+    auto_grant: autoGrant && {
+      bytes: autoGrant.bytes,
+      seconds: autoGrant.forMs / 1000,
+      every_seconds: autoGrant.everyMs / 1000,
+    },
     contact: contact(),
     warn_at: warnAt,
   };

@@ -1,7 +1,6 @@
 /** Requests for more space: owners ask for it and see the answers, administrators read and answer them. */
 
 import { z } from 'zod';
-import type { Snapshot } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import type { Caller } from '../../identity/index.ts';
 import {
@@ -11,7 +10,6 @@ import {
   grantRequest,
   latestFirst,
   mustBeRequest,
-  type RequestEntry,
   requestsOf,
   withdraw,
 } from '../../policy/index.ts';
@@ -19,7 +17,7 @@ import { filterMapInSlices } from '../../slices.ts';
 import { momentOf } from '../../text/index.ts';
 import * as wire from '../../wire/index.ts';
 import { mustNotGiveThemselves, roleOver } from '../owners.ts';
-import { listAddress, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
+import { listAddress, onePage, pageQuery, tellPage } from '../pages.ts';
 import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { type Named, type OwnerScope, ownerScopes } from './own-quotas.ts';
@@ -73,13 +71,8 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
         const { name, askedBy } = ownOwner(input.params, caller);
         const { bytes, until, why } = input.body;
         const { autoGrant } = asking();
-        const entry = await change(transaction =>
-          ask(
-            transaction,
-            { owner: name, askedBy, bytes, until: momentOf(until), why },
-            { now: now(), autoGrant },
-          ),
-        );
+        const wanted = { owner: name, askedBy, bytes, until: momentOf(until), why };
+        const entry = await change(transaction => ask(transaction, wanted, { now: now(), autoGrant }));
         return requestShown(documents.owners, entry);
       },
     }),
@@ -98,10 +91,8 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
 
 function mustBeSwitchedOn({ asking }: ApiServices): void {
   if (asking().enabled) return;
-  throw new SoftquotaError(
-    'not_permitted',
-    '[requests] ENABLED is false: more space cannot be asked for here',
-  );
+  const message = '[requests] ENABLED is false: more space cannot be asked for here';
+  throw new SoftquotaError('not_permitted', message);
 }
 
 const path = '/admin/quota/requests';
@@ -122,15 +113,12 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
     getRoute('listRequests', path, {
       summary: 'Requests for more space, the latest first',
       query: listQuery,
-      answer: {
-        status: 200,
-        description: 'One page',
-        schema: z.array(wire.spaceRequest),
-        headers: pagingHeaders,
-      },
+      answer: onePage(wire.spaceRequest),
       handle: async ({ query }, call) => {
         const { state } = query;
-        const entries = inState(documents.snapshot, state);
+        const entries = filterMapInSlices(everyRequest(documents.snapshot), entry =>
+          state === undefined || entry[1].state === state ? entry : undefined,
+        );
         const address = listAddress(baseUrl(), path, { state });
         const page = await tellPage(call, { entries, compare: latestFirst, address }, query);
         return page.map(entry => requestShown(documents.owners, entry));
@@ -154,10 +142,8 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
           isAutomatic: false,
           now: now(),
         };
-        return requestShown(
-          documents.owners,
-          await change(transaction => grantRequest(transaction, id, grant)),
-        );
+        const granted = await change(transaction => grantRequest(transaction, id, grant));
+        return requestShown(documents.owners, granted);
       },
     }),
     postRoute('declineRequest', `${path}/{id}/decline`, {
@@ -166,20 +152,9 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
       body: wire.declineOrder,
       handle: async ({ params: { id }, body: { words } }, { caller, change }) => {
         const answer = { words, by: caller.name, now: now() };
-        return requestShown(
-          documents.owners,
-          await change(transaction => declineRequest(transaction, id, answer)),
-        );
+        const declined = await change(transaction => declineRequest(transaction, id, answer));
+        return requestShown(documents.owners, declined);
       },
     }),
   ];
-}
-
-function inState(
-  snapshot: Snapshot,
-  state: wire.SpaceRequest['state'] | undefined,
-): Generator<RequestEntry | null> {
-  return filterMapInSlices(everyRequest(snapshot), entry =>
-    state === undefined || entry[1].state === state ? entry : undefined,
-  );
 }

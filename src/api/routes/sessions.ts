@@ -10,7 +10,6 @@ import {
   organizationsOf,
   profileOf,
   roleIn,
-  type SignIn,
 } from '../../identity/index.ts';
 import { signOutHref } from '../../oauth/index.ts';
 import { isoTime, printable } from '../../text/index.ts';
@@ -18,7 +17,7 @@ import { version } from '../../version.ts';
 import * as wire from '../../wire/index.ts';
 import { type Browser, refuse } from '../asker.ts';
 import { knownOwner, ownOrAdministered } from '../owners.ts';
-import { pagingHeaders } from '../pages.ts';
+import { onePage } from '../pages.ts';
 import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { everybodysPage, everybodysQuery } from './tokens.ts';
@@ -36,15 +35,10 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
 
   /** Throws `not_found` where it is nobody with a name. */
   const shown = (
-    {
-      ownerId,
-      name,
-      isAdmin,
-      scopes,
-      expiresAt,
-    }: Pick<Caller, 'ownerId' | 'name' | 'isAdmin' | 'scopes' | 'expiresAt'>,
+    caller: Pick<Caller, 'ownerId' | 'name' | 'isAdmin' | 'scopes' | 'expiresAt'>,
     known: KnownSession | undefined,
   ): wire.Session => {
+    const { ownerId, name, isAdmin, scopes, expiresAt } = caller;
     if (ownerId === null || name === null) throw noSession();
     const { snapshot, owners } = documents;
     const owned = organizationsOf(snapshot, ownerId).filter(id => roleIn(snapshot, id, ownerId) === 'owner');
@@ -87,7 +81,8 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
       answer: { status: 201, description: 'Who is signed in', schema: wire.session, headers: setCookie },
       handle: async ({ body }, call) => {
         const browser = mustBeBrowser(call.browser);
-        const by = wayOf(body);
+        const { token, code = '' } = body;
+        const by = token === undefined ? { code } : { token };
         const result = await identity.signIn(by, browser.address, browser.held);
         if (result.is !== 'signed in') return refuse(result, 'code' in by ? goneLink : undefined);
         const { started } = result;
@@ -128,12 +123,7 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
     getRoute('listAllSessions', '/admin/sessions', {
       summary: 'The sessions of all users in browsers, the newest first',
       query: z.strictObject(everybodysQuery),
-      answer: {
-        status: 200,
-        description: 'One page',
-        schema: z.array(wire.anySession),
-        headers: pagingHeaders,
-      },
+      answer: onePage(wire.anySession),
       handle: async ({ query }, call) => {
         const entries = identity.signedIn.everySession();
         const list = { path: '/admin/sessions', entries, made: ({ document }: KnownSession) => document };
@@ -188,10 +178,6 @@ function mustBeBrowser(browser: Browser | null): Browser {
     'not_found',
     'no sign-in is needed here: on this socket every request is from the administrator',
   );
-}
-
-function wayOf({ token, code = '' }: z.infer<typeof wire.signIn>): SignIn {
-  return token === undefined ? { code } : { token };
 }
 
 function rowOf({ key, document, lastUsedAt, endsAt }: KnownSession, ownKey: string | null): wire.SessionRow {

@@ -129,14 +129,6 @@ export function allowanceShown(allowance: policy.AllowanceDocument): wire.Allowa
   return wire.snakeCased({ ...allowance, until: isoTime(until), grantedAt: isoTime(grantedAt) });
 }
 
-export function autoGrantShown({
-  bytes,
-  forMs,
-  everyMs,
-}: policy.AutoGrant): NonNullable<wire.OwnReport['auto_grant']> {
-  return { bytes, seconds: forMs / 1000, every_seconds: everyMs / 1000 };
-}
-
 export function rowOf(ledger: Ledger, owner: OwnerUsage): wire.OwnerRow {
   // Reserved bytes change nobody's state.
   const decide = ledger.deciderFor({ ...owner, reserved: null });
@@ -156,11 +148,9 @@ export function rowOf(ledger: Ledger, owner: OwnerUsage): wire.OwnerRow {
   };
 }
 
-type ReportServices = Pick<ApiServices, 'documents' | 'ledger' | 'now'>;
-
 /** Tells the `most` largest units of each source. */
 export async function reportOf(
-  { documents, ledger, now }: ReportServices,
+  { documents, ledger, now }: Pick<ApiServices, 'documents' | 'ledger' | 'now'>,
   name: string,
   most: number,
 ): Promise<wire.OwnerReport> {
@@ -171,17 +161,9 @@ export async function reportOf(
     return [subject, { ...wire.verdictShown(decision), state }];
   });
   const units = (await ledger.shares.unitsOf(owner.name, { most })).map(
-    (unit): wire.UnitRow => ({
-      host: unit.host,
-      name: unit.name,
-      kind: unit.kind,
-      source: unit.source,
-      subject: unit.leaf,
-      bytes: unit.bytes,
-      files: unit.files,
-      partial: unit.partial,
-      measured_at: isoTime(unit.measuredAt),
-    }),
+    ({ host, name, kind, source, leaf: subject, bytes, files, partial, measuredAt }): wire.UnitRow => {
+      return { host, name, kind, source, subject, bytes, files, partial, measured_at: isoTime(measuredAt) };
+    },
   );
   return {
     ...rowOf(ledger, owner),

@@ -6,7 +6,7 @@ import { filterMapInSlices } from '../../slices.ts';
 import { isoTime, momentOf } from '../../text/index.ts';
 import { anyToken, createdToken, newToken, type Token, text, token } from '../../wire/index.ts';
 import { knownOwner, ownOrAdministered } from '../owners.ts';
-import { forgivingPage, listAddress, pageQuery, pagingHeaders, tellPage, tellPages } from '../pages.ts';
+import { forgivingPage, listAddress, onePage, pageQuery, tellPage, tellPages } from '../pages.ts';
 import { type Call, deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -25,7 +25,7 @@ export function tokenRoutes(services: ApiServices): readonly Route[] {
       summary: 'The tokens of a user, in the order of creation',
       description: 'The tokens of other users need an administrator and also the scope `read:admin`.',
       query: z.object(forgivingPage({ usual: 1000, most: 1000 })),
-      answer: { status: 200, description: 'One page', schema: z.array(token), headers: pagingHeaders },
+      answer: onePage(token),
       handle: ({ params: { user }, query }, call) => {
         const { id, name } = knownOwner(ledger, user);
         const tokens = identity.tokensOf(id);
@@ -38,7 +38,7 @@ export function tokenRoutes(services: ApiServices): readonly Route[] {
     getRoute('listAllTokens', '/admin/tokens', {
       summary: 'The tokens of all users, the newest first',
       query: z.strictObject(everybodysQuery),
-      answer: { status: 200, description: 'One page', schema: z.array(anyToken), headers: pagingHeaders },
+      answer: onePage(anyToken),
       handle: async ({ query }, call) => {
         const page = await everybodysPage(services, call, query, {
           path: '/admin/tokens',

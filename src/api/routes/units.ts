@@ -7,7 +7,7 @@ import { leafMask } from '../../quota/index.ts';
 import type { LargeUnit, UnitRecord } from '../../store/index.ts';
 import { isoTime } from '../../text/index.ts';
 import { type AnyUnit, anyUnit, askedSubject, text } from '../../wire/index.ts';
-import { listAddress, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
+import { listAddress, onePage, pageQuery, tellPage } from '../pages.ts';
 import { getRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -31,7 +31,7 @@ export function unitRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
         'Of other hosts that share the quota, the 20 largest of each owner, and 10,000 at most. What sources report ' +
         'in whole sets is not among them; the report about its owner has it.',
       query: listQuery,
-      answer: { status: 200, description: 'One page', schema: z.array(anyUnit), headers: pagingHeaders },
+      answer: onePage(anyUnit),
       handle: async ({ query }, call) => {
         const { q, subject = 'size:all' } = query;
         const mask = leafMask(subject);

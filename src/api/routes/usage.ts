@@ -7,7 +7,7 @@ import { leafMask, leaves } from '../../quota/index.ts';
 import { filterMapInSlices, inSlices } from '../../slices.ts';
 import * as wire from '../../wire/index.ts';
 import { csvLine } from '../downloads.ts';
-import { listAddress, pageOf, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
+import { listAddress, onePage, pageOf, pageQuery, tellPage } from '../pages.ts';
 import { csvRoute, getRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { askedDecision, explanationOf, reportOf, rowOf } from './shapes.ts';
@@ -23,12 +23,7 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
       summary: 'Owners with their usage and limits',
       query: z.strictObject({ ...ownersQuery, ...pageQuery }),
       faults: [404],
-      answer: {
-        status: 200,
-        description: 'One page',
-        schema: z.array(wire.ownerRow),
-        headers: pagingHeaders,
-      },
+      answer: onePage(wire.ownerRow),
       handle: async ({ query }, call) => {
         const { owners, order, parameters } = await ownerList(services, query);
         const address = listAddress(baseUrl(), '/admin/quota/usage', parameters);
@@ -169,18 +164,8 @@ interface RankedOwner {
   readonly rank: number;
 }
 
-interface OwnerList {
-  /** null: see `filterMapInSlices`. */
-  readonly owners: Iterable<RankedOwner | null>;
-  readonly order: (a: RankedOwner, b: RankedOwner) => number;
-  readonly parameters: Readonly<Record<string, string | undefined>>;
-}
-
 /** Throws `not_found` where there is no such group. */
-async function ownerList(
-  services: Pick<ApiServices, 'documents' | 'ledger' | 'totals'>,
-  query: OwnersQuery,
-): Promise<OwnerList> {
+async function ownerList(services: Pick<ApiServices, 'documents' | 'ledger' | 'totals'>, query: OwnersQuery) {
   const { sort, q, state, group, type } = query;
   const isIn = group === undefined ? null : membership(services, group);
   if (state !== undefined || sort === 'percent') await services.totals.lately(countingMs);
@@ -188,7 +173,8 @@ async function ownerList(
   const sign = order === 'asc' ? 1 : -1;
   return {
     owners: chosen(services, query, isIn),
-    order: (a, b) => (a.rank - b.rank) * sign || byName(a, b) * (sort === 'name' ? sign : 1),
+    order: (a: RankedOwner, b: RankedOwner) =>
+      (a.rank - b.rank) * sign || byName(a, b) * (sort === 'name' ? sign : 1),
     parameters: { sort, order, q, state: state?.join(','), group, type },
   };
 }

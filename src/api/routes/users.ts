@@ -20,7 +20,7 @@ import type { OwnerRecord } from '../../store/index.ts';
 import { printable } from '../../text/index.ts';
 import * as wire from '../../wire/index.ts';
 import { knownOwner } from '../owners.ts';
-import { forgivingPage, listAddress, pagingHeaders, tellPage } from '../pages.ts';
+import { forgivingPage, listAddress, onePage, tellPage } from '../pages.ts';
 import { deleteRoute, getRoute, patchRoute, postRoute, putRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { userShown } from './shapes.ts';
@@ -39,7 +39,7 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
       summary: 'Users and organizations, by name',
       description: 'Includes owners that were found on the disk or reported.',
       query: listQuery,
-      answer: { status: 200, description: 'One page', schema: z.array(wire.user), headers: pagingHeaders },
+      answer: onePage(wire.user),
       handle: async ({ query }, call) => {
         const { q, type } = query;
         const entries = found(documents.owners, q, type);
@@ -152,13 +152,8 @@ function mustNotBeOwner(owners: Owners, json: unknown): void {
   throw new SoftquotaError('conflict', `there is an owner ${printable(username)} already`);
 }
 
-function fieldsOf({
-  type,
-  email,
-  full_name: fullName,
-  is_admin: isAdmin,
-}: wire.NewUser | wire.UserEdit): UserFields {
-  return given({ type, email, fullName, isAdmin });
+function fieldsOf({ type, email, full_name, is_admin }: wire.NewUser | wire.UserEdit): UserFields {
+  return given({ type, email, fullName: full_name, isAdmin: is_admin });
 }
 
 const members = '/admin/orgs/{org}/members';

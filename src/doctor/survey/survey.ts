@@ -90,13 +90,10 @@ export async function survey(given: string, options: SurveyOptions = {}): Promis
   if (all.includes(base)) {
     throw new SoftquotaError('usage', `${place} is itself a repository; name the directory that contains it`);
   }
-  const found = all.filter(
-    path =>
-      !path
-        .slice(base.length)
-        .split('/')
-        .some(name => excluded.includes(name)),
-  );
+  const found = all.filter(path => {
+    const names = path.slice(base.length).split('/');
+    return !names.some(name => excluded.includes(name));
+  });
   if (found.length === 0 && marked === null) throw nothingIn(given, unread);
   const recognised = marked ?? forgeByHooks(given, found) ?? plain(given, base, found, owner);
   refuseUnsayable(recognised.root);
@@ -175,24 +172,17 @@ function hung(path: string): SoftquotaError {
 }
 
 function notPermitted(path: string): SoftquotaError {
-  return new SoftquotaError(
-    'not_permitted',
-    `no permission to read ${path}; run this as root, or as the git server's user`,
-  );
+  const message = `no permission to read ${path}; run this as root, or as the git server's user`;
+  return new SoftquotaError('not_permitted', message);
 }
 
 /** A list of templates has commas between, and a template its own use for braces and stars. */
 function refuseUnsayable(root: string): void {
   const character = /[,{}*\p{Cs}]/u.exec(root)?.[0];
   if (character === undefined && root !== '/') return;
-  const what =
-    root === '/'
-      ? 'A storage template does not begin at /'
-      : `A storage template cannot have the "${character}"`;
-  throw new SoftquotaError(
-    'usage',
-    `${what} of ${root}. Make a link to it with a plain name, and name that.`,
-  );
+  const what = root === '/' ? 'does not begin at /' : `cannot have the "${character}"`;
+  const message = `A storage template ${what} of ${root}. Make a link to it with a plain name, and name that.`;
+  throw new SoftquotaError('usage', message);
 }
 
 /** Chooses the proposal that tells most owners; where it tells not even half of them, the fallback. */
@@ -280,22 +270,17 @@ export async function surveyPlaces(places: readonly string[]): Promise<Survey> {
   const surveys = [...found.values()];
   const [one] = surveys;
   if (hung.length > 0) {
-    throw new SoftquotaError(
-      'not_ready',
-      `it cannot be found out whether repositories are in ${hung.join(', ')}. Name their directory: softquota init ${one?.root ?? 'ROOT'}`,
-    );
+    const where = `it cannot be found out whether repositories are in ${hung.join(', ')}`;
+    const advice = `Name their directory: softquota init ${one?.root ?? 'ROOT'}`;
+    throw new SoftquotaError('not_ready', `${where}. ${advice}`);
   }
   if (one === undefined) {
-    throw new SoftquotaError(
-      'usage',
-      `no repositories are in the usual directories (${places.join(', ')}). Name their directory: softquota init ROOT`,
-    );
+    const where = `no repositories are in the usual directories (${places.join(', ')})`;
+    throw new SoftquotaError('usage', `${where}. Name their directory: softquota init ROOT`);
   }
   if (surveys.length > 1) {
-    throw new SoftquotaError(
-      'usage',
-      `repositories are in several directories: ${surveys.map(({ root }) => root).join(', ')}. Name one of them: softquota init ${one.root}`,
-    );
+    const where = `repositories are in several directories: ${surveys.map(({ root }) => root).join(', ')}`;
+    throw new SoftquotaError('usage', `${where}. Name one of them: softquota init ${one.root}`);
   }
   return { ...one, evidence: [`found in one of the usual directories, ${one.root}`, ...one.evidence] };
 }
