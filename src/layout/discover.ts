@@ -212,7 +212,7 @@ function* lostTemplates(
   unit: string,
   matches: readonly State[],
 ): Generator<Discovered, void> {
-  const inside = layout.roots.filter(root => isWithin(root.path, unit) && !layout.links.has(root.written));
+  const inside = layout.roots.filter(root => isWithin(root.path, unit) && !root.isLink);
   if (inside.length === 0) return;
   const heard = new Set(
     matches.flatMap(({ track }) => [track, ...track.continuations.map(next => layout.tracks[next.track])]),

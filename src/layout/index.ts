@@ -61,7 +61,7 @@ export {
 } from './mounts.ts';
 export { below, decodePath, encodePath, isWithin } from './path.ts';
 export { isQuarantineName, type Quarantine, type QuarantineLook, quarantinePath } from './quarantine.ts';
-export { resolveLayout } from './resolve.ts';
+export { resolveLayout, resolving } from './resolve.ts';
 export { parseTemplate, type Template } from './template.ts';
 export {
   holdsRepositories,

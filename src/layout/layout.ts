@@ -66,6 +66,8 @@ export interface Root {
   readonly fileSystem: string | null;
   /** The system's code where it is `unreadable`. */
   readonly error?: string;
+  /** It stands for a link that is followed. */
+  readonly isLink?: true;
 }
 
 /** One template with the settings of its section. */
@@ -103,13 +105,13 @@ export interface Layout {
   readonly links: Links;
 }
 
-/** The links that are followed, each with the directory to which it leads. */
-export type Links = ReadonlyMap<string, string>;
+/** The links that are followed, each with the directory to which it leads; `written` is the link. */
+export type Links = ReadonlyMap<string, Root>;
 
 /** The directory of a repository's objects. */
 export function objectsPathOf(links: Links, repository: string): string {
   const path = `${repository}/objects`;
-  return links.get(path) ?? path;
+  return links.get(path)?.path ?? path;
 }
 
 /**

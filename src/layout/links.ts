@@ -11,7 +11,15 @@ import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { systemCode } from '../errors.ts';
 import { beforeLook, follow } from './disk.ts';
-import { continuationsOf, isComplete, type Layout, rootAt, statesAt, type Track } from './layout.ts';
+import {
+  continuationsOf,
+  isComplete,
+  type Layout,
+  type Root,
+  rootAt,
+  statesAt,
+  type Track,
+} from './layout.ts';
 import { encodePath, isWithin, namesOf, pathOf } from './path.ts';
 import type { Segment } from './template.ts';
 import { holdsRepositories } from './units.ts';
@@ -25,11 +33,11 @@ export function withLink(layout: Layout, path: string): Layout {
   if (layout.links.has(path) || layout.links.size >= mostLinks) return layout;
   const target = targetOf(layout, path);
   if (target === null) return layout;
-  const links = new Map([...layout.links, [path, target]]);
-  if (isOfObjects(layout, path)) return { ...layout, links };
-  const root = rootAt(target);
+  const root: Root = { ...rootAt(target), written: path, isLink: true };
   // A link may have come in its place.
   if (root.path !== target) return layout;
+  const links = new Map([...layout.links, [path, root]]);
+  if (isOfObjects(layout, path)) return { ...layout, links };
   const tracks = tracksAt(layout, path, target);
   // It lies behind another one that is not followed now.
   if (tracks.length === 0) return layout;
@@ -40,8 +48,7 @@ export function withLink(layout: Layout, path: string): Layout {
       track: layout.tracks.length + next.track,
     })),
   }));
-  const roots = [...layout.roots, { ...root, written: path }];
-  return { ...layout, links, roots, tracks: [...layout.tracks, ...continued] };
+  return { ...layout, links, roots: [...layout.roots, root], tracks: [...layout.tracks, ...continued] };
 }
 
 /** The templates that go on at the target of a link as in its place. */
@@ -81,7 +88,7 @@ export function targetOf(layout: Layout, path: string): string | null {
     if (made === null || to === null || (to.error === null && !to.directory)) return null;
     const target = pathOf(to.names);
     if (!layout.follow.some(place => place !== target && isWithin(target, place))) return null;
-    const taken = [...layout.roots.map(root => root.path), ...layout.links.values()];
+    const taken = [...layout.roots, ...layout.links.values()].map(root => root.path);
     if (taken.some(place => isWithin(target, place) || isWithin(place, target))) return null;
     // If the disk is not mounted, nobody else than the storage's owner may have units kept.
     const isThere = to.error === null && to.existing === to.names.length;

@@ -155,7 +155,7 @@ export function unitsAt(layout: Layout, path: string, states: readonly State[]):
   const places = [...taken.map(({ unit }) => unit.path), ...unread.map(place => place.path)];
   return {
     units: taken.map(({ unit }) => {
-      const objectsAt = layout.links.get(`${unit.path}/objects`);
+      const objectsAt = layout.links.get(`${unit.path}/objects`)?.path;
       const inner = nearestWithin(unit.path, places);
       return { unit, inner, ...(objectsAt === undefined ? {} : { objectsAt }) };
     }),

@@ -10,7 +10,14 @@
 import type { Config } from '../config/index.ts';
 import { isWithin } from '../layout/index.ts';
 import type { Log } from '../log.ts';
-import { type FullDisk, fullDiskWords, leafMask, type Subject } from '../quota/index.ts';
+import {
+  type FullDisk,
+  fullDiskWords,
+  isLeaf,
+  isRepository,
+  leafMask,
+  type Subject,
+} from '../quota/index.ts';
 import type { WatchedDisk } from '../scan/index.ts';
 import { printable } from '../text/index.ts';
 
@@ -19,6 +26,8 @@ type Settings = Config['disk'];
 interface FreeSpaceOptions {
   readonly settings: Settings;
   disks(deadlineMs: number): Promise<readonly WatchedDisk[]>;
+  /** The directory in which the objects of the repository at a path lie. */
+  objectsOf(path: string): string;
   readonly log: Pick<Log, 'error' | 'info' | 'warn'>;
   /** Called when a disk has become full, or is so no longer. */
   onFullChanged(): void;
@@ -65,12 +74,14 @@ export class FreeSpace {
   }
 
   /**
-   * The disk without enough space on which this would grow; null where there is enough. Without a path, all
-   * disks with such data have to be full.
+   * The disk without enough space on which this would grow in a unit; null where there is enough. Without a
+   * path, all disks with such data have to be full.
    */
   fullFor(path: string | null, subject: Subject): FullDisk | null {
     if (this.#settings.minFree === null) return null;
-    const disks = path === null ? this.#withLeaves(leafMask(subject)) : this.#diskOf(path);
+    const isOfObjects = !isLeaf(subject) || isRepository(subject);
+    const place = path === null || !isOfObjects ? path : this.#options.objectsOf(path);
+    const disks = place === null ? this.#withLeaves(leafMask(subject)) : this.#diskOf(place);
     const full = disks.flatMap(({ short }) => (short?.state === 'full' ? [short.disk] : []));
     return full.length === disks.length ? (full[0] ?? null) : null;
   }
@@ -99,7 +110,7 @@ export class FreeSpace {
 
   /** A push was allowed into the unit at this path: the next look will see its bytes. */
   took(path: string, bytes: number): void {
-    const [on] = this.#diskOf(path);
+    const [on] = this.#diskOf(this.#options.objectsOf(path));
     if (on === undefined) return;
     const taken = this.#seen(on, on.disk, on.takenBytes + bytes);
     this.#put(this.#disks.map(each => (each === on ? taken : each)));

@@ -104,6 +104,7 @@ export class Measuring {
     this.freeSpace = new FreeSpace({
       settings: config.disk,
       disks: deadlineMs => this.scanner.disks(deadlineMs),
+      objectsOf: path => this.scanner.objectsOf(path),
       log,
       onFullChanged,
     });

@@ -9,7 +9,7 @@
 
 import { SoftquotaError } from '../errors.ts';
 import type { AllowedPush, PushServices, PushWorker } from '../gate/index.ts';
-import { objectsPathOf, type QuarantineLook, quarantinePath } from '../layout/index.ts';
+import { type QuarantineLook, quarantinePath } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { isRepository, leafMask } from '../quota/index.ts';
 import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
@@ -22,7 +22,7 @@ export interface PushClock extends FollowUpClock {
 }
 
 interface PushesOptions {
-  readonly scanner: () => Pick<Scanner, 'ask' | 'hasOwnTimes' | 'links'>;
+  readonly scanner: () => Pick<Scanner, 'ask' | 'hasOwnTimes' | 'links' | 'objectsOf'>;
   readonly ledger: Pick<Ledger, 'documents' | 'ownerUsage' | 'reservations' | 'units' | 'walks'>;
   /** The git user's worker, which may read what the daemon may not; null: there is none. */
   readonly worker: Pick<PushWorker, 'isHere' | 'quarantine'> | null;
@@ -96,7 +96,7 @@ export class Pushes implements PushServices, UnitPushes {
   }
 
   async look(unit: string, name: string, deadlineMs: number): Promise<QuarantineLook> {
-    const path = quarantinePath(unit, name, this.#objectsOf(unit));
+    const path = quarantinePath(unit, name, this.#options.scanner().objectsOf(unit));
     if (path === null) return { is: 'absent' };
     const objectsDirectory = path.slice(0, path.lastIndexOf('/'));
     const base = path.slice(objectsDirectory.length + 1);
@@ -289,10 +289,6 @@ export class Pushes implements PushServices, UnitPushes {
     return quarantine === null ? sight : { is: 'seen', quarantine };
   }
 
-  #objectsOf(unit: string): string {
-    return objectsPathOf(this.#options.scanner().links(), unit);
-  }
-
   #nextSeq(): number {
     return this.#options.ledger.walks.nextSeq();
   }
@@ -341,7 +337,12 @@ export class Pushes implements PushServices, UnitPushes {
     const { measure, scanner, worker } = this.#options;
     const { book } = watched;
     const seen = await scanner()
-      .ask('quarantines', [unit, book.listed, measure(), this.#objectsOf(unit)], unit, lookDeadlineMs)
+      .ask(
+        'quarantines',
+        [unit, book.listed, measure(), this.#options.scanner().objectsOf(unit)],
+        unit,
+        lookDeadlineMs,
+      )
       .catch(() => null);
     const isHere = () => this.#watched.get(unit) === watched && !this.#isClosed;
     if (!isHere()) return;

@@ -68,7 +68,7 @@ const tasks = {
   /** Gives those of the paths at which there is nothing. */
   absent: (paths: readonly string[]) => paths.filter(isAbsent),
   locate: unitOf,
-  disk: spaceAt,
+  disk: spaceOf,
   /** Looks at the directories above the units, for as long as the thread is. */
   watch: (layout: Layout, roots: readonly Root[]) =>
     watchDirectories(layout, roots, shared, found => sendPart('watch', found)),
@@ -159,21 +159,17 @@ function resolvedAnew({ storages, exclude, layout }: ScanContext): Layout {
   return resolveLayout(storages, exclude, [...layout.links.keys()]);
 }
 
-function unitOf(context: ScanContext, path: string): Located {
-  const located = locate(context.layout, path);
-  const isSure = located.found === 'unit' || context.layout.roots.every(root => root.state === 'present');
-  // A file system may have been mounted since the layout was made.
-  const layout = isSure ? context.layout : resolvedAnew(context);
-  const again = isSure ? located : locate(layout, path);
-  return again.found === 'none' ? locateByMounts(layout, path) : again;
+function unitOf(layout: Layout, path: string): Located {
+  const located = locate(layout, path);
+  return located.found === 'none' ? locateByMounts(layout, path) : located;
 }
 
-/** The figures of the file system of a path, up to 2^53 - 1 each; null: nothing is there. */
-function spaceAt(path: string) {
-  beforeLook(path);
+/** The figures of the file system of the first path that is there, up to 2^53 - 1 each; null: none is. */
+function spaceOf(paths: readonly string[]) {
+  const path = paths.find(each => !isAbsent(each));
+  if (path === undefined) return null;
   const place = encodePath(path);
-  const stats = lstatSync(place, { bigint: true, throwIfNoEntry: false });
-  if (stats === undefined) return null;
+  const stats = lstatSync(place, { bigint: true });
   const { bsize, blocks, bavail, files, ffree } = statfsSync(place, { bigint: true });
   return {
     device: stats.dev,

@@ -90,14 +90,21 @@ export function sweptRoots(
     const now = after.find(other => other.written === written);
     const doubt = (): string | null =>
       acceptMoved ? null : doubtOf(isOther(root, figures.rootRecord(path)), known.get(path) ?? [], findings);
-    const away =
-      root.state !== 'present'
+    const isDropped = isDangling(root) && (acceptMoved || (known.get(path) ?? []).length === 0);
+    const away = isDropped
+      ? null
+      : root.state !== 'present'
         ? root.state
         : now?.path !== path || isChanged(root, now)
           ? 'changed meanwhile'
           : doubt();
     return { written, path, device, inode, fileSystem, away };
   });
+}
+
+/** Tells whether it is a link whose target is missing: nobody waits for it if nothing was known there. */
+export function isDangling({ isLink, state }: Root): boolean {
+  return isLink === true && state === 'missing';
 }
 
 function isChanged(one: RootIdentity, other: RootIdentity): boolean {

@@ -7,11 +7,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { SoftquotaError } from '../errors.ts';
 import {
+  holdsRepositories,
   type Layout,
   type Links,
   type Located,
   leavesOf,
   Mounts,
+  objectsPathOf,
   type StorageKind,
 } from '../layout/index.ts';
 import type { Leaf } from '../quota/index.ts';
@@ -202,9 +204,10 @@ export function createScanner(options: ScannerOptions) {
       );
     }
     const restMs = () => Math.max(1, deadlineMs - (performance.now() - begun));
-    const located = await threads.ask('locate', [context, path], path, restMs());
-    if (located.found !== 'none' || !(await haveRootsChanged(restMs()))) return located;
-    return threads.ask('locate', [context, path], path, restMs());
+    const located = await threads.ask('locate', [context.layout, path], path, restMs());
+    // A file system may have been mounted, or a link have changed.
+    if (located.found === 'unit' || !(await haveRootsChanged(restMs()))) return located;
+    return threads.ask('locate', [context.layout, path], path, restMs());
   }
 
   /** Tells whether the roots lead elsewhere since they were resolved. It is looked up at most once a second. */
@@ -230,6 +233,10 @@ export function createScanner(options: ScannerOptions) {
     return true;
   }
 
+  function followed(): Links {
+    return context?.layout.links ?? new Map();
+  }
+
   return {
     /** Asks for a sweep. One runs at a time; those of one kind that wait are one. */
     sweep: request,
@@ -243,7 +250,9 @@ export function createScanner(options: ScannerOptions) {
       deadlineMs: number,
     ): Promise<Answered<Ask>> => threads.ask(ask, given, path, deadlineMs),
     /** The links that are followed; none before the storage is resolved. */
-    links: (): Links => context?.layout.links ?? new Map(),
+    links: followed,
+    /** The directory of a repository's objects. */
+    objectsOf: (path: string): string => objectsPathOf(followed(), path),
     /** Tells whether this host itself gives the times of changes at a path. */
     hasOwnTimes: (path: string): boolean => mounts.isLocal(path),
     /**
@@ -328,26 +337,32 @@ export interface WatchedDisk {
 const unknown = { sizeBytes: null, freeBytes: null, sizeFiles: null, freeFiles: null };
 
 /**
- * Gives each file system once. Takes at most `deadlineMs` for each root that hangs, and never rejects: such a
+ * Gives each file system once, and asks once about all that was on one. Takes at most `deadlineMs` for each root that hangs, and never rejects: such a
  * file system is told as unknown, and is not asked while a thread waits for it.
  */
 export async function disksOf(
-  { roots, tracks }: Layout,
+  { roots, tracks, links }: Layout,
   threads: Pick<DiskThreads, 'ask' | 'isWaitedFor'>,
   deadlineMs: number,
 ): Promise<readonly WatchedDisk[]> {
+  const tracksOf = Map.groupBy(tracks, ({ root }) => roots[root]);
+  const ofObjects = tracks.filter(({ kind }) => holdsRepositories(kind));
+  const places = new Set([...roots, ...links.values()]);
+  const groups = Map.groupBy(places, ({ state, device, path }) => (state === 'present' ? device : path));
   const disks = new Map<string, WatchedDisk>();
-  for (const [index, { path }] of roots.entries()) {
+  for (const group of groups.values()) {
+    const paths = group.map(({ path }) => path);
+    const [path = '/'] = paths;
     const space = threads.isWaitedFor(path)
       ? null
-      : await threads.ask('disk', [path], path, deadlineMs).catch(() => null);
+      : await threads.ask('disk', [paths], path, deadlineMs).catch(() => null);
     const name = space === null ? path : `device ${space.device}`;
     const { device, ...figures } = space ?? { device: null, ...unknown };
     const known = disks.get(name) ?? { path, roots: [], leaves: [], ...figures };
-    const leaves = tracks.filter(({ root }) => root === index).flatMap(leavesOf);
+    const leaves = group.flatMap(root => tracksOf.get(root) ?? ofObjects).flatMap(leavesOf);
     disks.set(name, {
       ...known,
-      roots: [...known.roots, path],
+      roots: [...known.roots, ...paths],
       leaves: [...new Set([...known.leaves, ...leaves])],
     });
   }

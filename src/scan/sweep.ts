@@ -8,7 +8,7 @@
 import { messageOf } from '../errors.ts';
 import { type Discovered, type Layout, notFollowed, type Unit, walkedRoots } from '../layout/index.ts';
 import type { Figures, ScannerParts } from './options.ts';
-import { classifyKnownUnit, knownByRoot, sweptRoots } from './roots.ts';
+import { classifyKnownUnit, isDangling, knownByRoot, sweptRoots } from './roots.ts';
 import type { Run } from './run.ts';
 import type { ScanSettings } from './task.ts';
 import type { Settled, UnitMeasuring } from './unit-measuring.ts';
@@ -102,6 +102,8 @@ async function survey(options: SweepOptions): Promise<void> {
   const absent = new Set(await threads.askAround('absent', [[...unseen]], { signal }));
   const roots = sweptRoots(before, rootsAfter, { seen, absent }, figures, known, run.acceptMoved);
   measuring.swept(roots);
+  // Below a link to nothing there is nothing that could be read another time.
+  for (const root of before) if (isDangling(root)) unread.delete(root.path);
   for (const { path, away } of roots) {
     if (away === null) continue;
     if (away === 'another file system') run.problems.faults.add([{ path, what: `it has become ${away}` }]);

@@ -212,6 +212,7 @@ t.test(
       await pushers.reach(
         Math.min(pushers.outcomes.length + each, Math.max(wanted, pushers.outcomes.length)),
       );
+      if (isLong) t.comment(`${pushers.outcomes.length} after ${name}`);
     }
     await pushers.end();
 
@@ -225,7 +226,12 @@ t.test(
     );
     const wrong = outcomes.filter(({ isOver, isRefused }) => isRefused && !isOver);
     const letThrough = outcomes.filter(({ isOver, isRefused }) => isOver && !isRefused);
-    t.comment(`faults: ${[...happened].map(([name, times]) => `${name} (${times})`).join(', ')}`);
+    t.comment(`faults: ${inWords(happened)}`);
+    t.comment(`${outcomes.length} pushes and checks, by ${inWords(count(outcomes, ({ by }) => by))}`);
+    for (const kind of ['push', 'check'] as const) {
+      const times = outcomes.flatMap(each => (each.kind === kind ? [each.elapsedMs] : []));
+      t.comment(`${kind}: ${times.length}, ${inWords(spread(times))} ms`);
+    }
     t.ok(
       unanswered.length <= mostUnanswered,
       `unanswered: ${unanswered.length}\n${JSON.stringify(unanswered.slice(0, 5))}`,
@@ -238,19 +244,41 @@ t.test(
     );
     t.strictSame(await objectsIn(overPath), before, 'nothing of theirs was stored');
 
+    const owners = [...names, overName].map(name => [name.split('/')[0] ?? '', server.path(name)] as const);
+    const endedAt = performance.now();
+    for (const [owner, path] of owners) {
+      const isCounted = async () => (await server.usage(owner)) === (await counted(path)) || null;
+      t.ok(await until(isCounted).catch(() => false), `all of ${owner} is counted within a minute`);
+    }
+    t.comment(`all counted ${Math.round(performance.now() - endedAt)} ms after the last`);
     // Behind their pushes hooks may still be telling what they decided alone: the record of that goes then.
     await until(async () => ((await worksIn(`${server.folder}/git/`)) ? null : true));
     t.equal((await server.scan()).state, 'done');
-    for (const name of [...names, overName]) {
-      const [owner = ''] = name.split('/');
-      t.equal(
-        await server.usage(owner),
-        await counted(server.path(name)),
-        `drift of ${owner} after one walk`,
-      );
-    }
+    for (const [owner, path] of owners)
+      t.equal(await server.usage(owner), await counted(path), `drift of ${owner} after one walk`);
   },
 );
+
+function count<Key>(outcomes: readonly Outcome[], keyOf: (outcome: Outcome) => Key): Map<Key, number> {
+  const counts = new Map<Key, number>();
+  for (const outcome of outcomes) counts.set(keyOf(outcome), (counts.get(keyOf(outcome)) ?? 0) + 1);
+  return counts;
+}
+
+function spread(times: readonly number[]): Map<string, number> {
+  const sorted = times.toSorted((a, b) => a - b);
+  const shares = { median: 0.5, p99: 0.99, longest: 1 };
+  return new Map(
+    Object.entries(shares).map(([name, share]) => [
+      name,
+      Math.round(sorted[Math.ceil(share * sorted.length) - 1] ?? 0),
+    ]),
+  );
+}
+
+function inWords(figures: ReadonlyMap<string, number>): string {
+  return [...figures].map(([name, figure]) => `${name} ${figure}`).join(', ');
+}
 
 /** Time in which the daemon may not have answered, by `performance.now()`. */
 interface Absence {

@@ -18,6 +18,7 @@ function world(t: Test, freeMegabytes: number) {
   let looks = 0;
   let changes = 0;
   const logged: string[] = [];
+  const objects = new Map<string, string>();
   const log = (_: object, message: string) => void logged.push(message);
   const space = new FreeSpace({
     settings: { minFree: { percent: 10 } },
@@ -25,6 +26,7 @@ function world(t: Test, freeMegabytes: number) {
       looks += 1;
       return [await answer()];
     },
+    objectsOf: path => objects.get(path) ?? path,
     log: { error: log, warn: log, info: log },
     onFullChanged: () => {
       changes += 1;
@@ -34,6 +36,7 @@ function world(t: Test, freeMegabytes: number) {
   return {
     disk,
     space,
+    objects,
     logged,
     answers: (next: () => Promise<WatchedDisk>) => {
       answer = next;
@@ -71,6 +74,18 @@ t.test('a disk is looked at each second, and ten times as often below twice MIN_
   space.reconfigure({ minFree: null });
   await looksInSecond();
   t.equal(await looksInSecond(), 0, 'and none is without MIN_FREE');
+});
+
+t.test('a repository grows on the disk on which its objects lie', async t => {
+  const { space, isFull, objects } = world(t, 300);
+  await space.look();
+  objects.set(`${path}/alice/app.git`, '/disk2/objects').set('/disk1/bob/app.git', `${path}/objects`);
+  space.took(`${path}/alice/app.git`, 250 * megabyte);
+  t.notOk(isFull(), 'those went elsewhere');
+  space.took('/disk1/bob/app.git', 250 * megabyte);
+  t.notOk(isFull());
+  t.ok(space.fullFor('/disk1/bob/app.git', 'size:repos:private'));
+  t.notOk(space.fullFor('/disk1/bob/app.git', 'size:git:lfs'), 'others lie in the repository itself');
 });
 
 t.test('pushes that were allowed since the last look are taken off what was free', async t => {

@@ -86,12 +86,7 @@ function hangingWorld(t: Test, most = 4, hungAfterMs = 30_000) {
   const root = temporary(t);
   fill(join(root, 'alice/store/file'), 1);
   const storages = [storage('lfs', `${root}/{owner}/store`)];
-  const context = {
-    storages,
-    exclude: [],
-    measure: 'apparent',
-    layout: resolveLayout(storages, []),
-  } as const;
+  const layout = resolveLayout(storages, []);
   const code = new URL('odd-io-worker.ts', import.meta.url);
   const threads = diskThreads({ hungAfterMs, most, code: { io: code } });
   const opened: FileHandle[] = [];
@@ -100,7 +95,7 @@ function hangingWorld(t: Test, most = 4, hungAfterMs = 30_000) {
     for (const pipe of opened) await pipe.close();
   });
   const locate = (path: string, deadlineMs: number) =>
-    threads.ask('locate', [context, join(root, path)], join(root, path), deadlineMs);
+    threads.ask('locate', [layout, join(root, path)], join(root, path), deadlineMs);
   /** A path at which an I/O worker hangs until it is let go, at the latest when the test ends. */
   function hangingAt(path: string): { path: string; letGo(): Promise<void> } {
     const pipe = `${join(root, path)}hang-release`;

@@ -20,7 +20,10 @@ function world(t: Test, names: readonly string[]) {
   });
   const threads = diskThreads({ code: { io: code } });
   t.teardown(() => threads.close(60_000));
-  const layout = resolveLayout(storages, []);
+  const resolved = resolveLayout(storages, []);
+  // Each is asked about alone, as if they were on disks of their own.
+  const roots = resolved.roots.map((root, index) => ({ ...root, device: BigInt(index) }));
+  const layout = { ...resolved, roots };
   const spaces = (of: typeof layout, deadlineMs: number) => disksOf(of, threads, deadlineMs);
   return { root, threads, spaces, layout };
 }
@@ -65,6 +68,24 @@ t.test(
     t.equal(found.length, 1, 'it is the same disk after all');
   },
 );
+
+t.test('a disk with many links is asked once, also where the first of its directories is gone', async t => {
+  const { root, threads, layout } = world(t, ['lfs']);
+  const places = Array.from({ length: 50 }, (_, index) => `${root}/${index}`);
+  const [of] = layout.roots;
+  if (of === undefined) throw new Error('a root is missing');
+  for (const place of places.slice(1)) fill(join(place, 'file'), 1);
+  const links = new Map(places.map(path => [`${path}.link`, { ...of, path, device: 7n }]));
+  let asked = 0;
+  const ask: typeof threads.ask = (...given) => {
+    asked += 1;
+    return threads.ask(...given);
+  };
+  const isWaitedFor = (path: string) => threads.isWaitedFor(path);
+  const [disk] = await disksOf({ ...layout, links }, { ask, isWaitedFor }, 60_000);
+  t.match(disk, { sizeBytes: Number, roots: [of.path, ...places] });
+  t.equal(asked, 2);
+});
 
 t.test('after the end nothing is asked any more', async t => {
   const { threads, spaces, layout } = world(t, ['lfs']);

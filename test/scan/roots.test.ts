@@ -57,6 +57,16 @@ t.test('units below a root that is missing are away', async t => {
   }
 });
 
+t.test('the units behind a link to nothing are away until somebody says that it is meant', async t => {
+  const roots = [root('/mnt', { state: 'missing', isLink: true }), root('/srv')];
+  const standing = (acceptMoved: boolean) =>
+    classifyKnownUnit(none, none, swept(roots, roots, nothing, knowing(['/mnt/a']), acceptMoved))('/mnt/a');
+  t.equal(standing(false), 'away');
+  t.equal(standing(true), 'gone');
+  const later = swept(roots, roots, nothing, knowing(['/srv/a']), false);
+  t.match(later, [{ away: null }, { away: null }], 'nobody waits for what had nothing');
+});
+
 t.test('units of storage that is not configured any more are gone', async t => {
   const roots = swept([root('/srv')], [root('/srv')], nothing, knowing([]), false);
   t.equal(classifyKnownUnit(none, none, roots)('/data/a'), 'gone');

@@ -210,7 +210,7 @@ function linkedDirectories(storages: Proposal['storages']): readonly string[] {
     storages.map(each => ({ ...each, follow: ['/'] })),
     excluded,
   );
-  const above = [...links.values()].map(target => dirname(target));
+  const above = [...links.values()].map(target => dirname(target.path));
   return [...new Set(above)].filter(place => place !== '/' && !/[,\p{Cs}]|\s$/u.test(place)).sort();
 }
 

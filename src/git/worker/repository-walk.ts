@@ -7,7 +7,7 @@ import {
   type Layout,
   objectsPathOf,
   outermost,
-  resolveLayout,
+  resolving,
   type StorageSettings,
   walkedRoots,
 } from '../../layout/index.ts';
@@ -95,7 +95,7 @@ export class RepositoryWalk {
 
   /** Looks at the directories above the repositories, where they became others. */
   async #walk(): Promise<void> {
-    this.#resolve();
+    await this.#resolve();
     for (const directories of this.#directories) {
       const steps = directories.pass();
       for (let step = steps.next(); !this.signal.aborted; step = steps.next()) {
@@ -110,14 +110,20 @@ export class RepositoryWalk {
   }
 
   /** The directories above the repositories, as the storage lies now; a root that is missing may come. */
-  #resolve(): void {
+  async #resolve(): Promise<void> {
     const now = performance.now();
     if (now - this.#layoutAt < layoutEveryMs) return;
     this.#layoutAt = now;
     const { storages, exclude } = this.#options;
     const isToSearch = now - this.#linksAt >= linksEveryMs;
     if (isToSearch) this.#linksAt = now;
-    const layout = resolveLayout(storages, exclude, isToSearch ? null : this.#links);
+    const steps = resolving(storages, exclude, isToSearch ? null : this.#links);
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) {
+      await this.#pace.step();
+      if (this.signal.aborted) return;
+    }
+    const layout = step.value;
     // One whose disk is away at one look is asked about again.
     if (isToSearch) this.#links = [...layout.links.keys()];
     if (isDeepStrictEqual(layout, this.#layout)) return;

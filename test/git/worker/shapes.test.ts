@@ -4,31 +4,19 @@
  * a byte, nothing takes longer than its time, and neither the worker nor a git takes 300 MB.
  */
 
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, link, lstat, mkdir, readFile, rename, rm, symlink, truncate } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
-import { messageOf, SoftquotaError, systemCode } from '../../../src/errors.ts';
-import { judgePush } from '../../../src/git/worker/judge/judge.ts';
-import { Quarantines } from '../../../src/git/worker/quarantines/quarantines.ts';
-import { refsSignature } from '../../../src/git/worker/refs-signature.ts';
-import { RepositoryWalk } from '../../../src/git/worker/repository-walk.ts';
-import { collect } from '../../../src/git/worker/space/collect.ts';
-import { explainSpace } from '../../../src/git/worker/space/explain.ts';
-import { alternatesOf } from '../../../src/git/worker/space/inspect.ts';
-import { measure } from '../../../src/git/worker/space/measure.ts';
-import { UnusableRepository } from '../../../src/git/worker/space/repository-config.ts';
-import { withView } from '../../../src/git/worker/space/view.ts';
 import { noCache } from '../../../src/scan/signature.ts';
 import { walk } from '../../../src/scan/walk.ts';
-import type { JudgedPush } from '../../../src/wire/index.ts';
-import { storage } from '../../layout/world.ts';
 import { isLong, some } from '../../run-length.ts';
 import { independentCount, unitAt } from '../../scan/world.ts';
 import { snapshot } from '../hooks/server.ts';
-import { limits, program, Repository } from './space/world.ts';
+import { type Asked, type Done, workNames } from './shape-works.ts';
+import { Repository } from './space/world.ts';
 
 t.setTimeout(isLong ? 7_200_000 : 300_000);
 
@@ -235,63 +223,32 @@ async function restore({ eve, kept }: World): Promise<void> {
   execFileSync('cp', ['-a', kept, eve.path]);
 }
 
-/** All that the worker does with a repository. */
-const works: Readonly<Record<string, (world: World) => unknown>> = {
-  signature: ({ eve }) => refsSignature(eve.path),
-  alternates: ({ eve }) => alternatesOf(join(eve.path, 'objects')),
-  collection: ({ eve }) =>
-    withView(eve.path, { program }, within(), (view, within) =>
-      collect(view, { expireMs: 600_000, limits: { ...within, memoryBytes: mostBytes }, now: Date.now }),
-    ),
-  measurement: ({ eve }) =>
-    withView(eve.path, { program }, within(), (view, within) =>
-      measure(view, { ...within, memoryBytes: mostBytes }),
-    ),
-  report: ({ eve }) =>
-    withView(eve.path, { program }, within(), (view, within) =>
-      explainSpace(view, { ...within, memoryBytes: mostBytes }),
-    ),
-  judgement: ({ eve }) =>
-    judgePush({ ...deletion(eve.path), objects: `${eve.path}/objects` }, program, {
-      ...within(),
-      memoryBytes: mostBytes,
-    }),
-  quarantines: async ({ eve }) => {
-    const repositories = new RepositoryWalk({
-      storages: [storage({ templates: [`${dirname(dirname(eve.path))}/{owner}/{repo}.git`] })],
-      exclude: [],
-      everyMs: 60_000,
-    });
-    const silent = { repositories, isAlone: true, log: { warn: () => {} }, changed: () => {} };
-    await new Quarantines(silent).removeIn(eve.path);
-    await repositories.close();
-  },
-};
+/** The worker, as a process of its own. */
+class WorkerProcess {
+  readonly #child = fork(new URL('shape-works.ts', import.meta.url), { execArgv: ['--no-warnings'] });
 
-function within() {
-  return { ...limits, timeoutMs };
-}
-
-function deletion(path: string): JudgedPush {
-  const lines = `${hex} ${'0'.repeat(40)} refs/heads/main\n`;
-  return { path, quarantine: null, lines, hidden: [], exec_path: '', manner: 'any' };
-}
-
-/** Does one thing; gives why it was not done, or null. `isSwapped`: git may read without an end, up to its bound. */
-async function done(t: Test, name: string, work: () => unknown, isSwapped = false): Promise<string | null> {
-  const begun = performance.now();
-  let why: string | null = null;
-  try {
-    await work();
-  } catch (error) {
-    why = messageOf(error);
-    const isKnown = error instanceof UnusableRepository || error instanceof SoftquotaError;
-    const isTooMuch = !isSwapped && /out of memory|malloc|cannot allocate/i.test(why);
-    if (isTooMuch || !(isKnown || systemCode(error) !== null)) t.fail(`${name}: ${String(error)}`);
+  constructor(t: Test) {
+    t.teardown(() => this.#child.kill('SIGKILL'));
   }
-  const tookMs = performance.now() - begun;
-  if (tookMs > timeoutMs + spareMs) t.fail(`${name}: it took ${Math.round(tookMs)} ms`);
-  return why;
+
+  /** Does one thing; gives why it was not done, or null. `isSwapped`: git may read without an end, up to its bound. */
+  async do(t: Test, name: string, work: string, path: string, isSwapped = false): Promise<string | null> {
+    const begun = performance.now();
+    this.#child.send({ work, path, timeoutMs, memoryBytes: mostBytes } satisfies Asked);
+    // It answers with nothing else, or ends.
+    const ended = once(this.#child, 'exit').then(() => [{ why: 'the worker ended', isKnown: false }]);
+    const [{ why, isKnown }] = (await Promise.race([once(this.#child, 'message'), ended])) as [Done];
+    const isTooMuch = !isSwapped && /out of memory|malloc|cannot allocate/i.test(why ?? '');
+    if (isTooMuch || !isKnown) t.fail(`${name}: ${why}`);
+    const tookMs = performance.now() - begun;
+    if (tookMs > timeoutMs + spareMs) t.fail(`${name}: it took ${Math.round(tookMs)} ms`);
+    return why;
+  }
+
+  async highestBytes(): Promise<number> {
+    const status = await readFile(`/proc/${this.#child.pid}/status`, 'utf8');
+    return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) * 1024;
+  }
 }
 
 function walked(path: string): { readonly bytes: number; readonly files: number } {
@@ -300,17 +257,13 @@ function walked(path: string): { readonly bytes: number; readonly files: number 
   return 'bytes' in found ? { bytes: found.bytes, files: found.files } : { bytes: 0, files: 0 };
 }
 
-async function highestBytes(): Promise<number> {
-  const [, kilobytes] = /VmHWM:\s+(\d+)/.exec(await readFile('/proc/self/status', 'utf8')) ?? [];
-  return Number(kilobytes) * 1024;
-}
-
 const cases = places.flatMap(place => Object.entries(shapes).map(([shape, put]) => ({ place, shape, put })));
 
 t.test(
   `of ${cases.length} things that strangers may leave somewhere none reaches beyond their repository`,
   async t => {
     const own = await world(t);
+    const worker = new WorkerProcess(t);
     const { victim, eve } = own;
     const before = await own.state();
     let refused = 0;
@@ -332,8 +285,8 @@ t.test(
           '*/objects/pack/.tmp-*',
         ] as const;
         t.strictSame(walked(eve.path), independentCount(...tree), `${place}: ${shape}: the daemon counts`);
-        for (const [what, work] of Object.entries(works)) {
-          const why = await done(t, `${place}: ${shape}: ${what}`, () => work(own));
+        for (const work of workNames) {
+          const why = await worker.do(t, `${place}: ${shape}: ${work}`, work, eve.path);
           if (why !== null) refused += 1;
         }
       } finally {
@@ -343,7 +296,9 @@ t.test(
       if (!t.strictSame(after, before, `${place}: ${shape}`)) return;
     }
     t.comment(`${refused} times the worker refused`);
-    t.ok((await highestBytes()) < mostBytes, `${(await highestBytes()) / 1e6} MB`);
+    const highest = await worker.highestBytes();
+    t.ok(highest < mostBytes, `${highest / 1e6} MB`);
+    t.comment(`the worker took at most ${highest / 1e6} MB`);
   },
 );
 
@@ -382,6 +337,7 @@ const swapping = `
 
 t.test('where one is put in the place of the other while the worker looks, it is the same', async t => {
   const own = await world(t);
+  const worker = new WorkerProcess(t);
   const { victim, eve } = own;
   const before = await own.state();
   for (const { place, shape } of some(swaps, 17)) {
@@ -394,15 +350,17 @@ t.test('where one is put in the place of the other while the worker looks, it is
     t.teardown(() => swapper.kill('SIGKILL'));
     for (let round = 1; round <= rounds; round++) {
       walked(eve.path);
-      for (const [what, work] of Object.entries(works)) {
-        const name = `${place}: ${shape}: ${what}`;
-        const why = await done(t, name, () => work(own), true);
-        if (what === 'collection') t.ok(why !== null, `${name}: nothing is deleted`);
+      for (const work of workNames) {
+        const name = `${place}: ${shape}: ${work}`;
+        const why = await worker.do(t, name, work, eve.path, true);
+        if (work === 'collection') t.ok(why !== null, `${name}: nothing is deleted`);
       }
     }
     swapper.kill('SIGKILL');
     await once(swapper, 'exit');
     if (!t.strictSame(await own.state(), before, `${place}: ${shape}`)) return;
   }
-  t.ok((await highestBytes()) < mostBytes, `${(await highestBytes()) / 1e6} MB`);
+  const highest = await worker.highestBytes();
+  t.ok(highest < mostBytes, `${highest / 1e6} MB`);
+  t.comment(`the worker took at most ${highest / 1e6} MB`);
 });

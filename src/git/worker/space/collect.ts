@@ -31,13 +31,12 @@ export async function collect(view: RepositoryView, options: CollectOptions) {
   const { limits } = options;
   const { keepsObjects } = view.settings;
   if (keepsObjects !== null) throw new UnusableRepository(`nothing is deleted: ${keepsObjects}`);
-  if (view.isLinked) throw new UnusableRepository('nothing is deleted: its objects lie behind a link');
   // They could put a link there to what is another's at the moment in which git deletes.
-  const open = await writableByOthers(view.path, view.used);
+  const open = await writableByOthers([view.path, view.objects], view.used);
   if (open !== null)
     throw new UnusableRepository(`nothing is deleted: users other than the worker's may write to ${open}`);
   // A repack that cannot remove what it replaces makes the repository twice as large.
-  const kept = await unremovable(view.path);
+  const kept = await unremovable(view.objects);
   if (kept !== null)
     throw new UnusableRepository(`nothing is deleted: the worker's user may not remove objects in ${kept}`);
   const expireMs = Math.max(options.expireMs, shortestExpireMs);
@@ -66,9 +65,12 @@ function unreachable(version: GitVersion, expire: string): readonly string[] {
   return ['-A', `--unpack-unreachable=${expire}`];
 }
 
-/** The first directory of objects that this user, as a group's member, may only add to; null: none. */
-export async function unremovable(path: string): Promise<string | null> {
-  const objects = `${path}/objects`;
+/**
+ * The first directory of objects that this user may not remove from; null: there is none. Where a
+ * repository's users write it as members of a group, the worker may be able to add packs and not to remove
+ * any.
+ */
+export async function unremovable(objects: string): Promise<string | null> {
   for (const name of await readdir(encodePath(objects))) {
     if (!/^(?:pack|[0-9a-f]{2})$/.test(name)) continue;
     const directory = `${objects}/${name}`;
@@ -100,7 +102,7 @@ const indexComesMs = 1000;
  */
 export async function writeBitmap(view: RepositoryView, limits: RunLimits): Promise<void> {
   if (view.hasAlternates || !isAtLeast(view.program, 2, 34)) return;
-  if (view.isLinked || (await writableByOthers(view.path, view.used)) !== null) return;
+  if ((await writableByOthers([view.path, view.objects], view.used)) !== null) return;
   try {
     await workAlone(view.path, limits, async within => {
       await view.git(repack, within);
@@ -118,7 +120,7 @@ export async function writeBitmap(view: RepositoryView, limits: RunLimits): Prom
  * after `before` may belong to a push or a repack that is under way, also on another host.
  */
 async function mendBroken(view: RepositoryView, before: number, limits: RunLimits): Promise<void> {
-  const objects = `${view.path}/objects`;
+  const { objects } = view;
   const isOld = async (file: string, limit = before): Promise<boolean> => (await changedAt(file)) < limit;
   // In the end the number belongs to another program.
   for (const name of await entryNames(`${objects}/pack`)) {

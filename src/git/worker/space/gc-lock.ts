@@ -169,7 +169,7 @@ async function removeMade(
   const places = ['pack', 'info', 'info/commit-graphs', ...fanOut].map(name => `${path}/objects/${name}`);
   const mounts = new Mounts();
   await mounts.refresh();
-  if (isGroupAlive(git) || !mounts.isLocal(path) || (await writableByOthers(path, places)) !== null)
+  if (isGroupAlive(git) || !mounts.isLocal(path) || (await writableByOthers([path], places)) !== null)
     return false;
   const inUse = (await seesAllProcesses(isAlone)) ? await openNames(path) : null;
   if (inUse === null) return false;

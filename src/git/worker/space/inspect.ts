@@ -82,14 +82,20 @@ export async function mustBePlain(directories: readonly string[]): Promise<void>
   }
 }
 
-/** The first directory with objects, or above them, that others than this user and root may replace. */
-export async function writableByOthers(path: string, used: readonly string[]): Promise<string | null> {
-  const above = [path];
-  for (let at = path; at !== '/'; ) {
-    at = resolve(at, '..');
-    above.push(at);
+/**
+ * The first directory, of those in `used`, these and all above them, in which another user than this one and
+ * root may put something else in place; null: there is none.
+ */
+export async function writableByOthers(
+  directories: readonly string[],
+  used: readonly string[],
+): Promise<string | null> {
+  const above = new Set<string>();
+  for (const directory of directories) {
+    const parts = directory.split('/');
+    for (const at of parts.keys()) above.add(parts.slice(0, at + 1).join('/') || '/');
   }
-  for (const directory of [...above.reverse(), ...used]) {
+  for (const directory of [...above, ...used]) {
     const stats = await statusOf(directory);
     if (stats !== null && mayOthersWrite(stats)) return directory;
   }

@@ -124,11 +124,6 @@ export class RepositoryView {
     }
   }
 
-  /** Its objects lie behind a link: they are measured, and nothing is written there. */
-  get isLinked(): boolean {
-    return this.objects !== `${this.path}/objects`;
-  }
-
   /** Returns git's output; rejects with a `UnusableRepository` that has git's words, or `not_ready`. */
   async git(
     args: readonly string[],

@@ -12,7 +12,7 @@ function askedAs(groups: readonly number[], path: string): string {
     process.setgroups(${JSON.stringify(groups)});
     process.setgid(4711);
     process.setuid(4711);
-    process.stdout.write(String(await unremovable('${path}')));`;
+    process.stdout.write(String(await unremovable('${path}/objects')));`;
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script]);
   return String(stdout) + String(stderr);
 }

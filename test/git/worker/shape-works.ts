@@ -1,0 +1,90 @@
+/**
+ * All that the worker does with a repository, in a process of its own, as it is in truth: does what it is
+ * asked by name, and says whether that failed, and whether it failed in a way that the worker knows.
+ */
+
+import { dirname } from 'node:path';
+import { messageOf, SoftquotaError, systemCode } from '../../../src/errors.ts';
+import { judgePush } from '../../../src/git/worker/judge/judge.ts';
+import { Quarantines } from '../../../src/git/worker/quarantines/quarantines.ts';
+import { refsSignature } from '../../../src/git/worker/refs-signature.ts';
+import { RepositoryWalk } from '../../../src/git/worker/repository-walk.ts';
+import { collect } from '../../../src/git/worker/space/collect.ts';
+import { explainSpace } from '../../../src/git/worker/space/explain.ts';
+import { alternatesOf } from '../../../src/git/worker/space/inspect.ts';
+import { measure } from '../../../src/git/worker/space/measure.ts';
+import { UnusableRepository } from '../../../src/git/worker/space/repository-config.ts';
+import { withView } from '../../../src/git/worker/space/view.ts';
+import { keepHeapSmall } from '../../../src/heap.ts';
+import { storage } from '../../layout/world.ts';
+import { limits, program } from './space/world.ts';
+
+export interface Asked {
+  readonly work: string;
+  readonly path: string;
+  readonly timeoutMs: number;
+  /** Bytes that each git may take. */
+  readonly memoryBytes: number;
+}
+
+export interface Done {
+  /** Null: nothing failed. */
+  readonly why: string | null;
+  readonly isKnown: boolean;
+}
+
+type Limits = typeof limits & Pick<Asked, 'memoryBytes'>;
+
+const works: Readonly<Record<string, (path: string, limits: Limits) => unknown>> = {
+  signature: refsSignature,
+  alternates: path => alternatesOf(`${path}/objects`),
+  collection: (path, limits) =>
+    withView(path, { program }, limits, (view, within) =>
+      collect(view, { expireMs: 600_000, limits: { ...limits, ...within }, now: Date.now }),
+    ),
+  measurement: (path, limits) =>
+    withView(path, { program }, limits, (view, within) => measure(view, { ...limits, ...within })),
+  report: (path, limits) =>
+    withView(path, { program }, limits, (view, within) => explainSpace(view, { ...limits, ...within })),
+  judgement: (path, limits) =>
+    judgePush(
+      {
+        path,
+        quarantine: null,
+        lines: `${'1'.repeat(40)} ${'0'.repeat(40)} refs/heads/main\n`,
+        hidden: [],
+        manner: 'any',
+        objects: `${path}/objects`,
+      },
+      program,
+      limits,
+    ),
+  quarantines: async path => {
+    const repositories = new RepositoryWalk({
+      storages: [storage({ templates: [`${dirname(dirname(path))}/{owner}/{repo}.git`] })],
+      exclude: [],
+      everyMs: 60_000,
+    });
+    const silent = { repositories, isAlone: true, log: { warn: () => {} }, changed: () => {} };
+    await new Quarantines(silent).removeIn(path);
+    await repositories.close();
+  },
+};
+
+export const workNames = Object.keys(works);
+
+async function done({ work, path, timeoutMs, memoryBytes }: Asked): Promise<Done> {
+  try {
+    await works[work]?.(path, { ...limits, timeoutMs, memoryBytes });
+    return { why: null, isKnown: true };
+  } catch (error) {
+    const isKnown =
+      error instanceof UnusableRepository || error instanceof SoftquotaError || systemCode(error) !== null;
+    return { why: messageOf(error), isKnown };
+  }
+}
+
+if (process.send !== undefined) {
+  keepHeapSmall();
+  process.on('message', (asked: Asked) => void done(asked).then(answer => process.send?.(answer)));
+}
