@@ -40,13 +40,13 @@ export interface BoundGroups {
 }
 
 /** The members of a group together. */
-export interface Pool extends Stored {
-  /** Of the group, by the names of its rules; absent: no limit has a grace. */
+export interface PooledBytes extends Stored {
+  /** The graces of the group, by the names of its rules; absent: no limit has a grace. */
   readonly graces?: Graces;
 }
 
 /** The repository that an action grows; one that is not there yet stores nothing. */
-export interface Repository extends Stored {
+export interface StoredRepository extends Stored {
   readonly name: string;
 }
 
@@ -69,9 +69,9 @@ export interface Incoming {
 /** The things that bounds are about, as far as they are known. */
 export interface BoundedThings {
   /** Absent: groups are not asked. */
-  readonly pools?: ((group: string) => Pool) | undefined;
+  readonly pools?: ((group: string) => PooledBytes) | undefined;
   /** Absent or null: the action is not about a repository. */
-  readonly repository?: Repository | null | undefined;
+  readonly repository?: StoredRepository | null | undefined;
   /** Absent: nothing of it can be told. */
   readonly incoming?: Incoming | undefined;
 }

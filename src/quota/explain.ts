@@ -85,9 +85,9 @@ export interface Explanation {
   /** In the order in which they are asked, all of them; absent where there are none. */
   readonly bounds?: readonly ExplainedBound[];
   readonly decision: Decision;
-  /** The same if everything in report mode were in force; absent if nothing is in report mode. */
+  /** These reasons if everything in report mode were in force; absent if nothing is in report mode. */
   readonly reporting?: Reasons;
-  /** The same if all that only warns were in force; absent if nothing only warns. */
+  /** These reasons if all that only warns were in force; absent if nothing only warns. */
   readonly warning?: Reasons;
 }
 

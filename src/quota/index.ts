@@ -6,7 +6,7 @@
  * question always has the same answer.
  */
 
-export type { BoundedThings, Incoming, IncomingFile, Pool, Repository } from './bounds.ts';
+export type { BoundedThings, Incoming, IncomingFile, PooledBytes, StoredRepository } from './bounds.ts';
 export {
   decide,
   type PassedLimits,

@@ -17,7 +17,7 @@ const verdicts = ['refuses', 'graced', 'allows'] as const;
 
 export type RuleVerdict = (typeof verdicts)[number];
 
-/** What is stored by an owner, by the members of a group together, or in a repository. */
+/** Bytes that are stored by an owner, by the members of a group together, or in a repository. */
 export interface Stored {
   readonly usage: Usage;
   /** Null: none, which is the usual case. */

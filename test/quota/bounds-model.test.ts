@@ -17,9 +17,9 @@ import {
   leafIndex,
   leafMask,
   leaves,
-  type Pool,
+  type PooledBytes,
   type QuotaSettings,
-  type Repository,
+  type StoredRepository,
   type ReservedBytes,
   type Rule,
   type RuleSubject,
@@ -43,8 +43,8 @@ interface Asked {
   readonly allowance: number;
   readonly graces: Graces | undefined;
   /** By the names of groups. */
-  readonly pools: Readonly<Record<string, Pool>>;
-  readonly repository: Repository | null;
+  readonly pools: Readonly<Record<string, PooledBytes>>;
+  readonly repository: StoredRepository | null;
   readonly incoming: Incoming | undefined;
 }
 
@@ -428,7 +428,7 @@ const asked: fc.Arbitrary<Asked> = fc
     ...rest,
     ...own,
     pools: Object.fromEntries(
-      pools.map(([one, begun], at): [string, Pool] => [
+      pools.map(([one, begun], at): [string, PooledBytes] => [
         groupNames[at] ?? '',
         begun === undefined ? one : { ...one, graces: begun },
       ]),

@@ -6,7 +6,7 @@ import {
   decide,
   explain,
   type Group,
-  type Pool,
+  type PooledBytes,
   passedLimits,
   type Rule,
   refusal,
@@ -58,7 +58,7 @@ function said(assigned: readonly Group[], differing: Differing = {}): string | n
     : refusal('alice', subject, decision);
 }
 
-const pool = (bytes: number): Pool => ({
+const pool = (bytes: number): PooledBytes => ({
   usage: usageOf({ 'size:repos:private': bytes }),
   reserved: null,
   unreachable: null,
