@@ -164,7 +164,7 @@ function asJson({ owner, decision }: Decided, subject: Subject, settings: QuotaS
     stale: owner.stale,
     mode,
     message: decision.allowed ? standing(owner.name, decision) : refusal(owner.name, subject, decision),
-    warning: warning(settings, owner.name, decision),
+    warning: warning(settings, owner.name, subject, decision),
   };
 }
 
@@ -193,7 +193,7 @@ function onItsWay(decision: Decided['decision']): object {
 
 function textFor(services: GateServices, { subject, unit }: Question, { owner, decision }: Decided): string {
   if (decision.allowed) {
-    const warned = warning(services.ledger.settings, owner.name, decision);
+    const warned = warning(services.ledger.settings, owner.name, subject, decision);
     return warned === null ? '' : `${warned}\n`;
   }
   const isPush = unit !== null && isRepository(unit.leaf);

@@ -132,7 +132,9 @@ export function shortened(name: string): string {
 /** Returns the warning for a push that goes on. In report mode the pusher sees no message. */
 export function warningText(settings: QuotaSettings, { owner, decision }: Decided): string {
   const warned =
-    settings.mode === 'report' || !decision.allowed ? null : warning(settings, owner.name, decision);
+    settings.mode === 'report' || !decision.allowed
+      ? null
+      : warning(settings, owner.name, 'size:repos:all', decision);
   return warned === null ? '' : `${warned}\n`;
 }
 

@@ -11,13 +11,22 @@
  * the one that is named.
  */
 
-import { type Grace, type Graces, type RunningGrace, termsOf } from './grace.ts';
+import { askBounds, type BoundDetails, type BoundedThings, type BoundGroups } from './bounds.ts';
+import {
+  type Decision,
+  type NoMatch,
+  type PrecedenceStep,
+  precedence,
+  type RuledAllowed,
+  type RuledRefused,
+} from './decision.ts';
+import { type Graces, type RunningGrace, termsOf } from './grace.ts';
 import {
   countedAdding,
   type DecidingRule,
   decidingAmong,
   decidingRule,
-  type Garbage,
+  type Judge,
   type Judging,
   judgedBy,
   type ReservedBytes,
@@ -28,17 +37,21 @@ import {
   builtinGroup,
   type CompiledGroup,
   groupsInMode,
+  groupsWith,
+  isOfIncoming,
   type QuotaSettings,
   type RuleMode,
   raisedGroup,
   subjectBit,
 } from './policy.ts';
-import { bytesUnder, leafMask, type RuleSubject, type Subject, subjects, type Usage } from './subjects.ts';
+import { bytesUnder, leafMask, type Subject, subjects, type Usage } from './subjects.ts';
 
 interface StandingGroups {
   readonly assigned: readonly CompiledGroup[];
   /** The existing ones of DEFAULT_GROUPS. */
   readonly defaults: readonly CompiledGroup[];
+  /** The bounds of both, which the groups themselves do not have then; absent: there are none. */
+  readonly bounds?: BoundGroups;
 }
 
 export interface Standing extends StandingGroups {
@@ -52,14 +65,22 @@ export interface Standing extends StandingGroups {
   readonly warning?: StandingGroups;
 }
 
-/** Gives the groups of an owner by the modes of their rules. */
-export function standingIn(all: StandingGroups): Standing {
-  const inMode = (also: RuleMode | null) => ({
-    assigned: groupsInMode(all.assigned, also),
-    defaults: groupsInMode(all.defaults, also),
-  });
-  const has = (mode: RuleMode) =>
-    [...all.assigned, ...all.defaults].some(({ rules }) => rules.some(rule => rule.mode === mode));
+/** Gives the groups of an owner by the modes of their rules, and the bounds apart. */
+export function standingIn(all: BoundGroups): Standing {
+  const rules = [...all.assigned, ...all.defaults].flatMap(group => group.rules);
+  const hasBounds = rules.some(({ per }) => per !== undefined);
+  const inMode = (also: RuleMode | null): StandingGroups => {
+    const [assigned, defaults] = [groupsInMode(all.assigned, also), groupsInMode(all.defaults, also)];
+    if (!hasBounds) return { assigned, defaults };
+    const only = (groups: readonly CompiledGroup[], isBound: boolean) =>
+      groupsWith(groups, ({ per }) => (per !== undefined) === isBound);
+    return {
+      assigned: only(assigned, false),
+      defaults: only(defaults, false),
+      bounds: { assigned: only(assigned, true), defaults: only(defaults, true) },
+    };
+  };
+  const has = (mode: RuleMode) => rules.some(rule => rule.mode === mode);
   return {
     ...inMode(null),
     ...(has('report') ? { reporting: inMode('report') } : {}),
@@ -67,83 +88,7 @@ export function standingIn(all: StandingGroups): Standing {
   };
 }
 
-export const precedence = ['assigned', 'defaults', 'builtin'] as const;
-
-export type PrecedenceStep = (typeof precedence)[number];
-
-interface NotRuled {
-  readonly group: null;
-  readonly rule: null;
-  readonly allowance?: never;
-  readonly garbage?: never;
-  readonly grace?: never;
-  readonly reported?: never;
-  readonly warned?: never;
-}
-
-interface Disabled extends NotRuled {
-  readonly by: 'disabled';
-  readonly allowed: true;
-  readonly step: null;
-  readonly used: number;
-  readonly limit: -1;
-  readonly subjects: readonly ['size:all'];
-}
-
-export interface Ruled {
-  readonly by: 'rule';
-  readonly step: PrecedenceStep;
-  /**
-   * The bytes that the deciding rule counts, with those reserved, without those forgiven and those about to
-   * be added.
-   */
-  readonly used: number;
-  /** Those of them that are reserved, and not measured yet. */
-  readonly reserved: number;
-  /** The bytes about to be added, as far as they count. */
-  readonly incoming: number;
-  /** The deciding rule's, with the allowance; -1: unlimited. */
-  readonly limit: number;
-  /** The part of `limit` that the owner's allowances add; absent where they add nothing. */
-  readonly allowance?: ActiveAllowance;
-  /** The unreachable ones of the stored bytes; absent where they are not forgiven, or there are none. */
-  readonly garbage?: Garbage;
-  /** Grace of a passed limit: allowed, it runs; refused, it has ended or the limit is passed by more. */
-  readonly grace?: Grace;
-  /** Null for the built-in group, and so is `rule`. */
-  readonly group: string | null;
-  readonly rule: string | null;
-  readonly subjects: readonly RuleSubject[];
-}
-
-interface RuledAllowed extends Ruled {
-  readonly allowed: true;
-  /** The decision if all in report mode were in force; absent where that allows, and not by a grace. */
-  readonly reported?: Decision;
-  /** The refusal by a rule that only warns, if it were in force; absent where there is none. */
-  readonly warned?: RuledRefused;
-}
-
-export interface RuledRefused extends Ruled {
-  readonly allowed: false;
-  readonly reported?: never;
-  readonly warned?: never;
-}
-
-/** No rule covers the subject, and `uncovered` is `deny`. */
-interface NoMatch extends NotRuled {
-  readonly by: 'no_match';
-  readonly allowed: false;
-  /** The step whose groups have no rule that covers it. */
-  readonly step: PrecedenceStep;
-  readonly used: null;
-  readonly limit: null;
-  readonly subjects: readonly [];
-}
-
-export type Decision = Disabled | RuledAllowed | RuledRefused | NoMatch;
-
-export interface DecisionQuestion {
+export interface DecisionQuestion extends BoundedThings {
   readonly settings: QuotaSettings;
   readonly standing: Standing;
   readonly usage: Usage;
@@ -196,22 +141,42 @@ export function warningStanding({ warning, ...standing }: Standing): Standing {
 
 /**
  * Tells which rule that only warns would refuse an owner whom the rules in force let through: of the groups
- * that such a rule closes, the one that leaves most. `uncovered` refuses nobody because of a warning.
+ * that such a rule closes, the one that leaves most, else a bound. `uncovered` refuses nobody because of a
+ * warning.
  */
 function warnedBy(question: DecisionQuestion): RuledRefused | null {
-  const { settings, subject } = question;
   const standing = warningStanding(question.standing);
+  return warnedByGroups(question, standing) ?? warnedByBounds(question, standing);
+}
+
+function warnedByGroups(question: DecisionQuestion, standing: Standing): RuledRefused | null {
+  const { settings, subject } = question;
   const isTold = isEnforced(settings);
-  const { by, allowed, step } = decideFrom(question, standing, isTold);
+  const { by, allowed, step } = decideByGroups(question, standing, isTold);
   if (by !== 'rule' || allowed) return null;
   const asked = subjectBit(subject);
   const judging = judgingOf(question, standing.graces, isTold);
-  const closed = groupsAt(step, settings, standing)
-    .map(group => ({ ...group, rules: group.rules.filter(({ mode }) => mode === 'warn') }))
-    .filter(group => decidingRule(group, asked, judging)?.verdict === 'refuses');
-  const deciding = decidingAmong(closed, asked, judging);
-  const decision = deciding === null ? null : decisionBy(step, deciding, judging);
-  return decision?.by === 'rule' && !decision.allowed ? decision : null;
+  const judge: Judge = rule => judgedBy(rule, judging);
+  const closed = groupsWith(groupsAt(step, settings, standing), ({ mode }) => mode === 'warn').filter(
+    group => decidingRule(group, asked, judge)?.verdict === 'refuses',
+  );
+  const deciding = decidingAmong(closed, asked, judge);
+  const decision = deciding === null ? null : decisionBy(step, deciding, countedAdding(judging));
+  return decision === null || decision.allowed ? null : decision;
+}
+/** Bounds that other groups have in force do not warn, though they would refuse more. */
+function warnedByBounds(question: DecisionQuestion, standing: Standing): RuledRefused | null {
+  const { bounds } = standing;
+  const ask = (asked: BoundGroups | undefined) =>
+    asked === undefined
+      ? null
+      : boundsOf(question, { ...standing, bounds: asked }, isEnforced(question.settings)).refused;
+  const refused = ask(bounds);
+  if (bounds === undefined || refused === null || refused.per === 'group') return refused;
+  const step = refused.step === 'defaults' ? 'defaults' : 'assigned';
+  const askAmong = (groups: readonly CompiledGroup[]) => ask({ assigned: [], defaults: [], [step]: groups });
+  const warning = groupsWith(bounds[step], ({ mode, per }) => mode === 'warn' && per === refused.per);
+  return askAmong(warning.filter(group => askAmong([group]) !== null));
 }
 
 /** Tells whether owners are told what limits refuse, so that their graces run. */
@@ -224,19 +189,53 @@ export function judgingOf(question: DecisionQuestion, graces: Graces | undefined
   return { settings, usage, addingBytes, reserved, unreachable, graces, isTold };
 }
 
-/** Decides by the groups of a standing alone, whichever the question has. `isTold`: as in `graceOf`. */
+/**
+ * Decides by the groups and bounds of a standing alone, whichever the question has. `isTold`: as in
+ * `graceOf`.
+ */
 export function decideFrom(question: DecisionQuestion, standing: Standing, isTold: boolean): Decision {
+  const decision = decideByGroups(question, standing, isTold);
+  const { bounds } = standing;
+  if (bounds === undefined || !decision.allowed || decision.by !== 'rule') return decision;
+  const { refused, near, unasked } = boundsOf(question, standing, isTold);
+  if (refused !== null) return refused;
+  return {
+    ...decision,
+    ...(near.length === 0 ? {} : { near }),
+    ...(unasked.length === 0 ? {} : { unasked }),
+  };
+}
+
+export function decideByGroups(question: DecisionQuestion, standing: Standing, isTold: boolean): Decision {
   const { settings } = question;
   const asked = subjectBit(question.subject);
   const judging = judgingOf(question, standing.graces, isTold);
+  const judge: Judge = rule => judgedBy(rule, judging);
   for (const step of precedence) {
     const groups = groupsAt(step, settings, standing);
-    const deciding = decidingAmong(groups, asked, judging);
-    if (deciding !== null) return decisionBy(step, deciding, judging);
+    const deciding = decidingAmong(groups, asked, judge);
+    if (deciding !== null) return decisionBy(step, deciding, countedAdding(judging));
     if (groups.length > 0 && settings.uncovered === 'deny') return noMatch(step);
   }
   // The built-in rule covers every subject; should it ever not, nobody is let through by accident.
   return noMatch('builtin');
+}
+
+function boundsOf(question: DecisionQuestion, { bounds, allowance, graces }: Standing, isTold: boolean) {
+  const none = { assigned: [], defaults: [] };
+  const judging = judgingOf(question, graces, isTold);
+  const { asked, unasked } = askBounds({ ...question, bounds: bounds ?? none, allowance, judging });
+  let refused: RuledRefused | null = null;
+  const near: RuledAllowed[] = [];
+  for (const { step, deciding, details } of asked) {
+    const incoming = isOfIncoming(details) ? 0 : countedAdding(judging);
+    const decision = decisionBy(step, deciding, incoming, details);
+    const isNear = () =>
+      decision.grace !== undefined || reachedThreshold(question.settings, decision) !== null;
+    if (!decision.allowed) refused ??= decision;
+    else if (isNear()) near.push(decision);
+  }
+  return { refused, near, unasked };
 }
 
 /** The groups of a step, with allowances on top of their limits; a step without groups is passed over. */
@@ -252,7 +251,12 @@ export function groupsAt(
     : groups.map(group => raisedGroup(group, allowance));
 }
 
-function decisionBy(step: PrecedenceStep, deciding: DecidingRule, judging: Judging): Decision {
+function decisionBy(
+  step: PrecedenceStep,
+  deciding: DecidingRule,
+  incoming: number,
+  details: BoundDetails | null = null,
+): RuledAllowed | RuledRefused {
   const { group, rule, used, reserved, garbage, verdict, grace } = deciding;
   const limit = rule.limitBytes;
   const plain = {
@@ -264,11 +268,12 @@ function decisionBy(step: PrecedenceStep, deciding: DecidingRule, judging: Judgi
     rule: rule.name,
     subjects: rule.subjects,
     reserved,
-    incoming: countedAdding(judging),
+    incoming,
   } as const;
   const raised = rule.allowance === undefined ? plain : { ...plain, allowance: rule.allowance };
   const forgiven = garbage === null ? raised : { ...raised, garbage };
-  const common = grace === null ? forgiven : { ...forgiven, grace };
+  const graced = grace === null ? forgiven : { ...forgiven, grace };
+  const common = details === null ? graced : { ...graced, ...details };
   // The common part comes first: V8 makes an object that begins with a copy in one step.
   return verdict === 'refuses' ? { ...common, allowed: false } : { ...common, allowed: true };
 }
@@ -287,43 +292,11 @@ export function reachedThreshold(
   return warnAt.findLast(percent => used >= hundredth * percent + Math.ceil((rest * percent) / 100)) ?? null;
 }
 
-function noMatch(step: PrecedenceStep): Decision {
+function noMatch(step: PrecedenceStep): NoMatch {
   return {
     by: 'no_match',
     allowed: false,
     step,
-    used: null,
-    limit: null,
-    group: null,
-    rule: null,
-    subjects: [],
-  };
-}
-
-export interface FullDisk {
-  /** A file system has room for so many bytes, and for so many files. */
-  readonly of: 'bytes' | 'files';
-  readonly free: number;
-  readonly size: number;
-  /** Bytes that have to stay free. */
-  readonly least: number;
-}
-
-/** A decision by the disk, whatever the limits of the owner are. */
-export interface DiskFull extends NotRuled {
-  readonly by: 'disk';
-  readonly allowed: false;
-  readonly disk: FullDisk;
-  readonly used: null;
-  readonly limit: null;
-  readonly subjects: readonly [];
-}
-
-export function refusedByDisk(disk: FullDisk): DiskFull {
-  return {
-    by: 'disk',
-    allowed: false,
-    disk,
     used: null,
     limit: null,
     group: null,

@@ -5,23 +5,29 @@
  * uses: an explanation cannot tell another story than the answer.
  */
 
+import { type BoundDetails, boundsAt, judgeOf } from './bounds.ts';
 import {
-  type Decision,
   type DecisionQuestion,
   decide,
+  decideByGroups,
   decideFrom,
   groupsAt,
   isEnforced,
   judgingOf,
-  type PrecedenceStep,
-  precedence,
-  type Ruled,
   reportingStanding,
   type Standing,
   warningStanding,
 } from './decide.ts';
-import { decidingRule, type Judging, judgedBy, type RuleVerdict } from './judged.ts';
-import { type CompiledRule, type QuotaSettings, type RuleMode, subjectBit } from './policy.ts';
+import { type Decision, type PrecedenceStep, precedence, type Ruled } from './decision.ts';
+import { decidingRule, type Judge, judgedBy, type RuleVerdict } from './judged.ts';
+import {
+  type BoundScope,
+  boundScopes,
+  type CompiledRule,
+  type QuotaSettings,
+  type RuleMode,
+  subjectBit,
+} from './policy.ts';
 import type { Subject } from './subjects.ts';
 
 /** A rule that covers the asked subject; `rule` is null for that of the built-in group. */
@@ -47,6 +53,19 @@ export interface ExplainedGroup {
   readonly decided: boolean;
 }
 
+/** A bound that holds for the owner and covers the subject. */
+export interface ExplainedBound
+  extends Omit<ExplainedRule, 'headroom' | 'used' | 'verdict'>,
+    Omit<BoundDetails, 'per'> {
+  readonly per: BoundScope;
+  readonly step: 'assigned' | 'defaults';
+  readonly group: string;
+  /** Null, and so is `headroom`, where nobody knows what it is about. */
+  readonly used: number | null;
+  readonly headroom: number | null;
+  readonly verdict: RuleVerdict | 'not_asked';
+}
+
 /** A step that was reached: the last answered, those before it had no rule that covers it, or no groups. */
 export interface ExplainedStep {
   readonly step: PrecedenceStep;
@@ -63,35 +82,49 @@ export interface Explanation {
   readonly addingBytes: number;
   /** In the order in which they were asked; none when quotas are switched off. */
   readonly steps: readonly ExplainedStep[];
+  /** In the order in which they are asked, all of them; absent where there are none. */
+  readonly bounds?: readonly ExplainedBound[];
   readonly decision: Decision;
-  /** Decision and steps if everything in report mode were in force; absent if nothing is in report mode. */
-  readonly reporting?: Pick<Explanation, 'decision' | 'steps'>;
-  /** Those if all that only warns were in force; absent if nothing only warns. */
-  readonly warning?: Pick<Explanation, 'decision' | 'steps'>;
+  /** These reasons if everything in report mode were in force; absent if nothing is in report mode. */
+  readonly reporting?: Reasons;
+  /** These reasons if all that only warns were in force; absent if nothing only warns. */
+  readonly warning?: Reasons;
 }
+
+type Reasons = Pick<Explanation, 'bounds' | 'decision' | 'steps'>;
 
 /** Explains what `decide` answers to the same question; throws as it does. */
 export function explain(question: DecisionQuestion): Explanation {
   const { settings, standing, subject } = question;
   const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
-  const decision = decide(question);
-  const asIf = (other: Standing, isTold: boolean) => {
-    const otherwise = decideFrom(question, other, isTold);
-    return { steps: explainedSteps(question, other, otherwise, isTold), decision: otherwise };
-  };
+  const isTold = isEnforced(settings);
+  const asIf = (other: Standing, isOthersTold: boolean) =>
+    reasonsFor(question, other, decideFrom(question, other, isOthersTold), isOthersTold);
   return {
     subject,
     settings: { enabled, refuseWhen, uncovered, precise, mode, totalBytes },
     addingBytes: precise ? (question.addingBytes ?? 0) : 0,
-    steps: explainedSteps(question, standing, decision, isEnforced(settings)),
-    decision,
+    ...reasonsFor(question, standing, decide(question), isTold),
     ...(standing.reporting === undefined || !enabled
       ? {}
       : { reporting: asIf(reportingStanding(standing), false) }),
     ...(standing.warning === undefined || !enabled
       ? {}
-      : { warning: asIf(warningStanding(standing), isEnforced(settings)) }),
+      : { warning: asIf(warningStanding(standing), isTold) }),
   };
+}
+
+function reasonsFor(
+  question: DecisionQuestion,
+  standing: Standing,
+  decision: Decision,
+  isTold: boolean,
+): Reasons {
+  const isLadder = decision.by !== 'rule' || decision.per === undefined;
+  const byGroups = isLadder ? decision : decideByGroups(question, standing, isTold);
+  const steps = explainedSteps(question, standing, byGroups, isTold, isLadder);
+  if (standing.bounds === undefined || decision.by === 'disabled') return { steps, decision };
+  return { steps, bounds: explainedBounds(question, standing, decision, isTold), decision };
 }
 
 function explainedSteps(
@@ -99,28 +132,58 @@ function explainedSteps(
   standing: Standing,
   decision: Decision,
   isTold: boolean,
+  isDecided: boolean,
 ): readonly ExplainedStep[] {
   const asked = subjectBit(question.subject);
   const judging = judgingOf(question, standing.graces, isTold);
+  const judge: Judge = rule => judgedBy(rule, judging);
   const steps = precedence.slice(0, decision.step === null ? 0 : precedence.indexOf(decision.step) + 1);
   return steps.map(step => ({
     step,
     groups: groupsAt(step, question.settings, standing).map(group => {
-      const decided = decision.by === 'rule' && decision.step === step && decision.group === group.name;
+      const isDeciding =
+        isDecided && decision.by === 'rule' && decision.step === step && decision.group === group.name;
       return {
         group: group.name,
-        verdict: decidingRule(group, asked, judging)?.verdict ?? 'no_match',
+        verdict: decidingRule(group, asked, judge)?.verdict ?? 'no_match',
         rules: group.rules
           .filter(rule => (rule.covers & asked) !== 0)
-          .map(rule => explainedRule(rule, judging, decided && rule.name === decision.rule)),
-        decided,
+          .map(rule => explainedRule(rule, judge, isDeciding && rule.name === decision.rule)),
+        decided: isDeciding,
       };
     }),
   }));
 }
 
-function explainedRule(rule: CompiledRule, judging: Judging, decided: boolean): ExplainedRule {
-  const { used, reserved, garbage, verdict, grace } = judgedBy(rule, judging);
+function explainedBounds(
+  question: DecisionQuestion,
+  standing: Standing,
+  decision: Decision,
+  isTold: boolean,
+): readonly ExplainedBound[] {
+  const { bounds, allowance, graces } = standing;
+  if (bounds === undefined) return [];
+  const judging = judgingOf(question, graces, isTold);
+  const explained = (per: BoundScope, step: 'assigned' | 'defaults') =>
+    boundsAt(per, bounds[step], question.subject, allowance).flatMap(group =>
+      group.rules.map((rule): ExplainedBound => {
+        const { judge, detailsOf } = judgeOf(per, group.name, { ...question, judging });
+        const isDeciding = decision.per === per && decision.group === group.name;
+        const said = explainedRule(rule, judge, isDeciding && decision.rule === rule.name);
+        const common = { step, group: group.name, ...said };
+        return detailsOf === null
+          ? { per, ...common, used: null, headroom: null, verdict: 'not_asked' }
+          : { ...common, ...detailsOf(judge(rule)) };
+      }),
+    );
+  return boundScopes.flatMap(per => {
+    const own = explained(per, 'assigned');
+    return own.length > 0 || per === 'group' ? own : explained(per, 'defaults');
+  });
+}
+
+function explainedRule(rule: CompiledRule, judge: Judge, decided: boolean): ExplainedRule {
+  const { used, reserved, garbage, verdict, grace } = judge(rule);
   return {
     rule: rule.name,
     subjects: rule.subjects,

@@ -56,6 +56,8 @@ interface LimitedRule extends GraceTerms {
   readonly limitBytes: number;
   /** `warn`: it refuses nothing, and needs no grace. */
   readonly mode?: string;
+  /** Only limits of owners and of groups have a grace. */
+  readonly per?: string;
 }
 
 /**
@@ -78,13 +80,12 @@ export function graceOf(
 
 export function termsOf(
   settings: GraceSettings,
-  { graceMs, graceMost, limitBytes, mode }: Omit<LimitedRule, 'name'>,
+  { graceMs, graceMost, limitBytes, mode, per = 'owner' }: Omit<LimitedRule, 'name'>,
 ): { readonly ms: number; readonly most: GraceMost } | null {
   const ms = graceMs ?? settings.graceMs ?? 0;
   const most = graceMost ?? settings.graceMost ?? usualGraceMost;
-  return mode === 'warn' || limitBytes <= 0 || ms === 0 || mostBytes(most, limitBytes) === 0
-    ? null
-    : { ms, most };
+  if (mode === 'warn' || (per !== 'owner' && per !== 'group')) return null;
+  return limitBytes <= 0 || ms === 0 || mostBytes(most, limitBytes) === 0 ? null : { ms, most };
 }
 
 /** Exact also where `limit * percent` would not be; a fraction of a byte is a byte. */

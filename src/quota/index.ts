@@ -6,18 +6,16 @@
  * question always has the same answer.
  */
 
+export type { BoundedThings, Incoming, IncomingFile, PooledBytes, StoredRepository } from './bounds.ts';
 export {
-  type Decision,
-  type DiskFull,
   decide,
-  type FullDisk,
   type PassedLimits,
   passedLimits,
   reachedThreshold,
-  refusedByDisk,
   type Standing,
   standingIn,
 } from './decide.ts';
+export { type Decision, type DiskFull, type FullDisk, refusedByDisk } from './decision.ts';
 export {
   type ExplainedGroup,
   type ExplainedRule,
@@ -39,6 +37,8 @@ export { type FindingCode, type LintedPolicy, type LintFinding, lint } from './l
 export { longestName, nameFault, ownerKey } from './names.ts';
 export {
   type ActiveAllowance,
+  type BoundScope,
+  boundScopes,
   type CompiledGroup,
   compileGroup,
   type Group,

@@ -17,14 +17,18 @@ const verdicts = ['refuses', 'graced', 'allows'] as const;
 
 export type RuleVerdict = (typeof verdicts)[number];
 
-/** All that a rule is judged by: settings, an owner's bytes and those that an action brings, and graces. */
-export interface Judging {
-  readonly settings: QuotaSettings;
+/** Bytes that are stored by an owner, by the members of a group together, or in a repository. */
+export interface Stored {
   readonly usage: Usage;
   /** Null: none, which is the usual case. */
   readonly reserved: readonly ReservedBytes[] | null;
   /** Those of `usage` that no ref reaches; null: none, or they are not forgiven. */
   readonly unreachable: Usage | null;
+}
+
+/** All that a rule is judged by: settings, stored bytes and those that an action brings, and graces. */
+export interface Judging extends Stored {
+  readonly settings: QuotaSettings;
   /** 0 or more. */
   readonly addingBytes: number;
   readonly graces: Graces | undefined;
@@ -39,7 +43,7 @@ export interface ReservedBytes {
   readonly bytes: number;
 }
 
-interface CountedRule {
+export interface CountedRule {
   readonly rule: CompiledRule;
   /** The bytes that count, with those reserved, without those forgiven and those about to be added. */
   readonly used: number;
@@ -73,6 +77,13 @@ export function judgedBy(rule: CompiledRule, judging: Judging): CountedRule {
   return { ...counted, verdict: isGraced ? 'graced' : 'refuses', grace };
 }
 
+/** Judges by a rule that limits what comes; -1: no limit. */
+export function judgedByIncoming(rule: CompiledRule, bytes: number): CountedRule {
+  const headroom = rule.limitBytes === -1 ? Number.POSITIVE_INFINITY : rule.limitBytes - bytes;
+  const verdict = headroom < 0 ? 'refuses' : 'allows';
+  return { rule, used: bytes, reserved: 0, garbage: null, headroom, verdict, grace: null };
+}
+
 function headroomOf(limitBytes: number, usedBytes: number): number {
   if (limitBytes === -1) return Number.POSITIVE_INFINITY;
   if (limitBytes === 0) return Number.NEGATIVE_INFINITY;
@@ -82,6 +93,8 @@ function headroomOf(limitBytes: number, usedBytes: number): number {
 export function countedAdding({ settings, addingBytes }: Pick<Judging, 'addingBytes' | 'settings'>): number {
   return settings.precise ? addingBytes : 0;
 }
+
+export type Judge = (rule: CompiledRule) => CountedRule;
 
 export interface DecidingRule extends CountedRule {
   readonly group: string | null;
@@ -94,12 +107,12 @@ export interface DecidingRule extends CountedRule {
 export function decidingRule(
   group: CompiledGroup | BuiltinGroup,
   asked: number,
-  judging: Judging,
+  judge: Judge,
 ): DecidingRule | null {
   let found: CountedRule | null = null;
   for (const rule of group.rules) {
     if ((rule.covers & asked) === 0) continue;
-    const judged = judgedBy(rule, judging);
+    const judged = judge(rule);
     const order = found === null ? -1 : compared(judged, found);
     if (found === null || order < 0 || (order === 0 && before(rule.name, found.rule.name))) found = judged;
   }
@@ -110,11 +123,11 @@ export function decidingRule(
 export function decidingAmong(
   groups: readonly (CompiledGroup | BuiltinGroup)[],
   asked: number,
-  judging: Judging,
+  judge: Judge,
 ): DecidingRule | null {
   let found: DecidingRule | null = null;
   for (const group of groups) {
-    const deciding = decidingRule(group, asked, judging);
+    const deciding = decidingRule(group, asked, judge);
     if (deciding === null) continue;
     const order = found === null ? 1 : compared(deciding, found);
     if (found === null || order > 0 || (order === 0 && before(deciding.group, found.group))) found = deciding;
@@ -132,9 +145,20 @@ function compared(a: CountedRule, b: CountedRule): number {
   return a.headroom < b.headroom ? -1 : Number(a.headroom > b.headroom);
 }
 
+/** Puts the rule first that is the strictest, ties by the names of groups. */
+export function byStrictness(a: DecidingRule, b: DecidingRule): number {
+  return compared(a, b) || (before(a.group, b.group) ? -1 : 1);
+}
+
 /** Null, the built-in group's name, never stands beside another. */
 function before(a: string | null, b: string | null): boolean {
   return a !== null && b !== null && a < b;
+}
+
+/** The bytes of these leaves, with those reserved, at most 2^53 - 1. */
+export function bytesWithReserved({ usage, reserved }: Stored, counts: number): number {
+  const promised = reserved === null ? 0 : reservedUnder(reserved, counts);
+  return Math.min(bytesUnder(usage, counts) + promised, Number.MAX_SAFE_INTEGER);
 }
 
 /** The bytes that may come under one of these leaves, at most 2^53 - 1. */

@@ -14,6 +14,7 @@ import {
   compileGroup,
   type Group,
   groupsInMode,
+  groupsWith,
   type QuotaSettings,
 } from './policy.ts';
 import { leafMask, type Subject, subjectsWithin } from './subjects.ts';
@@ -43,6 +44,8 @@ export type FindingCode =
   | 'unreachable_rule'
   /** A subject that no rule covers, so that it is refused or not limited. */
   | 'uncovered_subject'
+  /** A bound that refuses nobody, or less than it seems to. */
+  | 'idle_bound'
   /** An owner in groups has no units any more, and another one came then; see `renamedOwners`. */
   | 'perhaps_renamed';
 
@@ -63,8 +66,8 @@ export function lint(policy: LintedPolicy): readonly LintFinding[] {
   const defaults = groups.filter(group => defaultGroups.includes(group.name));
   const isAssigned = ({ name }: CompiledGroup) =>
     assignments === undefined || (assignments.get(name) ?? 0) > 0;
-  // Rules that only report or warn limit nobody, and so make nothing else superfluous.
-  const enforced = groupsInMode(groups, null);
+  // Rules that only report or warn limit nobody, and so make nothing else superfluous. Nor do bounds.
+  const enforced = groupsWith(groupsInMode(groups, null), ({ per }) => per === undefined);
   const enforcedDefaults = enforced.filter(group => defaultGroups.includes(group.name));
   const assigned = enforced.filter(isAssigned);
   return [
@@ -76,6 +79,7 @@ export function lint(policy: LintedPolicy): readonly LintFinding[] {
     ...enforced.flatMap(group => unreachable(group, settings)),
     ...assigned.flatMap(group => uncoveredOfGroup(group, enforcedDefaults, settings)),
     ...uncovered(enforcedDefaults, settings, 'Owners without a group'),
+    ...groups.flatMap(group => idleBounds(group, defaults)),
   ];
 }
 
@@ -212,6 +216,35 @@ function uncovered(
     const what = subject === 'size:all' ? 'anything' : subjectWords(subject);
     return { code: 'uncovered_subject', subject, message: `${who}: no rule covers ${what}; ${follows}.` };
   });
+}
+
+/** Finds bounds that can be seen to hold for nobody, or never to be the first that refuses. */
+function idleBounds(group: CompiledGroup, defaults: readonly CompiledGroup[]): readonly LintFinding[] {
+  const isDefault = defaults.includes(group);
+  return group.rules.flatMap(rule => {
+    const why = isDefault && rule.per === 'group' ? onlyForAssigned : aboveBound(rule, group);
+    if (why === null) return [];
+    const message = `${ruleOf(rule, group)} ${why}.`;
+    return [{ code: 'idle_bound', group: group.name, rule: nameOf(rule), message }];
+  });
+}
+
+const onlyForAssigned =
+  'limits the members of the group together, and holds for nobody who is in it only by DEFAULT_GROUPS';
+
+function aboveBound(rule: CompiledRule, { rules }: CompiledGroup): string | null {
+  if (rule.per !== 'file') return null;
+  const push = rules.find(
+    ({ per, limitBytes, covers, mode }) =>
+      per === 'push' &&
+      mode === undefined &&
+      (covers & rule.covers) === rule.covers &&
+      limitBytes !== -1 &&
+      limitBytes < rule.limitBytes,
+  );
+  return push === undefined
+    ? null
+    : `allows larger files than rule ${quoted(nameOf(push))} lets a whole push be, so that one refuses first`;
 }
 
 function covered(group: CompiledGroup): number {

@@ -16,6 +16,11 @@ export const ruleModes = ['report', 'warn'] as const;
 
 export type RuleMode = (typeof ruleModes)[number];
 
+/** Bounds: limits of other things than of all that an owner stores, in the order in which they are asked. */
+export const boundScopes = ['group', 'repository', 'push', 'file'] as const;
+
+export type BoundScope = (typeof boundScopes)[number];
+
 export interface Rule extends GraceTerms {
   readonly name: string;
   /** -1: unlimited; 0: may store nothing; never another negative number. */
@@ -23,6 +28,8 @@ export interface Rule extends GraceTerms {
   readonly subjects: readonly RuleSubject[];
   /** Absent: it is in force. */
   readonly mode?: RuleMode;
+  /** The thing that it limits; absent: the owner. */
+  readonly per?: BoundScope;
 }
 
 export interface Group {
@@ -50,6 +57,7 @@ export interface CompiledRule extends GraceTerms {
   /** The leaves whose bytes it counts, as in `leafMask`: what lies below two of its subjects counts once. */
   readonly counts: number;
   readonly mode?: RuleMode;
+  readonly per?: BoundScope;
 }
 
 export interface CompiledGroup {
@@ -104,6 +112,14 @@ export function groupsInMode(
     .map(group => ({ ...group, rules: group.rules.filter(counts) }));
 }
 
+/** Gives the groups with these of their rules; one without any of them is kept. */
+export function groupsWith<Group extends Pick<CompiledGroup, 'rules'>>(
+  groups: readonly Group[],
+  isMeant: (rule: CompiledRule) => boolean,
+): readonly Group[] {
+  return groups.map(group => ({ ...group, rules: group.rules.filter(isMeant) }));
+}
+
 const everything: Omit<CompiledRule, 'limitBytes'> = {
   name: null,
   subjects: ['size:all'],
@@ -119,14 +135,15 @@ export function builtinGroup(totalBytes: number): BuiltinGroup {
 /**
  * Gives a group whose limits are raised, each rule with the allowance that it was raised by: whoever is given
  * 2 GB more may store 2 GB more, whichever of the rules is the tightest. Limits -1 and 0 stay, since 0 says
- * that the owner may not store this at all, and not how much; and none passes 2^53 - 1.
+ * that the owner may not store this at all, and not how much; and none passes 2^53 - 1. Bounds of what comes
+ * stay, too.
  */
 export function raisedGroup<Group extends Pick<CompiledGroup, 'rules'>>(
   group: Group,
   allowance: ActiveAllowance,
 ): Group {
   const rules = group.rules.map(rule =>
-    rule.limitBytes <= 0
+    rule.limitBytes <= 0 || isOfIncoming(rule)
       ? rule
       : {
           ...rule,
@@ -135,6 +152,11 @@ export function raisedGroup<Group extends Pick<CompiledGroup, 'rules'>>(
         },
   );
   return { ...group, rules };
+}
+
+/** Tells whether a rule is about what comes, and not about what is stored. */
+export function isOfIncoming({ per }: { readonly per?: BoundScope }): boolean {
+  return per === 'push' || per === 'file';
 }
 
 export interface QuotaSettings extends GraceSettings {

@@ -1,13 +1,9 @@
 /** Lines of text about a decision. Each is complete by itself, and contains no control character. */
 
 import { formatBytes, formatCount, formatMoment, formatUse, printable } from '../text/index.ts';
-import {
-  type Decision,
-  type DiskFull,
-  type FullDisk,
-  type RuledRefused,
-  reachedThreshold,
-} from './decide.ts';
+import type { IncomingFile } from './bounds.ts';
+import { reachedThreshold } from './decide.ts';
+import type { Decision, DiskFull, FullDisk, RuledRefused } from './decision.ts';
 import type { Grace } from './grace.ts';
 import type { Garbage } from './judged.ts';
 import type { ActiveAllowance, QuotaSettings } from './policy.ts';
@@ -52,6 +48,9 @@ export function refusal(ownerName: string, subject: Subject, decision: Refusal):
     const what = subject === 'size:all' ? `all data of ${owner}` : `${owner}'s ${subjectWords(subject)}`;
     return `Quota refused: no rule covers ${what}.`;
   }
+  if (decision.per !== undefined) {
+    return `${boundWords(decision, subject)}.${graceGone(decision)}${extra(decision)}`;
+  }
   if (decision.limit === 0) {
     return `Quota is 0: ${owner} may not store ${subject === 'size:all' ? 'anything' : subjectWords(subject)}.`;
   }
@@ -89,25 +88,33 @@ function refusedBecause({ used, limit, reserved }: Extract<Refusal, { readonly b
 export function warning(
   settings: Pick<QuotaSettings, 'warnAt'>,
   ownerName: string,
+  subject: Subject,
   decision: Decision | DiskFull,
 ): string | null {
   if (!decision.allowed || decision.by !== 'rule') return null;
   const owner = printable(ownerName);
-  const { grace, warned } = decision;
+  const { grace, near = [], warned } = decision;
   const isNear = reachedThreshold(settings, decision) !== null;
   const said = [
     ...(grace === undefined
       ? []
       : [`${use(owner, decision)}${comes(decision)}. ${graceLeft(grace)}${extra(decision)}`]),
     ...(grace === undefined && isNear ? [`${use(owner, decision)}.${extra(decision)}`] : []),
-    ...(warned === undefined ? [] : [onlyWarned(owner, warned)]),
+    ...near.map(bound => {
+      const left = bound.grace === undefined ? '' : ` ${graceLeft(bound.grace)}`;
+      return `${boundWords(bound, subject)}.${left}${extra(bound)}`;
+    }),
+    ...(warned === undefined ? [] : [onlyWarned(owner, subject, warned)]),
   ];
   return said.length === 0 ? null : `Quota warning: ${said.join(' ')}`;
 }
 
 /** Says which limit is passed that refuses nothing. */
-function onlyWarned(owner: string, decision: RuledRefused): string {
-  const { limit, subjects } = decision;
+function onlyWarned(owner: string, subject: Subject, decision: RuledRefused): string {
+  const { limit, per, subjects } = decision;
+  if (per !== undefined) {
+    return `${boundWords(decision, subject)}; this limit refuses nothing.${extra(decision)}`;
+  }
   const passed =
     limit === 0
       ? `${owner} should store no ${enumerated(subjects.map(subjectWords))}`
@@ -176,6 +183,42 @@ function lent(allowance: ActiveAllowance): string {
 
 type Measured = Extract<Decision, { readonly by: 'rule' }>;
 
+/**
+ * Says how much of a bound is taken: `Repository alice/app is too large: it has 5.2 GB of 4 GB`, `This push
+ * brings 2.4 GB; a push may bring 2 GB`. `asked` is the subject that was asked about.
+ */
+function boundWords(bound: Measured, asked: Subject): string {
+  const { used, limit } = formatUse(bound.used, bound.limit);
+  if (bound.per === 'push') {
+    const each = action(asked) === 'push' ? 'a push' : 'an upload';
+    return `This ${action(asked)} brings ${used}; ${each} may bring ${limit}`;
+  }
+  if (bound.per === 'file') return `${fileWords(bound.file)} has ${used}; a file may have ${limit}`;
+  const name = printable(`${bound.per === 'group' ? bound.group : bound.unit}`);
+  const whole = bound.per === 'group' ? `The group ${name}` : `Repository ${name}`;
+  const what = bound.per === 'group' || !namesRepositories(bound) ? countedWords(maskOf(bound.subjects)) : '';
+  if (bound.limit === 0) return `${whole} may store ${what === '' ? 'nothing' : `no ${what}`}`;
+  const stands = `${used} of ${limit}`;
+  const isOver = bound.used > bound.limit;
+  const share = bound.share === undefined ? '' : `, of which you have ${formatBytes(bound.share)}`;
+  const more =
+    bound.incoming > 0 && !isOver ? `, and this ${action(asked)} brings ${formatBytes(bound.incoming)}` : '';
+  if (bound.per === 'repository' && isOver) {
+    return `${whole} is too large: ${what === '' ? 'it has' : `its ${what} have`} ${stands}`;
+  }
+  return `${what === '' ? `${whole} has` : `${whole}'s ${what} have`} ${stands}${share}${more}`;
+}
+
+/** Tells whether a limit of a repository is about all that is pushed to it. */
+function namesRepositories({ subjects }: Pick<Measured, 'subjects'>): boolean {
+  return (maskOf(subjects) & (leafMask('size:repos:all') | leafMask('size:assets:wiki'))) !== 0;
+}
+
+function fileWords({ name, object }: Partial<IncomingFile> = {}): string {
+  if (name !== undefined) return printable(name);
+  return object === undefined ? 'This file' : `The file with the object id ${printable(object)}`;
+}
+
 function use(owner: string, decision: Measured): string {
   const { used, limit, percent } = formatUse(decision.used, decision.limit);
   return `${user(owner, decision.subjects)} ${used} of ${limit} (${percent})`;
@@ -183,8 +226,12 @@ function use(owner: string, decision: Measured): string {
 
 /** Names the owner, or the owner's kinds of data, as the subject of the sentence. */
 function user(owner: string, subjects: readonly RuleSubject[]): string {
-  const what = countedWords(subjects.reduce((mask, subject) => mask | leafMask(subject), 0));
+  const what = countedWords(maskOf(subjects));
   return what === '' ? `${owner} uses` : `${owner}'s ${what} use`;
+}
+
+function maskOf(subjects: readonly RuleSubject[]): number {
+  return subjects.reduce((mask, subject) => mask | leafMask(subject), 0);
 }
 
 /** Cached by the set of leaves: there are few sets, and every answer of the gate needs the words. */

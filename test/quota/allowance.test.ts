@@ -64,7 +64,7 @@ t.test('words say which part of the limit is for a time only', async t => {
     'Quota exceeded: alice uses 120 B of 110 B (109 %). 10 B of this limit are an allowance until 2026-12-22 14:00:05 UTC.',
   );
   t.equal(
-    warning(hundred, 'alice', decided(extra(30, 2))),
+    warning(hundred, 'alice', 'size:all', decided(extra(30, 2))),
     'Quota warning: alice uses 120 B of 130 B (92 %). 30 B of this limit are allowances; the first of them ends at 2026-12-22 14:00:05 UTC.',
   );
   const allowed = decided(extra(900));

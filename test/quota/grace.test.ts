@@ -113,7 +113,7 @@ t.test('a grace says its numbers and its end', async t => {
   const GB = 1_000_000_000;
   const graced = decided(10.4 * GB, graces(), total(10 * GB));
   t.equal(
-    warning(week, 'alice', graced),
+    warning(week, 'alice', 'size:all', graced),
     'Quota warning: alice uses 10.4 GB of 10 GB (104 %). Refusals begin on 2026-11-28 09:00:00 UTC, or at 11 GB.',
   );
   if (graced.allowed) {
@@ -133,7 +133,7 @@ t.test('a grace says its numbers and its end', async t => {
   );
   const silent = { ...week, warnAt: [] };
   const quiet = decided(10.4 * GB, graces(), total(10 * GB), silent);
-  t.match(warning(silent, 'alice', quiet), /^Quota warning/, 'also where WARN_AT is empty');
+  t.match(warning(silent, 'alice', 'size:all', quiet), /^Quota warning/, 'also where WARN_AT is empty');
 });
 
 t.test('of several graces that one is named which ends first, and of several groups the longest', async t => {

@@ -213,3 +213,18 @@ t.test('a lone rule that is always as tight is never overlooked', async () => {
     }),
   );
 });
+
+t.test('a bound that holds for nobody, or never refuses first, is found, and limits no owner', async t => {
+  const rules: readonly Rule[] = [
+    { ...ruleOf('together', 5, 'size:all'), per: 'group' },
+    { ...ruleOf('push', 5, 'size:all'), per: 'push' },
+    { ...ruleOf('file', 9, 'size:git:all'), per: 'file' },
+    ruleOf('total', 100, 'size:all'),
+  ];
+  const findings = found({ groups: [{ name: 'g', rules }], defaultGroups: ['g'] });
+  t.match(findings, [
+    { code: 'idle_bound', rule: 'together', message: /only by DEFAULT_GROUPS\.$/ },
+    { code: 'idle_bound', rule: 'file', message: /than rule "push" lets/ },
+  ]);
+  t.equal(findings.length, 2);
+});

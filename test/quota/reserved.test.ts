@@ -61,7 +61,10 @@ t.test('what is reserved counts as used, with PRECISE and without', async t => {
     words({ used: 7 * GB, reserved, precise: true, adding: 2 * GB, subject: 'size:repos:private' }),
     'Not enough quota left: alice uses 9 GB of 10 GB (90 %), 2 GB of that reserved, and this push brings 2 GB.',
   );
-  t.match(warning(plainSettings, 'alice', ask({ used: 7 * GB, reserved })), /alice uses 9 GB of 10 GB/);
+  t.match(
+    warning(plainSettings, 'alice', 'size:all', ask({ used: 7 * GB, reserved })),
+    /alice uses 9 GB of 10 GB/,
+  );
 });
 
 t.test('bytes under a subject with several kinds below it count wherever they may come', async t => {

@@ -146,17 +146,17 @@ t.test('a rule that only warns tells who passes its limit, and refuses nothing',
   t.match(decision, { allowed: true, rule: 'total', warned: { allowed: false, rule: 'small', used: 500 } });
   t.equal(decision.reported, undefined);
   t.equal(
-    warning(plainSettings, 'alice', decision),
+    warning(plainSettings, 'alice', 'size:all', decision),
     'Quota warning: alice uses 500 B of 400 B (125 %); this limit refuses nothing.',
   );
   const near = ask([{ name: 'g', rules: [rule('total', 510), small] }]);
   t.equal(
-    warning({ warnAt: [90] }, 'alice', near),
+    warning({ warnAt: [90] }, 'alice', 'size:all', near),
     'Quota warning: alice uses 500 B of 510 B (98 %). alice uses 500 B of 400 B (125 %); this limit refuses nothing.',
   );
   const none = rule('none', 0, { mode: 'warn', subjects: ['size:git:lfs'] });
   t.equal(
-    warning(plainSettings, 'alice', ask([{ name: 'g', rules: [rule('total', 1000), none] }])),
+    warning(plainSettings, 'alice', 'size:all', ask([{ name: 'g', rules: [rule('total', 1000), none] }])),
     'Quota warning: alice should store no LFS objects; this limit refuses nothing.',
   );
   t.match(ask([{ name: 'g', rules: [rule('total', 100), small] }]), { allowed: false, rule: 'total' });

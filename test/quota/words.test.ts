@@ -116,7 +116,7 @@ t.test('where no rule matches, it says what no rule covers', async t => {
 
 t.test('a warning says the same of usage that reaches a threshold', async t => {
   const at = (bytes: number, ...named: RuleSubject[]) =>
-    warning(plainSettings, 'alice', ask(lfs(bytes), only(10 * GB, ...named), 'size:git:lfs'));
+    warning(plainSettings, 'alice', 'size:all', ask(lfs(bytes), only(10 * GB, ...named), 'size:git:lfs'));
   t.equal(at(9.2 * GB, 'size:all'), 'Quota warning: alice uses 9.2 GB of 10 GB (92 %).');
   t.equal(at(8 * GB, 'size:git:lfs'), "Quota warning: alice's LFS objects use 8 GB of 10 GB (80 %).");
   t.equal(at(7.9 * GB, 'size:all'), null);
@@ -148,7 +148,10 @@ t.test('whatever names an owner, a rule and a group have, each message is one ha
         rules: one.rules.slice(0, 1).map(each => ({ ...each, name: rule })),
       }));
       const decision = ask(asked.usage, renamed, asked.subject, asked.settings, asked.adding);
-      const lines = [warning({ ...plainSettings, ...asked.settings }, owner, decision), decidedBy(decision)];
+      const lines = [
+        warning({ ...plainSettings, ...asked.settings }, owner, asked.subject, decision),
+        decidedBy(decision),
+      ];
       if (!decision.allowed) lines.push(refusal(owner, asked.subject, decision));
       return lines.every(line => line === null || /^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+\.$/u.test(line));
     }),
