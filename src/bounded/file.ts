@@ -58,6 +58,48 @@ export function readBounded(
   }
 }
 
+/** A regular file of which places are read, for as long as it is open. No link is followed. */
+export class OpenedFile {
+  readonly bytes: number;
+  readonly #descriptor: number;
+
+  private constructor(descriptor: number, bytes: number) {
+    this.#descriptor = descriptor;
+    this.bytes = bytes;
+  }
+
+  /** Null where there is no regular file. Throws the system's error where it cannot be read. */
+  static open(path: string | Buffer): OpenedFile | null {
+    let descriptor: number;
+    try {
+      if (kindOf(lstatSync(path)) !== 'file') return null;
+      descriptor = openSync(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+    } catch (error) {
+      if (kindByCode[systemCode(error) ?? ''] !== undefined) return null;
+      throw error;
+    }
+    const stats = fstatSync(descriptor);
+    if (kindOf(stats) === 'file') return new OpenedFile(descriptor, stats.size);
+    closeSync(descriptor);
+    return null;
+  }
+
+  /** Reads what is there into `buffer`, and returns that part of it; shorter only at the end of the file. */
+  read(buffer: Buffer, position: number): Buffer {
+    let length = 0;
+    while (length < buffer.length) {
+      const read = readSync(this.#descriptor, buffer, length, buffer.length - length, position + length);
+      if (read === 0) break;
+      length += read;
+    }
+    return buffer.subarray(0, length);
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
+  }
+}
+
 const kindByCode: Readonly<Record<string, 'absent' | 'link' | 'special'>> = {
   ENOENT: 'absent',
   ENOTDIR: 'absent',

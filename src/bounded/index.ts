@@ -8,7 +8,7 @@
  */
 
 export { Exchange, type ExchangeHandlers, type Fields, takeLines } from './exchange.ts';
-export { type BoundedFile, mostFileBytes, readBounded } from './file.ts';
+export { type BoundedFile, mostFileBytes, OpenedFile, readBounded } from './file.ts';
 export { JsonFault, mostDepth, mostExactCharacters, readExactJson, readJson } from './json.ts';
 export {
   type EndedStage,

@@ -6,8 +6,21 @@
  * here waits for a disk on the main thread, decides, or keeps figures.
  */
 
+export {
+  alternateAt,
+  alternatesOf,
+  mostAlternateSteps,
+  mostAlternates,
+  readAlternates,
+} from './alternates.ts';
 export type { PushFacts, UnitPushes } from './counting.ts';
 export { Directories } from './directories.ts';
+export {
+  type LargeBlob,
+  type LargeBlobsLook,
+  type LargeBlobsQuestion,
+  lookForLargeBlobs,
+} from './large-blobs.ts';
 export type { Figures, ScannerOptions } from './options.ts';
 export {
   type FoundQuarantine,

@@ -161,7 +161,7 @@ function contentOf(place: string, measure: Measure): Pick<Quarantine, 'bytes' | 
   const endsAt = performance.now() + mostMs;
   const pending = [''];
   for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
-    for (const entry of entriesOf(place + folder)) {
+    for (const entry of listedEntries(place + folder)) {
       entries += 1;
       if (entries > mostEntries || performance.now() > endsAt) throw new TooMuch();
       const below = `${folder}/${entry.name}`;
@@ -180,7 +180,8 @@ function contentOf(place: string, measure: Measure): Pick<Quarantine, 'bytes' | 
   return { bytes, hasObjects: sample !== null, sample };
 }
 
-function* entriesOf(directory: string) {
+/** The entries of a directory; none where it is not there, or is a link. */
+export function* listedEntries(directory: string) {
   try {
     beforeLook(directory);
     const stats = lstatSync(encodePath(directory), { throwIfNoEntry: false });

@@ -12,6 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../errors.ts';
 import { encodePath } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
+import { alternatesOf } from '../../scan/index.ts';
 import { formatBytes } from '../../text/index.ts';
 import type { RepositoryFigures } from '../../wire/index.ts';
 import { DiskQueues } from './disk-queues.ts';
@@ -20,7 +21,6 @@ import { mayDiffer, type RefsSignature, refsSignature } from './refs-signature.t
 import { Pace, type RepositoryWalk } from './repository-walk.ts';
 import { collect, writeBitmap } from './space/collect.ts';
 import type { GitProgram } from './space/git-programs.ts';
-import { alternatesOf } from './space/inspect.ts';
 import { measure, type Reachability, storedObjects } from './space/measure.ts';
 import { UnusableRepository } from './space/repository-config.ts';
 import { withView } from './space/view.ts';

@@ -11,7 +11,7 @@ import { refsSignature } from '../../../src/git/worker/refs-signature.ts';
 import { RepositoryWalk } from '../../../src/git/worker/repository-walk.ts';
 import { collect } from '../../../src/git/worker/space/collect.ts';
 import { explainSpace } from '../../../src/git/worker/space/explain.ts';
-import { alternatesOf } from '../../../src/git/worker/space/inspect.ts';
+import { alternatesOf } from '../../../src/scan/index.ts';
 import { measure } from '../../../src/git/worker/space/measure.ts';
 import { UnusableRepository } from '../../../src/git/worker/space/repository-config.ts';
 import { withView } from '../../../src/git/worker/space/view.ts';

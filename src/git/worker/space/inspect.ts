@@ -6,11 +6,12 @@
 
 import { realpathSync } from 'node:fs';
 import { lstat, stat } from 'node:fs/promises';
-import { isAbsolute, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { accountsIn, systemAccounts } from '../../../accounts.ts';
 import { readBounded } from '../../../bounded/index.ts';
 import { systemCode } from '../../../errors.ts';
 import { decodePath, encodePath, isWithin, mountsNow } from '../../../layout/index.ts';
+import { alternateAt, mostAlternateSteps, mostAlternates, readAlternates } from '../../../scan/index.ts';
 import { directoryEntries, identity, isGone } from '../files.ts';
 import { isShared, UnusableRepository } from './repository-config.ts';
 
@@ -26,14 +27,10 @@ const mostRefBytes = 65_536n;
 /** Bytes of `packed-refs`, an index and the like, which git takes into memory. */
 const mostOtherBytes = 268_435_456n;
 const mostEntries = 4_000_000;
-const mostAlternates = 100;
-/** git goes no further from one to the next. */
-const mostAlternateSteps = 6;
 const atOnce = 64;
 /** Entries of a worktree that git opens here; submodules and the like are not among them. */
 const ofWorktree =
   /^(?:HEAD|index|sharedindex\..*|refs|reftable|commondir|gitdir|logs|rebase-apply|rebase-merge)$/;
-const alternatesBytes = 64 * 1024;
 const longestPath = 4096;
 
 /**
@@ -278,32 +275,5 @@ class Look {
   #unusable(path: string, why: string): UnusableRepository {
     const within = path.startsWith(`${this.#repository}/`);
     return new UnusableRepository(`${within ? path.slice(this.#repository.length + 1) : path} ${why}`);
-  }
-}
-
-/** The directories that a directory of objects borrows from, as far as they can be told. */
-export function alternatesOf(objects: string): readonly string[] {
-  const { lines } = readAlternates(objects, true);
-  return lines.slice(0, mostAlternates).map(line => alternateAt(objects, line));
-}
-
-/** `follow`: the list may be a link. */
-function readAlternates(
-  objects: string,
-  follow: boolean,
-): { readonly lines: readonly string[]; readonly isWhole: boolean } {
-  const file = readBounded(encodePath(`${objects}/info/alternates`), { mostBytes: alternatesBytes, follow });
-  if (file.kind !== 'file') return { lines: [], isWhole: true };
-  const lines = decodePath(file.bytes).split('\n');
-  return { lines: lines.filter(line => line !== '' && !line.startsWith('#')), isWhole: file.whole };
-}
-
-/** git resolves a path from where the directory lies, whatever links lead to it. */
-function alternateAt(objects: string, line: string): string {
-  if (isAbsolute(line)) return line;
-  try {
-    return resolve(decodePath(realpathSync(encodePath(objects), { encoding: 'buffer' })), line);
-  } catch {
-    return resolve(objects, line);
   }
 }

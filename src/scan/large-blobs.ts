@@ -1,0 +1,247 @@
+/**
+ * Finds the large files that a push brings, without running git: blobs in the packs and the loose objects of
+ * its quarantine, by their unpacked sizes. Commits, trees and tags are no files.
+ *
+ * A blob that the repository had before is not brought: git completes a pack with the bases of its deltas, and
+ * a client may send again what is there. So large blobs are looked up in the objects of the repository, and in
+ * those that it borrows.
+ *
+ * Synchronous, for threads and the git user's worker. Follows no link below a directory of objects.
+ */
+
+import { lstatSync } from 'node:fs';
+import { OpenedFile } from '../bounded/index.ts';
+import { systemCode } from '../errors.ts';
+import { beforeLook, encodePath, entryAt } from '../layout/index.ts';
+import { alternateAt, mostAlternateSteps, mostAlternates, readAlternates } from './alternates.ts';
+import { isFanOut } from './gitfiles.ts';
+import { DamagedStream, inflateStart } from './inflated-start.ts';
+import { Pack } from './pack.ts';
+import { CannotTell, PackIndex } from './pack-index.ts';
+import { listedEntries } from './quarantine.ts';
+
+export interface LargeBlob {
+  /** The id of the object. */
+  readonly object: string;
+  /** Unpacked, as `git cat-file -s` says it. */
+  readonly bytes: number;
+}
+
+export type LargeBlobsLook =
+  /** The largest of those over the size, the largest first; empty: there are none. */
+  | { readonly is: 'seen'; readonly blobs: readonly LargeBlob[] }
+  | { readonly is: 'unknown'; readonly why: string };
+
+export interface LargeBlobsQuestion {
+  /** The directory of the quarantine. */
+  readonly quarantine: string;
+  /** The directory of the repository's objects. */
+  readonly objects: string;
+  /** Blobs of so many bytes or fewer are not told. */
+  readonly overBytes: number;
+  readonly deadlineMs: number;
+}
+
+/** A refusal names one, and few help more. */
+const mostTold = 10;
+/** More are not kept beside each other: only the largest. */
+const mostKept = 10_000;
+const mostFiles = 200_000;
+/** No deflated byte holds more. */
+const mostInflatedBytes = 1032;
+const longestLooseHead = 512;
+const looseHead = /^(blob|commit|tree|tag) (\d{1,16})\0/;
+const idBytesByCharacters: ReadonlyMap<number, number> = new Map([
+  [40, 20],
+  [64, 32],
+]);
+
+/** Looks for what is larger than `overBytes`; says `unknown` where that cannot be told in time. */
+export function lookForLargeBlobs(question: LargeBlobsQuestion): LargeBlobsLook {
+  const endsAt = performance.now() + question.deadlineMs;
+  const mayGoOn = (): void => {
+    if (performance.now() > endsAt) throw new CannotTell('there was not enough time');
+  };
+  try {
+    const found = blobsIn(question.quarantine, question.overBytes, mayGoOn);
+    if (found.length === 0) return { is: 'seen', blobs: [] };
+    return { is: 'seen', blobs: new KnownObjects(question.objects, mayGoOn).withoutKnown(found) };
+  } catch (error) {
+    if (error instanceof CannotTell) return { is: 'unknown', why: error.message };
+    const code = systemCode(error);
+    if (code === null) throw error;
+    return { is: 'unknown', why: `the objects cannot be read: ${code}` };
+  }
+}
+
+/** The blobs over a size, each once, the largest first. */
+function blobsIn(quarantine: string, overBytes: number, mayGoOn: () => void): readonly LargeBlob[] {
+  const found = new Map<string, number>();
+  for (const entry of listedEntries(quarantine)) {
+    const below = `${quarantine}/${entry.name}`;
+    if (!entry.isDirectory()) continue;
+    if (entry.name === 'pack') addPacked(below, overBytes, mayGoOn, found);
+    else if (isFanOut(entry.name)) addLoose(below, entry.name, overBytes, mayGoOn, found);
+  }
+  const blobs = Array.from(found, ([object, bytes]) => ({ object, bytes }));
+  return blobs.sort((a, b) => b.bytes - a.bytes);
+}
+
+function addPacked(
+  directory: string,
+  overBytes: number,
+  mayGoOn: () => void,
+  found: Map<string, number>,
+): void {
+  for (const { name } of filesIn(directory, mayGoOn)) {
+    const [, sum] = /^pack-([0-9a-f]+)\.pack$/.exec(name) ?? [];
+    if (sum === undefined) continue;
+    const idBytes = idBytesByCharacters.get(sum.length);
+    if (idBytes === undefined) throw new CannotTell('a pack has an unknown kind of name');
+    const pack = Pack.open(`${directory}/pack-${sum}`, idBytes);
+    try {
+      for (const { bytes, place } of pack.largeBlobs(overBytes, mostKept, mayGoOn))
+        found.set(pack.index.idAt(place).toString('hex'), bytes);
+    } finally {
+      pack.close();
+    }
+  }
+}
+
+function addLoose(
+  directory: string,
+  firstByte: string,
+  overBytes: number,
+  mayGoOn: () => void,
+  found: Map<string, number>,
+): void {
+  for (const { name } of filesIn(directory, mayGoOn)) {
+    if (!/^[0-9a-f]{38}$|^[0-9a-f]{62}$/.test(name)) continue;
+    const path = `${directory}/${name}`;
+    beforeLook(path);
+    const stats = lstatSync(encodePath(path), { throwIfNoEntry: false });
+    // It cannot be so large: this spares the reading of nearly all.
+    if (stats === undefined || stats.size * mostInflatedBytes < overBytes) continue;
+    const bytes = looseBlobBytes(path);
+    if (bytes !== null && bytes > overBytes) found.set(firstByte + name, bytes);
+  }
+}
+
+/** The size of a loose object; null: it is no blob. */
+function looseBlobBytes(path: string): number | null {
+  const file = OpenedFile.open(encodePath(path));
+  if (file === null) throw new CannotTell('a loose object is no regular file');
+  try {
+    const start = Buffer.alloc(32);
+    const length = inflateStart(file.read(Buffer.allocUnsafe(longestLooseHead), 0), 0, start);
+    const [, type, digits] = looseHead.exec(start.toString('latin1', 0, length)) ?? [];
+    const bytes = Number(digits);
+    if (type === undefined || !Number.isSafeInteger(bytes)) throw new DamagedStream();
+    return type === 'blob' ? bytes : null;
+  } catch (error) {
+    throw error instanceof DamagedStream ? new CannotTell('a loose object is damaged') : error;
+  } finally {
+    file.close();
+  }
+}
+
+function* filesIn(directory: string, mayGoOn: () => void) {
+  let files = 0;
+  for (const entry of listedEntries(directory)) {
+    if (++files > mostFiles) throw new CannotTell(`there are more than ${mostFiles} files`);
+    if (files % 100 === 0) mayGoOn();
+    if (entry.isFile()) yield entry;
+  }
+}
+
+/** The objects that a repository has: its own, and those that it borrows. */
+class KnownObjects {
+  readonly #directories: readonly string[];
+  readonly #mayGoOn: () => void;
+
+  constructor(objects: string, mayGoOn: () => void) {
+    this.#directories = withAlternates(objects);
+    this.#mayGoOn = mayGoOn;
+  }
+
+  /** The largest of these blobs that are not known, the largest first. */
+  withoutKnown(blobs: readonly LargeBlob[]): readonly LargeBlob[] {
+    const told: LargeBlob[] = [];
+    // Most pushes bring what they have: so few are looked up at first.
+    for (let from = 0, count = mostTold; from < blobs.length; from += count, count *= 10) {
+      const next = blobs.slice(from, from + count);
+      const known = this.#known(next.map(({ object }) => object));
+      told.push(...next.filter(({ object }) => !known.has(object)));
+      if (told.length > 0) return told.slice(0, mostTold);
+    }
+    if (blobs.length >= mostKept) throw new CannotTell('too many large files are in the repository already');
+    return told;
+  }
+
+  #known(objects: readonly string[]): ReadonlySet<string> {
+    try {
+      return this.#lookUp(objects);
+    } catch (error) {
+      // A gc has replaced a pack meanwhile.
+      if (error instanceof CannotTell || systemCode(error) === 'ENOENT') return this.#lookUp(objects);
+      throw error;
+    }
+  }
+
+  /** Loose objects first: a gc packs them before it removes them. */
+  #lookUp(objects: readonly string[]): ReadonlySet<string> {
+    const known = new Set<string>();
+    for (const directory of this.#directories)
+      for (const object of objects) {
+        this.#mayGoOn();
+        if (isThere(`${directory}/${object.slice(0, 2)}/${object.slice(2)}`)) known.add(object);
+      }
+    for (const directory of this.#directories) {
+      const packs = `${directory}/pack`;
+      if (entryAt(packs) === 'link') throw new CannotTell('the packs of the repository are behind a link');
+      for (const { name } of filesIn(packs, this.#mayGoOn)) {
+        if (name.endsWith('.idx') && known.size < objects.length)
+          this.#lookUpIn(`${packs}/${name}`, objects, known);
+      }
+    }
+    return known;
+  }
+
+  #lookUpIn(path: string, objects: readonly string[], known: Set<string>): void {
+    const idBytes = (objects[0]?.length ?? 0) / 2;
+    const index = PackIndex.open(path, idBytes);
+    try {
+      for (const object of objects) {
+        this.#mayGoOn();
+        if (!known.has(object) && index.find(Buffer.from(object, 'hex')) !== null) known.add(object);
+      }
+    } finally {
+      index.close();
+    }
+  }
+}
+
+/** A directory of objects, and all from which it borrows. */
+function withAlternates(objects: string): readonly string[] {
+  const all = new Set([objects]);
+  let from = [objects];
+  for (let step = 0; step < mostAlternateSteps && from.length > 0; step++) {
+    const next = from.flatMap(directory => {
+      beforeLook(directory);
+      const { lines, isWhole } = readAlternates(directory, true);
+      // git takes a line in quotes for a string of C.
+      if (!isWhole || lines.length > mostAlternates || lines.some(line => line.startsWith('"')))
+        throw new CannotTell('the repository borrows objects of directories that cannot be told');
+      return lines.map(line => alternateAt(directory, line));
+    });
+    from = next.filter(directory => !all.has(directory));
+    for (const directory of from) all.add(directory);
+    if (all.size > mostAlternates) throw new CannotTell('the repository borrows from too many directories');
+  }
+  return [...all];
+}
+
+function isThere(path: string): boolean {
+  beforeLook(path);
+  return lstatSync(encodePath(path), { throwIfNoEntry: false })?.isFile() === true;
+}

@@ -1,0 +1,272 @@
+/**
+ * The heads of a pack's entries (see gitformat-pack(5)): of which type an object is, and its size when it is
+ * unpacked. Nothing but heads is read where entries are large, and a delta is inflated only as far as the size
+ * of its result.
+ */
+
+import { OpenedFile } from '../bounded/index.ts';
+import { beforeLook, encodePath } from '../layout/index.ts';
+import { DamagedStream, inflateStart } from './inflated-start.ts';
+import { CannotTell, PackIndex, type PackOffsets } from './pack-index.ts';
+
+export interface PackedBlob {
+  /** Unpacked. */
+  readonly bytes: number;
+  /** The place of its id in the index. */
+  readonly place: number;
+}
+
+interface LargeEntry extends PackedBlob {
+  readonly offset: number;
+  readonly isDelta: boolean;
+}
+
+const headerBytes = 12;
+const packVersions = [Buffer.from('PACK\0\0\0\x02'), Buffer.from('PACK\0\0\0\x03')];
+const commit = 1;
+const blob = 3;
+const tag = 4;
+const ofsDelta = 6;
+const refDelta = 7;
+/** More than any head takes, with the first bytes of a delta as zlib writes them. */
+const longestHead = 1024;
+const blockBytes = 256 * 1024;
+const mostBlocks = 2 ** 23;
+/** So few entries of a block are read one by one. */
+const fewEntries = 16;
+/** Deltas of deltas; git itself makes at most 4,095. */
+const mostSteps = 100_000;
+const mostExact = 2 ** 53;
+
+export class Pack {
+  readonly index: PackIndex;
+  readonly #path: string;
+  readonly #file: OpenedFile;
+  readonly #idBytes: number;
+  /** By offset, of deltas whose bases were followed. */
+  readonly #types = new Map<number, number>();
+
+  private constructor(path: string, file: OpenedFile, index: PackIndex, idBytes: number) {
+    this.#path = path;
+    this.#file = file;
+    this.index = index;
+    this.#idBytes = idBytes;
+    const header = file.read(Buffer.alloc(headerBytes), 0);
+    const isKnown = packVersions.some(each => header.subarray(0, 8).equals(each));
+    const isWhole = header.length === headerBytes && file.bytes >= headerBytes + idBytes;
+    if (!isKnown || !isWhole || header.readUInt32BE(8) !== index.count)
+      throw new CannotTell('a pack is damaged, or of an unknown kind');
+    const sum = file.read(Buffer.alloc(idBytes), file.bytes - idBytes);
+    if (!sum.equals(index.packSum)) throw new CannotTell('an index is that of another pack');
+  }
+
+  /** Opens `PATH.pack` and `PATH.idx`. Throws `CannotTell`, or the system's error. */
+  static open(path: string, idBytes: number): Pack {
+    beforeLook(`${path}.pack`);
+    const file = OpenedFile.open(encodePath(`${path}.pack`));
+    if (file === null) throw new CannotTell('a pack is no regular file');
+    let index: PackIndex | null = null;
+    try {
+      index = PackIndex.open(`${path}.idx`, idBytes);
+      return new Pack(`${path}.pack`, file, index, idBytes);
+    } catch (error) {
+      index?.close();
+      file.close();
+      throw error;
+    }
+  }
+
+  /**
+   * Finds the blobs that are larger than `overBytes` unpacked, in no order; if there are more than `most`,
+   * only the largest. Calls `mayGoOn` now and then, which throws once the time is over.
+   */
+  largeBlobs(overBytes: number, most: number, mayGoOn: () => void): PackedBlob[] {
+    let found: LargeEntry[] = [];
+    this.#eachHead(mayGoOn, (bytes, at, offset, place) => {
+      const type = typeAt(bytes, at);
+      if (type >= commit && type <= tag && type !== blob) return;
+      const isDelta = type === ofsDelta || type === refDelta;
+      if (!isDelta && type !== blob) throw new CannotTell('a pack has an object of an unknown type');
+      const size = isDelta ? this.#resultBytes(bytes, at, type) : sizeAt(bytes, at);
+      if (size <= overBytes) return;
+      found.push({ bytes: size, place, offset, isDelta });
+      if (found.length >= 2 * most) found = largestOf(found, most);
+    });
+    return largestOf(found, most).filter(({ offset, isDelta }) => {
+      mayGoOn();
+      return !isDelta || this.#typeOf(offset) === blob;
+    });
+  }
+
+  close(): void {
+    this.index.close();
+    this.#file.close();
+  }
+
+  /** Calls `take` for each entry, block by block. */
+  #eachHead(
+    mayGoOn: () => void,
+    take: (bytes: Buffer, at: number, offset: number, place: number) => void,
+  ): void {
+    const offsets = this.index.offsets();
+    const { starts, places } = this.#byBlock(offsets);
+    const buffer = Buffer.allocUnsafe(blockBytes + longestHead);
+    for (let block = 0; block + 1 < starts.length; block++) {
+      const from = starts[block] ?? 0;
+      const to = starts[block + 1] ?? 0;
+      if (from === to) continue;
+      mayGoOn();
+      const isRead = to - from > fewEntries;
+      const begins = block * blockBytes;
+      const bytes = isRead ? this.#read(buffer, begins) : buffer;
+      for (let next = from; next < to; next++) {
+        const place = places[next] ?? 0;
+        const offset = offsets.at(place);
+        if (isRead) take(bytes, offset - begins, offset, place);
+        else take(this.#read(buffer.subarray(0, longestHead), offset), 0, offset, place);
+      }
+    }
+  }
+
+  /** The places of the entries, those of each block together, and where each block's begin among them. */
+  #byBlock(offsets: PackOffsets): { readonly starts: Uint32Array; readonly places: Uint32Array } {
+    const { count } = this.index;
+    const end = this.#file.bytes - this.#idBytes;
+    const blocks = Math.ceil(this.#file.bytes / blockBytes);
+    if (blocks > mostBlocks) throw new CannotTell('a pack is too large');
+    const starts = new Uint32Array(blocks + 1);
+    for (let place = 0; place < count; place++) {
+      const offset = offsets.at(place);
+      if (offset < headerBytes || offset >= end)
+        throw new CannotTell('an index of a pack leads outside of it');
+      const block = Math.floor(offset / blockBytes);
+      starts[block] = (starts[block] ?? 0) + 1;
+    }
+    let sum = 0;
+    for (let block = 0; block <= blocks; block++) {
+      sum += starts[block] ?? 0;
+      starts[block] = sum;
+    }
+    const places = new Uint32Array(count);
+    for (let place = 0; place < count; place++) {
+      const block = Math.floor(offsets.at(place) / blockBytes);
+      const start = (starts[block] ?? 0) - 1;
+      starts[block] = start;
+      places[start] = place;
+    }
+    return { starts, places };
+  }
+
+  /** The size of the object that a delta makes. */
+  #resultBytes(bytes: Buffer, at: number, type: number): number {
+    const base = endOfNumber(bytes, at);
+    const data = type === refDelta ? base + this.#idBytes : endOfNumber(bytes, base);
+    try {
+      return secondNumber(bytes, data, shortStart) ?? secondNumber(bytes, data, longStart) ?? damaged();
+    } catch (error) {
+      throw error instanceof DamagedStream ? new CannotTell('a delta of a pack is damaged') : error;
+    }
+  }
+
+  /** The type of the object that this entry comes to, by the bases of deltas. */
+  #typeOf(offset: number): number {
+    const followed: number[] = [];
+    const buffer = Buffer.allocUnsafe(longestHead);
+    let at = offset;
+    let type = this.#types.get(at);
+    while (type === undefined) {
+      const bytes = this.#read(buffer, at);
+      const own = typeAt(bytes, 0);
+      if (own !== ofsDelta && own !== refDelta) {
+        type = own;
+        break;
+      }
+      if (followed.push(at) > mostSteps) throw new CannotTell('the deltas of a pack have no end');
+      at = this.#baseOf(bytes, at, own);
+      type = this.#types.get(at);
+    }
+    for (const each of followed) this.#types.set(each, type);
+    return type;
+  }
+
+  /** git completes a pack that arrives, so that all bases are in it. */
+  #baseOf(bytes: Buffer, offset: number, type: number): number {
+    const at = endOfNumber(bytes, 0);
+    if (type === ofsDelta) {
+      const base = offset - distanceAt(bytes, at);
+      if (base < headerBytes) throw new CannotTell('a delta of a pack has its base outside of it');
+      return base;
+    }
+    const id = bytes.subarray(at, at + this.#idBytes);
+    const place = id.length < this.#idBytes ? null : this.index.find(id);
+    if (place === null) throw new CannotTell('a delta of a pack has its base outside of it');
+    return this.index.offsetAt(place);
+  }
+
+  #read(buffer: Buffer, position: number): Buffer {
+    beforeLook(this.#path);
+    return this.#file.read(buffer, position);
+  }
+}
+
+function largestOf(found: readonly LargeEntry[], most: number): LargeEntry[] {
+  return found.toSorted((a, b) => b.bytes - a.bytes).slice(0, most);
+}
+
+// Nearly always the first bytes of a delta suffice.
+const shortStart = new Uint8Array(8);
+const longStart = new Uint8Array(20);
+
+/** The second of the numbers at the beginning of a delta; null: `start` is too short for both. */
+function secondNumber(bytes: Buffer, at: number, start: Uint8Array): number | null {
+  const inflated = start.subarray(0, inflateStart(bytes, at, start));
+  let from = 0;
+  while ((inflated[from] ?? 0) >= 0x80) from += 1;
+  from += 1;
+  let end = from;
+  while ((inflated[end] ?? 0) >= 0x80) end += 1;
+  return end < inflated.length ? numberAt(inflated, from, 0, 1) : null;
+}
+
+function typeAt(bytes: Buffer, at: number): number {
+  return ((bytes[at] ?? damaged()) >> 4) & 7;
+}
+
+/** The size in the head of an entry: four bits of the first byte, then seven of each. */
+function sizeAt(bytes: Buffer, at: number): number {
+  const first = bytes[at] ?? 0;
+  return first < 0x80 ? first & 0xf : numberAt(bytes, at + 1, first & 0xf, 16);
+}
+
+/** Seven bits of each byte, the lowest first, above what is there by now. */
+function numberAt(bytes: Uint8Array, from: number, lower: number, firstWeight: number): number {
+  let sum = lower;
+  let weight = firstWeight;
+  for (let at = from; ; at++) {
+    const byte = bytes[at] ?? damaged();
+    sum += (byte & 0x7f) * weight;
+    if (sum >= mostExact || weight >= mostExact) throw new CannotTell('a size in a pack is too large');
+    if (byte < 0x80) return sum;
+    weight *= 0x80;
+  }
+}
+
+/** The bytes from a base to its delta: seven bits of each byte, the highest first. */
+function distanceAt(bytes: Buffer, from: number): number {
+  let distance = (bytes[from] ?? damaged()) & 0x7f;
+  for (let at = from; (bytes[at] ?? damaged()) >= 0x80; at++) {
+    distance = (distance + 1) * 0x80 + ((bytes[at + 1] ?? damaged()) & 0x7f);
+    if (distance >= mostExact) return damaged();
+  }
+  return distance > 0 ? distance : damaged();
+}
+
+function endOfNumber(bytes: Buffer, from: number): number {
+  let at = from;
+  while ((bytes[at] ?? damaged()) >= 0x80) at += 1;
+  return at + 1;
+}
+
+function damaged(): never {
+  throw new CannotTell('a pack is damaged');
+}
