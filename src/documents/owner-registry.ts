@@ -8,7 +8,7 @@ import { type OwnerRecord, ownerIdBits } from '../store/index.ts';
 export const mostExpected = 10_000;
 
 /** The registry, to look owners up. */
-export type Owners = Pick<OwnerRegistry, 'all' | 'byId' | 'byKey' | 'keyOf' | 'named'>;
+export type Owners = Pick<OwnerRegistry, 'all' | 'byId' | 'byKey' | 'keyOf' | 'named' | 'onFound'>;
 
 export class OwnerRegistry {
   readonly #foldCase: boolean;
@@ -16,6 +16,8 @@ export class OwnerRegistry {
   readonly #byId = new Map<number, OwnerRecord>();
   /** Owners who are about to be put on record, by key. */
   readonly #expected = new Map<string, OwnerRecord>();
+  /** Called with the key of each owner who is found here, rather than named by a change of documents. */
+  onFound: (key: string) => void = () => {};
 
   /** With `foldCase` the case of ASCII letters does not tell owners apart. */
   constructor(foldCase: boolean) {
@@ -64,8 +66,10 @@ export class OwnerRegistry {
   /** Puts an owner on record unless there is one of this key; gives the one on record. */
   add(owner: OwnerRecord): OwnerRecord {
     const known = this.byKey(owner.key);
-    if (known === undefined) this.set(owner);
-    return known ?? owner;
+    if (known !== undefined) return known;
+    this.set(owner);
+    this.onFound(owner.key);
+    return owner;
   }
 
   /** Puts an owner on record, in place of the one of this key. */
@@ -91,6 +95,7 @@ export class OwnerRegistry {
       if (hasUsage(key)) {
         const owner = this.expect(known.name, now);
         this.set(owner);
+        this.onFound(key);
         anew.push(owner);
       } else {
         this.#byKey.delete(key);

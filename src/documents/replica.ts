@@ -55,23 +55,6 @@ export class DocumentReplica {
     }
   }
 
-  /**
-   * Takes the owners of a stored policy at the position in force: a host that wrote lost changes again may
-   * have put some there whom no version names. False: some were taken, or the position has changed meanwhile.
-   */
-  async takeOwners(stored: readonly OwnerRecord[]): Promise<boolean> {
-    const documents = this.#documents;
-    const { position } = documents;
-    const others: OwnerRecord[] = [];
-    await inSlices(stored, owner => {
-      const known = documents.owners.byKey(owner.key);
-      if (known === undefined || !isSameOwner(known, owner)) others.push(owner);
-    });
-    if (documents.position !== position) return false;
-    if (others.length > 0) documents.applyOwners(others);
-    return others.length === 0;
-  }
-
   /** Without volatile documents, which an older version kept among the others. */
   #versioned({ owners, documents }: SharedPolicy): SharedPolicy {
     return { owners, documents: documents.filter(({ kind }) => !this.#documents.isVolatile(kind)) };

@@ -11,7 +11,6 @@ import { isDeepStrictEqual } from 'node:util';
 import type { DocumentReplica, Documents } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { inSlices } from '../slices.ts';
 import {
   newGeneration,
   newMark,
@@ -27,9 +26,12 @@ import {
 import { type Divergence, judge, type KnownPolicy, type StoreVerdict } from './divergence.ts';
 
 interface DocumentFollowerOptions {
-  readonly documents: Pick<Documents, 'applyRemote' | 'lineage' | 'owners' | 'position'>;
+  readonly documents: Pick<Documents, 'applyOwners' | 'applyRemote' | 'lineage' | 'owners' | 'position'>;
   readonly replica: DocumentReplica;
-  readonly store: Pick<SharedStore, 'commit' | 'policy' | 'policySince' | 'replace' | 'state'>;
+  readonly store: Pick<
+    SharedStore,
+    'commit' | 'compareOwners' | 'policy' | 'policySince' | 'replace' | 'state'
+  >;
   readonly log: Pick<Log, 'info' | 'warn'>;
   /**
    * Milliseconds for which policy is left alone on a server that was just met. One that takes another's
@@ -47,6 +49,8 @@ interface DocumentFollowerOptions {
 const mostTries = 20;
 /** Owners who are put on record in one change: their names are told to all hosts. */
 const mostEnrolled = 500;
+/** Owners whose records in the store are read at a time. */
+const mostRead = 1000;
 /** Milliseconds after a refusal in which nobody is put on record. */
 const refusedMs = 60_000;
 
@@ -72,15 +76,14 @@ export class DocumentFollower {
   #isOtherServer = false;
   /** Server on which the policy was found to be gone. */
   #emptiedServer: string | null = null;
-  /** Ids of owners whom the store has on this server; null: they were not read yet. */
-  #enrolled: Set<number> | null = null;
-  /** Mark of the position upon which the last change was refused; null: it was not. */
-  #conflictAt: string | null = null;
+  /** Keys of owners whom the store may lack, or know by another id. */
+  readonly #unsure = new Set<string>();
   /** On the monotonic clock. */
   #refusedUntil = 0;
 
   constructor(options: DocumentFollowerOptions) {
     this.#options = options;
+    options.documents.owners.onFound = key => this.#unsure.add(key);
   }
 
   /** Resolves once all had the time to find the server. */
@@ -136,7 +139,7 @@ export class DocumentFollower {
   #meet({ server }: SharedState): void {
     if (server === this.#server) return;
     if (this.#server !== undefined) this.#isOtherServer = true;
-    this.#enrolled = null;
+    this.#doubt();
     this.#server = server;
     this.#metAt = performance.now();
   }
@@ -171,7 +174,7 @@ export class DocumentFollower {
         this.#isReadOnly = false;
         return true;
       case 'empty':
-        this.#enrolled = null;
+        this.#doubt();
         return this.#write(known, state);
       case 'lacking':
         return this.#write(known, state);
@@ -206,7 +209,7 @@ export class DocumentFollower {
     // Something was changed here meanwhile: it is looked at again with that.
     if (documents.position !== known.position) return false;
     documents.applyRemote(since.change, since.versions);
-    this.#setEnrolled(since.change.owners, false);
+    this.#trust(since.change.owners);
     return true;
   }
 
@@ -226,7 +229,7 @@ export class DocumentFollower {
     if (server !== judged.server) return;
     const leadsThere = through.at(-1)?.version === position.version;
     await replica.applyWhole(read.policy, leadsThere ? through : [position]);
-    this.#setEnrolled(read.policy.owners, true);
+    this.#trust(read.policy.owners);
   }
 
   /**
@@ -263,27 +266,30 @@ export class DocumentFollower {
       const lost = before === null ? 'the policy' : 'the last changes of the policy';
       log.warn({}, `the shared store had lost ${lost} in force: it is written again`);
     }
-    this.#setEnrolled(policy.owners, true);
+    this.#trust(policy.owners);
     return false;
   }
 
-  /** The store has these owners on record; `isWhole`: and no others. */
-  #setEnrolled(owners: readonly OwnerRecord[], isWhole: boolean): void {
-    if (isWhole) this.#enrolled = new Set();
-    for (const { id } of owners) this.#enrolled?.add(id);
+  /** The store may have other owners than those known here. */
+  #doubt(): void {
+    for (const { key } of this.#options.documents.owners.all) this.#unsure.add(key);
+  }
+
+  /** The store has these owners on record. */
+  #trust(owners: readonly OwnerRecord[]): void {
+    for (const { key } of owners) this.#unsure.delete(key);
   }
 
   /** Rejects with `store_away`, and with `store_refused`. Null: it has to be drafted again. */
   async commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null> {
-    const { owners } = this.#options.documents;
-    return (await this.#enroll(() => owners.all)) ? null : this.#commit(change, basis, mark);
+    return (await this.#enroll(this.#unsure)) ? null : this.#commit(change, basis, mark);
   }
 
   /** Puts these on record in the store, if that can be done now. */
-  async enroll(owners: () => Iterable<OwnerRecord>): Promise<void> {
+  async enroll(ownerKeys: readonly string[]): Promise<void> {
     if (performance.now() < this.#refusedUntil) return;
     try {
-      await this.#enroll(owners);
+      await this.#enroll(ownerKeys);
     } catch (error) {
       if (!(error instanceof SoftquotaError)) throw error;
       // This host has no right to change the policy, at least now: the others put owners on record.
@@ -293,51 +299,67 @@ export class DocumentFollower {
   }
 
   /** Puts these on record, as they are known after each look; false: all of them were. */
-  async #enroll(owners: () => Iterable<OwnerRecord>): Promise<boolean> {
+  async #enroll(ownerKeys: Iterable<string>): Promise<boolean> {
     const { documents, sync } = this.#options;
-    await this.#settled();
     let hasChanged = false;
     for (let tries = 0; tries < mostTries && this.divergence === null; tries += 1) {
       const mark = documents.position?.mark;
-      if (!(await this.#enrollSome(owners()))) break;
+      const lacking = await this.#lackingOf(ownerKeys);
+      // Also without any: who knows changes that the store has lost comes first.
+      await this.#settled();
+      if (lacking?.length === 0) break;
       hasChanged = true;
+      if (lacking !== null && documents.position !== null) {
+        await this.#commit({ owners: lacking }, documents.position, newMark());
+      }
       await sync();
       if (documents.position?.mark !== mark) tries = -1;
     }
     return hasChanged;
   }
 
-  /** Puts some of these on record whom the store lacks; true: it has to be looked at. */
-  async #enrollSome(owners: Iterable<OwnerRecord>): Promise<boolean> {
-    const { documents, replica, store } = this.#options;
+  /** Finds owners among these whom the store lacks, some at a time; null: it has to be looked at again. */
+  async #lackingOf(ownerKeys: Iterable<string>): Promise<readonly OwnerRecord[] | null> {
+    const { documents, store } = this.#options;
     const { position } = documents;
-    // A change upon a store that was not looked at yet may take the place of what it has lost.
-    if (position === null || this.#server === undefined) return false;
-    if (this.#conflictAt === position.mark) this.#enrolled = null;
-    this.#conflictAt = null;
-    if (this.#enrolled === null) {
-      const { state, policy } = await store.policy();
-      if (state.position?.mark !== position.mark || documents.position !== position) return true;
-      if (!(await replica.takeOwners(policy.owners)) || state.server !== this.#server) return true;
-      this.#setEnrolled(policy.owners, true);
+    if (position === null || this.#server === undefined) return [];
+    for (;;) {
+      const owners = this.#unsureOf(ownerKeys);
+      if (owners.length === 0) return [];
+      const { mark, lacking, others } = await store.compareOwners(owners);
+      if (mark !== position.mark || documents.position !== position) return null;
+      if (others.length > 0) {
+        documents.applyOwners(others);
+        return null;
+      }
+      const lacked = new Set(lacking.map(({ key }) => key));
+      this.#trust(owners.filter(({ key }) => !lacked.has(key)));
+      if (lacking.length > 0) return lacking.slice(0, mostEnrolled);
     }
-    const unknown: OwnerRecord[] = [];
-    await inSlices(owners, owner => {
-      if (unknown.length < mostEnrolled && this.#enrolled?.has(owner.id) !== true) unknown.push(owner);
-    });
-    if (unknown.length === 0) return false;
-    await this.#commit({ owners: unknown }, position, newMark());
-    return true;
+  }
+
+  #unsureOf(ownerKeys: Iterable<string>): readonly OwnerRecord[] {
+    const { owners } = this.#options.documents;
+    const found: OwnerRecord[] = [];
+    for (const key of ownerKeys) {
+      if (!this.#unsure.has(key)) continue;
+      const owner = owners.byKey(key);
+      if (owner === undefined) this.#unsure.delete(key);
+      else found.push(owner);
+      if (found.length === mostRead) break;
+    }
+    return found;
   }
 
   /** Null: another change came first, or the store's owners may be others than the change speaks of. */
   async #commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null> {
     const { documents, store } = this.#options;
-    const enrolled = this.#enrolled;
-    if (documents.position !== basis || enrolled === null) return null;
+    // A change upon a store that was not looked at yet may take the place of what it has lost.
+    if (documents.position !== basis || this.#server === undefined) return null;
+    const { owners = [], goneOwners = [] } = change;
     const position = await store.commit(change, basis, mark, this.#server ?? null);
-    if (position === null) this.#conflictAt = basis.mark;
-    else for (const { id } of change.owners ?? []) enrolled.add(id);
+    if (position !== null) this.#trust(owners);
+    else for (const key of [...goneOwners, ...owners.map(owner => owner.key)]) this.#unsure.add(key);
     return position;
   }
 

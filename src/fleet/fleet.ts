@@ -70,7 +70,7 @@ interface FleetHooks {
 /** Milliseconds between two looks at the store. */
 const usualMs = 1000;
 /** Milliseconds that usage is read for until the policy is looked at again. */
-const readingMs = 300;
+const readingMs = 30;
 
 export class Fleet implements SharedDocuments {
   readonly #options: FleetOptions;
@@ -315,13 +315,12 @@ export class Fleet implements SharedDocuments {
 
   /** Tells whether usage may be told now, of owners whom all hosts know. Rejects with `store_away`. */
   async #mayTell(ownerKeys: readonly string[]): Promise<boolean> {
-    const { everyMs = usualMs, ledger } = this.#options;
+    const { everyMs = usualMs } = this.#options;
     // The name may be another's by now.
     if (performance.now() - this.#syncedAt > everyMs) await this.#sync();
     if (!this.#name.isHeld) return false;
-    const { owners } = ledger.documents;
     // If it has to be done later, what they store counts all the same.
-    await this.#documents.enroll(() => ownerKeys.flatMap(key => owners.byKey(key) ?? []));
+    await this.#documents.enroll(ownerKeys);
     return true;
   }
 

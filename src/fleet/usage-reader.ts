@@ -10,7 +10,7 @@ import { inSlices } from '../slices.ts';
 import { placeIn, type SharedStore, type ToldShare } from '../store/index.ts';
 
 interface UsageReaderOptions {
-  readonly shares: Pick<UsageShares, 'lookThrough' | 'takeShare'>;
+  readonly shares: Pick<UsageShares, 'lookThrough' | 'takeShares'>;
   readonly store: Pick<SharedStore, 'usage' | 'usageAfter'>;
   /** This host. */
   readonly host: string;
@@ -29,6 +29,8 @@ export class UsageReader {
   /** Place up to which each other host's word is known. */
   readonly #known = new Map<string, string>();
   readonly #readings = new Map<string, Reading>();
+  /** Changes of a host are left to be read. */
+  #isBehind = false;
 
   constructor(options: UsageReaderOptions) {
     this.#options = options;
@@ -36,7 +38,7 @@ export class UsageReader {
 
   /** Usage is left to be read. */
   get isReading(): boolean {
-    return this.#readings.size > 0;
+    return this.#readings.size > 0 || this.#isBehind;
   }
 
   /**
@@ -44,6 +46,7 @@ export class UsageReader {
    * left to the next time. What was read in part of another server is read anew. Rejects with `store_away`.
    */
   async sync(places: ReadonlyMap<string, string>, deadline: number, isOtherServer: boolean): Promise<void> {
+    this.#isBehind = false;
     // A reading goes on only where it began, and as long as there is something to be read.
     for (const host of this.#readings.keys())
       if (isOtherServer || !places.has(host)) this.#readings.delete(host);
@@ -60,7 +63,7 @@ export class UsageReader {
     const [known, now] = [placeIn(this.#known.get(host) ?? ''), placeIn(place)];
     if (known !== null && known.epoch === now?.epoch && known.number < now.number) {
       this.#readings.delete(host);
-      return this.#goOn(host, known.epoch, known.number);
+      return this.#goOn(host, known, deadline);
     }
     const reading = this.#readings.get(host) ?? this.#begin(host, place);
     while (performance.now() < deadline) {
@@ -70,10 +73,9 @@ export class UsageReader {
         throw error;
       });
       if (done === true) return this.#end(host, reading);
-      await inSlices(value, ({ share }) => {
-        reading.seen.add(share.ownerKey);
-        this.#options.shares.takeShare(share.ownerKey, host, share);
-      });
+      const said = value.map(({ share }) => [share.ownerKey, share] as const);
+      this.#options.shares.takeShares(host, said);
+      for (const [ownerKey] of said) reading.seen.add(ownerKey);
     }
   }
 
@@ -92,16 +94,23 @@ export class UsageReader {
     await shares.lookThrough(share => {
       if (share.host === host && !seen.has(share.ownerKey)) gone.push(share.ownerKey);
     });
-    await inSlices(gone, ownerKey => shares.takeShare(ownerKey, host, null));
+    await inSlices(gone, ownerKey => shares.takeShares(host, [[ownerKey, null]]));
     this.#known.set(host, place);
   }
 
-  async #goOn(host: string, epoch: string, from: number): Promise<void> {
-    const { shares, store } = this.#options;
+  async #goOn(
+    host: string,
+    { epoch, number: from }: { readonly epoch: string; readonly number: number },
+    deadline: number,
+  ): Promise<void> {
     let number = from;
     for (let isMore = true; isMore; ) {
-      const changes = await store.usageAfter(host, number);
-      await inSlices(changes.shares, ([ownerKey, share]) => shares.takeShare(ownerKey, host, share));
+      if (performance.now() >= deadline) {
+        this.#isBehind = true;
+        break;
+      }
+      const changes = await this.#options.store.usageAfter(host, number);
+      this.#options.shares.takeShares(host, changes.shares);
       ({ number, isMore } = changes);
     }
     this.#known.set(host, `${epoch} ${number}`);

@@ -86,7 +86,8 @@ export class UsageShares {
 
   /** This host has its quota for itself: what is stored on others counts no more. */
   standAlone(): void {
-    for (const { ownerKey, host } of [...this.everyShareOfOthers()]) this.takeShare(ownerKey, host, null);
+    for (const { ownerKey, host } of [...this.everyShareOfOthers()])
+      this.takeShares(host, [[ownerKey, null]]);
   }
 
   get isStale(): boolean {
@@ -238,20 +239,25 @@ export class UsageShares {
     return hosts;
   }
 
-  /** Takes what another host says of an owner now; null: it stores nothing there. */
-  takeShare(ownerKey: string, host: string, share: ShareRecord | null): void {
+  /** Takes what another host says of owners now; null: it stores nothing of that one. */
+  takeShares(host: string, said: Iterable<readonly [ownerKey: string, share: ShareRecord | null]>): void {
     const { usage, writeBehind, host: ownHost } = this.#options;
     if (host === ownHost) return;
-    const account = share === null ? usage.accountByKey(ownerKey) : this.#openedAccount(ownerKey);
-    const before = account === undefined ? undefined : [...account.shares].find(one => one.host === host);
-    if (account === undefined || isDeepStrictEqual(before ?? null, share)) return;
-    if (share === null) {
-      account.takeShare(host);
-      writeBehind.note({ goneShares: [{ ownerKey, host }] });
-    } else {
-      account.putShare(share);
-      writeBehind.note({ shares: [share] });
+    const shares: ShareRecord[] = [];
+    const goneShares: Pick<ShareRecord, 'ownerKey' | 'host'>[] = [];
+    for (const [ownerKey, share] of said) {
+      const account = share === null ? usage.accountByKey(ownerKey) : this.#openedAccount(ownerKey);
+      const before = account === undefined ? undefined : [...account.shares].find(one => one.host === host);
+      if (account === undefined || isDeepStrictEqual(before ?? null, share)) continue;
+      if (share === null) {
+        account.takeShare(host);
+        goneShares.push({ ownerKey, host });
+      } else {
+        account.putShare(share);
+        shares.push(share);
+      }
     }
+    if (shares.length + goneShares.length > 0) writeBehind.note({ shares, goneShares });
   }
 
   /** An owner whom nobody put on record yet is known by the key until then. */

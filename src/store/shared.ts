@@ -71,6 +71,14 @@ export interface PolicySince {
   readonly change: PolicyRecords | null;
 }
 
+export interface OwnerComparison {
+  /** The mark of the policy that was compared with; null: there is none. */
+  readonly mark: string | null;
+  readonly lacking: readonly OwnerRecord[];
+  /** Their records in the store. */
+  readonly others: readonly OwnerRecord[];
+}
+
 export interface HostRecord {
   readonly host: string;
   /** When its daemon was last heard of, in milliseconds since 1970 by the store's clock. */
@@ -164,6 +172,8 @@ export interface UsageChanges {
 export interface SharedStore extends RecordStore {
   state(): Promise<SharedState>;
   policy(): Promise<PolicyRead>;
+  /** Gives those of these owners whom the store lacks, and those whom it knows otherwise. */
+  compareOwners(known: readonly OwnerRecord[]): Promise<OwnerComparison>;
   /** Reads what has changed in the policy since a version. */
   policySince(version: Pick<Position, 'version'>): Promise<PolicySince>;
   /**

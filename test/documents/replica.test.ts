@@ -29,21 +29,3 @@ t.test('a whole policy takes the place of another, and what is the same stays', 
   t.strictSame(two.documents.position, begun, 'one that is no further is passed over');
   t.notOk(two.replica.isEmpty);
 });
-
-t.test('owners of the store at the same position are taken', async t => {
-  const { two } = await hosts(t);
-  const before = two.documents.position;
-  const known = [...two.documents.owners.all];
-  t.ok(await two.replica.takeOwners(known), 'all are known');
-  t.equal(two.documents.position, before);
-  const alice = two.documents.owners.byKey('alice');
-  if (alice === undefined) throw new Error('there is no alice');
-  const stored = [
-    { ...alice, id: 4711 },
-    { ...alice, key: 'bob', name: 'Bob', id: 12 },
-  ];
-  t.notOk(await two.replica.takeOwners(stored), 'some were taken');
-  t.equal(two.documents.owners.byKey('alice')?.id, 4711);
-  t.equal(two.documents.owners.byKey('bob')?.name, 'Bob');
-  t.strictSame(two.documents.position, before);
-});

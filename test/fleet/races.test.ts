@@ -82,6 +82,33 @@ t.test('a host that began while the store was away looks at it before it changes
   t.equal(asked.filter(each => each === 'commit').length, 1);
 });
 
+t.test('a host that begins changes the policy without reading all of it again', async t => {
+  const { address } = await startSingle(t);
+  const before = await member(t, { address, host: 'one' });
+  for (const name of ['alice', 'bob']) walk(before.ledger, `${name}/app`, 10);
+  await makeRule(before, 'before');
+  await before.close();
+  let readings = 0;
+  const { ledger } = await member(t, {
+    address,
+    host: 'one',
+    directory: before.directory,
+    through: store => ({
+      ...store,
+      policy: async () => {
+        readings += 1;
+        return store.policy();
+      },
+    }),
+  });
+  walk(ledger, 'carol/app', 10);
+  await makeRule({ ledger }, 'after');
+  t.equal(readings, 0);
+  const store = await sharedStore(t, address);
+  const { owners } = (await store.policy()).policy;
+  t.strictSame(owners.map(({ key }) => key).sort(), ['alice', 'bob', 'carol']);
+});
+
 t.test('an owner who came and went while a host was away does not come back there', async t => {
   const { address } = await startSingle(t);
   const store = await sharedStore(t, address);
@@ -160,10 +187,10 @@ t.test('a change on its way while owners are taken over is made of who they are 
     directory: before.directory,
     through: store => ({
       ...store,
-      policy: async () => {
-        const policy = await store.policy();
+      compareOwners: async known => {
+        const compared = await store.compareOwners(known);
         await read();
-        return policy;
+        return compared;
       },
     }),
   });

@@ -51,7 +51,7 @@ t.test('a reading that breaks off takes nobody away, and is begun again', async 
 
 t.test('a reading that was begun of another place ends where the known one is there again', async t => {
   const reader = new UsageReader({
-    shares: { lookThrough: async () => {}, takeShare: () => {} },
+    shares: { lookThrough: async () => {}, takeShares: () => {} },
     store: {
       usage: async function* () {},
       usageAfter: async () => ({ number: 0, shares: [], isMore: false }),

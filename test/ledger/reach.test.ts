@@ -178,7 +178,9 @@ t.test(
             partial: false,
             measuredAt: null,
           };
-          ledger.shares.takeShare(owner, 'two', { ...share, ownerKey: owner, host: 'two', ...unreachable });
+          ledger.shares.takeShares('two', [
+            [owner, { ...share, ownerKey: owner, host: 'two', ...unreachable }],
+          ]);
           others.set(owner, a);
         }
         for (const each of ['alice', 'bob']) {

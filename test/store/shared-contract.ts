@@ -77,6 +77,19 @@ function policyContract(t: Test, newPlace: () => SharedPlace): void {
     ]);
   });
 
+  t.test('owners are compared with those of the store', async t => {
+    const store = await opened(t, newPlace());
+    t.strictSame(await store.compareOwners([owner('a')]), { mark: null, lacking: [owner('a')], others: [] });
+    const kept = [owner('same', { id: 1 }), owner('\u{e9}/ other', { id: 2 })];
+    await store.replace({ owners: kept, documents: [] }, null, [position(1)], []);
+    const known = [owner('same', { id: 1 }), owner('\u{e9}/ other', { id: 3 }), owner('new', { id: 4 })];
+    t.strictSame(await store.compareOwners(known), {
+      mark: 'mark-1',
+      lacking: known.slice(2),
+      others: kept.slice(1),
+    });
+  });
+
   t.test('of changes made at once on several hosts none is lost', async t => {
     const place = newPlace();
     const stores = await Promise.all([1, 2, 3].map(() => opened(t, place)));

@@ -7,13 +7,29 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Redis } from 'ioredis';
-import type { Position } from '../record-store.ts';
-import type { PolicyRead, PolicyRecords, PolicySince, SharedState } from '../shared.ts';
+import type { DocumentRecord, OwnerRecord, Position } from '../record-store.ts';
+import type {
+  DocumentNames,
+  OwnerComparison,
+  PolicyRead,
+  PolicyRecords,
+  PolicySince,
+  SharedState,
+} from '../shared.ts';
 import { pairs, pipeline, script, sendScript, serverLua } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { mustBeOfOurTypes } from './examine.ts';
 import { away, redisSchema, strangeSchema } from './faults.ts';
-import { decodeFieldName, documentIn, namesIn, numberIn, ownerIn, parseStored, textOf } from './values.ts';
+import {
+  decodeFieldName,
+  documentIn,
+  namesIn,
+  numberIn,
+  ownerFields,
+  ownerIn,
+  parseStored,
+  textOf,
+} from './values.ts';
 
 /** A reply to HGETALL, as the client has given it. */
 type Hash = Readonly<Record<string, Buffer>>;
@@ -71,8 +87,8 @@ export async function readState({ connection, keys, writer }: RedisContext): Pro
 
 /** Times that something is read again because it was changed while it was read. */
 const attempts = 20;
-/** Fields that are on their way at a time. */
-const pageSize = 1000;
+/** Fields that are on their way at a time: so few that they are taken without slices. */
+const pageSize = 250;
 /** Names of changed things that are read one by one; of more the whole policy is read. */
 const mostNames = 5000;
 
@@ -81,10 +97,17 @@ export async function* scanFields(
   { connection }: Pick<RedisContext, 'connection'>,
   key: string,
 ): AsyncGenerator<readonly (readonly [name: string, value: Buffer])[]> {
-  for (let cursor = '0'; ; ) {
-    const [next, found] = await connection.run(client => client.hscanBuffer(key, cursor, 'COUNT', pageSize));
+  const ask = (cursor: string) =>
+    connection.run(client => client.hscanBuffer(key, cursor, 'COUNT', pageSize));
+  for (let asked = ask('0'); ; ) {
+    const [next, found] = await asked;
+    const cursor = next.toString();
+    if (cursor !== '0') {
+      // The next page comes while this one is taken; its failure is told where it is waited for.
+      asked = ask(cursor);
+      asked.catch(() => {});
+    }
     yield pairs(found).map(([name, value]) => [name.toString(), value]);
-    cursor = next.toString();
     if (cursor === '0') return;
   }
 }
@@ -106,29 +129,32 @@ function entryIn(member: string): Entry {
   };
 }
 
-/** Values of owners and documents by their fields, which tell them apart; null: gone. */
-type Fields = Map<string, Buffer | null>;
+/** Owners and documents by their fields, which tell them apart; null: gone. */
+type Fields = Map<string, OwnerRecord | DocumentRecord | null>;
 
 const isDocument = (name: string) => name.includes('/');
 
+function recordIn({ connection, keys }: RedisContext, name: string, value: Buffer) {
+  return isDocument(name)
+    ? parseStored(connection.where, keys.documents, name, () => documentIn(name, value))
+    : parseStored(connection.where, keys.owners, name, () => ownerIn(name, textOf(value)));
+}
+
 function recordsIn({ connection, keys }: RedisContext, fields: Fields): PolicyRecords {
+  const documents: DocumentRecord[] = [];
+  const goneDocuments: DocumentNames[] = [];
+  const owners: OwnerRecord[] = [];
+  const goneOwners: string[] = [];
   const { where } = connection;
-  const change: { [Part in keyof PolicyRecords]: PolicyRecords[Part][number][] } = {
-    documents: [],
-    goneDocuments: [],
-    owners: [],
-    goneOwners: [],
-  };
-  for (const [name, value] of fields) {
-    parseStored(where, isDocument(name) ? keys.documents : keys.owners, name, () => {
-      if (isDocument(name)) {
-        if (value === null) change.goneDocuments.push(namesIn(name));
-        else change.documents.push(documentIn(name, value));
-      } else if (value === null) change.goneOwners.push(decodeFieldName(name));
-      else change.owners.push(ownerIn(name, textOf(value)));
-    });
+  for (const [name, record] of fields) {
+    if (record !== null) {
+      if ('text' in record) documents.push(record);
+      else owners.push(record);
+    } else if (isDocument(name)) {
+      goneDocuments.push(parseStored(where, keys.changes, name, () => namesIn(name)));
+    } else goneOwners.push(parseStored(where, keys.changes, name, () => decodeFieldName(name)));
   }
-  return change;
+  return { documents, goneDocuments, owners, goneOwners };
 }
 
 interface FieldsSince extends Omit<PolicySince, 'change'> {
@@ -152,11 +178,13 @@ async function readFields(context: RedisContext, since: number): Promise<FieldsS
 
 /** Gives the fields to be asked for where these were not all. */
 async function tryFields(
-  { connection: { where }, keys }: RedisContext,
+  context: RedisContext,
   client: Redis,
   since: number,
   asked: readonly string[],
 ): Promise<FieldsSince | readonly string[]> {
+  const { connection, keys } = context;
+  const { where } = connection;
   const documents = asked.filter(isDocument);
   const owners = asked.filter(name => !isDocument(name));
   const [hash, members, documentValues, ownerValues, after] = await pipeline(client, all =>
@@ -182,12 +210,38 @@ async function tryFields(
   if (!isTold) return { position, markThere, versions, fields: null };
   const fields: Fields = new Map();
   const put = (its: readonly string[], values: unknown) => {
-    for (const [at, name] of its.entries()) fields.set(name, (values as (Buffer | null)[])[at] ?? null);
+    for (const [at, name] of its.entries()) {
+      const value = (values as (Buffer | null)[])[at];
+      fields.set(name, value ? recordIn(context, name, value) : null);
+    }
   };
   put(documents, documentValues);
   put(owners, ownerValues);
   const isWhole = isDeepStrictEqual(hash, after) && names.every(name => fields.has(name));
   return isWhole ? { position, markThere, versions, fields } : names;
+}
+
+export async function compareOwners(
+  { connection, keys }: RedisContext,
+  known: readonly OwnerRecord[],
+): Promise<OwnerComparison> {
+  const fields = known.map(ownerFields);
+  const [values, mark] = await connection.run(client =>
+    pipeline(client, all =>
+      all.hmget(keys.owners, ...fields.map(([name]) => name)).hget(keys.policy, 'mark'),
+    ),
+  );
+  const lacking: OwnerRecord[] = [];
+  const others: OwnerRecord[] = [];
+  for (const [at, owner] of known.entries()) {
+    const [name, text] = fields[at] ?? [];
+    const value = (values as (string | null)[])[at] ?? null;
+    if (value === null || name === undefined) lacking.push(owner);
+    else if (value !== text) {
+      others.push(parseStored(connection.where, keys.owners, name, () => ownerIn(name, value)));
+    }
+  }
+  return { mark: typeof mark === 'string' ? decodeFieldName(mark) : null, lacking, others };
 }
 
 export async function readSince(
@@ -206,7 +260,7 @@ export async function readPolicy(context: RedisContext): Promise<PolicyRead> {
     const fields: Fields = new Map();
     for (const key of [keys.owners, keys.documents]) {
       for await (const page of scanFields(context, key))
-        for (const [name, value] of page) fields.set(name, value);
+        for (const [name, value] of page) fields.set(name, recordIn(context, name, value));
     }
     const since = await readFields(context, state.position?.version ?? 0);
     const isSame = isDeepStrictEqual(since.position, state.position);

@@ -9,7 +9,7 @@ import { examineServer } from './examine.ts';
 import { away } from './faults.ts';
 import { Follower } from './follow.ts';
 import { claimHost, leaveTask, readHosts, releaseHost, takeTask } from './hosts.ts';
-import { readPolicy, readSince, readState } from './policy.ts';
+import { compareOwners, readPolicy, readSince, readState } from './policy.ts';
 import { commit, replace } from './policy-changes.ts';
 import { allLargest, forgetHost, largestUnits, tellUsage, usageAfter, usageOnHost } from './usage.ts';
 import { mustBeRecords } from './values.ts';
@@ -53,6 +53,7 @@ function storeOn(context: RedisContext, follower: Follower): SharedStore {
   return {
     state: async () => readState(on()),
     policy: async () => readPolicy(on()),
+    compareOwners: async known => compareOwners(on(), known),
     policySince: async version => readSince(on(), version),
     commit: (change, basis, mark, server = null) =>
       writing(on => commit(on, change, basis, mark, server), change),

@@ -15,7 +15,7 @@ import { scanFields } from './policy.ts';
 import { decodeFieldName, largestIn, parseStored } from './values.ts';
 
 /** Owners whose changes are read at a time; a write has fewer. */
-const pageSize = 2000;
+const pageSize = 1000;
 
 /** Place of a host that was forgotten. */
 export const forgotten = 'forgotten';
