@@ -12,8 +12,6 @@ import { launcher } from './daemon.ts';
 import { must, run } from './run.ts';
 import { Server } from './server.ts';
 
-t.setTimeout(240_000);
-
 /** Every command, with those of which it is made. */
 function* commandsOf(command: Command, path: readonly string[] = []): Generator<readonly [string, Command]> {
   for (const each of command.commands) {
@@ -149,24 +147,21 @@ t.test('--config stands before the command, between it and its subcommand, or be
   t.equal((await bare(['--config', '/no/such.ini', 'usage'])).code, 78);
 });
 
-t.test(
-  'help is wrapped once: no line is broken off where the next one still has room for its first word',
-  t => {
-    const width = 100;
-    for (const [name, command] of commandsOf(program)) {
-      command.configureOutput({ getOutHelpWidth: () => width });
-      const lines = command.helpInformation().split('\n');
-      for (const [index, line] of lines.entries()) {
-        const next = lines[index + 1] ?? '';
-        const isProse = /^[A-Z]?[a-z]/.test(line) && /^[a-z]/.test(next) && !/[.:]$/.test(line);
-        if (!isProse) continue;
-        const [word = ''] = next.split(' ');
-        t.ok(line.length + 1 + word.length > width, `${name}: ${line}`);
-      }
+t.test('help is wrapped once: no line is broken off that has room for the next word', t => {
+  const width = 100;
+  for (const [name, command] of commandsOf(program)) {
+    command.configureOutput({ getOutHelpWidth: () => width });
+    const lines = command.helpInformation().split('\n');
+    for (const [index, line] of lines.entries()) {
+      const next = lines[index + 1] ?? '';
+      const isProse = /^[A-Z]?[a-z]/.test(line) && /^[a-z]/.test(next) && !/[.:]$/.test(line);
+      if (!isProse) continue;
+      const [word = ''] = next.split(' ');
+      t.ok(line.length + 1 + word.length > width, `${name}: ${line}`);
     }
-    t.end();
-  },
-);
+  }
+  t.end();
+});
 
 t.test('--json gives programs the documented shapes, and people get tables', async t => {
   const server = await Server.open(t, { repositories: ['alice/app'] });

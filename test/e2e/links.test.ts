@@ -10,8 +10,6 @@ import { addHook } from './left-behind.ts';
 import { Server } from './server.ts';
 import { withWorker } from './with-worker.ts';
 
-t.setTimeout(240_000);
-
 t.test('what lies on a second disk behind links is named, and counts once it is followed', async t => {
   const server = await Server.open(t, {
     repositories: ['alice/app', 'bob/app'],

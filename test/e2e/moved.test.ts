@@ -10,8 +10,6 @@ import { Clone } from './clone.ts';
 import { counted } from './count.ts';
 import { Server } from './server.ts';
 
-t.setTimeout(240_000);
-
 t.test('usage follows deletions, forks and renames without a sweep', async t => {
   const server = await Server.open(t, { repositories: ['alice/app'] });
   const bare = server.path('alice/app');

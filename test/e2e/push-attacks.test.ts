@@ -10,8 +10,6 @@ import { must, run } from './run.ts';
 import { Server } from './server.ts';
 import { transports } from './transports.ts';
 
-t.setTimeout(240_000);
-
 /** Number of pushes at once of refs that make a repository. */
 const races = isLong ? 100 : 3;
 

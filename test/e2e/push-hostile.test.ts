@@ -8,8 +8,6 @@ import { quarantinesIn } from './left-behind.ts';
 import { must } from './run.ts';
 import { Server } from './server.ts';
 
-t.setTimeout(240_000);
-
 /** Refused and left in an empty quarantine, or in none. */
 async function isRefused(t: Test, bare: string, clone: Clone): Promise<void> {
   await clone.commit(100);

@@ -12,8 +12,6 @@ import { run } from './run.ts';
 import { Server } from './server.ts';
 import { withWorker } from './with-worker.ts';
 
-t.setTimeout(240_000);
-
 const hourMs = 3_600_000;
 
 async function age(repository: string): Promise<void> {
@@ -40,53 +38,50 @@ async function space(server: Server) {
   return spaceAnswer.parse(JSON.parse(text));
 }
 
-t.test(
-  'why names the file and the branch; deleting it shows as unreachable, and reclaim frees it',
-  async t => {
-    const { server, clone, path } = await open(t);
-    const away = await server.softquota('why alice/one');
-    t.equal(away.code, 69);
-    t.match(away.stderr, /no worker runs on this host/);
-    await withWorker(t, server, { run: 'gc' });
-    // The daemon knows of the worker once it has reported.
-    const why = await until(async () => {
-      const told = await server.softquota('why alice/one');
-      return told.code === 69 ? null : told;
-    });
-    t.equal(why.code, 0, why.stderr);
-    t.match(why.stdout, /film\.bin +1 +no +2 MB/);
-    t.match(why.stdout, /refs\/heads\/big +1 +2 MB/);
-    t.match(why.stdout, / {2}git push origin --delete refs\/heads\/big\n/);
-    t.match(why.stdout, / {2}git filter-repo --invert-paths --path film\.bin\n/);
-    await clone.git('push', '-q', 'origin', '--delete', 'big');
-    const after = await until(
-      async () => {
-        const found = await space(server);
-        return found.unreachable_bytes > 2_000_000 ? found : null;
-      },
-      () => 'the deletion was not measured',
-    );
-    t.match(after.repositories, [{ name: 'alice/one.git', fault: null, collected: null }]);
-    const young = await server.softquota('reclaim alice/one');
-    t.equal(young.code, 0, young.stderr);
-    t.match(young.stdout, /became unreachable recently/);
-    // An old cruft pack does not tell when its objects were written.
-    for (const name of await readdir(join(path, 'objects/pack')))
-      if (name.endsWith('.mtimes')) await run('rm', ['-f', join(path, 'objects/pack', name)]);
-    await age(path);
-    const old = await server.softquota('reclaim --json');
-    t.equal(old.code, 0, old.stderr);
-    const [done] = reclaimRun.array().parse(JSON.parse(old.stdout));
-    t.match(done, { state: 'done', repository: path, unreachable_bytes: 0 });
-    t.ok((done?.freed_bytes ?? 0) > 2_000_000);
-    await server.usageIs('alice', bytes => bytes < 100_000);
-    await until(
-      async () => ((await space(server)).unreachable_bytes === 0 ? true : null),
-      () => 'what is unreachable was not measured again',
-    );
-    t.equal((await server.softquota('reclaim')).stdout, 'There is nothing to collect.\n');
-    t.equal((await run('git', ['fsck', '--full'], { cwd: path })).code, 0);
-    const { text } = await server.ask('admin', '/api/v1/admin/quota/events?kind=reclaim');
-    t.match(JSON.parse(text), [{ kind: 'reclaim', owner: 'alice', repository: path, fault: null }]);
-  },
-);
+t.test('why names file and branch; deleting it shows as unreachable, and reclaim frees it', async t => {
+  const { server, clone, path } = await open(t);
+  const away = await server.softquota('why alice/one');
+  t.equal(away.code, 69);
+  t.match(away.stderr, /no worker runs on this host/);
+  await withWorker(t, server, { run: 'gc' });
+  // The daemon knows of the worker once it has reported.
+  const why = await until(async () => {
+    const told = await server.softquota('why alice/one');
+    return told.code === 69 ? null : told;
+  });
+  t.equal(why.code, 0, why.stderr);
+  t.match(why.stdout, /film\.bin +1 +no +2 MB/);
+  t.match(why.stdout, /refs\/heads\/big +1 +2 MB/);
+  t.match(why.stdout, / {2}git push origin --delete refs\/heads\/big\n/);
+  t.match(why.stdout, / {2}git filter-repo --invert-paths --path film\.bin\n/);
+  await clone.git('push', '-q', 'origin', '--delete', 'big');
+  const after = await until(
+    async () => {
+      const found = await space(server);
+      return found.unreachable_bytes > 2_000_000 ? found : null;
+    },
+    () => 'the deletion was not measured',
+  );
+  t.match(after.repositories, [{ name: 'alice/one.git', fault: null, collected: null }]);
+  const young = await server.softquota('reclaim alice/one');
+  t.equal(young.code, 0, young.stderr);
+  t.match(young.stdout, /became unreachable recently/);
+  // An old cruft pack does not tell when its objects were written.
+  for (const name of await readdir(join(path, 'objects/pack')))
+    if (name.endsWith('.mtimes')) await run('rm', ['-f', join(path, 'objects/pack', name)]);
+  await age(path);
+  const old = await server.softquota('reclaim --json');
+  t.equal(old.code, 0, old.stderr);
+  const [done] = reclaimRun.array().parse(JSON.parse(old.stdout));
+  t.match(done, { state: 'done', repository: path, unreachable_bytes: 0 });
+  t.ok((done?.freed_bytes ?? 0) > 2_000_000);
+  await server.usageIs('alice', bytes => bytes < 100_000);
+  await until(
+    async () => ((await space(server)).unreachable_bytes === 0 ? true : null),
+    () => 'what is unreachable was not measured again',
+  );
+  t.equal((await server.softquota('reclaim')).stdout, 'There is nothing to collect.\n');
+  t.equal((await run('git', ['fsck', '--full'], { cwd: path })).code, 0);
+  const { text } = await server.ask('admin', '/api/v1/admin/quota/events?kind=reclaim');
+  t.match(JSON.parse(text), [{ kind: 'reclaim', owner: 'alice', repository: path, fault: null }]);
+});

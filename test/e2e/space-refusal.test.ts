@@ -7,8 +7,6 @@ import { Clone } from './clone.ts';
 import { Server } from './server.ts';
 import { withWorker } from './with-worker.ts';
 
-t.setTimeout(120_000);
-
 /** An owner over a limit of 4 MB, with a branch `big` that alone holds half of it. */
 async function open(t: Test, ini: Readonly<Record<string, string>> = {}) {
   const server = await Server.open(t, {

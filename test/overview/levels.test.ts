@@ -15,31 +15,25 @@ const question = fc
     decision: decide({ settings, standing: any.standing(assigned, defaults), usage, subject }),
   }));
 
-t.test(
-  'what is refused by a limit is at the highest level, unless nothing is stored where nothing may be',
-  async () => {
-    const law = fc.property(question, ({ settings, decision, last }) => {
-      if (decision.by !== 'rule' || decision.allowed) return;
-      const isEmpty = decision.limit === 0 && decision.used === 0;
-      assert.equal(nextLevel(settings, decision, last), isEmpty ? belowAll : refusing);
-    });
-    fc.assert(law, { numRuns: 2000 });
-  },
-);
+t.test('what a limit refuses is at the highest level, unless nothing is stored at limit 0', async () => {
+  const law = fc.property(question, ({ settings, decision, last }) => {
+    if (decision.by !== 'rule' || decision.allowed) return;
+    const isEmpty = decision.limit === 0 && decision.used === 0;
+    assert.equal(nextLevel(settings, decision, last), isEmpty ? belowAll : refusing);
+  });
+  fc.assert(law, { numRuns: 2000 });
+});
 
-t.test(
-  'the level is at least the threshold that is reached, and never above both that and the last',
-  async () => {
-    const law = fc.property(question, ({ settings, decision, last }) => {
-      const bottom = nextLevel(settings, decision, belowAll);
-      const level = nextLevel(settings, decision, last);
-      assert.ok(level >= (reachedThreshold(settings, decision) ?? belowAll));
-      assert.ok(level >= bottom);
-      assert.ok(level <= Math.max(bottom, last));
-    });
-    fc.assert(law, { numRuns: 2000 });
-  },
-);
+t.test('the level is at least the threshold reached, and never above both that and the last', async () => {
+  const law = fc.property(question, ({ settings, decision, last }) => {
+    const bottom = nextLevel(settings, decision, belowAll);
+    const level = nextLevel(settings, decision, last);
+    assert.ok(level >= (reachedThreshold(settings, decision) ?? belowAll));
+    assert.ok(level >= bottom);
+    assert.ok(level <= Math.max(bottom, last));
+  });
+  fc.assert(law, { numRuns: 2000 });
+});
 
 t.test('as long as nothing changes, nothing is told', async () => {
   const law = fc.property(question, ({ settings, decision, last }) => {
