@@ -1,7 +1,9 @@
 /** The commands: what they print for people and for programs, and the exit statuses that scripts go by. */
 
+import { spawnSync } from 'node:child_process';
 import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import t from 'tap';
 import { z } from 'zod';
@@ -286,3 +288,21 @@ t.test('hooks install fails where git would not look, and for GitLab’s reposit
   });
   t.match(await server.softquota('doctor'), { code: 1, stdout: /\(hook\): .*gitlab\.fullpath/ });
 });
+
+const built = fileURLToPath(new URL('../../scripts/built.js', import.meta.url));
+
+/** Tells at its end what of Node itself the program has loaded. */
+const telling =
+  'data:text/javascript,process.on("exit",()=>process.stderr.write(process.moduleLoadList.join("\\n")))';
+
+for (const command of ['usage', 'rule list', 'group list', 'user list', 'health', 'policy export']) {
+  t.test(`softquota ${command} asks over a socket without TLS`, async t => {
+    const args = ['--import', telling, built, ...command.split(' ')];
+    const { stderr } = spawnSync(process.execPath, args, {
+      encoding: 'utf8',
+      env: { ...process.env, SOFTQUOTA_SERVER_ADMIN_SOCKET: '/nowhere/admin.sock' },
+    });
+    t.match(stderr, /NativeModule http$/m);
+    t.notMatch(stderr, /NativeModule (https|tls|internal\/deps\/undici\/undici)$/m);
+  });
+}
