@@ -19,7 +19,7 @@ import { version } from '../../src/version.ts';
 import { fault, longestValidators } from '../../src/wire/index.ts';
 import { fieldWords } from './field-words.ts';
 
-/** One request and its answer for each operation, recorded by test/api/examples.test.ts. */
+/** One request and its answer for each operation, recorded by test/api/openapi.test.ts. */
 const examples: Readonly<Record<string, Example>> = JSON.parse(
   readFileSync(new URL('examples.json', import.meta.url), 'utf8'),
 );

@@ -4,8 +4,6 @@ import t from 'tap';
 import { z } from 'zod';
 import { World } from './world.ts';
 
-t.setTimeout(240_000);
-
 const rules = '/admin/quota/rules';
 const groups = '/admin/quota/groups';
 const week = { quota: { ENABLED: 'true', GRACE: '7d' }, 'quota.default': { TOTAL: '1000' } };

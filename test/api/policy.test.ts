@@ -5,8 +5,6 @@ import { replacedPolicy, type WholePolicy, wholePolicy } from '../../src/wire/in
 import { messageOf } from './people.ts';
 import { type Asked, type Settings, World } from './world.ts';
 
-t.setTimeout(240_000);
-
 const path = '/admin/quota/policy';
 const total = { name: 'total', limit: 10_000, subjects: ['size:all'] };
 const media = { name: 'LFS & more/\u202e', limit: -1, subjects: ['size:git:lfs', 'size:assets:all'] };

@@ -6,8 +6,10 @@
 import { symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
+import express, { type NextFunction, type Request, type Response } from 'express';
 import t, { type Test } from 'tap';
 import { application } from '../../src/api/application.ts';
+import { swaggerPage } from '../../src/api/swagger.ts';
 import { Built } from '../../src/api/web.ts';
 import { served as listening } from '../served.ts';
 import { type Answer, answerIn, send } from './http.ts';
@@ -223,4 +225,16 @@ t.test('over ADMIN_SOCKET there are no pages', async t => {
     const sent = { agent, to: { socketPath: world.sockets.admin }, method: 'GET', path, headers: reader };
     t.match(await answerIn(await send(sent)), { status: 404, json: { message: 'no such address' } });
   }
+});
+
+t.test('a page that is not built says what builds it', async t => {
+  const app = express();
+  app.use(swaggerPage('/nonexistent'));
+  app.use((error: Error, _request: Request, response: Response, _next: NextFunction) => {
+    response.status(503).send(error.message);
+  });
+  const port = await listening(t, app);
+  const answer = await fetch(`http://127.0.0.1:${port}/api/swagger`);
+  t.equal(answer.status, 503);
+  t.match(await answer.text(), /npm run build/);
 });

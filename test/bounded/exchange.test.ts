@@ -8,8 +8,6 @@ import t, { type Test } from 'tap';
 import { Exchange, type ExchangeHandlers, type Fields } from '../../src/bounded/index.ts';
 import { until } from '../e2e/ask.ts';
 
-t.setTimeout(60_000);
-
 /** Two ends of one connection. */
 async function pair(t: Test): Promise<readonly [Socket, Socket]> {
   const path = join(tmpdir(), `sq-${process.pid}-${Math.random()}.sock`);

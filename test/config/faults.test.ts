@@ -93,22 +93,19 @@ t.test('what a later version has is not known to this one', async t => {
   t.match(message('[later]\nENABLED = true\n'), /^app\.ini:1: \[later\]: this version does not know/);
 });
 
-t.test(
-  'a key of the release before stops the start where it decided something, and says what to do',
-  async t => {
-    t.same(faultsOf(t, '[quota]\nBURST = 2G\n'), [
-      'app.ini:2: [quota] BURST: this key is gone, since what an allowed push brings counts at once. Remove it.',
-    ]);
-    t.match(loadText(t, '', { SOFTQUOTA__QUOTA__BURST: '2G' }), {
-      ok: false,
-      faults: [{ variable: 'SOFTQUOTA__QUOTA__BURST', message: /^this key is gone/ }],
-    });
-    t.match(faultsOf(t, '[forge]\nCOUNT = as-forgejo\n'), [/COUNT: this key is gone: an object counts once/]);
-    t.match(faultsOf(t, '[storage.lfs]\nRULER = xattr:ceph.dir.rbytes\n'), [
-      /^app\.ini:2: \[storage\.lfs\] RULER: this key is gone: softquota walks every directory\./,
-    ]);
-  },
-);
+t.test('a key of the release before stops the start where it decided something', async t => {
+  t.same(faultsOf(t, '[quota]\nBURST = 2G\n'), [
+    'app.ini:2: [quota] BURST: this key is gone, since what an allowed push brings counts at once. Remove it.',
+  ]);
+  t.match(loadText(t, '', { SOFTQUOTA__QUOTA__BURST: '2G' }), {
+    ok: false,
+    faults: [{ variable: 'SOFTQUOTA__QUOTA__BURST', message: /^this key is gone/ }],
+  });
+  t.match(faultsOf(t, '[forge]\nCOUNT = as-forgejo\n'), [/COUNT: this key is gone: an object counts once/]);
+  t.match(faultsOf(t, '[storage.lfs]\nRULER = xattr:ceph.dir.rbytes\n'), [
+    /^app\.ini:2: \[storage\.lfs\] RULER: this key is gone: softquota walks every directory\./,
+  ]);
+});
 
 t.test('a key of the release before that decided nothing is named in a note', async t => {
   const notesOf = (ini: string, env = {}) => {

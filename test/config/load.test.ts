@@ -107,22 +107,19 @@ t.test('root passes over an ./app.ini that is a link of somebody else', async t 
   t.match(loaded, { ok: false, notes: [/is ignored/] });
 });
 
-t.test(
-  'an ./app.ini that cannot be read does not hide that of the system, and is a fault without it',
-  async t => {
-    const cwd = folderWith(t, { 'system.ini': total(4) });
-    mkdirSync(join(cwd, 'app.ini'));
-    const where = { env: {}, cwd, uid: 1000, systemFile: join(cwd, 'system.ini') };
-    t.match(loadConfig(where), {
-      ok: true,
-      config: { quota: { totalBytes: 4 } },
-      notes: [
-        `${join(cwd, 'app.ini')} cannot be used: it is a directory, not a file. ${where.systemFile} is used instead.`,
-      ],
-    });
-    t.match(outcome({ ...where, systemFile: join(cwd, 'none.ini') }), /it is a directory/);
-  },
-);
+t.test('an ./app.ini that cannot be read hides no system one, and is a fault without it', async t => {
+  const cwd = folderWith(t, { 'system.ini': total(4) });
+  mkdirSync(join(cwd, 'app.ini'));
+  const where = { env: {}, cwd, uid: 1000, systemFile: join(cwd, 'system.ini') };
+  t.match(loadConfig(where), {
+    ok: true,
+    config: { quota: { totalBytes: 4 } },
+    notes: [
+      `${join(cwd, 'app.ini')} cannot be used: it is a directory, not a file. ${where.systemFile} is used instead.`,
+    ],
+  });
+  t.match(outcome({ ...where, systemFile: join(cwd, 'none.ini') }), /it is a directory/);
+});
 
 t.test('the environment overrides the file, key by key', async t => {
   const ini = '[quota]\nMODE = report\nENABLED = maybe\n[log]\nLEVEL = debug\n';

@@ -40,24 +40,21 @@ t.test('a database that answers, with all tables, is checked and well', async t 
   t.strictSame(await checkForge(installation, true), { findings: [] }, 'a daemon tells it by itself');
 });
 
-t.test(
-  'files that the daemon’s user may not read are named, with the command that gives the right',
-  async t => {
-    const { installation, appIni, database } = world(t, { uid: 4711 });
-    chmodSync(appIni, 0o640);
-    chownSync(appIni, 0, 4712);
-    chmodSync(database, 0o600);
-    const { findings } = await checkForge(installation, false);
-    t.match(findings, [
-      {
-        code: 'forge_away',
-        message: `uid 4711 may not read ${appIni} (mode 0640), so the forge cannot be read`,
-        mend: `setfacl -m u:4711:r ${appIni}`,
-      },
-      { code: 'forge_away', mend: `setfacl -m u:4711:r ${database}` },
-    ]);
-  },
-);
+t.test('files that the daemon’s user may not read are named, with the command for it', async t => {
+  const { installation, appIni, database } = world(t, { uid: 4711 });
+  chmodSync(appIni, 0o640);
+  chownSync(appIni, 0, 4712);
+  chmodSync(database, 0o600);
+  const { findings } = await checkForge(installation, false);
+  t.match(findings, [
+    {
+      code: 'forge_away',
+      message: `uid 4711 may not read ${appIni} (mode 0640), so the forge cannot be read`,
+      mend: `setfacl -m u:4711:r ${appIni}`,
+    },
+    { code: 'forge_away', mend: `setfacl -m u:4711:r ${database}` },
+  ]);
+});
 
 t.test('a user with a name is put into the group of the file', async t => {
   const { installation, appIni } = world(t, { uid: 65_534 });
@@ -72,31 +69,28 @@ t.test('a user with a name is put into the group of the file', async t => {
   ]);
 });
 
-t.test(
-  'a missing column, a missing file and a faulty configuration are named, each with its fix',
-  async t => {
-    const { installation, appIni, database } = world(t);
-    const db = new DatabaseSync(database);
-    db.exec('ALTER TABLE attachment RENAME COLUMN size TO bytes');
-    db.close();
-    t.match((await checkForge(installation, false)).findings, [
-      {
-        code: 'forge_away',
-        severity: 'wrong',
-        message: /attachment\.size is missing/,
-        mend: /docs\/forges/,
-      },
-    ]);
-    write(appIni, '[database]\nDB_TYPE = sqlite3\nPATH = /nonexistent/gitea.db\n');
-    t.match((await checkForge(installation, false)).findings, [
-      { code: 'forge_away', message: /\/nonexistent\/gitea\.db/ },
-    ]);
-    write(appIni, '[database]\nDB_TYPE = mssql\n');
-    t.match((await checkForge(installation, false)).findings, [
-      { code: 'forge_away', message: /DB_TYPE = mssql is none of/, mend: /\[forge\] CONFIG/ },
-    ]);
-  },
-);
+t.test('a missing column, a missing file and a faulty configuration are named with a fix', async t => {
+  const { installation, appIni, database } = world(t);
+  const db = new DatabaseSync(database);
+  db.exec('ALTER TABLE attachment RENAME COLUMN size TO bytes');
+  db.close();
+  t.match((await checkForge(installation, false)).findings, [
+    {
+      code: 'forge_away',
+      severity: 'wrong',
+      message: /attachment\.size is missing/,
+      mend: /docs\/forges/,
+    },
+  ]);
+  write(appIni, '[database]\nDB_TYPE = sqlite3\nPATH = /nonexistent/gitea.db\n');
+  t.match((await checkForge(installation, false)).findings, [
+    { code: 'forge_away', message: /\/nonexistent\/gitea\.db/ },
+  ]);
+  write(appIni, '[database]\nDB_TYPE = mssql\n');
+  t.match((await checkForge(installation, false)).findings, [
+    { code: 'forge_away', message: /DB_TYPE = mssql is none of/, mend: /\[forge\] CONFIG/ },
+  ]);
+});
 
 t.test('with Gogs its own file has to be readable besides the database', async t => {
   const folder = temporaryFolder(t);

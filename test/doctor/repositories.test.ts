@@ -24,28 +24,25 @@ function configured(t: Test, template: string): { folder: string; config: Config
   return { folder, config: installationIn(folder, ini).loaded.config };
 }
 
-t.test(
-  'repositories below and beside the roots that no template matches are found, and nothing else',
-  async t => {
-    const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.git');
-    const at = (path: string) => repository(join(folder, 'srv', path));
-    at('git/alice/app.git');
-    const unmanaged = [
-      at('git/alone.git'),
-      at('git/alice/old.bak'),
-      at('git/bob/deep/er.repo'),
-      at('other/x.git'),
-    ];
-    at('git/alice/app.git/modules/inner.git');
-    at('work/.git');
-    mkdirSync(join(folder, 'srv/git/alice/notes'));
-    const found = lookForRepositories(config);
-    t.strictSame(found.unmanaged, unmanaged.sort());
-    t.equal(found.count, 1);
-    t.match(found.close, [{ path: join(folder, 'srv/git/alice/app.git'), user: { uid: 0, gid: 0 } }]);
-    t.ok(found.whole);
-  },
-);
+t.test('repositories that no template matches are found below and beside the roots', async t => {
+  const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.git');
+  const at = (path: string) => repository(join(folder, 'srv', path));
+  at('git/alice/app.git');
+  const unmanaged = [
+    at('git/alone.git'),
+    at('git/alice/old.bak'),
+    at('git/bob/deep/er.repo'),
+    at('other/x.git'),
+  ];
+  at('git/alice/app.git/modules/inner.git');
+  at('work/.git');
+  mkdirSync(join(folder, 'srv/git/alice/notes'));
+  const found = lookForRepositories(config);
+  t.strictSame(found.unmanaged, unmanaged.sort());
+  t.equal(found.count, 1);
+  t.match(found.close, [{ path: join(folder, 'srv/git/alice/app.git'), user: { uid: 0, gid: 0 } }]);
+  t.ok(found.whole);
+});
 
 t.test('a repository that counts is no stranger by another mount', async t => {
   const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.git');
@@ -58,33 +55,30 @@ t.test('a repository that counts is no stranger by another mount', async t => {
   t.strictSame(lookForRepositories(config).unmanaged, [join(bound, 'alone.git'), alone]);
 });
 
-t.test(
-  'a working copy that takes pushes is found, and so is a working tree outside of all units',
-  async t => {
-    const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.git');
-    const bare = join(folder, 'srv/git/alice/app.git');
-    git('init', '-q', '--bare', bare);
-    const files = git('-C', bare, 'hash-object', '-w', '-t', 'tree', '/dev/null');
-    const who = ['-c', 'user.name=x', '-c', 'user.email=x@localhost'];
-    const commit = git('-C', bare, ...who, 'commit-tree', '-m', 'x', files);
-    const trees = [join(folder, 'srv/git/alice/tree'), join(bare, 'inside')];
-    for (const tree of trees) git('-C', bare, 'worktree', 'add', '-q', '--detach', tree, commit);
-    for (const [name, value] of [
-      ['quiet', 'refuse'],
-      ['pushed', 'updateInstead'],
-    ] as const) {
-      const work = join(folder, 'srv', name);
-      git('init', '-q', work);
-      git('-C', work, 'config', 'receive.denyCurrentBranch', value);
-    }
-    const { unmanaged, workingTrees } = lookForRepositories(config);
-    t.strictSame(unmanaged, [join(folder, 'srv/pushed/.git')]);
-    t.strictSame(workingTrees, trees.slice(0, 1));
-    const installation = installationIn(folder, '');
-    const { findings } = checkUnmanaged(installation, lookForRepositories(config));
-    t.match(findings[1], { code: 'unmanaged_repository', message: /alice\/tree: the working tree/ });
-  },
-);
+t.test('a working copy that takes pushes, and a working tree outside of all units, are found', async t => {
+  const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.git');
+  const bare = join(folder, 'srv/git/alice/app.git');
+  git('init', '-q', '--bare', bare);
+  const files = git('-C', bare, 'hash-object', '-w', '-t', 'tree', '/dev/null');
+  const who = ['-c', 'user.name=x', '-c', 'user.email=x@localhost'];
+  const commit = git('-C', bare, ...who, 'commit-tree', '-m', 'x', files);
+  const trees = [join(folder, 'srv/git/alice/tree'), join(bare, 'inside')];
+  for (const tree of trees) git('-C', bare, 'worktree', 'add', '-q', '--detach', tree, commit);
+  for (const [name, value] of [
+    ['quiet', 'refuse'],
+    ['pushed', 'updateInstead'],
+  ] as const) {
+    const work = join(folder, 'srv', name);
+    git('init', '-q', work);
+    git('-C', work, 'config', 'receive.denyCurrentBranch', value);
+  }
+  const { unmanaged, workingTrees } = lookForRepositories(config);
+  t.strictSame(unmanaged, [join(folder, 'srv/pushed/.git')]);
+  t.strictSame(workingTrees, trees.slice(0, 1));
+  const installation = installationIn(folder, '');
+  const { findings } = checkUnmanaged(installation, lookForRepositories(config));
+  t.match(findings[1], { code: 'unmanaged_repository', message: /alice\/tree: the working tree/ });
+});
 
 t.test('what lies inside a repository that no template matches is no repository of its own', async t => {
   const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.repository');

@@ -22,22 +22,19 @@ function world(t: Test): { folder: string; file: string } {
 const one = async (path: string, right: Blocked['right'] = 'read'): Promise<Blocked | undefined> =>
   (await blockedFor(stranger, [{ path, right }]))[0];
 
-t.test(
-  'the first place on the way that keeps a user out is named, and its mend opens that and no more',
-  async t => {
-    const { folder, file } = world(t);
-    t.equal(await one(file), undefined);
-    chmodSync(file, 0o600);
-    chmodSync(join(folder, 'a'), 0o700);
-    const directory = await one(file);
-    t.match(directory, { at: join(folder, 'a'), right: 'search' });
-    if (directory === undefined) return;
-    t.equal(grant(directory), `chmod o+x ${join(folder, 'a')}`);
-    execFileSync('sh', ['-c', grant(directory)]);
-    const last = await one(file);
-    t.match(last, { at: file, right: 'read' });
-  },
-);
+t.test('the first place that keeps a user out is named, and its mend opens that and no more', async t => {
+  const { folder, file } = world(t);
+  t.equal(await one(file), undefined);
+  chmodSync(file, 0o600);
+  chmodSync(join(folder, 'a'), 0o700);
+  const directory = await one(file);
+  t.match(directory, { at: join(folder, 'a'), right: 'search' });
+  if (directory === undefined) return;
+  t.equal(grant(directory), `chmod o+x ${join(folder, 'a')}`);
+  execFileSync('sh', ['-c', grant(directory)]);
+  const last = await one(file);
+  t.match(last, { at: file, right: 'read' });
+});
 
 t.test('the class that the system puts the user in is the one to be given the right', async t => {
   const { file } = world(t);

@@ -70,34 +70,31 @@ t.test('DEFAULT_GROUPS decide for those without a group', async t => {
   t.ok(allowed(ledger, 'alice'));
 });
 
-t.test(
-  'changes asked for at once are made one after the other, and a faulty one changes nothing',
-  async t => {
-    const world = new World(t);
-    const ledger = await world.open();
-    await withFree(ledger);
-    const made = await Promise.allSettled(
-      Array.from({ length: 50 }, (_, at) =>
-        ledger.documents.transact(({ changes }) => {
-          createRule(changes, { name: `r${at}`, limitBytes: at, subjects: [] });
-          addRuleToGroup(changes, 'free', `r${at}`);
-          if (at % 5 === 0) throw new Error('half-way');
-        }),
-      ),
-    );
-    t.equal(made.filter(({ status }) => status === 'fulfilled').length, 40);
-    const names = rulesIn(ledger.documents.snapshot).map(({ name }) => name);
-    t.equal(names.length, 41);
-    t.strictSame(
-      groupNamed(ledger.documents.snapshot, 'free')?.rules.map(({ name }) => name),
-      names,
-    );
-    t.strictSame(
-      rulesIn((await world.open()).documents.snapshot).map(({ name }) => name),
-      names,
-    );
-  },
-);
+t.test('changes asked for at once are made in turn, and a faulty one changes nothing', async t => {
+  const world = new World(t);
+  const ledger = await world.open();
+  await withFree(ledger);
+  const made = await Promise.allSettled(
+    Array.from({ length: 50 }, (_, at) =>
+      ledger.documents.transact(({ changes }) => {
+        createRule(changes, { name: `r${at}`, limitBytes: at, subjects: [] });
+        addRuleToGroup(changes, 'free', `r${at}`);
+        if (at % 5 === 0) throw new Error('half-way');
+      }),
+    ),
+  );
+  t.equal(made.filter(({ status }) => status === 'fulfilled').length, 40);
+  const names = rulesIn(ledger.documents.snapshot).map(({ name }) => name);
+  t.equal(names.length, 41);
+  t.strictSame(
+    groupNamed(ledger.documents.snapshot, 'free')?.rules.map(({ name }) => name),
+    names,
+  );
+  t.strictSame(
+    rulesIn((await world.open()).documents.snapshot).map(({ name }) => name),
+    names,
+  );
+});
 
 t.test('while the store is away a change is refused, and nothing of it is in force', async t => {
   const store = await openStore({ file: `${directoryFor(t)}/softquota.db` });
@@ -140,38 +137,35 @@ t.test('those who watch are told of a change of policy', async t => {
   t.equal(told.length, 1, 'not where nothing changed');
 });
 
-t.test(
-  'an owner that is created is known, and one that is deleted leaves nothing to who has the name next',
-  async t => {
-    const world = new World(t);
-    const ledger = await world.open();
-    await withFree(ledger);
-    const first = await ledger.documents.transact(transaction => {
-      const owner = transaction.createOwner('Dora', 'organization');
-      assign(transaction.changes, owner.id, 'free');
-      return owner;
-    });
-    t.match(ledger.ownerUsage('dora'), { id: first.id, name: 'Dora', type: 'organization' });
-    t.match(ledger.documents.owners.byId(first.id), { name: 'Dora' });
-    await t.rejects(
-      ledger.documents.transact(transaction => transaction.createOwner('dorA')),
-      { code: 'conflict' },
-    );
-    await t.rejects(
-      ledger.documents.transact(transaction => transaction.createOwner('..')),
-      { code: 'invalid', message: /^username: / },
-    );
-    await ledger.documents.transact(transaction =>
-      transaction.changes.remove(assignmentKind, String(transaction.deleteOwner('dora').id)),
-    );
-    t.equal(ledger.ownerUsage('dora').id, null);
-    t.equal(ledger.documents.owners.byId(first.id), undefined);
-    const second = await ledger.documents.transact(transaction => transaction.createOwner('dora'));
-    t.not(second.id, first.id);
-    t.strictSame(assignedGroups(ledger.documents.snapshot, second.id), []);
-    t.equal((await world.open()).ownerUsage('dora').id, second.id);
-  },
-);
+t.test('a created owner is known, and a deleted one leaves nothing to the next of the name', async t => {
+  const world = new World(t);
+  const ledger = await world.open();
+  await withFree(ledger);
+  const first = await ledger.documents.transact(transaction => {
+    const owner = transaction.createOwner('Dora', 'organization');
+    assign(transaction.changes, owner.id, 'free');
+    return owner;
+  });
+  t.match(ledger.ownerUsage('dora'), { id: first.id, name: 'Dora', type: 'organization' });
+  t.match(ledger.documents.owners.byId(first.id), { name: 'Dora' });
+  await t.rejects(
+    ledger.documents.transact(transaction => transaction.createOwner('dorA')),
+    { code: 'conflict' },
+  );
+  await t.rejects(
+    ledger.documents.transact(transaction => transaction.createOwner('..')),
+    { code: 'invalid', message: /^username: / },
+  );
+  await ledger.documents.transact(transaction =>
+    transaction.changes.remove(assignmentKind, String(transaction.deleteOwner('dora').id)),
+  );
+  t.equal(ledger.ownerUsage('dora').id, null);
+  t.equal(ledger.documents.owners.byId(first.id), undefined);
+  const second = await ledger.documents.transact(transaction => transaction.createOwner('dora'));
+  t.not(second.id, first.id);
+  t.strictSame(assignedGroups(ledger.documents.snapshot, second.id), []);
+  t.equal((await world.open()).ownerUsage('dora').id, second.id);
+});
 
 t.test('an owner with units cannot be deleted', async t => {
   const ledger = await new World(t).open();
@@ -209,38 +203,35 @@ t.test('an owner whom a walk finds while being deleted stays, and inherits nothi
   }
 });
 
-t.test(
-  'a renamed owner keeps groups under the new name; what lies on the disk is as the disk says',
-  async t => {
-    const world = new World(t);
-    const ledger = await world.open();
-    await withFree(ledger);
-    walk(ledger, 'alice/app', 100);
-    walk(ledger, 'carol/app', 50);
-    await ledger.reports.reportUnit('bob', lfs, 'store', 7);
-    const before = ledger.ownerUsage('alice').id;
-    await ledger.documents.transact(transaction =>
-      assign(transaction.changes, transaction.mustBeOwner('alice').id, 'free'),
+t.test('a renamed owner keeps groups; what lies on the disk is as the disk says', async t => {
+  const world = new World(t);
+  const ledger = await world.open();
+  await withFree(ledger);
+  walk(ledger, 'alice/app', 100);
+  walk(ledger, 'carol/app', 50);
+  await ledger.reports.reportUnit('bob', lfs, 'store', 7);
+  const before = ledger.ownerUsage('alice').id;
+  await ledger.documents.transact(transaction =>
+    assign(transaction.changes, transaction.mustBeOwner('alice').id, 'free'),
+  );
+  await t.rejects(
+    ledger.documents.transact(transaction => transaction.renameOwner('alice', 'bob', () => false)),
+    { code: 'conflict' },
+  );
+  await ledger.documents.transact(transaction => transaction.renameOwner('alice', 'Carol', () => true));
+  for (const each of [ledger, await world.open()]) {
+    t.match(
+      each.ownerUsage('carol'),
+      { id: before, name: 'Carol' },
+      'who was only known from the disk gave way',
     );
-    await t.rejects(
-      ledger.documents.transact(transaction => transaction.renameOwner('alice', 'bob', () => false)),
-      { code: 'conflict' },
-    );
-    await ledger.documents.transact(transaction => transaction.renameOwner('alice', 'Carol', () => true));
-    for (const each of [ledger, await world.open()]) {
-      t.match(
-        each.ownerUsage('carol'),
-        { id: before, name: 'Carol' },
-        'who was only known from the disk gave way',
-      );
-      t.equal(used(each, 'carol'), 50);
-      t.notOk(allowed(each, 'carol'));
-      t.equal(used(each, 'alice'), 100);
-      t.not(each.ownerUsage('alice').id, before);
-      t.ok(allowed(each, 'alice'), 'nothing is left under the old name');
-    }
-  },
-);
+    t.equal(used(each, 'carol'), 50);
+    t.notOk(allowed(each, 'carol'));
+    t.equal(used(each, 'alice'), 100);
+    t.not(each.ownerUsage('alice').id, before);
+    t.ok(allowed(each, 'alice'), 'nothing is left under the old name');
+  }
+});
 
 /** Lays down as many rules as somebody may lay down at once, with a rest after each. */
 function* manyRules(changes: ChangeSet, count: number): Work<number> {
@@ -251,33 +242,30 @@ function* manyRules(changes: ChangeSet, count: number): Work<number> {
   return rulesIn(changes).length;
 }
 
-t.test(
-  'a large change lets others have their turn while it is drafted, and is in force as a whole',
-  async t => {
-    const world = new World(t);
-    const ledger = await world.open();
-    const { documents } = ledger;
-    let turns = 0;
-    let isOver = false;
-    const drafted = documents
-      .transactInSlices(({ changes }) => manyRules(changes, 20_000))
-      .finally(() => {
-        isOver = true;
-      });
-    const after = documents.transact(({ changes }) => rulesIn(changes).length);
-    while (!isOver) {
-      await new Promise(setImmediate);
-      turns += 1;
-      const [first, last] = ['r0', 'r19999'].map(name => ruleNamed(documents.snapshot, name));
-      if ((first === undefined) !== (last === undefined)) throw new Error('half of it is in force');
-    }
-    t.ok(turns > 10, `${turns} turns`);
-    t.equal(await drafted, 20_000);
-    t.equal(await after, 20_000, 'who asks later is later');
-    const again = await world.open();
-    t.equal(rulesIn(again.documents.snapshot).length, 20_000);
-  },
-);
+t.test('a large change gives way while it is drafted, and is in force as a whole', async t => {
+  const world = new World(t);
+  const ledger = await world.open();
+  const { documents } = ledger;
+  let turns = 0;
+  let isOver = false;
+  const drafted = documents
+    .transactInSlices(({ changes }) => manyRules(changes, 20_000))
+    .finally(() => {
+      isOver = true;
+    });
+  const after = documents.transact(({ changes }) => rulesIn(changes).length);
+  while (!isOver) {
+    await new Promise(setImmediate);
+    turns += 1;
+    const [first, last] = ['r0', 'r19999'].map(name => ruleNamed(documents.snapshot, name));
+    if ((first === undefined) !== (last === undefined)) throw new Error('half of it is in force');
+  }
+  t.ok(turns > 10, `${turns} turns`);
+  t.equal(await drafted, 20_000);
+  t.equal(await after, 20_000, 'who asks later is later');
+  const again = await world.open();
+  t.equal(rulesIn(again.documents.snapshot).length, 20_000);
+});
 
 t.test('what a large change was looked at upon may change meanwhile: then it is looked at anew', async t => {
   const world = new World(t);

@@ -1,7 +1,9 @@
 /** The commands: what they print for people and for programs, and the exit statuses that scripts go by. */
 
+import { spawnSync } from 'node:child_process';
 import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import t from 'tap';
 import { z } from 'zod';
@@ -11,8 +13,6 @@ import { asNobody } from './commands.ts';
 import { launcher } from './daemon.ts';
 import { must, run } from './run.ts';
 import { Server } from './server.ts';
-
-t.setTimeout(240_000);
 
 /** Every command, with those of which it is made. */
 function* commandsOf(command: Command, path: readonly string[] = []): Generator<readonly [string, Command]> {
@@ -149,24 +149,21 @@ t.test('--config stands before the command, between it and its subcommand, or be
   t.equal((await bare(['--config', '/no/such.ini', 'usage'])).code, 78);
 });
 
-t.test(
-  'help is wrapped once: no line is broken off where the next one still has room for its first word',
-  t => {
-    const width = 100;
-    for (const [name, command] of commandsOf(program)) {
-      command.configureOutput({ getOutHelpWidth: () => width });
-      const lines = command.helpInformation().split('\n');
-      for (const [index, line] of lines.entries()) {
-        const next = lines[index + 1] ?? '';
-        const isProse = /^[A-Z]?[a-z]/.test(line) && /^[a-z]/.test(next) && !/[.:]$/.test(line);
-        if (!isProse) continue;
-        const [word = ''] = next.split(' ');
-        t.ok(line.length + 1 + word.length > width, `${name}: ${line}`);
-      }
+t.test('help is wrapped once: no line is broken off that has room for the next word', t => {
+  const width = 100;
+  for (const [name, command] of commandsOf(program)) {
+    command.configureOutput({ getOutHelpWidth: () => width });
+    const lines = command.helpInformation().split('\n');
+    for (const [index, line] of lines.entries()) {
+      const next = lines[index + 1] ?? '';
+      const isProse = /^[A-Z]?[a-z]/.test(line) && /^[a-z]/.test(next) && !/[.:]$/.test(line);
+      if (!isProse) continue;
+      const [word = ''] = next.split(' ');
+      t.ok(line.length + 1 + word.length > width, `${name}: ${line}`);
     }
-    t.end();
-  },
-);
+  }
+  t.end();
+});
 
 t.test('--json gives programs the documented shapes, and people get tables', async t => {
   const server = await Server.open(t, { repositories: ['alice/app'] });
@@ -291,3 +288,21 @@ t.test('hooks install fails where git would not look, and for GitLab’s reposit
   });
   t.match(await server.softquota('doctor'), { code: 1, stdout: /\(hook\): .*gitlab\.fullpath/ });
 });
+
+const built = fileURLToPath(new URL('../../scripts/built.js', import.meta.url));
+
+/** Tells at its end what of Node itself the program has loaded. */
+const telling =
+  'data:text/javascript,process.on("exit",()=>process.stderr.write(process.moduleLoadList.join("\\n")))';
+
+for (const command of ['usage', 'rule list', 'group list', 'user list', 'health', 'policy export']) {
+  t.test(`softquota ${command} asks over a socket without TLS`, async t => {
+    const args = ['--import', telling, built, ...command.split(' ')];
+    const { stderr } = spawnSync(process.execPath, args, {
+      encoding: 'utf8',
+      env: { ...process.env, SOFTQUOTA_SERVER_ADMIN_SOCKET: '/nowhere/admin.sock' },
+    });
+    t.match(stderr, /NativeModule http$/m);
+    t.notMatch(stderr, /NativeModule (https|tls|internal\/deps\/undici\/undici)$/m);
+  });
+}

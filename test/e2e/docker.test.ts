@@ -11,8 +11,6 @@ import { fleetHost } from './fleet-hosts.ts';
 import { type Block, iniOf, readGuide } from './guide.ts';
 import { type Run, run } from './run.ts';
 
-t.setTimeout(240_000);
-
 const checkout = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 const noBlock: Block = { kind: 'ini', heading: '', text: '' };
 const text = (name: string) => readFile(new URL(`../../${name}`, import.meta.url), 'utf8');
@@ -128,17 +126,15 @@ t.test('the Dockerfile’s steps give a tree in which everything runs', async t 
   const bounding = '-all,+dac_read_search';
   const groups = '4242';
 
-  await t.test(
-    'compose’s service reads repositories of mode 0700, is healthy, and stops when told to',
-    async t => {
-      t.strictSame(stage.healthcheck, ['softquota', 'health']);
-      t.strictSame(service.healthcheck.test, ['CMD', ...stage.healthcheck]);
-      const { SOFTQUOTA__SERVER__HTTP_ADDR: address, ...others } = service.environment;
-      t.strictSame(Object.keys(others), ['SOFTQUOTA__SERVER__SOCKET_GROUP']);
-      t.equal(address, '0.0.0.0', 'the port of `ports` leads to the web UI');
-      const lived = await inContainer(
-        stage,
-        `export SOFTQUOTA__SERVER__SOCKET_GROUP=${groups} SOFTQUOTA__SERVER__HTTP_ADDR=${address}
+  await t.test('compose’s service reads repositories of mode 0700, is healthy, and stops', async t => {
+    t.strictSame(stage.healthcheck, ['softquota', 'health']);
+    t.strictSame(service.healthcheck.test, ['CMD', ...stage.healthcheck]);
+    const { SOFTQUOTA__SERVER__HTTP_ADDR: address, ...others } = service.environment;
+    t.strictSame(Object.keys(others), ['SOFTQUOTA__SERVER__SOCKET_GROUP']);
+    t.equal(address, '0.0.0.0', 'the port of `ports` leads to the web UI');
+    const lived = await inContainer(
+      stage,
+      `export SOFTQUOTA__SERVER__SOCKET_GROUP=${groups} SOFTQUOTA__SERVER__HTTP_ADDR=${address}
       ${stage.healthcheck.join(' ')}; echo "health $?"
       ${[...service.entrypoint, ...service.command].join(' ')} 2>/tmp/log & daemon=$!
       until softquota health --ready >/dev/null; do [ -d /proc/$daemon ] || break; done
@@ -147,15 +143,14 @@ t.test('the Dockerfile’s steps give a tree in which everything runs', async t 
       softquota usage alice --json
       kill -${stage.stopSignal.replace('SIG', '')} $daemon; wait $daemon; echo "stopped $?"
       cat /tmp/log >&2`,
-        { prepare, groups, bounding },
-      );
-      t.match(lived.stdout, /^no answer\n.*\nhealth 1\nok\nhealth 0\n660 4242\n/, lived.stderr);
-      t.match(lived.stdout, /stopped 0\n$/);
-      const usage = JSON.parse(/^\{\n.*^\}$/ms.exec(lived.stdout)?.[0] ?? '{}');
-      t.ok(usage.total >= 123456, `measured: ${usage.total}`);
-      t.equal(usage.partial, false);
-    },
-  );
+      { prepare, groups, bounding },
+    );
+    t.match(lived.stdout, /^no answer\n.*\nhealth 1\nok\nhealth 0\n660 4242\n/, lived.stderr);
+    t.match(lived.stdout, /stopped 0\n$/);
+    const usage = JSON.parse(/^\{\n.*^\}$/ms.exec(lived.stdout)?.[0] ?? '{}');
+    t.ok(usage.total >= 123456, `measured: ${usage.total}`);
+    t.equal(usage.partial, false);
+  });
 
   await t.test('a push is refused as the manual says, and passes after the real limit is set', async t => {
     const page = await readGuide('docker.md');
@@ -205,16 +200,13 @@ t.test('the Dockerfile’s steps give a tree in which everything runs', async t 
   });
 });
 
-t.test(
-  'compose gives paths that are the same inside and outside, and the repositories to be read only',
-  async t => {
-    const { services, volumes } = compose.parse(parse(await text('compose.yaml')));
-    const shared = services.softquota.volumes.filter(each => each.startsWith('/'));
-    t.strictSame(shared, ['/run/softquota:/run/softquota', '/srv/git:/srv/git:ro']);
-    const named = services.softquota.volumes.filter(each => /^\w/.test(each)).map(each => each.split(':')[0]);
-    t.strictSame(named, Object.keys(volumes));
-  },
-);
+t.test('compose gives paths that are the same inside and outside, to be read only', async t => {
+  const { services, volumes } = compose.parse(parse(await text('compose.yaml')));
+  const shared = services.softquota.volumes.filter(each => each.startsWith('/'));
+  t.strictSame(shared, ['/run/softquota:/run/softquota', '/srv/git:/srv/git:ro']);
+  const named = services.softquota.volumes.filter(each => /^\w/.test(each)).map(each => each.split(':')[0]);
+  t.strictSame(named, Object.keys(volumes));
+});
 
 const withRedis = z.strictObject({
   services: z.strictObject({

@@ -16,8 +16,6 @@ import { Clone } from './clone.ts';
 import { Server } from './server.ts';
 import { WallClock } from './wall-clock.ts';
 
-t.setTimeout(240_000);
-
 const check = '/v1/check?owner=alice&subject=size:repos:private';
 const ini = {
   server: { ROOT_URL: 'https://git.example/quota/' },

@@ -17,8 +17,6 @@ import { fleetHost } from './fleet-hosts.ts';
 import { Passage, type Way } from './passage.ts';
 import type { Server } from './server.ts';
 
-t.setTimeout(240_000);
-
 const owners = ['alice', 'bob'] as const;
 type Owner = (typeof owners)[number];
 
@@ -290,46 +288,43 @@ async function forgetFiles({ directory }: Redis): Promise<void> {
 /** Another policy in the store than the hosts know. */
 const becomesAnother = (redis: Redis) => redis.cli('hset', 'softquota:policy', 'generation', 'another');
 
-t.test(
-  'a Redis that was started without its files, with older ones, and with those of another policy',
-  async t => {
-    const { address, servers } = await startSingle(t);
-    const [redis] = servers;
-    const trial = await Trial.begin(t, address);
-    t.equal(await trial.limit(trial.one, 7), 200);
-    await trial.settled('known everywhere');
+t.test('a Redis started without its files, with older ones, and with those of another policy', async t => {
+  const { address, servers } = await startSingle(t);
+  const [redis] = servers;
+  const trial = await Trial.begin(t, address);
+  t.equal(await trial.limit(trial.one, 7), 200);
+  await trial.settled('known everywhere');
 
-    await redis.end('SIGKILL');
-    await forgetFiles(redis);
-    await trial.growAll(300);
-    await redis.start();
-    await trial.settled('without its files');
+  await redis.end('SIGKILL');
+  await forgetFiles(redis);
+  await trial.growAll(300);
+  await redis.start();
+  await trial.settled('without its files');
 
-    await redis.cli('save');
-    const backup = join(redis.directory, '..', 'backup.rdb');
-    await copyFile(join(redis.directory, 'dump.rdb'), backup);
-    t.equal(await trial.limit(trial.one, 3), 200);
-    t.equal(await trial.limit(trial.two, 7), 200);
-    await trial.growAll(500);
-    await trial.settled('after the backup');
-    await redis.end('SIGKILL');
-    await forgetFiles(redis);
-    await copyFile(backup, join(redis.directory, 'dump.rdb'));
-    // With an append-only file asked for, Redis would not look at the snapshot.
-    await redis.start('--appendonly', 'no');
-    await trial.growAll(100);
-    await trial.settled('with older files, to which the hosts write the changes again');
-    t.match(await repairNothing(trial.two), { code: 1, stderr: /nothing to repair/ });
+  await redis.cli('save');
+  const backup = join(redis.directory, '..', 'backup.rdb');
+  await copyFile(join(redis.directory, 'dump.rdb'), backup);
+  t.equal(await trial.limit(trial.one, 3), 200);
+  t.equal(await trial.limit(trial.two, 7), 200);
+  await trial.growAll(500);
+  await trial.settled('after the backup');
+  await redis.end('SIGKILL');
+  await forgetFiles(redis);
+  await copyFile(backup, join(redis.directory, 'dump.rdb'));
+  // With an append-only file asked for, Redis would not look at the snapshot.
+  await redis.start('--appendonly', 'no');
+  await trial.growAll(100);
+  await trial.settled('with older files, to which the hosts write the changes again');
+  t.match(await repairNothing(trial.two), { code: 1, stderr: /nothing to repair/ });
 
-    await becomesAnother(redis);
-    await hasDiverged(t, trial, /does not continue the known one/);
-    await repaired(trial.one, '--known');
-    await trial.settled('the known one, by decision');
-    await becomesAnother(redis);
-    await hasDiverged(t, trial, /does not continue the known one/);
-    await repaired(trial.one, '--stored');
-    await trial.takeAsItIs();
-    await trial.settled('the other one, by decision');
-    t.equal((await rulesOf(trial.two)).get('total'), 7);
-  },
-);
+  await becomesAnother(redis);
+  await hasDiverged(t, trial, /does not continue the known one/);
+  await repaired(trial.one, '--known');
+  await trial.settled('the known one, by decision');
+  await becomesAnother(redis);
+  await hasDiverged(t, trial, /does not continue the known one/);
+  await repaired(trial.one, '--stored');
+  await trial.takeAsItIs();
+  await trial.settled('the other one, by decision');
+  t.equal((await rulesOf(trial.two)).get('total'), 7);
+});

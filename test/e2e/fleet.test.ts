@@ -1,16 +1,22 @@
 /**
  * Several hosts with one quota: what is stored on them adds up, what one rules the others do, and who is
- * who.
+ * who. With PRECISE an owner pushes to all of them at once (docs/precise.md has the figures): to two hosts in
+ * the ordinary run, and to three in the long one.
  */
 
-import t from 'tap';
+import { Redis } from 'ioredis';
+import t, { type Test } from 'tap';
+import { isLong } from '../run-length.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';
+import { manyCommits } from './at-once.ts';
 import { Clone } from './clone.ts';
+import { counted } from './count.ts';
 import { fleetHost, mayPush, mayPushIs } from './fleet-hosts.ts';
 import { Passage } from './passage.ts';
+import type { Server } from './server.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(300_000);
 
 t.test('pushes on three hosts add up, and what is ruled on one is in force on the others', async t => {
   const { address } = await startSingle(t);
@@ -56,22 +62,19 @@ t.test('pushes on three hosts add up, and what is ruled on one is in force on th
   t.comment(`lag of a change: median ${lags[lags.length / 2]?.toFixed(0)} ms`);
 });
 
-t.test(
-  'a second living daemon with the name of another is refused, and the same one is taken back at once',
-  async t => {
-    const { address } = await startSingle(t);
-    const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });
-    const twin = await fleetHost(t, { address, host: 'one', started: false });
-    const begun = performance.now();
-    const { code, log } = await twin.startInVain();
-    t.equal(code, 78);
-    t.match(log, /HOST_ID = one: another running daemon uses this HOST_ID/);
-    t.ok(performance.now() - begun < 5000, 'it waits for nothing');
-    await one.stop('SIGKILL');
-    await one.start();
-    t.ok((await one.usage('alice')) > 0, 'after a kill its own name is free for it');
-  },
-);
+t.test('a second daemon with a taken name is refused, and the same one is back at once', async t => {
+  const { address } = await startSingle(t);
+  const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });
+  const twin = await fleetHost(t, { address, host: 'one', started: false });
+  const begun = performance.now();
+  const { code, log } = await twin.startInVain();
+  t.equal(code, 78);
+  t.match(log, /HOST_ID = one: another running daemon uses this HOST_ID/);
+  t.ok(performance.now() - begun < 5000, 'it waits for nothing');
+  await one.stop('SIGKILL');
+  await one.start();
+  t.ok((await one.usage('alice')) > 0, 'after a kill its own name is free for it');
+});
 
 t.test('a host that is gone counts until it is forgotten, and one that runs cannot be', async t => {
   const { address } = await startSingle(t);
@@ -93,40 +96,126 @@ t.test('a host that is gone counts until it is forgotten, and one that runs cann
 
 const has = /HOST_ID = one: another running daemon uses this HOST_ID/;
 
-t.test(
-  'of two that serve the one that began first has the name, and the other one says so until it is free',
-  async t => {
-    const { address, servers } = await startSingle(t);
-    const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });
-    const two = await fleetHost(t, { address, host: 'two' });
-    const bytes = await one.usageIs('alice', size => size > 0);
-    const passage = await Passage.to(t, servers[0].port);
-    passage.become({ does: 'swallows' });
-    const twin = await fleetHost(t, {
-      address: `redis://127.0.0.1:${passage.port}/0`,
-      host: 'one',
-      started: false,
-      repositories: ['bob/app'],
+t.test('of two that serve the first has the name, and the other says so until it is free', async t => {
+  const { address, servers } = await startSingle(t);
+  const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });
+  const two = await fleetHost(t, { address, host: 'two' });
+  const bytes = await one.usageIs('alice', size => size > 0);
+  const passage = await Passage.to(t, servers[0].port);
+  passage.become({ does: 'swallows' });
+  const twin = await fleetHost(t, {
+    address: `redis://127.0.0.1:${passage.port}/0`,
+    host: 'one',
+    started: false,
+    repositories: ['bob/app'],
+  });
+  // While the store is away nobody can tell whose the name is.
+  await twin.start({ ready: false });
+  passage.become({ does: 'passes' });
+  await until(
+    async () => (has.test(await twin.reasons()) ? true : null),
+    () => twin.daemon.log,
+  );
+  t.match(await twin.daemon.logged(/HOST_ID = one/), { level: 50 });
+  t.match(await twin.softquota(['doctor', '--json']), { stdout: /host_id_taken/ });
+  t.ok(await mayPush(twin, 'bob'), 'it answers');
+  await twin.usageIs('bob', size => size > 0);
+  await twin.usageIs('alice', size => size === 0);
+  t.equal(await two.usage('bob'), 0, 'and tells nothing');
+  t.equal(await two.usage('alice'), bytes);
+  t.notMatch(await one.reasons(), has);
+  await one.stop();
+  await twin.ready();
+  const size = await twin.usage('bob');
+  await two.usageIs('bob', told => told === size);
+  await two.usageIs('alice', told => told === 0);
+});
+
+t.test('after a FLUSHALL a daemon with the name of a living one does not start', async t => {
+  const { address } = await startSingle(t);
+  const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });
+  const two = await fleetHost(t, { address, host: 'two' });
+  const bytes = await one.usageIs('alice', size => size > 0);
+  await two.usageIs('alice', size => size === bytes);
+  const twin = await fleetHost(t, { address, host: 'one', started: false, repositories: ['alice/twin'] });
+  const admin = new Redis(address);
+  // Every command that Redis is given is seen by MONITOR.
+  await admin.ping();
+  const monitor = await admin.monitor();
+  t.teardown(() => {
+    admin.disconnect();
+    monitor.disconnect();
+  });
+  // A newcomer looks at the policy first: the store is emptied in front of it, before the living one
+  // looks again.
+  const emptied = () =>
+    new Promise<void>(resolve => {
+      const look = (_: string, [name = '', key = '']: string[]) => {
+        if (!/^type$/i.test(name) || !key.endsWith(':policy')) return;
+        monitor.off('monitor', look);
+        resolve(admin.flushall().then(() => {}));
+      };
+      monitor.on('monitor', look);
     });
-    // While the store is away nobody can tell whose the name is.
-    await twin.start({ ready: false });
-    passage.become({ does: 'passes' });
-    await until(
-      async () => (has.test(await twin.reasons()) ? true : null),
-      () => twin.daemon.log,
-    );
-    t.match(await twin.daemon.logged(/HOST_ID = one/), { level: 50 });
-    t.match(await twin.softquota(['doctor', '--json']), { stdout: /host_id_taken/ });
-    t.ok(await mayPush(twin, 'bob'), 'it answers');
-    await twin.usageIs('bob', size => size > 0);
-    await twin.usageIs('alice', size => size === 0);
-    t.equal(await two.usage('bob'), 0, 'and tells nothing');
-    t.equal(await two.usage('alice'), bytes);
-    t.notMatch(await one.reasons(), has);
-    await one.stop();
-    await twin.ready();
-    const size = await twin.usage('bob');
-    await two.usageIs('bob', told => told === size);
-    await two.usageIs('alice', told => told === 0);
-  },
-);
+  for (let round = 0; round < 3; round += 1) {
+    const [, { code, log }] = await Promise.all([emptied(), twin.startInVain()]);
+    t.equal(code, 78);
+    t.match(log, has);
+    t.ok(await mayPush(one, 'alice'), 'the living one answers');
+  }
+  await one.ready();
+  await two.usageIs('alice', size => size === bytes);
+});
+
+const hosts = ['one', 'two', ...(isLong ? ['three'] : [])];
+const limitBytes = 3_000_000;
+const pushes = isLong ? 10 : 5;
+
+interface Fleet {
+  readonly servers: readonly Server[];
+  readonly redis: Awaited<ReturnType<typeof startSingle>>['servers'][0];
+  /** Pushes to all hosts at once; gives what is stored, in percent of the limit. */
+  push(): Promise<number>;
+}
+
+async function open(t: Test): Promise<Fleet> {
+  const { address, servers: redis } = await startSingle(t);
+  const ini = { 'quota.default': { TOTAL: String(limitBytes) }, quota: { PRECISE: 'true' } };
+  const servers = await Promise.all(hosts.map(host => fleetHost(t, { address, host, ini })));
+  const crowds = await Promise.all(
+    servers.map(async server => {
+      const bare = await server.repository('alice/app');
+      await server.installHooks();
+      await server.scan();
+      const clone = await Clone.of(server, bare);
+      return { bare, clone, branches: await manyCommits(clone, pushes, 400_000) };
+    }),
+  );
+  return {
+    servers,
+    redis: redis[0],
+    push: async () => {
+      await Promise.all(
+        crowds.flatMap(({ clone, branches }) => branches.map(branch => clone.push([branch]))),
+      );
+      const bytes = await Promise.all(crowds.map(({ bare }) => counted(bare)));
+      return Math.round((100 * bytes.reduce((sum, each) => sum + each, 0)) / limitBytes);
+    },
+  };
+}
+
+t.test('what is pushed to all hosts in one second passes the limit as often as there are hosts', async t => {
+  const { push } = await open(t);
+  const percent = await push();
+  t.comment(`${percent} %`);
+  t.ok(percent > 75 && percent <= 100 * hosts.length, `${percent} %`);
+});
+
+t.test('while Redis is away, all hosts together let no more in than one', async t => {
+  const { servers, redis, push } = await open(t);
+  await redis.end();
+  for (const server of servers)
+    await until(async () => (/shared store/.test(await server.reasons()) ? true : null));
+  const percent = await push();
+  t.ok(percent > 40 && percent <= 100, `${percent} %`);
+});

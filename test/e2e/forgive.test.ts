@@ -8,8 +8,6 @@ import type { Clone } from './clone.ts';
 import { Server } from './server.ts';
 import { withWorker } from './with-worker.ts';
 
-t.setTimeout(240_000);
-
 const push = (clone: Clone, ...refs: readonly string[]) => clone.push(['--force', ...refs]);
 
 async function open(t: Test, quota: Readonly<Record<string, string>> = {}) {

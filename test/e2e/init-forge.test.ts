@@ -75,42 +75,39 @@ async function usage({ folder }: World, owner: string): Promise<unknown> {
   return JSON.parse(text).used;
 }
 
-t.test(
-  'one command on the data of a Gitea counts what the database knows, and the daemon goes on',
-  async t => {
-    const world = await gitea(t);
-    const found = await told(world, world.work);
-    t.match(found, {
-      layout: 'gitea',
-      forge: {
-        kind: 'gitea',
-        config: join(world.work, 'custom/conf/app.ini'),
-        address: null,
-        database: /^SQLite 3/,
-        schema_version: 343,
-        fault: null,
-      },
-      next: { forge: null },
-    });
-    t.strictSame(totalsIn(found), totalsFor('sqlite'), 'every owner has what was uploaded');
-    t.strictSame(
-      found.unattributed.stores.map(({ what }) => what),
-      ['logs of actions'],
-      'only what belongs to nobody is left',
-    );
-    t.ok(found.forge.unowned.some(({ reason, bytes }) => reason === 'packages_orphaned' && bytes > 0));
+t.test('one command on a Gitea counts what the database knows, and the daemon goes on', async t => {
+  const world = await gitea(t);
+  const found = await told(world, world.work);
+  t.match(found, {
+    layout: 'gitea',
+    forge: {
+      kind: 'gitea',
+      config: join(world.work, 'custom/conf/app.ini'),
+      address: null,
+      database: /^SQLite 3/,
+      schema_version: 343,
+      fault: null,
+    },
+    next: { forge: null },
+  });
+  t.strictSame(totalsIn(found), totalsFor('sqlite'), 'every owner has what was uploaded');
+  t.strictSame(
+    found.unattributed.stores.map(({ what }) => what),
+    ['logs of actions'],
+    'only what belongs to nobody is left',
+  );
+  t.ok(found.forge.unowned.some(({ reason, bytes }) => reason === 'packages_orphaned' && bytes > 0));
 
-    const ini = await readFile(join(world.folder, 'app.ini'), 'utf8');
-    t.match(ini, /\n\[forge\]\nKIND = gitea\nCONFIG = \S+\/custom\/conf\/app\.ini\n/);
-    t.match(ini, /\nMODE = report\n/);
-    t.notMatch(ini, /Not measured/);
-    await start(t, world.folder);
-    await ready(world.folder);
-    t.match(await usage(world, 'alice'), {
-      size: { repos: { public: 88_301, private: 172_332 }, git: { LFS: 127_982 } },
-    });
-  },
-);
+  const ini = await readFile(join(world.folder, 'app.ini'), 'utf8');
+  t.match(ini, /\n\[forge\]\nKIND = gitea\nCONFIG = \S+\/custom\/conf\/app\.ini\n/);
+  t.match(ini, /\nMODE = report\n/);
+  t.notMatch(ini, /Not measured/);
+  await start(t, world.folder);
+  await ready(world.folder);
+  t.match(await usage(world, 'alice'), {
+    size: { repos: { public: 88_301, private: 172_332 }, git: { LFS: 127_982 } },
+  });
+});
 
 t.test('people read what was found, what it is, and what belongs to nobody', async t => {
   const world = await gitea(t);
@@ -161,76 +158,70 @@ t.test('a container’s app.ini names paths inside: the database is found beside
   t.match(await readFile(join(world.folder, 'app.ini'), 'utf8'), `DATABASE = sqlite:${world.database}\n`);
 });
 
-t.test(
-  'with tables that are not known, it says which, measures the rest, and says what to do then',
-  async t => {
-    const world = await gitea(t);
-    const write = (sql: string) => {
-      const db = new DatabaseSync(world.database);
-      db.exec(sql);
-      db.close();
-    };
-    write('ALTER TABLE lfs_meta_object RENAME COLUMN size TO bytes; UPDATE version SET version = 999');
-    const found = await told(world, world.work);
-    t.match(found.forge.fault, { code: 'schema', message: /lfs_meta_object\.size is missing/ });
-    t.equal(found.owners, 7, 'the repositories are measured');
-    t.ok(found.unattributed.stores.some(({ what }) => what === 'LFS objects'));
-    const ini = await readFile(join(world.folder, 'app.ini'), 'utf8');
-    t.match(ini, /\n# It is not read: [^\n]*\n(?:# .*\n)*;\[forge\]\n;KIND = gitea\n;CONFIG = /);
-    const daemon = await start(t, world.folder);
-    await ready(world.folder);
-    await daemon.end();
+t.test('tables that are not known are named, the rest is measured, with what to do then', async t => {
+  const world = await gitea(t);
+  const write = (sql: string) => {
+    const db = new DatabaseSync(world.database);
+    db.exec(sql);
+    db.close();
+  };
+  write('ALTER TABLE lfs_meta_object RENAME COLUMN size TO bytes; UPDATE version SET version = 999');
+  const found = await told(world, world.work);
+  t.match(found.forge.fault, { code: 'schema', message: /lfs_meta_object\.size is missing/ });
+  t.equal(found.owners, 7, 'the repositories are measured');
+  t.ok(found.unattributed.stores.some(({ what }) => what === 'LFS objects'));
+  const ini = await readFile(join(world.folder, 'app.ini'), 'utf8');
+  t.match(ini, /\n# It is not read: [^\n]*\n(?:# .*\n)*;\[forge\]\n;KIND = gitea\n;CONFIG = /);
+  const daemon = await start(t, world.folder);
+  await ready(world.folder);
+  await daemon.end();
 
-    write('ALTER TABLE lfs_meta_object RENAME COLUMN bytes TO size');
-    await must('sh', ['-c', found.next.forge ?? ''], { cwd: world.folder });
-    await start(t, world.folder);
-    await ready(world.folder);
-    t.match(await usage(world, 'alice'), { size: { git: { LFS: 127_982 } } });
-  },
-);
+  write('ALTER TABLE lfs_meta_object RENAME COLUMN bytes TO size');
+  await must('sh', ['-c', found.next.forge ?? ''], { cwd: world.folder });
+  await start(t, world.folder);
+  await ready(world.folder);
+  t.match(await usage(world, 'alice'), { size: { git: { LFS: 127_982 } } });
+});
 
-t.test(
-  'one command on the data of a GitLab counts what its database says, hashed repositories too',
-  async t => {
-    const server = await startPostgres(t);
-    await server.sql('CREATE DATABASE gitlab;');
-    const rows = madeSql('postgres', gitlabTables, gitlabRows('p_ci_job_artifacts'), dividedArtifacts);
-    await server.sql(rows, 'gitlab');
-    const rights = 'GRANT SELECT ON ALL TABLES IN SCHEMA public TO softquota;';
-    await server.sql(`CREATE ROLE softquota LOGIN PASSWORD 'secret'; ${rights}`, 'gitlab');
-    const folder = temporaryFolder(t);
-    const root = join(folder, 'data/git-data/repositories');
-    const made = await makeHashedTree(root);
-    const rb = join(folder, 'config/gitlab.rb');
-    const settings = { host: server.host, database: 'gitlab', username: 'softquota', password: 'secret' };
-    const text = Object.entries(settings).map(([key, value]) => `gitlab_rails['db_${key}'] = '${value}'\n`);
-    write(rb, text.join(''));
-    const found = await told({ folder }, join(folder, 'data'));
-    t.match(found, {
-      layout: 'gitlab',
-      forge: {
-        kind: 'gitlab',
-        config: rb,
-        database: /^PostgreSQL/,
-        schema_version: 20250601000000,
-        fault: null,
-      },
-      unattributed: { stores: [] },
-      next: { forge: null },
-    });
-    for (const [owner, leaves] of Object.entries(gitlabExpected.top)) {
-      const walked = made.filter(one => one.owner === owner).map(({ bytes }) => bytes);
-      const total = [...walked, ...Object.values(leaves)].reduce((sum, bytes) => sum + bytes, 0);
-      t.equal(found.largest.find(({ name }) => name === owner)?.total ?? 0, total, owner);
-    }
-    const ini = await readFile(join(folder, 'app.ini'), 'utf8');
-    t.match(ini, /\n\[forge\]\nKIND = gitlab\nCONFIG = \S+\/config\/gitlab\.rb\n/);
-    t.match(ini, /\nOWNER = forge\n/);
+t.test('one command on a GitLab counts what its database says, hashed repositories too', async t => {
+  const server = await startPostgres(t);
+  await server.sql('CREATE DATABASE gitlab;');
+  const rows = madeSql('postgres', gitlabTables, gitlabRows('p_ci_job_artifacts'), dividedArtifacts);
+  await server.sql(rows, 'gitlab');
+  const rights = 'GRANT SELECT ON ALL TABLES IN SCHEMA public TO softquota;';
+  await server.sql(`CREATE ROLE softquota LOGIN PASSWORD 'secret'; ${rights}`, 'gitlab');
+  const folder = temporaryFolder(t);
+  const root = join(folder, 'data/git-data/repositories');
+  const made = await makeHashedTree(root);
+  const rb = join(folder, 'config/gitlab.rb');
+  const settings = { host: server.host, database: 'gitlab', username: 'softquota', password: 'secret' };
+  const text = Object.entries(settings).map(([key, value]) => `gitlab_rails['db_${key}'] = '${value}'\n`);
+  write(rb, text.join(''));
+  const found = await told({ folder }, join(folder, 'data'));
+  t.match(found, {
+    layout: 'gitlab',
+    forge: {
+      kind: 'gitlab',
+      config: rb,
+      database: /^PostgreSQL/,
+      schema_version: 20250601000000,
+      fault: null,
+    },
+    unattributed: { stores: [] },
+    next: { forge: null },
+  });
+  for (const [owner, leaves] of Object.entries(gitlabExpected.top)) {
+    const walked = made.filter(one => one.owner === owner).map(({ bytes }) => bytes);
+    const total = [...walked, ...Object.values(leaves)].reduce((sum, bytes) => sum + bytes, 0);
+    t.equal(found.largest.find(({ name }) => name === owner)?.total ?? 0, total, owner);
+  }
+  const ini = await readFile(join(folder, 'app.ini'), 'utf8');
+  t.match(ini, /\n\[forge\]\nKIND = gitlab\nCONFIG = \S+\/config\/gitlab\.rb\n/);
+  t.match(ini, /\nOWNER = forge\n/);
 
-    await server.sql("ALTER ROLE softquota PASSWORD 'other'");
-    const closed = await told({ folder }, join(folder, 'data'), '--config', 'other/app.ini');
-    t.match(closed.forge, { fault: { code: 'rights', mend: /GRANT SELECT/ } });
-    t.notMatch(await readFile(join(folder, 'other/app.ini'), 'utf8'), /OWNER = forge/);
-    t.match(closed.next.forge, /softquota init \S+ --forge-config \S+gitlab\.rb --config /);
-  },
-);
+  await server.sql("ALTER ROLE softquota PASSWORD 'other'");
+  const closed = await told({ folder }, join(folder, 'data'), '--config', 'other/app.ini');
+  t.match(closed.forge, { fault: { code: 'rights', mend: /GRANT SELECT/ } });
+  t.notMatch(await readFile(join(folder, 'other/app.ini'), 'utf8'), /OWNER = forge/);
+  t.match(closed.next.forge, /softquota init \S+ --forge-config \S+gitlab\.rb --config /);
+});

@@ -39,48 +39,42 @@ const inOrder = (totals: ReadonlyMap<string | null, number>) =>
 const owners = isLong ? 200 : 20;
 
 for (const layout of some(layouts, 6)) {
-  t.test(
-    `${owners} owners of the layout ${layout} are measured to the byte, and none is refused`,
-    async t => {
-      const folder = temporaryFolder(t);
-      await mkdir(join(folder, 'tree'));
-      await mkdir(join(folder, 'here'));
-      const here = join(folder, 'here');
-      const tree = makeTree(layout, join(folder, 'tree'), owners);
-      const totals = totalsOf(tree);
-      const expected = inOrder(totals);
-      const told = await toldBy(here, tree.given);
-      t.match(told, { layout, owners: expected.length, config: join(here, 'app.ini') });
-      const bySize = expected.toSorted(([, a], [, b]) => b - a);
-      t.strictSame(
-        told.largest.map(({ name, total }) => [name, total]),
-        bySize.slice(0, 10),
-      );
-      t.strictSame(
-        told.proposal.refused.map(({ name, used }) => [name, used]),
-        bySize.filter(([, total]) => total > told.proposal.bytes),
-      );
-      t.equal(
-        told.unattributed.repositories,
-        [...tree.owners.values()].filter(owner => owner === null).length,
-      );
-      t.strictSame(
-        new Map(told.unattributed.stores.map(({ path, bytes }) => [path, bytes])),
-        sizesOf(tree.stores),
-      );
-      t.match(await softquota(['serve', '--check-config'], { cwd: here }), { code: 0, stderr: '' });
+  t.test(`${owners} owners of ${layout} are measured to the byte, and none is refused`, async t => {
+    const folder = temporaryFolder(t);
+    await mkdir(join(folder, 'tree'));
+    await mkdir(join(folder, 'here'));
+    const here = join(folder, 'here');
+    const tree = makeTree(layout, join(folder, 'tree'), owners);
+    const totals = totalsOf(tree);
+    const expected = inOrder(totals);
+    const told = await toldBy(here, tree.given);
+    t.match(told, { layout, owners: expected.length, config: join(here, 'app.ini') });
+    const bySize = expected.toSorted(([, a], [, b]) => b - a);
+    t.strictSame(
+      told.largest.map(({ name, total }) => [name, total]),
+      bySize.slice(0, 10),
+    );
+    t.strictSame(
+      told.proposal.refused.map(({ name, used }) => [name, used]),
+      bySize.filter(([, total]) => total > told.proposal.bytes),
+    );
+    t.equal(told.unattributed.repositories, [...tree.owners.values()].filter(owner => owner === null).length);
+    t.strictSame(
+      new Map(told.unattributed.stores.map(({ path, bytes }) => [path, bytes])),
+      sizesOf(tree.stores),
+    );
+    t.match(await softquota(['serve', '--check-config'], { cwd: here }), { code: 0, stderr: '' });
 
-      // Measuring is impossible from here on: all figures come from init.
-      await rename(tree.root, `${tree.root}.away`);
-      await start(t, here, { SOFTQUOTA__QUOTA_0X2E_DEFAULT__TOTAL: '1' });
-      t.strictSame(inOrder(await usage(here)), expected);
-      const [largest = ['']] = bySize;
-      const query = new URLSearchParams({ owner: String(largest[0]), subject: 'size:repos:private' });
-      const { status, text } = await ask(join(here, 'data/gate.sock'), `/v1/check?${query}`);
-      t.equal(status, 200);
-      t.match(JSON.parse(text), { allowed: true, would_refuse: true, mode: 'report' });
-    },
-  );
+    // Measuring is impossible from here on: all figures come from init.
+    await rename(tree.root, `${tree.root}.away`);
+    await start(t, here, { SOFTQUOTA__QUOTA_0X2E_DEFAULT__TOTAL: '1' });
+    t.strictSame(inOrder(await usage(here)), expected);
+    const [largest = ['']] = bySize;
+    const query = new URLSearchParams({ owner: String(largest[0]), subject: 'size:repos:private' });
+    const { status, text } = await ask(join(here, 'data/gate.sock'), `/v1/check?${query}`);
+    t.equal(status, 200);
+    t.match(JSON.parse(text), { allowed: true, would_refuse: true, mode: 'report' });
+  });
 }
 
 t.test('what init prints can be copied: look, install the hooks, enforce', async t => {
@@ -112,34 +106,31 @@ t.test('what init prints can be copied: look, install the hooks, enforce', async
   t.match(refused.stderr, /Quota exceeded: owner000 uses 3\.\d+ MB of /);
 });
 
-t.test(
-  'people read what was found, who is large, whom a limit would refuse, and what nobody owns',
-  async t => {
-    const folder = temporaryFolder(t);
-    const tree = makeTree('gitlab', join(folder, 'tree'), 40);
-    const { code, stdout } = await init(folder, tree.given);
-    t.equal(code, 0);
-    t.ok(stdout.startsWith(`Found GitLab in ${tree.root}:\n`), stdout);
-    t.match(stdout, /owner taken from gitlab\.fullpath in its config for 40 of 44 repositories/);
-    t.match(stdout, /each project is an owner of its own/);
-    t.match(stdout, /GitLab does not run the hooks of a repository: usage is measured and reported/);
-    t.notMatch(stdout, /hooks install/);
-    t.match(stdout, /\nMeasured 44 units: /);
-    t.match(stdout, /\nOWNER +USED +LIMIT [^\n]*\nowner000\/app +40\.\d kB +unlimited /);
-    t.match(stdout, /… and 30 smaller owners\./);
-    t.match(
-      stdout,
-      /TOTAL = 20k \(2 of 40 owners are over it today: owner000\/app \(40\.\d kB\), owner001\/app/,
-    );
-    t.match(stdout, /4 repositories have no owner, such as \S+\.wiki\.git; they are not counted/);
-    t.match(stdout, /POST \/v1\/units[\s\S]*LFS objects +1 kB +\S+lfs-objects\n/);
-    t.match(stdout, /Nothing is refused while it has MODE = report/);
-    const ini = await readFile(join(folder, 'app.ini'), 'utf8');
-    t.match(ini, /\nTOTAL = 20k\n/);
-    t.match(ini, /\nOWNER = git-config gitlab\.fullpath\n/);
-    t.equal((await stat(join(folder, 'app.ini'))).mode & 0o777, 0o644);
-  },
-);
+t.test('people read what was found, who is large, whom a limit would refuse, whose nothing is', async t => {
+  const folder = temporaryFolder(t);
+  const tree = makeTree('gitlab', join(folder, 'tree'), 40);
+  const { code, stdout } = await init(folder, tree.given);
+  t.equal(code, 0);
+  t.ok(stdout.startsWith(`Found GitLab in ${tree.root}:\n`), stdout);
+  t.match(stdout, /owner taken from gitlab\.fullpath in its config for 40 of 44 repositories/);
+  t.match(stdout, /each project is an owner of its own/);
+  t.match(stdout, /GitLab does not run the hooks of a repository: usage is measured and reported/);
+  t.notMatch(stdout, /hooks install/);
+  t.match(stdout, /\nMeasured 44 units: /);
+  t.match(stdout, /\nOWNER +USED +LIMIT [^\n]*\nowner000\/app +40\.\d kB +unlimited /);
+  t.match(stdout, /… and 30 smaller owners\./);
+  t.match(
+    stdout,
+    /TOTAL = 20k \(2 of 40 owners are over it today: owner000\/app \(40\.\d kB\), owner001\/app/,
+  );
+  t.match(stdout, /4 repositories have no owner, such as \S+\.wiki\.git; they are not counted/);
+  t.match(stdout, /POST \/v1\/units[\s\S]*LFS objects +1 kB +\S+lfs-objects\n/);
+  t.match(stdout, /Nothing is refused while it has MODE = report/);
+  const ini = await readFile(join(folder, 'app.ini'), 'utf8');
+  t.match(ini, /\nTOTAL = 20k\n/);
+  t.match(ini, /\nOWNER = git-config gitlab\.fullpath\n/);
+  t.equal((await stat(join(folder, 'app.ini'))).mode & 0o777, 0o644);
+});
 
 t.test('a configuration that exists is never touched, and nothing is made that does not work', async t => {
   const folder = temporaryFolder(t);

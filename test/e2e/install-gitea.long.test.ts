@@ -84,57 +84,54 @@ function newRepository(sandbox: SandboxHost, name: string): Promise<string> {
   return sandbox.must('curl', [...words, '--data', body, address]);
 }
 
-t.test(
-  'beside a Gitea the commands lead to a refused push, and to an allowed one after the limit',
-  async t => {
-    const site = await Site.open(t, packageFile);
-    const { sandbox } = site;
-    await cp(join(built, 'program'), join(sandbox.folder, 'gitea'), { dereference: true });
-    for (const part of ['options', 'templates', 'public']) {
-      await cp(join(built, 'source', part), join(sandbox.folder, 'source', part), { recursive: true });
+t.test('beside a Gitea the commands lead to a refused push, and back to an allowed one', async t => {
+  const site = await Site.open(t, packageFile);
+  const { sandbox } = site;
+  await cp(join(built, 'program'), join(sandbox.folder, 'gitea'), { dereference: true });
+  for (const part of ['options', 'templates', 'public']) {
+    await cp(join(built, 'source', part), join(sandbox.folder, 'source', part), { recursive: true });
+  }
+  await writeFile(join(sandbox.folder, 'gitea.ini'), ini);
+  await writeFile(join(sandbox.folder, 'gitea.service'), unit);
+  await sandbox.must('sh', ['-eu', '-c', installGitea, 'sh', sandbox.folder]);
+  await answers(sandbox);
+  await sandbox.must('sh', ['-eu', '-c', makeAlice]);
+  await newRepository(sandbox, 'app');
+
+  const steps = stepsOf(guide, 'ssh', ['Install softquota', giteaHeading]);
+  for (const step of steps) {
+    const { code, stdout, stderr } = await site.type(step);
+    if (step.kind === 'sh alice') {
+      t.not(code, 0, step.text);
+      t.match(stderr, /^remote: Quota is 0: alice may not store private repositories\./m, 'it is refused');
+      continue;
     }
-    await writeFile(join(sandbox.folder, 'gitea.ini'), ini);
-    await writeFile(join(sandbox.folder, 'gitea.service'), unit);
-    await sandbox.must('sh', ['-eu', '-c', installGitea, 'sh', sandbox.folder]);
+    t.equal(code, 0, step.heading, { stdout, stderr });
+    if (step.heading !== giteaHeading) continue;
+    const setting = /^ *(\[git\.config\])\n *(init\.templateDir = \S+)$/m.exec(stdout);
+    t.ok(setting, 'the setting is printed', { stdout });
+    t.notMatch(stdout, /To fix it/, 'nothing else is to be done');
+    for (const line of setting?.slice(1) ?? []) t.ok(step.text.includes(line), `${line} is typed`);
     await answers(sandbox);
-    await sandbox.must('sh', ['-eu', '-c', makeAlice]);
-    await newRepository(sandbox, 'app');
+  }
+  const lines = linesToRefusal(steps);
+  t.ok(lines <= 10, `${lines} command lines`);
+  t.equal(linesTold(page, giteaHeading), lines, 'the page says how many');
 
-    const steps = stepsOf(guide, 'ssh', ['Install softquota', giteaHeading]);
-    for (const step of steps) {
-      const { code, stdout, stderr } = await site.type(step);
-      if (step.kind === 'sh alice') {
-        t.not(code, 0, step.text);
-        t.match(stderr, /^remote: Quota is 0: alice may not store private repositories\./m, 'it is refused');
-        continue;
-      }
-      t.equal(code, 0, step.heading, { stdout, stderr });
-      if (step.heading !== giteaHeading) continue;
-      const setting = /^ *(\[git\.config\])\n *(init\.templateDir = \S+)$/m.exec(stdout);
-      t.ok(setting, 'the setting is printed', { stdout });
-      t.notMatch(stdout, /To fix it/, 'nothing else is to be done');
-      for (const line of setting?.slice(1) ?? []) t.ok(step.text.includes(line), `${line} is typed`);
-      await answers(sandbox);
-    }
-    const lines = linesToRefusal(steps);
-    t.ok(lines <= 10, `${lines} command lines`);
-    t.equal(linesTold(page, giteaHeading), lines, 'the page says how many');
-
-    const push = (name: string) =>
-      sandbox.run('sh', [
-        '-c',
-        `cd ${site.home}/app && git push http://git.example:3000/alice/${name}.git HEAD:main`,
-      ]);
-    await newRepository(sandbox, 'later');
-    t.match(
-      await push('later'),
-      { code: 1, stderr: /Quota is 0: alice/ },
-      'a later repository is guarded, too',
-    );
-    for (const step of stepsOf(guide, 'ssh', ['Set the limit', 'Check'])) {
-      const { code, stdout, stderr } = await site.type(step);
-      t.equal(code, 0, step.heading, { stdout, stderr });
-    }
-    t.equal((await push('app')).code, 0, 'with a real limit she may push');
-  },
-);
+  const push = (name: string) =>
+    sandbox.run('sh', [
+      '-c',
+      `cd ${site.home}/app && git push http://git.example:3000/alice/${name}.git HEAD:main`,
+    ]);
+  await newRepository(sandbox, 'later');
+  t.match(
+    await push('later'),
+    { code: 1, stderr: /Quota is 0: alice/ },
+    'a later repository is guarded, too',
+  );
+  for (const step of stepsOf(guide, 'ssh', ['Set the limit', 'Check'])) {
+    const { code, stdout, stderr } = await site.type(step);
+    t.equal(code, 0, step.heading, { stdout, stderr });
+  }
+  t.equal((await push('app')).code, 0, 'with a real limit she may push');
+});

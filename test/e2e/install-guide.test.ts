@@ -89,98 +89,85 @@ async function rightsTold(): Promise<ReadonlyMap<string, string>> {
 
 // The ordinary run types one more way in servers.test.ts, as far as to the protected server.
 for (const way of some(names, 4)) {
-  t.test(
-    `the guide's way ${way} leads from nothing to a protected server, and back, in one shell`,
-    async t => {
-      // One of them also makes the package itself, as the guide says.
-      const site = await Site.open(t, way === 'ssh' ? null : packageFile);
-      const { sandbox } = site;
-      const nothing = await sandbox.must('sh', ['-c', left]);
-      const node = await sandbox.must('sh', ['-c', nodeOfHost]);
-      // Root's shell on a hardened host has this umask.
-      await site.type({ kind: 'sh', heading: '', text: 'umask 077\n' });
-      let before = '';
-      for (const step of stepsOf(guide, way)) {
-        const { code, stdout, stderr } = await site.type(step);
-        if (step.kind === 'sh alice') {
-          t.not(code, 0, `${way}: ${step.text}`);
-          t.match(
-            stderr,
-            /^remote: Quota is 0: alice may not store private repositories\./m,
-            `${way}: her push is refused`,
-          );
-          before = await sandbox.must('sh', ['-c', snapshot, 'sh', repository[way]]);
-          continue;
-        }
-        t.equal(code, 0, `${way}: ${step.heading}`, { stdout, stderr });
-        t.match(stdout, shows[step.heading] ?? /^/, step.heading);
-        if (step.heading !== 'Check') continue;
-        await sandbox.must('runuser', [
-          '-u',
-          'nobody',
-          '--',
-          'test',
-          '-x',
-          '/usr/lib/softquota/hooks/receive-pack/git',
-        ]);
-        t.equal(await sandbox.must('sh', ['-c', nodeOfHost]), node, 'what else runs with Node is left alone');
-        const page = await sandbox.must('curl', ['-s', 'http://127.0.0.1:3080/owners']);
-        t.match(page, /<base href="\/">[\s\S]*<div id="app">/, 'the web UI is in the package');
-        const swagger = 'http://127.0.0.1:3080/api/swagger/swagger-ui-bundle.js';
-        t.match(await sandbox.must('curl', ['-sf', swagger]), /SwaggerUIBundle/, 'and so is Swagger UI');
-        // Without the worker the trusted socket is the daemon's alone.
-        if (way === 'users') continue;
-        const told = await rightsTold();
-        t.equal(told.size, 7);
-        const stats = await sandbox.must('stat', ['--format', '%n %U 0%a', ...told.keys()]);
-        t.equal(
-          stats,
-          [...told].map(row => row.join(' ')).join('\n'),
-          'the rights are as the guide has them',
+  t.test(`the guide's way ${way} leads to a protected server, and back, in one shell`, async t => {
+    // One of them also makes the package itself, as the guide says.
+    const site = await Site.open(t, way === 'ssh' ? null : packageFile);
+    const { sandbox } = site;
+    const nothing = await sandbox.must('sh', ['-c', left]);
+    const node = await sandbox.must('sh', ['-c', nodeOfHost]);
+    // Root's shell on a hardened host has this umask.
+    await site.type({ kind: 'sh', heading: '', text: 'umask 077\n' });
+    let before = '';
+    for (const step of stepsOf(guide, way)) {
+      const { code, stdout, stderr } = await site.type(step);
+      if (step.kind === 'sh alice') {
+        t.not(code, 0, `${way}: ${step.text}`);
+        t.match(
+          stderr,
+          /^remote: Quota is 0: alice may not store private repositories\./m,
+          `${way}: her push is refused`,
         );
+        before = await sandbox.must('sh', ['-c', snapshot, 'sh', repository[way]]);
+        continue;
       }
-      const after = await sandbox.must('sh', ['-c', snapshot, 'sh', repository[way]]);
-      t.equal(withoutHooks(after), withoutHooks(before), 'the repository is what it was');
-      t.notMatch(after, /softquota/, 'the hooks are gone');
-      t.equal(await sandbox.must('sh', ['-c', left]), nothing, 'nothing is left on the host');
-    },
-  );
+      t.equal(code, 0, `${way}: ${step.heading}`, { stdout, stderr });
+      t.match(stdout, shows[step.heading] ?? /^/, step.heading);
+      if (step.heading !== 'Check') continue;
+      await sandbox.must('runuser', [
+        '-u',
+        'nobody',
+        '--',
+        'test',
+        '-x',
+        '/usr/lib/softquota/hooks/receive-pack/git',
+      ]);
+      t.equal(await sandbox.must('sh', ['-c', nodeOfHost]), node, 'what else runs with Node is left alone');
+      const page = await sandbox.must('curl', ['-s', 'http://127.0.0.1:3080/owners']);
+      t.match(page, /<base href="\/">[\s\S]*<div id="app">/, 'the web UI is in the package');
+      const swagger = 'http://127.0.0.1:3080/api/swagger/swagger-ui-bundle.js';
+      t.match(await sandbox.must('curl', ['-sf', swagger]), /SwaggerUIBundle/, 'and so is Swagger UI');
+      // Without the worker the trusted socket is the daemon's alone.
+      if (way === 'users') continue;
+      const told = await rightsTold();
+      t.equal(told.size, 7);
+      const stats = await sandbox.must('stat', ['--format', '%n %U 0%a', ...told.keys()]);
+      t.equal(stats, [...told].map(row => row.join(' ')).join('\n'), 'the rights are as the guide has them');
+    }
+    const after = await sandbox.must('sh', ['-c', snapshot, 'sh', repository[way]]);
+    t.equal(withoutHooks(after), withoutHooks(before), 'the repository is what it was');
+    t.notMatch(after, /softquota/, 'the hooks are gone');
+    t.equal(await sandbox.must('sh', ['-c', left]), nothing, 'nothing is left on the host');
+  });
 }
 
-t.test(
-  'a server that is in use is protected, and nobody is refused before its administrator says so',
-  async t => {
-    const site = await Site.open(t, packageFile);
-    const { sandbox } = site;
-    const prepare =
-      'useradd --create-home git && install -d -o git -g git /srv/git && ' +
-      'runuser -u git -- git init -q --bare -b main /srv/git/alice/app.git';
-    await sandbox.must('sh', ['-c', prepare]);
-    const bare = '/srv/git/alice/app.git';
-    const before = await sandbox.must('sh', ['-c', snapshot, 'sh', bare]);
-    const steps = stepsOf(guide, 'ssh', inUse);
-    for (const step of steps) {
-      const { code, stdout, stderr } = await site.type(step);
-      t.equal(code, 0, step.heading, { stdout, stderr });
-      if (step.heading === 'Check') await sandbox.must('sh', ['-euc', deleting]);
-    }
-    t.equal(await sandbox.must('sh', ['-c', snapshot, 'sh', bare]), before, 'the repository is what it was');
-  },
-);
+t.test('a server in use is protected, and nobody is refused before its administrator agrees', async t => {
+  const site = await Site.open(t, packageFile);
+  const { sandbox } = site;
+  const prepare =
+    'useradd --create-home git && install -d -o git -g git /srv/git && ' +
+    'runuser -u git -- git init -q --bare -b main /srv/git/alice/app.git';
+  await sandbox.must('sh', ['-c', prepare]);
+  const bare = '/srv/git/alice/app.git';
+  const before = await sandbox.must('sh', ['-c', snapshot, 'sh', bare]);
+  const steps = stepsOf(guide, 'ssh', inUse);
+  for (const step of steps) {
+    const { code, stdout, stderr } = await site.type(step);
+    t.equal(code, 0, step.heading, { stdout, stderr });
+    if (step.heading === 'Check') await sandbox.must('sh', ['-euc', deleting]);
+  }
+  t.equal(await sandbox.must('sh', ['-c', snapshot, 'sh', bare]), before, 'the repository is what it was');
+});
 
-t.test(
-  'no way to the first refused push takes more than ten command lines, and the guide says how many',
-  t => {
-    for (const way of names) {
-      const steps = stepsOf(guide, way);
-      const heading = steps.find(({ kind }) => kind === 'sh alice')?.heading ?? '';
-      const lines = linesToRefusal(steps);
-      t.ok(lines <= 10, `${way}: ${lines}`);
-      t.equal(linesTold(text, heading), lines, way);
-    }
-    t.end();
-  },
-);
+t.test('no way to the first refused push takes more than ten command lines, as counted', t => {
+  for (const way of names) {
+    const steps = stepsOf(guide, way);
+    const heading = steps.find(({ kind }) => kind === 'sh alice')?.heading ?? '';
+    const lines = linesToRefusal(steps);
+    t.ok(lines <= 10, `${way}: ${lines}`);
+    t.equal(linesTold(text, heading), lines, way);
+  }
+  t.end();
+});
 
 t.test('the index of the manual names every page of it', async t => {
   const docs = new URL('../../docs/', import.meta.url);

@@ -8,8 +8,6 @@ import { type Certificate, certificateIn } from './certificate.ts';
 import { Server } from './server.ts';
 import { WallClock } from './wall-clock.ts';
 
-t.setTimeout(240_000);
-
 const password = 'never in the log';
 
 interface World {

@@ -22,8 +22,6 @@ import { run } from './run.ts';
 import { Server } from './server.ts';
 import { freePort, startNginx } from './transports.ts';
 
-t.setTimeout(240_000);
-
 const docs = fileURLToPath(new URL('../../docs/metrics/', import.meta.url));
 const token = 'wR5yqmT0Xb8jV2nc';
 const limited = { quota: { ENABLED: 'true' }, 'quota.default': { TOTAL: '1k' } };

@@ -1,16 +1,84 @@
 /**
- * Repositories that a server removes, forks and renames: usage follows, though nobody says so and no sweep
- * runs.
+ * What counts where it moves: objects and owners behind symbolic links to a second disk, and repositories
+ * that a server removes, forks and renames without a word.
  */
 
-import { cp, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { cp, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import t from 'tap';
+import { until } from './ask.ts';
 import { Clone } from './clone.ts';
 import { counted } from './count.ts';
+import { addHook } from './left-behind.ts';
 import { Server } from './server.ts';
+import { withWorker } from './with-worker.ts';
 
-t.setTimeout(240_000);
+t.test('what lies on a second disk behind links is named, and counts once it is followed', async t => {
+  const server = await Server.open(t, {
+    repositories: ['alice/app', 'bob/app'],
+    ini: { quota: { PRECISE: 'true' } },
+    started: false,
+  });
+  const bare = server.path('alice/app');
+  const disk = join(server.folder, 'disk');
+  await mkdir(disk);
+  await rename(join(bare, 'objects'), join(disk, 'objects'));
+  await symlink(join(disk, 'objects'), join(bare, 'objects'));
+  const ofBob = dirname(server.path('bob/app'));
+  await rename(ofBob, join(disk, 'bob'));
+  await symlink('../disk/bob', ofBob);
+  await server.start();
+
+  const clone = await Clone.of(server, bare);
+  await clone.commit(300_000);
+  t.equal((await clone.push()).code, 0);
+  const links = [join(bare, 'objects'), ofBob];
+  await server.scan();
+  const { stdout } = await server.softquota('doctor --json');
+  for (const link of links) t.match(stdout, `"${link}: a symbolic link that is not followed`);
+  t.equal(await server.reasons(), '', 'answers are as good as before');
+  for (const owner of ['alice', 'bob']) {
+    const { text } = await server.ask('trusted', `/v1/usage?owner=${owner}`);
+    t.match(JSON.parse(text), { partial: true }, owner);
+  }
+
+  await server.reload({ storage: { FOLLOW: disk } });
+  const used = async () => (await counted(bare)) + (await counted(join(disk, 'objects')));
+  const isAll = async () => {
+    const all = await used();
+    await server.usageIs('alice', bytes => bytes === all);
+  };
+  await isAll();
+  const all = await counted(join(disk, 'bob/app.git'));
+  await server.usageIs('bob', bytes => bytes === all);
+  t.notMatch((await server.softquota('doctor --json')).stdout, /a symbolic link/);
+
+  await addHook(bare, 'pre-receive.d/50-wait', `until [ -e ${server.folder}/go ]; do sleep 0.1; done`);
+  await clone.commit(200_000);
+  const before = await server.usage('alice');
+  const held = clone.push();
+  await server.usageIs('alice', bytes => bytes > before + 200_000);
+  await writeFile(join(server.folder, 'go'), '');
+  t.equal((await held).code, 0, 'its quarantine counted meanwhile');
+  await isAll();
+
+  await clone.git('checkout', '-q', '-b', 'large');
+  await clone.commit(900_000);
+  t.match(await clone.push(['large']), { code: 1, said: /alice uses \d+ kB of 1 MB/ }, 'it must fit');
+  const local = await Clone.of(server, server.path('bob/app'));
+  await local.commit(1_100_000);
+  t.match(await local.push(), { code: 1, said: /bob/ }, 'behind a link of the owner, too');
+
+  await server.reload({ 'quota.default': { TOTAL: '400k' } });
+  await clone.git('checkout', '-q', '--orphan', 'small');
+  await clone.git('rm', '-rfq', '.');
+  await clone.commit(1000);
+  const smaller = () => clone.push(['--force', 'small:main']);
+  t.equal((await smaller()).code, 1, 'nobody judges');
+  await withWorker(t, server, { run: 'gc' }, [disk]);
+  await until(async () => ((await smaller()).code === 0 ? true : null));
+  await isAll();
+});
 
 t.test('usage follows deletions, forks and renames without a sweep', async t => {
   const server = await Server.open(t, { repositories: ['alice/app'] });

@@ -89,22 +89,19 @@ const pages: Readonly<Record<string, Around>> = {
 };
 
 for (const [name, around] of Object.entries(pages)) {
-  t.test(
-    `in the lines of the manual of ${name}, uploads and LFS are refused with the reason, or arrive`,
-    async t => {
-      const { to, forge, url, uses } = await open(t, around);
-      t.match(await to(packagePath, '-T', large), `403 ${exceededWords}`);
-      const desk = await lfsDesk(server, url);
-      t.match((await desk.push('a.bin')).stderr, exceededWords);
-      t.equal(forge.puts(), 0);
-      t.match(await to(bobsPath, '-T', large), / 201 /);
-      await uses(900_000);
-      t.match(await desk.push('b.bin'), { code: 0 });
-      await kill(t, server);
-      t.match(await to(packagePath, '-T', large), / 201 /);
-      t.match(await desk.push('c.bin'), { code: 0 });
-    },
-  );
+  t.test(`in the manual’s lines of ${name}, uploads and LFS are refused with reason, or arrive`, async t => {
+    const { to, forge, url, uses } = await open(t, around);
+    t.match(await to(packagePath, '-T', large), `403 ${exceededWords}`);
+    const desk = await lfsDesk(server, url);
+    t.match((await desk.push('a.bin')).stderr, exceededWords);
+    t.equal(forge.puts(), 0);
+    t.match(await to(bobsPath, '-T', large), / 201 /);
+    await uses(900_000);
+    t.match(await desk.push('b.bin'), { code: 0 });
+    await kill(t, server);
+    t.match(await to(packagePath, '-T', large), / 201 /);
+    t.match(await desk.push('c.bin'), { code: 0 });
+  });
 }
 
 t.test('lines in the server, as Omnibus GitLab has them, keep the reason', async t => {

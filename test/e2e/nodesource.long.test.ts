@@ -38,29 +38,26 @@ runuser -u git -- sh -eu -c '
 `;
 
 for (const version of ['18', '22']) {
-  t.test(
-    `beside NodeSource's Node.js ${version} the first installation works, and leaves it alone`,
-    async t => {
-      const host = await SandboxHost.open(t, { network: 'shared' });
-      const { checkout } = host;
-      // The tests' own Node is in /usr/local/bin.
-      const PATH = '/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin';
-      const sh = (script: string) =>
-        host.must('sh', ['-eu', '-c', script], { cwd: checkout, env: { ...networkSettings, PATH, version } });
-      await host.must('sh', ['-eu', '-c', layOut], { cwd: checkout, env: { ...networkSettings, version } });
-      const others = 'node --version; npm --version; ls /usr/lib/node_modules; npm root -g';
-      const before = await sh(others);
-      t.match(before, new RegExp(`^v${version}\\.`));
-      await sh('umask 077; ./scripts/install');
-      t.equal(await sh(others), before, 'no other Node.js is in PATH, and npm has nothing of softquota');
-      t.match(await sh('/usr/lib/softquota/node --version'), /^v24\./);
-      await sh('runuser -u nobody -- test -x /usr/lib/softquota/hooks/receive-pack/git');
-      t.match(
-        await sh(`unshare --net sh -eu -c '${pushIt.replaceAll("'", `'\\''`)}'`),
-        /^remote: Quota is 0: alice may not store private repositories\./m,
-      );
-      await sh('./scripts/install');
-      t.equal(await sh('find /usr/lib /usr/local/lib -maxdepth 1 -name "*softquota*"'), '/usr/lib/softquota');
-    },
-  );
+  t.test(`beside NodeSource's Node.js ${version} the installation works and leaves it alone`, async t => {
+    const host = await SandboxHost.open(t, { network: 'shared' });
+    const { checkout } = host;
+    // The tests' own Node is in /usr/local/bin.
+    const PATH = '/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin';
+    const sh = (script: string) =>
+      host.must('sh', ['-eu', '-c', script], { cwd: checkout, env: { ...networkSettings, PATH, version } });
+    await host.must('sh', ['-eu', '-c', layOut], { cwd: checkout, env: { ...networkSettings, version } });
+    const others = 'node --version; npm --version; ls /usr/lib/node_modules; npm root -g';
+    const before = await sh(others);
+    t.match(before, new RegExp(`^v${version}\\.`));
+    await sh('umask 077; ./scripts/install');
+    t.equal(await sh(others), before, 'no other Node.js is in PATH, and npm has nothing of softquota');
+    t.match(await sh('/usr/lib/softquota/node --version'), /^v24\./);
+    await sh('runuser -u nobody -- test -x /usr/lib/softquota/hooks/receive-pack/git');
+    t.match(
+      await sh(`unshare --net sh -eu -c '${pushIt.replaceAll("'", `'\\''`)}'`),
+      /^remote: Quota is 0: alice may not store private repositories\./m,
+    );
+    await sh('./scripts/install');
+    t.equal(await sh('find /usr/lib /usr/local/lib -maxdepth 1 -name "*softquota*"'), '/usr/lib/softquota');
+  });
 }

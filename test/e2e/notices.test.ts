@@ -117,45 +117,42 @@ t.test('every command of the manual on notices does what the manual says', async
     t.match(await server.softquota(line), { code, stderr });
 });
 
-t.test(
-  'the link of a mail asks first, one click of a mail program does not, and the API takes it back',
-  async t => {
-    const mailbox = await Mailbox.open(t);
-    const server = await Server.open(t, {
-      ini: {
-        ...quota,
-        server: { HTTP_PORT: '0', ROOT_URL: 'http://127.0.0.1:1/quota/' },
-        mail: { HOST: '127.0.0.1', PORT: String(mailbox.port), TLS: 'none', FROM: 'quota@git.example' },
-      },
-    });
-    const http = await addressOf(server);
-    const create = ['user', 'create', 'alice', '--email', 'alice@git.example'];
-    t.equal((await server.softquota(create)).code, 0);
-    await reading(server);
-    await server.reports('alice', 2_000_000);
-    await until(() => (mailbox.mails.length > 0 ? true : null));
-    const [mail] = mailbox.take();
-    const [, asked = ''] = /unsubscribe(\?token=\S+)/.exec(mail?.text ?? '') ?? [];
-    const page = await fetch(`${http}quota/unsubscribe${asked}`);
-    t.equal(page.status, 200);
-    t.match(await page.text(), /<form method="post">/);
-    const sha1 = await tokenOf(server, 'alice', ['all']);
-    const own = async (init: RequestInit = {}) => {
-      const headers = { authorization: `token ${sha1}`, 'content-type': 'application/json' };
-      return (await fetch(`${http}api/v1/user/quota/notices`, { ...init, headers })).json();
-    };
-    const wanted = { mail: true, address: 'alice@git.example', sends: true };
-    t.same(await own(), wanted, 'to open the page changes nothing');
-    const body = new URLSearchParams({ 'List-Unsubscribe': 'One-Click' });
-    const clicked = await fetch(`${http}unsubscribe${asked}`, { method: 'POST', body });
-    t.match([clicked.status, await clicked.text()], [200, /no more mails[\s\S]*&amp;mail=true/]);
-    t.same(await own(), { ...wanted, mail: false });
-    const again = await fetch(`${http}unsubscribe${asked}&mail=true`, { method: 'POST' });
-    t.match([again.status, await again.text()], [200, /again/]);
-    t.same(await own(), wanted, 'the button on the page takes it back');
-    t.same(await own({ method: 'PATCH', body: '{"mail": false}' }), { ...wanted, mail: false });
-    t.same(await own({ method: 'PATCH', body: '{"mail": true}' }), wanted);
-    t.equal((await fetch(`${http}unsubscribe?token=nothing`)).status, 404);
-    t.equal((await fetch(`${http}unsubscribe${asked}`, { method: 'PUT' })).status, 405);
-  },
-);
+t.test('the link of a mail asks first, a click of a mail program does not, the API undoes it', async t => {
+  const mailbox = await Mailbox.open(t);
+  const server = await Server.open(t, {
+    ini: {
+      ...quota,
+      server: { HTTP_PORT: '0', ROOT_URL: 'http://127.0.0.1:1/quota/' },
+      mail: { HOST: '127.0.0.1', PORT: String(mailbox.port), TLS: 'none', FROM: 'quota@git.example' },
+    },
+  });
+  const http = await addressOf(server);
+  const create = ['user', 'create', 'alice', '--email', 'alice@git.example'];
+  t.equal((await server.softquota(create)).code, 0);
+  await reading(server);
+  await server.reports('alice', 2_000_000);
+  await until(() => (mailbox.mails.length > 0 ? true : null));
+  const [mail] = mailbox.take();
+  const [, asked = ''] = /unsubscribe(\?token=\S+)/.exec(mail?.text ?? '') ?? [];
+  const page = await fetch(`${http}quota/unsubscribe${asked}`);
+  t.equal(page.status, 200);
+  t.match(await page.text(), /<form method="post">/);
+  const sha1 = await tokenOf(server, 'alice', ['all']);
+  const own = async (init: RequestInit = {}) => {
+    const headers = { authorization: `token ${sha1}`, 'content-type': 'application/json' };
+    return (await fetch(`${http}api/v1/user/quota/notices`, { ...init, headers })).json();
+  };
+  const wanted = { mail: true, address: 'alice@git.example', sends: true };
+  t.same(await own(), wanted, 'to open the page changes nothing');
+  const body = new URLSearchParams({ 'List-Unsubscribe': 'One-Click' });
+  const clicked = await fetch(`${http}unsubscribe${asked}`, { method: 'POST', body });
+  t.match([clicked.status, await clicked.text()], [200, /no more mails[\s\S]*&amp;mail=true/]);
+  t.same(await own(), { ...wanted, mail: false });
+  const again = await fetch(`${http}unsubscribe${asked}&mail=true`, { method: 'POST' });
+  t.match([again.status, await again.text()], [200, /again/]);
+  t.same(await own(), wanted, 'the button on the page takes it back');
+  t.same(await own({ method: 'PATCH', body: '{"mail": false}' }), { ...wanted, mail: false });
+  t.same(await own({ method: 'PATCH', body: '{"mail": true}' }), wanted);
+  t.equal((await fetch(`${http}unsubscribe?token=nothing`)).status, 404);
+  t.equal((await fetch(`${http}unsubscribe${asked}`, { method: 'PUT' })).status, 405);
+});

@@ -79,77 +79,74 @@ t.test('what one installation exports, an empty one imports, users and all', asy
   });
 });
 
-t.test(
-  'an import shows what comes, goes and changes, and who would be refused, before anything is changed',
-  async t => {
-    const { server, done, json } = await openCommandServer(t, {
-      ini: { 'quota.default': { TOTAL: '-1' } },
-    });
-    await server.reports('alice', 8_000_000_000);
-    await server.reports('bob', 12_000_000_000);
-    const before = {
-      rules: [
-        { name: 'total', limit: '10G', subjects: ['size:all'] },
-        { name: 'old', limit: -1, subjects: ['size:assets:wiki'] },
-      ],
-      groups: [
-        { name: 'free', rules: ['total'], users: ['alice', 'bob'] },
-        { name: 'gone', rules: ['old'], users: ['bob'] },
-      ],
-    };
-    await done('policy import', await server.file('before.json', before));
-    const exported = await done('policy export');
-    const after = await server.file('after.json', {
-      rules: [
-        { name: 'total', limit: '5 GB', subjects: ['size:all'] },
-        { name: 'lfs', limit: '1.5GiB', subjects: ['size:git:lfs', 'size:assets:packages:all'] },
-      ],
-      groups: [
-        { name: 'free', rules: ['total', 'lfs'], users: ['alice'] },
-        { name: 'new', rules: [], users: ['bob'] },
-      ],
-    });
-    const shown = await done('policy import --dry-run', after);
-    t.equal(
-      shown.replace(/ {2,}/g, '  '),
-      '+ rule lfs: at most 1.5 GiB of size:git:lfs, size:assets:packages:all\n' +
-        '~ rule total: at most 5 GB of size:all (was 10 GB)\n' +
-        '- rule old: any amount of size:assets:wiki\n' +
-        '+ group new: no rules; user bob\n' +
-        '~ group free: + rule lfs; - user bob\n' +
-        '- group gone: rule old; user bob\n' +
-        '\n' +
-        '1 of 2 owners would be newly refused, 1 would be newly allowed.\n' +
-        '\n' +
-        'NEWLY REFUSED  WHAT  USED  LIMIT  BY\n' +
-        'alice  size:repos:all, size:assets:attachments:all, size:assets:artifacts, size:assets:wiki  8 GB  5 GB  rule total of free\n' +
-        'alice  size:git:lfs, size:assets:packages:all  8 GB  1.61 GB  rule lfs of free\n' +
-        '\n' +
-        'NEWLY ALLOWED  WHAT  USED  LIMIT  BY\n' +
-        'bob  size:git:all, size:assets:attachments:all, size:assets:artifacts, size:assets:packages:all  12 GB  unlimited  [quota.default] TOTAL\n',
-    );
-    t.equal(await done('policy export'), exported, 'a dry run changes nothing');
-    await done('check bob --subject size:assets:wiki');
-    t.match(await json('policy import --dry-run', after), {
-      imported: false,
-      difference: { groups: { changed: [{ name: 'free', users: { added: [], removed: ['bob'] } }] } },
-      simulation: { refused: { count: 1, first: [{ user: 'alice' }] } },
-    });
-    t.match(await done('policy import', after), /\n\nImported\. The policy is in force\.\n$/);
-    t.match(await server.softquota('check alice --subject size:git:lfs'), { code: 1 });
-    const events = await server.ask('admin', '/api/v1/admin/quota/events?kind=policy&limit=50');
-    const changes = JSON.parse(events.text).map(({ change }: { change: string }) => change);
-    t.equal(new Set(changes.slice(0, 6)).size, 1, 'on record as one change');
+t.test('an import shows what comes, goes and changes, and whom it refuses, before it acts', async t => {
+  const { server, done, json } = await openCommandServer(t, {
+    ini: { 'quota.default': { TOTAL: '-1' } },
+  });
+  await server.reports('alice', 8_000_000_000);
+  await server.reports('bob', 12_000_000_000);
+  const before = {
+    rules: [
+      { name: 'total', limit: '10G', subjects: ['size:all'] },
+      { name: 'old', limit: -1, subjects: ['size:assets:wiki'] },
+    ],
+    groups: [
+      { name: 'free', rules: ['total'], users: ['alice', 'bob'] },
+      { name: 'gone', rules: ['old'], users: ['bob'] },
+    ],
+  };
+  await done('policy import', await server.file('before.json', before));
+  const exported = await done('policy export');
+  const after = await server.file('after.json', {
+    rules: [
+      { name: 'total', limit: '5 GB', subjects: ['size:all'] },
+      { name: 'lfs', limit: '1.5GiB', subjects: ['size:git:lfs', 'size:assets:packages:all'] },
+    ],
+    groups: [
+      { name: 'free', rules: ['total', 'lfs'], users: ['alice'] },
+      { name: 'new', rules: [], users: ['bob'] },
+    ],
+  });
+  const shown = await done('policy import --dry-run', after);
+  t.equal(
+    shown.replace(/ {2,}/g, '  '),
+    '+ rule lfs: at most 1.5 GiB of size:git:lfs, size:assets:packages:all\n' +
+      '~ rule total: at most 5 GB of size:all (was 10 GB)\n' +
+      '- rule old: any amount of size:assets:wiki\n' +
+      '+ group new: no rules; user bob\n' +
+      '~ group free: + rule lfs; - user bob\n' +
+      '- group gone: rule old; user bob\n' +
+      '\n' +
+      '1 of 2 owners would be newly refused, 1 would be newly allowed.\n' +
+      '\n' +
+      'NEWLY REFUSED  WHAT  USED  LIMIT  BY\n' +
+      'alice  size:repos:all, size:assets:attachments:all, size:assets:artifacts, size:assets:wiki  8 GB  5 GB  rule total of free\n' +
+      'alice  size:git:lfs, size:assets:packages:all  8 GB  1.61 GB  rule lfs of free\n' +
+      '\n' +
+      'NEWLY ALLOWED  WHAT  USED  LIMIT  BY\n' +
+      'bob  size:git:all, size:assets:attachments:all, size:assets:artifacts, size:assets:packages:all  12 GB  unlimited  [quota.default] TOTAL\n',
+  );
+  t.equal(await done('policy export'), exported, 'a dry run changes nothing');
+  await done('check bob --subject size:assets:wiki');
+  t.match(await json('policy import --dry-run', after), {
+    imported: false,
+    difference: { groups: { changed: [{ name: 'free', users: { added: [], removed: ['bob'] } }] } },
+    simulation: { refused: { count: 1, first: [{ user: 'alice' }] } },
+  });
+  t.match(await done('policy import', after), /\n\nImported\. The policy is in force\.\n$/);
+  t.match(await server.softquota('check alice --subject size:git:lfs'), { code: 1 });
+  const events = await server.ask('admin', '/api/v1/admin/quota/events?kind=policy&limit=50');
+  const changes = JSON.parse(events.text).map(({ change }: { change: string }) => change);
+  t.equal(new Set(changes.slice(0, 6)).size, 1, 'on record as one change');
 
-    const reordered = JSON.parse(await done('policy export'));
-    reordered.rules.reverse();
-    t.match(
-      await done('policy import', await server.file('order.json', reordered)),
-      /^Only the order changes\.\n/,
-    );
-    t.strictSame(JSON.parse(await done('policy export')), reordered);
-  },
-);
+  const reordered = JSON.parse(await done('policy export'));
+  reordered.rules.reverse();
+  t.match(
+    await done('policy import', await server.file('order.json', reordered)),
+    /^Only the order changes\.\n/,
+  );
+  t.strictSame(JSON.parse(await done('policy export')), reordered);
+});
 
 t.test('on a terminal an import asks, and what somebody changed meanwhile is not overwritten', async t => {
   const { server, done } = await openCommandServer(t);

@@ -1,6 +1,6 @@
 /**
  * The programs of docs/programs.md as they stand there, before a daemon that answers, is away, is slow,
- * restarts.
+ * restarts; and the types of the client as the package has it.
  */
 
 import { spawn } from 'node:child_process';
@@ -203,4 +203,48 @@ t.test('the lines of docs/hooks.md ask before an upload, and report it', async t
   t.equal(await server.usage('alice'), 5_000_000);
   t.match(await upload(), { code: 1, stderr: /^Quota exceeded: alice uses 5 MB of 1 MB/ });
   t.equal(await server.usage('alice'), 5_000_000);
+});
+
+const checkout = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A program that uses the types of the client. */
+const strictProgram = `
+import { createClient, QuotaExceededError, type QuotaAnswer } from 'softquota/client';
+
+const quota = createClient({ socket: '/run/gate.sock', onError: 'deny', timeoutMs: 500 });
+export const answer: Promise<QuotaAnswer> = quota.check({ owner: 'alice', subject: 'size:git:lfs', size: 5 });
+export const stored: Promise<number> = quota.withQuota('alice', 'size:git:lfs', 5, upload => {
+  upload.stored(4);
+  return 4;
+});
+export const graceEnds: Promise<number | undefined> = answer.then(({ grace }) => grace?.until?.getTime());
+export const reporting: Promise<string | null> = answer.then(({ wouldRefuse, reported }) =>
+  wouldRefuse ? (reported?.rule ?? null) : null,
+);
+export const isRefusal = (error: unknown): error is QuotaExceededError => error instanceof QuotaExceededError;
+// @ts-expect-error: a subject is required with an owner
+void quota.check({ owner: 'alice' });
+// @ts-expect-error: there is no such subject
+void quota.check({ owner: 'alice', subject: 'size:git' });
+// @ts-expect-error: bytes are reported for a leaf
+void quota.changed({ owner: 'alice', subject: 'size:all', delta: 1 });
+// @ts-expect-error: there is no such policy
+createClient({ onError: 'last' });
+`;
+
+t.test('a strict program compiles against its types, without those of Node', async t => {
+  const folder = t.testdir({ 'package.json': '{"type": "module"}', 'program.ts': strictProgram });
+  await mkdir(join(folder, 'node_modules'));
+  await symlink(checkout, join(folder, 'node_modules/softquota'));
+  const options = {
+    module: 'nodenext',
+    target: 'es2023',
+    lib: ['es2023'],
+    types: [],
+    strict: true,
+    noEmit: true,
+  };
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options }));
+  const tsc = join(checkout, 'node_modules/.bin/tsc');
+  t.match(await run(tsc, ['-p', folder]), { code: 0, stdout: '', stderr: '' });
 });

@@ -6,8 +6,6 @@ import t, { type Test } from 'tap';
 import { run } from './run.ts';
 import { Server } from './server.ts';
 
-t.setTimeout(120_000);
-
 /** A home with the command, as the manual says, and a server that it asks. */
 async function open(t: Test) {
   const server = await Server.open(t, {

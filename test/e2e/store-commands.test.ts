@@ -9,8 +9,6 @@ import { until } from './ask.ts';
 import { fleetHost, mayPush, mayPushIs } from './fleet-hosts.ts';
 import { Server } from './server.ts';
 
-t.setTimeout(240_000);
-
 const nothing = { limit: 0, subjects: ['size:all'] };
 
 interface Told {

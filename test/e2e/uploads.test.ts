@@ -1,12 +1,77 @@
-/** Uploads through nginx and Caddy; traefik.long.test.ts has Traefik. */
+/**
+ * Uploads through nginx and Caddy, and git with git-lfs: what is pushed comes back whole, locks work, and an
+ * owner over the limit reads on. traefik.long.test.ts has Traefik.
+ */
 
-import t from 'tap';
-import { testProxy } from './behind-proxy.ts';
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { isLong, some } from '../run-length.ts';
+import { openBehindProxy, testProxy } from './behind-proxy.ts';
+import { Clone } from './clone.ts';
+import type { Around, proxies } from './proxies.ts';
 import { testSpellings } from './spellings.ts';
 
-t.setTimeout(600_000);
+t.setTimeout(900_000);
 
 for (const name of ['nginx', 'caddy'] as const) {
   await testProxy(name);
   testSpellings(name);
 }
+
+const bytes = isLong ? 50_000_000 : 2_000_000;
+
+const setups: Readonly<Record<string, readonly [keyof typeof proxies, Around]>> = {
+  nginx: ['nginx', {}],
+  'nginx, asking over TCP': ['nginx', { isOverTcp: true }],
+  caddy: ['caddy', {}],
+  'caddy, asking over TCP': ['caddy', { isOverTcp: true }],
+  ...(isLong ? { traefik: ['traefik', {}] as const } : {}),
+};
+
+async function sumOf(file: string): Promise<string> {
+  return createHash('sha256')
+    .update(await readFile(file))
+    .digest('hex');
+}
+
+async function passes(t: Test, [proxy, around]: readonly [keyof typeof proxies, Around]): Promise<void> {
+  const { server, url, uses, forge } = await openBehindProxy(t, proxy, { around });
+  const origin = `${url}/alice/app.git`;
+  /** A working copy with git-lfs, of what is there. */
+  const workingCopy = async (): Promise<Clone> => {
+    const clone = await Clone.of(server, origin);
+    await clone.git('lfs', 'install', '--local');
+    return clone;
+  };
+  const alice = await workingCopy();
+  await uses(900_000);
+  await alice.git('lfs', 'track', '*.bin');
+  await writeFile(join(alice.folder, 'large.bin'), randomBytes(bytes));
+  await writeFile(join(alice.folder, 'plain'), randomBytes(bytes));
+  await alice.git('add', '-A');
+  await alice.git('commit', '-q', '-m', 'large');
+  await alice.git('push', '-q', 'origin', 'main');
+  t.equal(forge.puts(), 1, 'the object came once');
+  t.match(await alice.git('lfs', 'lock', 'large.bin'), 'Locked large.bin');
+  await server.usageIs('alice', used => used > bytes);
+
+  const bob = await workingCopy();
+  await bob.git('pull', '-q', 'origin', 'main');
+  for (const file of ['large.bin', 'plain'])
+    t.equal(await sumOf(join(bob.folder, file)), await sumOf(join(alice.folder, file)), file);
+  t.match(await bob.git('lfs', 'locks'), 'large.bin');
+  t.match(await alice.git('lfs', 'unlock', 'large.bin'), 'Unlocked large.bin');
+
+  await alice.git('rm', '-q', '--cached', 'plain');
+  await writeFile(join(alice.folder, 'large.bin'), randomBytes(bytes));
+  await alice.git('commit', '-qam', 'other');
+  await t.rejects(alice.git('push', '-q', 'origin', 'main'), /Quota exceeded: alice uses/);
+  t.equal(forge.puts(), 1, 'and no object is sent');
+}
+
+for (const [name, setup] of some(Object.entries(setups), 2))
+  t.test(`${name}: what is pushed by git and by git-lfs comes back, and files are locked`, t =>
+    passes(t, setup),
+  );

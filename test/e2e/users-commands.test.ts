@@ -1,8 +1,10 @@
-/** `softquota user` and `softquota token`: what they do, print, and exit with. */
+/** `softquota user`, `token` and `auth`: what they do, print, and exit with. */
 
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import t from 'tap';
 import { z } from 'zod';
-import { createdToken, token as tokenSchema, user } from '../../src/wire/index.ts';
+import { createdToken, savedSource, token as tokenSchema, user } from '../../src/wire/index.ts';
 import { addressOf } from './accounts.ts';
 import { wordsOf } from './commands.ts';
 import type { Run } from './run.ts';
@@ -75,57 +77,54 @@ t.test('one command leads from a new installation to the token of an administrat
   t.match(await server.json('user show carol'), { is_admin: false }, 'no token, no administrator');
 });
 
-t.test(
-  'a token has the scopes, the name and the end that are asked for, and is revoked by its name or its id',
-  async t => {
-    const server = await Server.open(t);
-    const create = 'token create --user alice';
-    const listed = async () => z.array(tokenSchema).parse(await server.json('token list --user alice'));
-    await server.done('user create alice --admin');
-    const none = /^No tokens\. Create one with softquota token create/;
-    t.match(await server.done('token list --user alice'), none);
+t.test('a token has the scopes, name and end asked for, and is revoked by name or id', async t => {
+  const server = await Server.open(t);
+  const create = 'token create --user alice';
+  const listed = async () => z.array(tokenSchema).parse(await server.json('token list --user alice'));
+  await server.done('user create alice --admin');
+  const none = /^No tokens\. Create one with softquota token create/;
+  t.match(await server.done('token list --user alice'), none);
 
-    const reader = await server.done(`${create} --scope read:admin --scope read:user --name reader`);
-    const before = Date.now();
-    const made = createdToken.parse(await server.json(`${create} --expires 90d`));
-    t.match(made, { sha1: /^[0-9a-f]{40}$/, scopes: ['all'], name: /^token-[0-9a-f]{8}$/ });
-    const days = (Date.parse(made.expires_at ?? '') - before) / 86_400_000;
-    t.ok(days >= 90 && days < 90.01, String(days));
-    await server.done(`${create} --expires 2099-01-31 --name`, 'by date');
-    await server.done(`${create} --expires 2099-01-31T12:00:00+02:00 --name`, 'by time');
-    t.match(await listed(), [
-      { name: 'reader', scopes: ['read:admin', 'read:user'], expires_at: null, last_used_at: null },
-      { name: made.name },
-      { name: 'by date', expires_at: '2099-01-31T00:00:00.000Z' },
-      { name: 'by time', expires_at: '2099-01-31T10:00:00.000Z' },
-    ]);
+  const reader = await server.done(`${create} --scope read:admin --scope read:user --name reader`);
+  const before = Date.now();
+  const made = createdToken.parse(await server.json(`${create} --expires 90d`));
+  t.match(made, { sha1: /^[0-9a-f]{40}$/, scopes: ['all'], name: /^token-[0-9a-f]{8}$/ });
+  const days = (Date.parse(made.expires_at ?? '') - before) / 86_400_000;
+  t.ok(days >= 90 && days < 90.01, String(days));
+  await server.done(`${create} --expires 2099-01-31 --name`, 'by date');
+  await server.done(`${create} --expires 2099-01-31T12:00:00+02:00 --name`, 'by time');
+  t.match(await listed(), [
+    { name: 'reader', scopes: ['read:admin', 'read:user'], expires_at: null, last_used_at: null },
+    { name: made.name },
+    { name: 'by date', expires_at: '2099-01-31T00:00:00.000Z' },
+    { name: 'by time', expires_at: '2099-01-31T10:00:00.000Z' },
+  ]);
 
-    t.match(await remote(server, 'user list', reader.trim()), { code: 0 });
-    const refused = await remote(server, 'user create bob', reader.trim());
-    t.match(refused, { code: 77, stdout: '', stderr: /the token lacks the scope write:admin/ });
-    const table = await server.done('token list --user alice');
-    t.match(table, /^ID +NAME +SCOPES +ENDS IN +CREATED +LAST USED +EXPIRES\n/);
-    t.match(
-      table,
-      new RegExp(
-        `reader +read:admin read:user +${reader.trim().slice(-8)} +\\S+ \\S+ +\\d{4}-\\S+ \\S+ +never\\n`,
-      ),
-    );
+  t.match(await remote(server, 'user list', reader.trim()), { code: 0 });
+  const refused = await remote(server, 'user create bob', reader.trim());
+  t.match(refused, { code: 77, stdout: '', stderr: /the token lacks the scope write:admin/ });
+  const table = await server.done('token list --user alice');
+  t.match(table, /^ID +NAME +SCOPES +ENDS IN +CREATED +LAST USED +EXPIRES\n/);
+  t.match(
+    table,
+    new RegExp(
+      `reader +read:admin read:user +${reader.trim().slice(-8)} +\\S+ \\S+ +\\d{4}-\\S+ \\S+ +never\\n`,
+    ),
+  );
 
-    t.equal(await server.done('token revoke reader --user alice'), 'Revoked reader of alice.\n');
-    const expired = await remote(server, 'user list', reader.trim());
-    t.match(expired, { code: 77, stderr: /invalid or expired token/ });
-    await server.done(`token revoke ${made.id} --user alice`);
-    t.match(await listed(), [{ name: 'by date' }, { name: 'by time' }]);
-    for (const [code, words, ...line] of [
-      [1, /alice has no token reader/, 'token', 'revoke', 'reader', '--user', 'alice'],
-      [1, /has a token by date already/, ...create.split(' '), '--name', 'by date'],
-      [2, /--expires soon: expected a time/, ...create.split(' '), '--expires', 'soon', '--admin'],
-      [2, /expires_at: the time is in the past/, ...create.split(' '), '--expires', '2020-01-01'],
-    ] as const)
-      t.match(await server.softquota(line), { code, stdout: '', stderr: words });
-  },
-);
+  t.equal(await server.done('token revoke reader --user alice'), 'Revoked reader of alice.\n');
+  const expired = await remote(server, 'user list', reader.trim());
+  t.match(expired, { code: 77, stderr: /invalid or expired token/ });
+  await server.done(`token revoke ${made.id} --user alice`);
+  t.match(await listed(), [{ name: 'by date' }, { name: 'by time' }]);
+  for (const [code, words, ...line] of [
+    [1, /alice has no token reader/, 'token', 'revoke', 'reader', '--user', 'alice'],
+    [1, /has a token by date already/, ...create.split(' '), '--name', 'by date'],
+    [2, /--expires soon: expected a time/, ...create.split(' '), '--expires', 'soon', '--admin'],
+    [2, /expires_at: the time is in the past/, ...create.split(' '), '--expires', '2020-01-01'],
+  ] as const)
+    t.match(await server.softquota(line), { code, stdout: '', stderr: words });
+});
 
 t.test('users and organizations are created, shown, changed, put into groups and deleted', async t => {
   const server = await Server.open(t, { repositories: ['guild/app'] });
@@ -241,4 +240,62 @@ t.test('they exit with 2, 69 and 77 for what stands in the way, and show no secr
   const gone = await list({ SOFTQUOTA_URL: locked.href, SOFTQUOTA_TOKEN: secret });
   t.match(gone, { code: 69, stderr: /no daemon answers at http:\/\/127\.0\.0\.1:/ });
   t.notOk(gone.stderr.includes(secret));
+});
+
+const company = {
+  name: 'company',
+  openid_connect_auto_discovery_url: 'http://127.0.0.1:2',
+  client_id: 'softquota',
+  client_secret: 'client-secret-that-nobody-may-see',
+  quota_group_claim_name: 'groups',
+  quota_group_map: { staff: ['gold'], guests: ['silver'] },
+  quota_group_map_removal: true,
+};
+
+async function addSource(server: Server): Promise<string> {
+  for (const name of ['gold', 'silver']) await server.admin('/admin/quota/groups', { body: { name } });
+  const made = await server.ask('admin', '/api/v1/admin/auths', { body: company });
+  return String(savedSource.parse(JSON.parse(made.text)).id);
+}
+
+t.test('claims in a file do what a sign-in does with them, for one user or for many', async t => {
+  const server = await Server.open(t);
+  t.match(await server.softquota('auth list'), { code: 0, stdout: /No sources/ });
+  await addSource(server);
+  t.match(await server.softquota('auth list'), {
+    code: 0,
+    stdout: /company .*127\.0\.0\.1:2 .*yes .*groups .*on/,
+  });
+  for (const name of ['alice', 'bob']) await server.done('user create', name);
+
+  const one = await server.file('alice.json', '{"sub": "1", "groups": "staff, guests"}');
+  const sync = 'auth sync company';
+  const tried = await server.done(`${sync} ${one} --user alice --try`);
+  t.equal(tried, 'alice: +gold +silver; in gold, silver\n');
+  t.match(await server.done('group show gold'), /^(?!.*alice)/s);
+  t.match(await server.done(`${sync} ${one} --user alice`), /^alice: \+gold \+silver/);
+  t.match(await server.done(`${sync} ${one} --user alice`), /nothing changes; in gold, silver/);
+
+  const many = join(server.folder, 'many.json');
+  const users = [
+    { user: 'alice', claims: { groups: [] } },
+    { user: 'nobody', claims: { groups: [] } },
+    { user: 'bob', claims: { groups: ['guests'] } },
+  ];
+  await writeFile(many, users.map(user => `${JSON.stringify(user)}\n`).join(''));
+  t.match(await server.softquota(`${sync} ${many}`), {
+    code: 1,
+    stdout: 'alice: -gold -silver; in no group\nbob: +silver; in silver\n',
+    stderr: /^softquota: nobody: there is no user nobody/,
+  });
+  await writeFile(many, JSON.stringify(users.slice(2)));
+  const json = await server.json(`${sync} ${many}`);
+  t.match(json, [{ user: 'bob', outcome: 'synchronized', groups: ['silver'], added: [] }]);
+
+  await writeFile(many, '{"user": "bob"}\n');
+  t.match(await server.softquota(`${sync} ${many}`), { code: 2, stderr: /line 1: claims/ });
+  await writeFile(many, '{"user"');
+  t.match(await server.softquota(`${sync} ${many}`), { code: 2, stderr: /line 1: not valid JSON/ });
+  const another = await server.softquota(`auth sync another ${one} --user bob`);
+  t.match(another, { code: 1, stderr: /no such source: another/ });
 });

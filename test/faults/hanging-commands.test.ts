@@ -61,7 +61,7 @@ const hooksIn = (repository: string): string[] =>
   readdirSync(join(repository, 'hooks')).filter(name => !name.endsWith('.sample'));
 
 t.test(
-  'hooks are installed, told of and removed beside a disk that does not answer',
+  'hooks are installed, shown and removed beside a disk that does not answer',
   { buffered: true },
   async t => {
     const { folder, git, disk } = await world(t);
@@ -85,7 +85,7 @@ t.test(
 );
 
 t.test(
-  'a repository of which a part does not answer is told by itself, and all others are done',
+  'a repository of which a part does not answer is told alone, and others are done',
   { buffered: true },
   async t => {
     const { folder, git } = folderOf(t);
@@ -109,7 +109,7 @@ t.test(
 );
 
 t.test(
-  'a link to a disk that does not answer is not taken for the disk that it lies on',
+  'a link to a disk that does not answer is not taken for the disk it lies on',
   { buffered: true },
   async t => {
     const { folder, git, disk } = await world(t);

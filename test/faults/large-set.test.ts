@@ -47,28 +47,25 @@ async function longestTurn(act: () => Promise<unknown>): Promise<number> {
   return longest;
 }
 
-t.test(
-  `${units} units of ${owners} owners hold up the event loop for ${longestTurnMs} ms at most`,
-  async t => {
-    const directory = directoryFor(t);
-    const store = await openStore({ file: join(directory, 'softquota.db') });
-    const ledger = await Ledger.open({
-      ...{ store, unitSources: store.unitSources },
-      host: 'here',
-      settings,
-      foldCase: true,
-      log: silentLog,
-    });
-    t.teardown(() => ledger.close());
-    const turns = {
-      'the first set': await longestTurn(() => ledger.sources.put('s', 1000, set(3))),
-      'the next one': await longestTurn(() => ledger.sources.put('s', 1000, set(4))),
-      'its units': await longestTurn(() => ledger.shares.unitsOf('owner-1', { most: 1000 })),
-      'its end': await longestTurn(() => ledger.sources.remove('s')),
-    };
-    t.comment(JSON.stringify(turns));
-    for (const [what, milliseconds] of Object.entries(turns))
-      t.ok(milliseconds < longestTurnMs, `${what}: ${milliseconds} ms`);
-    t.equal(used(ledger, 'owner-1', lfs), 0);
-  },
-);
+t.test(`${units} units of ${owners} owners hold the event loop ${longestTurnMs} ms at most`, async t => {
+  const directory = directoryFor(t);
+  const store = await openStore({ file: join(directory, 'softquota.db') });
+  const ledger = await Ledger.open({
+    ...{ store, unitSources: store.unitSources },
+    host: 'here',
+    settings,
+    foldCase: true,
+    log: silentLog,
+  });
+  t.teardown(() => ledger.close());
+  const turns = {
+    'the first set': await longestTurn(() => ledger.sources.put('s', 1000, set(3))),
+    'the next one': await longestTurn(() => ledger.sources.put('s', 1000, set(4))),
+    'its units': await longestTurn(() => ledger.shares.unitsOf('owner-1', { most: 1000 })),
+    'its end': await longestTurn(() => ledger.sources.remove('s')),
+  };
+  t.comment(JSON.stringify(turns));
+  for (const [what, milliseconds] of Object.entries(turns))
+    t.ok(milliseconds < longestTurnMs, `${what}: ${milliseconds} ms`);
+  t.equal(used(ledger, 'owner-1', lfs), 0);
+});

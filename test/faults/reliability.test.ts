@@ -169,7 +169,7 @@ const mostUnanswered = wanted / 100_000;
 t.setTimeout(isLong ? 14_400_000 : 600_000);
 
 t.test(
-  `of ${wanted} pushes and checks through every fault all but one in 100,000 are answered in time, and all rightly`,
+  `of ${wanted} questions through every fault 99.999 % are answered in time, and all rightly`,
   async t => {
     const { address, servers } = await startSingle(t);
     const [redis] = servers;

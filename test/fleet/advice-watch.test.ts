@@ -7,8 +7,6 @@ import { until } from '../e2e/ask.ts';
 import { fleetHost } from '../e2e/fleet-hosts.ts';
 import { startSingle } from '../store/redis-servers.ts';
 
-t.setTimeout(120_000);
-
 const careless = ['--appendonly', 'no', '--maxmemory', '200mb', '--maxmemory-policy', 'allkeys-lru'];
 
 t.test('a daemon warns at its start, with the line of redis.conf, and doctor says the same', async t => {

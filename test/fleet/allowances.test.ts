@@ -7,8 +7,6 @@ import { walk } from '../ledger/world.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { member, sharedStore } from './world.ts';
 
-t.setTimeout(120_000);
-
 const limitOf = (ledger: Ledger) => ledger.decide('alice', 'size:all').decision.limit;
 
 t.test('an allowance counts on each host, ends on each by itself, and its end is one event', async t => {

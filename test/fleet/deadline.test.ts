@@ -13,8 +13,6 @@ import { Passage } from '../e2e/passage.ts';
 import { comes, startServer, startSingle } from '../store/redis-servers.ts';
 import { knowsRule, type Member, type MemberOptions, makeRule, member } from './world.ts';
 
-t.setTimeout(240_000);
-
 const promisedMs = 2000;
 
 /** Outcome of a change, and its time. */

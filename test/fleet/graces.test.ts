@@ -7,8 +7,6 @@ import { settings, walk } from '../ledger/world.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { type Member, member, sharedStore } from './world.ts';
 
-t.setTimeout(120_000);
-
 const week = { ...settings, graceMs: 604_800_000, graceMost: { percent: 10 } } as const;
 
 const begunOn = ({ documents }: Ledger) =>

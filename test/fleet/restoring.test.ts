@@ -12,8 +12,6 @@ import { comes, startSingle } from '../store/redis-servers.ts';
 import { put } from '../store/shared-place.ts';
 import { knowsRule, makeRule, member, prefix, sharedStore } from './world.ts';
 
-t.setTimeout(120_000);
-
 /** A store with two hosts, and what brings back what it held when this was called. */
 async function world(t: Test, settleMs = 0) {
   const { address, servers } = await startSingle(t);
@@ -84,28 +82,25 @@ t.test('a host that was started again writes what it knew when it ended', async 
   for (const each of [again, other]) t.ok(knowsRule(each, 'lost'));
 });
 
-t.test(
-  'on a server that was just met nobody rules before those who know more had the time to say so',
-  async t => {
-    const settleMs = 1000;
-    const { address, one, saved } = await world(t, settleMs);
-    await makeRule(one, 'kept');
-    const fallBack = await saved();
-    await makeRule(one, 'lost');
-    // It knows the policy as it was before, and comes to a store that fell back.
-    await fallBack();
-    const late = await member(t, { address, host: 'late', settleMs });
-    t.notOk(knowsRule(late, 'lost'));
-    const ruling = makeRule(late, 'more');
-    await comes('one', () => succeeds(one.fleet.catchUp()));
-    await ruling;
-    await one.fleet.catchUp();
-    for (const each of [one, late]) {
-      t.equal(each.fleet.state.divergence, null);
-      t.ok(knowsRule(each, 'lost') && knowsRule(each, 'more'));
-    }
-  },
-);
+t.test('on a server just met nobody rules before those who know more could say so', async t => {
+  const settleMs = 1000;
+  const { address, one, saved } = await world(t, settleMs);
+  await makeRule(one, 'kept');
+  const fallBack = await saved();
+  await makeRule(one, 'lost');
+  // It knows the policy as it was before, and comes to a store that fell back.
+  await fallBack();
+  const late = await member(t, { address, host: 'late', settleMs });
+  t.notOk(knowsRule(late, 'lost'));
+  const ruling = makeRule(late, 'more');
+  await comes('one', () => succeeds(one.fleet.catchUp()));
+  await ruling;
+  await one.fleet.catchUp();
+  for (const each of [one, late]) {
+    t.equal(each.fleet.state.divergence, null);
+    t.ok(knowsRule(each, 'lost') && knowsRule(each, 'more'));
+  }
+});
 
 t.test('owners that a host put there under the same version are taken by the others', async t => {
   const { address, servers } = await startSingle(t);

@@ -9,8 +9,6 @@ import { startSingle } from '../store/redis-servers.ts';
 import { tell } from '../store/shared-place.ts';
 import { member, sharedStore } from './world.ts';
 
-t.setTimeout(120_000);
-
 const sized = (ownerKey: string, bytes: number) => share(ownerKey, 'other', { bytes: { [repos]: bytes } });
 
 t.test('a reading that breaks off takes nobody away, and is begun again', async t => {

@@ -8,8 +8,6 @@ import { startSingle } from '../store/redis-servers.ts';
 import { sharesOf } from '../store/shared-place.ts';
 import { type Member, member, prefix, sharedStore } from './world.ts';
 
-t.setTimeout(120_000);
-
 /** A host whose words to the store are kept. */
 async function speaking(t: Test, address: string, directory?: string) {
   const told: TellUsage[] = [];

@@ -193,53 +193,50 @@ t.test('names that two users exchange go with their ids, also while the daemon d
   t.equal((await account(server, 'alice'))?.id, carol?.id);
 });
 
-t.test(
-  'a forge that cannot be read leaves the last figures, and says what is wrong until it can',
-  async t => {
-    const { server, database, write } = await open(t);
-    await server.start();
-    const used = await server.usage('alice');
+t.test('a forge that cannot be read leaves the last figures, and says what is wrong', async t => {
+  const { server, database, write } = await open(t);
+  await server.start();
+  const used = await server.usage('alice');
 
-    write('ALTER TABLE lfs_meta_object RENAME COLUMN size TO bytes');
-    const reasons = await until(async () => (await server.reasons()) || null);
-    t.match(reasons, /lfs_meta_object|no such column/);
-    const schema = await until(async () => {
-      const { stdout } = await server.softquota(['doctor', '--json']);
-      return stdout.includes('lfs_meta_object.size is missing') ? stdout : null;
-    });
-    t.match(schema, /forge_away/, 'doctor names the column');
-    t.equal(await server.usage('alice'), used, 'the last figures count');
-    const check = await server.ask('gate', '/v1/check?owner=alice&subject=size:git:lfs');
-    t.equal(check.status, 200, 'nothing is refused for it');
+  write('ALTER TABLE lfs_meta_object RENAME COLUMN size TO bytes');
+  const reasons = await until(async () => (await server.reasons()) || null);
+  t.match(reasons, /lfs_meta_object|no such column/);
+  const schema = await until(async () => {
+    const { stdout } = await server.softquota(['doctor', '--json']);
+    return stdout.includes('lfs_meta_object.size is missing') ? stdout : null;
+  });
+  t.match(schema, /forge_away/, 'doctor names the column');
+  t.equal(await server.usage('alice'), used, 'the last figures count');
+  const check = await server.ask('gate', '/v1/check?owner=alice&subject=size:git:lfs');
+  t.equal(check.status, 200, 'nothing is refused for it');
 
-    write('ALTER TABLE lfs_meta_object RENAME COLUMN bytes TO size');
-    await server.ready();
-    t.pass('it recovers by itself');
+  write('ALTER TABLE lfs_meta_object RENAME COLUMN bytes TO size');
+  await server.ready();
+  t.pass('it recovers by itself');
 
-    await rename(database, `${database}.away`);
-    t.match(await until(async () => (await server.reasons()) || null), /gitea\.db/);
-    t.equal(await server.usage('alice'), used);
-    await rename(`${database}.away`, database);
-    await server.ready();
+  await rename(database, `${database}.away`);
+  t.match(await until(async () => (await server.reasons()) || null), /gitea\.db/);
+  t.equal(await server.usage('alice'), used);
+  await rename(`${database}.away`, database);
+  await server.ready();
 
-    const names = Array.from({ length: 30 }, (_, n) => `user-${n}`);
-    const rows = names.map(name => `('${name}', '${name}', '${name}@git.example', '', 0, '', '')`);
-    write(
-      `INSERT INTO user (lower_name, name, email, passwd, type, avatar, avatar_email) VALUES ${rows.join()}`,
-    );
-    await until(() => account(server, 'user-29'));
-    write("DELETE FROM user WHERE name LIKE 'user-%'");
-    await until(async () => {
-      const { stdout } = await server.softquota(['doctor', '--json']);
-      return stdout.includes('forge_owners_absent') || null;
-    });
-    t.not(await account(server, 'user-29'), null, 'nobody is deleted where most go at once');
-    await server.done('scan --accept-moved');
-    await until(async () => (await account(server, 'user-29')) === null || null);
-    t.not(await account(server, 'alice'), null, 'those who are still there stay');
-    t.notMatch((await server.softquota('doctor --json')).stdout, /forge_owners_absent/);
-  },
-);
+  const names = Array.from({ length: 30 }, (_, n) => `user-${n}`);
+  const rows = names.map(name => `('${name}', '${name}', '${name}@git.example', '', 0, '', '')`);
+  write(
+    `INSERT INTO user (lower_name, name, email, passwd, type, avatar, avatar_email) VALUES ${rows.join()}`,
+  );
+  await until(() => account(server, 'user-29'));
+  write("DELETE FROM user WHERE name LIKE 'user-%'");
+  await until(async () => {
+    const { stdout } = await server.softquota(['doctor', '--json']);
+    return stdout.includes('forge_owners_absent') || null;
+  });
+  t.not(await account(server, 'user-29'), null, 'nobody is deleted where most go at once');
+  await server.done('scan --accept-moved');
+  await until(async () => (await account(server, 'user-29')) === null || null);
+  t.not(await account(server, 'alice'), null, 'those who are still there stay');
+  t.notMatch((await server.softquota('doctor --json')).stdout, /forge_owners_absent/);
+});
 
 t.test('repositories that are gone at once, as in a migration, lift no limit', async t => {
   const { server, write } = await open(t);

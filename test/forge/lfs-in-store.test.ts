@@ -14,8 +14,6 @@ import { Server } from '../e2e/server.ts';
 import { withWorker } from '../e2e/with-worker.ts';
 import { writeSqlite } from './fixture.ts';
 
-t.setTimeout(120_000);
-
 t.test('objects that only this repository has, and none of its files names, are named', async t => {
   const server = await Server.open(t, { started: false, repositories: ['bob-b/tool'] });
   const database = join(server.folder, 'gitea.db');

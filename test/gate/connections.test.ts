@@ -3,8 +3,6 @@
 import t, { type Test } from 'tap';
 import { answers, ask, asText, bare, openWorld, type World } from './world.ts';
 
-t.setTimeout(240_000);
-
 const question = 'GET /v1/check?owner=alice&subject=size:all HTTP/1.1\r\nHost: gate\r\n\r\n';
 const path = '/v1/check?owner=alice&subject=size:all';
 

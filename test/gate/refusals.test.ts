@@ -45,26 +45,23 @@ t.test('the file is called as the socket is, but for its ending', t => {
   t.end();
 });
 
-t.test(
-  'owners over the limit and their repositories are in it, with the words that pushers read',
-  async t => {
-    const { ledger, refusals, file, lines } = await publishing(t);
-    walk(ledger, 'Alice/app', 9_000);
-    walk(ledger, 'Alice/wiki', 4_000, { leaf: 'size:assets:wiki' });
-    walk(ledger, 'Alice/store', 0, { leaf: lfs });
-    walk(ledger, 'bob/app', 10_000);
-    refusals.start();
-    const message = 'Quota exceeded: Alice uses 13 kB of 10 kB (130 %).';
-    t.strictSame(await lines(), [
-      ...everySubject('alice', message),
-      `path\t/srv/git/Alice/app.git\t${message}`,
-      `path\t/srv/git/Alice/wiki.git\t${message}`,
-    ]);
-    const [header] = readFileSync(file, 'utf8').split('\n');
-    t.match(header, /^softquota refused\t1\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\tCASE=fold$/);
-    t.equal((await lines()).length, subjects.length + 2);
-  },
-);
+t.test('owners over the limit and their repositories are in it, with the pushers’ words', async t => {
+  const { ledger, refusals, file, lines } = await publishing(t);
+  walk(ledger, 'Alice/app', 9_000);
+  walk(ledger, 'Alice/wiki', 4_000, { leaf: 'size:assets:wiki' });
+  walk(ledger, 'Alice/store', 0, { leaf: lfs });
+  walk(ledger, 'bob/app', 10_000);
+  refusals.start();
+  const message = 'Quota exceeded: Alice uses 13 kB of 10 kB (130 %).';
+  t.strictSame(await lines(), [
+    ...everySubject('alice', message),
+    `path\t/srv/git/Alice/app.git\t${message}`,
+    `path\t/srv/git/Alice/wiki.git\t${message}`,
+  ]);
+  const [header] = readFileSync(file, 'utf8').split('\n');
+  t.match(header, /^softquota refused\t1\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\tCASE=fold$/);
+  t.equal((await lines()).length, subjects.length + 2);
+});
 
 t.test('usage and policy that change are followed', async t => {
   const { ledger, refusals, lines } = await publishing(t);
@@ -109,30 +106,27 @@ t.test('at limit 0 each kind is said to be refused for itself', async t => {
   );
 });
 
-t.test(
-  'names that would make other lines are left out, bytes that are no UTF-8 stand as they are',
-  async t => {
-    const { ledger, refusals, file, lines } = await publishing(t, { world: { foldCase: false } });
-    walk(ledger, 'Al\tice/a', 10_001);
-    walk(ledger, 'Bob/tab\there', 10_001);
-    walk(ledger, 'Bob/line\nowner\tcarol\tsize:git:lfs\tx', 1);
-    walk(ledger, 'Bob/odd\udcff', 1);
-    walk(ledger, 'Bob/\u202eup', 1);
-    refusals.start();
-    const known = await lines();
-    t.notOk(known.some(line => line.includes('carol')));
-    t.notOk(known.some(line => line.includes('here')));
-    t.strictSame(
-      known.filter(line => line.startsWith('owner')).map(line => line.split('\t')[1]),
-      subjects.map(() => 'Bob'),
-      'as they are compared, which is with case here',
-    );
-    t.ok(known.some(line => line.startsWith('path\t/srv/git/Bob/\u202eup.git\t')));
-    const odd = encodePath('/srv/git/Bob/odd\udcff.git');
-    t.ok(typeof odd !== 'string' && readFileSync(file).includes(Buffer.concat([odd, Buffer.from('\t')])));
-    t.match(readFileSync(file, 'utf8').split('\n')[0], /\tCASE=keep$/);
-  },
-);
+t.test('names that would make other lines are left out, and bytes that are no UTF-8 stay', async t => {
+  const { ledger, refusals, file, lines } = await publishing(t, { world: { foldCase: false } });
+  walk(ledger, 'Al\tice/a', 10_001);
+  walk(ledger, 'Bob/tab\there', 10_001);
+  walk(ledger, 'Bob/line\nowner\tcarol\tsize:git:lfs\tx', 1);
+  walk(ledger, 'Bob/odd\udcff', 1);
+  walk(ledger, 'Bob/\u202eup', 1);
+  refusals.start();
+  const known = await lines();
+  t.notOk(known.some(line => line.includes('carol')));
+  t.notOk(known.some(line => line.includes('here')));
+  t.strictSame(
+    known.filter(line => line.startsWith('owner')).map(line => line.split('\t')[1]),
+    subjects.map(() => 'Bob'),
+    'as they are compared, which is with case here',
+  );
+  t.ok(known.some(line => line.startsWith('path\t/srv/git/Bob/\u202eup.git\t')));
+  const odd = encodePath('/srv/git/Bob/odd\udcff.git');
+  t.ok(typeof odd !== 'string' && readFileSync(file).includes(Buffer.concat([odd, Buffer.from('\t')])));
+  t.match(readFileSync(file, 'utf8').split('\n')[0], /\tCASE=keep$/);
+});
 
 t.test('who may use the socket may read it, and nobody but the daemon write it', async t => {
   const { refusals, ledger, socket, file } = await publishing(t);
@@ -233,46 +227,40 @@ t.test('a directory that others may write is told, since hooks do not believe wh
   t.equal(refusals.trouble, null);
 });
 
-t.test(
-  'it stays when the daemon ends, with the last word; before it is started nothing is written',
-  async t => {
-    const { ledger, refusals, file } = await publishing(t, { pauseMs: 60_000 });
-    walk(ledger, 'alice/app', 10_001);
-    await refusals.published();
-    t.throws(() => statSync(file));
-    refusals.start();
-    await refusals.published();
-    walk(ledger, 'bob/app', 10_001);
-    await refusals.close();
-    t.match(readFileSync(file, 'utf8'), /\nowner\tbob\t/);
-    walk(ledger, 'carol/app', 10_001);
-    await refusals.published();
-    t.notMatch(readFileSync(file, 'utf8'), /carol/);
-  },
-);
+t.test('it stays when the daemon ends, and nothing is written before it is started', async t => {
+  const { ledger, refusals, file } = await publishing(t, { pauseMs: 60_000 });
+  walk(ledger, 'alice/app', 10_001);
+  await refusals.published();
+  t.throws(() => statSync(file));
+  refusals.start();
+  await refusals.published();
+  walk(ledger, 'bob/app', 10_001);
+  await refusals.close();
+  t.match(readFileSync(file, 'utf8'), /\nowner\tbob\t/);
+  walk(ledger, 'carol/app', 10_001);
+  await refusals.published();
+  t.notMatch(readFileSync(file, 'utf8'), /carol/);
+});
 
-t.test(
-  'it is written again within an hour though nothing changes, so that its time tells of a living daemon',
-  async t => {
-    mock.timers.enable({ apis: ['setInterval'] });
-    t.teardown(() => mock.timers.reset());
-    const { refusals, file, lines } = await publishing(t);
-    const written = () => statSync(file, { bigint: true }).ctimeNs;
-    refusals.start();
-    await lines();
-    for (let hour = 0; hour < 3; hour++) {
-      const before = written();
-      mock.timers.tick(3_600_000);
-      await refusals.published();
-      t.not(written(), before);
-    }
-    await refusals.close();
-    const last = written();
+t.test('it is written anew within an hour, so that its time tells of a living daemon', async t => {
+  mock.timers.enable({ apis: ['setInterval'] });
+  t.teardown(() => mock.timers.reset());
+  const { refusals, file, lines } = await publishing(t);
+  const written = () => statSync(file, { bigint: true }).ctimeNs;
+  refusals.start();
+  await lines();
+  for (let hour = 0; hour < 3; hour++) {
+    const before = written();
     mock.timers.tick(3_600_000);
     await refusals.published();
-    t.equal(written(), last, 'and never after it was closed');
-  },
-);
+    t.not(written(), before);
+  }
+  await refusals.close();
+  const last = written();
+  mock.timers.tick(3_600_000);
+  await refusals.published();
+  t.equal(written(), last, 'and never after it was closed');
+});
 
 t.test('an owner whose bytes cannot be added up is left out, and the others are not', async t => {
   const { ledger, refusals, lines } = await publishing(t);

@@ -25,28 +25,25 @@ t.test('a storage root that is away is named, with how to go on', async t => {
   t.notOk(codes({ ...seen, unread: { first: [place], count: 1 } }).includes('unread'), 'it is told once');
 });
 
-t.test(
-  'a disk that does not answer is told with its path, and a walk that only takes long is a notice',
-  async t => {
-    const hangs = [
-      { path: '/mnt/\u001b[31mfar/alice', mountedAt: '/mnt', milliseconds: 31_000 },
-      { path: '/mnt/other', mountedAt: '/mnt', milliseconds: 30_500 },
-    ];
-    const walking = [
-      { path: '/srv/large', milliseconds: 45_300 },
-      { path: '/srv/small', milliseconds: 29_000 },
-      { path: '/mnt/\u001b[31mfar', milliseconds: 31_000 },
-    ];
-    const seen = await observed(t, { hangs, walking });
-    t.match(notReady(seen), [/^the disk at \/mnt\/\\u\{1b\}\[31mfar\/alice has not answered since 2/]);
-    t.equal(notReady(seen).length, 1, 'once, however many threads wait for it');
-    t.match(notes(seen), [/^the walk of \/srv\/large began at 2.*Z, and makes progress$/]);
-    t.equal(notes(seen).length, 1);
-    t.match(toldOf(seen, 'disk_hangs'), [
-      { severity: 'wrong', message: /far\/alice has not answered/, mend: /findmnt --mountpoint \/mnt;/ },
-    ]);
-  },
-);
+t.test('a disk that does not answer is told with its path, and a long walk is a notice', async t => {
+  const hangs = [
+    { path: '/mnt/\u001b[31mfar/alice', mountedAt: '/mnt', milliseconds: 31_000 },
+    { path: '/mnt/other', mountedAt: '/mnt', milliseconds: 30_500 },
+  ];
+  const walking = [
+    { path: '/srv/large', milliseconds: 45_300 },
+    { path: '/srv/small', milliseconds: 29_000 },
+    { path: '/mnt/\u001b[31mfar', milliseconds: 31_000 },
+  ];
+  const seen = await observed(t, { hangs, walking });
+  t.match(notReady(seen), [/^the disk at \/mnt\/\\u\{1b\}\[31mfar\/alice has not answered since 2/]);
+  t.equal(notReady(seen).length, 1, 'once, however many threads wait for it');
+  t.match(notes(seen), [/^the walk of \/srv\/large began at 2.*Z, and makes progress$/]);
+  t.equal(notes(seen).length, 1);
+  t.match(toldOf(seen, 'disk_hangs'), [
+    { severity: 'wrong', message: /far\/alice has not answered/, mend: /findmnt --mountpoint \/mnt;/ },
+  ]);
+});
 
 t.test('disks with too little left, or that limits promise more than they have, are named', async t => {
   const disk = { of: 'bytes', free: 4, size: 100, least: 5 } as const;
@@ -149,19 +146,16 @@ t.test('of many troubled places the first are named, and how many more there are
   t.ok(codes(seen).includes('no_storage'));
 });
 
-t.test(
-  'what the daemon may not read is mended by a line for its own user, anything else by looking',
-  async t => {
-    const mendOf = async (why: string) => {
-      const seen = await observed(t, { unread: { first: [{ path: "/srv/it's", why }], count: 1 } });
-      return toldOf(seen, 'unread')[0]?.mend;
-    };
-    const path = "'/srv/it'\\''s'";
-    const command = `setfacl -R -m u:1000:rX,d:u:1000:rX ${path} && softquota scan`;
-    t.equal(await mendOf('EACCES'), `${command}  # setfacl is in the package acl`);
-    t.match(await mendOf('EIO'), /^see why: ls -la /);
-  },
-);
+t.test('what the daemon may not read is mended for its own user, anything else by looking', async t => {
+  const mendOf = async (why: string) => {
+    const seen = await observed(t, { unread: { first: [{ path: "/srv/it's", why }], count: 1 } });
+    return toldOf(seen, 'unread')[0]?.mend;
+  };
+  const path = "'/srv/it'\\''s'";
+  const command = `setfacl -R -m u:1000:rX,d:u:1000:rX ${path} && softquota scan`;
+  t.equal(await mendOf('EACCES'), `${command}  # setfacl is in the package acl`);
+  t.match(await mendOf('EIO'), /^see why: ls -la /);
+});
 
 t.test('a sweep that failed is told with why', async t => {
   const seen = await observed(t, { sweepError: 'a thread ended' });

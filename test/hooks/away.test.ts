@@ -159,14 +159,11 @@ async function listed(t: Test, line = '', repository = 'alice/app.git') {
   return { world, file, hook, said };
 }
 
-t.test(
-  'last: what was refused when the daemon published its list stays refused, with the same words',
-  async t => {
-    const { hook, said } = await listed(t);
-    t.match(await hook(), { code: 1, stderr: said });
-    t.match(await hook({ GL_REPOSITORY: 'project-1' }), { code: 1, stderr: `GL-HOOK-ERR: ${said}` });
-  },
-);
+t.test('last: what was refused in the daemon’s last list stays refused, in the same words', async t => {
+  const { hook, said } = await listed(t);
+  t.match(await hook(), { code: 1, stderr: said });
+  t.match(await hook({ GL_REPOSITORY: 'project-1' }), { code: 1, stderr: `GL-HOOK-ERR: ${said}` });
+});
 
 t.test('last: an old list, one that others may write, and one that is no file count as none', async t => {
   const { world, file, hook } = await listed(t);
@@ -204,23 +201,20 @@ t.test('last: a path is compared as it is', async t => {
   t.match(await hook(), { code: 0, stderr: passes }, 'a line break in a name finds no line of others');
 });
 
-t.test(
-  'last: in a linked worktree and in a snapshot of Gitaly the repository itself is looked up',
-  async t => {
-    const { world, said } = await listed(t);
-    const worktree = join(world.bare, 'worktrees/deploy');
-    await world.script(join(worktree, 'commondir'), '../..\n');
-    const input = creates();
-    t.match(await world.run('../../hooks/pre-receive', [], { cwd: worktree, input }), {
-      code: 1,
-      stderr: said,
-    });
-    const gitaly = await listed(t, '', 'storage/+gitaly/snapshots/12/34/@hashed/aa/bb/x.git');
-    const unit = join(gitaly.world.folder, 'storage/@hashed/aa/bb/x.git');
-    await writeFile(gitaly.file, `path\t${unit}\tno\n`);
-    t.match(await gitaly.hook(), { code: 1, stderr: `${checked}. Last known: no\n` });
-  },
-);
+t.test('last: from a linked worktree and a snapshot of Gitaly the repository is looked up', async t => {
+  const { world, said } = await listed(t);
+  const worktree = join(world.bare, 'worktrees/deploy');
+  await world.script(join(worktree, 'commondir'), '../..\n');
+  const input = creates();
+  t.match(await world.run('../../hooks/pre-receive', [], { cwd: worktree, input }), {
+    code: 1,
+    stderr: said,
+  });
+  const gitaly = await listed(t, '', 'storage/+gitaly/snapshots/12/34/@hashed/aa/bb/x.git');
+  const unit = join(gitaly.world.folder, 'storage/@hashed/aa/bb/x.git');
+  await writeFile(gitaly.file, `path\t${unit}\tno\n`);
+  t.match(await gitaly.hook(), { code: 1, stderr: `${checked}. Last known: no\n` });
+});
 
 t.test('without find nobody can tell what was published, so the push is refused', async t => {
   const { world, hook } = await listed(t, 'path\t/other\tno\n');

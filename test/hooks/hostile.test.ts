@@ -128,55 +128,49 @@ byEachClient('nothing in a pusher’s environment changes what is asked, run or 
   );
 });
 
-t.test(
-  'where push options leave no room for a program to start, the answer of the daemon counts all the same',
-  async t => {
-    const world = await World.open(t, { onError: 'deny' });
-    world.gate.answer = refused('over quota\n');
-    const hook = (last: number, full: number) => {
-      const env: Record<string, string> = {};
-      for (let index = 0; index < full; index++) env[`GIT_PUSH_OPTION_${index}`] = 'x'.repeat(60_000);
-      env[`GIT_PUSH_OPTION_${full}`] = 'x'.repeat(last);
-      return world.hook(creates().repeat(60), env);
-    };
-    const starts = (last: number, full: number) =>
-      hook(last, full).then(
-        () => true,
-        () => false,
-      );
-    let full = 0;
-    while (full < 40 && (await starts(60_000, full))) full++;
-    if (full === 40) return t.comment('this system takes a larger environment than git could send');
-    let [fits, tooLong] = [0, 60_000];
-    while (tooLong - fits > 1) {
-      const middle = (fits + tooLong) >> 1;
-      if (await starts(middle, full)) fits = middle;
-      else tooLong = middle;
-    }
-    t.match(await hook(fits, full), { code: 1, stderr: 'over quota\n' });
-    await world.gate.close();
-    t.match(await hook(fits, full), { code: 1, stderr: /so this push is refused/ });
-  },
-);
-
-t.test(
-  '1.5 MB of push options reach the hooks after it, and keep no refused push from being emptied',
-  async t => {
-    const world = await World.open(t);
-    await world.server('config', 'receive.advertisePushOptions', 'true');
-    await world.commit('first');
-    const options = Array.from({ length: 25 }, () => ['-o', 'x'.repeat(60_000)]).flat();
-    await world.script(
-      join(world.bare, 'hooks/pre-receive.d/10'),
-      '#!/bin/sh\necho "$GIT_PUSH_OPTION_COUNT"\n',
+t.test('where push options leave no room for a program the daemon’s answer counts', async t => {
+  const world = await World.open(t, { onError: 'deny' });
+  world.gate.answer = refused('over quota\n');
+  const hook = (last: number, full: number) => {
+    const env: Record<string, string> = {};
+    for (let index = 0; index < full; index++) env[`GIT_PUSH_OPTION_${index}`] = 'x'.repeat(60_000);
+    env[`GIT_PUSH_OPTION_${full}`] = 'x'.repeat(last);
+    return world.hook(creates().repeat(60), env);
+  };
+  const starts = (last: number, full: number) =>
+    hook(last, full).then(
+      () => true,
+      () => false,
     );
-    world.gate.answer = refused('over quota\n');
-    const push = await world.push([...options, 'HEAD:main']);
-    t.match(push, { code: 1 });
-    t.equal(World.said(push), 'over quota');
-    t.equal(await world.objects(), 0);
-  },
-);
+  let full = 0;
+  while (full < 40 && (await starts(60_000, full))) full++;
+  if (full === 40) return t.comment('this system takes a larger environment than git could send');
+  let [fits, tooLong] = [0, 60_000];
+  while (tooLong - fits > 1) {
+    const middle = (fits + tooLong) >> 1;
+    if (await starts(middle, full)) fits = middle;
+    else tooLong = middle;
+  }
+  t.match(await hook(fits, full), { code: 1, stderr: 'over quota\n' });
+  await world.gate.close();
+  t.match(await hook(fits, full), { code: 1, stderr: /so this push is refused/ });
+});
+
+t.test('1.5 MB of push options reach later hooks, and keep no refused push alive', async t => {
+  const world = await World.open(t);
+  await world.server('config', 'receive.advertisePushOptions', 'true');
+  await world.commit('first');
+  const options = Array.from({ length: 25 }, () => ['-o', 'x'.repeat(60_000)]).flat();
+  await world.script(
+    join(world.bare, 'hooks/pre-receive.d/10'),
+    '#!/bin/sh\necho "$GIT_PUSH_OPTION_COUNT"\n',
+  );
+  world.gate.answer = refused('over quota\n');
+  const push = await world.push([...options, 'HEAD:main']);
+  t.match(push, { code: 1 });
+  t.equal(World.said(push), 'over quota');
+  t.equal(await world.objects(), 0);
+});
 
 t.test('a repository of any name is named as it is, in its physical path', async t => {
   for (const name of [
@@ -215,69 +209,66 @@ t.test('a repository of any name is named as it is, in its physical path', async
   }
 });
 
-t.test(
-  'Gitaly’s environment: from outside of the repository, the quarantine named by the object directory',
-  async t => {
-    const world = await World.open(t, { bare: 'storage/+gitaly/snapshots/12/34/@hashed/aa/bb/x.git' });
-    const file = join(world.folder, 'custom_hooks/pre-receive.d/00-softquota');
-    await world.put('pre-receive', file);
-    await world.script(join(world.folder, 'custom_hooks/pre-receive.d/10'), '#!/bin/sh\necho twice >&2\n');
-    const env = (objects: string): readonly string[] => [
-      '-i',
-      'PATH=/opt/gitlab/embedded/bin:/usr/bin:/bin',
-      'GIT_DIR=.',
-      `GIT_OBJECT_DIRECTORY=${objects}`,
-      `GIT_ALTERNATE_OBJECT_DIRECTORIES=${world.bare}/objects`,
-      'GIT_EXEC_PATH=/opt/gitlab/embedded/libexec/git-core',
-      'GIT_CONFIG_GLOBAL=/dev/null',
-      'GIT_CONFIG_SYSTEM=/dev/null',
-      'GL_ID=user-1',
-      'GL_USERNAME=alice',
-      'GL_PROTOCOL=ssh',
-      'GL_REPOSITORY=project-7',
-      'GL_PROJECT_PATH=group/app',
-      'CORRELATION_ID=01H',
-      file,
-    ];
-    const gitaly = (objects: string, input = creates()) =>
-      world.run('env', env(objects), { cwd: world.bare, input });
-    const path = join(world.bare, 'objects/tmp_objdir-incoming-Ab12Cd');
-    const fill = async () => {
-      await mkdir(path, { recursive: true });
-      await writeFile(join(path, 'object'), '');
-    };
+t.test('Gitaly’s environment: the object directory names the quarantine, from outside', async t => {
+  const world = await World.open(t, { bare: 'storage/+gitaly/snapshots/12/34/@hashed/aa/bb/x.git' });
+  const file = join(world.folder, 'custom_hooks/pre-receive.d/00-softquota');
+  await world.put('pre-receive', file);
+  await world.script(join(world.folder, 'custom_hooks/pre-receive.d/10'), '#!/bin/sh\necho twice >&2\n');
+  const env = (objects: string): readonly string[] => [
+    '-i',
+    'PATH=/opt/gitlab/embedded/bin:/usr/bin:/bin',
+    'GIT_DIR=.',
+    `GIT_OBJECT_DIRECTORY=${objects}`,
+    `GIT_ALTERNATE_OBJECT_DIRECTORIES=${world.bare}/objects`,
+    'GIT_EXEC_PATH=/opt/gitlab/embedded/libexec/git-core',
+    'GIT_CONFIG_GLOBAL=/dev/null',
+    'GIT_CONFIG_SYSTEM=/dev/null',
+    'GL_ID=user-1',
+    'GL_USERNAME=alice',
+    'GL_PROTOCOL=ssh',
+    'GL_REPOSITORY=project-7',
+    'GL_PROJECT_PATH=group/app',
+    'CORRELATION_ID=01H',
+    file,
+  ];
+  const gitaly = (objects: string, input = creates()) =>
+    world.run('env', env(objects), { cwd: world.bare, input });
+  const path = join(world.bare, 'objects/tmp_objdir-incoming-Ab12Cd');
+  const fill = async () => {
+    await mkdir(path, { recursive: true });
+    await writeFile(join(path, 'object'), '');
+  };
 
-    await fill();
-    t.match(await gitaly(path), { code: 0, stderr: '' }, 'Gitaly runs the other hooks itself');
-    t.same(await readdir(path), ['object']);
-    t.match(Object.fromEntries(world.gate.pushes()[0]?.parameters ?? []), {
-      directory: world.bare,
-      script: file,
-      GIT_OBJECT_DIRECTORY: path,
-      GL_USERNAME: 'alice',
-      GL_REPOSITORY: 'project-7',
-      GL_PROJECT_PATH: 'group/app',
-    });
+  await fill();
+  t.match(await gitaly(path), { code: 0, stderr: '' }, 'Gitaly runs the other hooks itself');
+  t.same(await readdir(path), ['object']);
+  t.match(Object.fromEntries(world.gate.pushes()[0]?.parameters ?? []), {
+    directory: world.bare,
+    script: file,
+    GIT_OBJECT_DIRECTORY: path,
+    GL_USERNAME: 'alice',
+    GL_REPOSITORY: 'project-7',
+    GL_PROJECT_PATH: 'group/app',
+  });
 
-    world.gate.answer = refused('GL-HOOK-ERR: over quota\n');
-    t.match(await gitaly(path), { code: 1, stderr: 'GL-HOOK-ERR: over quota\n' });
-    t.same(await readdir(path), []);
-    const edit = join(world.folder, 'storage/+gitaly/tmp/quarantine-123');
-    await mkdir(edit, { recursive: true });
-    await writeFile(join(edit, 'object'), '');
-    t.match(await gitaly(edit), { code: 1 }, 'an edit in the browser');
-    t.same(await readdir(edit), ['object'], 'Gitaly removes its own');
-    await fill();
-    const deletes = `${'1'.repeat(40)} ${'0'.repeat(40)} refs/heads/x\n`;
-    const asked = world.gate.questions.length;
-    t.match(await gitaly(path, deletes), { code: 0, stderr: '' });
-    t.equal(world.gate.questions.length, asked, 'a deletion');
-    await world.gate.close();
-    await world.put('pre-receive', file, { ...world.settings, onError: 'deny' });
-    t.match(await gitaly(path), {
-      code: 1,
-      stderr: /^GL-HOOK-ERR: softquota: the quota could not be checked/,
-    });
-    t.match(await readFile(file, 'utf8'), /deny/);
-  },
-);
+  world.gate.answer = refused('GL-HOOK-ERR: over quota\n');
+  t.match(await gitaly(path), { code: 1, stderr: 'GL-HOOK-ERR: over quota\n' });
+  t.same(await readdir(path), []);
+  const edit = join(world.folder, 'storage/+gitaly/tmp/quarantine-123');
+  await mkdir(edit, { recursive: true });
+  await writeFile(join(edit, 'object'), '');
+  t.match(await gitaly(edit), { code: 1 }, 'an edit in the browser');
+  t.same(await readdir(edit), ['object'], 'Gitaly removes its own');
+  await fill();
+  const deletes = `${'1'.repeat(40)} ${'0'.repeat(40)} refs/heads/x\n`;
+  const asked = world.gate.questions.length;
+  t.match(await gitaly(path, deletes), { code: 0, stderr: '' });
+  t.equal(world.gate.questions.length, asked, 'a deletion');
+  await world.gate.close();
+  await world.put('pre-receive', file, { ...world.settings, onError: 'deny' });
+  t.match(await gitaly(path), {
+    code: 1,
+    stderr: /^GL-HOOK-ERR: softquota: the quota could not be checked/,
+  });
+  t.match(await readFile(file, 'utf8'), /deny/);
+});

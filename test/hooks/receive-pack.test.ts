@@ -41,31 +41,28 @@ for (const [format, unpackLimit] of [
   ['sha256', '1'],
   ['sha256', '100'],
 ] as const) {
-  t.test(
-    `an upload over the limit ends with the gate's words (${format}, unpackLimit ${unpackLimit})`,
-    async t => {
-      const { world, big, push } = await open(t, { format });
-      await world.server('config', 'receive.unpackLimit', unpackLimit);
-      const before = [await world.objects(), await world.refs()];
-      await big();
-      world.gate.answer = refused(`${words}\n`);
-      const { code, said, stderr } = await push(['HEAD:main'], { LOGNAME: 'bob' });
-      t.equal(code, 1);
-      t.equal(said, words, 'and no words of git about some size');
-      t.match(stderr, atOnce);
-      t.strictSame([await world.objects(), await world.refs()], before);
-      const names = await readdir(join(world.bare, 'objects'));
-      t.notOk(
-        names.some(name => name.includes('incoming')),
-        'no quarantine is left behind',
-      );
-      t.equal(world.gate.pushes('receive-pack').length, 1);
-      t.match(Object.fromEntries(world.gate.pushes('receive-pack')[0]?.parameters ?? []), {
-        directory: world.bare,
-        LOGNAME: 'bob',
-      });
-    },
-  );
+  t.test(`an upload over the limit gets the gate's words (${format}, ${unpackLimit})`, async t => {
+    const { world, big, push } = await open(t, { format });
+    await world.server('config', 'receive.unpackLimit', unpackLimit);
+    const before = [await world.objects(), await world.refs()];
+    await big();
+    world.gate.answer = refused(`${words}\n`);
+    const { code, said, stderr } = await push(['HEAD:main'], { LOGNAME: 'bob' });
+    t.equal(code, 1);
+    t.equal(said, words, 'and no words of git about some size');
+    t.match(stderr, atOnce);
+    t.strictSame([await world.objects(), await world.refs()], before);
+    const names = await readdir(join(world.bare, 'objects'));
+    t.notOk(
+      names.some(name => name.includes('incoming')),
+      'no quarantine is left behind',
+    );
+    t.equal(world.gate.pushes('receive-pack').length, 1);
+    t.match(Object.fromEntries(world.gate.pushes('receive-pack')[0]?.parameters ?? []), {
+      directory: world.bare,
+      LOGNAME: 'bob',
+    });
+  });
 }
 
 for (const shell of ['/bin/dash', '/bin/bash', '/bin/busybox ash']) {

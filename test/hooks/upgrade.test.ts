@@ -78,75 +78,68 @@ async function upgraded(t: Test) {
 const isAbout = (path: string, hook: string) => (question: Question) =>
   question.path === path && (question.parameters.get('hook') ?? '') === hook;
 
-t.test(
-  'hooks of release 0.1 ask as they did while the package is newer, until they are replaced',
-  async t => {
-    const { server, gate, links, chained, installed, push } = await upgraded(t);
-    for (const repository of [...installed, links]) {
-      gate.questions.length = 0;
-      t.match(await push(repository), { code: 0, stderr: /main/ }, repository);
-      await gate.heard(1);
-      t.equal(gate.checks[0]?.parameters.get('path'), repository);
-      gate.answer = refused('no\n');
-      t.match(await push(repository), { code: 1, stderr: /remote: no/ });
-      gate.answer = response =>
-        response.writeHead(200, { 'X-Softquota-Decision': 'allowed', 'Content-Length': 0 }).end();
-    }
-    t.match(
-      await readFile(server.path('log'), 'utf8'),
-      /refs\/heads\/main\n$/,
-      'and the hooks after them run',
-    );
-    t.match(await hooksStatus(installed), [
-      { hooks: { 'pre-receive': { state: 'older' } }, leftovers: 'softquota.* settings' },
-      { hooks: { 'pre-receive': { state: 'older' } } },
-      { leftovers: /softquota\.\* settings, .*softquota-space/ },
-    ]);
-    t.notOk((await hooksStatus(installed)).some(isProtected));
+t.test('hooks of release 0.1 ask a newer package as before, until they are replaced', async t => {
+  const { server, gate, links, chained, installed, push } = await upgraded(t);
+  for (const repository of [...installed, links]) {
+    gate.questions.length = 0;
+    t.match(await push(repository), { code: 0, stderr: /main/ }, repository);
+    await gate.heard(1);
+    t.equal(gate.checks[0]?.parameters.get('path'), repository);
+    gate.answer = refused('no\n');
+    t.match(await push(repository), { code: 1, stderr: /remote: no/ });
+    gate.answer = response =>
+      response.writeHead(200, { 'X-Softquota-Decision': 'allowed', 'Content-Length': 0 }).end();
+  }
+  t.match(await readFile(server.path('log'), 'utf8'), /refs\/heads\/main\n$/, 'and the hooks after them run');
+  t.match(await hooksStatus(installed), [
+    { hooks: { 'pre-receive': { state: 'older' } }, leftovers: 'softquota.* settings' },
+    { hooks: { 'pre-receive': { state: 'older' } } },
+    { leftovers: /softquota\.\* settings, .*softquota-space/ },
+  ]);
+  t.notOk((await hooksStatus(installed)).some(isProtected));
 
-    const wanted = { socket: gate.socket, client: 'nc', hookConf: server.noConf } as const;
-    const results = await installHooks(installed, wanted);
-    t.match(results, [
-      { hooks: { 'pre-receive': { did: 'updated', file: 'hooks/pre-receive.d/00-softquota' } } },
-      { hooks: { 'pre-receive': { did: 'updated' } } },
-      { hooks: { 'pre-receive': { did: 'updated', previous: 'hooks/pre-receive.d/50-previous' } } },
-    ]);
-    t.match(
-      await hooksStatus(installed),
-      installed.map(() => ({
-        hooks: { 'pre-receive': { state: 'ours', settings: { onError: 'deny', lastFor: 48 * 60 } } },
-        leftovers: null,
-      })),
-      'what was chosen is taken on',
+  const wanted = { socket: gate.socket, client: 'nc', hookConf: server.noConf } as const;
+  const results = await installHooks(installed, wanted);
+  t.match(results, [
+    { hooks: { 'pre-receive': { did: 'updated', file: 'hooks/pre-receive.d/00-softquota' } } },
+    { hooks: { 'pre-receive': { did: 'updated' } } },
+    { hooks: { 'pre-receive': { did: 'updated', previous: 'hooks/pre-receive.d/50-previous' } } },
+  ]);
+  t.match(
+    await hooksStatus(installed),
+    installed.map(() => ({
+      hooks: { 'pre-receive': { state: 'ours', settings: { onError: 'deny', lastFor: 48 * 60 } } },
+      leftovers: null,
+    })),
+    'what was chosen is taken on',
+  );
+  for (const repository of installed) {
+    t.equal(await server.config(repository, 'softquota.owner'), 'carol', 'what is not of the hooks stays');
+    t.equal(await server.config(repository, 'softquota.socket'), '');
+    const all = await readdir(repository, { recursive: true });
+    t.same(
+      all.filter(name => name.includes('softquota') && !name.endsWith('/00-softquota')),
+      [],
     );
-    for (const repository of installed) {
-      t.equal(await server.config(repository, 'softquota.owner'), 'carol', 'what is not of the hooks stays');
-      t.equal(await server.config(repository, 'softquota.socket'), '');
-      const all = await readdir(repository, { recursive: true });
-      t.same(
-        all.filter(name => name.includes('softquota') && !name.endsWith('/00-softquota')),
-        [],
-      );
-      gate.questions.length = 0;
-      const before = gate.pushes('post-receive').length;
-      t.match(await push(repository), { code: 0 });
-      while (gate.pushes('post-receive').length === before) await new Promise(setImmediate);
-      t.same(
-        gate.questions.map(({ path }) => path),
-        ['/v1/push', '/v1/push'],
-      );
-      t.ok(gate.questions.some(isAbout('/v1/push', 'pre-receive')));
-      gate.answer = refused('no\n');
-      t.match(await push(repository), { code: 1, stderr: /remote: no/ });
-      gate.answer = response => response.writeHead(200).end();
-    }
-    t.match(await installHooks([links], wanted), [
-      { fault: /symbolic link, and nothing is written through a link/ },
-    ]);
-    await gate.close();
-    t.match(await push(chained), { code: 1, stderr: /could not be checked, so this push is refused/ });
-  },
-);
+    gate.questions.length = 0;
+    const before = gate.pushes('post-receive').length;
+    t.match(await push(repository), { code: 0 });
+    while (gate.pushes('post-receive').length === before) await new Promise(setImmediate);
+    t.same(
+      gate.questions.map(({ path }) => path),
+      ['/v1/push', '/v1/push'],
+    );
+    t.ok(gate.questions.some(isAbout('/v1/push', 'pre-receive')));
+    gate.answer = refused('no\n');
+    t.match(await push(repository), { code: 1, stderr: /remote: no/ });
+    gate.answer = response => response.writeHead(200).end();
+  }
+  t.match(await installHooks([links], wanted), [
+    { fault: /symbolic link, and nothing is written through a link/ },
+  ]);
+  await gate.close();
+  t.match(await push(chained), { code: 1, stderr: /could not be checked, so this push is refused/ });
+});
 
 t.test('hook.conf of release 0.1 is taken on at installation', async t => {
   const { server, gate, installed } = await upgraded(t);

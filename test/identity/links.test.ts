@@ -48,26 +48,23 @@ t.test('there are only so many links at a time; the oldest makes room', async t 
   await t.resolves(signIn({ code: second }));
 });
 
-t.test(
-  'wrong tokens and links to sign in by count against the address, what a browser holds does not',
-  async t => {
-    const { ledger, identity, signIn } = await world(t, { limits: { wrongTries: 3, perSeconds: 60 } });
-    const { value } = await signIn({ token: await tokenOf(ledger, 'alice') });
-    const held = `${'A'.repeat(22)}.${'A'.repeat(43)}`;
-    for (let tried = 0; tried < 10; tried++) await identity.authenticateSession(held);
-    const attempt = async (by: SignIn) => (await identity.signIn(by, here, null)).is;
-    t.equal(await attempt({ token: '0'.repeat(40) }), 'refused');
-    t.equal(await attempt({ code: 'wrong' }), 'refused');
-    t.match(await identity.authenticate('token wrong', here), { is: 'refused' });
-    t.equal(await attempt({ token: '0'.repeat(40) }), 'slowed');
-    const ownerId = ledger.documents.owners.named('alice')?.id ?? 0;
-    const { code } = identity.makeSignInLink({ ownerId, scopes: ['all'], endsAt: null });
-    t.equal(await attempt({ code: 'wrong' }), 'slowed');
-    t.equal(await attempt({ code }), 'signed in', 'a good one always is');
-    t.equal(await attempt({ token: await tokenOf(ledger, 'alice', { name: 'other' }) }), 'signed in');
-    t.equal(nameIn(await identity.authenticateSession(value)), 'alice');
-  },
-);
+t.test('wrong tokens and links count against the address, what a browser holds does not', async t => {
+  const { ledger, identity, signIn } = await world(t, { limits: { wrongTries: 3, perSeconds: 60 } });
+  const { value } = await signIn({ token: await tokenOf(ledger, 'alice') });
+  const held = `${'A'.repeat(22)}.${'A'.repeat(43)}`;
+  for (let tried = 0; tried < 10; tried++) await identity.authenticateSession(held);
+  const attempt = async (by: SignIn) => (await identity.signIn(by, here, null)).is;
+  t.equal(await attempt({ token: '0'.repeat(40) }), 'refused');
+  t.equal(await attempt({ code: 'wrong' }), 'refused');
+  t.match(await identity.authenticate('token wrong', here), { is: 'refused' });
+  t.equal(await attempt({ token: '0'.repeat(40) }), 'slowed');
+  const ownerId = ledger.documents.owners.named('alice')?.id ?? 0;
+  const { code } = identity.makeSignInLink({ ownerId, scopes: ['all'], endsAt: null });
+  t.equal(await attempt({ code: 'wrong' }), 'slowed');
+  t.equal(await attempt({ code }), 'signed in', 'a good one always is');
+  t.equal(await attempt({ token: await tokenOf(ledger, 'alice', { name: 'other' }) }), 'signed in');
+  t.equal(nameIn(await identity.authenticateSession(value)), 'alice');
+});
 
 t.test('only users sign in', async t => {
   const { ledger, identity } = await world(t);

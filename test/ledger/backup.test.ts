@@ -35,40 +35,37 @@ async function restored(world: World, text: string, replace = false): Promise<Re
   }
 }
 
-t.test(
-  'allowances decide the same after a restore, and those that ended meanwhile count no more',
-  async t => {
-    const clock = new SetClock();
-    const before = new World(t, { clock });
-    const ledger = await before.open();
-    for (const [name, hours] of [
-      ['alice', 1],
-      ['bob', 3],
-    ] as const) {
-      walk(ledger, `${name}/app`, 1);
-      await ledger.documents.transact(transaction => {
-        createAllowance(transaction.changes, transaction.mustBeOwner(name).id, {
-          bytes: 5000,
-          until: clock.wall() + hours * 3_600_000,
-          why: 'a release',
-          grantedBy: null,
-          grantedAt: clock.wall(),
-          request: null,
-          automatic: false,
-        });
+t.test('allowances decide the same after a restore, and ended ones count no more', async t => {
+  const clock = new SetClock();
+  const before = new World(t, { clock });
+  const ledger = await before.open();
+  for (const [name, hours] of [
+    ['alice', 1],
+    ['bob', 3],
+  ] as const) {
+    walk(ledger, `${name}/app`, 1);
+    await ledger.documents.transact(transaction => {
+      createAllowance(transaction.changes, transaction.mustBeOwner(name).id, {
+        bytes: 5000,
+        until: clock.wall() + hours * 3_600_000,
+        why: 'a release',
+        grantedBy: null,
+        grantedAt: clock.wall(),
+        request: null,
+        automatic: false,
       });
-    }
-    const text = await written(ledger);
-    await before.close();
-    const after = new World(t, { clock });
-    await restored(after, text);
-    const limits = (opened: Ledger) =>
-      ['alice', 'bob'].map(name => opened.decide(name, 'size:all').decision.limit);
-    t.strictSame(limits(await after.open()), [15_000, 15_000]);
-    clock.pass(2 * 3_600_000);
-    t.strictSame(limits(await after.open()), [10_000, 15_000]);
-  },
-);
+    });
+  }
+  const text = await written(ledger);
+  await before.close();
+  const after = new World(t, { clock });
+  await restored(after, text);
+  const limits = (opened: Ledger) =>
+    ['alice', 'bob'].map(name => opened.decide(name, 'size:all').decision.limit);
+  t.strictSame(limits(await after.open()), [15_000, 15_000]);
+  clock.pass(2 * 3_600_000);
+  t.strictSame(limits(await after.open()), [10_000, 15_000]);
+});
 
 t.test('owners, and what programs reported, decide the same after a restore', async t => {
   const anyReport = fc.record({
@@ -198,28 +195,25 @@ t.test('a document that cannot be restored whole is refused, and says why', asyn
   );
 });
 
-t.test(
-  'what happened, and what owners were last told, is the same after a restore, and nothing else',
-  async t => {
-    const source = new World(t);
-    const ledger = await source.open();
-    const events = Array.from({ length: 2500 }, (_, index) => ({
-      ...event(`r-${String(index).padStart(4, '0')}`, Math.floor(index / 7)),
-      text: '"\ud800"',
-    }));
-    ledger.eventLog.enqueue({ events, levels: [{ ownerId: 7, text: '{}' }] });
-    const text = await written(ledger);
-    await source.close();
-    const target = new World(t);
-    const other = await target.open();
-    other.eventLog.enqueue({ events: [event('older', 99)], levels: [{ ownerId: 8, text: '{}' }] });
-    await other.kept();
-    t.equal((await restored(target, text, true)).events, 2500);
-    const after = await target.open();
-    t.strictSame(await after.eventLog.events({ limit: 5000 }), events.toReversed());
-    t.strictSame(await after.eventLog.levels(), [{ ownerId: 7, text: '{}' }]);
-  },
-);
+t.test('events, and what owners were last told, are the same after a restore', async t => {
+  const source = new World(t);
+  const ledger = await source.open();
+  const events = Array.from({ length: 2500 }, (_, index) => ({
+    ...event(`r-${String(index).padStart(4, '0')}`, Math.floor(index / 7)),
+    text: '"\ud800"',
+  }));
+  ledger.eventLog.enqueue({ events, levels: [{ ownerId: 7, text: '{}' }] });
+  const text = await written(ledger);
+  await source.close();
+  const target = new World(t);
+  const other = await target.open();
+  other.eventLog.enqueue({ events: [event('older', 99)], levels: [{ ownerId: 8, text: '{}' }] });
+  await other.kept();
+  t.equal((await restored(target, text, true)).events, 2500);
+  const after = await target.open();
+  t.strictSame(await after.eventLog.events({ limit: 5000 }), events.toReversed());
+  t.strictSame(await after.eventLog.levels(), [{ ownerId: 7, text: '{}' }]);
+});
 
 t.test('a policy that was restored is not taken for the one that hosts share', async t => {
   const world = new World(t);

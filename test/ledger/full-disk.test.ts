@@ -16,44 +16,37 @@ function listening() {
   return { log, away: () => once(events, 'away'), back: () => once(events, 'back') };
 }
 
-t.test(
-  'on a full disk it goes on deciding and counting, says so, and keeps all once there is room',
-  async t => {
-    const directory = await smallDisk(t);
-    const { log, back } = listening();
-    const world = new World(t, { directory, log });
-    let ledger = await world.open();
-    walk(ledger, 'alice/a', 5);
-    t.equal(await ledger.kept(), true);
-    const makeRoom = fill(directory);
+t.test('on a full disk it decides and counts, says so, and keeps all once there is room', async t => {
+  const directory = await smallDisk(t);
+  const { log, back } = listening();
+  const world = new World(t, { directory, log });
+  let ledger = await world.open();
+  walk(ledger, 'alice/a', 5);
+  t.equal(await ledger.kept(), true);
+  const makeRoom = fill(directory);
 
-    for (let n = 0; n < 3000; n++) walk(ledger, `bob/${n}`, 10);
-    t.equal(await ledger.kept(), false);
-    const { storeAway } = ledger;
-    t.match(storeAway?.reason, /the disk is full/);
-    t.ok(storeAway !== null && Math.abs(Date.now() - storeAway.since) < 60_000);
-    t.equal(
-      ledger.decide('bob', repos).decision.allowed,
-      false,
-      'what could not be kept counts all the same',
-    );
-    walk(ledger, 'alice/a', 6);
-    ledger.walks.recordGone('/srv/git/bob/0.git', ledger.walks.nextSeq());
-    ledger.walks.recordSweep({ startedAt: 1, finishedAt: 2, units: 3000 }, [], () => true);
-    t.equal(ledger.storeAway?.since, storeAway?.since, 'since the first that was not kept');
+  for (let n = 0; n < 3000; n++) walk(ledger, `bob/${n}`, 10);
+  t.equal(await ledger.kept(), false);
+  const { storeAway } = ledger;
+  t.match(storeAway?.reason, /the disk is full/);
+  t.ok(storeAway !== null && Math.abs(Date.now() - storeAway.since) < 60_000);
+  t.equal(ledger.decide('bob', repos).decision.allowed, false, 'what could not be kept counts all the same');
+  walk(ledger, 'alice/a', 6);
+  ledger.walks.recordGone('/srv/git/bob/0.git', ledger.walks.nextSeq());
+  ledger.walks.recordSweep({ startedAt: 1, finishedAt: 2, units: 3000 }, [], () => true);
+  t.equal(ledger.storeAway?.since, storeAway?.since, 'since the first that was not kept');
 
-    const isBack = back();
-    makeRoom();
-    await isBack;
-    t.equal(await ledger.kept(), true);
-    t.equal(ledger.storeAway, null);
-    const before = everything(ledger);
-    ledger = await world.open();
-    t.strictSame(everything(ledger), before);
-    t.equal(used(ledger, 'bob'), 29_990);
-    t.strictSame(ledger.walks.lastSweep, { startedAt: 1, finishedAt: 2, units: 3000 });
-  },
-);
+  const isBack = back();
+  makeRoom();
+  await isBack;
+  t.equal(await ledger.kept(), true);
+  t.equal(ledger.storeAway, null);
+  const before = everything(ledger);
+  ledger = await world.open();
+  t.strictSame(everything(ledger), before);
+  t.equal(used(ledger, 'bob'), 29_990);
+  t.strictSame(ledger.walks.lastSweep, { startedAt: 1, finishedAt: 2, units: 3000 });
+});
 
 t.test('what a program reports on a full disk is refused and changes nothing', async t => {
   const directory = await smallDisk(t);

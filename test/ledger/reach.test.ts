@@ -8,8 +8,6 @@ import { answerMs } from '../../src/ledger/reach.ts';
 import { leafIndex } from '../../src/quota/index.ts';
 import { repos, SetClock, settings, World, walk } from './world.ts';
 
-t.setTimeout(120_000);
-
 const path = '/srv/git/alice/one.git';
 const forgive = { ...settings, garbage: 'forgive' as const };
 
@@ -147,57 +145,54 @@ t.test('it outlives a restart, and goes once it is forgotten', async t => {
   t.equal(last.ownerUsage('alice').unreachable, null);
 });
 
-t.test(
-  'sums are those of the units, after any changes, and those of other hosts count with them',
-  async t => {
-    const change = fc.tuple(
-      fc.constantFrom('walk', 'say', 'gone', 'public', 'share'),
-      fc.constantFrom('alice/one', 'alice/two', 'bob/one'),
-      fc.nat(100),
-      fc.nat(100),
-    );
-    const law = fc.asyncProperty(fc.array(change, { maxLength: 40 }), async changes => {
-      const world = new World(t);
-      const ledger = await world.open();
-      ledger.settings = forgive;
-      const others = new Map<string, number>();
-      for (const [what, place, a, b] of changes) {
-        const [owner = ''] = place.split('/');
-        const of = `/srv/git/${place}.git`;
-        if (what === 'walk') walk(ledger, `alice/${place.slice(-3)}`, a, { path: of, owner });
-        if (what === 'public')
-          walk(ledger, `alice/${place.slice(-3)}`, a, { path: of, owner, leaf: 'size:repos:public' });
-        if (what === 'say')
-          ledger.reach.measured(of, { unreachableBytes: a, reachableBytes: b }, ledger.reach.number);
-        if (what === 'gone') ledger.walks.recordGone(of, ledger.walks.nextSeq());
-        if (what === 'share' && ledger.documents.owners.named(owner) !== undefined) {
-          const unreachable = a === 0 ? {} : { unreachable: { [repos]: a } };
-          const share = {
-            bytes: { [repos]: a + b },
-            units: 1,
-            partial: false,
-            measuredAt: null,
-          };
-          ledger.shares.takeShares('two', [
-            [owner, { ...share, ownerKey: owner, host: 'two', ...unreachable }],
-          ]);
-          others.set(owner, a);
-        }
-        for (const each of ['alice', 'bob']) {
-          const own = [...ledger.units.units]
-            .filter(unit => unit.owner === each)
-            .map(({ bytes, reach }) =>
-              reach === undefined
-                ? 0
-                : Math.max(0, Math.min(reach.unreachableBytes, bytes - reach.reachableBytes)),
-            );
-          const sum = own.reduce((all, one) => all + one, others.get(each) ?? 0);
-          const told = ledger.ownerUsage(each).unreachable?.reduce((all, one) => all + one, 0) ?? 0;
-          if (told !== sum) throw new Error(`${each}: ${told} instead of ${sum}`);
-        }
+t.test('sums are those of the units, after any changes, and other hosts count with them', async t => {
+  const change = fc.tuple(
+    fc.constantFrom('walk', 'say', 'gone', 'public', 'share'),
+    fc.constantFrom('alice/one', 'alice/two', 'bob/one'),
+    fc.nat(100),
+    fc.nat(100),
+  );
+  const law = fc.asyncProperty(fc.array(change, { maxLength: 40 }), async changes => {
+    const world = new World(t);
+    const ledger = await world.open();
+    ledger.settings = forgive;
+    const others = new Map<string, number>();
+    for (const [what, place, a, b] of changes) {
+      const [owner = ''] = place.split('/');
+      const of = `/srv/git/${place}.git`;
+      if (what === 'walk') walk(ledger, `alice/${place.slice(-3)}`, a, { path: of, owner });
+      if (what === 'public')
+        walk(ledger, `alice/${place.slice(-3)}`, a, { path: of, owner, leaf: 'size:repos:public' });
+      if (what === 'say')
+        ledger.reach.measured(of, { unreachableBytes: a, reachableBytes: b }, ledger.reach.number);
+      if (what === 'gone') ledger.walks.recordGone(of, ledger.walks.nextSeq());
+      if (what === 'share' && ledger.documents.owners.named(owner) !== undefined) {
+        const unreachable = a === 0 ? {} : { unreachable: { [repos]: a } };
+        const share = {
+          bytes: { [repos]: a + b },
+          units: 1,
+          partial: false,
+          measuredAt: null,
+        };
+        ledger.shares.takeShares('two', [
+          [owner, { ...share, ownerKey: owner, host: 'two', ...unreachable }],
+        ]);
+        others.set(owner, a);
       }
-      await world.close();
-    });
-    await fc.assert(law, { numRuns: 15 });
-  },
-);
+      for (const each of ['alice', 'bob']) {
+        const own = [...ledger.units.units]
+          .filter(unit => unit.owner === each)
+          .map(({ bytes, reach }) =>
+            reach === undefined
+              ? 0
+              : Math.max(0, Math.min(reach.unreachableBytes, bytes - reach.reachableBytes)),
+          );
+        const sum = own.reduce((all, one) => all + one, others.get(each) ?? 0);
+        const told = ledger.ownerUsage(each).unreachable?.reduce((all, one) => all + one, 0) ?? 0;
+        if (told !== sum) throw new Error(`${each}: ${told} instead of ${sum}`);
+      }
+    }
+    await world.close();
+  });
+  await fc.assert(law, { numRuns: 15 });
+});

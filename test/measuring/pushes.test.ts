@@ -8,8 +8,6 @@ import { ownTime } from '../own-time.ts';
 import { bareRepository, fill, temporary } from '../scan/world.ts';
 import { PushWorld } from './push-world.ts';
 
-t.setTimeout(180_000);
-
 t.test('an allowed push counts before git takes it, and to the byte once it has ended', async t => {
   for (const unpackLimit of [1, 100]) {
     const world = await PushWorld.open(t, { config: [`receive.unpackLimit=${unpackLimit}`] });
@@ -93,29 +91,26 @@ t.test('a walk that began before a push counts beside it', async t => {
   await world.settled();
 });
 
-t.test(
-  'a repository that was never measured counts what is pushed into it from the first push on',
-  async t => {
-    const world = await PushWorld.open(t);
-    const other = join(world.repository, '../b.git');
-    const { pushes } = world.measuring;
-    fill(join(other, 'objects/tmp_objdir-incoming-aaaaaa/ab/cdef'), 7000);
-    const look = await pushes.look(other, 'tmp_objdir-incoming-aaaaaa', 10_000);
-    if (look.is !== 'seen') throw new Error(look.is);
-    const unit = { path: other, owner: 'bob', leaf: 'size:repos:private', bytes: null } as const;
-    const { quarantine } = look;
-    pushes.begin({ unit, quarantine, name: quarantine.name, lines: '' });
-    t.match(world.ledger.units.unit(other), { owner: 'bob', bytes: 7000, partial: true });
-    for (const name of ['refs/heads', 'objects/pack']) fill(join(other, name, 'x'), 1);
-    fill(join(other, 'HEAD'), 20);
-    await world.measuring.scanner.measureSoon(other);
-    t.match(world.ledger.units.unit(other), { bytes: 7022, partial: false });
-    rmSync(other, { recursive: true });
-    await world.measuring.scanner.measureSoon(other);
-    t.equal(world.ledger.units.unit(other), undefined);
-    t.same(pushes.listed(other), []);
-  },
-);
+t.test('a repository that was never measured counts what is pushed from the first push on', async t => {
+  const world = await PushWorld.open(t);
+  const other = join(world.repository, '../b.git');
+  const { pushes } = world.measuring;
+  fill(join(other, 'objects/tmp_objdir-incoming-aaaaaa/ab/cdef'), 7000);
+  const look = await pushes.look(other, 'tmp_objdir-incoming-aaaaaa', 10_000);
+  if (look.is !== 'seen') throw new Error(look.is);
+  const unit = { path: other, owner: 'bob', leaf: 'size:repos:private', bytes: null } as const;
+  const { quarantine } = look;
+  pushes.begin({ unit, quarantine, name: quarantine.name, lines: '' });
+  t.match(world.ledger.units.unit(other), { owner: 'bob', bytes: 7000, partial: true });
+  for (const name of ['refs/heads', 'objects/pack']) fill(join(other, name, 'x'), 1);
+  fill(join(other, 'HEAD'), 20);
+  await world.measuring.scanner.measureSoon(other);
+  t.match(world.ledger.units.unit(other), { bytes: 7022, partial: false });
+  rmSync(other, { recursive: true });
+  await world.measuring.scanner.measureSoon(other);
+  t.equal(world.ledger.units.unit(other), undefined);
+  t.same(pushes.listed(other), []);
+});
 
 t.test('after a push of unknown size, or one that nobody knows, the next walk counts as it is', async t => {
   const world = await PushWorld.open(t, { hasHooks: false });

@@ -9,8 +9,6 @@ import { fill } from '../scan/world.ts';
 import { ManualClock } from './manual-clock.ts';
 import { PushWorld } from './push-world.ts';
 
-t.setTimeout(120_000);
-
 const name = 'tmp_objdir-incoming-aB3xY9';
 const minute = 60_000;
 

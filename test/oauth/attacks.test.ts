@@ -171,38 +171,35 @@ t.test('PKCE is used whatever a provider says of it, and each time with another 
   t.same(provider.asked, []);
 });
 
-t.test(
-  'who takes PKCE out of the address on the way to the provider gets a code that is good for nothing',
-  async t => {
-    const provider = await realProvider(t, 'not offered');
-    const signIns = await SignInWorld.open(t, provider);
-    provider.someone = { subject: 'sub-mallory', claims: { preferred_username: 'mallory' } };
-    const changes: readonly (readonly [string, (asked: URLSearchParams) => void])[] = [
-      [
-        'without a challenge',
-        asked => {
-          asked.delete('code_challenge');
-          asked.delete('code_challenge_method');
-        },
-      ],
-      ['with a challenge of another', asked => asked.set('code_challenge', 'c'.repeat(43))],
-    ];
-    for (const [name, change] of changes) {
-      await t.test(name, async t => {
-        const browser = new Browser();
-        const asked = await browser.go(signIns.begin, url => url.origin === provider.issuer);
-        change(asked.searchParams);
-        const back = await browser.go(asked, isBack);
-        t.ok(back.searchParams.has('code'), 'the provider falls for it');
-        const at = await browser.go(back, url => signIns.isPage(url));
-        t.equal(at.search, '?fault=not_believed');
-        t.equal((await signIns.signed(browser, at)).login, null);
-        t.match(signIns.faults.at(-1)?.reason, /refuses the code: "invalid_grant"/);
-      });
-    }
-    await signIns.world.must(404, 'GET', '/admin/users/mallory');
-  },
-);
+t.test('a code of a request without PKCE, taken out on the way, is good for nothing', async t => {
+  const provider = await realProvider(t, 'not offered');
+  const signIns = await SignInWorld.open(t, provider);
+  provider.someone = { subject: 'sub-mallory', claims: { preferred_username: 'mallory' } };
+  const changes: readonly (readonly [string, (asked: URLSearchParams) => void])[] = [
+    [
+      'without a challenge',
+      asked => {
+        asked.delete('code_challenge');
+        asked.delete('code_challenge_method');
+      },
+    ],
+    ['with a challenge of another', asked => asked.set('code_challenge', 'c'.repeat(43))],
+  ];
+  for (const [name, change] of changes) {
+    await t.test(name, async t => {
+      const browser = new Browser();
+      const asked = await browser.go(signIns.begin, url => url.origin === provider.issuer);
+      change(asked.searchParams);
+      const back = await browser.go(asked, isBack);
+      t.ok(back.searchParams.has('code'), 'the provider falls for it');
+      const at = await browser.go(back, url => signIns.isPage(url));
+      t.equal(at.search, '?fault=not_believed');
+      t.equal((await signIns.signed(browser, at)).login, null);
+      t.match(signIns.faults.at(-1)?.reason, /refuses the code: "invalid_grant"/);
+    });
+  }
+  await signIns.world.must(404, 'GET', '/admin/users/mallory');
+});
 
 t.test('nothing that signs anybody in is in the log, in an answer, or on disk', async t => {
   const { provider, signIns } = await open(t);

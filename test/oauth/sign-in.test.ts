@@ -21,48 +21,45 @@ function person(name: string, claims: object = {}): Someone {
   return { subject: `sub-${name}`, claims: { preferred_username: name, ...claims } };
 }
 
-t.test(
-  'who signs in for the first time is created, and is in the mapped quota groups, with one event each time',
-  async t => {
-    const { provider, signIns, world } = await open(t);
-    const dave = (groups?: unknown) => person('dave', { name: 'Dave D.', email: 'dave@git.example', groups });
+t.test('a first sign-in creates the user, in the mapped quota groups, with one event each time', async t => {
+  const { provider, signIns, world } = await open(t);
+  const dave = (groups?: unknown) => person('dave', { name: 'Dave D.', email: 'dave@git.example', groups });
 
-    provider.someone = dave(['staff', 'others']);
-    const first = await signIns.signIn();
-    t.match(first, { login: 'dave', isAdmin: false, at: { pathname: '/' } });
-    t.match(await userOf(world, 'dave'), {
-      full_name: 'Dave D.',
-      email: 'dave@git.example',
-      is_admin: false,
-    });
-    t.same(await groupsOf(world, 'dave'), ['gold']);
+  provider.someone = dave(['staff', 'others']);
+  const first = await signIns.signIn();
+  t.match(first, { login: 'dave', isAdmin: false, at: { pathname: '/' } });
+  t.match(await userOf(world, 'dave'), {
+    full_name: 'Dave D.',
+    email: 'dave@git.example',
+    is_admin: false,
+  });
+  t.same(await groupsOf(world, 'dave'), ['gold']);
 
-    provider.someone = dave('staff, guests');
-    t.equal((await signIns.signIn(first.browser)).login, 'dave');
-    t.same(await groupsOf(world, 'dave'), ['gold', 'bronze'], 'a text with commas');
+  provider.someone = dave('staff, guests');
+  t.equal((await signIns.signIn(first.browser)).login, 'dave');
+  t.same(await groupsOf(world, 'dave'), ['gold', 'bronze'], 'a text with commas');
 
-    await signIns.edit({ quota_group_map: { guests: ['bronze'] } });
-    provider.someone = dave(['others']);
-    await signIns.signIn();
-    t.same(await groupsOf(world, 'dave'), ['gold'], 'taken out of the mapping, staff removes nobody');
+  await signIns.edit({ quota_group_map: { guests: ['bronze'] } });
+  provider.someone = dave(['others']);
+  await signIns.signIn();
+  t.same(await groupsOf(world, 'dave'), ['gold'], 'taken out of the mapping, staff removes nobody');
 
-    await signIns.edit({ quota_group_map_removal: false, quota_group_map: { staff: ['gold', 'silver'] } });
-    provider.someone = dave();
-    await signIns.signIn();
-    t.same(await groupsOf(world, 'dave'), ['gold'], 'without removal nobody goes');
+  await signIns.edit({ quota_group_map_removal: false, quota_group_map: { staff: ['gold', 'silver'] } });
+  provider.someone = dave();
+  await signIns.signIn();
+  t.same(await groupsOf(world, 'dave'), ['gold'], 'without removal nobody goes');
 
-    t.match(await signIns.events(), [
-      { owner: 'dave', source: { name: 'company' }, via: 'sign-in', added: ['gold'], groups: ['gold'] },
-      { added: ['bronze'], removed: [] },
-      { added: [], removed: ['bronze'] },
-      { added: [], removed: [] },
-    ]);
-    t.equal((await signIns.events()).length, 4);
-    const policy = await world.must(200, 'GET', '/admin/quota/events?kind=policy&owner=dave');
-    t.same(policy.json, []);
-    t.same(signIns.faults, []);
-  },
-);
+  t.match(await signIns.events(), [
+    { owner: 'dave', source: { name: 'company' }, via: 'sign-in', added: ['gold'], groups: ['gold'] },
+    { added: ['bronze'], removed: [] },
+    { added: [], removed: ['bronze'] },
+    { added: [], removed: [] },
+  ]);
+  t.equal((await signIns.events()).length, 4);
+  const policy = await world.must(200, 'GET', '/admin/quota/events?kind=policy&owner=dave');
+  t.same(policy.json, []);
+  t.same(signIns.faults, []);
+});
 
 t.test('a browser comes back to the page that it wanted, and to no other place', async t => {
   const { provider, signIns } = await open(t);
@@ -81,30 +78,27 @@ t.test('a browser comes back to the page that it wanted, and to no other place',
   }
 });
 
-t.test(
-  'each sign-in is a session of its own, in place of the one before, HttpOnly and of this site',
-  async t => {
-    const { provider, signIns } = await open(t);
-    const { origin } = signIns.world.url;
-    provider.someone = person('dave');
-    const { browser } = await signIns.signIn();
-    const names = [...browser.cookies(origin).keys()];
-    t.same(names, ['softquota-session'], 'what it was begun with is gone');
-    const first = browser.cookies(origin).get('softquota-session');
-    t.match(first?.attributes, /HttpOnly.*SameSite=Lax/);
+t.test('each sign-in is a session of its own, in place of the one before, and HttpOnly', async t => {
+  const { provider, signIns } = await open(t);
+  const { origin } = signIns.world.url;
+  provider.someone = person('dave');
+  const { browser } = await signIns.signIn();
+  const names = [...browser.cookies(origin).keys()];
+  t.same(names, ['softquota-session'], 'what it was begun with is gone');
+  const first = browser.cookies(origin).get('softquota-session');
+  t.match(first?.attributes, /HttpOnly.*SameSite=Lax/);
 
-    const planted = new Browser();
-    planted.set(origin, 'softquota-session', { value: first?.value ?? '', path: '/', attributes: '' });
-    provider.someone = person('erin');
-    t.equal((await signIns.signIn(planted)).login, 'erin');
-    t.not(planted.cookies(origin).get('softquota-session')?.value, first?.value);
-    t.equal(
-      (await signIns.signed(browser, signIns.begin)).login,
-      null,
-      'who planted a session has none afterwards',
-    );
-  },
-);
+  const planted = new Browser();
+  planted.set(origin, 'softquota-session', { value: first?.value ?? '', path: '/', attributes: '' });
+  provider.someone = person('erin');
+  t.equal((await signIns.signIn(planted)).login, 'erin');
+  t.not(planted.cookies(origin).get('softquota-session')?.value, first?.value);
+  t.equal(
+    (await signIns.signed(browser, signIns.begin)).login,
+    null,
+    'who planted a session has none afterwards',
+  );
+});
 
 t.test('several tabs may sign in side by side', async t => {
   const { provider, signIns } = await open(t);
@@ -174,73 +168,64 @@ t.test('who has no name that can be used is not signed in', async t => {
   );
 });
 
-t.test(
-  'administration comes and goes with the admin group, at once, and only what the source gave',
-  async t => {
-    const { provider, signIns, world } = await open(t, rootAdministrates);
-    const dave = (groups: unknown) => {
-      provider.someone = person('dave', { groups });
-    };
-    dave(['root']);
-    const before = await signIns.signIn();
-    t.ok(before.isAdmin);
-    dave([]);
-    t.notOk((await signIns.signIn()).isAdmin);
-    t.notOk(
-      (await signIns.signed(before.browser, before.at)).isAdmin,
-      'sessions of before have lost it, too',
-    );
+t.test('administration follows the admin group at once, and only what the source gave', async t => {
+  const { provider, signIns, world } = await open(t, rootAdministrates);
+  const dave = (groups: unknown) => {
+    provider.someone = person('dave', { groups });
+  };
+  dave(['root']);
+  const before = await signIns.signIn();
+  t.ok(before.isAdmin);
+  dave([]);
+  t.notOk((await signIns.signIn()).isAdmin);
+  t.notOk((await signIns.signed(before.browser, before.at)).isAdmin, 'sessions of before have lost it, too');
 
-    await world.must(200, 'PATCH', '/admin/users/dave', { body: { is_admin: true } });
-    t.ok((await signIns.signIn()).isAdmin, 'who was made one by hand stays one');
-    dave(['root']);
-    await signIns.signIn();
-    dave([]);
-    t.ok((await signIns.signIn()).isAdmin);
+  await world.must(200, 'PATCH', '/admin/users/dave', { body: { is_admin: true } });
+  t.ok((await signIns.signIn()).isAdmin, 'who was made one by hand stays one');
+  dave(['root']);
+  await signIns.signIn();
+  dave([]);
+  t.ok((await signIns.signIn()).isAdmin);
 
-    await world.must(200, 'PATCH', '/admin/users/dave', { body: { is_admin: false } });
-    dave(['root']);
-    t.ok((await signIns.signIn()).isAdmin);
-    await world.must(204, 'DELETE', `/admin/auths/${signIns.id}`);
-    t.notOk((await userOf(world, 'dave')).is_admin, 'it ends with the source');
-    const given = (await signIns.events()).map(({ administration }) => administration);
-    t.same(given, ['given', 'ended', 'unchanged', 'unchanged', 'unchanged', 'given']);
-  },
-);
+  await world.must(200, 'PATCH', '/admin/users/dave', { body: { is_admin: false } });
+  dave(['root']);
+  t.ok((await signIns.signIn()).isAdmin);
+  await world.must(204, 'DELETE', `/admin/auths/${signIns.id}`);
+  t.notOk((await userOf(world, 'dave')).is_admin, 'it ends with the source');
+  const given = (await signIns.events()).map(({ administration }) => administration);
+  t.same(given, ['given', 'ended', 'unchanged', 'unchanged', 'unchanged', 'given']);
+});
 
-t.test(
-  'who signed in by a source is signed out when it is switched off, or is at another provider',
-  async t => {
-    const { provider, signIns, world } = await open(t, rootAdministrates);
-    provider.someone = person('dave', { groups: 'root' });
-    const isStillIn = async ({ browser, at }: Signed) => (await signIns.signed(browser, at)).login !== null;
-    const isAdmin = async () => (await userOf(world, 'dave')).is_admin;
+t.test('switching a source off, or to another provider, signs out all who came by it', async t => {
+  const { provider, signIns, world } = await open(t, rootAdministrates);
+  provider.someone = person('dave', { groups: 'root' });
+  const isStillIn = async ({ browser, at }: Signed) => (await signIns.signed(browser, at)).login !== null;
+  const isAdmin = async () => (await userOf(world, 'dave')).is_admin;
 
-    const first = await signIns.signIn();
-    await signIns.edit({ name: 'renamed', quota_group_map: {} });
-    t.same([await isStillIn(first), await isAdmin()], [true, true], 'any other change leaves them in');
-    await signIns.edit({ is_active: false });
-    t.same([await isStillIn(first), await isAdmin()], [false, false]);
-    await signIns.edit({ is_active: true });
-    t.same([await isStillIn(first), await isAdmin()], [false, false], 'for good');
+  const first = await signIns.signIn();
+  await signIns.edit({ name: 'renamed', quota_group_map: {} });
+  t.same([await isStillIn(first), await isAdmin()], [true, true], 'any other change leaves them in');
+  await signIns.edit({ is_active: false });
+  t.same([await isStillIn(first), await isAdmin()], [false, false]);
+  await signIns.edit({ is_active: true });
+  t.same([await isStillIn(first), await isAdmin()], [false, false], 'for good');
 
-    const second = await signIns.signIn();
-    t.equal(second.isAdmin, true);
-    await signIns.edit({ admin_group: 'operators' });
-    t.same(
-      [await isStillIn(second), await isAdmin()],
-      [true, false],
-      'who is in another group is no administrator',
-    );
-    await signIns.edit({ admin_group: 'root' });
+  const second = await signIns.signIn();
+  t.equal(second.isAdmin, true);
+  await signIns.edit({ admin_group: 'operators' });
+  t.same(
+    [await isStillIn(second), await isAdmin()],
+    [true, false],
+    'who is in another group is no administrator',
+  );
+  await signIns.edit({ admin_group: 'root' });
 
-    const third = await signIns.signIn();
-    t.equal(third.isAdmin, true);
-    const elsewhere = { openid_connect_auto_discovery_url: 'http://127.0.0.1:2', client_secret: 'another' };
-    await signIns.edit(elsewhere);
-    t.same([await isStillIn(third), await isAdmin()], [false, false]);
-  },
-);
+  const third = await signIns.signIn();
+  t.equal(third.isAdmin, true);
+  const elsewhere = { openid_connect_auto_discovery_url: 'http://127.0.0.1:2', client_secret: 'another' };
+  await signIns.edit(elsewhere);
+  t.same([await isStillIn(third), await isAdmin()], [false, false]);
+});
 
 t.test('two browsers that come at once for the first time are the same user', async t => {
   const { provider, signIns } = await open(t);
@@ -262,55 +247,49 @@ t.test('two browsers that come at once for the first time are the same user', as
   );
 });
 
-t.test(
-  'who is renamed here or there stays who they are, and who is deleted comes as somebody new',
-  async t => {
-    const { provider, signIns, world } = await open(t);
-    const as = (subject: string, name: string) => {
-      provider.someone = { subject, claims: { preferred_username: name } };
-    };
-    as('sub-dave', 'dave');
-    await signIns.signIn();
-    await world.must(200, 'PATCH', '/admin/users/dave', { body: { username: 'david' } });
-    as('sub-dave', 'another name');
-    const { browser, at, login } = await signIns.signIn();
-    t.equal(login, 'david');
-    as('sub-new', 'dave');
-    t.equal((await signIns.signIn()).login, 'dave', "the name that became free is anybody's");
-    as('sub-erin', 'david');
-    t.match(await signIns.signIn(), { login: null, at: { search: '?fault=name_taken' } });
+t.test('a renamed user stays the same one, and a deleted one comes as somebody new', async t => {
+  const { provider, signIns, world } = await open(t);
+  const as = (subject: string, name: string) => {
+    provider.someone = { subject, claims: { preferred_username: name } };
+  };
+  as('sub-dave', 'dave');
+  await signIns.signIn();
+  await world.must(200, 'PATCH', '/admin/users/dave', { body: { username: 'david' } });
+  as('sub-dave', 'another name');
+  const { browser, at, login } = await signIns.signIn();
+  t.equal(login, 'david');
+  as('sub-new', 'dave');
+  t.equal((await signIns.signIn()).login, 'dave', "the name that became free is anybody's");
+  as('sub-erin', 'david');
+  t.match(await signIns.signIn(), { login: null, at: { search: '?fault=name_taken' } });
 
-    await world.must(204, 'DELETE', '/admin/users/david');
-    t.equal((await signIns.signed(browser, at)).login, null);
-    as('sub-dave', 'david');
-    t.equal((await signIns.signIn()).login, 'david');
-    t.equal((await signIns.signed(browser, at)).login, null, 'what was over stays over');
-  },
-);
+  await world.must(204, 'DELETE', '/admin/users/david');
+  t.equal((await signIns.signed(browser, at)).login, null);
+  as('sub-dave', 'david');
+  t.equal((await signIns.signIn()).login, 'david');
+  t.equal((await signIns.signed(browser, at)).login, null, 'what was over stays over');
+});
 
-t.test(
-  'an absent claim takes administration and groups away, or with missing_claim = keep nothing',
-  async t => {
-    const { provider, signIns, world } = await open(t, { ...rootAdministrates, missing_claim: 'keep' });
-    const as = (claims: object) => {
-      provider.someone = person('dave', claims);
-    };
-    as({ groups: ['root', 'staff'] });
-    t.ok((await signIns.signIn()).isAdmin);
-    as({});
-    t.ok((await signIns.signIn()).isAdmin);
-    t.same(await groupsOf(world, 'dave'), ['gold']);
-    t.match((await signIns.events()).at(-1), { outcome: 'kept', removed: [], administration: 'unchanged' });
-    await signIns.edit({ missing_claim: 'remove' });
-    t.notOk((await signIns.signIn()).isAdmin);
-    t.same(await groupsOf(world, 'dave'), []);
-    t.match((await signIns.events()).at(-1), {
-      outcome: 'synchronized',
-      removed: ['gold'],
-      administration: 'ended',
-    });
-  },
-);
+t.test('an absent claim takes administration and groups, or nothing with missing_claim = keep', async t => {
+  const { provider, signIns, world } = await open(t, { ...rootAdministrates, missing_claim: 'keep' });
+  const as = (claims: object) => {
+    provider.someone = person('dave', claims);
+  };
+  as({ groups: ['root', 'staff'] });
+  t.ok((await signIns.signIn()).isAdmin);
+  as({});
+  t.ok((await signIns.signIn()).isAdmin);
+  t.same(await groupsOf(world, 'dave'), ['gold']);
+  t.match((await signIns.events()).at(-1), { outcome: 'kept', removed: [], administration: 'unchanged' });
+  await signIns.edit({ missing_claim: 'remove' });
+  t.notOk((await signIns.signIn()).isAdmin);
+  t.same(await groupsOf(world, 'dave'), []);
+  t.match((await signIns.events()).at(-1), {
+    outcome: 'synchronized',
+    removed: ['gold'],
+    administration: 'ended',
+  });
+});
 
 t.test('claimed groups that the mapping does not name stand in the event, and only so many', async t => {
   const { provider, signIns } = await open(t, { quota_group_map: { free: ['bronze'], staff: ['gold'] } });

@@ -43,27 +43,21 @@ t.test('what was begun is found by its state for ten minutes, by who holds the c
   t.notMatch(header, /a-verifier/, 'and shows nothing of it');
 });
 
-t.test(
-  'the cookie is for its own addresses alone, and goes over https where that is where pages are',
-  async t => {
-    const [plain = ''] = new PendingSignIns(keys, 'http://127.0.0.1:3080/').begin(undefined, begunWith('s'));
-    t.match(plain, /; Max-Age=600; Path=\/sign-in\/oauth2\/; HttpOnly; SameSite=Lax$/);
-    const [secure = ''] = new PendingSignIns(keys, 'https://git.example/quota/').begin(
-      undefined,
-      begunWith('s'),
-    );
-    t.match(
-      secure,
-      /^softquota-sign-in-.*; Path=\/quota\/sign-in\/oauth2\/; HttpOnly; SameSite=Lax; Secure$/,
-    );
-    const whole = new PendingSignIns(keys, 'https://git.example/');
-    const [ofHost = ''] = whole.begin(undefined, begunWith('s'));
-    t.match(ofHost, /^__Host-softquota-sign-in-.*; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
-    t.match(whole.find(sent([ofHost]), 's', at), { state: 's' });
-    const planted = sent([ofHost]).replace('__Host-', '');
-    t.equal(whole.find(planted, 's', at), null, 'and none that another host of the domain may have set');
-  },
-);
+t.test('the cookie is for its own addresses alone, and over https where the pages are', async t => {
+  const [plain = ''] = new PendingSignIns(keys, 'http://127.0.0.1:3080/').begin(undefined, begunWith('s'));
+  t.match(plain, /; Max-Age=600; Path=\/sign-in\/oauth2\/; HttpOnly; SameSite=Lax$/);
+  const [secure = ''] = new PendingSignIns(keys, 'https://git.example/quota/').begin(
+    undefined,
+    begunWith('s'),
+  );
+  t.match(secure, /^softquota-sign-in-.*; Path=\/quota\/sign-in\/oauth2\/; HttpOnly; SameSite=Lax; Secure$/);
+  const whole = new PendingSignIns(keys, 'https://git.example/');
+  const [ofHost = ''] = whole.begin(undefined, begunWith('s'));
+  t.match(ofHost, /^__Host-softquota-sign-in-.*; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+  t.match(whole.find(sent([ofHost]), 's', at), { state: 's' });
+  const planted = sent([ofHost]).replace('__Host-', '');
+  t.equal(whole.find(planted, 's', at), null, 'and none that another host of the domain may have set');
+});
 
 t.test('a browser keeps eight at most, and gives up the oldest', async t => {
   const cookies = new PendingSignIns(keys, 'http://127.0.0.1:3080/');
@@ -85,18 +79,15 @@ t.test('a state is good once, until it is forgotten together with its cookie', a
   t.ok(use('a', 1000));
 });
 
-t.test(
-  'userinfo goes before the ID token, but that a claim is elsewhere holds if either says so',
-  async t => {
-    t.same(mergedClaims({ a: 1, b: 1 }, { b: 2 }), { a: 1, b: 2 });
-    const marked = (first: unknown, second: unknown) =>
-      mergedClaims(
-        first === undefined ? {} : { _claim_names: first },
-        second === undefined ? {} : { _claim_names: second },
-      );
-    t.same(marked({ groups: 'x' }, undefined), { _claim_names: { groups: 'x' } });
-    t.same(marked({ groups: 'x' }, { roles: 'y' }), { _claim_names: { groups: 'x', roles: 'y' } });
-    t.same(marked('strange', { roles: 'y' }), { _claim_names: 'strange' });
-    t.same(marked({ roles: 'y' }, 'strange'), { _claim_names: 'strange' });
-  },
-);
+t.test('userinfo goes before the ID token; a claim is elsewhere if either says so', async t => {
+  t.same(mergedClaims({ a: 1, b: 1 }, { b: 2 }), { a: 1, b: 2 });
+  const marked = (first: unknown, second: unknown) =>
+    mergedClaims(
+      first === undefined ? {} : { _claim_names: first },
+      second === undefined ? {} : { _claim_names: second },
+    );
+  t.same(marked({ groups: 'x' }, undefined), { _claim_names: { groups: 'x' } });
+  t.same(marked({ groups: 'x' }, { roles: 'y' }), { _claim_names: { groups: 'x', roles: 'y' } });
+  t.same(marked('strange', { roles: 'y' }), { _claim_names: 'strange' });
+  t.same(marked({ roles: 'y' }, 'strange'), { _claim_names: 'strange' });
+});

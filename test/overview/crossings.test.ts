@@ -1,9 +1,18 @@
-/** Coming to a threshold or to the limit is told once, and so is being below it again. */
+/**
+ * Coming to a threshold or to the limit is told once, and so is being below it again; with the laws of the
+ * levels that decide it.
+ */
 
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
 import t from 'tap';
+import { SoftquotaError } from '../../src/errors.ts';
+import { Events } from '../../src/overview/index.ts';
+import { belowAll, inForce, levelsIn, levelText, nextLevel, refusing } from '../../src/overview/levels.ts';
 import { assign, createGroup, editRule } from '../../src/policy/index.ts';
-import { leaves } from '../../src/quota/index.ts';
-import { lfs, repos, settings, sweepOnce, walk } from '../ledger/world.ts';
+import { decide, leaves, reachedThreshold } from '../../src/quota/index.ts';
+import { World as LedgerWorld, lfs, repos, settings, silentLog, sweepOnce, walk } from '../ledger/world.ts';
+import * as any from '../quota/arbitraries.ts';
 import { World } from './world.ts';
 
 /**
@@ -160,20 +169,17 @@ t.test('a threshold that is set anew is told of, one that is taken away is not',
   t.strictSame((await crossings(world)).slice(1), [['alice', null, 95, 9999, 10_000]]);
 });
 
-t.test(
-  'where nothing may be stored, storing something is over the limit, and nothing stored is no news',
-  async t => {
-    const world = await World.open(t, { settings: { totalBytes: 0 } });
-    await store(world, 'alice', 0);
-    t.strictSame(await crossings(world), []);
-    await store(world, 'alice', 1);
-    await store(world, 'alice', 0);
-    t.strictSame(await crossings(world), [
-      ['alice', null, 'limit', 1, 0],
-      ['alice', 'limit', null, 0, 0],
-    ]);
-  },
-);
+t.test('at limit 0 storing something is over the limit, and nothing stored is no news', async t => {
+  const world = await World.open(t, { settings: { totalBytes: 0 } });
+  await store(world, 'alice', 0);
+  t.strictSame(await crossings(world), []);
+  await store(world, 'alice', 1);
+  await store(world, 'alice', 0);
+  t.strictSame(await crossings(world), [
+    ['alice', null, 'limit', 1, 0],
+    ['alice', 'limit', null, 0, 0],
+  ]);
+});
 
 t.test('with REFUSE_WHEN = reached the limit is come to one byte earlier', async t => {
   const world = await World.open(t, { settings: { refuseWhen: 'reached' } });
@@ -270,4 +276,88 @@ t.test('what was crossed while the store was away is told once it is back', asyn
     ['alice', null, 80, 8500, 10_000],
     ['alice', 80, 90, 9500, 10_000],
   ]);
+});
+
+const question = fc
+  .record({ question: any.question, last: fc.nat(refusing) })
+  .map(({ question: { settings, assigned, defaults, usage, subject }, last }) => ({
+    settings,
+    last: inForce(settings, last),
+    decision: decide({ settings, standing: any.standing(assigned, defaults), usage, subject }),
+  }));
+
+t.test('what a limit refuses is at the highest level, unless nothing is stored at limit 0', async () => {
+  const law = fc.property(question, ({ settings, decision, last }) => {
+    if (decision.by !== 'rule' || decision.allowed) return;
+    const isEmpty = decision.limit === 0 && decision.used === 0;
+    assert.equal(nextLevel(settings, decision, last), isEmpty ? belowAll : refusing);
+  });
+  fc.assert(law, { numRuns: 2000 });
+});
+
+t.test('the level is at least the threshold reached, and never above both that and the last', async () => {
+  const law = fc.property(question, ({ settings, decision, last }) => {
+    const bottom = nextLevel(settings, decision, belowAll);
+    const level = nextLevel(settings, decision, last);
+    assert.ok(level >= (reachedThreshold(settings, decision) ?? belowAll));
+    assert.ok(level >= bottom);
+    assert.ok(level <= Math.max(bottom, last));
+  });
+  fc.assert(law, { numRuns: 2000 });
+});
+
+t.test('as long as nothing changes, nothing is told', async () => {
+  const law = fc.property(question, ({ settings, decision, last }) => {
+    const level = nextLevel(settings, decision, last);
+    assert.equal(nextLevel(settings, decision, level), level);
+    assert.equal(inForce(settings, level), level);
+  });
+  fc.assert(law, { numRuns: 2000 });
+});
+
+t.test('levels are kept as they are, and what cannot be understood counts as the lowest', async t => {
+  const levels = fc.array(fc.nat(refusing), { minLength: leaves.length, maxLength: leaves.length });
+  fc.assert(fc.property(levels, each => assert.deepStrictEqual(levelsIn(levelText(each)), each)));
+  const lowest = leaves.map(() => belowAll);
+  for (const text of [
+    '',
+    'x',
+    '[]',
+    '7',
+    'null',
+    '{"size:git:lfs":"80"}',
+    '{"size:git:lfs":103}',
+    '{"a":80}',
+  ]) {
+    t.strictSame(levelsIn(text), lowest, text);
+  }
+});
+
+t.test('thresholds are told from what was told last, as soon as that can be read', async t => {
+  const ledger = await new LedgerWorld(t).open();
+  walk(ledger, 'alice/app', 9500);
+  walk(ledger, 'bob/app', 9500);
+  const alice = ledger.documents.owners.named('alice')?.id ?? 0;
+  ledger.eventLog.enqueue({
+    levels: [{ ownerId: alice, text: JSON.stringify(Object.fromEntries(leaves.map(leaf => [leaf, 90]))) }],
+  });
+  await ledger.kept();
+  const { eventLog } = ledger;
+  const [events, levels] = [eventLog.events.bind(eventLog), eventLog.levels.bind(eventLog)];
+  const away = () => Promise.reject(new SoftquotaError('store_away', 'not now'));
+  Object.assign(eventLog, { events: away, levels: away });
+  const errors: string[] = [];
+  const log = { ...silentLog, error: (_: object, message: string) => errors.push(message) };
+  const record = await Events.open({ ledger, host: 'here', keepMs: 1e9, log, now: Date.now, pauseMs: 1 });
+  record.start();
+  await record.kept();
+  Object.assign(eventLog, { events, levels });
+  t.strictSame((await record.list({ limit: 9 })).events, [], 'nothing is told without');
+  await record.kept();
+  await record.kept();
+  const told = (await record.list({ limit: 9 })).events;
+  t.match(told, [{ kind: 'threshold', owner: 'bob', to: 90 }]);
+  t.equal(told.length, 1, 'of alice it was told before');
+  t.strictSame(errors, []);
+  await record.close();
 });

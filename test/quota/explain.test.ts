@@ -87,76 +87,73 @@ law('one group of the last step is told as the deciding one, and none where no r
   );
 });
 
-t.test(
-  'an explanation tells each step asked, each group, each covering rule, and which one decided',
-  async t => {
-    const quiet: Group = {
-      name: 'quiet',
-      rules: [{ name: 'wiki', limitBytes: 5, subjects: ['size:assets:wiki'] }],
-    };
-    const free: Group = {
-      name: 'free',
-      rules: [
-        { name: 'total', limitBytes: 100, subjects: ['size:all'] },
-        { name: 'lfs', limitBytes: 40, subjects: ['size:git:lfs'] },
-        { name: 'wiki', limitBytes: 0, subjects: ['size:assets:wiki'] },
-      ],
-    };
-    const stored = usageOf({ 'size:git:lfs': 45, 'size:repos:public': 10 });
-    const settings = { ...plainSettings, totalBytes: 1 };
-    const about = { standing: standing([quiet], [free]), usage: stored, subject: 'size:git:lfs' } as const;
-    const explanation = explain({ ...about, settings, addingBytes: 7 });
-    t.same(explanation, {
-      subject: 'size:git:lfs',
-      settings: {
-        enabled: true,
-        refuseWhen: 'exceeded',
-        uncovered: 'default',
-        precise: false,
-        mode: 'enforce',
-        totalBytes: 1,
+t.test('an explanation has each step, group and covering rule, and which one decided', async t => {
+  const quiet: Group = {
+    name: 'quiet',
+    rules: [{ name: 'wiki', limitBytes: 5, subjects: ['size:assets:wiki'] }],
+  };
+  const free: Group = {
+    name: 'free',
+    rules: [
+      { name: 'total', limitBytes: 100, subjects: ['size:all'] },
+      { name: 'lfs', limitBytes: 40, subjects: ['size:git:lfs'] },
+      { name: 'wiki', limitBytes: 0, subjects: ['size:assets:wiki'] },
+    ],
+  };
+  const stored = usageOf({ 'size:git:lfs': 45, 'size:repos:public': 10 });
+  const settings = { ...plainSettings, totalBytes: 1 };
+  const about = { standing: standing([quiet], [free]), usage: stored, subject: 'size:git:lfs' } as const;
+  const explanation = explain({ ...about, settings, addingBytes: 7 });
+  t.same(explanation, {
+    subject: 'size:git:lfs',
+    settings: {
+      enabled: true,
+      refuseWhen: 'exceeded',
+      uncovered: 'default',
+      precise: false,
+      mode: 'enforce',
+      totalBytes: 1,
+    },
+    addingBytes: 0,
+    steps: [
+      { step: 'assigned', groups: [{ group: 'quiet', verdict: 'no_match', rules: [], decided: false }] },
+      {
+        step: 'defaults',
+        groups: [
+          {
+            group: 'free',
+            verdict: 'refuses',
+            decided: true,
+            rules: [
+              {
+                rule: 'total',
+                subjects: ['size:all'],
+                used: 55,
+                reserved: 0,
+                limit: 100,
+                headroom: 45,
+                verdict: 'allows',
+                decided: false,
+              },
+              {
+                rule: 'lfs',
+                subjects: ['size:git:lfs'],
+                used: 45,
+                reserved: 0,
+                limit: 40,
+                headroom: -5,
+                verdict: 'refuses',
+                decided: true,
+              },
+            ],
+          },
+        ],
       },
-      addingBytes: 0,
-      steps: [
-        { step: 'assigned', groups: [{ group: 'quiet', verdict: 'no_match', rules: [], decided: false }] },
-        {
-          step: 'defaults',
-          groups: [
-            {
-              group: 'free',
-              verdict: 'refuses',
-              decided: true,
-              rules: [
-                {
-                  rule: 'total',
-                  subjects: ['size:all'],
-                  used: 55,
-                  reserved: 0,
-                  limit: 100,
-                  headroom: 45,
-                  verdict: 'allows',
-                  decided: false,
-                },
-                {
-                  rule: 'lfs',
-                  subjects: ['size:git:lfs'],
-                  used: 45,
-                  reserved: 0,
-                  limit: 40,
-                  headroom: -5,
-                  verdict: 'refuses',
-                  decided: true,
-                },
-              ],
-            },
-          ],
-        },
-      ],
-      decision: decide({ ...about, settings, addingBytes: 7 }),
-    });
-    t.equal(explain({ ...about, settings: { ...settings, precise: true }, addingBytes: 7 }).addingBytes, 7);
-  },
-);
+    ],
+    decision: decide({ ...about, settings, addingBytes: 7 }),
+  });
+  t.equal(explain({ ...about, settings: { ...settings, precise: true }, addingBytes: 7 }).addingBytes, 7);
+});
 
 t.test('with quotas switched off nobody is asked', async t => {
   const explanation = explain({

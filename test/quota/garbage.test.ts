@@ -89,34 +89,31 @@ t.test('the words say what does not count, and what of it would', async t => {
     );
 });
 
-t.test(
-  'what is forgiven is never more than there is, nor than the most, and only adds permission',
-  async () => {
-    const law = fc.property(question, usage, most, (each, garbage, garbageMostBytes) => {
-      const settings: QuotaSettings = { ...each.settings, garbage: 'forgive', garbageMostBytes };
-      const before = decide(asked(each, { unreachable: garbage }));
-      const forgiven = asked(each, { settings, unreachable: garbage });
-      const [after, why] = [decide(forgiven), explain(forgiven)];
-      const rules = why.steps.flatMap(({ groups: some }) => some.flatMap(one => one.rules));
-      const isBounded = [...rules, after].every(({ garbage: found, limit: its, used }) => {
-        if (found === undefined) return true;
-        const free = found.stored - found.billed;
-        const mostOf = garbageMostBytes ?? its ?? 0;
-        return (
-          free >= 0 &&
-          free <= found.unreachable &&
-          found.unreachable <= found.stored &&
-          free <= mostOf &&
-          found.most === mostOf &&
-          used === found.billed
-        );
-      });
-      const isSame = JSON.stringify(why.decision) === JSON.stringify(after);
-      return isBounded && isSame && before.garbage === undefined && (!before.allowed || after.allowed);
+t.test('no more is forgiven than there is, nor than the most, and it only adds permission', async () => {
+  const law = fc.property(question, usage, most, (each, garbage, garbageMostBytes) => {
+    const settings: QuotaSettings = { ...each.settings, garbage: 'forgive', garbageMostBytes };
+    const before = decide(asked(each, { unreachable: garbage }));
+    const forgiven = asked(each, { settings, unreachable: garbage });
+    const [after, why] = [decide(forgiven), explain(forgiven)];
+    const rules = why.steps.flatMap(({ groups: some }) => some.flatMap(one => one.rules));
+    const isBounded = [...rules, after].every(({ garbage: found, limit: its, used }) => {
+      if (found === undefined) return true;
+      const free = found.stored - found.billed;
+      const mostOf = garbageMostBytes ?? its ?? 0;
+      return (
+        free >= 0 &&
+        free <= found.unreachable &&
+        found.unreachable <= found.stored &&
+        free <= mostOf &&
+        found.most === mostOf &&
+        used === found.billed
+      );
     });
-    fc.assert(law, { numRuns: 3000 });
-  },
-);
+    const isSame = JSON.stringify(why.decision) === JSON.stringify(after);
+    return isBounded && isSame && before.garbage === undefined && (!before.allowed || after.allowed);
+  });
+  fc.assert(law, { numRuns: 3000 });
+});
 
 type Step = readonly ['push' | 'say' | 'collect', leaf: number, bytes: number];
 

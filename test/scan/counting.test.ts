@@ -100,50 +100,47 @@ t.test('it is walked again in growing steps, and once where only time is missing
   t.equal(countObjects(known, { ...packing, milliseconds: 2000 }).againMs, 8000, 'a long walk has its rest');
 });
 
-t.test(
-  'laws: never above what walks saw or pushes explain, never below what is expected of a race',
-  async t => {
-    const flag = fc.boolean();
-    const bytes = fc.integer({ min: 0, max: 1_000_000 });
-    const walks = fc.record({
-      bytes,
-      signs: fc.record({
-        quietMs: fc.constant(0),
-        directories: fc.constant(''),
-        isChanged: flag,
-        arePacksChanged: flag,
-        isWriting: flag,
-        isCollected: flag,
-        isMaintained: flag,
-      }),
-      quietMs: fc.integer({ min: -1000, max: 20_000 }),
-      at: fc.integer({ min: 0, max: 20 * hour }),
-      milliseconds: fc.integer({ min: 0, max: 1000 }),
-      takenBytes: bytes,
-      hasEnded: flag,
-      isUnsure: flag,
-    });
-    const counts = fc.record({
-      bytes,
-      isUnsure: flag,
-      moreSince: fc.option(fc.integer({ min: 0, max: 20 * hour })),
-      stepMs: fc.integer({ min: 100, max: longestStepMs }),
-    });
-    fc.assert(
-      fc.property(fc.option(counts), walks, (before, walk) => {
-        const { count, againMs } = countObjects(before, walk);
-        const expected = before === null ? walk.bytes : before.bytes + walk.takenBytes;
-        t.ok(count.bytes <= Math.max(walk.bytes, expected));
-        t.ok(count.bytes >= Math.min(walk.bytes, expected));
-        if (walk.signs.arePacksChanged && before !== null) t.ok(count.bytes >= expected);
-        if (againMs === null)
-          t.equal(count.bytes, walk.signs.arePacksChanged ? Math.max(expected, walk.bytes) : walk.bytes);
-        else t.ok(againMs >= 4 * walk.milliseconds && againMs <= Math.max(longestStepMs, 4000 + quietSpanMs));
-        t.ok(count.stepMs <= longestStepMs);
-      }),
-    );
-  },
-);
+t.test('laws: at most what walks saw or pushes explain, at least what is expected of a race', async t => {
+  const flag = fc.boolean();
+  const bytes = fc.integer({ min: 0, max: 1_000_000 });
+  const walks = fc.record({
+    bytes,
+    signs: fc.record({
+      quietMs: fc.constant(0),
+      directories: fc.constant(''),
+      isChanged: flag,
+      arePacksChanged: flag,
+      isWriting: flag,
+      isCollected: flag,
+      isMaintained: flag,
+    }),
+    quietMs: fc.integer({ min: -1000, max: 20_000 }),
+    at: fc.integer({ min: 0, max: 20 * hour }),
+    milliseconds: fc.integer({ min: 0, max: 1000 }),
+    takenBytes: bytes,
+    hasEnded: flag,
+    isUnsure: flag,
+  });
+  const counts = fc.record({
+    bytes,
+    isUnsure: flag,
+    moreSince: fc.option(fc.integer({ min: 0, max: 20 * hour })),
+    stepMs: fc.integer({ min: 100, max: longestStepMs }),
+  });
+  fc.assert(
+    fc.property(fc.option(counts), walks, (before, walk) => {
+      const { count, againMs } = countObjects(before, walk);
+      const expected = before === null ? walk.bytes : before.bytes + walk.takenBytes;
+      t.ok(count.bytes <= Math.max(walk.bytes, expected));
+      t.ok(count.bytes >= Math.min(walk.bytes, expected));
+      if (walk.signs.arePacksChanged && before !== null) t.ok(count.bytes >= expected);
+      if (againMs === null)
+        t.equal(count.bytes, walk.signs.arePacksChanged ? Math.max(expected, walk.bytes) : walk.bytes);
+      else t.ok(againMs >= 4 * walk.milliseconds && againMs <= Math.max(longestStepMs, 4000 + quietSpanMs));
+      t.ok(count.stepMs <= longestStepMs);
+    }),
+  );
+});
 
 t.test('what a push brought counts though the walk after it could not read it', async t => {
   const walkedAgain: string[] = [];

@@ -48,35 +48,32 @@ async function until(isIt: () => boolean): Promise<void> {
   while (!isIt()) await new Promise(resolve => setTimeout(resolve, 5));
 }
 
-t.test(
-  'a disk that hangs while units are looked for ends no sweep, and is measured when it answers',
-  async t => {
-    const { disk, scanner, near, far, logged, root, book } = await world(t);
-    t.equal((await swept(scanner)).state, 'done');
-    t.equal(far('alice'), 100);
-    disk.hang();
-    fill(join(root, 'near/alice/more'), 1);
-    const run = await swept(scanner);
-    t.match(run, { state: 'done', error: null });
-    t.equal(near('alice'), 11, 'the other disk is measured');
-    t.equal(far('alice'), 100, 'this one counts as last known');
-    t.match(book.sweeps.at(-1)?.roots.find(({ path }) => path === disk.path)?.away, 'unreadable');
-    t.match(scanner.status().hangs, [{ path: disk.path }]);
-    t.match(
-      logged.filter(({ message }) => message.startsWith('a disk does not answer')),
-      [{ path: disk.path }],
-    );
-    const again = await swept(scanner);
-    t.equal(again.state, 'done');
-    t.equal(scanner.status().hangs.length, 1, 'it holds one thread, however many sweeps there are');
+t.test('a disk that hangs during discovery ends no sweep, and is measured once it answers', async t => {
+  const { disk, scanner, near, far, logged, root, book } = await world(t);
+  t.equal((await swept(scanner)).state, 'done');
+  t.equal(far('alice'), 100);
+  disk.hang();
+  fill(join(root, 'near/alice/more'), 1);
+  const run = await swept(scanner);
+  t.match(run, { state: 'done', error: null });
+  t.equal(near('alice'), 11, 'the other disk is measured');
+  t.equal(far('alice'), 100, 'this one counts as last known');
+  t.match(book.sweeps.at(-1)?.roots.find(({ path }) => path === disk.path)?.away, 'unreadable');
+  t.match(scanner.status().hangs, [{ path: disk.path }]);
+  t.match(
+    logged.filter(({ message }) => message.startsWith('a disk does not answer')),
+    [{ path: disk.path }],
+  );
+  const again = await swept(scanner);
+  t.equal(again.state, 'done');
+  t.equal(scanner.status().hangs.length, 1, 'it holds one thread, however many sweeps there are');
 
-    fill(join(disk.behind, 'alice/more'), 1);
-    disk.answer();
-    await until(() => far('alice') === 101);
-    t.same(scanner.status().hangs, [], 'it is measured by itself once it answers');
-    t.ok(logged.some(({ message, path }) => message === 'a disk answers again' && path === disk.path));
-  },
-);
+  fill(join(disk.behind, 'alice/more'), 1);
+  disk.answer();
+  await until(() => far('alice') === 101);
+  t.same(scanner.status().hangs, [], 'it is measured by itself once it answers');
+  t.ok(logged.some(({ message, path }) => message === 'a disk answers again' && path === disk.path));
+});
 
 t.test('a disk that hangs while it is walked keeps its own walkers, and no others', async t => {
   const { disk, scanner, near, far, root, book } = await world(t);

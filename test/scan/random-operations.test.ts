@@ -179,81 +179,78 @@ function placeAt(unit: string): Place {
   return { unit, bytes: () => independentCount(unit).bytes };
 }
 
-t.test(
-  `over ${rounds} rounds, only what the table names is wrong before a verify, and nothing after`,
-  async t => {
-    t.comment(`SOFTQUOTA_SEED=${seed}`);
-    const random = numbersFrom(seed);
-    const ticks = temporary(t);
-    process.env.SOFTQUOTA_TEST_READ = join(temporary(t), 'read');
-    const { book, places, next, sweep, measure } = makeWorld(t, random);
-    const known = new Map(places.map(place => [place, place.bytes()]));
-    const isExact = (place: Place): boolean => book.bytes(place.unit) === place.bytes();
-    /** The operations since the last walk that no signature need have seen, and which may have changed bytes. */
-    const unseen = new Map<Place, string[]>();
-    let done = 0;
-    let failed = 0;
-    let drifted = 0;
+t.test(`over ${rounds} rounds only what the table names is wrong, and after a verify nothing`, async t => {
+  t.comment(`SOFTQUOTA_SEED=${seed}`);
+  const random = numbersFrom(seed);
+  const ticks = temporary(t);
+  process.env.SOFTQUOTA_TEST_READ = join(temporary(t), 'read');
+  const { book, places, next, sweep, measure } = makeWorld(t, random);
+  const known = new Map(places.map(place => [place, place.bytes()]));
+  const isExact = (place: Place): boolean => book.bytes(place.unit) === place.bytes();
+  /** The operations since the last walk that no signature need have seen, and which may have changed bytes. */
+  const unseen = new Map<Place, string[]>();
+  let done = 0;
+  let failed = 0;
+  let drifted = 0;
 
-    const take = (place: Place, { name, by, run }: Step, seen: Set<Place>): void => {
-      try {
-        run();
-        done += 1;
-      } catch {
-        // The operation lacks what it needs; what it did all the same is found below.
-        failed += 1;
-      }
-      // An operation may reach into the LFS store that lies in its repository.
-      for (const each of [place, ...(place.inner === undefined ? [] : [place.inner])]) {
-        const before = known.get(each);
-        const after = each.bytes();
-        if (before === after) continue;
-        known.set(each, after);
-        t.not(by, 'nothing', `${name} changes no bytes`);
-        if (by === 'signature') seen.add(each);
-        else unseen.set(each, [...(unseen.get(each) ?? []), name]);
-      }
-    };
-
-    await sweep('verify');
-    for (let round = 1; round <= rounds; round++) {
-      passTick(ticks);
-      const seen = new Set<Place>();
-      const names: string[] = [];
-      for (let step = 0; step < stepsEach; step++) {
-        const { place, steps } = next();
-        for (const each of steps) {
-          take(place, each, seen);
-          names.push(each.name);
-        }
-      }
-      passTick(ticks);
-      const told = `after ${names.join(', ')} (SOFTQUOTA_SEED=${seed})`;
-      await sweep('sweep');
-      for (const place of places) {
-        if (isExact(place)) continue;
-        drifted += 1;
-        t.notOk(seen.has(place), `${place.unit} was read, so it is exact ${told}`);
-        t.ok(unseen.has(place), `${place.unit} has changed without a trace ${told}`);
-      }
-      if (random(3) === 0) {
-        const place = oneOf(places, random);
-        await measure(place);
-        t.ok(isExact(place), `the walk of one unit is exact ${told}`);
-      }
-      if (round % roundsPerVerify !== 0) continue;
-      const wrong = places.map(place => Math.abs((book.bytes(place.unit) ?? 0) - place.bytes()));
-      const drift = await sweep('verify');
-      t.match(drift, {
-        units: wrong.filter(bytes => bytes > 0).length,
-        bytes: wrong.reduce((sum, bytes) => sum + bytes, 0),
-      });
-      for (const place of places) t.ok(isExact(place), `${place.unit} is exact after a verify ${told}`);
-      unseen.clear();
+  const take = (place: Place, { name, by, run }: Step, seen: Set<Place>): void => {
+    try {
+      run();
+      done += 1;
+    } catch {
+      // The operation lacks what it needs; what it did all the same is found below.
+      failed += 1;
     }
-    t.comment(
-      `${done} operations, ${failed} that could not be done, ${drifted} figures that a sweep left wrong`,
-    );
-    t.ok(done > failed, 'most operations were done');
-  },
-);
+    // An operation may reach into the LFS store that lies in its repository.
+    for (const each of [place, ...(place.inner === undefined ? [] : [place.inner])]) {
+      const before = known.get(each);
+      const after = each.bytes();
+      if (before === after) continue;
+      known.set(each, after);
+      t.not(by, 'nothing', `${name} changes no bytes`);
+      if (by === 'signature') seen.add(each);
+      else unseen.set(each, [...(unseen.get(each) ?? []), name]);
+    }
+  };
+
+  await sweep('verify');
+  for (let round = 1; round <= rounds; round++) {
+    passTick(ticks);
+    const seen = new Set<Place>();
+    const names: string[] = [];
+    for (let step = 0; step < stepsEach; step++) {
+      const { place, steps } = next();
+      for (const each of steps) {
+        take(place, each, seen);
+        names.push(each.name);
+      }
+    }
+    passTick(ticks);
+    const told = `after ${names.join(', ')} (SOFTQUOTA_SEED=${seed})`;
+    await sweep('sweep');
+    for (const place of places) {
+      if (isExact(place)) continue;
+      drifted += 1;
+      t.notOk(seen.has(place), `${place.unit} was read, so it is exact ${told}`);
+      t.ok(unseen.has(place), `${place.unit} has changed without a trace ${told}`);
+    }
+    if (random(3) === 0) {
+      const place = oneOf(places, random);
+      await measure(place);
+      t.ok(isExact(place), `the walk of one unit is exact ${told}`);
+    }
+    if (round % roundsPerVerify !== 0) continue;
+    const wrong = places.map(place => Math.abs((book.bytes(place.unit) ?? 0) - place.bytes()));
+    const drift = await sweep('verify');
+    t.match(drift, {
+      units: wrong.filter(bytes => bytes > 0).length,
+      bytes: wrong.reduce((sum, bytes) => sum + bytes, 0),
+    });
+    for (const place of places) t.ok(isExact(place), `${place.unit} is exact after a verify ${told}`);
+    unseen.clear();
+  }
+  t.comment(
+    `${done} operations, ${failed} that could not be done, ${drifted} figures that a sweep left wrong`,
+  );
+  t.ok(done > failed, 'most operations were done');
+});

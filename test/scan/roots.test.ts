@@ -72,22 +72,19 @@ t.test('units of storage that is not configured any more are gone', async t => {
   t.equal(classifyKnownUnit(none, none, roots)('/data/a'), 'gone');
 });
 
-t.test(
-  'while keys of app.ini are missing, a unit is gone only below a root, with nothing at its path',
-  async t => {
-    const absent = new Set(['/srv/a', '/data/a']);
-    const present = swept([root('/srv')], [root('/srv')], nothing, knowing([]), false);
-    const standing = classifyKnownUnit(new Set(['/srv/s']), new Set(['/srv/u']), present, absent);
-    t.strictSame(['/srv/s', '/srv/a', '/srv/b', '/data/a', '/srv/u/a'].map(standing), [
-      'seen',
-      'gone',
-      'unplaced',
-      'unplaced',
-      'unread',
-    ]);
-    t.equal(classifyKnownUnit(none, none, [], absent)('/data/a'), 'unplaced', 'no storage is left');
-  },
-);
+t.test('while keys of app.ini are missing, only a unit with nothing at its path is gone', async t => {
+  const absent = new Set(['/srv/a', '/data/a']);
+  const present = swept([root('/srv')], [root('/srv')], nothing, knowing([]), false);
+  const standing = classifyKnownUnit(new Set(['/srv/s']), new Set(['/srv/u']), present, absent);
+  t.strictSame(['/srv/s', '/srv/a', '/srv/b', '/data/a', '/srv/u/a'].map(standing), [
+    'seen',
+    'gone',
+    'unplaced',
+    'unplaced',
+    'unread',
+  ]);
+  t.equal(classifyKnownUnit(none, none, [], absent)('/data/a'), 'unplaced', 'no storage is left');
+});
 
 t.test('units below a root that went away during the sweep are away', async t => {
   const before = [root('/srv')];
@@ -142,31 +139,25 @@ t.test('where the marks of both file systems are known they decide, and the numb
   t.equal(away('fsid=1', 'fsid=2', same, new Set(['/srv/a'])), null, 'the units were moved there');
 });
 
-t.test(
-  'a root that becomes another file system during the sweep is away, whatever its numbers are',
-  async t => {
-    const [before, after] = ['fsid=1', 'fsid=2'].map(fileSystem => root('/srv', { fileSystem }));
-    if (before === undefined || after === undefined) throw new Error('two were made');
-    t.equal(swept([before], [after], nothing, knowing([]), false)[0]?.away, 'changed meanwhile');
-  },
-);
+t.test('a root that becomes another file system during the sweep is away, whatever its marks', async t => {
+  const [before, after] = ['fsid=1', 'fsid=2'].map(fileSystem => root('/srv', { fileSystem }));
+  if (before === undefined || after === undefined) throw new Error('two were made');
+  t.equal(swept([before], [after], nothing, knowing([]), false)[0]?.away, 'changed meanwhile');
+});
 
-t.test(
-  'units that are missing by the dozen, and most of a root, are held back until somebody says it is meant',
-  async t => {
-    const known = Array.from({ length: 30 }, (_, index) => `/srv/${index}`);
-    const away = (missing: number, absent = missing, accept = false) => {
-      const roots = [root('/srv'), root('/mnt')];
-      const sight = { seen: new Set(known.slice(missing)), absent: new Set(known.slice(0, absent)) };
-      return swept(roots, roots, sight, knowing(known), accept).map(one => one.away);
-    };
-    t.same(away(15), [null, null], 'half of them are not most');
-    t.same(away(16), ['16 of its 30 known units are missing at once', null]);
-    t.same(away(30), ['30 of its 30 known units are missing at once', null]);
-    t.same(away(30, 30, true), [null, null]);
-    t.same(away(30, 0), [null, null], 'what is there and is no unit any more is no matter of disks');
-    t.notOk(haveMostVanished(9, 9), 'who has few may delete them all');
-    t.ok(haveMostVanished(10, 10));
-    t.notOk(haveMostVanished(10, 20));
-  },
-);
+t.test('units missing by the dozen, and most of a root, are held back until somebody agrees', async t => {
+  const known = Array.from({ length: 30 }, (_, index) => `/srv/${index}`);
+  const away = (missing: number, absent = missing, accept = false) => {
+    const roots = [root('/srv'), root('/mnt')];
+    const sight = { seen: new Set(known.slice(missing)), absent: new Set(known.slice(0, absent)) };
+    return swept(roots, roots, sight, knowing(known), accept).map(one => one.away);
+  };
+  t.same(away(15), [null, null], 'half of them are not most');
+  t.same(away(16), ['16 of its 30 known units are missing at once', null]);
+  t.same(away(30), ['30 of its 30 known units are missing at once', null]);
+  t.same(away(30, 30, true), [null, null]);
+  t.same(away(30, 0), [null, null], 'what is there and is no unit any more is no matter of disks');
+  t.notOk(haveMostVanished(9, 9), 'who has few may delete them all');
+  t.ok(haveMostVanished(10, 10));
+  t.notOk(haveMostVanished(10, 20));
+});

@@ -93,7 +93,7 @@ t.test('where most units go at once a sweep finds out why', { timeout: 120_000 }
 });
 
 t.test(
-  'a disk inside of a storage root that does not answer is told, and the others are watched on',
+  'a disk inside of a storage root that does not answer is told, others are watched',
   { timeout: 300_000 },
   async t => {
     const root = temporary(t);

@@ -58,22 +58,19 @@ t.test('a file whose permissions keep the daemon out is refused', async t => {
 });
 
 for (const left of ['closed', 'killed'] as const) {
-  t.test(
-    `a second daemon on a file that was left ${left} is refused at once, and the first goes on`,
-    async t => {
-      const file = await sample(t, left);
-      const store = await open(file);
-      t.teardown(() => store.close());
-      const held = batchIn(await allIn(store));
-      await store.write(batch(held + 1));
-      const second = refusedWriter(file);
-      t.equal(second.status, 1);
-      t.match(second.words, /store_refused/);
-      t.match(second.words, /store.db is in use by another softquota daemon/);
-      await store.write(batch(held + 2));
-      t.equal(batchIn(await allIn(store)), held + 2);
-    },
-  );
+  t.test(`a second daemon on a file left ${left} is refused at once, and the first goes on`, async t => {
+    const file = await sample(t, left);
+    const store = await open(file);
+    t.teardown(() => store.close());
+    const held = batchIn(await allIn(store));
+    await store.write(batch(held + 1));
+    const second = refusedWriter(file);
+    t.equal(second.status, 1);
+    t.match(second.words, /store_refused/);
+    t.match(second.words, /store.db is in use by another softquota daemon/);
+    await store.write(batch(held + 2));
+    t.equal(batchIn(await allIn(store)), held + 2);
+  });
 }
 
 t.test('a file that is open in this process is refused by whatever name, and stays locked', async t => {

@@ -10,8 +10,6 @@ import { isBack, placeIn } from './redis-places.ts';
 import { comes, startSingle } from './redis-servers.ts';
 import { commit, opened, position, rule, sharesOf, tell } from './shared-place.ts';
 
-t.setTimeout(120_000);
-
 const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
 
 /** MONITOR writes a line break as \n, and so on. */

@@ -7,8 +7,6 @@ import { owner } from './records.ts';
 import { startSingle } from './redis-servers.ts';
 import { documentsOf, rule, sharesOf } from './shared-place.ts';
 
-t.setTimeout(120_000);
-
 const prefix = 'softquota';
 
 /** Redis as 0.1 left it: all keys but those of usage begin with the prefix in braces. */

@@ -87,36 +87,33 @@ t.test('of what led to a policy the versions that are no longer wanted go, and o
   t.strictSame((await loaded(place)).replicated, { generation: 'h', version: 6, mark: 'm' });
 });
 
-t.test(
-  'a record replaces the one with the same id, key, seq or path, or of the same owner and host',
-  async t => {
-    const place = newPlace();
-    const root = { path: '/srv', device: 1n, inode: 1n, fileSystem: null };
-    const delta = { seq: 1, owner: 'a', leaf: 'size:git:lfs', bytes: 1, at: 1 } as const;
-    await using(place, async store => {
-      await store.write({
-        units: [unit('a')],
-        roots: [root],
-        deltas: [delta],
-        owners: [owner('a')],
-        shares: [share('a', 'one', { bytes: { 'size:git:lfs': 5 } })],
-      });
-      await store.write({
-        units: [unit('a', { bytes: 2 }), unit('a', { bytes: 3 })],
-        roots: [{ ...root, inode: 9n }],
-        deltas: [{ ...delta, bytes: 9 }],
-        owners: [owner('a', { name: 'B' }), owner('a', { name: 'A' })],
-        shares: [share('a', 'one', { bytes: { 'size:repos:public': 1 } })],
-      });
+t.test('a record replaces the one with the same id, key, seq, path, or owner and host', async t => {
+  const place = newPlace();
+  const root = { path: '/srv', device: 1n, inode: 1n, fileSystem: null };
+  const delta = { seq: 1, owner: 'a', leaf: 'size:git:lfs', bytes: 1, at: 1 } as const;
+  await using(place, async store => {
+    await store.write({
+      units: [unit('a')],
+      roots: [root],
+      deltas: [delta],
+      owners: [owner('a')],
+      shares: [share('a', 'one', { bytes: { 'size:git:lfs': 5 } })],
     });
-    const kept = await loaded(place);
-    t.strictSame(kept.units, [unit('a', { bytes: 3 })], 'the later of two in one write');
-    t.strictSame(kept.owners, [owner('a', { name: 'A' })]);
-    t.strictSame(kept.roots, [{ ...root, inode: 9n }]);
-    t.strictSame(kept.deltas, [{ ...delta, bytes: 9 }]);
-    t.strictSame(kept.shares, [share('a', 'one', { bytes: { 'size:repos:public': 1 } })], 'all of it');
-  },
-);
+    await store.write({
+      units: [unit('a', { bytes: 2 }), unit('a', { bytes: 3 })],
+      roots: [{ ...root, inode: 9n }],
+      deltas: [{ ...delta, bytes: 9 }],
+      owners: [owner('a', { name: 'B' }), owner('a', { name: 'A' })],
+      shares: [share('a', 'one', { bytes: { 'size:repos:public': 1 } })],
+    });
+  });
+  const kept = await loaded(place);
+  t.strictSame(kept.units, [unit('a', { bytes: 3 })], 'the later of two in one write');
+  t.strictSame(kept.owners, [owner('a', { name: 'A' })]);
+  t.strictSame(kept.roots, [{ ...root, inode: 9n }]);
+  t.strictSame(kept.deltas, [{ ...delta, bytes: 9 }]);
+  t.strictSame(kept.shares, [share('a', 'one', { bytes: { 'size:repos:public': 1 } })], 'all of it');
+});
 
 t.test('what is taken out and put in by one write is there', async t => {
   const place = newPlace();

@@ -82,41 +82,36 @@ t.test('closing a store whose thread has ended is no fault', async t => {
   await (await openStore({ file })).close();
 });
 
-t.test(
-  '100,000 units and owners are written and loaded whole, and the event loop turns meanwhile',
-  async t => {
-    const file = join(t.testdir(), 'store.db');
-    const units = Array.from({ length: 100_000 }, (_, index) =>
-      unit(`/srv/git/owner-${index}/repository.git`),
-    );
-    const owners = units.map((_, index) => ({
-      key: `owner-${index}`,
-      id: index,
-      name: `Owner-${index}`,
-      type: 'user' as const,
-      since: index,
-    }));
-    const store = await openStore({ file });
-    await store.write({ units, owners });
-    await store.close();
-    const again = await openStore({ file });
-    t.teardown(() => again.close());
+t.test('100,000 units and owners are written and loaded while the event loop turns', async t => {
+  const file = join(t.testdir(), 'store.db');
+  const units = Array.from({ length: 100_000 }, (_, index) => unit(`/srv/git/owner-${index}/repository.git`));
+  const owners = units.map((_, index) => ({
+    key: `owner-${index}`,
+    id: index,
+    name: `Owner-${index}`,
+    type: 'user' as const,
+    since: index,
+  }));
+  const store = await openStore({ file });
+  await store.write({ units, owners });
+  await store.close();
+  const again = await openStore({ file });
+  t.teardown(() => again.close());
 
-    let turns = 0;
-    let loading = true;
-    const count = () => {
-      turns++;
-      if (loading) setImmediate(count);
-    };
-    setImmediate(count);
-    const kept = await allIn(again);
-    loading = false;
-    t.ok(turns > 100, `the event loop turned ${turns} times`);
-    t.strictSame([kept.units.length, kept.owners.length], [100_000, 100_000]);
-    t.strictSame(new Set(kept.units.map(({ id }) => id)).size, 100_000);
-    t.strictSame(
-      kept.units.find(({ id }) => id === '/srv/git/owner-77777/repository.git'),
-      units[77_777],
-    );
-  },
-);
+  let turns = 0;
+  let loading = true;
+  const count = () => {
+    turns++;
+    if (loading) setImmediate(count);
+  };
+  setImmediate(count);
+  const kept = await allIn(again);
+  loading = false;
+  t.ok(turns > 100, `the event loop turned ${turns} times`);
+  t.strictSame([kept.units.length, kept.owners.length], [100_000, 100_000]);
+  t.strictSame(new Set(kept.units.map(({ id }) => id)).size, 100_000);
+  t.strictSame(
+    kept.units.find(({ id }) => id === '/srv/git/owner-77777/repository.git'),
+    units[77_777],
+  );
+});

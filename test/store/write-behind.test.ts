@@ -190,22 +190,19 @@ t.test('a store that goes away while a faulty record is looked for gets the rest
   t.equal(store.model.units.size, 63);
 });
 
-t.test(
-  'what must be written at once is refused where the store is away, and shows that it is back',
-  async t => {
-    const { store, writeBehind } = world(t);
-    store.judge = away;
-    await t.rejects(writeBehind.writeFirst({ owners: [owner('alice')] }), { code: 'store_away' });
-    t.match(writeBehind.away, { reason: 'no room' });
-    writeBehind.note({ units: [unit('a')] });
-    store.judge = () => {};
-    await writeBehind.writeFirst({ owners: [owner('bob')] });
-    while (writeBehind.away !== null) await new Promise(resolve => setImmediate(resolve));
-    t.equal(await writeBehind.kept(), true);
-    t.strictSame([...store.model.owners.keys()], ['bob'], 'what was refused is not written later');
-    t.strictSame([...store.model.units.keys()], ['a']);
-  },
-);
+t.test('what must be written at once is refused while away, and shows that it is back', async t => {
+  const { store, writeBehind } = world(t);
+  store.judge = away;
+  await t.rejects(writeBehind.writeFirst({ owners: [owner('alice')] }), { code: 'store_away' });
+  t.match(writeBehind.away, { reason: 'no room' });
+  writeBehind.note({ units: [unit('a')] });
+  store.judge = () => {};
+  await writeBehind.writeFirst({ owners: [owner('bob')] });
+  while (writeBehind.away !== null) await new Promise(resolve => setImmediate(resolve));
+  t.equal(await writeBehind.kept(), true);
+  t.strictSame([...store.model.owners.keys()], ['bob'], 'what was refused is not written later');
+  t.strictSame([...store.model.units.keys()], ['a']);
+});
 
 t.test('what is written at once is not overwritten by the same unit that has waited', async t => {
   const { store, writeBehind } = world(t);

@@ -101,59 +101,56 @@ t.test('an administrator makes a source, tries claims by it, and changes nothing
   t.match((await world.must(200, 'GET', '/admin/auths')).json, [{ client_secret_state: 'none' }]);
 });
 
-t.test(
-  'an administrator fills in three settings and tries claims; who signs in is in the mapped quota groups, and out of them when the claim goes',
-  async t => {
-    const provider = await realProvider(t);
-    const tab = await web.signedIn(world.url, admin, 'admin/auths');
-    await tab.click('main ::-p-text(New source)');
-    await fill(tab, 'Name', 'company');
-    await fill(tab, 'Issuer or discovery URL', provider.issuer);
-    await fill(tab, 'Client ID', provider.client.id);
-    await fill(tab, 'Client secret', provider.client.secret);
-    await fill(tab, labels[0], 'groups');
-    await fill(tab, labels[1], '{"staff": ["gold"], "guests": ["bronze"]}');
-    await tab.click(`main label ::-p-text(${labels[2]})`);
-    await fill(
-      tab,
-      'Claims (payload of an ID token, JSON)',
-      '{"preferred_username": "dave", "groups": "staff, others"}',
-    );
-    await tab.click('main form:last-of-type button[type=submit] ::-p-text(Test)');
-    await reads(tab, 'This user does not exist yet.', 'main');
-    await reads(tab, 'Added to\ngold', 'main .facts');
-    await tab.click('main ::-p-text(Create the source)');
-    await reads(tab, 'company is saved.', 'main');
-    t.notMatch(await tab.read('main'), 'nobody could sign in');
-    const made = z.array(source).parse((await world.must(200, 'GET', '/admin/auths')).json);
-    provider.allow(made.find(({ name }) => name === 'company')?.redirect_uri ?? '');
+t.test('an administrator sets up a source and tries claims; groups come and go with the claim', async t => {
+  const provider = await realProvider(t);
+  const tab = await web.signedIn(world.url, admin, 'admin/auths');
+  await tab.click('main ::-p-text(New source)');
+  await fill(tab, 'Name', 'company');
+  await fill(tab, 'Issuer or discovery URL', provider.issuer);
+  await fill(tab, 'Client ID', provider.client.id);
+  await fill(tab, 'Client secret', provider.client.secret);
+  await fill(tab, labels[0], 'groups');
+  await fill(tab, labels[1], '{"staff": ["gold"], "guests": ["bronze"]}');
+  await tab.click(`main label ::-p-text(${labels[2]})`);
+  await fill(
+    tab,
+    'Claims (payload of an ID token, JSON)',
+    '{"preferred_username": "dave", "groups": "staff, others"}',
+  );
+  await tab.click('main form:last-of-type button[type=submit] ::-p-text(Test)');
+  await reads(tab, 'This user does not exist yet.', 'main');
+  await reads(tab, 'Added to\ngold', 'main .facts');
+  await tab.click('main ::-p-text(Create the source)');
+  await reads(tab, 'company is saved.', 'main');
+  t.notMatch(await tab.read('main'), 'nobody could sign in');
+  const made = z.array(source).parse((await world.must(200, 'GET', '/admin/auths')).json);
+  provider.allow(made.find(({ name }) => name === 'company')?.redirect_uri ?? '');
 
-    const dave = await web.tab();
-    const signIn = async (groups?: string) => {
-      provider.someone = { subject: 'sub-dave', claims: { preferred_username: 'dave', groups } };
-      await dave.go(new URL('sign-in?back=mine%2Ftokens', world.url).href);
-      await dave.click('main ::-p-text(Sign in with company)');
-      await dave.page.waitForFunction('location.pathname === "/mine/tokens"');
-      await reads(dave, 'with single sign-on', 'main');
-      return groupsOf(world, 'dave');
-    };
-    t.same(await signIn('staff, others'), ['gold']);
-    await reads(tab, 'Claimed groups without a mapping', 'main');
-    await reads(tab, 'others', 'main table');
-    t.same(await signIn(), [], 'the claim is gone, and so is the group');
-    t.same(await signIn('staff'), ['gold']);
-    await fill(tab, labels[1], '{"guests": ["bronze"]}');
-    await tab.click('main ::-p-text(Save the source)');
-    await until(async () => {
-      const saved = z.array(source).parse((await world.must(200, 'GET', '/admin/auths')).json);
-      return saved.some(({ name, quota_group_map: map }) => name === 'company' && !('staff' in map)) || null;
-    });
-    t.same(await signIn('staff'), ['gold'], 'taken out of the mapping, the claimed group removes nobody');
-    await reads(tab, 'sub-dave', 'main table');
-    const { id } = made.find(({ name }) => name === 'company') ?? { id: 0 };
-    await world.must(204, 'DELETE', `/admin/auths/${id}`);
-  },
-);
+  const dave = await web.tab();
+  const signIn = async (groups?: string) => {
+    provider.someone = { subject: 'sub-dave', claims: { preferred_username: 'dave', groups } };
+    await dave.go(new URL('sign-in?back=mine%2Ftokens', world.url).href);
+    await dave.click('main ::-p-text(Sign in with company)');
+    await dave.page.waitForFunction('location.pathname === "/mine/tokens"');
+    await reads(dave, 'with single sign-on', 'main');
+    return groupsOf(world, 'dave');
+  };
+  t.same(await signIn('staff, others'), ['gold']);
+  await reads(tab, 'Claimed groups without a mapping', 'main');
+  await reads(tab, 'others', 'main table');
+  t.same(await signIn(), [], 'the claim is gone, and so is the group');
+  t.same(await signIn('staff'), ['gold']);
+  await fill(tab, labels[1], '{"guests": ["bronze"]}');
+  await tab.click('main ::-p-text(Save the source)');
+  await until(async () => {
+    const saved = z.array(source).parse((await world.must(200, 'GET', '/admin/auths')).json);
+    return saved.some(({ name, quota_group_map: map }) => name === 'company' && !('staff' in map)) || null;
+  });
+  t.same(await signIn('staff'), ['gold'], 'taken out of the mapping, the claimed group removes nobody');
+  await reads(tab, 'sub-dave', 'main table');
+  const { id } = made.find(({ name }) => name === 'company') ?? { id: 0 };
+  await world.must(204, 'DELETE', `/admin/auths/${id}`);
+});
 
 t.test('signing out at the provider as well: somebody else can sign in there afterwards', async t => {
   const provider = await realProvider(t);

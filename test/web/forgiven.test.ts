@@ -11,8 +11,6 @@ import { must } from '../e2e/run.ts';
 import { FakeWorker } from '../gate/fake-worker.ts';
 import { barriersInAnyLook, isLoaded, reads, readsNoMore, Web } from './world.ts';
 
-t.setTimeout(240_000);
-
 const world = await World.open(t, {
   settings: { quota: { GARBAGE: 'forgive', GARBAGE_MOST: '2M' }, 'quota.default': { TOTAL: '2M' } },
 });

@@ -136,19 +136,16 @@ t.test('while the daemon is away a page says since when, and goes on by itself o
   await reads(tab, 'The daemon answers again.', '[aria-live]');
 });
 
-t.test(
-  'a page that is opened while the daemon goes away shows its figures as soon as it is back',
-  async t => {
-    const tab = await web.signedIn(world.url, await world.newToken('admin1', ['all']), 'groups');
-    await isLoaded(tab);
-    await world.close();
-    await tab.click('nav ::-p-text(Owners)');
-    await reads(tab, 'Cannot show the owners', 'main');
-    await world.start();
-    await reads(tab, '2 MB', 'main');
-    t.notMatch(await tab.read('main'), /Cannot show/);
-  },
-);
+t.test('a page opened while the daemon goes away shows its figures as soon as it is back', async t => {
+  const tab = await web.signedIn(world.url, await world.newToken('admin1', ['all']), 'groups');
+  await isLoaded(tab);
+  await world.close();
+  await tab.click('nav ::-p-text(Owners)');
+  await reads(tab, 'Cannot show the owners', 'main');
+  await world.start();
+  await reads(tab, '2 MB', 'main');
+  t.notMatch(await tab.read('main'), /Cannot show/);
+});
 
 t.test('where the session ends a page says so, and goes on where it was after signing in', async t => {
   const token = await world.newToken('admin1', ['all']);

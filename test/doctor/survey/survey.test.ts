@@ -71,17 +71,14 @@ t.test('the directory that is named may be any on the way to the repositories', 
   }
 });
 
-t.test(
-  'where no directory names owners, one owner has everything, and it is said how to change that',
-  async t => {
-    const folder = temporaryFolder(t);
-    for (const name of ['a', 'b', 'c']) repository(join(folder, `${name}.git`));
-    repository(join(folder, 'team/d.git'));
-    const found = await look(folder);
-    t.match(found, { layout: 'flat', ownerless: [], storages: [{ owner: { by: 'fixed', name: 'git' } }] });
-    t.match(found.advice.join(' '), /one owner, git, .*or set OWNER to file NAME/);
-  },
-);
+t.test('where no directory names owners, one owner has everything, with how to change that', async t => {
+  const folder = temporaryFolder(t);
+  for (const name of ['a', 'b', 'c']) repository(join(folder, `${name}.git`));
+  repository(join(folder, 'team/d.git'));
+  const found = await look(folder);
+  t.match(found, { layout: 'flat', ownerless: [], storages: [{ owner: { by: 'fixed', name: 'git' } }] });
+  t.match(found.advice.join(' '), /one owner, git, .*or set OWNER to file NAME/);
+});
 
 t.test('the owner of everything is the account that the directory belongs to', async t => {
   const folder = temporaryFolder(t);
@@ -149,22 +146,19 @@ t.test('what gitolite itself begins with says nothing about how owners are told'
   t.match(await look(repositories), { storages: [{ owner: { by: 'fixed' } }], ownerless: [] });
 });
 
-t.test(
-  'where the configs of GitLab’s repositories name no project, it is said that only GitLab knows',
-  async t => {
-    const folder = temporaryFolder(t);
-    const hashed = join(folder, 'git-data/repositories/@hashed/aa/bb/aabb');
-    repository(`${hashed}.git`);
-    repository(`${hashed}.wiki.git`);
-    const found = await look(folder);
-    t.match(found.storages, [
-      { kind: 'repos', owner: { by: 'fixed' } },
-      { kind: 'wiki', owner: { by: 'fixed' } },
-    ]);
-    t.match(found.advice.join(' '), /Only GitLab's database knows/);
-    t.strictSame(found.ownerless, []);
-  },
-);
+t.test('where no config of GitLab’s repositories names a project, only GitLab knows', async t => {
+  const folder = temporaryFolder(t);
+  const hashed = join(folder, 'git-data/repositories/@hashed/aa/bb/aabb');
+  repository(`${hashed}.git`);
+  repository(`${hashed}.wiki.git`);
+  const found = await look(folder);
+  t.match(found.storages, [
+    { kind: 'repos', owner: { by: 'fixed' } },
+    { kind: 'wiki', owner: { by: 'fixed' } },
+  ]);
+  t.match(found.advice.join(' '), /Only GitLab's database knows/);
+  t.strictSame(found.ownerless, []);
+});
 
 t.test('a forge is recognised by its hooks alone, and by the app.ini that they name', async t => {
   const folder = temporaryFolder(t);
@@ -201,17 +195,14 @@ t.test('what a forge keeps in an object store is named as not being here', async
   t.strictSame(found.stores, []);
 });
 
-t.test(
-  'an app.ini of a forge that keeps its repositories elsewhere says nothing of what lies here',
-  async t => {
-    const folder = temporaryFolder(t);
-    repository(join(folder, 'git/alice/app.git'));
-    repository(join(folder, 'forge/bob/app.git'));
-    write(join(folder, 'custom/conf/app.ini'), `[repository]\nROOT = ${folder}/forge\n`);
-    t.match(await look(join(folder, 'git')), { layout: 'owners', root: `${folder}/git`, stores: [] });
-    t.match(await look(join(folder, 'forge/bob')), { layout: 'gitea', root: `${folder}/forge` });
-  },
-);
+t.test('an app.ini of a forge with repositories elsewhere says nothing of what lies here', async t => {
+  const folder = temporaryFolder(t);
+  repository(join(folder, 'git/alice/app.git'));
+  repository(join(folder, 'forge/bob/app.git'));
+  write(join(folder, 'custom/conf/app.ini'), `[repository]\nROOT = ${folder}/forge\n`);
+  t.match(await look(join(folder, 'git')), { layout: 'owners', root: `${folder}/git`, stores: [] });
+  t.match(await look(join(folder, 'forge/bob')), { layout: 'gitea', root: `${folder}/forge` });
+});
 
 t.test('a forge without a repository yet is recognised', async t => {
   const folder = temporaryFolder(t);

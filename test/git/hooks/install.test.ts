@@ -84,25 +84,22 @@ t.test('both hooks are put in, and doing it again changes nothing', async t => {
   );
 });
 
-t.test(
-  'a hook that was there goes on as 50-previous, with its mode, before it was ours and after',
-  async t => {
-    const { repository, install, at } = await installed(t);
-    await writeFile(at('hooks/pre-receive'), theirs);
-    await chmod(at('hooks/pre-receive'), 0o750);
-    const [result] = await install();
-    t.match(result, {
-      hooks: {
-        'pre-receive': { did: 'installed', previous: 'hooks/pre-receive.d/50-previous', skipped: false },
-      },
-    });
-    t.equal(await readFile(at('hooks/pre-receive.d/50-previous'), 'utf8'), theirs);
-    t.equal((await stat(at('hooks/pre-receive.d/50-previous'))).mode & 0o7777, 0o750);
-    const before = await snapshot(repository);
-    t.match(await install(), [{ hooks: { 'pre-receive': { did: 'unchanged' } } }]);
-    t.same(await snapshot(repository), before);
-  },
-);
+t.test('a hook that was there goes on as 50-previous, with its mode, before and after', async t => {
+  const { repository, install, at } = await installed(t);
+  await writeFile(at('hooks/pre-receive'), theirs);
+  await chmod(at('hooks/pre-receive'), 0o750);
+  const [result] = await install();
+  t.match(result, {
+    hooks: {
+      'pre-receive': { did: 'installed', previous: 'hooks/pre-receive.d/50-previous', skipped: false },
+    },
+  });
+  t.equal(await readFile(at('hooks/pre-receive.d/50-previous'), 'utf8'), theirs);
+  t.equal((await stat(at('hooks/pre-receive.d/50-previous'))).mode & 0o7777, 0o750);
+  const before = await snapshot(repository);
+  t.match(await install(), [{ hooks: { 'pre-receive': { did: 'unchanged' } } }]);
+  t.same(await snapshot(repository), before);
+});
 
 t.test('an installation that was cut off after it kept the old hook is taken up again', async t => {
   const { server, install, at } = await installed(t);

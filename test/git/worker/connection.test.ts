@@ -11,8 +11,6 @@ import { DaemonConnection } from '../../../src/git/worker/connection.ts';
 import { until } from '../../e2e/ask.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
-t.setTimeout(60_000);
-
 function socketFor(t: Test): string {
   return join(temporaryFolder(t), 'trusted.sock');
 }

@@ -155,24 +155,21 @@ async function makeMany(world: World, act: (path: string) => Promise<void>): Pro
   await Promise.all([make(), make()]);
 }
 
-t.test(
-  'of many repositories that a forge makes while others are pushed to, none stays unguarded',
-  async t => {
-    t.setTimeout(600_000);
-    const world = await World.open(t);
-    await makeForgeHooks(world.path('first/first'));
-    await world.keeper.start();
-    await makeMany(world, async path => {
-      await world.line(path, put);
-      const pushed = await world.push(path);
-      t.equal(pushed.code, 0, pushed.stderr);
-      t.equal(world.checksOf(path), 1, path);
-    });
-    const resynchronized = world.path('owner0/r0');
-    await makeForgeHooks(resynchronized);
-    t.ok(await world.isProtected(resynchronized), 'the forge replaced its own hooks only');
-  },
-);
+t.test('of many repositories made while others are pushed to, none stays unguarded', async t => {
+  t.setTimeout(600_000);
+  const world = await World.open(t);
+  await makeForgeHooks(world.path('first/first'));
+  await world.keeper.start();
+  await makeMany(world, async path => {
+    await world.line(path, put);
+    const pushed = await world.push(path);
+    t.equal(pushed.code, 0, pushed.stderr);
+    t.equal(world.checksOf(path), 1, path);
+  });
+  const resynchronized = world.path('owner0/r0');
+  await makeForgeHooks(resynchronized);
+  t.ok(await world.isProtected(resynchronized), 'the forge replaced its own hooks only');
+});
 
 t.test('where a forge is configured, its first repository is guarded before its own hooks come', async t => {
   const world = await World.open(t, { isForge: true });

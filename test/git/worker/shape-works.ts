@@ -11,11 +11,11 @@ import { refsSignature } from '../../../src/git/worker/refs-signature.ts';
 import { RepositoryWalk } from '../../../src/git/worker/repository-walk.ts';
 import { collect } from '../../../src/git/worker/space/collect.ts';
 import { explainSpace } from '../../../src/git/worker/space/explain.ts';
-import { alternatesOf } from '../../../src/scan/index.ts';
 import { measure } from '../../../src/git/worker/space/measure.ts';
 import { UnusableRepository } from '../../../src/git/worker/space/repository-config.ts';
 import { withView } from '../../../src/git/worker/space/view.ts';
 import { keepHeapSmall } from '../../../src/heap.ts';
+import { alternatesOf } from '../../../src/scan/index.ts';
 import { storage } from '../../layout/world.ts';
 import { limits, program } from './space/world.ts';
 

@@ -13,8 +13,6 @@ import type { RepositoryFigures } from '../../../src/wire/index.ts';
 import { storage } from '../../layout/world.ts';
 import { program, Repository } from './space/world.ts';
 
-t.setTimeout(120_000);
-
 async function open(t: Test) {
   const repository = await Repository.open(t);
   const { path, server } = repository;

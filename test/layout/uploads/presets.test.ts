@@ -245,22 +245,19 @@ t.test('a reading that leads elsewhere hides no other', t => {
   t.end();
 });
 
-t.test(
-  'what grows nothing must do so by every reading, and what is not understood is read as it stands',
-  t => {
-    const sly = '/api/packages/alice/npm/tool/-rev/../../generic/tool/1/-rev/../file';
-    t.equal(told('gitea', 'PUT', sly), `alice ${packages}`);
-    t.equal(
-      told('gitea', 'PUT', '/api/packages/alice/npm/-/package/x%2Fdist-tags%2Flatest'),
-      `alice ${packages}`,
-    );
-    t.equal(told('gitea', 'PUT', '/api/packages/al%zzice/generic/x'), `al%zzice ${packages}`);
-    t.equal(told('gitea', 'PUT', '/api/packages/alice/generic/%ff%fe'), `alice ${packages}`);
-    t.equal(told('gitea', 'PUT', `/api/packages/alice/${'a/'.repeat(8000)}`), `alice ${packages}`);
-    t.equal(told('gitlab', 'PUT', `/${'a/'.repeat(4000)}x`), null, 'and long ones take no long time');
-    t.end();
-  },
-);
+t.test('what grows nothing does so by every reading, and the rest is read as it stands', t => {
+  const sly = '/api/packages/alice/npm/tool/-rev/../../generic/tool/1/-rev/../file';
+  t.equal(told('gitea', 'PUT', sly), `alice ${packages}`);
+  t.equal(
+    told('gitea', 'PUT', '/api/packages/alice/npm/-/package/x%2Fdist-tags%2Flatest'),
+    `alice ${packages}`,
+  );
+  t.equal(told('gitea', 'PUT', '/api/packages/al%zzice/generic/x'), `al%zzice ${packages}`);
+  t.equal(told('gitea', 'PUT', '/api/packages/alice/generic/%ff%fe'), `alice ${packages}`);
+  t.equal(told('gitea', 'PUT', `/api/packages/alice/${'a/'.repeat(8000)}`), `alice ${packages}`);
+  t.equal(told('gitlab', 'PUT', `/${'a/'.repeat(4000)}x`), null, 'and long ones take no long time');
+  t.end();
+});
 
 t.test('a server below a path, and pushes that are refused early', t => {
   const git = { base: '/git/', early: true };

@@ -8,8 +8,6 @@ import { until } from '../../../e2e/ask.ts';
 import { noise } from '../../../noise.ts';
 import { type Manner, World } from './world.ts';
 
-t.setTimeout(120_000);
-
 const accepted = /^this push makes the repository smaller, by [\d.]+ [kM]?B, so it is accepted/;
 
 /** A world with a file of 300 kB in its history, whose owner is over the limit from now on. */
@@ -229,28 +227,25 @@ t.test('without a worker, and with one that goes away, such pushes stay refused'
   t.equal((await world.push(['--force', 'HEAD:main'])).code, 0, 'one that comes back judges');
 });
 
-t.test(
-  'if git needs longer than the daemon waits, the push is refused, told why, and git is ended',
-  async t => {
-    const world = await full(t);
-    await world.worker?.close();
-    const slow = join(world.folder, 'slow');
-    await world.script(
-      slow,
-      `#!/bin/sh\ncase "$*" in *disk-usage*) echo $$ >>${world.folder}/pids; exec sleep 60;; esac\nexec git "$@"\n`,
-    );
-    await world.startWorker({ gits: [{ program: slow, major: 2, minor: 39, version: '', execPaths: [] }] });
-    world.judgeMs = 1000;
-    await withoutLarge(world);
-    t.equal((await world.push(['--force', 'HEAD:main'])).code, 1);
-    t.match(world.last, /git took longer than 60 s\. Delete branches and tags first/);
-    const pids = (await world.must('cat', [`${world.folder}/pids`])).split('\n');
-    await until(async () => {
-      const alive = await Promise.all(pids.map(pid => world.run('kill', ['-0', pid])));
-      return alive.every(({ code }) => code !== 0) ? true : null;
-    });
-  },
-);
+t.test('if git takes longer than the daemon waits the push is refused, and git is ended', async t => {
+  const world = await full(t);
+  await world.worker?.close();
+  const slow = join(world.folder, 'slow');
+  await world.script(
+    slow,
+    `#!/bin/sh\ncase "$*" in *disk-usage*) echo $$ >>${world.folder}/pids; exec sleep 60;; esac\nexec git "$@"\n`,
+  );
+  await world.startWorker({ gits: [{ program: slow, major: 2, minor: 39, version: '', execPaths: [] }] });
+  world.judgeMs = 1000;
+  await withoutLarge(world);
+  t.equal((await world.push(['--force', 'HEAD:main'])).code, 1);
+  t.match(world.last, /git took longer than 60 s\. Delete branches and tags first/);
+  const pids = (await world.must('cat', [`${world.folder}/pids`])).split('\n');
+  await until(async () => {
+    const alive = await Promise.all(pids.map(pid => world.run('kill', ['-0', pid])));
+    return alive.every(({ code }) => code !== 0) ? true : null;
+  });
+});
 
 t.test('a judgement ends with its push', async t => {
   const world = await full(t);

@@ -6,8 +6,6 @@ import t from 'tap';
 import { noise } from '../../../noise.ts';
 import { World } from './world.ts';
 
-t.setTimeout(120_000);
-
 function median(numbers: readonly number[]): number {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 }

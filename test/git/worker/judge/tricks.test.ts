@@ -11,8 +11,6 @@ import { until } from '../../../e2e/ask.ts';
 import { noise } from '../../../noise.ts';
 import { World } from './world.ts';
 
-t.setTimeout(120_000);
-
 /**
  * A world with 100 kB in main and 300 kB in another branch, whose owner is over the limit; `fresh` is new and
  * 200 kB.
@@ -182,46 +180,43 @@ t.test('more than twice of what there is is not brought, whatever no ref reaches
   t.match(world.last, /would not make the repository smaller/);
 });
 
-t.test(
-  'nothing that the repository or the request names is run, and no other quarantine is read',
-  async t => {
-    const world = await full(t);
-    const marker = join(world.folder, 'ran');
-    await world.script(join(world.folder, 'program'), `#!/bin/sh\necho ran >>${marker}\n`);
-    const program = join(world.folder, 'program');
-    await writeFile(
-      join(world.bare, 'config'),
-      `[core]\n\tbare = true\n\tfsmonitor = ${program}\n\talternateRefsCommand = ${program}\n[alias]\n\trev-list = !${program}\n`,
+t.test('nothing that repository or request name is run, and no other quarantine is read', async t => {
+  const world = await full(t);
+  const marker = join(world.folder, 'ran');
+  await world.script(join(world.folder, 'program'), `#!/bin/sh\necho ran >>${marker}\n`);
+  const program = join(world.folder, 'program');
+  await writeFile(
+    join(world.bare, 'config'),
+    `[core]\n\tbare = true\n\tfsmonitor = ${program}\n\talternateRefsCommand = ${program}\n[alias]\n\trev-list = !${program}\n`,
+  );
+  await world.script(join(world.folder, 'exec/git'), `#!/bin/sh\necho ran >>${marker}\n`);
+  const [old = '', fresh = ''] = (await world.git('rev-parse', 'old', 'fresh')).split('\n');
+  const other = join(world.folder, 'other');
+  await mkdir(join(other, 'pack'), { recursive: true });
+  const judged = (quarantine: string | null) =>
+    world.judgements.judge(
+      {
+        path: world.bare,
+        quarantine,
+        lines: `${old} ${none} refs/heads/old\n${none} ${fresh} refs/heads/fresh\n`,
+        manner: 'any',
+        hidden: [],
+        exec_path: join(world.folder, 'exec'),
+      },
+      performance.now() + 30_000,
+      AbortSignal.timeout(30_000),
     );
-    await world.script(join(world.folder, 'exec/git'), `#!/bin/sh\necho ran >>${marker}\n`);
-    const [old = '', fresh = ''] = (await world.git('rev-parse', 'old', 'fresh')).split('\n');
-    const other = join(world.folder, 'other');
-    await mkdir(join(other, 'pack'), { recursive: true });
-    const judged = (quarantine: string | null) =>
-      world.judgements.judge(
-        {
-          path: world.bare,
-          quarantine,
-          lines: `${old} ${none} refs/heads/old\n${none} ${fresh} refs/heads/fresh\n`,
-          manner: 'any',
-          hidden: [],
-          exec_path: join(world.folder, 'exec'),
-        },
-        performance.now() + 30_000,
-        AbortSignal.timeout(30_000),
-      );
-    await symlink(other, join(world.bare, 'objects/tmp_objdir-incoming-abcdef'));
-    for (const name of [
-      null,
-      'tmp_objdir-incoming-abcdef',
-      '../../../other',
-      'pack',
-      'tmp_objdir-incoming-none00',
-    ])
-      t.match(await judged(name), { smaller: false, words: /git cannot tell here/ }, String(name));
-    await rm(join(world.bare, 'objects/tmp_objdir-incoming-abcdef'));
-    t.notOk(existsSync(marker));
-    t.equal((await world.push(replacement)).code, 0);
-    t.same(await readdir(other), ['pack']);
-  },
-);
+  await symlink(other, join(world.bare, 'objects/tmp_objdir-incoming-abcdef'));
+  for (const name of [
+    null,
+    'tmp_objdir-incoming-abcdef',
+    '../../../other',
+    'pack',
+    'tmp_objdir-incoming-none00',
+  ])
+    t.match(await judged(name), { smaller: false, words: /git cannot tell here/ }, String(name));
+  await rm(join(world.bare, 'objects/tmp_objdir-incoming-abcdef'));
+  t.notOk(existsSync(marker));
+  t.equal((await world.push(replacement)).code, 0);
+  t.same(await readdir(other), ['pack']);
+});

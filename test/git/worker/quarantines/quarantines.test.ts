@@ -10,8 +10,6 @@ import { until } from '../../../e2e/ask.ts';
 import { must, run } from '../../../e2e/run.ts';
 import { end, World } from './world.ts';
 
-t.setTimeout(120_000);
-
 /** A hook that holds pushes while the file `go` is not there. */
 const holding = ({ folder }: World) =>
   `#!/bin/sh\ntouch ${folder}/waits\nwhile [ ! -e ${folder}/go ]; do sleep 0.05; done\n`;
@@ -40,39 +38,36 @@ t.test('what a killed push left goes, beside one that is held and a program that
   t.equal((await run('git', ['fsck'], { cwd: world.bare })).code, 0);
 });
 
-t.test(
-  'while a hook has it, a push stays, however old, also through a worktree of the repository',
-  async t => {
-    const world = await World.open(t);
-    await world.commit(5000);
-    await must('git', ['push', '-q', world.bare, 'HEAD:main'], { cwd: world.work });
-    await must('git', ['worktree', 'add', '-q', '--detach', join(world.folder, 'tree'), 'main'], {
-      cwd: world.bare,
+t.test('a push stays while a hook has it, however old, also through a worktree', async t => {
+  const world = await World.open(t);
+  await world.commit(5000);
+  await must('git', ['push', '-q', world.bare, 'HEAD:main'], { cwd: world.work });
+  await must('git', ['worktree', 'add', '-q', '--detach', join(world.folder, 'tree'), 'main'], {
+    cwd: world.bare,
+  });
+  await writeFile(join(world.bare, 'hooks/pre-receive'), holding(world), { mode: 0o755 });
+  await must('cp', ['-a', join(world.bare, 'hooks'), join(world.bare, 'worktrees/tree/hooks')]);
+  await world.commit(5000);
+  for (const path of [world.bare, join(world.bare, 'worktrees/tree')]) {
+    const push = run('git', ['push', '-q', path, `HEAD:${path === world.bare ? 'one' : 'two'}`], {
+      cwd: world.work,
     });
-    await writeFile(join(world.bare, 'hooks/pre-receive'), holding(world), { mode: 0o755 });
-    await must('cp', ['-a', join(world.bare, 'hooks'), join(world.bare, 'worktrees/tree/hooks')]);
+    await until(async () => (existsSync(join(world.folder, 'waits')) ? true : null));
+    const [name = ''] = await world.names();
+    const old = new Date(Date.now() - 10 * 86_400_000);
+    for (const entry of await readdir(join(world.bare, 'objects', name), { recursive: true }))
+      await utimes(join(world.bare, 'objects', name, entry), old, old);
+    await utimes(join(world.bare, 'objects', name), old, old);
+    await world.quarantines.removeIn(world.bare);
+    t.same(await world.names(), [name], path);
+    await writeFile(join(world.folder, 'go'), '');
+    const { code, stderr } = await push;
+    t.equal(code, 0, stderr);
+    await must('rm', ['-f', join(world.folder, 'go'), join(world.folder, 'waits')]);
     await world.commit(5000);
-    for (const path of [world.bare, join(world.bare, 'worktrees/tree')]) {
-      const push = run('git', ['push', '-q', path, `HEAD:${path === world.bare ? 'one' : 'two'}`], {
-        cwd: world.work,
-      });
-      await until(async () => (existsSync(join(world.folder, 'waits')) ? true : null));
-      const [name = ''] = await world.names();
-      const old = new Date(Date.now() - 10 * 86_400_000);
-      for (const entry of await readdir(join(world.bare, 'objects', name), { recursive: true }))
-        await utimes(join(world.bare, 'objects', name, entry), old, old);
-      await utimes(join(world.bare, 'objects', name), old, old);
-      await world.quarantines.removeIn(world.bare);
-      t.same(await world.names(), [name], path);
-      await writeFile(join(world.folder, 'go'), '');
-      const { code, stderr } = await push;
-      t.equal(code, 0, stderr);
-      await must('rm', ['-f', join(world.folder, 'go'), join(world.folder, 'waits')]);
-      await world.commit(5000);
-    }
-    t.equal((await run('git', ['fsck'], { cwd: world.bare })).code, 0);
-  },
-);
+  }
+  t.equal((await run('git', ['fsck'], { cwd: world.bare })).code, 0);
+});
 
 t.test('a push whose quarantine is taken away fails, and the repository is whole', async t => {
   const world = await World.open(t, { processes: async () => [] });
@@ -161,19 +156,16 @@ t.test('one that a worker began to remove goes, and so does one of an older git'
   t.same((await readdir(objects)).sort(), ['incoming-other', 'info', 'pack', 'tmp_objdir-bulk-fsync-abcdef']);
 });
 
-t.test(
-  'the worker finds it by itself, at its start and within seconds where something was asked',
-  async t => {
-    const world = await World.open(t);
-    await world.leave(t);
-    world.quarantines.start();
-    await until(async () => ((await world.names()).length === 0 ? true : null));
-    await world.leave(t);
-    world.quarantines.asked(world.bare);
-    const begun = performance.now();
-    await until(async () => ((await world.names()).length === 0 ? true : null));
-    t.ok(performance.now() - begun < 15_000);
-    const held = await world.beginUpload(t, await world.commit(1000));
-    await once(held.git.stdin?.end() ?? held.git, 'close');
-  },
-);
+t.test('the worker finds it by itself, at its start and within seconds of a question', async t => {
+  const world = await World.open(t);
+  await world.leave(t);
+  world.quarantines.start();
+  await until(async () => ((await world.names()).length === 0 ? true : null));
+  await world.leave(t);
+  world.quarantines.asked(world.bare);
+  const begun = performance.now();
+  await until(async () => ((await world.names()).length === 0 ? true : null));
+  t.ok(performance.now() - begun < 15_000);
+  const held = await world.beginUpload(t, await world.commit(1000));
+  await once(held.git.stdin?.end() ?? held.git, 'close');
+});

@@ -12,8 +12,6 @@ import { storage } from '../../../layout/world.ts';
 import { collected, explained, predictions, wrongOnes } from './predictions.ts';
 import { isNear, limits, program, Repository } from './world.ts';
 
-t.setTimeout(120_000);
-
 /** Some history with files that change, one that went, and branches. */
 async function grow(repository: Repository, files: number, versions: number): Promise<void> {
   await repository.commit(Object.fromEntries(Array.from({ length: files }, (_, at) => [`src/f${at}`, 700])));

@@ -13,8 +13,6 @@ import { RepositoryView } from '../../../../src/git/worker/space/view.ts';
 import { run } from '../../../hooks/world.ts';
 import { program as git, limits, Repository } from './world.ts';
 
-t.setTimeout(120_000);
-
 /** Every key of this git's manual whose value is, or may be, a program. */
 function programKeys(): readonly string[] {
   const known = execFileSync('git', ['help', '--config'], { encoding: 'utf8' }).split('\n');

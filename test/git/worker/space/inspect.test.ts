@@ -9,8 +9,6 @@ import { measure } from '../../../../src/git/worker/space/measure.ts';
 import { RepositoryView } from '../../../../src/git/worker/space/view.ts';
 import { limits, program, Repository } from './world.ts';
 
-t.setTimeout(120_000);
-
 async function filled(t: Test): Promise<Repository> {
   const repository = await Repository.open(t);
   await repository.commit({ a: 30_000, b: 5000 });
