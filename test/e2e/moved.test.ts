@@ -1,5 +1,5 @@
 /**
- * What counts where it moves: objects and owners behind symbolic links to a second disk, and repositories
+ * Things that move and go on counting: objects and owners behind symbolic links to a second disk, and repositories
  * that a server removes, forks and renames without a word.
  */
 
