@@ -225,12 +225,12 @@ export class Reclaim {
         path,
         { program: this.#options.gitFor(path), objects: this.#options.repositories.objectsPathOf(path) },
         { timeoutMs: measureMs, signal: this.#signal, isAlone: this.#options.isAlone },
-        async (view, limits) => {
-          const measured = await measure(view, limits);
+        async view => {
+          const measured = await measure(view);
           const tookMs = performance.now() - begun;
           if (tookMs > slowMs && begun - known.bitmapAt > dayMs) {
             known.bitmapAt = begun;
-            await writeBitmap(view, limits);
+            await writeBitmap(view);
           }
           return measured;
         },
@@ -277,7 +277,7 @@ export class Reclaim {
         path,
         { program: gitFor(path), objects: repositories.objectsPathOf(path) },
         { timeoutMs: collectMs, signal: this.#signal, isAlone: this.#options.isAlone },
-        (view, limits) => collect(view, { expireMs, limits, now: Date.now }),
+        view => collect(view, { expireMs, now: Date.now }),
       );
       const freedBytes = before.stored.bytes - after.stored.bytes;
       known.vain = freedBytes > 0 ? 0 : known.vain + 1;

@@ -14,7 +14,7 @@ import { Folder } from '../../hooks/folder.ts';
 import { entryNames } from '../files.ts';
 import { seesAllProcesses } from '../quarantines/processes.ts';
 import { writableByOthers } from './inspect.ts';
-import type { RunLimits } from './view.ts';
+import type { RepositoryView } from './view.ts';
 
 /** A lock is believed for so long, as git does; that of another host, which may be gone, for an hour. */
 export const staleMs = 12 * 3_600_000;
@@ -35,12 +35,9 @@ const form = /^(\d+) (\S+)(?: softquota (\d+))?/;
 const busy = new Set<string>();
 
 /** Works where no other collection is under way; returns false where one is. */
-export async function workAlone(
-  path: string,
-  limits: RunLimits,
-  work: (limits: RunLimits) => Promise<void>,
-): Promise<boolean> {
-  const { isAlone = false } = limits;
+export async function workAlone(view: RepositoryView, work: () => Promise<void>): Promise<boolean> {
+  const { path } = view;
+  const { isAlone = false } = view.limits;
   await removeLeft(path, isAlone);
   if (busy.has(path)) return false;
   busy.add(path);
@@ -67,18 +64,17 @@ export async function workAlone(
       void utimes(lock, new Date(), new Date()).catch(() => {});
     }, beatMs);
     try {
-      await work({
-        ...limits,
-        started: pid => {
-          git = pid;
-          note(pid);
-        },
-      });
+      view.started = pid => {
+        git = pid;
+        note(pid);
+      };
+      await work();
       return true;
     } catch (error) {
       await removeMade(path, git, { begunAt, endedAt: Date.now(), isAlone }).catch(() => false);
       throw error;
     } finally {
+      view.started = () => {};
       clearInterval(beat);
       // Somebody who took ours for stale has it now.
       if (textOf(`${path}/gc.pid`)?.endsWith(mark)) await rm(lock, { force: true });
