@@ -261,15 +261,24 @@ function serve(
   response: ServerResponse,
 ): void {
   const fail = (error: unknown) => sendAnswer(request, response, faultReply(error, services.unforeseen));
-  const route = routeAt(routes, requestAddress(request));
-  const answered = (body: Buffer | null) => answer(services, routes, request, response, body);
+  const address = requestAddress(request);
+  const route = routeAt(routes, address);
+  const answer = (body: Buffer | null): Reply | Promise<Reply> => {
+    if (route === undefined) throw noRoute(routes, address);
+    const { methods, shown = address, nested, handle } = route;
+    if (!methods.includes(request.method ?? '')) {
+      response.setHeader('Allow', methods.join(', '));
+      throw new SoftquotaError('wrong_method', `${shown} takes ${methods.join(', ')}`);
+    }
+    return handle(services, parametersOf(request, body, nested), request);
+  };
   if (route?.isStreamed && request.method !== 'PUT') request.resume();
   try {
     // A body is read to its end before anything is said, so that whoever sends it gets to hear the answer.
     const reply =
       hasBody(request) && route?.isStreamed !== true
-        ? bodyOf(request, route?.mostBodyBytes).then(answered)
-        : answered(null);
+        ? bodyOf(request, route?.mostBodyBytes).then(answer)
+        : answer(null);
     // Answers that need not wait are sent at once: else those to many questions in one piece would pile up.
     if (reply instanceof Promise) reply.then(found => sendAnswer(request, response, found)).catch(fail);
     else sendAnswer(request, response, reply);
@@ -278,33 +287,15 @@ function serve(
   }
 }
 
-function answer(
-  services: GateServices,
-  routes: ReadonlyMap<string, Route>,
-  request: IncomingMessage,
-  response: ServerResponse,
-  body: Buffer | null,
-): Reply | Promise<Reply> {
-  const { methods, shown = requestAddress(request), nested, handle } = routeOf(routes, request);
-  if (!methods.includes(request.method ?? '')) {
-    response.setHeader('Allow', methods.join(', '));
-    throw new SoftquotaError('wrong_method', `${shown} takes ${methods.join(', ')}`);
-  }
-  return handle(services, parametersOf(request, body, nested), request);
-}
-
-function routeOf(routes: ReadonlyMap<string, Route>, request: IncomingMessage): Route {
-  const address = requestAddress(request);
-  const route = routeAt(routes, address);
-  if (route !== undefined) return route;
+function noRoute(routes: ReadonlyMap<string, Route>, address: string): SoftquotaError {
   if (routeAt(trustedRoutes, address) === undefined) {
     const message =
       'no such address; the addresses are /v1/check, /v1/push, /v1/changed, /v1/reservations, /v1/forward-auth, /healthz and /readyz';
-    throw new SoftquotaError('not_found', message);
+    return new SoftquotaError('not_found', message);
   }
   const where =
     routes === openRoutes ? 'the trusted socket only ([server] TRUSTED_SOCKET)' : "the gate's sockets only";
-  throw new SoftquotaError('not_trusted', `${address} is served on ${where}`);
+  return new SoftquotaError('not_trusted', `${address} is served on ${where}`);
 }
 
 function healthReply({ reasons, notes }: Health): Reply {

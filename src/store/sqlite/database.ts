@@ -14,7 +14,6 @@ import {
   closeSync,
   constants,
   existsSync,
-  fsyncSync,
   linkSync,
   openSync,
   readdirSync,
@@ -24,6 +23,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { syncDirectory } from '../../draft.ts';
 import { messageOf, SoftquotaError } from '../../errors.ts';
 import { damaged, lacksIndexRoom, refusalOf } from './faults.ts';
 import { historian } from './history.ts';
@@ -88,15 +88,6 @@ function create(file: string): void {
     if (!exists(file)) throw error;
   } finally {
     rmSync(unfinished, { force: true });
-  }
-}
-
-function syncDirectory(path: string): void {
-  const handle = openSync(path, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
   }
 }
 
