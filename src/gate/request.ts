@@ -13,7 +13,7 @@ import { badParameter, SoftquotaError } from '../errors.ts';
 import { decodePath } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { isLeaf, isSubject, type Leaf, leaves, nameFault, type Subject, subjects } from '../quota/index.ts';
-import { printable, quoted } from '../text/index.ts';
+import { excerpt, printable } from '../text/index.ts';
 
 export type Parameters = ReadonlyMap<string, string>;
 
@@ -253,7 +253,7 @@ export function required(parameters: Parameters, name: string): string {
 export function nameParameter(parameters: Parameters, name: 'actor' | 'owner' | 'unit'): string {
   const value = required(parameters, name);
   const why = nameFault(value);
-  if (why !== null) throw badParameter(`${name} is ${quoted(value)}, which is no name: ${why}`);
+  if (why !== null) throw badParameter(`${name} is ${excerpt(value)}, which is no name: ${why}`);
   return value;
 }
 
@@ -266,7 +266,7 @@ export function askedOwnerIn(parameters: Parameters, { documents }: Pick<Ledger,
 /** An absolute path with single slashes, without `.` and `..`. */
 export function pathIn(text: string): string {
   if (!text.startsWith('/'))
-    throw badParameter(`path is ${quoted(text)}, where an absolute path is expected`);
+    throw badParameter(`path is ${excerpt(text)}, where an absolute path is expected`);
   if (text.includes('\0')) throw badParameter('path holds a NUL');
   if (Buffer.byteLength(text) > longestPathBytes)
     throw badParameter(`path has more than ${longestPathBytes} bytes`);
@@ -279,13 +279,15 @@ export function subjectIn(parameters: Parameters): Subject | null {
   const subject = parameters.get('subject');
   if (subject === undefined || subject === '') return null;
   if (isSubject(subject)) return subject;
-  throw badParameter(`subject is ${quoted(subject)}, where one of these is expected: ${subjects.join(', ')}`);
+  throw badParameter(
+    `subject is ${excerpt(subject)}, where one of these is expected: ${subjects.join(', ')}`,
+  );
 }
 
 export function leafIn(parameters: Parameters): Leaf {
   const subject = required(parameters, 'subject');
   if (isLeaf(subject)) return subject;
-  throw badParameter(`subject is ${quoted(subject)}, where a leaf is expected: ${leaves.join(', ')}`);
+  throw badParameter(`subject is ${excerpt(subject)}, where a leaf is expected: ${leaves.join(', ')}`);
 }
 
 /** A size in bytes, from 0 to 2^53 - 1. */
@@ -299,7 +301,7 @@ export function secondsIn(parameters: Parameters, name: string, usual: number, m
   const seconds = text === '' ? usual : /^\d{1,10}$/.test(text) ? Number(text) : 0;
   if (seconds >= 1 && seconds <= most) return seconds;
   throw badParameter(
-    `${name} is ${quoted(text)}, where a whole number of seconds from 1 to ${most} is expected`,
+    `${name} is ${excerpt(text)}, where a whole number of seconds from 1 to ${most} is expected`,
   );
 }
 
@@ -319,13 +321,13 @@ export function pushIn(parameters: Parameters): string | null {
   const push = parameters.get('push') ?? '';
   if (push === '') return null;
   if (/^[!-~]{1,255}$/.test(push)) return push;
-  throw badParameter(`push is ${quoted(push)}, where at most 255 printable ASCII characters are expected`);
+  throw badParameter(`push is ${excerpt(push)}, where at most 255 printable ASCII characters are expected`);
 }
 
 function wholeNumber(name: string, text: string, form: RegExp, expected: string): number {
   const number = form.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(number))
-    throw badParameter(`${name} is ${quoted(text)}, where ${expected} is expected`);
+    throw badParameter(`${name} is ${excerpt(text)}, where ${expected} is expected`);
   // -0 is 0.
   return number + 0;
 }

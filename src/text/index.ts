@@ -17,10 +17,10 @@ export {
 export { emailPattern, isEmail, longestEmail } from './email.ts';
 export {
   escapeHtml,
+  excerpt,
   issueLines,
   printable,
   printableJson,
-  quoted,
   shellQuoted,
   withoutEnd,
 } from './printable.ts';

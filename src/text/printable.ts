@@ -21,7 +21,7 @@ export function printable(text: string): string {
 const longestQuoted = 80;
 
 /** A text that a stranger sent, in quotes; no more of it than its beginning. */
-export function quoted(text: string): string {
+export function excerpt(text: string): string {
   return `"${printable(text.length > longestQuoted ? `${text.slice(0, longestQuoted)}…` : text)}"`;
 }
 
