@@ -65,7 +65,6 @@ interface Route {
   readonly mostBodyBytes?: number;
   /** The handler reads the body of a PUT, which may be long and slow. */
   readonly isStreamed?: true;
-  /** The address, as messages show it. */
   readonly shown?: string;
 }
 
@@ -117,7 +116,6 @@ interface GateLimits {
   readonly mostConnections: number;
   /** For the whole header of a request to come, from the connection on, or else from its first bytes on. */
   readonly headersMs: number;
-  /** For the whole request to come. */
   readonly requestMs: number;
   /** Between two requests, and for an answer to be read. */
   readonly idleMs: number;
@@ -138,9 +136,7 @@ const longestHeaderBytes = 64 * 1024;
 const checkEveryMs = 1000;
 
 export interface Gate {
-  /** Ends some connections on which nothing is asked. */
   makeRoom(): void;
-  /** Answers whoever has connected, and ends. */
   close(): Promise<void>;
 }
 

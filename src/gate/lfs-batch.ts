@@ -44,7 +44,6 @@ const wanted = z.object({
   actions: z.looseObject({ upload: z.unknown().refine(action => action !== undefined && action !== null) }),
 });
 
-/** An answer of the LFS server, whole. */
 interface Passed {
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;

@@ -25,7 +25,6 @@ const mostParameters = 100;
 const none: Parameters = new Map();
 const noNames: ReadonlySet<string> = new Set();
 
-/** The address without its query. */
 export function requestAddress(request: IncomingMessage): string {
   const url = request.url ?? '/';
   const end = url.indexOf('?');
@@ -196,7 +195,6 @@ export interface Reply {
   readonly status: number;
   /** Only one of the two is ever put into words. */
   readonly json: () => unknown;
-  /** The lines to show a person instead. */
   readonly text: () => string;
   /** Set where something was decided, and nowhere else. */
   readonly decision?: 'allowed' | 'refused';
@@ -295,7 +293,6 @@ export function bytesIn(parameters: Parameters, name: string): number {
   return wholeNumber(name, required(parameters, name), /^\d+$/, 'a whole number of bytes from 0 to 2^53 - 1');
 }
 
-/** A number of seconds from 1 to `most`. */
 export function secondsIn(parameters: Parameters, name: string, usual: number, most: number): number {
   const text = parameters.get(name) ?? '';
   const seconds = text === '' ? usual : /^\d{1,10}$/.test(text) ? Number(text) : 0;
@@ -305,7 +302,6 @@ export function secondsIn(parameters: Parameters, name: string, usual: number, m
   );
 }
 
-/** A difference in bytes. */
 export function deltaIn(parameters: Parameters): number {
   const expected = 'a whole number of bytes from -(2^53 - 1) to 2^53 - 1';
   return wholeNumber('delta', required(parameters, 'delta'), /^[-+]?\d+$/, expected);

@@ -49,7 +49,6 @@ interface Known {
   signature: RefsSignature | null;
   /** For the daemon; those of the time 0 are none yet. */
   figures: RepositoryFigures;
-  /** A measurement waits or runs. */
   isQueued: boolean;
   /** On the monotonic clock: until then it is not measured again. */
   restsUntil: number;
@@ -249,7 +248,6 @@ export class Reclaim {
     }
   }
 
-  /** Twice as long after each collection in vain. */
   #pauseOf({ vain }: Known): number {
     return Math.min((this.#options.expireMs + slackMs) * 2 ** Math.min(vain, 20), dayMs);
   }

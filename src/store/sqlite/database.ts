@@ -41,7 +41,6 @@ PRAGMA temp_store = MEMORY;
 PRAGMA journal_size_limit = ${8 * 1024 * 1024};
 `;
 
-/** Throws `store_refused` where the file cannot be used as a store. */
 export function openDatabase({ file, missing }: ThreadSettings): DatabaseSync {
   let db: DatabaseSync | null = null;
   try {
@@ -177,7 +176,6 @@ function checkContent(db: DatabaseSync, file: string): void {
   }
 }
 
-/** Brings an older store up to date, in one step. */
 function upgrade(db: DatabaseSync): void {
   const statements = upgradeFrom(versionOf(db));
   if (statements === '') return;

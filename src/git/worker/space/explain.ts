@@ -120,7 +120,6 @@ interface Reached {
 
 interface HoldingOptions {
   readonly deadline: number;
-  /** Bytes that each object takes besides. */
   readonly overhead: number;
 }
 

@@ -141,7 +141,6 @@ interface Version extends StoredVersion {
   readonly paths: Set<string>;
 }
 
-/** The largest versions of files, up to a number. */
 class LargeVersions {
   readonly #most: number;
   #kept: StoredVersion[] = [];
@@ -164,7 +163,6 @@ class LargeVersions {
     return this.#kept;
   }
 
-  /** Those with these names, by their ids. */
   of(paths: ReadonlySet<string>): ReadonlyMap<string, Version> {
     return new Map(
       this.#kept
