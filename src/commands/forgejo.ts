@@ -7,6 +7,7 @@
 
 import { z } from 'zod';
 import { messageOf, SoftquotaError } from '../errors.ts';
+import { jsonOf } from '../parsed.ts';
 import { issueLines, printable } from '../text/index.ts';
 import { limit, type NewWholePolicy, rule } from '../wire/index.ts';
 import { messageIn, pathStep } from './client.ts';
@@ -120,12 +121,4 @@ async function textOf(response: Response): Promise<string> {
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -7,7 +7,6 @@ import { type OwnerRecord, ownerIdBits } from '../store/index.ts';
 /** Number of owners that are remembered although nothing came of them, as after a report that was refused. */
 export const mostExpected = 10_000;
 
-/** The registry, to look owners up. */
 export type Owners = Pick<OwnerRegistry, 'all' | 'byId' | 'byKey' | 'keyOf' | 'named' | 'onFound'>;
 
 export class OwnerRegistry {

@@ -40,7 +40,6 @@ export function databaseOfAppIni(kind: IniKind, file: string, env: Environment):
   }
 }
 
-/** The directory of the attachments of a Gogs. Throws a `ForgeFault`. */
 export function gogsAttachments(file: string | null, env: Environment): string {
   if (file === null) {
     throw new ForgeFault(

@@ -31,7 +31,6 @@ export interface ForgeDatabase {
   close(): Promise<void>;
 }
 
-/** The limits of every connection to a server. */
 export const limits = {
   connectMs: 5000,
   /** Answers without work come in this time, so that a stopped server is noticed soon. */

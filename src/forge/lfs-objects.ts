@@ -11,7 +11,6 @@ export interface LfsObject {
 /** A repository with more shows its largest: those that are worth a look. */
 export const mostLfsObjects = 20_000;
 
-/** Rows that say which repository has which object. */
 interface LfsRows {
   readonly table: string;
   readonly repository: string;

@@ -86,24 +86,6 @@ interface Refused extends Pick<Decided, 'owner'> {
 /** A client would repeat what is answered by 503. */
 const notByQuota = 'This request is refused, and not, or no longer, by the quota.';
 
-/** Decides about one of the subjects that an upload may grow. A push is kept in mind by its hook. */
-function decideOn(
-  services: GateServices,
-  { owner: ownerName, client, sizeBytes }: Upload,
-  subject: Subject,
-  path: string | null,
-  asked: Asked,
-  isPage: boolean,
-): Decided {
-  const bytes = client === 'git' ? 0 : sizeBytes || asked.lengthBytes;
-  if (client === 'git' || isPage) {
-    return decidedFirstByDisk(services, { ownerName, subject, path }, () =>
-      services.ledger.decide(ownerName, subject, bytes),
-    );
-  }
-  return startUpload(services, { ownerName, subject, parts: [{ id: partId(asked), bytes }] });
-}
-
 /** An upload to the same address again takes its own place, as an LFS object of a batch does. */
 function partId({ target, method }: Asked): string {
   const oid = /\/objects\/([0-9a-f]{64})(?:[/?]|$)/.exec(target)?.[1];
@@ -113,16 +95,20 @@ function partId({ target, method }: Asked): string {
 /** Null: let through. A refusal is recorded, as that of a check is, but not with its page once more. */
 function refusalOf(services: GateServices, upload: Upload, asked: Asked, isPage: boolean): Refused | null {
   const { ledger } = services;
-  const path = services
-    .uploads()
-    .repositoryPathsOf(upload)
-    .find(each => ledger.units.unitAt(each) !== null);
-  const unit = path === undefined ? null : ledger.units.unitAt(path);
+  const { owner: ownerName, client, sizeBytes } = upload;
+  const paths = services.uploads().repositoryPathsOf(upload);
+  const path = paths.find(each => ledger.units.unitAt(each) !== null) ?? null;
+  const unit = path === null ? null : ledger.units.unitAt(path);
+  const bytes = client === 'git' ? 0 : sizeBytes || asked.lengthBytes;
+  const decide = (subject: Subject): Decided =>
+    // A push is kept in mind by its hook.
+    client === 'git' || isPage
+      ? decidedFirstByDisk(services, { ownerName, subject, path }, () =>
+          ledger.decide(ownerName, subject, bytes),
+        )
+      : startUpload(services, { ownerName, subject, parts: [{ id: partId(asked), bytes }] });
   const subjects = subjectsOf(upload, unit?.leaf ?? null);
-  const answers = subjects.map(subject => ({
-    subject,
-    ...decideOn(services, upload, subject, path ?? null, asked, isPage),
-  }));
+  const answers = subjects.map(subject => ({ subject, ...decide(subject) }));
   // A repository that is not known may become public or private.
   const refused = answers.flatMap(({ decision, ...answer }) =>
     decision.allowed ? [] : [{ ...answer, decision }],

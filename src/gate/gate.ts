@@ -65,7 +65,6 @@ interface Route {
   readonly mostBodyBytes?: number;
   /** The handler reads the body of a PUT, which may be long and slow. */
   readonly isStreamed?: true;
-  /** The address, as messages show it. */
   readonly shown?: string;
 }
 
@@ -117,7 +116,6 @@ interface GateLimits {
   readonly mostConnections: number;
   /** For the whole header of a request to come, from the connection on, or else from its first bytes on. */
   readonly headersMs: number;
-  /** For the whole request to come. */
   readonly requestMs: number;
   /** Between two requests, and for an answer to be read. */
   readonly idleMs: number;
@@ -138,9 +136,7 @@ const longestHeaderBytes = 64 * 1024;
 const checkEveryMs = 1000;
 
 export interface Gate {
-  /** Ends some connections on which nothing is asked. */
   makeRoom(): void;
-  /** Answers whoever has connected, and ends. */
   close(): Promise<void>;
 }
 
@@ -261,15 +257,24 @@ function serve(
   response: ServerResponse,
 ): void {
   const fail = (error: unknown) => sendAnswer(request, response, faultReply(error, services.unforeseen));
-  const route = routeAt(routes, requestAddress(request));
-  const answered = (body: Buffer | null) => answer(services, routes, request, response, body);
+  const address = requestAddress(request);
+  const route = routeAt(routes, address);
+  const answer = (body: Buffer | null): Reply | Promise<Reply> => {
+    if (route === undefined) throw noRoute(routes, address);
+    const { methods, shown = address, nested, handle } = route;
+    if (!methods.includes(request.method ?? '')) {
+      response.setHeader('Allow', methods.join(', '));
+      throw new SoftquotaError('wrong_method', `${shown} takes ${methods.join(', ')}`);
+    }
+    return handle(services, parametersOf(request, body, nested), request);
+  };
   if (route?.isStreamed && request.method !== 'PUT') request.resume();
   try {
     // A body is read to its end before anything is said, so that whoever sends it gets to hear the answer.
     const reply =
       hasBody(request) && route?.isStreamed !== true
-        ? bodyOf(request, route?.mostBodyBytes).then(answered)
-        : answered(null);
+        ? bodyOf(request, route?.mostBodyBytes).then(answer)
+        : answer(null);
     // Answers that need not wait are sent at once: else those to many questions in one piece would pile up.
     if (reply instanceof Promise) reply.then(found => sendAnswer(request, response, found)).catch(fail);
     else sendAnswer(request, response, reply);
@@ -278,33 +283,15 @@ function serve(
   }
 }
 
-function answer(
-  services: GateServices,
-  routes: ReadonlyMap<string, Route>,
-  request: IncomingMessage,
-  response: ServerResponse,
-  body: Buffer | null,
-): Reply | Promise<Reply> {
-  const { methods, shown = requestAddress(request), nested, handle } = routeOf(routes, request);
-  if (!methods.includes(request.method ?? '')) {
-    response.setHeader('Allow', methods.join(', '));
-    throw new SoftquotaError('wrong_method', `${shown} takes ${methods.join(', ')}`);
-  }
-  return handle(services, parametersOf(request, body, nested), request);
-}
-
-function routeOf(routes: ReadonlyMap<string, Route>, request: IncomingMessage): Route {
-  const address = requestAddress(request);
-  const route = routeAt(routes, address);
-  if (route !== undefined) return route;
+function noRoute(routes: ReadonlyMap<string, Route>, address: string): SoftquotaError {
   if (routeAt(trustedRoutes, address) === undefined) {
     const message =
       'no such address; the addresses are /v1/check, /v1/push, /v1/changed, /v1/reservations, /v1/forward-auth, /healthz and /readyz';
-    throw new SoftquotaError('not_found', message);
+    return new SoftquotaError('not_found', message);
   }
   const where =
     routes === openRoutes ? 'the trusted socket only ([server] TRUSTED_SOCKET)' : "the gate's sockets only";
-  throw new SoftquotaError('not_trusted', `${address} is served on ${where}`);
+  return new SoftquotaError('not_trusted', `${address} is served on ${where}`);
 }
 
 function healthReply({ reasons, notes }: Health): Reply {

@@ -19,6 +19,7 @@ import {
 import { z } from 'zod';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import { uploadsOf, withoutBase } from '../layout/index.ts';
+import { jsonOf } from '../parsed.ts';
 import { refusal } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { recordDecision, startUpload } from './check.ts';
@@ -43,7 +44,6 @@ const wanted = z.object({
   actions: z.looseObject({ upload: z.unknown().refine(action => action !== undefined && action !== null) }),
 });
 
-/** An answer of the LFS server, whole. */
 interface Passed {
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
@@ -95,7 +95,7 @@ interface LfsObject {
 /** The objects that the server would take, by its answer, whatever the client wrote. */
 function objectsToUpload({ status, body }: Passed): readonly LfsObject[] {
   if (status !== 200) return [];
-  const objects = offered.safeParse(jsonOf(body)).data?.objects ?? [];
+  const objects = offered.safeParse(jsonOf(body.toString())).data?.objects ?? [];
   // One by one: an object that is odd hides no other.
   return objects.flatMap(object => wanted.safeParse(object).data ?? []);
 }
@@ -159,14 +159,6 @@ const ofConnection = [
 
 function kept(headers: IncomingMessage['headers']): OutgoingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !ofConnection.includes(name)));
-}
-
-function jsonOf(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString());
-  } catch {
-    return undefined;
-  }
 }
 
 function fail(response: ServerResponse, status: number, words: string): void {

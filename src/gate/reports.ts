@@ -115,7 +115,6 @@ export async function changed(services: GateServices, parameters: Parameters): P
   return replyWith(202, { unit }, `${printable(unit)} is measured again soon\n`);
 }
 
-/** The reservation that is reported; null: none, or its time has ended, and what came counts all the same. */
 function reservationIn({ ledger }: GateServices, parameters: Parameters): Reservation | null {
   const id = parameters.get('reservation') ?? '';
   return id === '' ? null : reportedReservation(ledger, id);

@@ -13,7 +13,7 @@ import { badParameter, SoftquotaError } from '../errors.ts';
 import { decodePath } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { isLeaf, isSubject, type Leaf, leaves, nameFault, type Subject, subjects } from '../quota/index.ts';
-import { printable } from '../text/index.ts';
+import { excerpt, printable } from '../text/index.ts';
 
 export type Parameters = ReadonlyMap<string, string>;
 
@@ -25,7 +25,6 @@ const mostParameters = 100;
 const none: Parameters = new Map();
 const noNames: ReadonlySet<string> = new Set();
 
-/** The address without its query. */
 export function requestAddress(request: IncomingMessage): string {
   const url = request.url ?? '/';
   const end = url.indexOf('?');
@@ -196,7 +195,6 @@ export interface Reply {
   readonly status: number;
   /** Only one of the two is ever put into words. */
   readonly json: () => unknown;
-  /** The lines to show a person instead. */
   readonly text: () => string;
   /** Set where something was decided, and nowhere else. */
   readonly decision?: 'allowed' | 'refused';
@@ -238,8 +236,6 @@ export function faultReply(error: unknown, unforeseen: (error: unknown) => void)
   return replyWith(500, { code: 'internal', message }, `${message}\n`);
 }
 
-const longestShown = 80;
-
 /** The longest path that the system takes, less its NUL. Looking it up takes a step for each name. */
 const longestPathBytes = 4095;
 
@@ -255,7 +251,7 @@ export function required(parameters: Parameters, name: string): string {
 export function nameParameter(parameters: Parameters, name: 'actor' | 'owner' | 'unit'): string {
   const value = required(parameters, name);
   const why = nameFault(value);
-  if (why !== null) throw badParameter(`${name} is ${shown(value)}, which is no name: ${why}`);
+  if (why !== null) throw badParameter(`${name} is ${excerpt(value)}, which is no name: ${why}`);
   return value;
 }
 
@@ -267,7 +263,8 @@ export function askedOwnerIn(parameters: Parameters, { documents }: Pick<Ledger,
 
 /** An absolute path with single slashes, without `.` and `..`. */
 export function pathIn(text: string): string {
-  if (!text.startsWith('/')) throw badParameter(`path is ${shown(text)}, where an absolute path is expected`);
+  if (!text.startsWith('/'))
+    throw badParameter(`path is ${excerpt(text)}, where an absolute path is expected`);
   if (text.includes('\0')) throw badParameter('path holds a NUL');
   if (Buffer.byteLength(text) > longestPathBytes)
     throw badParameter(`path has more than ${longestPathBytes} bytes`);
@@ -280,13 +277,15 @@ export function subjectIn(parameters: Parameters): Subject | null {
   const subject = parameters.get('subject');
   if (subject === undefined || subject === '') return null;
   if (isSubject(subject)) return subject;
-  throw badParameter(`subject is ${shown(subject)}, where one of these is expected: ${subjects.join(', ')}`);
+  throw badParameter(
+    `subject is ${excerpt(subject)}, where one of these is expected: ${subjects.join(', ')}`,
+  );
 }
 
 export function leafIn(parameters: Parameters): Leaf {
   const subject = required(parameters, 'subject');
   if (isLeaf(subject)) return subject;
-  throw badParameter(`subject is ${shown(subject)}, where a leaf is expected: ${leaves.join(', ')}`);
+  throw badParameter(`subject is ${excerpt(subject)}, where a leaf is expected: ${leaves.join(', ')}`);
 }
 
 /** A size in bytes, from 0 to 2^53 - 1. */
@@ -294,17 +293,15 @@ export function bytesIn(parameters: Parameters, name: string): number {
   return wholeNumber(name, required(parameters, name), /^\d+$/, 'a whole number of bytes from 0 to 2^53 - 1');
 }
 
-/** A number of seconds from 1 to `most`. */
 export function secondsIn(parameters: Parameters, name: string, usual: number, most: number): number {
   const text = parameters.get(name) ?? '';
   const seconds = text === '' ? usual : /^\d{1,10}$/.test(text) ? Number(text) : 0;
   if (seconds >= 1 && seconds <= most) return seconds;
   throw badParameter(
-    `${name} is ${shown(text)}, where a whole number of seconds from 1 to ${most} is expected`,
+    `${name} is ${excerpt(text)}, where a whole number of seconds from 1 to ${most} is expected`,
   );
 }
 
-/** A difference in bytes. */
 export function deltaIn(parameters: Parameters): number {
   const expected = 'a whole number of bytes from -(2^53 - 1) to 2^53 - 1';
   return wholeNumber('delta', required(parameters, 'delta'), /^[-+]?\d+$/, expected);
@@ -320,17 +317,13 @@ export function pushIn(parameters: Parameters): string | null {
   const push = parameters.get('push') ?? '';
   if (push === '') return null;
   if (/^[!-~]{1,255}$/.test(push)) return push;
-  throw badParameter(`push is ${shown(push)}, where at most 255 printable ASCII characters are expected`);
+  throw badParameter(`push is ${excerpt(push)}, where at most 255 printable ASCII characters are expected`);
 }
 
 function wholeNumber(name: string, text: string, form: RegExp, expected: string): number {
   const number = form.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(number))
-    throw badParameter(`${name} is ${shown(text)}, where ${expected} is expected`);
+    throw badParameter(`${name} is ${excerpt(text)}, where ${expected} is expected`);
   // -0 is 0.
   return number + 0;
-}
-
-function shown(text: string): string {
-  return `"${printable(text.length > longestShown ? `${text.slice(0, longestShown)}…` : text)}"`;
 }

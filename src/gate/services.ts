@@ -1,5 +1,3 @@
-/** The parts of the daemon that the gate needs. */
-
 import type { Quarantine, QuarantineLook, Upload, UploadRoute } from '../layout/index.ts';
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import type { Claimed } from '../oauth/index.ts';
@@ -16,7 +14,6 @@ export interface RefusalRecord {
   readonly mode: QuotaSettings['mode'];
 }
 
-/** A decision about what an owner may start. */
 export interface Decided {
   readonly owner: OwnerUsage;
   readonly decision: Decision | DiskFull;
@@ -30,14 +27,12 @@ export interface Health {
 }
 
 export interface UploadSettings {
-  /** In the order in which they are asked. */
   readonly routes: readonly UploadRoute[];
   readonly headers: 'original' | 'forwarded';
   readonly onError: 'allow' | 'deny';
   readonly lfs: {
     /** The server whose batch endpoint is asked; null: none. */
     readonly upstream: URL | null;
-    /** The addresses of batch endpoints. */
     readonly batchRoutes: readonly UploadRoute[];
     /** The path below which clients see that server; it does not know it. */
     readonly base: string;
@@ -103,18 +98,15 @@ export interface GateServices {
   /** `POST /v1/push`, by the body of a request. Rejects with what is wrong with it, or away. */
   readonly pushQuestions: { answer(body: Buffer): Promise<PushAnswer> };
   health(): Health;
-  /** A mistake of ours. */
   unforeseen(error: unknown): void;
 }
 
 export interface PushAnswer {
   /** 200: go on; 202: ask again; 404: not managed; 413: refused. */
   readonly status: 200 | 202 | 404 | 413;
-  /** The lines that the hook shows. */
   readonly text: string;
 }
 
-/** A push that may go on. */
 export interface AllowedPush {
   readonly unit: LocatedUnit;
   /** Null: nobody could read it, or git made none. */
@@ -156,7 +148,6 @@ export interface PushWorker {
   gitUsed(execPath: string): void;
   /** A push may write refs there: nothing in the unit is forgiven until it is measured again. */
   letThrough(unit: string): void;
-  /** Refs were written there. */
   changed(unit: string): void;
   /** A receive-pack asked before the objects of a push came: nothing of a refused one is left behind. */
   askedEarly(): void;

@@ -16,20 +16,17 @@ import type { GateServices } from './services.ts';
 
 export const sourcesAddress = '/v1/sources';
 
-/** Milliseconds that a whole set may take to arrive. */
 export const longestSetMs = 3_600_000;
 
 /** A source that does not say how long its figures are good has to report once a day. */
 const usualStaleAfter = 86_400;
 const longestStaleAfter = 366 * 86_400;
 
-/** `GET /v1/sources`. */
 export function sources({ ledger }: GateServices): Reply {
   const { list } = ledger.sources;
   return replyWith(200, { sources: list.map(shown) }, list.map(lineOf).join(''));
 }
 
-/** `/v1/sources/NAME`, by its method. */
 export async function answerSource(
   services: GateServices,
   parameters: Parameters,

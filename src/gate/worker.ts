@@ -48,7 +48,6 @@ export class WorkerLink {
   #channel: Exchange | null = null;
   #isHere = false;
   #isClosed = false;
-  /** Repositories that the worker has not been told of yet. */
   readonly #untold = new Map<string, 'pushed' | 'asked'>();
   /** Settled when a worker connects, and at the end. */
   #connection = Promise.withResolvers<void>();

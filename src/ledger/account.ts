@@ -39,7 +39,6 @@ export interface SourceShare {
   readonly units: Usage;
 }
 
-/** Number of units of these leaves. */
 export function unitCountIn({ units }: Pick<SourceShare, 'units'>, of: readonly Leaf[] = leaves): number {
   return of.reduce((sum, leaf) => sum + (units[leafIndex(leaf)] ?? 0), 0);
 }

@@ -75,7 +75,6 @@ export class Ledger {
   readonly allowanceEnds: AllowanceEnds;
   /** Begins and ends the graces of owners over a limit, from its start on. */
   readonly graces: OwnerGraces;
-  /** The usage that the hosts of a shared quota report to each other. */
   readonly shares: UsageShares;
   readonly #roomApart: RoomApart;
   readonly reach: Reach;

@@ -17,7 +17,6 @@ import type { LedgerParts } from './options.ts';
 import { mustFit } from './reports.ts';
 import { forgeSource } from './usage-index.ts';
 
-/** One of the units of a set. */
 export interface SourceUnit extends LargeUnit {
   readonly source: UnitSource;
 }
@@ -254,7 +253,6 @@ export class UnitSources {
   }
 }
 
-/** The part of a set that will come into force. */
 interface NewShares {
   readonly source: UnitSource;
   readonly shares: ReadonlyMap<string, SourceShare & { readonly owner: string }>;

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { runProgram } from '../bounded/index.ts';
 import { messageOf } from '../errors.ts';
+import { jsonOf } from '../parsed.ts';
 import { printable } from '../text/index.ts';
 import type { Logger } from './logger.ts';
 
@@ -193,18 +194,10 @@ async function askGate(socketPath: string, deadlineMs: number): Promise<GateAnsw
   try {
     const [response]: IncomingMessage[] = await once(asked, 'response');
     if (response === undefined) throw new TypeError('a response comes with its event');
-    const answer = health.safeParse(parsed(await text(response)));
+    const answer = health.safeParse(jsonOf(await text(response)));
     if (answer.success) return { reasons: answer.data.reasons };
     return { failure: `an answer with status ${response.statusCode} that is not the gate's` };
   } catch (error) {
     return { failure: messageOf(error) };
-  }
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return null;
   }
 }

@@ -15,5 +15,13 @@ export {
   writeDuration,
 } from './counts.ts';
 export { emailPattern, isEmail, longestEmail } from './email.ts';
-export { escapeHtml, issueLines, printable, printableJson, shellQuoted, withoutEnd } from './printable.ts';
+export {
+  escapeHtml,
+  excerpt,
+  issueLines,
+  printable,
+  printableJson,
+  shellQuoted,
+  withoutEnd,
+} from './printable.ts';
 export { formatBytes, formatUse, parseSize, writeSize } from './sizes.ts';

@@ -18,6 +18,13 @@ export function printable(text: string): string {
   return text.replace(misleading, character => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
+const longestQuoted = 80;
+
+/** A text that a stranger sent, in quotes; no more of it than its beginning. */
+export function excerpt(text: string): string {
+  return `"${printable(text.length > longestQuoted ? `${text.slice(0, longestQuoted)}…` : text)}"`;
+}
+
 /** JSON text that says the same and is harmless on a terminal: what could mislead stands as `\u202e`. */
 export function printableJson(json: string): string {
   return json.replace(/[^\n -~]/gu, character =>

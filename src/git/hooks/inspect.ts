@@ -47,6 +47,7 @@ export const absentHooks: Readonly<Record<HookName, HookState>> = {
 
 /** The files in `hooks` under one hook's names. */
 export interface HookPlace extends AsyncDisposable {
+  readonly hooks: Folder;
   readonly name: HookName;
   /** The name of the directory: `hooks`, or `custom_hooks`. */
   readonly below: string;
@@ -84,7 +85,7 @@ async function placeIn(
     const previous = look(folder, previousFile);
     const below = hooks.path.endsWith(`/${customFolder}`) ? customFolder : 'hooks';
     const delegates = runsFolder(name, main);
-    const seen = { name, below, main, folder, inFolder, previous, delegates };
+    const seen = { hooks, name, below, main, folder, inFolder, previous, delegates };
     const close = async (): Promise<void> => folder?.close();
     return { ...seen, isForge: isOfForge(seen, isKnownForge), [Symbol.asyncDispose]: close };
   } catch (error) {
@@ -134,7 +135,7 @@ export async function statesIn(hooks: Folder): Promise<Record<HookName, HookStat
   const states: Record<HookName, HookState> = { ...absentHooks };
   for (const name of hookNames) {
     await using place = await placeIn(hooks, name, true);
-    states[name] = stateOf(place, hooks);
+    states[name] = stateOf(place);
   }
   return states;
 }
@@ -146,8 +147,8 @@ async function folderThrough(hooks: Folder, name: string): Promise<Folder | null
   return leads ? Folder.find(`${hooks.path}/${name}`) : null;
 }
 
-function stateOf(place: HookPlace, hooks: Folder): HookState {
-  const { name, main, delegates, inFolder, previous, below } = place;
+function stateOf(place: HookPlace): HookState {
+  const { hooks, name, main, delegates, inFolder, previous, below } = place;
   const skipped = !delegates && isSkipped(previous) ? `${below}/${name}.d/${previousFile}` : null;
   const isInFolder = (delegates || isOurs(name, main)) && isOurs(name, inFolder);
   const mainFile = `${below}/${name}`;

@@ -1,4 +1,4 @@
-import type { BoundedFile } from '../../bounded/index.ts';
+import type { Stats } from 'node:fs';
 import { SoftquotaError } from '../../errors.ts';
 import { hookConfPath, type OldSettings, readFacts, readOldSettings, removeOld } from './config.ts';
 import { belongingOf, ChangedMeanwhile, type Folder, inEach, type RepositoryFault } from './folder.ts';
@@ -136,11 +136,11 @@ async function inEachHook(hooks: Folder, put: (name: HookName) => Promise<PutHoo
 export async function installIn(hooks: Folder, terms: Terms): Promise<InstalledHooks> {
   for (const name of hookNames) {
     await using place = await inspectPlace(hooks, name, terms.isForge);
-    mustHaveRoomForPrevious(hooks, place);
+    mustHaveRoomForPrevious(place);
   }
   return inEachHook(hooks, async name => {
     await using place = await inspectPlace(hooks, name, terms.isForge);
-    return await installAt(hooks, place, terms);
+    return await installAt(place, terms);
   });
 }
 
@@ -148,7 +148,7 @@ export async function installIn(hooks: Folder, terms: Terms): Promise<InstalledH
 export async function installInFolders(directory: Folder, wanted: WantedSettings): Promise<InstalledHooks> {
   return inEachHook(directory, async name => {
     await using place = await inspectPlace(directory, name);
-    return await installInFolder(directory, place, { wanted });
+    return await installInFolder(place, { wanted });
   });
 }
 
@@ -157,8 +157,8 @@ export function givesWay({ name, main, delegates }: HookPlace): boolean {
   return main.kind === 'file' && !delegates && !isOurs(name, main);
 }
 
-function mustHaveRoomForPrevious(hooks: Folder, place: HookPlace): void {
-  const { name, main, previous } = place;
+function mustHaveRoomForPrevious(place: HookPlace): void {
+  const { hooks, name, main, previous } = place;
   if (!givesWay(place) || main.kind !== 'file') return;
   if (!main.whole) {
     const message = `${hooks.path}/${name} is larger than 1 MiB: move it to ${name}.d/${previousFile}, where it keeps running, and run this again`;
@@ -174,16 +174,16 @@ function mustHaveRoomForPrevious(hooks: Folder, place: HookPlace): void {
   );
 }
 
-async function installAt(hooks: Folder, place: HookPlace, terms: Terms): Promise<PutHook> {
-  const { name, below, main, delegates, inFolder, previous } = place;
-  const inForge = place.isForge ? await installInFolder(hooks, place, terms) : null;
+async function installAt(place: HookPlace, terms: Terms): Promise<PutHook> {
+  const { hooks, name, below, main, delegates, inFolder, previous } = place;
+  const inForge = place.isForge ? await installInFolder(place, terms) : null;
   if (inForge !== null && delegates) return inForge;
   const keepsPrevious = previous.kind === 'file' || givesWay(place);
   const kept = keepsPrevious ? `${below}/${name}.d/${previousFile}` : null;
   const skipped = isSkipped(givesWay(place) ? main : previous);
   const content = contentFor(place, terms);
   const unchanged = isInPlace(content, main);
-  if (main.kind === 'file' && givesWay(place)) await keepPrevious(hooks, place, main);
+  if (main.kind === 'file' && givesWay(place)) await keepPrevious(place, main.bytes, main.stats);
   if (!unchanged) await hooks.write(name, content, ownedLike(hooks), { seen: main });
   // Left from a time when another hook ran the folder.
   if (inForge === null && isOurs(name, inFolder)) await place.folder?.remove(folderFile);
@@ -201,8 +201,8 @@ function contentFor({ name, main, inFolder }: HookPlace, { wanted, old }: Terms)
 }
 
 /** Puts ours where another hook, or Gitaly, runs it and never removes it. */
-async function installInFolder(hooks: Folder, place: HookPlace, terms: Terms): Promise<PutHook> {
-  const { name, below, inFolder } = place;
+async function installInFolder(place: HookPlace, terms: Terms): Promise<PutHook> {
+  const { hooks, name, below, inFolder } = place;
   const file = `${below}/${name}.d/${folderFile}`;
   const content = contentFor(place, terms);
   if (isInPlace(content, inFolder)) return { did: 'unchanged', file, previous: null, skipped: false };
@@ -212,13 +212,9 @@ async function installInFolder(hooks: Folder, place: HookPlace, terms: Terms): P
 }
 
 /** The old hook has both names until ours takes the first over, so that it runs at each moment. */
-async function keepPrevious(
-  hooks: Folder,
-  place: HookPlace,
-  main: BoundedFile & { kind: 'file' },
-): Promise<void> {
-  await using folder = await hooks.directoryOrMade(`${place.name}.d`, belongingOf(hooks.stats));
-  await folder.write(previousFile, main.bytes, belongingOf(main.stats));
+async function keepPrevious({ hooks, name }: HookPlace, bytes: Buffer, stats: Stats): Promise<void> {
+  await using folder = await hooks.directoryOrMade(`${name}.d`, belongingOf(hooks.stats));
+  await folder.write(previousFile, bytes, belongingOf(stats));
 }
 
 /** Lets users run the hook who may search the directory, and only its owner write it. */

@@ -1,6 +1,7 @@
 /** Looks at files that somebody else may remove at any time. */
 
 import { lstat, opendir, readdir, stat } from 'node:fs/promises';
+import { readBounded } from '../../bounded/index.ts';
 import { systemCode } from '../../errors.ts';
 import { decodePath, encodePath } from '../../layout/index.ts';
 
@@ -49,6 +50,17 @@ export async function identity(path: string, look = stat): Promise<string | null
 
 export function isGone(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '');
+}
+
+/** The beginning of a file; null: it is none, another user's, or gone. */
+export function boundedText(path: string, mostBytes: number): string | null {
+  try {
+    const file = readBounded(encodePath(path), { mostBytes });
+    return file.kind === 'file' ? decodePath(file.bytes) : null;
+  } catch (error) {
+    if (systemCode(error) === null) throw error;
+    return null;
+  }
 }
 
 /** A text of layout's paths as bytes, one character each. */

@@ -18,7 +18,6 @@ import { Pace, type RepositoryWalk } from './repository-walk.ts';
 
 interface KeepHooksOptions {
   readonly repositories: RepositoryWalk;
-  /** All of them are a forge's, also where nothing in them says so yet. */
   readonly isForge: boolean;
   readonly wanted: WantedSettings;
   readonly log: Pick<Log, 'info' | 'warn'>;

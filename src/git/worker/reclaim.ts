@@ -49,7 +49,6 @@ interface Known {
   signature: RefsSignature | null;
   /** For the daemon; those of the time 0 are none yet. */
   figures: RepositoryFigures;
-  /** A measurement waits or runs. */
   isQueued: boolean;
   /** On the monotonic clock: until then it is not measured again. */
   restsUntil: number;
@@ -225,12 +224,12 @@ export class Reclaim {
         path,
         { program: this.#options.gitFor(path), objects: this.#options.repositories.objectsPathOf(path) },
         { timeoutMs: measureMs, signal: this.#signal, isAlone: this.#options.isAlone },
-        async (view, limits) => {
-          const measured = await measure(view, limits);
+        async view => {
+          const measured = await measure(view);
           const tookMs = performance.now() - begun;
           if (tookMs > slowMs && begun - known.bitmapAt > dayMs) {
             known.bitmapAt = begun;
-            await writeBitmap(view, limits);
+            await writeBitmap(view);
           }
           return measured;
         },
@@ -249,7 +248,6 @@ export class Reclaim {
     }
   }
 
-  /** Twice as long after each collection in vain. */
   #pauseOf({ vain }: Known): number {
     return Math.min((this.#options.expireMs + slackMs) * 2 ** Math.min(vain, 20), dayMs);
   }
@@ -277,7 +275,7 @@ export class Reclaim {
         path,
         { program: gitFor(path), objects: repositories.objectsPathOf(path) },
         { timeoutMs: collectMs, signal: this.#signal, isAlone: this.#options.isAlone },
-        (view, limits) => collect(view, { expireMs, limits, now: Date.now }),
+        view => collect(view, { expireMs, now: Date.now }),
       );
       const freedBytes = before.stored.bytes - after.stored.bytes;
       known.vain = freedBytes > 0 ? 0 : known.vain + 1;

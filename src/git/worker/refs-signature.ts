@@ -57,7 +57,6 @@ async function statusOf(path: string): Promise<{ readonly text: string; readonly
   }
 }
 
-/** Tells whether refs may have changed between the two. */
 export function mayDiffer(before: RefsSignature | null, now: RefsSignature): boolean {
   return before === null || before.text !== now.text || (!before.isSure && now.isSure);
 }

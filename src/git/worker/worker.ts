@@ -161,8 +161,7 @@ export class Worker {
         path,
         { program, objects: this.#repositories.objectsPathOf(path) },
         limits,
-        (view, within) =>
-          explainSpace(view, within, { stores: lfsStores(path, this.#options.storages), ofForge: lfs }),
+        view => explainSpace(view, { stores: lfsStores(path, this.#options.storages), ofForge: lfs }),
       );
     } finally {
       this.#explained[kind] -= 1;

@@ -78,7 +78,6 @@ export class Connection {
     await this.#ended;
   }
 
-  /** Sends what is asked, in its order. */
   #send(requests: Iterable<Request>): void {
     this.#unsent.push(requests);
     if (!this.#isSending) void this.#sendAll();

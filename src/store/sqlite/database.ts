@@ -14,7 +14,6 @@ import {
   closeSync,
   constants,
   existsSync,
-  fsyncSync,
   linkSync,
   openSync,
   readdirSync,
@@ -24,6 +23,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { syncDirectory } from '../../draft.ts';
 import { messageOf, SoftquotaError } from '../../errors.ts';
 import { damaged, lacksIndexRoom, refusalOf } from './faults.ts';
 import { historian } from './history.ts';
@@ -41,7 +41,6 @@ PRAGMA temp_store = MEMORY;
 PRAGMA journal_size_limit = ${8 * 1024 * 1024};
 `;
 
-/** Throws `store_refused` where the file cannot be used as a store. */
 export function openDatabase({ file, missing }: ThreadSettings): DatabaseSync {
   let db: DatabaseSync | null = null;
   try {
@@ -88,15 +87,6 @@ function create(file: string): void {
     if (!exists(file)) throw error;
   } finally {
     rmSync(unfinished, { force: true });
-  }
-}
-
-function syncDirectory(path: string): void {
-  const handle = openSync(path, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
   }
 }
 
@@ -186,7 +176,6 @@ function checkContent(db: DatabaseSync, file: string): void {
   }
 }
 
-/** Brings an older store up to date, in one step. */
 function upgrade(db: DatabaseSync): void {
   const statements = upgradeFrom(versionOf(db));
   if (statements === '') return;

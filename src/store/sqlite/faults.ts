@@ -52,7 +52,6 @@ export function damaged(file: string, what: string, cause?: unknown): SoftquotaE
   );
 }
 
-/** The file is used by another store that is open. */
 export function inUse(file: string, cause?: unknown): SoftquotaError {
   return new SoftquotaError(
     'store_refused',
@@ -62,7 +61,6 @@ export function inUse(file: string, cause?: unknown): SoftquotaError {
   );
 }
 
-/** Why a file cannot be opened as a store. */
 export function refusalOf(file: string, error: unknown): SoftquotaError {
   if (error instanceof SoftquotaError) return error;
   switch (primaryCode(error)) {
@@ -82,7 +80,6 @@ export function refusalOf(file: string, error: unknown): SoftquotaError {
   });
 }
 
-/** Why rows could not be read. */
 export function unreadable(file: string, table: string, error: unknown): SoftquotaError {
   const code = primaryCode(error);
   if (code !== null && code !== sqlite.corrupt) return failureOf(file, error);

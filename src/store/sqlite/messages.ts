@@ -25,9 +25,7 @@ export type Question = keyof Handlers;
 export type AskThread = <Name extends Question>(
   name: Name,
   ...args: Parameters<Handlers[Name]>
-) => Promise<
-  ReturnType<Handlers[Name]> extends Iterable<readonly (infer Item)[]> ? readonly Item[] : never[]
->;
+) => Promise<ReturnType<Handlers[Name]> extends Iterable<readonly (infer Item)[]> ? readonly Item[] : void>;
 
 /** A part of a write; the write is made, as a whole, once the last part is there. */
 export interface WritePart {

@@ -8,7 +8,7 @@
 
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { SoftquotaError } from '../../errors.ts';
+import { messageOf } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { HistoryStore } from '../history.ts';
 import type { Position } from '../record-store.ts';
@@ -84,14 +84,14 @@ function storeOn(thread: StoreThread): OwnStore {
     events: query => ask('events', query),
     levels: () => ask('levels'),
     write: changes => thread.write(changes),
-    recordOwners: (hour, owners) => done(ask('recordOwners', hour, owners)),
-    recordHour: record => done(ask('recordHour', record)),
+    recordOwners: (hour, owners) => ask('recordOwners', hour, owners),
+    recordHour: record => ask('recordHour', record),
     history: async query => {
       const [past = { hours: [], steps: [] }] = await ask('history', query);
       return past;
     },
     thinHistory: thinning => ask('thinHistory', thinning),
-    forgetHistory: ownerIds => done(ask('forgetHistory', ownerIds)),
+    forgetHistory: ownerIds => ask('forgetHistory', ownerIds),
     unitSources: unitSourcesOn(ask),
     close: () => thread.close(),
   };
@@ -109,23 +109,19 @@ function unitSourcesOn(ask: AskThread): UnitSourceStore {
     begin: async newSet => {
       const [set = 0] = await ask('beginSet', newSet);
       return {
-        take: chunk => done(ask('takeUnits', set, chunk)),
+        take: chunk => ask('takeUnits', set, chunk),
         finish: async () => {
           await ask('endSet', set);
           return ask('sumSet', set);
         },
-        keep: record => done(ask('keepSet', set, record)),
+        keep: record => ask('keepSet', set, record),
         // Rows that stay now are taken out when the next set begins.
-        discard: () => done(ask('discardSet', set)).catch(() => {}),
+        discard: () => ask('discardSet', set).catch(() => {}),
       };
     },
-    remove: source => done(ask('removeSource', source)),
+    remove: source => ask('removeSource', source),
     units: query => ask('unitsOfSource', query),
   };
-}
-
-async function done(answer: Promise<unknown>): Promise<void> {
-  await answer;
 }
 
 /** The thread of one file, which is started again when it has ended. */
@@ -175,7 +171,7 @@ class StoreThread {
     try {
       return await this.#connect('refuse');
     } catch (error) {
-      throw away(this.#file, error instanceof SoftquotaError ? error.message : String(error), error);
+      throw away(this.#file, messageOf(error), error);
     }
   }
 

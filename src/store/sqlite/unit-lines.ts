@@ -3,7 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import { SoftquotaError } from '../../errors.ts';
 import { isLeaf, type Leaf, leaves, nameFault } from '../../quota/index.ts';
-import { printable } from '../../text/index.ts';
+import { excerpt } from '../../text/index.ts';
 
 interface ReportedUnit {
   readonly owner: string;
@@ -19,7 +19,6 @@ export interface UnitLine {
 
 /** Three names in their longest spelling are less. */
 const longestLineBytes = 16 * 1024;
-const longestShown = 80;
 const newline = 0x0a;
 
 const expected = '{"owner": a name, "subject": a leaf, "unit": a name, "bytes": a whole number}';
@@ -97,7 +96,7 @@ function unitIn(text: string, line: number): ReportedUnit {
   }
   for (const field in found) {
     if (!fields.has(field))
-      throw lineFault(line, `${shown(field)} is no field, where ${expected} is expected`);
+      throw lineFault(line, `${excerpt(field)} is no field, where ${expected} is expected`);
   }
   const { owner, subject, unit, bytes } = found as Readonly<Record<string, unknown>>;
   return {
@@ -112,7 +111,7 @@ function nameIn(field: string, value: unknown, line: number): string {
   if (typeof value !== 'string')
     throw lineFault(line, `${field} is ${shownValue(value)}, where a name is expected`);
   const why = nameFault(value);
-  if (why !== null) throw lineFault(line, `${field} is ${shown(value)}, which is no name: ${why}`);
+  if (why !== null) throw lineFault(line, `${field} is ${excerpt(value)}, which is no name: ${why}`);
   return value;
 }
 
@@ -134,13 +133,5 @@ export function lineFault(line: number, message: string): SoftquotaError {
 
 function shownValue(value: unknown): string {
   if (value === undefined) return 'missing';
-  return typeof value === 'string' ? shown(value) : cut(JSON.stringify(value));
-}
-
-function shown(text: string): string {
-  return `"${cut(text)}"`;
-}
-
-function cut(text: string): string {
-  return printable(text.length > longestShown ? `${text.slice(0, longestShown)}…` : text);
+  return typeof value === 'string' ? excerpt(value) : excerpt(JSON.stringify(value)).slice(1, -1);
 }

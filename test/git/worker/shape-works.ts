@@ -39,13 +39,9 @@ const works: Readonly<Record<string, (path: string, limits: Limits) => unknown>>
   signature: refsSignature,
   alternates: path => alternatesOf(`${path}/objects`),
   collection: (path, limits) =>
-    withView(path, { program }, limits, (view, within) =>
-      collect(view, { expireMs: 600_000, limits: { ...limits, ...within }, now: Date.now }),
-    ),
-  measurement: (path, limits) =>
-    withView(path, { program }, limits, (view, within) => measure(view, { ...limits, ...within })),
-  report: (path, limits) =>
-    withView(path, { program }, limits, (view, within) => explainSpace(view, { ...limits, ...within })),
+    withView(path, { program }, limits, view => collect(view, { expireMs: 600_000, now: Date.now })),
+  measurement: (path, limits) => withView(path, { program }, limits, measure),
+  report: (path, limits) => withView(path, { program }, limits, view => explainSpace(view)),
   judgement: (path, limits) =>
     judgePush(
       {

@@ -9,7 +9,7 @@ import { decodePath, encodePath } from '../../../layout/index.ts';
 import { withoutEnd } from '../../../text/index.ts';
 import { inLatin1 } from '../files.ts';
 import { UnusableRepository } from '../space/repository-config.ts';
-import type { RepositoryView, RunLimits } from '../space/view.ts';
+import type { RepositoryView } from '../space/view.ts';
 
 export interface RefChange {
   readonly old: string;
@@ -107,11 +107,11 @@ const configMs = 10_000;
 const mostWorktrees = 1000;
 const longestHead = 4096;
 
-export async function refsOf(view: RepositoryView, limits: RunLimits): Promise<Refs> {
+export async function refsOf(view: RepositoryView): Promise<Refs> {
   const values = new Map<string, string>();
   const symbolic = new Set<string>();
   const format = '--format=%(objectname) %(refname) %(if)%(symref)%(then)=%(end)';
-  await view.lines([{ args: ['for-each-ref', format] }], limits, line => {
+  await view.lines([{ args: ['for-each-ref', format] }], line => {
     const [object = '', name = '', mark = ''] = line.split(' ');
     if (mark === '=') symbolic.add(name);
     else values.set(name, object);
@@ -150,13 +150,16 @@ export function isHidden(name: string, { hidden }: ReceiveSettings): boolean {
 export async function receiveSettingsOf(
   view: RepositoryView,
   hidden: readonly string[],
-  signal: AbortSignal,
 ): Promise<ReceiveSettings> {
   const { HOME, XDG_CONFIG_HOME, GIT_CONFIG_NOSYSTEM } = process.env;
   const { status, output } = await runProgram(
     view.program.program,
     ['config', '--null', '--get-regexp', String.raw`^(receive\.deny.*|(receive|transfer)\.hiderefs)$`],
-    { timeoutMs: configMs, env: { HOME, XDG_CONFIG_HOME, GIT_CONFIG_NOSYSTEM, GIT_DIR: '/nowhere' }, signal },
+    {
+      timeoutMs: configMs,
+      env: { HOME, XDG_CONFIG_HOME, GIT_CONFIG_NOSYSTEM, GIT_DIR: '/nowhere' },
+      signal: view.limits.signal,
+    },
   );
   // 1: there is no such setting.
   if (status !== 0 && status !== 1)

@@ -48,8 +48,8 @@ export async function judgePush(
   const changes = changesIn(push.lines);
   if (changes === null) return refused(cannotTell);
   try {
-    return await inQuarantine(push, program, limits, (view, within, quarantine) =>
-      judgeIn(view, within, { ...push, quarantine }, changes),
+    return await inQuarantine(push, program, limits, (view, quarantine) =>
+      judgeIn(view, { ...push, quarantine }, changes),
     );
   } catch (error) {
     if (error instanceof UnusableRepository) return refused(cannotTell);
@@ -61,9 +61,7 @@ export async function judgePush(
 export async function bringsBack(push: NamedPush, program: GitProgram, limits: RunLimits): Promise<boolean> {
   const tips = newObjects(changesIn(push.lines) ?? []);
   if (tips.length === 0) return false;
-  return inQuarantine(push, program, limits, (view, within) =>
-    reachesMore(view, within, tips, ['--not', '--all']),
-  );
+  return inQuarantine(push, program, limits, view => reachesMore(view, tips, ['--not', '--all']));
 }
 
 /** Works with a view of the repository and the push's objects, as long as these are there. */
@@ -71,15 +69,15 @@ async function inQuarantine<Result>(
   { path, quarantine: name, objects }: NamedPush,
   program: GitProgram,
   limits: RunLimits,
-  work: (view: RepositoryView, limits: RunLimits, quarantine: string | null) => Promise<Result>,
+  work: (view: RepositoryView, quarantine: string | null) => Promise<Result>,
 ): Promise<Result> {
   const quarantine = name === null ? null : await quarantineAt(path, name, objects);
   const there = quarantine === null ? null : whileThere(quarantine);
   const signal = AbortSignal.any([limits.signal, ...(there === null ? [] : [there.signal])]);
   const options = { program, hasReflogs: false, quarantine, objects };
   try {
-    return await withView(path, options, { ...limits, isUrgent: true, signal }, (view, within) =>
-      work(view, within, quarantine),
+    return await withView(path, options, { ...limits, isUrgent: true, signal }, view =>
+      work(view, quarantine),
     );
   } finally {
     there?.end();
@@ -88,28 +86,27 @@ async function inQuarantine<Result>(
 
 async function judgeIn(
   view: RepositoryView,
-  limits: RunLimits,
   push: NamedPush & Pick<JudgedPush, 'manner'>,
   changes: readonly RefChange[],
 ): Promise<PushJudgement> {
   const [takesAway, refs, settings, kinds] = await Promise.all([
-    canTakeAway(view, limits, changes),
-    refsOf(view, limits),
-    receiveSettingsOf(view, push.hidden, limits.signal),
-    kindsOf(view, limits, changes),
+    canTakeAway(view, changes),
+    refsOf(view),
+    receiveSettingsOf(view, push.hidden),
+    kindsOf(view, changes),
   ]);
   if (!takesAway) return refused('');
   const tips = tipsAfter(refs, changes, kinds, settings);
   if (tips === null) return refused(cannotTell);
   const [before, after, brought] = await Promise.all([
-    weigh(view, limits, [...refs.values.values()]),
-    weigh(view, limits, tips),
+    weigh(view, [...refs.values.values()]),
+    weigh(view, tips),
     push.quarantine === null ? { bytes: 0, sample: null } : broughtBy(push.objects, push.quarantine),
   ]);
   const sizes = sizesText(before, after);
   if (after >= before)
     return refused(
-      `this push would not make the repository smaller: ${sizes}.${await othersText(view, limits, refs, changes, settings)}`,
+      `this push would not make the repository smaller: ${sizes}.${await othersText(view, refs, changes, settings)}`,
     );
   // git may complete a pack with objects that are there already; more than that has no use.
   if (brought.bytes > 2 * before)
@@ -137,16 +134,12 @@ function sizesText(before: number, after: number): string {
 }
 
 /** Tells whether the push deletes a ref, or may make something unreachable; also true if git cannot tell. */
-async function canTakeAway(
-  view: RepositoryView,
-  limits: RunLimits,
-  changes: readonly RefChange[],
-): Promise<boolean> {
+async function canTakeAway(view: RepositoryView, changes: readonly RefChange[]): Promise<boolean> {
   if (changes.some(change => isNone(change.new) && !isNone(change.old))) return true;
   const news = newObjects(changes).map(object => `^${object}`);
   const olds = changes.filter(change => !isNone(change.old)).map(change => change.old);
   if (olds.length === 0) return false;
-  return reachesMore(view, limits, [...news, ...olds], []).catch((error: unknown) => {
+  return reachesMore(view, [...news, ...olds], []).catch((error: unknown) => {
     if (error instanceof UnusableRepository) return true;
     throw error;
   });
@@ -155,7 +148,6 @@ async function canTakeAway(
 /** Tells whether these objects reach anything that `^OBJECT` among them or the options leave out. */
 async function reachesMore(
   view: RepositoryView,
-  limits: RunLimits,
   objects: readonly string[],
   options: readonly string[],
 ): Promise<boolean> {
@@ -163,20 +155,19 @@ async function reachesMore(
   try {
     await view.lines(
       [{ args: ['rev-list', '--objects', '--no-object-names', '--stdin', ...options] }],
-      { ...limits, signal: AbortSignal.any([limits.signal, enough.signal]) },
       () => enough.abort(),
       inLines(objects),
+      { signal: AbortSignal.any([view.limits.signal, enough.signal]) },
     );
     return enough.signal.aborted;
   } catch (error) {
-    if (enough.signal.aborted && !limits.signal.aborted) return true;
+    if (enough.signal.aborted && !view.limits.signal.aborted) return true;
     throw error;
   }
 }
 
 async function kindsOf(
   view: RepositoryView,
-  limits: RunLimits,
   changes: readonly RefChange[],
 ): Promise<ReadonlyMap<string, string>> {
   const objects = new Set(newObjects(changes));
@@ -184,7 +175,6 @@ async function kindsOf(
   if (objects.size === 0) return kinds;
   await view.lines(
     [{ args: ['cat-file', '--batch-check=%(objectname) %(objecttype)'] }],
-    limits,
     line => {
       const [object = '', kind = ''] = line.split(' ');
       kinds.set(object, kind);
@@ -194,9 +184,9 @@ async function kindsOf(
   return kinds;
 }
 
-async function weigh(view: RepositoryView, limits: RunLimits, tips: readonly string[]): Promise<number> {
+async function weigh(view: RepositoryView, tips: readonly string[]): Promise<number> {
   const input = inLines(new Set(tips));
-  return input === '' ? 0 : bytesOf(view, ['--stdin'], limits, input);
+  return input === '' ? 0 : bytesOf(view, ['--stdin'], input);
 }
 
 function inLines(objects: Iterable<string>): string {
@@ -210,7 +200,6 @@ function newObjects(changes: readonly RefChange[]): readonly string[] {
 /** Names refs that the push leaves alone and that hold a history of their own, and a detached HEAD. */
 async function othersText(
   view: RepositoryView,
-  limits: RunLimits,
   refs: Refs,
   changes: readonly RefChange[],
   settings: ReceiveSettings,
@@ -220,7 +209,7 @@ async function othersText(
   const replacing = news.slice(0, mostReplacing).map(object => `--no-merged=${object}`);
   const held: string[] = [];
   await view
-    .lines([{ args: ['for-each-ref', '--format=%(refname)', ...replacing] }], limits, name => {
+    .lines([{ args: ['for-each-ref', '--format=%(refname)', ...replacing] }], name => {
       if (!pushed.has(name)) held.push(name);
     })
     .catch((error: unknown) => {
@@ -243,7 +232,7 @@ async function othersText(
   const detached = refs.values.get('HEAD');
   if (detached === undefined) return left;
   const replaced = [detached, ...news.map(object => `^${object}`)];
-  if (!(await reachesMore(view, limits, replaced, []))) return left;
+  if (!(await reachesMore(view, replaced, []))) return left;
   return `${left} Its HEAD is detached at ${detached.slice(0, 12)}, and holds that history: an administrator has to set it to a branch.`;
 }
 

@@ -3,9 +3,7 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { readBounded } from '../../../bounded/index.ts';
-import { decodePath } from '../../../layout/index.ts';
-import { identity, isThere } from '../files.ts';
+import { boundedText, identity, isThere } from '../files.ts';
 
 export interface Process {
   readonly pid: number;
@@ -58,15 +56,15 @@ export async function seesAllProcesses(isAlone: boolean): Promise<boolean> {
 }
 
 async function processAt(pid: string, bootedAt: number): Promise<Process | null> {
-  const status = textOf(`/proc/${pid}/status`);
+  const status = boundedText(`/proc/${pid}/status`, longestText);
   const [, parent] = /^PPid:\t(\d+)/m.exec(status ?? '') ?? [];
   const [, uid] = /^Uid:(?:\t\d+){3}\t(\d+)/m.exec(status ?? '') ?? [];
   if (parent === undefined || uid === undefined) return null;
-  const takesPush = programs.test(textOf(`/proc/${pid}/cmdline`) ?? '');
-  const [, quarantine] = variable.exec(textOf(`/proc/${pid}/environ`) ?? '') ?? [];
+  const takesPush = programs.test(boundedText(`/proc/${pid}/cmdline`, longestText) ?? '');
+  const [, quarantine] = variable.exec(boundedText(`/proc/${pid}/environ`, longestText) ?? '') ?? [];
   if (!takesPush && quarantine === undefined) return null;
   // The name of the program, which stands before, may hold blanks and brackets.
-  const fields = (textOf(`/proc/${pid}/stat`) ?? '').split(') ').at(-1)?.split(' ') ?? [];
+  const fields = (boundedText(`/proc/${pid}/stat`, longestText) ?? '').split(') ').at(-1)?.split(' ') ?? [];
   const directory = await identity(`/proc/${pid}/cwd`);
   if (directory === null && !(await isThere(`/proc/${pid}`))) return null;
   return {
@@ -81,18 +79,8 @@ async function processAt(pid: string, bootedAt: number): Promise<Process | null>
 }
 
 function bootTime(): number {
-  const [, seconds = '0'] = /^btime (\d+)/m.exec(textOf('/proc/stat') ?? '') ?? [];
+  const [, seconds = '0'] = /^btime (\d+)/m.exec(boundedText('/proc/stat', longestText) ?? '') ?? [];
   return Number(seconds) * 1000;
-}
-
-/** Null: it is another user's, or gone. */
-function textOf(path: string): string | null {
-  try {
-    const file = readBounded(path, { mostBytes: longestText });
-    return file.kind === 'file' ? decodePath(file.bytes) : null;
-  } catch {
-    return null;
-  }
 }
 
 /** The start of a process is known to about a second. */

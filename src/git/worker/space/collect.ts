@@ -15,12 +15,11 @@ import { type GitVersion, isAtLeast } from './git-programs.ts';
 import { writableByOthers } from './inspect.ts';
 import { measure } from './measure.ts';
 import { UnusableRepository } from './repository-config.ts';
-import type { RepositoryView, RunLimits } from './view.ts';
+import type { RepositoryView } from './view.ts';
 
 interface CollectOptions {
   /** Objects that are unreachable for a shorter time stay. At least ten minutes. */
   readonly expireMs: number;
-  readonly limits: RunLimits;
   now(): number;
 }
 
@@ -28,7 +27,6 @@ const shortestExpireMs = 600_000;
 
 /** Rejects with a `UnusableRepository` where nothing may be deleted, or git fails. */
 export async function collect(view: RepositoryView, options: CollectOptions) {
-  const { limits } = options;
   const { keepsObjects } = view.settings;
   if (keepsObjects !== null) throw new UnusableRepository(`nothing is deleted: ${keepsObjects}`);
   // They could put a link there to what is another's at the moment in which git deletes.
@@ -41,20 +39,20 @@ export async function collect(view: RepositoryView, options: CollectOptions) {
     throw new UnusableRepository(`nothing is deleted: the worker's user may not remove objects in ${kept}`);
   const expireMs = Math.max(options.expireMs, shortestExpireMs);
   const expire = `@${Math.floor((options.now() - expireMs) / 1000)} +0000`;
-  const before = await measure(view, limits);
-  const isDone = await workAlone(view.path, limits, async within => {
-    await mendBroken(view, options.now() - expireMs, within);
+  const before = await measure(view);
+  const isDone = await workAlone(view, async () => {
+    await mendBroken(view, options.now() - expireMs);
     // One that names deleted commits would be damaged, also where this ends before it is written again.
-    const writeGraph = () => view.git(['commit-graph', 'write', '--reachable', '--no-progress'], within);
+    const writeGraph = () => view.git(['commit-graph', 'write', '--reachable', '--no-progress']);
     await writeGraph();
     // This comes as late as possible: what a reflog names from here on was reached when this began.
-    await view.refreshReflogs(within.signal);
-    await view.git([...repack, ...unreachable(view.program, expire)], within);
-    await view.prune(expire, within);
+    await view.refreshReflogs();
+    await view.git([...repack, ...unreachable(view.program, expire)]);
+    await view.prune(expire);
     await writeGraph();
   });
   if (!isDone) throw new UnusableRepository('another gc is running there');
-  return { before, after: await measure(view, limits) };
+  return { before, after: await measure(view) };
 }
 
 const repack = ['repack', '-d', '-l', '-q'];
@@ -100,13 +98,13 @@ const indexComesMs = 1000;
  * objects that something reaches go into a pack before; nothing is deleted that is not in a pack. Where git
  * cannot do that, everything stays as it is.
  */
-export async function writeBitmap(view: RepositoryView, limits: RunLimits): Promise<void> {
+export async function writeBitmap(view: RepositoryView): Promise<void> {
   if (view.hasAlternates || !isAtLeast(view.program, 2, 34)) return;
   if ((await writableByOthers([view.path, view.objects], view.used)) !== null) return;
   try {
-    await workAlone(view.path, limits, async within => {
-      await view.git(repack, within);
-      await view.git(['multi-pack-index', 'write', '--bitmap', '--no-progress'], within);
+    await workAlone(view, async () => {
+      await view.git(repack);
+      await view.git(['multi-pack-index', 'write', '--bitmap', '--no-progress']);
     });
   } catch (error) {
     // Without a bitmap (an object may be in no pack), measuring goes on, only slower.
@@ -119,7 +117,7 @@ export async function writeBitmap(view: RepositoryView, limits: RunLimits): Prom
  * finds each `.pack` in its folder, and gives up, now and ever after, where one has no index. What changed
  * after `before` may belong to a push or a repack that is under way, also on another host.
  */
-async function mendBroken(view: RepositoryView, before: number, limits: RunLimits): Promise<void> {
+async function mendBroken(view: RepositoryView, before: number): Promise<void> {
   const { objects } = view;
   const isOld = async (file: string, limit = before): Promise<boolean> => (await changedAt(file)) < limit;
   // In the end the number belongs to another program.
@@ -134,9 +132,9 @@ async function mendBroken(view: RepositoryView, before: number, limits: RunLimit
     if (await isOld(file)) await rm(encodePath(file), { force: true });
   if (unindexed.length === 0) return;
   // A push moves a pack first, and its index next.
-  await delay(indexComesMs, undefined, { signal: limits.signal });
+  await delay(indexComesMs, undefined, { signal: view.limits.signal });
   const { unindexed: still } = await brokenPacks(`${objects}/pack`);
-  for (const pack of unindexed) if (still.includes(pack)) await view.git(['index-pack', pack], limits);
+  for (const pack of unindexed) if (still.includes(pack)) await view.git(['index-pack', pack]);
 }
 
 /** Packs without an index, and what belongs to packs that are not there. */

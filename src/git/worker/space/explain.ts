@@ -7,7 +7,7 @@ import { inLatin1 } from '../files.ts';
 import { type LargePath, largestPaths } from './largest-paths.ts';
 import { lfsObjects, unneededLfs } from './lfs.ts';
 import { allTips, bytesOf, objectsOf, storedObjects } from './measure.ts';
-import type { RepositoryView, RunLimits } from './view.ts';
+import type { RepositoryView } from './view.ts';
 
 /** Time for the files if somebody waits for the answer. */
 const filesMs = 7000;
@@ -21,30 +21,29 @@ interface LfsPlaces {
 }
 
 /**
- * Bounded in memory whatever the repository holds, and in time by `limits`. `lfs`: the stores that are this
+ * Bounded in memory whatever the repository holds, and in time by the view's limits. `lfs`: the stores that are this
  * repository's alone, and the objects of a forge's store that only it has; null: these are not known.
  */
 export async function explainSpace(
   view: RepositoryView,
-  limits: RunLimits,
   { stores, ofForge }: LfsPlaces = { stores: [`${view.path}/lfs`], ofForge: null },
 ): Promise<SpaceReport> {
   // A push meanwhile makes the unreachable bytes fewer, as in the measurement.
-  const stored = await storedObjects(view.objects, limits.signal);
-  const own = await lfsObjects(stores, limits.signal);
+  const stored = await storedObjects(view.objects, view.limits.signal);
+  const own = await lfsObjects(stores, view.limits.signal);
   const others = ofForge?.map(({ oid, bytes }) => [oid, bytes] as const) ?? [];
   const lfs = own === null && ofForge === null ? null : new Map([...(own ?? []), ...others]);
   const begun = performance.now();
-  const history = await largestPaths(view, limits, {
+  const history = await largestPaths(view, {
     wantsShortBlobs: lfs !== null,
-    mostMs: limits.isUrgent === true ? filesMs : limits.timeoutMs / 2,
+    mostMs: view.limits.isUrgent === true ? filesMs : view.limits.timeoutMs / 2,
   });
   const reached = { bytes: history.bytes, objects: history.objects, tookMs: performance.now() - begun };
   const deadline = Math.max(begun + refsMs, performance.now() + leastMs);
   // In the index of a pack, for each object.
   const overhead = (view.settings.objectFormat === 'sha1' ? 28 : 40) + (stored.hasReverseIndex ? 4 : 0);
-  const { refs, isCut: isListCut } = await listRefs(view, limits);
-  const holding = await holdingRefs(view, refs, reached, { limits, deadline, overhead });
+  const { refs, isCut: isListCut } = await listRefs(view);
+  const holding = await holdingRefs(view, refs, reached, { deadline, overhead });
   return {
     object_bytes: stored.bytes,
     reachable_bytes: history.bytes,
@@ -56,8 +55,8 @@ export async function explainSpace(
     leftover_bytes: stored.leftoverBytes,
     paths: history.paths.map(path => pathAdvice(path, overhead)),
     refs: holding.refs,
-    namespaces: await holdingNamespaces(view, refs, reached.bytes, limits),
-    lfs: lfs === null ? null : await unneededLfs(view, lfs, history.shortBlobs, limits),
+    namespaces: await holdingNamespaces(view, refs, reached.bytes),
+    lfs: lfs === null ? null : await unneededLfs(view, lfs, history.shortBlobs),
     cut: history.isCut || isListCut || holding.isCut,
   };
 }
@@ -120,9 +119,7 @@ interface Reached {
 }
 
 interface HoldingOptions {
-  readonly limits: RunLimits;
   readonly deadline: number;
-  /** Bytes that each object takes besides. */
   readonly overhead: number;
 }
 
@@ -131,9 +128,9 @@ async function holdingRefs(
   view: RepositoryView,
   refs: readonly Ref[],
   reached: Reached,
-  { limits, deadline, overhead }: HoldingOptions,
+  { deadline, overhead }: HoldingOptions,
 ): Promise<{ readonly refs: SpaceReport['refs']; readonly isCut: boolean }> {
-  const candidates = [...(await ownCommits(view, refs, limits))].sort(([, a], [, b]) => b - a);
+  const candidates = [...(await ownCommits(view, refs))].sort(([, a], [, b]) => b - a);
   let isCut = candidates.length > mostMeasured;
   const holding: SpaceReport['refs'] = [];
   for (const [ref, commits] of candidates.slice(0, mostMeasured)) {
@@ -141,7 +138,7 @@ async function holdingRefs(
       isCut = true;
       break;
     }
-    const { bytes, objects } = await heldBy(view, ref, reached, limits);
+    const { bytes, objects } = await heldBy(view, ref, reached);
     if (bytes === 0) continue;
     holding.push({
       name: ref.name.slice(0, longestName),
@@ -165,11 +162,10 @@ async function heldBy(
   view: RepositoryView,
   { name, tip }: Ref,
   reached: Reached,
-  limits: RunLimits,
 ): Promise<{ readonly bytes: number; readonly objects: number }> {
   if (reached.tookMs >= quickMs)
-    return objectsOf(view, [tip, '--not', `--exclude=${name}`, '--all', '--reflog'], limits);
-  const left = await objectsOf(view, [`--exclude=${name}`, ...allTips], limits);
+    return objectsOf(view, [tip, '--not', `--exclude=${name}`, '--all', '--reflog']);
+  const left = await objectsOf(view, [`--exclude=${name}`, ...allTips]);
   return {
     bytes: Math.max(0, reached.bytes - left.bytes),
     objects: Math.max(0, reached.objects - left.objects),
@@ -178,12 +174,11 @@ async function heldBy(
 
 async function listRefs(
   view: RepositoryView,
-  limits: RunLimits,
 ): Promise<{ readonly refs: readonly Ref[]; readonly isCut: boolean }> {
   const refs: Ref[] = [];
   let isCut = false;
   const format = '--format=%(HEAD) %(objectname) %(*objectname) %(refname)';
-  await view.lines([{ args: ['for-each-ref', format] }], limits, line => {
+  await view.lines([{ args: ['for-each-ref', format] }], line => {
     const [, mark, tip = '', peeled = '', bytes = ''] = /^(.) ([0-9a-f]+) ([0-9a-f]*) (.*)$/.exec(line) ?? [];
     const name = decodePath(Buffer.from(bytes, 'latin1'));
     if (refs.length >= mostListed) isCut = true;
@@ -193,11 +188,7 @@ async function listRefs(
 }
 
 /** Counts the commits that each ref alone reaches; refs that share all with others are left out. */
-async function ownCommits(
-  view: RepositoryView,
-  refs: readonly Ref[],
-  limits: RunLimits,
-): Promise<ReadonlyMap<Ref, number>> {
+async function ownCommits(view: RepositoryView, refs: readonly Ref[]): Promise<ReadonlyMap<Ref, number>> {
   // The ref that reaches a commit, for commits that are still to come and have a child that has come.
   const reachedBy = new Map<string, Ref | 'several'>();
   const reach = (commit: string, by: Ref | 'several'): void => {
@@ -207,7 +198,7 @@ async function ownCommits(
   for (const ref of refs) reach(ref.commit, ref);
   const counts = new Map<Ref, number>();
   const args = ['rev-list', '--topo-order', '--parents', '--all', '--reflog'];
-  await view.lines([{ args }], limits, line => {
+  await view.lines([{ args }], line => {
     const [commit = '', ...parents] = line.split(' ');
     // Objects that only a reflog reaches belong to no ref.
     const by = reachedBy.get(commit) ?? 'several';
@@ -223,7 +214,6 @@ async function holdingNamespaces(
   view: RepositoryView,
   refs: readonly Ref[],
   reachableBytes: number,
-  limits: RunLimits,
 ): Promise<SpaceReport['namespaces']> {
   const counts = new Map<string, number>();
   for (const { name } of refs) {
@@ -233,11 +223,11 @@ async function holdingNamespaces(
   }
   const found: SpaceReport['namespaces'] = [];
   for (const [name, count] of [...counts].sort(([, a], [, b]) => b - a).slice(0, mostNamespaces)) {
-    const without = await bytesOf(view, [`--exclude=${name}*`, ...allTips], limits);
+    const without = await bytesOf(view, [`--exclude=${name}*`, ...allTips]);
     found.push({ name, refs: count, bytes: Math.max(0, reachableBytes - without) });
   }
   if (view.hasReflogs) {
-    const without = await bytesOf(view, ['--all', '--indexed-objects'], limits);
+    const without = await bytesOf(view, ['--all', '--indexed-objects']);
     found.push({ name: 'reflogs', refs: 0, bytes: Math.max(0, reachableBytes - without) });
   }
   return found.filter(({ bytes }) => bytes > 0);

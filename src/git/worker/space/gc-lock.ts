@@ -7,14 +7,14 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { lstat, readlink, rename, rm, unlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename } from 'node:path';
-import { isGroupAlive, isProcessAlive, readBounded } from '../../../bounded/index.ts';
+import { isGroupAlive, isProcessAlive } from '../../../bounded/index.ts';
 import { systemCode } from '../../../errors.ts';
-import { decodePath, encodePath, isWithin, Mounts } from '../../../layout/index.ts';
+import { encodePath, isWithin, Mounts } from '../../../layout/index.ts';
 import { Folder } from '../../hooks/folder.ts';
-import { entryNames } from '../files.ts';
+import { boundedText, entryNames } from '../files.ts';
 import { seesAllProcesses } from '../quarantines/processes.ts';
 import { writableByOthers } from './inspect.ts';
-import type { RunLimits } from './view.ts';
+import type { RepositoryView } from './view.ts';
 
 /** A lock is believed for so long, as git does; that of another host, which may be gone, for an hour. */
 export const staleMs = 12 * 3_600_000;
@@ -25,7 +25,8 @@ const emptyMs = 10_000;
 const beatMs = 250;
 /** File systems tell times to the kernel's tick. */
 const tickMs = 20;
-/** Bytes of a process's arguments, and of its environment. */
+/** Bytes of a lock; of a process's arguments, and of its environment. */
+const longestLock = 1024;
 const longestSaid = 1024 * 1024;
 
 /** git reads the number and the host. */
@@ -35,12 +36,9 @@ const form = /^(\d+) (\S+)(?: softquota (\d+))?/;
 const busy = new Set<string>();
 
 /** Works where no other collection is under way; returns false where one is. */
-export async function workAlone(
-  path: string,
-  limits: RunLimits,
-  work: (limits: RunLimits) => Promise<void>,
-): Promise<boolean> {
-  const { isAlone = false } = limits;
+export async function workAlone(view: RepositoryView, work: () => Promise<void>): Promise<boolean> {
+  const { path } = view;
+  const { isAlone = false } = view.limits;
   await removeLeft(path, isAlone);
   if (busy.has(path)) return false;
   busy.add(path);
@@ -55,7 +53,7 @@ export async function workAlone(
     const note = (pid: number): void => {
       try {
         // Somebody took ours for stale.
-        if (textOf(`${path}/gc.pid`)?.endsWith(mark) !== true) return;
+        if (boundedText(`${path}/gc.pid`, longestLock)?.endsWith(mark) !== true) return;
         writeFileSync(making, pid + mark, { mode: 0o644 });
         renameSync(making, lock);
       } catch {
@@ -67,21 +65,20 @@ export async function workAlone(
       void utimes(lock, new Date(), new Date()).catch(() => {});
     }, beatMs);
     try {
-      await work({
-        ...limits,
-        started: pid => {
-          git = pid;
-          note(pid);
-        },
-      });
+      view.started = pid => {
+        git = pid;
+        note(pid);
+      };
+      await work();
       return true;
     } catch (error) {
       await removeMade(path, git, { begunAt, endedAt: Date.now(), isAlone }).catch(() => false);
       throw error;
     } finally {
+      view.started = () => {};
       clearInterval(beat);
       // Somebody who took ours for stale has it now.
-      if (textOf(`${path}/gc.pid`)?.endsWith(mark)) await rm(lock, { force: true });
+      if (boundedText(`${path}/gc.pid`, longestLock)?.endsWith(mark)) await rm(lock, { force: true });
     }
   } finally {
     busy.delete(path);
@@ -109,7 +106,7 @@ async function takeLock(path: string, text: string): Promise<boolean> {
 }
 
 async function isHeld(path: string): Promise<boolean> {
-  const text = textOf(path);
+  const text = boundedText(path, longestLock);
   if (text === null) return false;
   const { mtimeMs } = await lstat(encodePath(path));
   const ageMs = Date.now() - mtimeMs;
@@ -117,16 +114,6 @@ async function isHeld(path: string): Promise<boolean> {
   const [, pid = '', host = ''] = form.exec(text) ?? [];
   if (pid === '' || host !== hostname()) return ageMs <= staleElsewhereMs;
   return ageMs <= staleMs && isAlive(Number(pid));
-}
-
-function textOf(path: string, mostBytes = 1024): string | null {
-  try {
-    const file = readBounded(encodePath(path), { mostBytes });
-    return file.kind === 'file' ? decodePath(file.bytes) : null;
-  } catch (error) {
-    if (systemCode(error) === null) throw error;
-    return null;
-  }
 }
 
 /** A process of this host, other than this one. */
@@ -137,7 +124,7 @@ export function isAlive(pid: number): boolean {
 /** Removes what a killed worker's git left, and its lock; returns whether one still runs. */
 export async function removeLeft(path: string, isAlone: boolean): Promise<boolean> {
   for (const name of busy.has(path) ? [] : ['gc.pid', 'gc.pid.lock']) {
-    const text = textOf(`${path}/${name}`) ?? '';
+    const text = boundedText(`${path}/${name}`, longestLock) ?? '';
     const [, pid, host, begun] = form.exec(text) ?? [];
     if (begun === undefined || host !== hostname()) continue;
     const number = Number(pid);
@@ -147,7 +134,8 @@ export async function removeLeft(path: string, isAlone: boolean): Promise<boolea
     const time = { begunAt: Number(begun), endedAt: mtimeMs + beatMs, isAlone };
     if (!(await removeMade(path, number, time))) continue;
     // Meanwhile somebody may have taken it.
-    if (!busy.has(path) && textOf(`${path}/${name}`) === text) await rm(file, { force: true });
+    if (!busy.has(path) && boundedText(`${path}/${name}`, longestLock) === text)
+      await rm(file, { force: true });
   }
   return false;
 }
@@ -196,7 +184,7 @@ async function openNames(repository: string): Promise<ReadonlySet<string> | null
   for (const pid of await entryNames('/proc')) {
     if (!/^\d+$/.test(pid)) continue;
     const directory = await readlink(`/proc/${pid}/cwd`).catch(() => '');
-    const said = ['cmdline', 'environ'].map(name => textOf(`/proc/${pid}/${name}`, longestSaid) ?? '');
+    const said = ['cmdline', 'environ'].map(name => boundedText(`/proc/${pid}/${name}`, longestSaid) ?? '');
     const isThere = isWithin(directory, repository) || said.join('\0').includes(repository);
     if (isThere && Number(pid) !== process.pid) return null;
     for (const descriptor of await entryNames(`/proc/${pid}/fd`).catch(() => []))

@@ -3,7 +3,7 @@
 import { decodePath } from '../../../layout/index.ts';
 import type { SpaceReport } from '../../../wire/index.ts';
 import { allTips } from './measure.ts';
-import type { RepositoryView, RunLimits } from './view.ts';
+import type { RepositoryView } from './view.ts';
 
 export type LargePath = Omit<SpaceReport['paths'][number], 'frees' | 'commands'>;
 
@@ -34,7 +34,6 @@ const leastShare = 0.02;
 /** Goes through every object once, and then through every commit, unless `mostMs` are over. */
 export async function largestPaths(
   view: RepositoryView,
-  limits: RunLimits,
   { wantsShortBlobs, mostMs }: { readonly wantsShortBlobs: boolean; readonly mostMs: number },
 ): Promise<PathHistory> {
   const begun = performance.now();
@@ -50,7 +49,6 @@ export async function largestPaths(
       { args: ['rev-list', '--objects', ...allTips] },
       { args: ['cat-file', '--buffer', format], isLocal: true },
     ],
-    limits,
     line => {
       const [, type, disk, size, base = '', name = '', path = ''] =
         /^(blob|tree|commit|tag) (\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+)(?: (.*))?$/s.exec(line) ?? [];
@@ -73,12 +71,11 @@ export async function largestPaths(
   );
   const first = [...sums].sort(([, a], [, b]) => b.bytes - a.bytes).slice(0, mostCandidates);
   const known = versions.of(new Set(first.map(([path]) => path)));
-  const isWhole = await findOtherNames(view, known, limits, begun + mostMs);
+  const isWhole = await findOtherNames(view, known, begun + mostMs);
   const largest = pathGroups(first, [...known.values()], sums, versions.all).slice(0, mostPaths);
   const present = await inDefaultBranch(
     view,
     largest.map(({ path }) => path),
-    limits,
   );
   return {
     objects,
@@ -111,11 +108,7 @@ function forgetSmaller(sums: Map<string, { bytes: number }>): void {
 }
 
 /** Those of the paths, as bytes in Latin-1, that HEAD has. */
-async function inDefaultBranch(
-  view: RepositoryView,
-  paths: readonly string[],
-  limits: RunLimits,
-): Promise<ReadonlySet<string>> {
+async function inDefaultBranch(view: RepositoryView, paths: readonly string[]): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
   if (paths.length === 0) return found;
   const input = paths.map(path => `HEAD:${path}\n`).join('');
@@ -123,7 +116,6 @@ async function inDefaultBranch(
   // One line for each: what is there, or that it is missing, as it is where HEAD is unborn.
   await view.lines(
     [{ args: ['cat-file', '--batch-check=%(objecttype)'] }],
-    limits,
     line => {
       const path = paths[index++];
       if (line === 'blob' && path !== undefined) found.add(path);
@@ -149,7 +141,6 @@ interface Version extends StoredVersion {
   readonly paths: Set<string>;
 }
 
-/** The largest versions of files, up to a number. */
 class LargeVersions {
   readonly #most: number;
   #kept: StoredVersion[] = [];
@@ -172,7 +163,6 @@ class LargeVersions {
     return this.#kept;
   }
 
-  /** Those with these names, by their ids. */
   of(paths: ReadonlySet<string>): ReadonlyMap<string, Version> {
     return new Map(
       this.#kept
@@ -191,12 +181,12 @@ function ownText(text: string): string {
 async function findOtherNames(
   view: RepositoryView,
   versions: ReadonlyMap<string, Version>,
-  limits: RunLimits,
   deadline: number,
 ): Promise<boolean> {
   if (versions.size === 0) return true;
   const leftMs = Math.floor(deadline - performance.now());
   if (leftMs <= 0) return false;
+  const { signal } = view.limits;
   const overdue = AbortSignal.timeout(leftMs);
   // A change, and then its path, in turn.
   let id: string | null = null;
@@ -217,14 +207,13 @@ async function findOtherNames(
   try {
     await view.lines(
       [{ args: ['rev-list', '--all', '--reflog'] }, { args: ['diff-tree', ...args] }],
-      { ...limits, signal: AbortSignal.any([limits.signal, overdue]) },
       take,
       '',
-      '\0',
+      { end: '\0', signal: AbortSignal.any([signal, overdue]) },
     );
     return true;
   } catch (error) {
-    if (overdue.aborted && !limits.signal.aborted) return false;
+    if (overdue.aborted && !signal.aborted) return false;
     throw error;
   }
 }

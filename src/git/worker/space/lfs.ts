@@ -5,7 +5,7 @@ import { lstat } from 'node:fs/promises';
 import { beforeFollow, decodePath, encodePath, type StorageSettings } from '../../../layout/index.ts';
 import type { SpaceReport } from '../../../wire/index.ts';
 import { entryNames } from '../files.ts';
-import type { RepositoryView, RunLimits } from './view.ts';
+import type { RepositoryView } from './view.ts';
 
 type LfsObjects = ReadonlyMap<string, number>;
 
@@ -49,13 +49,11 @@ export async function unneededLfs(
   view: RepositoryView,
   objects: LfsObjects,
   shortBlobs: readonly string[],
-  limits: RunLimits,
 ): Promise<NonNullable<SpaceReport['lfs']>> {
   const unneeded = new Map(objects);
   const input = shortBlobs.map(name => `${name}\n`).join('');
   await view.lines(
     [{ args: ['cat-file', '--buffer', '--batch'] }],
-    limits,
     line => {
       const [, oid] = /^oid sha256:([0-9a-f]{64})\r?$/.exec(line) ?? [];
       if (oid !== undefined) unneeded.delete(oid);

@@ -3,7 +3,7 @@
 import { lstat } from 'node:fs/promises';
 import { encodePath } from '../../../layout/index.ts';
 import { entryNames, isGone } from '../files.ts';
-import type { RepositoryView, RunLimits } from './view.ts';
+import type { RepositoryView } from './view.ts';
 
 export interface Reachability {
   readonly stored: StoredObjects;
@@ -17,29 +17,23 @@ export interface Reachability {
 export const allTips = ['--all', '--reflog', '--indexed-objects'] as const;
 
 /** A push that comes meanwhile makes the unreachable bytes fewer, never more. */
-export async function measure(view: RepositoryView, limits: RunLimits): Promise<Reachability> {
-  const stored = await storedObjects(view.objects, limits.signal);
-  const reachableBytes = await bytesOf(view, allTips, limits);
+export async function measure(view: RepositoryView): Promise<Reachability> {
+  const stored = await storedObjects(view.objects, view.limits.signal);
+  const reachableBytes = await bytesOf(view, allTips);
   return { stored, reachableBytes, unreachableBytes: Math.max(0, stored.bytes - reachableBytes) };
 }
 
 /** The bytes on the disk of objects that these arguments of `git rev-list` reach; `input` is for git. */
-export async function bytesOf(
-  view: RepositoryView,
-  tips: readonly string[],
-  limits: RunLimits,
-  input = '',
-): Promise<number> {
-  if (view.hasAlternates) return (await objectsOf(view, tips, limits, input)).bytes;
+export async function bytesOf(view: RepositoryView, tips: readonly string[], input = ''): Promise<number> {
+  if (view.hasAlternates) return (await objectsOf(view, tips, input)).bytes;
   const args = ['rev-list', '--objects', '--use-bitmap-index', '--disk-usage', ...tips];
-  return Number((await view.git(args, limits, input)).trim());
+  return Number((await view.git(args, input)).trim());
 }
 
 /** Does as `bytesOf`, and counts the objects. */
 export async function objectsOf(
   view: RepositoryView,
   tips: readonly string[],
-  limits: RunLimits,
   input = '',
 ): Promise<{ readonly bytes: number; readonly objects: number }> {
   let bytes = 0;
@@ -49,7 +43,6 @@ export async function objectsOf(
       { args: ['rev-list', '--objects', '--no-object-names', '--use-bitmap-index', ...tips] },
       { args: ['cat-file', '--buffer', '--batch-check=%(objectsize:disk)'], isLocal: true },
     ],
-    limits,
     // An object that only an alternate has is said to be missing.
     line => {
       if (!/^\d+$/.test(line)) return;

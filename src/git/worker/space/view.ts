@@ -31,8 +31,6 @@ export interface RunLimits {
   readonly isUrgent?: boolean;
   /** All of git's processes are visible, also in a namespace of their own; see `seesAllProcesses`. */
   readonly isAlone?: boolean;
-  /** Called with the process number of git, which leads a group. */
-  readonly started?: (pid: number) => void;
   /** Bytes of memory that each git may take; unless given 512 MiB where somebody waits, else 2 GiB. */
   readonly memoryBytes?: number;
 }
@@ -73,12 +71,17 @@ export class RepositoryView {
   /** The directories with its objects, as they were before git saw any of it. */
   readonly used: readonly string[];
   hasReflogs = false;
+  /** Those of each git that runs here. */
+  limits: RunLimits;
+  /** Called with the process number of git, which leads a group. */
+  started: (pid: number) => void = () => {};
   readonly #folder: string;
   readonly #quarantine: string | null;
 
   private constructor(
     path: string,
     { program, quarantine = null, objects = `${path}/objects` }: ViewOptions,
+    limits: RunLimits,
     settings: GitSettings,
     hasAlternates: boolean,
     folder: string,
@@ -87,6 +90,7 @@ export class RepositoryView {
     this.path = path;
     this.objects = objects;
     this.program = program;
+    this.limits = limits;
     this.settings = settings;
     this.hasAlternates = hasAlternates;
     this.used = used;
@@ -95,11 +99,8 @@ export class RepositoryView {
   }
 
   /** Rejects with a `UnusableRepository` where this is none that git can be run on. */
-  static async open(
-    path: string,
-    options: ViewOptions,
-    signal = new AbortController().signal,
-  ): Promise<RepositoryView> {
+  static async open(path: string, options: ViewOptions, limits: RunLimits): Promise<RepositoryView> {
+    const { signal } = limits;
     const { hasReflogs = true, quarantine = null, objects = `${path}/objects` } = options;
     const used = await mustBeUsable(path, quarantine, signal, objects);
     const folder = await mkdtemp(join(tmpdir(), 'softquota-git-'));
@@ -112,10 +113,10 @@ export class RepositoryView {
           `its refs are in reftable format, which git ${program.version} (${program.program}) cannot read: name git 2.45 or later in [reclaim] GIT`,
         );
       const hasAlternates = readBounded(encodePath(`${objects}/info/alternates`)).kind !== 'absent';
-      const view = new RepositoryView(path, options, settings, hasAlternates, folder, used);
+      const view = new RepositoryView(path, options, limits, settings, hasAlternates, folder, used);
       await view.#makeGitDirectory();
       if (quarantine !== null) await symlink(encodePath(quarantine), join(folder, 'quarantine'));
-      if (hasReflogs) await view.refreshReflogs(signal);
+      if (hasReflogs) await view.refreshReflogs();
       if (hasAlternates) await view.#linkOwnObjects();
       return view;
     } catch (error) {
@@ -127,20 +128,22 @@ export class RepositoryView {
   /** Returns git's output; rejects with a `UnusableRepository` that has git's words, or `not_ready`. */
   async git(
     args: readonly string[],
-    { isUrgent, memoryBytes = memoryOf(isUrgent), ...limits }: RunLimits,
     input: string | Uint8Array = '',
     env = this.#environment(['git/objects']),
   ): Promise<string> {
-    limits.signal.throwIfAborted();
+    const { isUrgent, memoryBytes = memoryOf(isUrgent), timeoutMs, signal } = this.limits;
+    signal.throwIfAborted();
     const ended = await runProgram(this.program.program, args, {
-      ...limits,
+      timeoutMs,
+      signal,
+      started: this.started,
       memoryBytes,
       isNiced: isUrgent !== true,
       env,
       mostBytes: mostOutput,
       input,
     });
-    limits.signal.throwIfAborted();
+    signal.throwIfAborted();
     mustHaveDone(args, ended);
     return ended.output;
   }
@@ -148,11 +151,11 @@ export class RepositoryView {
   /** Runs git's commands as a pipe, and gives the last one's lines, in Latin-1. `end` ends a line. */
   async lines(
     stages: readonly GitStage[],
-    { timeoutMs, signal, isUrgent, memoryBytes = memoryOf(isUrgent) }: RunLimits,
     take: (line: string) => void,
     input: string | Uint8Array = '',
-    end = '\n',
+    { end = '\n', signal = this.limits.signal } = {},
   ): Promise<void> {
+    const { timeoutMs, isUrgent, memoryBytes = memoryOf(isUrgent) } = this.limits;
     const programs = stages.map(
       ({ args, isLocal = false }): Stage => ({
         program: this.program.program,
@@ -176,10 +179,10 @@ export class RepositoryView {
   }
 
   /** Runs `git prune` on packs and loose objects alone: else it removes what old pushes still bring. */
-  async prune(expire: string, limits: RunLimits): Promise<void> {
+  async prune(expire: string): Promise<void> {
     await rm(join(this.#folder, 'own'), { recursive: true, force: true });
     await this.#linkOwnObjects();
-    await this.git(['prune', `--expire=${expire}`], limits, '', this.#environment(['own', 'git/objects']));
+    await this.git(['prune', `--expire=${expire}`], '', this.#environment(['own', 'git/objects']));
   }
 
   /** git finds the objects of a push first, and then those of these directories in our folder. */
@@ -210,7 +213,7 @@ export class RepositoryView {
     };
   }
 
-  async refreshReflogs(signal: AbortSignal): Promise<void> {
+  async refreshReflogs(): Promise<void> {
     const copy = join(this.#folder, 'git/logs');
     await rm(copy, { recursive: true, force: true });
     const logs = `${this.path}/logs`;
@@ -218,7 +221,7 @@ export class RepositoryView {
     this.hasReflogs = false;
     if (!(await isThere(logs))) return;
     // git follows no link to a directory of them.
-    const left = { files: mostFiles, bytes: mostBytes, signal };
+    const left = { files: mostFiles, bytes: mostBytes, signal: this.limits.signal };
     await copyReflogs(logs, copy, left, mostDepth);
     this.hasReflogs = left.files < mostFiles;
   }
@@ -281,19 +284,19 @@ function configText({ objectFormat, refStorage, sharedRepository }: GitSettings)
 export async function withView<Result>(
   path: string,
   options: ViewOptions,
-  { timeoutMs, signal, isUrgent }: RunLimits,
-  work: (view: RepositoryView, limits: RunLimits) => Promise<Result>,
+  limits: RunLimits,
+  work: (view: RepositoryView) => Promise<Result>,
 ): Promise<Result> {
-  const overdue = AbortSignal.timeout(timeoutMs);
-  const within = AbortSignal.any([signal, overdue]);
+  const overdue = AbortSignal.timeout(limits.timeoutMs);
+  const signal = AbortSignal.any([limits.signal, overdue]);
   let view: RepositoryView | null = null;
   try {
-    view = await RepositoryView.open(path, options, within);
-    const result = await work(view, { timeoutMs, signal: within, isUrgent: isUrgent === true });
+    view = await RepositoryView.open(path, options, { ...limits, signal });
+    const result = await work(view);
     await mustBePlain(view.used);
     return result;
   } catch (error) {
-    if (overdue.aborted) throw new UnusableRepository(`no end within ${timeoutMs / 1000} s`);
+    if (overdue.aborted) throw new UnusableRepository(`no end within ${limits.timeoutMs / 1000} s`);
     throw error;
   } finally {
     await view?.close();

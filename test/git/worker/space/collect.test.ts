@@ -28,7 +28,7 @@ import { limits, program, Repository } from './world.ts';
 
 const hourMs = 3_600_000;
 
-const options = { expireMs: hourMs, limits, now: Date.now };
+const options = { expireMs: hourMs, now: Date.now };
 
 t.test('what a deleted branch alone held is unreachable, and goes once it is old', async t => {
   const repository = await Repository.open(t);
@@ -38,9 +38,9 @@ t.test('what a deleted branch alone held is unreachable, and goes once it is old
   await repository.commit({ big: 300_000 });
   await repository.push('big');
   const view = await repository.view(t);
-  t.equal((await measure(view, limits)).unreachableBytes, 0);
+  t.equal((await measure(view)).unreachableBytes, 0);
   await repository.push(':big');
-  const found = await measure(view, limits);
+  const found = await measure(view);
   t.ok(found.unreachableBytes > 300_000 && found.unreachableBytes < 302_000, String(found.unreachableBytes));
   t.ok(found.reachableBytes > 20_000 && found.reachableBytes < 22_000, String(found.reachableBytes));
 
@@ -73,7 +73,7 @@ t.test('hidden refs and reflogs keep what they name', async t => {
   await repository.push('main', ':gone');
   await repository.age();
   const view = await repository.view(t);
-  t.equal((await measure(view, limits)).unreachableBytes, 0);
+  t.equal((await measure(view)).unreachableBytes, 0);
   await collect(view, options);
   t.equal(await repository.git('-C', repository.path, 'cat-file', '-t', 'refs/pull/1/head:b'), 'blob\n');
   await repository.git('-C', repository.path, 'cat-file', '-e', 'main@{1}:c');
@@ -88,13 +88,13 @@ t.test('objects of alternates are neither counted nor taken over', async t => {
   await repository.git('clone', '-q', '--bare', '--shared', repository.path, fork);
   await repository.commit({ own: 30_000 });
   await repository.git('push', '-q', fork, 'main');
-  const view = await RepositoryView.open(fork, { program });
+  const view = await RepositoryView.open(fork, { program }, limits);
   t.teardown(() => view.close());
-  const found = await measure(view, limits);
+  const found = await measure(view);
   t.ok(found.reachableBytes > 30_000 && found.reachableBytes < 32_000, String(found.reachableBytes));
   t.equal(found.unreachableBytes, 0);
   await collect(view, options);
-  t.ok((await measure(view, limits)).reachableBytes < 32_000);
+  t.ok((await measure(view)).reachableBytes < 32_000);
   t.equal((await repository.server.git(['fsck', '--full'], fork)).code, 0);
 });
 
@@ -123,10 +123,10 @@ t.test('nothing is deleted where the repository says so, or another collection r
     ['extensions.partialClone', 'origin'],
   ] as const) {
     await repository.git('-C', repository.path, 'config', key, value);
-    const kept = await RepositoryView.open(repository.path, { program });
+    const kept = await RepositoryView.open(repository.path, { program }, limits);
     t.teardown(() => kept.close());
     await t.rejects(collect(kept, options), /nothing is deleted/, key);
-    await measure(kept, limits);
+    await measure(kept);
     await repository.git('-C', repository.path, 'config', '--unset', key);
   }
 });
@@ -136,16 +136,16 @@ t.test('what is no repository that git knows is a fault that says why', async t 
   const { path } = repository;
   await repository.git('-C', path, 'config', 'core.repositoryFormatVersion', '1');
   await writeFile(join(path, 'config'), '[extensions]\nfromTheFuture = true\n');
-  await t.rejects(RepositoryView.open(path, { program }), /extensions\.fromthefuture/);
+  await t.rejects(RepositoryView.open(path, { program }, limits), /extensions\.fromthefuture/);
   await writeFile(join(path, 'config'), 'no config');
-  await t.rejects(RepositoryView.open(path, { program }), /git cannot read its config/);
+  await t.rejects(RepositoryView.open(path, { program }, limits), /git cannot read its config/);
   await rm(join(path, 'config'));
   await symlink('/dev/zero', join(path, 'config'));
-  await t.rejects(RepositoryView.open(path, { program }), /its config is no regular file \(link\)/);
+  await t.rejects(RepositoryView.open(path, { program }, limits), /its config is no regular file \(link\)/);
   await rm(join(path, 'objects'), { recursive: true });
   await mkdir(repository.server.path('elsewhere'));
   await symlink(repository.server.path('elsewhere'), join(path, 'objects'));
-  await t.rejects(RepositoryView.open(path, { program }), /objects is not a directory/);
+  await t.rejects(RepositoryView.open(path, { program }, limits), /objects is not a directory/);
 });
 
 t.test('sha256, shared permissions and a bitmap', async t => {
@@ -156,22 +156,22 @@ t.test('sha256, shared permissions and a bitmap', async t => {
   await repository.git('init', '-q', '-b', 'main', '--object-format=sha256', repository.clone);
   await repository.commit({ a: 5000 });
   await repository.git('push', '-q', path, 'main');
-  const view = await RepositoryView.open(path, { program });
+  const view = await RepositoryView.open(path, { program }, limits);
   t.teardown(() => view.close());
-  const { reachableBytes } = await measure(view, limits);
+  const { reachableBytes } = await measure(view);
   t.ok(reachableBytes > 5000 && reachableBytes < 6000);
   await collect(view, options);
   const packs = await readdir(join(path, 'objects/pack'));
   t.equal(packs.filter(name => name.endsWith('.bitmap')).length, 1, packs.join(' '));
   await repository.commit({ b: 5000 });
   await repository.git('push', '-q', path, 'main');
-  await writeBitmap(view, limits);
+  await writeBitmap(view);
   const names = await readdir(join(path, 'objects/pack'));
   t.ok(
     names.some(name => name.startsWith('multi-pack-index-')),
     names.join(' '),
   );
-  t.ok((await measure(view, limits)).reachableBytes > 10_000);
+  t.ok((await measure(view)).reachableBytes > 10_000);
   t.equal((await repository.server.git(['fsck', '--full'], path)).code, 0);
 });
 
@@ -185,10 +185,11 @@ t.test('a collection that is stopped or killed at any moment loses nothing', asy
   const turns = isLong ? 200 : 12;
   for (let turn = 0; turn < turns; turn++) {
     const stop = new AbortController();
-    const view = await RepositoryView.open(repository.path, { program });
+    const view = await RepositoryView.open(repository.path, { program }, limits);
     // Every step of the collection is interrupted at some turn.
     const timer = setTimeout(() => stop.abort(), turn * 8);
-    await collect(view, { ...options, limits: { ...limits, signal: stop.signal } }).catch(() => {});
+    view.limits = { ...limits, signal: stop.signal };
+    await collect(view, options).catch(() => {});
     clearTimeout(timer);
     await view.close();
     t.equal(await repository.fsck(), '', `turn ${turn}`);
@@ -226,10 +227,9 @@ t.test('of a git that is killed at any moment nothing stays, and all that others
   const turns = isLong ? 100 : 10;
   let killed = 0;
   for (let turn = 0; turn < turns; turn++) {
-    const view = await RepositoryView.open(repository.path, { program });
-    const collected = collect(view, { ...options, limits: { ...limits, isAlone: true } }).catch(error =>
-      String(error),
-    );
+    const view = await RepositoryView.open(repository.path, { program }, limits);
+    view.limits = { ...limits, isAlone: true };
+    const collected = collect(view, options).catch(error => String(error));
     const [git] = await until(async () => {
       const text = await readFile(join(repository.path, 'gc.pid'), 'utf8').catch(() => '');
       const [, pid] = /^(\d+) /.exec(text) ?? [];
@@ -319,7 +319,7 @@ t.test('what is made while a collection waits holds its objects: packed refs, a 
   await server.git(['pack-refs', '--all', '--prune'], path);
   await collect(view, { ...options, now: () => Date.now() + 2 * hourMs });
   t.equal(await repository.fsck(), '');
-  t.equal((await measure(view, limits)).unreachableBytes, 0);
+  t.equal((await measure(view)).unreachableBytes, 0);
 });
 
 t.test('a collection that ends after it deleted leaves no commit graph with what is gone', async t => {

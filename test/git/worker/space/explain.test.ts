@@ -183,9 +183,9 @@ t.test('LFS objects beside the repository are looked at where they are of that r
   await repository.commit({ other: 10 });
   // A pull request's ref needs it as a branch does.
   await repository.push('main:refs/pull/1/head');
-  const view = await RepositoryView.open(repository.path, { program });
+  const view = await RepositoryView.open(repository.path, { program }, limits);
   t.teardown(() => view.close());
-  const { lfs } = await explainSpace(view, limits, { stores, ofForge: null });
+  const { lfs } = await explainSpace(view, { stores, ofForge: null });
   t.strictSame(lfs, {
     count: 3,
     bytes: 24_000,

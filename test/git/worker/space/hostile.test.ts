@@ -54,10 +54,10 @@ t.test('no program that its configuration, hooks or attributes name is run', asy
   await mkdir(join(path, 'info'), { recursive: true });
   await writeFile(join(path, 'info/attributes'), '* filter=x diff=x\n');
   const view = await repository.view(t);
-  await measure(view, limits);
-  await explainSpace(view, limits);
-  await writeBitmap(view, limits);
-  await collect(view, { expireMs: 600_000, limits, now: Date.now });
+  await measure(view);
+  await explainSpace(view);
+  await writeBitmap(view);
+  await collect(view, { expireMs: 600_000, now: Date.now });
   const left = await readdir(repository.server.root);
   t.notOk(left.includes('marker'), 'nothing ran');
   t.notOk(left.includes('trace'), 'nothing was written');
@@ -81,7 +81,7 @@ t.test('an object that a promisor remote has is not fetched, and is a fault', as
   await chmod(join(path, 'objects', blob.slice(0, 2)), 0o755);
   execFileSync('rm', ['-f', join(path, 'objects', blob.slice(0, 2), blob.slice(2))]);
   const view = await repository.view(t);
-  await t.rejects(measure(view, limits), /git rev-list: .*missing|unable|not found|bad/i);
+  await t.rejects(measure(view), /git rev-list: .*missing|unable|not found|bad/i);
   t.notOk((await readdir(repository.server.root)).includes('marker'));
 });
 
@@ -95,11 +95,11 @@ t.test('names of files in the repositories of others are not shown', async t => 
   await mkdir(join(path, 'objects/info'), { recursive: true });
   await writeFile(join(path, 'objects/info/alternates'), `${victim.path}/objects\n`);
   await writeFile(join(path, 'refs/heads/main'), `${secret}\n`);
-  const view = await RepositoryView.open(path, { program: git });
+  const view = await RepositoryView.open(path, { program: git }, limits);
   t.teardown(() => view.close());
-  const report = JSON.stringify(await explainSpace(view, limits));
+  const report = JSON.stringify(await explainSpace(view));
   t.notMatch(report, /secret-name/);
-  t.match(await measure(view, limits), { reachableBytes: 0, unreachableBytes: 0 });
+  t.match(await measure(view), { reachableBytes: 0, unreachableBytes: 0 });
 });
 
 t.test('LFS objects of others are not shown, whatever a link leads to', async t => {
@@ -113,7 +113,7 @@ t.test('LFS objects of others are not shown, whatever a link leads to', async t 
     await mkdir(dirname(at), { recursive: true });
     await symlink(place.endsWith('aa') ? join(elsewhere, 'aa') : elsewhere, at);
     const view = await repository.view(t);
-    t.equal((await explainSpace(view, limits)).lfs, null, place);
+    t.equal((await explainSpace(view)).lfs, null, place);
     await rm(join(repository.path, 'lfs'), { recursive: true });
   }
 });
@@ -129,7 +129,7 @@ t.test('a deep tree and long names end, in an answer of bounded length', async t
   t.equal(made.code, 0, made.stderr);
   await repository.push('main');
   const view = await repository.view(t);
-  const text = JSON.stringify(await explainSpace(view, limits));
+  const text = JSON.stringify(await explainSpace(view));
   t.ok(text.length < 200_000);
 });
 
@@ -140,8 +140,10 @@ t.test('work that takes longer than its time ends, and so does work that is stop
   const view = await repository.view(t);
   // git waits for somebody who writes a ref there.
   execFileSync('mkfifo', [join(repository.path, 'refs/heads/pipe')]);
-  await t.rejects(measure(view, { ...limits, timeoutMs: 200 }), { code: 'not_ready' });
+  view.limits = { ...limits, timeoutMs: 200 };
+  await t.rejects(measure(view), { code: 'not_ready' });
   const stop = new AbortController();
   stop.abort();
-  await t.rejects(measure(view, { ...limits, signal: stop.signal }), { name: 'AbortError' });
+  view.limits = { ...limits, signal: stop.signal };
+  await t.rejects(measure(view), { name: 'AbortError' });
 });

@@ -96,7 +96,7 @@ t.test('a repository in which git would open something else is not looked at by 
     await mkdir(dirname(at), { recursive: true });
     await make(at, victim);
     await t.rejects(
-      RepositoryView.open(repository.path, { program }),
+      RepositoryView.open(repository.path, { program }, limits),
       { message: why },
       `${place} ${make.name}`,
     );
@@ -113,32 +113,35 @@ t.test('what is borrowed is looked at as well', async t => {
   const { path } = await filled(t);
   await writeFile(join(path, 'objects/info/alternates'), `${middle.path}/objects\n`);
   await writeFile(join(middle.path, 'objects/info/alternates'), `${lender.path}/objects\n`);
-  const view = await RepositoryView.open(path, { program });
+  const view = await RepositoryView.open(path, { program }, limits);
   await view.close();
   await rm(join(lender.path, 'objects/pack'), { recursive: true });
   execFileSync('mkfifo', [join(lender.path, 'objects/pack')]);
-  await t.rejects(RepositoryView.open(path, { program }), /objects\/pack is neither a directory nor/);
+  await t.rejects(RepositoryView.open(path, { program }, limits), /objects\/pack is neither a directory nor/);
 });
 
 t.test('a list of what is borrowed that cannot be followed as git does is a fault', async t => {
   const { path } = await filled(t);
   const list = join(path, 'objects/info/alternates');
   await writeFile(list, '"/somewhere/objects"\n');
-  await t.rejects(RepositoryView.open(path, { program }), {
+  await t.rejects(RepositoryView.open(path, { program }, limits), {
     message: 'objects/info/alternates has a path in quotes',
   });
   await writeFile(list, '/nowhere\n'.repeat(101));
-  await t.rejects(RepositoryView.open(path, { program }), /alternates has more than 100 lines/);
+  await t.rejects(RepositoryView.open(path, { program }, limits), /alternates has more than 100 lines/);
 });
 
 t.test('the quarantine of a push is looked at as well', async t => {
   const { path } = await filled(t);
   const quarantine = join(path, 'objects/tmp_objdir-incoming-AbCdEf');
   await mkdir(join(quarantine, 'pack'), { recursive: true });
-  const view = await RepositoryView.open(path, { program, quarantine });
+  const view = await RepositoryView.open(path, { program, quarantine }, limits);
   await view.close();
   execFileSync('mkfifo', [join(quarantine, 'pack', `pack-${'1'.repeat(40)}.idx`)]);
-  await t.rejects(RepositoryView.open(path, { program, quarantine }), /\.idx is neither a directory nor/);
+  await t.rejects(
+    RepositoryView.open(path, { program, quarantine }, limits),
+    /\.idx is neither a directory nor/,
+  );
 });
 
 t.test('another file system, repository or user below objects', async t => {
@@ -147,7 +150,7 @@ t.test('another file system, repository or user below objects', async t => {
   const pack = join(path, 'objects/pack');
   execFileSync('mount', ['--bind', join(victim.path, 'objects/pack'), pack]);
   try {
-    await t.rejects(RepositoryView.open(path, { program }), {
+    await t.rejects(RepositoryView.open(path, { program }, limits), {
       message: `another directory is mounted at ${pack}`,
     });
   } finally {
@@ -155,7 +158,7 @@ t.test('another file system, repository or user below objects', async t => {
   }
   execFileSync('mount', ['-t', 'tmpfs', 'none', pack]);
   try {
-    await t.rejects(RepositoryView.open(path, { program }), {
+    await t.rejects(RepositoryView.open(path, { program }, limits), {
       message: 'objects/pack is another file system',
     });
   } finally {
@@ -163,7 +166,7 @@ t.test('another file system, repository or user below objects', async t => {
   }
   await chown(pack, 4711, 4711);
   await t.rejects(
-    RepositoryView.open(path, { program }),
+    RepositoryView.open(path, { program }, limits),
     /^objects\/pack is of another user, and core\.sharedRepository/,
   );
 });
@@ -172,7 +175,7 @@ t.test('where others may put something else in place, it is measured and nothing
   const repository = await filled(t);
   const { path } = repository;
   const view = await repository.view(t);
-  const options = { expireMs: 600_000, limits, now: Date.now };
+  const options = { expireMs: 600_000, now: Date.now };
   for (const [place, mode] of [
     [path, 0o757],
     [path, 0o775],
@@ -186,9 +189,9 @@ t.test('where others may put something else in place, it is measured and nothing
     await t.rejects(collect(view, options), {
       message: `nothing is deleted: users other than the worker's may write to ${place}`,
     });
-    await writeBitmap(view, limits);
+    await writeBitmap(view);
     t.strictSame(await readdir(join(path, 'objects'), { recursive: true }), files);
-    t.ok((await measure(view, limits)).reachableBytes > 30_000);
+    t.ok((await measure(view)).reachableBytes > 30_000);
     await chmod(place, 0o755);
     await chown(place, 0, 0);
   }
@@ -200,7 +203,8 @@ t.test('where others may put something else in place, it is measured and nothing
 t.test('a git that takes too much memory is ended, and says so', async t => {
   const repository = await filled(t);
   const view = await repository.view(t);
-  await t.rejects(measure(view, { ...limits, memoryBytes: 1024 * 1024 }), /git rev-list: /);
+  view.limits = { ...limits, memoryBytes: 1024 * 1024 };
+  await t.rejects(measure(view), /git rev-list: /);
 });
 
 t.test('reflogs that are not copied in time are a fault, and nobody waits for them', async t => {
@@ -208,8 +212,9 @@ t.test('reflogs that are not copied in time are a fault, and nobody waits for th
   await mkdir(join(path, 'logs/refs/heads'), { recursive: true });
   await writeFile(join(path, 'logs/refs/heads/main'), '');
   const stop = new AbortController();
-  const view = await RepositoryView.open(path, { program });
+  const view = await RepositoryView.open(path, { program }, limits);
   t.teardown(() => view.close());
   stop.abort();
-  await t.rejects(view.refreshReflogs(stop.signal), { name: 'AbortError' });
+  view.limits = { ...limits, signal: stop.signal };
+  await t.rejects(view.refreshReflogs(), { name: 'AbortError' });
 });

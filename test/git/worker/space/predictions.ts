@@ -12,12 +12,12 @@ import { run } from '../../../hooks/world.ts';
 import { limits, program, type Repository } from './world.ts';
 
 /** Settings at a time when the expiry is over. */
-const later = { expireMs: 600_000, limits, now: () => Date.now() + 86_400_000 };
+const later = { expireMs: 600_000, now: () => Date.now() + 86_400_000 };
 
 export async function explained(repository: Pick<Repository, 'path'>) {
-  const view = await RepositoryView.open(repository.path, { program });
+  const view = await RepositoryView.open(repository.path, { program }, limits);
   try {
-    return spaceReport.parse(JSON.parse(JSON.stringify(await explainSpace(view, limits))));
+    return spaceReport.parse(JSON.parse(JSON.stringify(await explainSpace(view))));
   } finally {
     await view.close();
   }
@@ -25,7 +25,7 @@ export async function explained(repository: Pick<Repository, 'path'>) {
 
 /** Collects garbage, and gives the bytes that are left. */
 export async function collected(repository: Repository): Promise<number> {
-  const view = await RepositoryView.open(repository.path, { program });
+  const view = await RepositoryView.open(repository.path, { program }, limits);
   try {
     await collect(view, later);
   } finally {

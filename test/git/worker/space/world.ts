@@ -79,7 +79,7 @@ export class Repository {
   }
 
   async view(t: Test): Promise<RepositoryView> {
-    const view = await RepositoryView.open(this.path, { program });
+    const view = await RepositoryView.open(this.path, { program }, limits);
     t.teardown(() => view.close());
     return view;
   }
