@@ -10,13 +10,11 @@ import { allowancesOf } from '../../policy/index.ts';
 import {
   asTree,
   bytesUnder,
-  type Decision,
   type ExplainedStep,
   type Explanation,
   type Group as HeldGroup,
   type Rule as HeldRule,
   leafMask,
-  type QuotaSettings,
   reachedThreshold,
   type Subject,
   subjects,
@@ -190,7 +188,14 @@ export function explanationOf(
   const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
   const shown = (reasoning: Pick<Explanation, 'decision' | 'steps'>) => ({
     steps: reasoning.steps.map(stepShown),
-    decision: decisionShown(ledger.settings, reasoning.decision),
+    decision: {
+      by: reasoning.decision.by,
+      step: reasoning.decision.step,
+      ...wire.verdictShown(reasoning.decision),
+      subjects: reasoning.decision.subjects,
+      reserved: reasoning.decision.by === 'rule' ? reasoning.decision.reserved : 0,
+      warn_percent: reachedThreshold(ledger.settings, reasoning.decision),
+    },
   });
   return {
     subject,
@@ -207,25 +212,9 @@ function stepShown({ step, groups }: ExplainedStep): wire.Explanation['steps'][n
     step,
     groups: groups.map(group => ({
       ...group,
-      rules: group.rules.map(({ allowance, grace, ...rule }) => ({
-        ...rule,
-        ...wire.withEnds({ allowance, grace }),
-      })),
+      rules: group.rules.map(({ allowance, grace, ...rule }) => {
+        return { ...rule, ...wire.withEnds(allowance, grace) };
+      }),
     })),
-  };
-}
-
-function decisionShown(
-  settings: Pick<QuotaSettings, 'warnAt'>,
-  decision: Decision,
-): wire.Explanation['decision'] {
-  const { by, step, subjects } = decision;
-  return {
-    by,
-    step,
-    ...wire.verdictShown(decision),
-    subjects,
-    reserved: decision.by === 'rule' ? decision.reserved : 0,
-    warn_percent: reachedThreshold(settings, decision),
   };
 }
