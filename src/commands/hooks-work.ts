@@ -261,10 +261,8 @@ async function targetOf(act: HooksTask['act'], roots: readonly string[], { gitol
     throw new SoftquotaError('usage', `expected ${rootsHelp}, or --gitolite`);
   }
   if (roots.length > 0) {
-    throw new SoftquotaError(
-      'usage',
-      `--gitolite already means all of its repositories; do not also give ${roots.join(', ')}`,
-    );
+    const message = `--gitolite already means all of its repositories; do not also give ${roots.join(', ')}`;
+    throw new SoftquotaError('usage', message);
   }
   const distributor = await git.findGitolite(gitolite === true ? 'auto' : resolve(gitolite));
   return { repositories: await found(act, [distributor.repositories]), gitolite: distributor };
