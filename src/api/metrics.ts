@@ -42,10 +42,8 @@ export function metricsPage({ metrics, isLocal }: MetricsPageOptions): Router {
 function mustBeAllowed(request: IncomingMessage, token: string | null): void {
   if (token === null) {
     if (isLoopback(request)) return;
-    throw new SoftquotaError(
-      'not_permitted',
-      'metrics are only for programs of this host: [metrics] TOKEN lets others read them',
-    );
+    const message = 'metrics are only for programs of this host: [metrics] TOKEN lets others read them';
+    throw new SoftquotaError('not_permitted', message);
   }
   const [, given = ''] = /^Bearer ([!-~]+)$/i.exec(request.headers.authorization ?? '') ?? [];
   if (!isSame(given, token)) unauthenticated('send Authorization: Bearer and [metrics] TOKEN');

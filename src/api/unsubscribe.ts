@@ -27,10 +27,8 @@ export function unsubscribePage({ documents, secretKeys, now }: UnsubscribePageO
         ? ownerUnsubscribing(secretKeys, token)
         : null;
     if (id !== null && documents.owners.byId(id) !== undefined) return id;
-    throw new SoftquotaError(
-      'not_found',
-      'the link is not whole, or its user is no more: use that of a mail',
-    );
+    const message = 'the link is not whole, or its user is no more: use that of a mail';
+    throw new SoftquotaError('not_found', message);
   };
   const show = (response: Response, content: string) => {
     response.set('Cache-Control', 'no-store').set('Referrer-Policy', 'no-referrer');

@@ -148,10 +148,8 @@ function untilOf(options: UntilOptions): string | undefined {
   if (options.until === undefined) return undefined;
   const time = moment.test(options.until) ? Date.parse(options.until) : Number.NaN;
   if (!Number.isNaN(time)) return new Date(time).toISOString();
-  throw new SoftquotaError(
-    'usage',
-    `--until ${options.until}: not a moment; write such as 2026-12-24T12:00:00Z, or give --for`,
-  );
+  const message = `--until ${options.until}: not a moment; write such as 2026-12-24T12:00:00Z, or give --for`;
+  throw new SoftquotaError('usage', message);
 }
 
 const moment = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/i;

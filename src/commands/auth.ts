@@ -6,7 +6,7 @@ import { exitCodes, SoftquotaError } from '../errors.ts';
 import { issueLines, printable } from '../text/index.ts';
 import type { Source, Synchronization } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
-import type { ApiCall, DaemonClient } from './client.ts';
+import type { DaemonClient } from './client.ts';
 import { jsonIn, readWhole } from './files.ts';
 import { jsonText } from './output.ts';
 import { type CommonOptions, clientFrom } from './settings.ts';
@@ -69,9 +69,7 @@ export const addAuth = resource('auth', {
   ],
 });
 
-interface Result extends Synchronization {
-  readonly user: string;
-}
+type Result = Synchronization & { readonly user: string };
 
 /** One after the other; who fails is told at once and left out. Without a daemon nobody can be done. */
 async function synchronized(
@@ -83,11 +81,8 @@ async function synchronized(
   const results: Result[] = [];
   for (const body of wanted) {
     try {
-      const call: ApiCall = {
-        method: 'POST',
-        path: `${path}/${options.try === true ? 'try' : 'claims'}`,
-        body,
-      };
+      const asked = `${path}/${options.try === true ? 'try' : 'claims'}`;
+      const call = { method: 'POST', path: asked, body } as const;
       const done = { user: body.user, ...(await client.get<Synchronization>(call)) };
       results.push(done);
       if (options.json !== true) print(`${printable(sentence(done))}\n`);

@@ -39,10 +39,8 @@ export function adminClient(config: () => Config): DaemonClient {
   const url = process.env.SOFTQUOTA_URL;
   if (url === undefined || url === '') return localAdminClient(config());
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new SoftquotaError(
-      'usage',
-      'SOFTQUOTA_URL: expected an address such as https://git.example/quota/',
-    );
+    const message = 'SOFTQUOTA_URL: expected an address such as https://git.example/quota/';
+    throw new SoftquotaError('usage', message);
   }
   const { protocol, hostname, port, host, pathname } = new URL(url);
   return clientAt(

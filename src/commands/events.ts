@@ -1,7 +1,7 @@
 /** `softquota events`: what happened, newest first. */
 
 import { Option } from 'commander';
-import { type Event, eventKinds, type RequestEvent } from '../overview/index.ts';
+import { type Event, type EventOf, eventKinds } from '../overview/index.ts';
 import { counted, formatBytes, formatUse } from '../text/index.ts';
 import { apiCommand } from './api-command.ts';
 import { withQuery } from './client.ts';
@@ -32,8 +32,6 @@ export const addEvents = apiCommand<readonly Event[], { kind?: string; owner?: s
   },
 );
 
-type Of<Kind extends Event['kind']> = Extract<Event, { readonly kind: Kind }>;
-
 function eventWords(event: Event): string {
   switch (event.kind) {
     case 'refusal':
@@ -57,14 +55,14 @@ function eventWords(event: Event): string {
   }
 }
 
-const requestWords: Readonly<Record<RequestEvent['action'], string>> = {
+const requestWords: Readonly<Record<EventOf<'request'>['action'], string>> = {
   asked: 'more space requested',
   granted: 'request granted',
   declined: 'request declined',
   withdrawn: 'request withdrawn',
 };
 
-function refusalWords({ mode, subject, count, actor, others, ...use }: Of<'refusal'>): string {
+function refusalWords({ mode, subject, count, actor, others, ...use }: EventOf<'refusal'>): string {
   const verdict = mode === 'report' ? 'would be refused' : 'refused';
   const who = actor === null ? '' : ` by ${actor}`;
   const several = others ? ', several owners or users' : '';
@@ -76,24 +74,24 @@ function useWords({
   limit,
   group,
   rule,
-}: Pick<Of<'grace'>, 'used' | 'limit' | 'group' | 'rule'>): string {
+}: Pick<EventOf<'grace'>, 'used' | 'limit' | 'group' | 'rule'>): string {
   if (used === null || limit === null) return 'no rule covers it';
   const use = formatUse(used, limit);
   const decider = rule === null ? '' : `, rule ${rule} of group ${group}`;
   return `${use.used} of ${use.limit}${decider}`;
 }
 
-function levelWords({ direction, from, to }: Of<'threshold'>): string {
+function levelWords({ direction, from, to }: EventOf<'threshold'>): string {
   const words = (level: number | 'limit' | null): string => (level === 'limit' ? 'the limit' : `${level} %`);
   return direction === 'up' ? `reached ${words(to)}` : `back below ${words(from)}`;
 }
 
-function graceWords({ ended_by: endedBy, mode }: Of<'grace'>): string {
+function graceWords({ ended_by: endedBy, mode }: EventOf<'grace'>): string {
   const why = endedBy === 'time' ? 'the grace ended' : 'over what the grace allows';
   return `${why}, ${mode === 'report' ? 'would be refused' : 'refused'} from now on`;
 }
 
-function changeWords({ action, what, name, owner }: Of<'policy'>): string {
+function changeWords({ action, what, name, owner }: EventOf<'policy'>): string {
   if (what === 'assignment') return `edited the groups of ${name}`;
   const named = name === null ? '' : ` ${name}`;
   return `${action} ${what}${named}${owner === null || owner === name ? '' : ` of ${owner}`}`;
@@ -103,7 +101,7 @@ function spaceWords({ bytes, until }: { readonly bytes: number; readonly until: 
   return until === null ? formatBytes(bytes) : `${formatBytes(bytes)} until ${formatTime(until)}`;
 }
 
-function authorWords(by: Of<'policy'>['by']): string {
+function authorWords(by: EventOf<'policy'>['by']): string {
   if (by === null) return 'softquota';
   return by.name ?? "the host's administrator";
 }

@@ -82,10 +82,8 @@ async function measured(
   if (first === undefined) throw new SoftquotaError('internal', 'the daemon measures nothing');
   const scan = await followScan(client, first.id);
   if (scan.state !== 'done') {
-    throw new SoftquotaError(
-      'not_ready',
-      `the measurement did not finish: the scan is ${scan.state}: ${scan.error ?? ''}`,
-    );
+    const message = `the measurement did not finish: the scan is ${scan.state}: ${scan.error ?? ''}`;
+    throw new SoftquotaError('not_ready', message);
   }
   const forge = await forgeRead();
   const { headers, json } = await client.ask<readonly OwnerRow[]>({

@@ -59,7 +59,10 @@ async function install(roots: readonly string[], options: HooksOptions): Promise
       ...forges.flatMap(forgeLines),
     ]),
     isWell:
-      repositories.every(isReached) &&
+      repositories.every(
+        result =>
+          !isFault(result) && (result.hooksPath === null ? canRun(result.hooks) : result.hooksPath.ours),
+      ) &&
       [...global, ...common].every(({ hooks }) => canRun(hooks)) &&
       forges.every(({ fault }) => fault === null),
   };
@@ -71,11 +74,6 @@ function canRun(hooks: git.InstalledHooks): boolean {
 
 function isFault(result: { readonly repository: string }): result is git.RepositoryFault {
   return 'fault' in result;
-}
-
-/** Returns true if all hooks are installed and git runs them. */
-function isReached(result: git.InstallResult): boolean {
-  return !isFault(result) && (result.hooksPath === null ? canRun(result.hooks) : result.hooksPath.ours);
 }
 
 function installedLines(result: git.InstallResult): readonly string[] {
@@ -124,13 +122,11 @@ function hookWords({ did, previous, skipped, blocked }: git.InstalledHook): stri
 
 function elsewhere(repository: string, hooksPath: git.HooksPath | null): string[] {
   if (hooksPath === null) return [];
-  if (hooksPath.ours)
-    return [
-      `${repository}: git runs the softquota hooks in ${hooksPath.directory}, because of core.hooksPath`,
-    ];
-  return [
-    `${repository}: git does not run these hooks: core.hooksPath = ${hooksPath.path}, set in ${hooksPath.from}`,
-  ];
+  const { ours, directory, path, from } = hooksPath;
+  const words = ours
+    ? `git runs the softquota hooks in ${directory}, because of core.hooksPath`
+    : `git does not run these hooks: core.hooksPath = ${path}, set in ${from}`;
+  return [`${repository}: ${words}`];
 }
 
 function forgeLines({ root, template, fault, lines: settings, where }: git.ForgeTemplate): string[] {
@@ -149,15 +145,15 @@ async function status(roots: readonly string[], options: HooksOptions): Promise<
   const target = await targetOf('status', roots, options);
   const common = 'gitolite' in target ? await git.commonStatus(target.gitolite) : null;
   const statuses = await git.hooksStatus(target.repositories);
-  const places =
-    common === null
-      ? []
-      : [
-          `${common.gitolite.common}: ${git.hookNames.map(name => `${name} ${stateWords(common.hooks[name])}`).join(', ')}`,
-        ];
+  const states = git.hookNames.map(name => common && `${name} ${stateWords(common.hooks[name])}`).join(', ');
+  const places = common === null ? [] : [`${common.gitolite.common}: ${states}`];
   const shown = table(statuses, [
     ['REPOSITORY', each => each.repository],
-    ...git.hookNames.map((name): Column<git.RepositoryStatus> => [name, each => hookState(each, name)]),
+    ...git.hookNames.map((name): Column<git.RepositoryStatus> => {
+      const state = (each: git.RepositoryStatus) =>
+        isFault(each) ? '?' : each.hooksPath?.ours === true ? 'ours' : stateWords(each.hooks[name]);
+      return [name, state];
+    }),
     ['REMARK', each => (isFault(each) ? each.fault : remark(each, expected))],
   ]);
   return {
@@ -186,11 +182,6 @@ function sumOf(statuses: readonly git.RepositoryStatus[], expected: string | nul
 function isBlocked(status: git.RepositoryStatus): boolean {
   if (isFault(status) || status.gitlab !== null || status.hooksPath !== null) return false;
   return git.hookNames.some(name => status.hooks[name].blocked !== null);
-}
-
-function hookState(status: git.RepositoryStatus, name: (typeof git.hookNames)[number]): string {
-  if (isFault(status)) return '?';
-  return status.hooksPath?.ours === true ? 'ours' : stateWords(status.hooks[name]);
 }
 
 function stateWords({ state }: git.HookState): string {
@@ -261,10 +252,8 @@ async function targetOf(act: HooksTask['act'], roots: readonly string[], { gitol
     throw new SoftquotaError('usage', `expected ${rootsHelp}, or --gitolite`);
   }
   if (roots.length > 0) {
-    throw new SoftquotaError(
-      'usage',
-      `--gitolite already means all of its repositories; do not also give ${roots.join(', ')}`,
-    );
+    const message = `--gitolite already means all of its repositories; do not also give ${roots.join(', ')}`;
+    throw new SoftquotaError('usage', message);
   }
   const distributor = await git.findGitolite(gitolite === true ? 'auto' : resolve(gitolite));
   return { repositories: await found(act, [distributor.repositories]), gitolite: distributor };
@@ -278,12 +267,10 @@ async function found(act: HooksTask['act'], roots: readonly string[]): Promise<r
   const places = roots.map(root => resolve(root));
   const { repositories, workingCopies, unread } = await git.findRepositories(places);
   for (const { path, reason } of unread) tellNote(printable(`${path}: ${reason}`));
-  for (const path of workingCopies.slice(0, mostNamed))
-    tellNote(
-      printable(
-        `${path} is not bare, and left out; to include it: softquota hooks ${act} ${shellQuoted(path)}`,
-      ),
-    );
+  for (const path of workingCopies.slice(0, mostNamed)) {
+    const include = `softquota hooks ${act} ${shellQuoted(path)}`;
+    tellNote(printable(`${path} is not bare, and left out; to include it: ${include}`));
+  }
   if (workingCopies.length > mostNamed)
     tellNote(`${counted(workingCopies.length - mostNamed, 'more is', 'more are')} not bare, and left out`);
   if (repositories.length > 0 || (act === 'install' && (await areNewForges(places)))) return repositories;

@@ -59,10 +59,10 @@ function commandIn(args: readonly string[]): string | undefined {
   return undefined;
 }
 
-function commandsFor(wanted: string | undefined): readonly (() => Promise<AddCommand>)[] {
+function commandsFor(wanted = ''): readonly (() => Promise<AddCommand>)[] {
   if (wanted === '-V' || wanted === '--version') return [];
-  const named = Object.entries(commands).filter(([name]) => name === wanted);
-  return (named.length === 1 ? named : Object.entries(commands)).map(([, add]) => add);
+  const named = Object.hasOwn(commands, wanted) ? commands[wanted] : undefined;
+  return named === undefined ? Object.values(commands) : [named];
 }
 
 /** Takes `--config` from before the command, unless it stands behind it, too. */

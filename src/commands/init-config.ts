@@ -81,9 +81,7 @@ export function configText(
     'ENABLED = true',
     ...comment('report decides and records, but allows everything; enforce refuses.'),
     `MODE = ${mode}`,
-    ...(hasWorker
-      ? [...comment('What was deleted stops counting once the worker has measured it.'), 'GARBAGE = forgive']
-      : []),
+    ...(hasWorker ? [...comment(forgiving), 'GARBAGE = forgive'] : []),
     '',
     '[quota.default]',
     ...comment(
@@ -109,6 +107,8 @@ export function configText(
     '',
   ].join('\n');
 }
+
+const forgiving = 'What was deleted stops counting once the worker has measured it.';
 
 type WrittenForge = Pick<ForgeReport, 'kind' | 'config' | 'address' | 'fault'>;
 

@@ -166,10 +166,8 @@ function unattributedLines({ forge, unattributed }: InitReport): readonly string
     ['SIZE', ({ whole, bytes }) => `${whole ? '' : 'at least '}${formatBytes(bytes)}`, 'right'],
     ['WHERE', store => store.path],
   ]);
-  return [
-    ...(repositories === 0 ? [] : [without]),
-    ...(stores.length === 0 ? [] : [about, ...linesOf(rows)]),
-  ];
+  const shown = stores.length === 0 ? [] : [about, ...linesOf(rows)];
+  return repositories === 0 ? shown : [without, ...shown];
 }
 
 function workerLines({ worker, next }: InitReport): readonly string[] {

@@ -79,16 +79,12 @@ export async function initialise(root: string | null, options: InitOptions): Pro
     next: nextCommands(file, found, forge, worker),
   };
   for (const { path, reason } of found.unread) tellNote(printable(`${path}: ${reason}`));
+  const ofGitolite = { roots: [], options: { config: file, gitolite: dirname(found.root) } };
+  const hooks = layout === 'gitolite' ? ofGitolite : { roots: [found.root], options: { config: file } };
   return {
     output: json ? jsonText(report) : initText(report),
     status: statusTold(exitCodes.done),
-    hooks:
-      layout === 'gitlab'
-        ? null
-        : {
-            roots: layout === 'gitolite' ? [] : [found.root],
-            options: { config: file, ...(layout === 'gitolite' ? { gitolite: dirname(found.root) } : {}) },
-          },
+    hooks: layout === 'gitlab' ? null : hooks,
   };
 }
 

@@ -60,12 +60,10 @@ export interface JobOrder {
 }
 
 /** Its answer; `hangs` are the mounts from which it kept away. */
-export type JobAnswer =
-  | { readonly result: unknown; readonly hangs: readonly string[] }
-  | {
-      readonly fault: { readonly code: ErrorCode; readonly message: string };
-      readonly hangs: readonly string[];
-    };
+export type JobAnswer = { readonly hangs: readonly string[] } & (
+  | { readonly result: unknown }
+  | { readonly fault: { readonly code: ErrorCode; readonly message: string } }
+);
 
 interface JobOutcome<Result> {
   /** Null: it did not end in its time. */

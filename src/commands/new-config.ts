@@ -98,10 +98,8 @@ export function refuseExisting(file: string): void {
   } catch (error) {
     throw notCreated(file, error);
   }
-  throw new SoftquotaError(
-    'conflict',
-    `${file} exists and is not changed; choose another file with --config, or move it away`,
-  );
+  const message = `${file} exists and is not changed; choose another file with --config, or move it away`;
+  throw new SoftquotaError('conflict', message);
 }
 
 /** The configuration that this text would be as this file. The file itself is not made. */

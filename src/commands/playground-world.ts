@@ -52,10 +52,8 @@ const gitEnvironment = { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1
 export async function makeWorld(directory: string): Promise<World> {
   const place = resolve(directory);
   if (existsSync(place) && !existsSync(join(place, marker))) {
-    throw new SoftquotaError(
-      'conflict',
-      `${place} exists and is not a playground; choose another directory with --dir`,
-    );
+    const message = `${place} exists and is not a playground; choose another directory with --dir`;
+    throw new SoftquotaError('conflict', message);
   }
   await rm(place, { recursive: true, force: true });
   await mkdir(join(place, 'data'), { recursive: true });
@@ -180,10 +178,8 @@ export async function startDaemon(world: World): Promise<PlaygroundDaemon> {
   while (!(await isReady(world.socket))) {
     if (child.exitCode !== null || child.signalCode !== null || performance.now() > deadline) {
       await stop();
-      throw new SoftquotaError(
-        'unreachable',
-        `the daemon does not start:\n${await readFile(logFile, 'utf8')}`,
-      );
+      const message = `the daemon does not start:\n${await readFile(logFile, 'utf8')}`;
+      throw new SoftquotaError('unreachable', message);
     }
     await delay(askAgainMs);
   }

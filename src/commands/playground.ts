@@ -1,5 +1,6 @@
 /** `softquota playground`: a small world to try. */
 
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -57,7 +58,8 @@ async function run({ dir, exit }: PlaygroundOptions): Promise<number> {
     print('Try these in another terminal, one after the other:\n\n');
     for (const { title, line } of scenes) print(`    # ${title}\n    ${line}\n\n`);
     print(`Its log is ${dir}/daemon.log. Ctrl-C ends it.\n`);
-    await Promise.race([asked(), daemon.ended]);
+    const asked = ['SIGINT', 'SIGTERM', 'SIGHUP'].map(signal => once(process, signal));
+    await Promise.race([...asked, daemon.ended]);
     return exitCodes.done;
   } catch (error) {
     if (!(error instanceof SoftquotaError) || error.code !== 'conflict') throw error;
@@ -91,11 +93,4 @@ async function printLinks({ adminSocket }: World, another: string): Promise<void
       `The web UI as ${overLimit} sees it (open it in a private window):\n\n    ${await linkFor(overLimit)}\n\n` +
       `Each link works once, within ten minutes. This creates another one: ${another} --user ${administrator}\n\n`,
   );
-}
-
-/** Resolves when somebody wants it to end. */
-function asked(): Promise<void> {
-  return new Promise(resolve => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
-  });
 }

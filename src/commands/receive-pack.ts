@@ -9,7 +9,7 @@ import { constants, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { SoftquotaError } from '../errors.ts';
-import { type HookSettings, hooksStatus, writePrograms } from '../git/index.ts';
+import { hooksStatus, writePrograms } from '../git/index.ts';
 import { type Exit, unreadConfig, withConfigOption, wrapped } from './settings.ts';
 
 export function addReceivePack(program: Command, exit: Exit): void {
@@ -30,7 +30,10 @@ export function addReceivePack(program: Command, exit: Exit): void {
 
 /** Resolves with git's exit status. */
 async function receivePack(args: readonly string[]): Promise<number> {
-  const settings = await settingsOf(resolve(args.at(-1) ?? '.'));
+  const [status] = await hooksStatus([resolve(args.at(-1) ?? '.')]);
+  const isRead = status !== undefined && !('fault' in status);
+  // Null where nobody asks before pushes into the repository.
+  const settings = isRead ? status.hooks['pre-receive'].settings : null;
   if (settings === null) return run('git', args);
   const folder = await mkdtemp(join(tmpdir(), 'softquota-'));
   try {
@@ -39,12 +42,6 @@ async function receivePack(args: readonly string[]): Promise<number> {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-/** The settings of the repository's own hook; null where nobody asks before its pushes. */
-async function settingsOf(repository: string): Promise<HookSettings | null> {
-  const [status] = await hooksStatus([repository]);
-  return status === undefined || 'fault' in status ? null : status.hooks['pre-receive'].settings;
 }
 
 const signals = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;

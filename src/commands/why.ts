@@ -49,24 +49,17 @@ async function spaceOf(client: DaemonClient, owner: string, repository: string):
   }
 }
 
-function repositoriesText({
-  owner,
-  stored_bytes: stored,
-  unreachable_bytes: unreachable,
-  repositories,
-  garbage,
-}: SpaceAnswer): string {
-  const sum = `${printable(owner)} stores ${formatBytes(stored)} in repositories; ${formatBytes(unreachable)} of it is unreachable.`;
-  const head = [sum, ...garbageLines({ garbage })].map(line => `${line}\n`).join('');
+function repositoriesText(found: SpaceAnswer): string {
+  const { repositories } = found;
+  const sum = `${printable(found.owner)} stores ${formatBytes(found.stored_bytes)} in repositories; ${formatBytes(found.unreachable_bytes)} of it is unreachable.`;
+  const head = [sum, ...garbageLines(found)].map(line => `${line}\n`).join('');
   if (repositories.length === 0) return head;
+  const unreachable = ({ unreachable_bytes: bytes }: RepositorySpace) =>
+    bytes === null ? '-' : formatBytes(bytes);
   const shown = table(repositories, [
     ['REPOSITORY', each => each.name],
     ['STORED', each => formatBytes(each.stored_bytes), 'right'],
-    [
-      'UNREACHABLE',
-      each => (each.unreachable_bytes === null ? '-' : formatBytes(each.unreachable_bytes)),
-      'right',
-    ],
+    ['UNREACHABLE', unreachable, 'right'],
     ['MEASURED', each => each.fault ?? formatTime(each.measured_at)],
   ]);
   return `${head}\n${shown}`;
@@ -111,10 +104,7 @@ function pathsText({ paths }: SpaceReport): string {
     ['STILL THERE', path => (path.in_default_branch ? 'yes' : 'no')],
     ['FREES', ({ frees }) => formatBytes(frees), 'right'],
   ]);
-  return `${shown}${advice(
-    'To remove a file from all of the history, in a fresh clone:',
-    paths.map(({ commands }) => commands),
-  )}`;
+  return shown + advice('To remove a file from all of the history, in a fresh clone:', paths);
 }
 
 function refsText({ refs }: SpaceReport): string {
@@ -124,15 +114,13 @@ function refsText({ refs }: SpaceReport): string {
     ['COMMITS', ref => formatCount(ref.commits), 'right'],
     ['FREES', ref => formatBytes(ref.frees), 'right'],
   ]);
-  return `${shown}${advice(
-    'To delete a ref:',
-    refs.map(({ commands }) => commands),
-  )}`;
+  return shown + advice('To delete a ref:', refs);
 }
 
 /** The lines to copy of the first ones; all of them are in the JSON. */
-function advice(words: string, all: readonly (readonly string[])[]): string {
-  const lines = all.filter(commands => commands.length > 0).slice(0, shownCommands);
+function advice(words: string, all: readonly { readonly commands: readonly string[] }[]): string {
+  const lines = all.map(({ commands }) => commands).filter(commands => commands.length > 0);
+  lines.splice(shownCommands);
   if (lines.length === 0) return '';
   return `${[words, ...new Set(lines.flatMap(([first = '']) => [`  ${first}`])), ...new Set(lines.flatMap(([, ...rest]) => rest.map(line => `  ${line}`)))].join('\n')}\n`;
 }
@@ -185,16 +173,10 @@ async function collect(client: DaemonClient, repository: string | undefined): Pr
   }
 }
 
-function runText({
-  repository,
-  state,
-  freed_bytes: freed,
-  unreachable_bytes: left,
-  message,
-}: ReclaimRun): string {
-  const words =
-    state === 'failed'
-      ? `failed: ${message ?? 'no reason is known'}`
-      : `${formatBytes(Math.max(0, freed ?? 0))} freed${left === null || left === 0 ? '' : `; ${formatBytes(left)} became unreachable recently, and can be freed later`}`;
-  return `${repository}: ${words}`;
+function runText({ repository, state, message, ...run }: ReclaimRun): string {
+  if (state === 'failed') return `${repository}: failed: ${message ?? 'no reason is known'}`;
+  const left = run.unreachable_bytes ?? 0;
+  const later =
+    left === 0 ? '' : `; ${formatBytes(left)} became unreachable recently, and can be freed later`;
+  return `${repository}: ${formatBytes(Math.max(0, run.freed_bytes ?? 0))} freed${later}`;
 }

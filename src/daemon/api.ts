@@ -6,7 +6,7 @@ import { type ApiServices, type Outlook, serveEverybody, serveLocally } from '..
 import type { Config } from '../config/index.ts';
 import type { Fleet } from '../fleet/index.ts';
 import type { Refusals } from '../gate/index.ts';
-import { findings, type Observed, type ObservedFleet, unownedKinds } from '../health/index.ts';
+import { findings, type Observed, unownedKinds } from '../health/index.ts';
 import type { Identity } from '../identity/index.ts';
 import { backupOf, type Ledger } from '../ledger/index.ts';
 import { type Log, sparingLog } from '../log.ts';
@@ -145,7 +145,12 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         ...measuring.observed(),
         ledger,
         forge: forge?.observed() ?? null,
-        fleet: fleet === null ? null : await observedFleet(fleet),
+        // While the store is away there may be nothing more to see than that.
+        fleet: fleet && {
+          state: fleet.state,
+          advice: await fleet.advice().catch(() => []),
+          hosts: await fleet.hosts().catch(() => []),
+        },
         storages: config.storages.length,
         defaultGroups: config.quota.defaultGroups,
         unpublished: refusals.trouble,
@@ -171,20 +176,9 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
   };
 }
 
-async function observedFleet(fleet: Fleet): Promise<ObservedFleet> {
-  // While it is away there may be nothing more to see than that.
-  const [advice, hosts] = await Promise.all([fleet.advice().catch(() => []), fleet.hosts().catch(() => [])]);
-  return { state: fleet.state, advice, hosts };
-}
-
-interface OutlookParts {
-  readonly totals: Pick<Totals, 'figures'>;
-  readonly history: Pick<History, 'of'>;
-}
-
 /** Covers the disks that report their size. */
 export async function outlookOf(
-  { totals, history }: OutlookParts,
+  { totals, history }: Pick<DaemonParts, 'totals' | 'history'>,
   disks: readonly WatchedDisk[],
   now: number,
 ): Promise<Outlook> {

@@ -115,12 +115,10 @@ export class Daemon {
         isForgiving: () => ledger.settings.garbage === 'forgive',
         ledger,
         forge,
-        pageOf: unit =>
-          spacePage(
-            current.config.server.rootUrl,
-            unit,
-            measuring.scanner.places().map(({ path }) => path),
-          ),
+        pageOf: unit => {
+          const roots = measuring.scanner.places().map(({ path }) => path);
+          return spacePage(current.config.server.rootUrl, unit, roots);
+        },
         quarantineRemoved: unit => measuring.pushes.lookAgain(unit),
         collected: figures => {
           const { freed_bytes: freed = 0, fault = null } = figures.collected ?? {};
@@ -243,9 +241,7 @@ export class Daemon {
     current.restartKeys = later;
     // Else what is back in the file may not be in force yet.
     if (later.length === 0) current.keys.take(loaded);
-    else {
-      log.warn({ changed: later }, `these keys change at the next start: ${later.join(', ')}`);
-    }
+    else log.warn({ changed: later }, `these keys change at the next start: ${later.join(', ')}`);
   }
 
   /** Resolves once the forge's database was read first, or could not be; null: none is read. */

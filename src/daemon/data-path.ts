@@ -35,63 +35,47 @@ export function storeFile(dataPath: string): string {
   return join(dataPath, 'softquota.db');
 }
 
-interface KeptOnce<T> {
+interface Kept<T> {
   readonly file: string;
   /** Returns the value in the file's text; null if the text holds none of this kind. */
   read(text: string): T | null;
   /** Error for a file without such a value, said after its name: `holds no host's name; remove it ...` */
   readonly unread: string;
-  make(): string;
 }
 
-/** Throws `configuration` where it can be neither read nor made. */
-function keptOnce<T>(kept: KeptOnce<T>): T {
-  return named(kept.file, () => readIn(kept) ?? made(kept));
+/** Also when two daemons start at once, all have the value of one of them. Throws as `keptIn` does. */
+function keptOnce<T>(kept: Kept<T>, make: () => string): T {
+  const known = keptIn(kept);
+  if (known !== null) return known;
+  const { file } = kept;
+  try {
+    withDraft(file, `${make()}\n`, 0o600, draft => linkSync(draft, file));
+    syncDirectory(dirname(file));
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw unusable(file, error);
+  }
+  const found = keptIn(kept);
+  if (found !== null) return found;
+  throw new SoftquotaError('configuration', `${file} was removed as soon as it was created`);
 }
 
 /** Null: there is no such file. Throws `configuration` where it cannot be read, or holds something else. */
-function keptIn<T>(kept: Omit<KeptOnce<T>, 'make'>): T | null {
-  return named(kept.file, () => readIn(kept));
-}
-
-function named<T>(file: string, use: () => T): T {
-  try {
-    return use();
-  } catch (error) {
-    if (error instanceof SoftquotaError) throw error;
-    const why = messageOf(error);
-    throw new SoftquotaError('configuration', `${file} cannot be read or created: ${why}`, { cause: error });
-  }
-}
-
-function readIn<T>({ file, read, unread }: Omit<KeptOnce<T>, 'make'>): T | null {
+function keptIn<T>({ file, read, unread }: Kept<T>): T | null {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return null;
-    throw error;
+    throw unusable(file, error);
   }
   const found = read(text);
   if (found === null) throw new SoftquotaError('configuration', `${file} ${unread}`);
   return found;
 }
 
-/** Also when two daemons start at once, all have the value of one of them. */
-function made<T>(kept: KeptOnce<T>): T {
-  const { file, make } = kept;
-  withDraft(file, `${make()}\n`, 0o600, draft => {
-    try {
-      linkSync(draft, file);
-      syncDirectory(dirname(file));
-    } catch (error) {
-      if (systemCode(error) !== 'EEXIST') throw error;
-    }
-  });
-  const found = readIn(kept);
-  if (found === null)
-    throw new SoftquotaError('configuration', `${file} was removed as soon as it was created`);
-  return found;
+function unusable(file: string, cause: unknown): SoftquotaError {
+  const message = `${file} cannot be read or created: ${messageOf(cause)}`;
+  return new SoftquotaError('configuration', message, { cause });
 }
 
 const form = /^[A-Za-z0-9._-]{1,64}$/;
@@ -110,12 +94,9 @@ export function hostTokenIn(dataPath: string): string {
 }
 
 function nameIn(file: string, otherwise: string): string {
-  return keptOnce({
-    file,
-    read: text => (form.test(text.trim()) ? text.trim() : null),
-    unread: `does not contain a host name (letters, digits, ".", "_", "-"); remove it to create a new one${otherwise}`,
-    make: randomUUID,
-  });
+  const read = (text: string) => (form.test(text.trim()) ? text.trim() : null);
+  const unread = `does not contain a host name (letters, digits, ".", "_", "-"); remove it to create a new one${otherwise}`;
+  return keptOnce({ file, read, unread }, randomUUID);
 }
 
 const madeBytes = 48;
@@ -131,9 +112,9 @@ export function secretKeysIn({ server, security }: Config): SecretKeys {
     file: join(server.dataPath, 'secret.key'),
     read: keysIn,
     unread: `does not contain keys: expected at least ${shortest} characters on each line. Restore the file, or remove it to create a new key: then all stored secrets have to be entered again`,
-    make: () => randomBytes(madeBytes).toString('base64url'),
   };
-  return secretKeysOf(given.length === 0 ? keptOnce(kept) : [...given, ...(keptIn(kept) ?? [])]);
+  const make = () => randomBytes(madeBytes).toString('base64url');
+  return secretKeysOf(given.length === 0 ? keptOnce(kept, make) : [...given, ...(keptIn(kept) ?? [])]);
 }
 
 function keysIn(text: string): readonly string[] | null {

@@ -23,11 +23,10 @@ export function openNotices(parts: DaemonParts): Notices {
     events,
     ledger,
     host,
-    unitName: unit =>
-      unitName(
-        unit,
-        measuring.scanner.places().map(({ path }) => path),
-      ),
+    unitName: unit => {
+      const roots = measuring.scanner.places().map(({ path }) => path);
+      return unitName(unit, roots);
+    },
     keys,
     baseUrl,
     now: Date.now,
@@ -93,10 +92,10 @@ async function worstOf({ ledger, totals }: DaemonParts): Promise<Summary['worst'
     const nearness = totals.nearnessOf(key);
     return nearness.state === 'ok' ? undefined : { name, ...nearness };
   });
-  const { first } = await firstOf(
+  const fullest = await firstOf(
     near,
     mostWorst,
     (a, b) => b.fullness - a.fullness || (a.name < b.name ? -1 : 1),
   );
-  return first;
+  return fullest.first;
 }

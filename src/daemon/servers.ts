@@ -92,18 +92,19 @@ export async function openServers(
       const limits = { mostConnections: shares.gate };
       opened.push(await openGateAt(services, address, server.trustedProxies, limits));
     }
+    const adminMade = {
+      path: server.adminSocket,
+      mode: 0o600,
+      group: null,
+      setting: '[server] ADMIN_SOCKET',
+    };
     const api = await openApi(
       {
         ...options,
         unmanagedPushes: () => pushQuestions.unmanaged,
         unforeseen: services.unforeseen,
       },
-      place('admin', {
-        path: server.adminSocket,
-        mode: 0o600,
-        group: null,
-        setting: '[server] ADMIN_SOCKET',
-      }),
+      place('admin', adminMade),
       shares,
     );
     opened.push(api);
@@ -118,14 +119,10 @@ const howToRaise =
   'raise the limit, which is LimitNOFILE= in a unit of systemd, nofile in limits.conf(5) and --ulimit of docker run';
 
 /** Why decisions may be unreliable at the moment; empty: they are not. */
-export function reasonsAgainst({
-  ledger,
-  measuring,
-  fleet,
-  forge,
-}: Pick<DaemonParts, 'fleet' | 'forge' | 'ledger' | 'measuring'>): readonly string[] {
-  const { rootsAway, status } = measuring;
-  return notReady({ ledger, rootsAway, hangs: status.hangs, fleet, forge: forge?.observed() ?? null });
+export function reasonsAgainst(parts: DaemonParts): readonly string[] {
+  const { rootsAway, status } = parts.measuring;
+  const { hangs } = status;
+  return notReady({ ...parts, rootsAway, hangs, forge: parts.forge?.observed() ?? null });
 }
 
 /** Returns how many connections each server takes. If the system allows fewer than usual, the log says so. */
@@ -152,30 +149,18 @@ function myUsageIn({ server }: Config): string | null {
   return server.rootUrl === null ? null : `${server.rootUrl}${addressOf('mine')}`;
 }
 
-function gateServices({
-  current,
-  events,
-  fleet,
-  forge,
-  ledger,
-  measuring,
-  notices,
-  worker,
-  metrics,
-  log: unsparing,
-}: ServersOptions): Omit<GateServices, 'pushQuestions'> {
-  const log = sparingLog(unsparing);
+function gateServices(parts: ServersOptions): Omit<GateServices, 'pushQuestions'> {
+  const { current, events, ledger, measuring, notices, worker, metrics } = parts;
+  const log = sparingLog(parts.log);
   // However many are refused, there are lines left for faults.
-  const refusalLog = sparingLog(unsparing);
+  const refusalLog = sparingLog(parts.log);
   return {
     metrics,
     ledger,
-    synchronize: claimed =>
-      synchronizeClaimed(
-        { documents: ledger.documents, autoCreate: current.config.users.autoCreate, log },
-        claimed,
-        null,
-      ),
+    synchronize: claimed => {
+      const { autoCreate } = current.config.users;
+      return synchronizeClaimed({ documents: ledger.documents, autoCreate, log }, claimed, null);
+    },
     locate: path => measuring.locate(path),
     fullDisk: (path, subject) => measuring.freeSpace.fullFor(path, subject),
     measureSoon: path => {
@@ -201,7 +186,7 @@ function gateServices({
     worker,
     pushes: measuring.pushes,
     health: () => ({
-      reasons: reasonsAgainst({ ledger, measuring, fleet, forge }),
+      reasons: reasonsAgainst(parts),
       notes: notes({
         ...measuring.status,
         ledger,
@@ -217,11 +202,11 @@ function gateServices({
 
 /** Gives the settings of a configuration; made once for each. */
 function uploadSettings(current: () => Config): () => UploadSettings {
-  let made: { readonly of: Config; readonly settings: UploadSettings } | null = null;
+  const made = new WeakMap<Config, UploadSettings>();
   return () => {
-    const config = current();
-    if (made?.of !== config) made = { of: config, settings: settingsOf(config) };
-    return made.settings;
+    const settings = made.get(current()) ?? settingsOf(current());
+    made.set(current(), settings);
+    return settings;
   };
 }
 

@@ -25,12 +25,7 @@ export function spaceLines(report: SpaceReport, page: string): readonly string[]
   ];
 }
 
-interface Candidate {
-  readonly words: string;
-  readonly bytes: number;
-}
-
-function candidates({ paths, refs, ...report }: SpaceReport): readonly Candidate[] {
+function candidates({ paths, refs, ...report }: SpaceReport) {
   return [
     ...paths.map(({ path, frees, versions }) => ({
       words: `file ${shown(path)}${versions > 1 ? `, ${formatCount(versions)} versions` : ''}`,

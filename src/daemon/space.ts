@@ -177,15 +177,8 @@ export class Space implements SpaceService {
     if (running !== undefined) return shown(running);
     if (!this.#options.link.isHere) throw new SoftquotaError('not_ready', noWorker);
     const id = ++this.#lastRun;
-    const begun = {
-      id,
-      path,
-      repository,
-      state: 'running',
-      freed_bytes: null,
-      unreachable_bytes: null,
-      message: null,
-    } as const;
+    const unknown = { freed_bytes: null, unreachable_bytes: null, message: null };
+    const begun = { id, path, repository, state: 'running', ...unknown } as const;
     this.#runs = [begun, ...this.#runs].slice(0, mostRuns);
     void this.#reclaim(id, path);
     return shown(begun);
@@ -267,10 +260,8 @@ export class Space implements SpaceService {
       const found = workerAnswers.reclaim.safeParse(
         await this.#options.link.ask({ kind: 'reclaim', path }, reclaimMs),
       );
-      this.#ended(
-        id,
-        found.success ? { state: 'done', ...found.data } : { state: 'failed', message: otherVersion },
-      );
+      if (found.success) this.#ended(id, { state: 'done', ...found.data });
+      else this.#ended(id, { state: 'failed', message: otherVersion });
     } catch (error) {
       this.#ended(id, { state: 'failed', message: messageOf(error) });
     }

@@ -162,10 +162,8 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
     for (const figures of repositories) this.#take(figures);
     for (const { unit, name, bytes } of state.quarantines.removed) {
       this.#options.quarantineRemoved(unit);
-      this.#options.log.info(
-        { path: unit, quarantine: name, bytes },
-        'the worker removed what a push left behind',
-      );
+      const removed = { path: unit, quarantine: name, bytes };
+      this.#options.log.info(removed, 'the worker removed what a push left behind');
     }
     // Another one does not know what the one before was told.
     if (isFirst) for (const path of this.#options.reach.doubted) this.link.tell(path, 'pushed');
@@ -189,11 +187,8 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
     if (this.link.isHere) return;
     const { state: _, at } = this.#last ?? { state: null, at: this.#startedAt };
     if (performance.now() - at < forgottenMs) return;
-    const words = this.#options.reach.forget();
-    if (words > 0)
-      this.#options.log.warn(
-        { repositories: words },
-        'no worker has reported for a day: nothing is forgiven any more',
-      );
+    const repositories = this.#options.reach.forget();
+    const words = 'no worker has reported for a day: nothing is forgiven any more';
+    if (repositories > 0) this.#options.log.warn({ repositories }, words);
   }
 }

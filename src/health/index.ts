@@ -21,7 +21,6 @@ export {
   notes,
   notReady,
   type Observed,
-  type ObservedFleet,
   type ObservedForge,
   type ObservedWorker,
 } from './observed.ts';

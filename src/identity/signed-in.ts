@@ -11,20 +11,7 @@ import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { type Caller, callerWith } from './caller.ts';
 import { type SessionDocument, sessionKind, tokenKind } from './kinds.ts';
-import {
-  broughtIn,
-  endOf,
-  isOver,
-  lastUseOf,
-  markStolen,
-  type PresentedCookie,
-  rotateSession,
-  type SessionCookie,
-  sessionEntriesOf,
-  sessionLimits,
-  standingOf,
-  sweepSessions,
-} from './sessions.ts';
+import * as sessions from './sessions.ts';
 import { profileOf } from './users.ts';
 import type { Uses } from './uses.ts';
 
@@ -47,8 +34,8 @@ const sweepEveryMs = 3_600_000;
 
 export class SignedIn {
   readonly #options: SignedInOptions;
-  readonly #renewed = new Map<string, { readonly held: SessionCookie; readonly until: number }>();
-  readonly #rotating = new Map<string, Promise<SessionCookie | null>>();
+  readonly #renewed = new Map<string, { readonly held: sessions.SessionCookie; readonly until: number }>();
+  readonly #rotating = new Map<string, Promise<sessions.SessionCookie | null>>();
   #sweeping: NodeJS.Timeout | null = null;
 
   constructor(options: SignedInOptions) {
@@ -70,11 +57,11 @@ export class SignedIn {
    * Rejects with `store_away` where it cannot be told whether it was stolen.
    */
   async authenticate(value: string) {
-    const brought = broughtIn(value);
+    const brought = sessions.broughtIn(value);
     const session = brought === null ? undefined : this.#sessionOf(brought.key);
     if (brought === null || session === undefined) return null;
     const { key } = brought;
-    const standing = standingOf(session, brought, this.#options.now());
+    const standing = sessions.standingOf(session, brought, this.#options.now());
     if (standing === 'replaced' && (await this.#isStolen(brought))) return null;
     const renewed =
       standing === 'previous' ? this.#lastRenewed(key) : await this.#renewedWhenDue(brought, session);
@@ -104,7 +91,8 @@ export class SignedIn {
   }
 
   sessionsOf(ownerId: number): readonly KnownSession[] {
-    return sessionEntriesOf(this.#options.documents.snapshot, ownerId)
+    return sessions
+      .sessionEntriesOf(this.#options.documents.snapshot, ownerId)
       .map(([key, document]) => this.#known(key, document))
       .filter(({ key }) => this.#sessionOf(key) !== undefined);
   }
@@ -121,7 +109,7 @@ export class SignedIn {
     try {
       await documents.transact(transaction => {
         const isThere = (id: number) => documents.owners.byId(id) !== undefined;
-        sweepSessions(transaction.changes, isThere, now());
+        sessions.sweepSessions(transaction.changes, isThere, now());
       });
     } catch (error) {
       log.warn({ err: error }, 'sessions that are over could not be taken out; it is tried again');
@@ -132,18 +120,20 @@ export class SignedIn {
     const { documents, now } = this.#options;
     const session = documents.snapshot.get(sessionKind, key);
     if (session === undefined) return undefined;
-    return isOver(documents.snapshot, session, this.#lastUseOf(key, session), now()) ? undefined : session;
+    return sessions.isOver(documents.snapshot, session, this.#lastUseOf(key, session), now())
+      ? undefined
+      : session;
   }
 
   #known(key: string, document: SessionDocument): KnownSession {
     const lastUsedAt = this.#lastUseOf(key, document);
-    return { key, document, lastUsedAt, endsAt: endOf(document, lastUsedAt) };
+    return { key, document, lastUsedAt, endsAt: sessions.endOf(document, lastUsedAt) };
   }
 
   /** Another host may know of a later one. */
   #lastUseOf(key: string, session: SessionDocument): number {
     const { documents, uses } = this.#options;
-    return Math.max(lastUseOf(documents.snapshot, key, session), uses.lastOf(key) ?? 0);
+    return Math.max(sessions.lastUseOf(documents.snapshot, key, session), uses.lastOf(key) ?? 0);
   }
 
   /** Using a session also uses the token that it was made with. */
@@ -154,10 +144,10 @@ export class SignedIn {
   }
 
   /** False where another host replaced it just now. */
-  async #isStolen(brought: PresentedCookie): Promise<boolean> {
+  async #isStolen(brought: sessions.PresentedCookie): Promise<boolean> {
     const { documents, now, log } = this.#options;
     await documents.catchUp();
-    const stolen = await documents.transact(({ changes }) => markStolen(changes, brought, now()));
+    const stolen = await documents.transact(({ changes }) => sessions.markStolen(changes, brought, now()));
     if (stolen === null) return false;
     const user = documents.owners.byId(stolen.owner)?.name ?? null;
     const words = 'a session came back with a secret that had been replaced, so two have it: it is ended';
@@ -166,8 +156,11 @@ export class SignedIn {
   }
 
   /** Requests that come together are renewed together. */
-  async #renewedWhenDue(brought: PresentedCookie, session: SessionDocument): Promise<SessionCookie | null> {
-    if (this.#options.now() - session.rotatedAt < sessionLimits.rotateAfterMs) return null;
+  async #renewedWhenDue(
+    brought: sessions.PresentedCookie,
+    session: SessionDocument,
+  ): Promise<sessions.SessionCookie | null> {
+    if (this.#options.now() - session.rotatedAt < sessions.sessionLimits.rotateAfterMs) return null;
     const { key } = brought;
     const rotating =
       this.#rotating.get(key) ?? this.#rotate(brought).finally(() => this.#rotating.delete(key));
@@ -182,24 +175,24 @@ export class SignedIn {
   }
 
   /** Replaces the secret; of hosts that are brought the same one at once, one does it. */
-  async #rotate(brought: PresentedCookie): Promise<SessionCookie | null> {
+  async #rotate(brought: sessions.PresentedCookie): Promise<sessions.SessionCookie | null> {
     const { documents, now } = this.#options;
     await documents.catchUp();
     if (!(await documents.takeLease(`rotate-${brought.key}`))) return null;
-    const held = await documents.transact(({ changes }) => rotateSession(changes, brought, now()));
+    const held = await documents.transact(({ changes }) => sessions.rotateSession(changes, brought, now()));
     if (held === null) return this.#lastRenewed(brought.key);
     this.#remember(brought.key, held);
     return held;
   }
 
-  #lastRenewed(key: string): SessionCookie | null {
+  #lastRenewed(key: string): sessions.SessionCookie | null {
     const last = this.#renewed.get(key);
     return last === undefined || last.until <= this.#options.now() ? null : last.held;
   }
 
-  #remember(key: string, held: SessionCookie): void {
+  #remember(key: string, held: sessions.SessionCookie): void {
     const now = this.#options.now();
     for (const [known, { until }] of this.#renewed) if (until <= now) this.#renewed.delete(known);
-    this.#renewed.set(key, { held, until: now + sessionLimits.graceMs });
+    this.#renewed.set(key, { held, until: now + sessions.sessionLimits.graceMs });
   }
 }

@@ -7,7 +7,7 @@
  * between, reading ends at the first page on which nothing is new.
  */
 
-import type { Event, Events } from '../overview/index.ts';
+import type { EventOf, Events } from '../overview/index.ts';
 import { subjectWords } from '../quota/index.ts';
 import { counted, formatBytes, formatMoment, formatUse, printable } from '../text/index.ts';
 import type { NoticeDocument, ReadPosition } from './kinds.ts';
@@ -86,7 +86,6 @@ function positionOf(
   return { floor: rows.length > mostSeen ? (kept[0]?.[1] ?? floor) : floor, seen: kept, digestAt };
 }
 
-type EventOf<K extends Event['kind']> = Extract<Event, { readonly kind: K }>;
 type ToldEvent = EventOf<'threshold' | 'grace' | 'refusal' | 'request' | 'allowance'>;
 
 interface Told {

@@ -8,13 +8,7 @@
  * of nothing.
  */
 
-import {
-  buildEndSessionUrl,
-  calculatePKCECodeChallenge,
-  randomNonce,
-  randomPKCECodeVerifier,
-  randomState,
-} from 'openid-client';
+import * as openid from 'openid-client';
 import type { Author, Documents, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import {
@@ -161,9 +155,9 @@ export class SignInFlow {
     const source = this.#activeSource(sourceId);
     const provider = await this.#providerOf(source);
     const begun: PendingLogin = {
-      state: randomState(),
-      nonce: randomNonce(),
-      verifier: randomPKCECodeVerifier(),
+      state: openid.randomState(),
+      nonce: openid.randomNonce(),
+      verifier: openid.randomPKCECodeVerifier(),
       sourceId,
       issuer: issuerOf(source.discoveryUrl),
       // A path counts from the base URL, whatever path that has.
@@ -175,7 +169,7 @@ export class SignInFlow {
       scope: [...new Set(['openid', ...source.scopes])].join(' '),
       state: begun.state,
       nonce: begun.nonce,
-      code_challenge: await calculatePKCECodeChallenge(begun.verifier),
+      code_challenge: await openid.calculatePKCECodeChallenge(begun.verifier),
       code_challenge_method: 'S256',
     });
     return { location: location.href, cookies: this.#cookies.begin(cookies, begun) };
@@ -281,7 +275,7 @@ function endSessionAddress([configuration]: Provider, source: SourceDocument, ba
 
 function addressAt(configuration: Provider[0], back: string): URL {
   try {
-    return buildEndSessionUrl(configuration, { post_logout_redirect_uri: back });
+    return openid.buildEndSessionUrl(configuration, { post_logout_redirect_uri: back });
   } catch (error) {
     const reason = `the provider has no usable end_session_endpoint: ${causesOf(error)}`;
     throw new SignInFault('still_signed_in_there', reason, error);

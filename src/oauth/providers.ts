@@ -6,25 +6,7 @@
  * others know as well, or not at all. That an ID token came over TLS is not taken for a signature either.
  */
 
-import {
-  AuthorizationResponseError,
-  allowInsecureRequests,
-  authorizationCodeGrant,
-  buildAuthorizationUrl,
-  buildAuthorizationUrlWithPAR,
-  type ClientAuth,
-  ClientSecretBasic,
-  ClientSecretPost,
-  Configuration,
-  clockTolerance,
-  customFetch,
-  discovery,
-  enableNonRepudiationChecks,
-  fetchUserInfo,
-  None,
-  ResponseBodyError,
-  type ServerMetadata,
-} from 'openid-client';
+import * as openid from 'openid-client';
 import { z } from 'zod';
 import { systemCode } from '../errors.ts';
 import type { SignInFaultCode } from '../wire/index.ts';
@@ -67,7 +49,7 @@ export const lostSecret =
   'the client secret was encrypted with a key that [security] SECRET_KEY does not have: add that key, or enter the secret again';
 
 /** Configurations that differ in how the client authenticates, in the order in which they are tried. */
-export type Provider = readonly [Configuration, ...Configuration[]];
+export type Provider = readonly [openid.Configuration, ...openid.Configuration[]];
 
 interface Remembered {
   readonly found: Promise<() => Provider>;
@@ -112,30 +94,34 @@ async function foundAt(source: SourceDocument, keys: SecretKeys): Promise<() => 
 function waysFor(
   secret: Exclude<KnownSecret, { readonly is: 'lost' }>,
   methods: readonly string[],
-): readonly [ClientAuth, ...ClientAuth[]] {
-  if (secret.is === 'none') return [None()];
-  const ways = [ClientSecretBasic(secret.secret), ClientSecretPost(secret.secret)] as const;
+): readonly [openid.ClientAuth, ...openid.ClientAuth[]] {
+  if (secret.is === 'none') return [openid.None()];
+  const ways = [openid.ClientSecretBasic(secret.secret), openid.ClientSecretPost(secret.secret)] as const;
   if (!methods.includes('client_secret_post')) return [ways[0]];
   return methods.includes('client_secret_basic') ? ways : [ways[1]];
 }
 
-function configured(source: SourceDocument, server: ServerMetadata, auth: ClientAuth): Configuration {
-  const metadata = { [clockTolerance]: toleranceSeconds };
-  const configuration = new Configuration(server, source.clientId, metadata, auth);
-  configuration[customFetch] = boundedFetch;
+function configured(
+  source: SourceDocument,
+  server: openid.ServerMetadata,
+  auth: openid.ClientAuth,
+): openid.Configuration {
+  const metadata = { [openid.clockTolerance]: toleranceSeconds };
+  const configuration = new openid.Configuration(server, source.clientId, metadata, auth);
+  configuration[openid.customFetch] = boundedFetch;
   configuration.timeout = answerSeconds;
-  if (isPlain(source)) allowInsecureRequests(configuration);
-  enableNonRepudiationChecks(configuration);
+  if (isPlain(source)) openid.allowInsecureRequests(configuration);
+  openid.enableNonRepudiationChecks(configuration);
   return configuration;
 }
 
-async function discovered(source: SourceDocument): Promise<ServerMetadata> {
+async function discovered(source: SourceDocument): Promise<openid.ServerMetadata> {
   const address = discoveryOf(source.discoveryUrl);
   try {
-    const found = await discovery(address, source.clientId, undefined, None(), {
-      [customFetch]: boundedFetch,
+    const found = await openid.discovery(address, source.clientId, undefined, openid.None(), {
+      [openid.customFetch]: boundedFetch,
       timeout: answerSeconds,
-      ...(isPlain(source) ? { execute: [allowInsecureRequests] } : {}),
+      ...(isPlain(source) ? { execute: [openid.allowInsecureRequests] } : {}),
     });
     return found.serverMetadata();
   } catch (error) {
@@ -144,7 +130,7 @@ async function discovered(source: SourceDocument): Promise<ServerMetadata> {
 }
 
 /** Checks a provider's metadata, and keeps the part that is believed. */
-function acceptable(server: ServerMetadata, source: SourceDocument) {
+function acceptable(server: openid.ServerMetadata, source: SourceDocument) {
   const expected = issuerOf(source.discoveryUrl);
   const unusable = (why: string) => new SignInFault('misconfigured', `the provider at ${expected} ${why}`);
   if (server.issuer !== expected && server.issuer !== `${expected}/`) {
@@ -200,16 +186,16 @@ export async function arrivalBy(provider: Provider, address: URL, begun: Pending
   try {
     const { by, tokens } = await byFirstWay(provider, async by => ({
       by,
-      tokens: await authorizationCodeGrant(by, address, checks),
+      tokens: await openid.authorizationCodeGrant(by, address, checks),
     }));
     const idToken = tokens.claims();
     if (idToken === undefined) throw new SignInFault('not_believed', 'the provider gave no ID token');
     const { sub: subject } = idToken;
     const { userinfo_endpoint: more } = by.serverMetadata();
-    const userinfo = more === undefined ? {} : await fetchUserInfo(by, tokens.access_token, subject);
+    const userinfo = more === undefined ? {} : await openid.fetchUserInfo(by, tokens.access_token, subject);
     return { subject, claims: mergedClaims(idToken, userinfo) };
   } catch (error) {
-    if (error instanceof AuthorizationResponseError) {
+    if (error instanceof openid.AuthorizationResponseError) {
       throw new SignInFault('provider_refused', `the provider says ${JSON.stringify(error.error)}`);
     }
     const isAway = error instanceof TypeError || systemCode(error) === 'OAUTH_TIMEOUT';
@@ -223,7 +209,7 @@ export async function arrivalBy(provider: Provider, address: URL, begun: Pending
 /** Asks by the first way to say who we are that the provider takes: one not taken uses up no code. */
 async function byFirstWay<T>(
   [by, next, ...others]: Provider,
-  ask: (by: Configuration) => Promise<T>,
+  ask: (by: openid.Configuration) => Promise<T>,
 ): Promise<T> {
   try {
     return await ask(by);
@@ -239,13 +225,13 @@ function refusalIn(error: unknown, code: SignInFaultCode, words: string): SignIn
   if (isUnknownClient(error)) {
     return new SignInFault('misconfigured', 'the provider does not know this client id with this secret');
   }
-  return error instanceof ResponseBodyError
+  return error instanceof openid.ResponseBodyError
     ? new SignInFault(code, `${words}: ${JSON.stringify(error.error)}`)
     : null;
 }
 
 function isUnknownClient(error: unknown): boolean {
-  return error instanceof ResponseBodyError && error.error === 'invalid_client';
+  return error instanceof openid.ResponseBodyError && error.error === 'invalid_client';
 }
 
 /** Userinfo goes before; that a claim is elsewhere (`_claim_names`) holds if either says so. */
@@ -278,12 +264,12 @@ export async function authorizationAddress(
   const [configuration] = provider;
   const server = configuration.serverMetadata();
   if (server.pushed_authorization_request_endpoint === undefined)
-    return buildAuthorizationUrl(configuration, parameters);
+    return openid.buildAuthorizationUrl(configuration, parameters);
   try {
     return await pushedAddress(provider, parameters);
   } catch (error) {
     if (server.require_pushed_authorization_requests !== true)
-      return buildAuthorizationUrl(configuration, parameters);
+      return openid.buildAuthorizationUrl(configuration, parameters);
     throw (
       refusalIn(error, 'provider_refused', 'the provider refuses the pushed request') ??
       new SignInFault('provider_away', `the request could not be pushed: ${causesOf(error)}`)
@@ -297,7 +283,7 @@ async function pushedAddress(provider: Provider, parameters: Readonly<Record<str
   }
   underWay += 1;
   try {
-    return await byFirstWay(provider, by => buildAuthorizationUrlWithPAR(by, { ...parameters }));
+    return await byFirstWay(provider, by => openid.buildAuthorizationUrlWithPAR(by, { ...parameters }));
   } finally {
     underWay -= 1;
   }

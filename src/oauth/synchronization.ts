@@ -5,15 +5,7 @@
 
 import type { Author, Documents, Snapshot, Transaction } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import {
-  createUser,
-  type LinkDocument,
-  linkAt,
-  linkOf,
-  profileOf,
-  putLink,
-  tokensOf,
-} from '../identity/index.ts';
+import * as identity from '../identity/index.ts';
 import type { Log } from '../log.ts';
 import { assignedGroups, groupNamed, setGroups } from '../policy/index.ts';
 import { nameFault } from '../quota/index.ts';
@@ -179,9 +171,9 @@ export function tryClaims(
   const { snapshot } = documents;
   const issuer = issuerOf(source.discoveryUrl);
   const owner = user === null ? whose(documents, source, claims) : documents.owners.named(user);
-  const link = owner === undefined ? null : linkAt(snapshot, owner.id, issuer);
+  const link = owner === undefined ? null : identity.linkAt(snapshot, owner.id, issuer);
   const standing = {
-    isAdmin: owner !== undefined && profileOf(snapshot, owner.id).isAdmin,
+    isAdmin: owner !== undefined && identity.profileOf(snapshot, owner.id).isAdmin,
     by: link?.administrationBy ?? null,
   };
   return {
@@ -204,7 +196,9 @@ export function draftSource(snapshot: Snapshot, wanted: NewSource, now: number):
 function whose(documents: Trying, source: SourceDocument, claims: Claims): OwnerRecord | undefined {
   const subject = textClaim(claims, 'sub');
   const link =
-    subject === null ? null : linkOf(documents.snapshot, { issuer: issuerOf(source.discoveryUrl), subject });
+    subject === null
+      ? null
+      : identity.linkOf(documents.snapshot, { issuer: issuerOf(source.discoveryUrl), subject });
   if (link !== null) return documents.owners.byId(link.owner);
   const name = textClaim(claims, source.usernameClaim);
   return name === null ? undefined : documents.owners.named(name);
@@ -234,7 +228,7 @@ export function logIn(
   now: number,
 ): LoggedIn {
   const who = { issuer: issuerOf(source.discoveryUrl), subject };
-  const known = linkOf(transaction.changes, who);
+  const known = identity.linkOf(transaction.changes, who);
   const knownOwner = known === null ? undefined : transaction.ownerById(known.owner);
   if (known !== null && knownOwner !== undefined)
     return settled(transaction, source, knownOwner, known, claims);
@@ -251,18 +245,18 @@ export function logIn(
   if (there !== undefined && !mayBeTaken(transaction, source, there)) {
     throw new SignInFault('name_taken', `there is an owner ${shown} already; ${link}`);
   }
-  const owner = there ?? createUser(transaction, { name, ...profileIn(claims) });
-  return settled(transaction, source, owner, putLink(transaction.changes, owner, who, now), claims);
+  const owner = there ?? identity.createUser(transaction, { name, ...profileIn(claims) });
+  return settled(transaction, source, owner, identity.putLink(transaction.changes, owner, who, now), claims);
 }
 
 function mayBeTaken({ changes }: Transaction, source: SourceDocument, owner: OwnerRecord): boolean {
   return (
     source.trustUsernames &&
     owner.type === 'user' &&
-    !profileOf(changes, owner.id).isAdmin &&
-    tokensOf(changes, owner.id).length === 0 &&
+    !identity.profileOf(changes, owner.id).isAdmin &&
+    identity.tokensOf(changes, owner.id).length === 0 &&
     // Somebody else at the same provider had this name before.
-    linkAt(changes, owner.id, issuerOf(source.discoveryUrl)) === null
+    identity.linkAt(changes, owner.id, issuerOf(source.discoveryUrl)) === null
   );
 }
 
@@ -270,7 +264,7 @@ function settled(
   transaction: Transaction,
   source: SourceDocument,
   owner: OwnerRecord,
-  link: LinkDocument,
+  link: identity.LinkDocument,
   claims: Claims,
 ): LoggedIn {
   const done = applyClaims(transaction, source, owner, claims);

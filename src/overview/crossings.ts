@@ -15,7 +15,7 @@ import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import { type Decision, type Leaf, leaves } from '../quota/index.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
-import { type GraceEvent, isoOf, type ThresholdEvent } from './event-shapes.ts';
+import { type EventOf, isoOf } from './event-shapes.ts';
 import {
   atLimit,
   belowAll,
@@ -159,7 +159,7 @@ export class Crossings {
     const common = { owner: owner.name, subjects, used, limit, group, rule };
     const record = { id: this.#ids.next(), at, ownerId: owner.id, ownerKey: owner.key };
     if (from === atLimit && grace !== undefined) {
-      const event: Omit<GraceEvent, 'id' | 'at' | 'kind'> = {
+      const event: Omit<EventOf<'grace'>, 'id' | 'at' | 'kind'> = {
         ...common,
         ended_by: at >= grace.until ? 'time' : 'size',
         mode: this.#options.ledger.settings.mode,
@@ -168,7 +168,7 @@ export class Crossings {
       };
       return { ...record, kind: 'grace', text: JSON.stringify(event) };
     }
-    const event: Omit<ThresholdEvent, 'id' | 'at' | 'kind'> = {
+    const event: Omit<EventOf<'threshold'>, 'id' | 'at' | 'kind'> = {
       ...common,
       direction: to > from ? 'up' : 'down',
       from: shown(from),
@@ -223,7 +223,7 @@ function isAway(error: unknown): boolean {
   return error instanceof SoftquotaError && error.code === 'store_away';
 }
 
-function shown(level: Level): ThresholdEvent['to'] {
+function shown(level: Level): EventOf<'threshold'>['to'] {
   if (level === belowAll) return null;
   return level >= atLimit ? 'limit' : level;
 }

@@ -245,14 +245,9 @@ export const ownEvent = z
   .discriminatedUnion('kind', [refusalEvent, thresholdEvent, graceEvent])
   .meta({ id: 'OwnEvent', description: 'The events that owners see about themselves.' });
 
-export type OwnEvent = z.infer<typeof ownEvent>;
-export type RefusalEvent = z.infer<typeof refusalEvent>;
-export type SignInEvent = z.infer<typeof signInEvent>;
-export type RequestEvent = z.infer<typeof requestEvent>;
-export type GraceEvent = z.infer<typeof graceEvent>;
-export type ThresholdEvent = z.infer<typeof thresholdEvent>;
-export type ReclaimEvent = z.infer<typeof reclaimEvent>;
 export type Event = z.infer<typeof event>;
+/** The events of some kinds. */
+export type EventOf<Kind extends EventKind> = Extract<Event, { readonly kind: Kind }>;
 export type EventKind = (typeof eventKinds)[number];
 
 /** Null where it is none. */

@@ -9,11 +9,11 @@ import { Crossings, type CrossingsOptions } from './crossings.ts';
 import {
   type Event,
   type EventKind,
+  type EventOf,
   eventKinds,
   eventOf,
   fieldsIn,
   isoOf,
-  type ReclaimEvent,
 } from './event-shapes.ts';
 import { dayMs, dayOf, hourMs } from './history.ts';
 import { dayKind, Tally, type TallyLimits, type ToldRefusal } from './tally.ts';
@@ -110,7 +110,12 @@ export class Events {
   }
 
   /** The worker collected garbage; `owner` null: nobody's. */
-  collected({ owner, repository, freed, fault }: Omit<ReclaimEvent, 'id' | 'at' | 'kind' | 'host'>): void {
+  collected({
+    owner,
+    repository,
+    freed,
+    fault,
+  }: Omit<EventOf<'reclaim'>, 'id' | 'at' | 'kind' | 'host'>): void {
     if (fault === null && freed < leastFreedBytes) return;
     const { ledger, now, host } = this.#options;
     const record = owner === null ? undefined : ledger.documents.owners.named(owner);
@@ -143,7 +148,7 @@ export class Events {
     ownerId: number,
     kinds: readonly Kind[],
     page: Pick<EventsQuery, 'after' | 'limit'>,
-  ): Promise<EventsPage<Extract<Event, { readonly kind: Kind }>>> {
+  ): Promise<EventsPage<EventOf<Kind>>> {
     return this.#page(kinds, { ownerId, ownerKey: null }, page);
   }
 
@@ -174,12 +179,12 @@ export class Events {
     kinds: readonly Kind[],
     owner: NonNullable<EventQuery['owner']> | null,
     { after, limit, ...filter }: Omit<EventsQuery, 'kind' | 'owner'>,
-  ): Promise<EventsPage<Extract<Event, { readonly kind: Kind }>>> {
+  ): Promise<EventsPage<EventOf<Kind>>> {
     const { ledger } = this.#options;
     const isMeant = eventMatcher(filter, name => ledger.documents.owners.keyOf(name));
     // Nothing from before is meant: the refusals of an hour are told at its first one.
     const from = filter.since === undefined ? Number.NEGATIVE_INFINITY : filter.since - hourMs;
-    const events: Extract<Event, { readonly kind: Kind }>[] = [];
+    const events: EventOf<Kind>[] = [];
     const atOnce = isMeant === null ? limit + 1 : lookedAtOnce;
     // Before every event of that time: ids begin with a letter.
     const until = filter.until === undefined ? undefined : { at: filter.until + 1, id: '0' };
@@ -248,13 +253,9 @@ export class Events {
   }
 }
 
-function toldOf<Kind extends EventKind>(
-  record: EventRecord,
-  kinds: readonly Kind[],
-): Extract<Event, { readonly kind: Kind }> {
+function toldOf<Kind extends EventKind>(record: EventRecord, kinds: readonly Kind[]): EventOf<Kind> {
   const event = eventOf(record);
-  const isAsked = (told: Event): told is Extract<Event, { readonly kind: Kind }> =>
-    kinds.some(kind => kind === told.kind);
+  const isAsked = (told: Event): told is EventOf<Kind> => kinds.some(kind => kind === told.kind);
   if (event !== null && isAsked(event)) return event;
   throw new SoftquotaError('store_refused', `the store is damaged: its event ${record.id} cannot be read`);
 }

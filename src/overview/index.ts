@@ -11,12 +11,11 @@
 export {
   type Event,
   type EventKind,
+  type EventOf,
   event,
   eventKinds,
   ownEvent,
   ownEventKinds,
-  type RequestEvent,
-  type SignInEvent,
 } from './event-shapes.ts';
 export { Events, type EventsOptions, type EventsPage, type EventsQuery } from './events.ts';
 export {

@@ -8,7 +8,7 @@
 import { EventIds } from '../documents/index.ts';
 import type { Decision, DiskFull, QuotaSettings, Subject } from '../quota/index.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
-import { eventOf, isoOf, type RefusalEvent } from './event-shapes.ts';
+import { type EventOf, eventOf, isoOf } from './event-shapes.ts';
 import { dayOf, hourOf } from './history.ts';
 
 export interface ToldRefusal {
@@ -34,7 +34,7 @@ export interface TallyLimits {
 
 const usualLimits: TallyLimits = { sums: 2000, ofAnOwner: 50 };
 
-interface Body extends Omit<RefusalEvent, 'id' | 'at' | 'kind' | 'last_at'> {
+interface Body extends Omit<EventOf<'refusal'>, 'id' | 'at' | 'kind' | 'last_at'> {
   readonly lastAt: string;
 }
 

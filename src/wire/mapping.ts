@@ -43,12 +43,8 @@ export function mappingIn(value: unknown): Mapped {
 
 function mappingOf(document: unknown): Mapped {
   if (typeof document !== 'object' || document === null || Array.isArray(document)) {
-    return {
-      ok: false,
-      faults: [
-        `expected an object such as {"staff": ["gold"]}, of lists of quota groups, and it is ${claimKind(document)}`,
-      ],
-    };
+    const expected = 'expected an object such as {"staff": ["gold"]}, of lists of quota groups';
+    return { ok: false, faults: [`${expected}, and it is ${claimKind(document)}`] };
   }
   const faults: string[] = [];
   let untold = 0;
@@ -87,40 +83,23 @@ export function quotaGroupsIn(mapping: Mapping): ReadonlySet<string> {
   return new Set(mapping.flatMap(([, groups]) => groups));
 }
 
-/** Claimed groups that a mapping does not name: the first ones, and how many there are. */
-interface Unmapped {
-  readonly names: readonly string[];
-  readonly count: number;
-}
-
 /** An event has room for so many, and for so much of a name. */
 const mostUnmapped = 50;
 const longestUnmapped = 255;
 
-/** By name. */
-export function unmappedIn(claimed: readonly string[], mapping: Mapping): Unmapped {
+/** Gives the first of the claimed groups that a mapping does not name, by name, and how many there are. */
+export function unmappedIn(claimed: readonly string[], mapping: Mapping) {
   const mapped = new Set(mapping.map(([name]) => name));
   const names = claimed.filter(name => !mapped.has(name)).sort();
-  const told = names.slice(0, mostUnmapped).map(cut);
+  const cut = (name: string) => `${name.slice(0, longestUnmapped - 1).toWellFormed()}…`;
+  const told = names.slice(0, mostUnmapped).map(name => (name.length <= longestUnmapped ? name : cut(name)));
   return { names: told, count: names.length };
-}
-
-function cut(name: string): string {
-  return name.length <= longestUnmapped ? name : `${name.slice(0, longestUnmapped - 1).toWellFormed()}…`;
 }
 
 /** Kind of a JSON value, for a person. */
 export function claimKind(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
-  switch (typeof value) {
-    case 'string':
-      return 'a text';
-    case 'boolean':
-      return String(value);
-    case 'number':
-      return 'a number';
-    default:
-      return 'an object';
-  }
+  if (typeof value === 'boolean') return String(value);
+  return typeof value === 'string' ? 'a text' : typeof value === 'number' ? 'a number' : 'an object';
 }

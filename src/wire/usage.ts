@@ -79,7 +79,7 @@ export function verdictShown(decision: Decision | DiskFull): Verdict {
     limit,
     group,
     rule,
-    ...withEnds(decision),
+    ...withEnds(decision.allowance, decision.grace),
     ...(garbage === undefined ? {} : { garbage }),
     ...(reported === undefined || reported.allowed ? {} : { reported: passedBy(reported) }),
     ...(warned === undefined ? {} : { warned: passedBy(warned) }),
@@ -91,13 +91,10 @@ function passedBy({ used, limit, group, rule }: Decision): z.infer<typeof passed
 }
 
 /** The part of a limit that allowances add, and its grace; neither where there is none. */
-export function withEnds({
-  allowance,
-  grace,
-}: {
-  readonly allowance?: ActiveAllowance | undefined;
-  readonly grace?: Grace | undefined;
-}): Pick<Verdict, 'allowance' | 'grace'> {
+export function withEnds(
+  allowance: ActiveAllowance | undefined,
+  grace: Grace | undefined,
+): Pick<Verdict, 'allowance' | 'grace'> {
   return {
     ...(allowance === undefined ? {} : { allowance: { ...allowance, until: isoTime(allowance.until) } }),
     ...(grace === undefined ? {} : { grace: { until: isoTime(grace.until), below: grace.below } }),

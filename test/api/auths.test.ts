@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { z } from 'zod';
-import { event, type SignInEvent } from '../../src/overview/index.ts';
+import { type EventOf, event } from '../../src/overview/index.ts';
 import { savedSource, source } from '../../src/wire/index.ts';
 import { groupsOf, messageOf, userOf } from './people.ts';
 import { World } from './world.ts';
@@ -32,7 +32,7 @@ async function saved(world: World, body: object = company): Promise<z.infer<type
   return savedSource.parse((await world.must(201, 'POST', '/admin/auths', { body })).json);
 }
 
-async function signInEvents(world: World): Promise<SignInEvent[]> {
+async function signInEvents(world: World): Promise<EventOf<'sign-in'>[]> {
   const { json } = await world.must(200, 'GET', '/admin/quota/events?kind=sign-in');
   return z
     .array(event)

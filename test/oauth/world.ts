@@ -2,7 +2,7 @@
 
 import type { Test } from 'tap';
 import { z } from 'zod';
-import { event, type SignInEvent } from '../../src/overview/index.ts';
+import { type EventOf, event } from '../../src/overview/index.ts';
 import { savedSource } from '../../src/wire/index.ts';
 import { World, type WorldOptions } from '../api/world.ts';
 import { Browser } from './browser.ts';
@@ -78,7 +78,7 @@ export class SignInWorld {
   }
 
   /** The oldest first. */
-  async events(): Promise<readonly SignInEvent[]> {
+  async events(): Promise<readonly EventOf<'sign-in'>[]> {
     const { json } = await this.world.must(200, 'GET', '/admin/quota/events?kind=sign-in&limit=1000');
     return z
       .array(event)

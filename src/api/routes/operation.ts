@@ -95,10 +95,8 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
       handle: async ({ params: { host } }) => {
         const fleet = sharing();
         if (host === ownHost) {
-          throw new SoftquotaError(
-            'conflict',
-            `${printable(host)} is the host that you ask, and it is running`,
-          );
+          const message = `${printable(host)} is the host that you ask, and it is running`;
+          throw new SoftquotaError('conflict', message);
         }
         await fleet.forgetHost(host);
       },

@@ -3,16 +3,7 @@
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import type { Caller } from '../../identity/index.ts';
-import {
-  ask,
-  declineRequest,
-  everyRequest,
-  grantRequest,
-  latestFirst,
-  mustBeRequest,
-  requestsOf,
-  withdraw,
-} from '../../policy/index.ts';
+import * as policy from '../../policy/index.ts';
 import { filterMapInSlices } from '../../slices.ts';
 import { momentOf } from '../../text/index.ts';
 import * as wire from '../../wire/index.ts';
@@ -50,9 +41,9 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
       summary: 'The requests for more space, and their answers, the latest first',
       answer: { status: 200, description: 'Requests', schema: z.array(wire.spaceRequest) },
       handle: (input, { caller }) =>
-        requestsOf(documents.snapshot, owner(input.params, caller).id).map(entry =>
-          requestShown(documents.owners, entry),
-        ),
+        policy
+          .requestsOf(documents.snapshot, owner(input.params, caller).id)
+          .map(entry => requestShown(documents.owners, entry)),
     }),
     postRoute(`requestSpaceFor${of}`, `${path}/requests`, {
       ...write,
@@ -72,7 +63,7 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
         const { bytes, until, why } = input.body;
         const { autoGrant } = asking();
         const wanted = { owner: name, askedBy, bytes, until: momentOf(until), why };
-        const entry = await change(transaction => ask(transaction, wanted, { now: now(), autoGrant }));
+        const entry = await change(transaction => policy.ask(transaction, wanted, { now: now(), autoGrant }));
         return requestShown(documents.owners, entry);
       },
     }),
@@ -83,7 +74,7 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
       answer: { status: 204, description: 'It is withdrawn' },
       handle: (input, { caller, change }) => {
         const { name } = ownOwner(input.params, caller);
-        return change(transaction => withdraw(transaction, name, input.params.id, now()));
+        return change(transaction => policy.withdraw(transaction, name, input.params.id, now()));
       },
     }),
   ];
@@ -106,7 +97,7 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
   const { documents, baseUrl, now } = services;
   const answering = {
     faults: [404, 409],
-    mustBe: (named: { readonly id: string }) => void mustBeRequest(documents.snapshot, named.id),
+    mustBe: (named: { readonly id: string }) => void policy.mustBeRequest(documents.snapshot, named.id),
     answer: { status: 200, description: 'The request with its answer', schema: wire.spaceRequest },
   } as const;
   return [
@@ -116,11 +107,11 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
       answer: onePage(wire.spaceRequest),
       handle: async ({ query }, call) => {
         const { state } = query;
-        const entries = filterMapInSlices(everyRequest(documents.snapshot), entry =>
+        const entries = filterMapInSlices(policy.everyRequest(documents.snapshot), entry =>
           state === undefined || entry[1].state === state ? entry : undefined,
         );
         const address = listAddress(baseUrl(), path, { state });
-        const page = await tellPage(call, { entries, compare: latestFirst, address }, query);
+        const page = await tellPage(call, { entries, compare: policy.latestFirst, address }, query);
         return page.map(entry => requestShown(documents.owners, entry));
       },
     }),
@@ -132,7 +123,7 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
         'that they own.',
       body: wire.grantOrder,
       handle: async ({ params: { id }, body: { bytes, until, words } }, { caller, change }) => {
-        const { owner: ownerId, askedBy } = mustBeRequest(documents.snapshot, id);
+        const { owner: ownerId, askedBy } = policy.mustBeRequest(documents.snapshot, id);
         mustNotGiveThemselves(documents, caller, { ownerId, askedById: askedBy.id });
         const grant = {
           bytes: bytes ?? undefined,
@@ -142,7 +133,7 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
           isAutomatic: false,
           now: now(),
         };
-        const granted = await change(transaction => grantRequest(transaction, id, grant));
+        const granted = await change(transaction => policy.grantRequest(transaction, id, grant));
         return requestShown(documents.owners, granted);
       },
     }),
@@ -152,7 +143,7 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
       body: wire.declineOrder,
       handle: async ({ params: { id }, body: { words } }, { caller, change }) => {
         const answer = { words, by: caller.name, now: now() };
-        const declined = await change(transaction => declineRequest(transaction, id, answer));
+        const declined = await change(transaction => policy.declineRequest(transaction, id, answer));
         return requestShown(documents.owners, declined);
       },
     }),

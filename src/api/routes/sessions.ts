@@ -174,10 +174,8 @@ function noSession(): SoftquotaError {
 /** Throws `not_found`. */
 function mustBeBrowser(browser: Browser | null): Browser {
   if (browser !== null) return browser;
-  throw new SoftquotaError(
-    'not_found',
-    'no sign-in is needed here: on this socket every request is from the administrator',
-  );
+  const message = 'no sign-in is needed here: on this socket every request is from the administrator';
+  throw new SoftquotaError('not_found', message);
 }
 
 function rowOf({ key, document, lastUsedAt, endsAt }: KnownSession, ownKey: string | null): wire.SessionRow {

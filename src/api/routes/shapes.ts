@@ -6,21 +6,7 @@ import { profileOf } from '../../identity/index.ts';
 import type { Ledger, OwnerUsage } from '../../ledger/index.ts';
 import { stateOfKind, worstKind } from '../../overview/index.ts';
 import * as policy from '../../policy/index.ts';
-import { allowancesOf } from '../../policy/index.ts';
-import {
-  asTree,
-  bytesUnder,
-  type Decision,
-  type ExplainedStep,
-  type Explanation,
-  type Group as HeldGroup,
-  type Rule as HeldRule,
-  leafMask,
-  type QuotaSettings,
-  reachedThreshold,
-  type Subject,
-  subjects,
-} from '../../quota/index.ts';
+import * as quota from '../../quota/index.ts';
 import type { ScanRun } from '../../scan/index.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import { isoTime } from '../../text/index.ts';
@@ -28,11 +14,11 @@ import * as wire from '../../wire/index.ts';
 import type { KnownOwner } from '../owners.ts';
 import type { ApiServices } from '../services.ts';
 
-export function ruleShown({ name, ...fields }: HeldRule): wire.Rule {
+export function ruleShown({ name, ...fields }: quota.Rule): wire.Rule {
   return { name, ...policy.ruleContent(fields) };
 }
 
-export function groupShown({ name, rules }: HeldGroup): wire.Group {
+export function groupShown({ name, rules }: quota.Group): wire.Group {
   return { name, rules: rules.map(ruleShown) };
 }
 
@@ -40,13 +26,13 @@ export function groupShown({ name, rules }: HeldGroup): wire.Group {
 export function quotaShown<Shown>(
   { documents, ledger, now }: Pick<ApiServices, 'documents' | 'ledger' | 'now'>,
   { id, usage, unreachable }: KnownOwner,
-  show: (group: HeldGroup) => Shown,
+  show: (group: quota.Group) => Shown,
 ): Omit<wire.QuotaInfo, 'groups'> & { readonly groups: readonly Shown[] } {
   const groups = ledger.policy.groupsOf(id, ledger.settings.defaultGroups);
   const allowances = policy.allowancesOf(documents.snapshot, id, now()).map(allowanceShown);
   return {
-    used: asTree(usage),
-    ...(unreachable === null ? {} : { unreachable: asTree(unreachable) }),
+    used: quota.asTree(usage),
+    ...(unreachable === null ? {} : { unreachable: quota.asTree(unreachable) }),
     groups: groups.map(show),
     // Clients of Forgejo know no such field, so it is there only where there is something to say.
     ...(allowances.length === 0 ? {} : { allowances }),
@@ -75,7 +61,7 @@ export function editOf({ limit, subjects, grace, grace_most: most, mode }: wire.
   };
 }
 
-export function newRuleFrom({ name, limit, ...fields }: wire.NewRule): HeldRule {
+export function newRuleFrom({ name, limit, ...fields }: wire.NewRule): quota.Rule {
   return policy.ruleFrom(name, { ...editOf(fields), limitBytes: limit });
 }
 
@@ -136,8 +122,8 @@ export function rowOf(ledger: Ledger, owner: OwnerUsage): wire.OwnerRow {
   return {
     name: owner.name,
     type: owner.type,
-    tree: asTree(owner.usage),
-    total: bytesUnder(owner.usage, leafMask('size:all')),
+    tree: quota.asTree(owner.usage),
+    total: quota.bytesUnder(owner.usage, quota.leafMask('size:all')),
     state,
     subject,
     ...wire.verdictShown(decision),
@@ -155,9 +141,13 @@ export async function reportOf(
   most: number,
 ): Promise<wire.OwnerReport> {
   const owner = ledger.ownerUsage(name);
-  const decisions = subjects.map(subject => {
+  const decisions = quota.subjects.map(subject => {
     const decision = ledger.deciderFor(owner)(subject);
-    const state = stateOfKind(ledger.settings, decision, bytesUnder(owner.usage, leafMask(subject)));
+    const state = stateOfKind(
+      ledger.settings,
+      decision,
+      quota.bytesUnder(owner.usage, quota.leafMask(subject)),
+    );
     return [subject, { ...wire.verdictShown(decision), state }];
   });
   const units = (await ledger.shares.unitsOf(owner.name, { most })).map(
@@ -171,7 +161,7 @@ export async function reportOf(
     units,
     decisions: Object.fromEntries(decisions),
     allowances:
-      owner.id === null ? [] : allowancesOf(documents.snapshot, owner.id, now()).map(allowanceShown),
+      owner.id === null ? [] : policy.allowancesOf(documents.snapshot, owner.id, now()).map(allowanceShown),
   };
 }
 
@@ -184,13 +174,20 @@ export const askedDecision = { subject: wire.askedSubject, size: wire.askedSize 
 export function explanationOf(
   { ledger }: Pick<ApiServices, 'ledger'>,
   name: string,
-  { subject, size }: { readonly subject: Subject; readonly size: number },
+  { subject, size }: { readonly subject: quota.Subject; readonly size: number },
 ): wire.Explanation {
   const { settings, addingBytes, steps, decision, reporting, warning } = ledger.explain(name, subject, size);
   const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
-  const shown = (reasoning: Pick<Explanation, 'decision' | 'steps'>) => ({
+  const shown = (reasoning: Pick<quota.Explanation, 'decision' | 'steps'>) => ({
     steps: reasoning.steps.map(stepShown),
-    decision: decisionShown(ledger.settings, reasoning.decision),
+    decision: {
+      by: reasoning.decision.by,
+      step: reasoning.decision.step,
+      ...wire.verdictShown(reasoning.decision),
+      subjects: reasoning.decision.subjects,
+      reserved: reasoning.decision.by === 'rule' ? reasoning.decision.reserved : 0,
+      warn_percent: quota.reachedThreshold(ledger.settings, reasoning.decision),
+    },
   });
   return {
     subject,
@@ -202,30 +199,14 @@ export function explanationOf(
   };
 }
 
-function stepShown({ step, groups }: ExplainedStep): wire.Explanation['steps'][number] {
+function stepShown({ step, groups }: quota.ExplainedStep): wire.Explanation['steps'][number] {
   return {
     step,
     groups: groups.map(group => ({
       ...group,
-      rules: group.rules.map(({ allowance, grace, ...rule }) => ({
-        ...rule,
-        ...wire.withEnds({ allowance, grace }),
-      })),
+      rules: group.rules.map(({ allowance, grace, ...rule }) => {
+        return { ...rule, ...wire.withEnds(allowance, grace) };
+      }),
     })),
-  };
-}
-
-function decisionShown(
-  settings: Pick<QuotaSettings, 'warnAt'>,
-  decision: Decision,
-): wire.Explanation['decision'] {
-  const { by, step, subjects } = decision;
-  return {
-    by,
-    step,
-    ...wire.verdictShown(decision),
-    subjects,
-    reserved: decision.by === 'rule' ? decision.reserved : 0,
-    warn_percent: reachedThreshold(settings, decision),
   };
 }

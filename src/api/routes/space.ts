@@ -149,10 +149,8 @@ function named(units: readonly RepositoryUnit[], owner: string, repository: stri
   };
   const found = units.find(isIt) ?? units.find(({ name }) => withoutSuffix(name).endsWith(`/${wanted}`));
   if (found !== undefined) return found;
-  throw new SoftquotaError(
-    'not_found',
-    `${printable(owner)} has no repository ${printable(repository)} on this host`,
-  );
+  const message = `${printable(owner)} has no repository ${printable(repository)} on this host`;
+  throw new SoftquotaError('not_found', message);
 }
 
 function withoutSuffix(name: string): string {

@@ -1,13 +1,7 @@
 /** `/admin/users/{user}/quota`: the usage of any owner, its groups, and extra bytes for a time. */
 
 import { z } from 'zod';
-import {
-  allowancesOf,
-  auditAllowance,
-  createAllowance,
-  endAllowance,
-  setGroups,
-} from '../../policy/index.ts';
+import * as policy from '../../policy/index.ts';
 import { allowance, newAllowance, ownersGroups, quotaInfo } from '../../wire/index.ts';
 import { knownOwner, mustNotGiveThemselves, ownerToAssign } from '../owners.ts';
 import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
@@ -34,7 +28,7 @@ export function userQuotaRoutes(services: ApiServices): readonly Route[] {
       handle: (named, { change }) =>
         change(transaction => {
           const { id } = ownerToAssign(transaction, named.params.user, autoCreate);
-          setGroups(transaction.changes, id, named.body.groups);
+          policy.setGroups(transaction.changes, id, named.body.groups);
         }),
     }),
     getRoute('listAllowances', allowancesPath, {
@@ -42,7 +36,7 @@ export function userQuotaRoutes(services: ApiServices): readonly Route[] {
       answer: { status: 200, description: 'Allowances', schema: z.array(allowance) },
       handle: named => {
         const { id } = knownOwner(ledger, named.params.user);
-        return allowancesOf(documents.snapshot, id, now()).map(allowanceShown);
+        return policy.allowancesOf(documents.snapshot, id, now()).map(allowanceShown);
       },
     }),
     postRoute('createAllowance', allowancesPath, {
@@ -59,7 +53,7 @@ export function userQuotaRoutes(services: ApiServices): readonly Route[] {
         const { bytes, until, why } = named.body;
         const created = await change(transaction => {
           const owner = transaction.mustBeOwner(named.params.user);
-          const document = createAllowance(transaction.changes, owner.id, {
+          const document = policy.createAllowance(transaction.changes, owner.id, {
             bytes,
             until: Date.parse(until),
             why,
@@ -68,7 +62,7 @@ export function userQuotaRoutes(services: ApiServices): readonly Route[] {
             request: null,
             automatic: false,
           });
-          transaction.auditAs(auditAllowance(owner, 'granted', document));
+          transaction.auditAs(policy.auditAllowance(owner, 'granted', document));
           return document;
         });
         return allowanceShown(created);
@@ -81,8 +75,8 @@ export function userQuotaRoutes(services: ApiServices): readonly Route[] {
       handle: (named, { change }) =>
         change(transaction => {
           const owner = transaction.mustBeOwner(named.params.user);
-          const ended = endAllowance(transaction.changes, owner.id, named.params.id);
-          transaction.auditAs(auditAllowance(owner, 'ended', ended));
+          const ended = policy.endAllowance(transaction.changes, owner.id, named.params.id);
+          transaction.auditAs(policy.auditAllowance(owner, 'ended', ended));
         }),
     }),
   ];

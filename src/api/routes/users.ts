@@ -4,16 +4,7 @@ import { z } from 'zod';
 import type { Owners } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import { given } from '../../given.ts';
-import {
-  createUser,
-  deleteUser,
-  editUser,
-  membersOf,
-  mustBeOrganization,
-  removeMember,
-  setMember,
-  type UserFields,
-} from '../../identity/index.ts';
+import * as identity from '../../identity/index.ts';
 import type { Ledger } from '../../ledger/index.ts';
 import { filterMapInSlices } from '../../slices.ts';
 import type { OwnerRecord } from '../../store/index.ts';
@@ -56,7 +47,7 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
       answer: { status: 201, description: 'The user', schema: wire.user },
       handle: async ({ body }, { change }) => {
         const created = { name: body.username, ...fieldsOf(body) };
-        const owner = await change(transaction => createUser(transaction, created));
+        const owner = await change(transaction => identity.createUser(transaction, created));
         return userShown(documents.snapshot, owner);
       },
     }),
@@ -76,7 +67,7 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
       answer: { status: 200, description: 'The user as it is now', schema: wire.user },
       handle: async (named, { change }) => {
         const edit = { ...fieldsOf(named.body), ...given({ name: named.body.username }) };
-        const owner = await change(transaction => editUser(transaction, named.params.user, edit));
+        const owner = await change(transaction => identity.editUser(transaction, named.params.user, edit));
         return userShown(documents.snapshot, owner);
       },
     }),
@@ -86,7 +77,8 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
         'Also deletes tokens and memberships, also in groups. An owner who has units cannot be deleted.',
       faults: [404, 409],
       answer: { status: 204, description: 'It is gone' },
-      handle: (named, { change }) => change(transaction => deleteUser(transaction, named.params.user)),
+      handle: (named, { change }) =>
+        change(transaction => identity.deleteUser(transaction, named.params.user)),
     }),
     getRoute('listMembers', members, {
       summary: 'List the members of an organization, in the order in which they were added',
@@ -97,7 +89,7 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
       summary: 'Add a user to an organization, or change the role',
       body: wire.membership,
       mustBe: named => {
-        mustBeOrganization(knownOwner(ledger, named.org));
+        identity.mustBeOrganization(knownOwner(ledger, named.org));
         knownOwner(ledger, named.user);
       },
       answer: { status: 204, description: 'It is so' },
@@ -105,7 +97,7 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
         change(transaction => {
           const organization = transaction.mustBeOwner(named.params.org);
           const user = transaction.mustBeOwner(named.params.user);
-          setMember(transaction.changes, organization, user, named.body.role);
+          identity.setMember(transaction.changes, organization, user, named.body.role);
         }),
     }),
     deleteRoute('removeMember', `${members}/{user}`, {
@@ -114,7 +106,11 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
       handle: (named, { change }) =>
         change(transaction => {
           const organization = transaction.mustBeOwner(named.params.org);
-          removeMember(transaction.changes, organization, transaction.mustBeOwner(named.params.user));
+          identity.removeMember(
+            transaction.changes,
+            organization,
+            transaction.mustBeOwner(named.params.user),
+          );
         }),
     }),
   ];
@@ -152,7 +148,7 @@ function mustNotBeOwner(owners: Owners, json: unknown): void {
   throw new SoftquotaError('conflict', `there is an owner ${printable(username)} already`);
 }
 
-function fieldsOf({ type, email, full_name, is_admin }: wire.NewUser | wire.UserEdit): UserFields {
+function fieldsOf({ type, email, full_name, is_admin }: wire.NewUser | wire.UserEdit): identity.UserFields {
   return given({ type, email, fullName: full_name, isAdmin: is_admin });
 }
 
@@ -164,8 +160,8 @@ function membersShown(
   name: string,
 ): wire.Member[] {
   const organization = knownOwner(ledger, name);
-  mustBeOrganization(organization);
-  return membersOf(documents.snapshot, organization.id).flatMap(({ user, role }) => {
+  identity.mustBeOrganization(organization);
+  return identity.membersOf(documents.snapshot, organization.id).flatMap(({ user, role }) => {
     const owner = documents.owners.byId(user);
     return owner === undefined ? [] : [{ ...userShown(documents.snapshot, owner), role }];
   });

@@ -1,7 +1,7 @@
 /** Queries of owners about themselves, of the usage history of anybody, and of requests and allowances. */
 
 import { infiniteQueryOptions, keepPreviousData } from '@tanstack/preact-query';
-import type { OwnEvent } from '../../../src/overview/event-shapes.ts';
+import type { EventOf, ownEventKinds } from '../../../src/overview/event-shapes.ts';
 import type { Subject } from '../../../src/quota/index.ts';
 import type {
   Allowance,
@@ -38,6 +38,8 @@ export const historyQuery = (of: HistoryOf, range: HistoryRange) => {
   const asked = queryOf<History>([...path, 'history'], { query, everyMs: 60_000 });
   return { ...asked, placeholderData: keepPreviousData };
 };
+
+type OwnEvent = EventOf<(typeof ownEventKinds)[number]>;
 
 /** The latest first, further ones as they are asked for. */
 export const ownEventsQuery = (own: Own, kind: OwnEvent['kind']) =>

@@ -3,7 +3,7 @@
 import { type UseInfiniteQueryResult, useInfiniteQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Event } from '../../../src/overview/event-shapes.ts';
+import type { Event, EventOf } from '../../../src/overview/event-shapes.ts';
 import { subjectWords } from '../../../src/quota/index.ts';
 import { formatBytes, printable, printableJson } from '../../../src/text/index.ts';
 import { type EventsAsked, eventsQuery } from '../api/queries.ts';
@@ -24,7 +24,7 @@ interface EventListProps {
 
 export function EventList({ asked, isOfOne = false }: EventListProps) {
   const events = useInfiniteQuery(eventsQuery(asked));
-  const [restored, setRestored] = useState<Of<'policy'> | null>(null);
+  const [restored, setRestored] = useState<EventOf<'policy'> | null>(null);
   return (
     <Answered query={events} what="the events">
       {({ pages }) => {
@@ -82,7 +82,7 @@ function Whose({ owner }: { owner: string | null }) {
 interface WhatProps {
   readonly event: Event;
   /** Left out: nothing can be restored here. */
-  readonly onRestore?: (event: Of<'policy'>) => void;
+  readonly onRestore?: (event: EventOf<'policy'>) => void;
 }
 
 export function What({ event, onRestore }: WhatProps) {
@@ -173,7 +173,7 @@ function toldOf(event: Event): Told {
 }
 
 const requestMarks: Readonly<
-  Record<Of<'request'>['action'], readonly [mark: string, look: '' | 'bad' | 'good']>
+  Record<EventOf<'request'>['action'], readonly [mark: string, look: '' | 'bad' | 'good']>
 > = {
   asked: ['more space requested', ''],
   granted: ['request granted', 'good'],
@@ -181,7 +181,7 @@ const requestMarks: Readonly<
   withdrawn: ['request withdrawn', ''],
 };
 
-function useOf(event: Of<'grace'> | Of<'threshold'>): string {
+function useOf(event: EventOf<'grace'> | EventOf<'threshold'>): string {
   return `${listWords(fewest(event.subjects))}: ${useWords(event)}`;
 }
 
@@ -190,14 +190,12 @@ function moreWords({ bytes, until }: { readonly bytes: number; readonly until: s
   return until === null ? formatBytes(bytes) : `${formatBytes(bytes)} until ${timeWords(new Date(until))}`;
 }
 
-function authorWords(by: Of<'policy'>['by']): string {
+function authorWords(by: EventOf<'policy'>['by']): string {
   if (by === null) return 'softquota';
   return by.name === null ? "the host's administrator" : printable(by.name);
 }
 
-type Of<Kind extends Event['kind']> = Extract<Event, { readonly kind: Kind }>;
-
-function refusalWords(event: Of<'refusal'>): string {
+function refusalWords(event: EventOf<'refusal'>): string {
   const who = event.actor === null ? '' : ` by ${printable(event.actor)}`;
   if (event.full_disk)
     return `${subjectWords(event.subject)}, ${counted(event.count, 'time', 'times')}${who}; the disk is nearly full`;
@@ -205,28 +203,28 @@ function refusalWords(event: Of<'refusal'>): string {
   return `${subjectWords(event.subject)}, ${counted(event.count, 'time', 'times')}${who}${several}; ${useWords(event)}`;
 }
 
-function reclaimWords({ repository, freed, fault }: Of<'reclaim'>): string {
+function reclaimWords({ repository, freed, fault }: EventOf<'reclaim'>): string {
   const what = fault === null ? formatBytes(Math.max(0, freed)) : printable(fault);
   return `${what} in ${printable(repository)}`;
 }
 
-function levelWords({ direction, from, to: now }: Of<'threshold'>): string {
+function levelWords({ direction, from, to: now }: EventOf<'threshold'>): string {
   const words = (level: number | 'limit' | null) => (level === 'limit' ? 'the limit' : `${level} %`);
   return direction === 'up' ? `reached ${words(now)}` : `back below ${words(from)}`;
 }
 
-function graceWords({ ended_by: endedBy, mode }: Of<'grace'>): string {
+function graceWords({ ended_by: endedBy, mode }: EventOf<'grace'>): string {
   const why = endedBy === 'time' ? 'grace ended' : 'over what the grace allows';
   return mode === 'report' ? `${why}, would be refused` : why;
 }
 
-function actionWords({ what, action }: Of<'policy'>): string {
+function actionWords({ what, action }: EventOf<'policy'>): string {
   if (what === 'session')
     return action === 'created' ? 'signed in' : action === 'deleted' ? 'signed out' : action;
   return what === 'assignment' ? 'edited' : action;
 }
 
-function changeWords({ what, name, owner, by, before, after }: Of<'policy'>): string {
+function changeWords({ what, name, owner, by, before, after }: EventOf<'policy'>): string {
   const whose = owner === null || owner === name ? '' : ` of ${printable(owner)}`;
   if (what === 'session') return `${signInWords[name ?? ''] ?? ''}by ${authorWords(by)}`;
   const changed =
