@@ -209,6 +209,7 @@ function gateServices({
         shortDisks: measuring.freeSpace.short,
         notices: notices.places(),
         worker: worker.observed(current.config),
+        fleet: fleet && { advice: fleet.lastAdvice },
       }),
     }),
     unforeseen: error => log.error({ err: error }, 'internal error (please report it)'),
