@@ -3,10 +3,11 @@
  * the curve as day.svg.
  */
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ask } from './asking.ts';
+import { drawCurve } from './curve.ts';
 import { startDaemon, sweep } from './daemon.ts';
 import { count, print, tell } from './figures.ts';
 import { Made, makeBareRepository, makeGround, writeConfig } from './ground.ts';
@@ -74,7 +75,10 @@ await daemon.stop();
 
 const second = mean(curve.slice(rounds / 4, rounds / 2));
 const last = mean(curve.slice(-rounds / 4));
-writeFileSync(new URL('day.svg', import.meta.url), picture(curve));
+drawCurve('day.svg', curve, {
+  title: `Megabytes in memory over ${count(pushed)} pushes, ${count(asked)} checks and ${rounds} sweeps`,
+  below: `MB in memory after each of ${rounds} sweeps`,
+});
 print({
   title: 'A day in fast motion',
   how: `${count(asked)} checks, ${count(pushed)} pushes with both hooks into ${targets} repositories, ${rounds} sweeps beside ${count(others)} other repositories; what is resident after each sweep, the mean of the last quarter beside that of the second.`,
@@ -102,24 +106,4 @@ print({
 
 function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-/** The curve as SVG, with the axis of memory from 0. */
-function picture(values: readonly number[]): string {
-  const [width, height, left, bottom] = [640, 240, 48, 28];
-  const top = 50 * Math.ceil(Math.max(...values) / 50);
-  const x = (at: number) => left + (at * (width - left - 8)) / (values.length - 1);
-  const y = (value: number) => 8 + (1 - value / top) * (height - bottom - 8);
-  const lines = Array.from({ length: top / 50 + 1 }, (_, at) => 50 * at).map(
-    value =>
-      `<path d="M${left} ${y(value).toFixed(1)}H${width - 8}" stroke="#8886"/><text x="${left - 6}" y="${(y(value) + 4).toFixed(1)}" text-anchor="end">${value}</text>`,
-  );
-  const points = values.map((value, at) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`).join(' ');
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12" fill="#888">
-<title>Megabytes in memory over ${count(pushed)} pushes, ${count(asked)} checks and ${rounds} sweeps</title>
-${lines.join('\n')}
-<text x="${left}" y="${height - 8}">MB in memory after each of ${rounds} sweeps</text>
-<polyline points="${points}" fill="none" stroke="#2a7ae2" stroke-width="2"/>
-</svg>
-`;
 }

@@ -1,14 +1,17 @@
 /** The work of `softquota hooks`, which a process of its own does: a disk may keep it waiting for ever. */
 
+import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { loadConfig } from '../config/index.ts';
 import { missingGits, survey } from '../doctor/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import * as git from '../git/index.ts';
+import { isWithin, resolveLayout } from '../layout/index.ts';
 import { counted, printable, shellQuoted } from '../text/index.ts';
 import { snakeCased } from '../wire/index.ts';
 import { type HooksOptions, type HooksTask, type Printed, rootsHelp } from './job.ts';
 import { type Column, escapedLines, jsonText, table } from './output.ts';
-import { configFrom } from './settings.ts';
+import { configFrom, whereIs } from './settings.ts';
 import { statusTold, tellNote } from './streams.ts';
 
 interface Outcome {
@@ -246,9 +249,10 @@ function faultLine({ repository, fault }: git.RepositoryFault): string {
   return `${repository}: ${fault}`;
 }
 
-async function targetOf(act: HooksTask['act'], roots: readonly string[], { gitolite }: HooksOptions) {
+async function targetOf(act: HooksTask['act'], roots: readonly string[], options: HooksOptions) {
+  const { gitolite } = options;
   if (gitolite === undefined) {
-    if (roots.length > 0) return { repositories: await found(act, roots) };
+    if (roots.length > 0) return { repositories: await found(act, roots, options) };
     throw new SoftquotaError('usage', `expected ${rootsHelp}, or --gitolite`);
   }
   if (roots.length > 0) {
@@ -256,16 +260,23 @@ async function targetOf(act: HooksTask['act'], roots: readonly string[], { gitol
     throw new SoftquotaError('usage', message);
   }
   const distributor = await git.findGitolite(gitolite === true ? 'auto' : resolve(gitolite));
-  return { repositories: await found(act, [distributor.repositories]), gitolite: distributor };
+  return { repositories: await found(act, [distributor.repositories], options), gitolite: distributor };
 }
 
 /** More are counted only. */
 const mostNamed = 20;
 
 /** The repositories below the roots. Tells what cannot be looked into, and working copies left out. */
-async function found(act: HooksTask['act'], roots: readonly string[]): Promise<readonly string[]> {
+async function found(
+  act: HooksTask['act'],
+  roots: readonly string[],
+  options: HooksOptions,
+): Promise<readonly string[]> {
   const places = roots.map(root => resolve(root));
-  const { repositories, workingCopies, unread } = await git.findRepositories(places);
+  const { repositories, workingCopies, unread } = await git.findRepositories([
+    ...places,
+    ...(await followedBelow(places, options)),
+  ]);
   for (const { path, reason } of unread) tellNote(printable(`${path}: ${reason}`));
   for (const path of workingCopies.slice(0, mostNamed)) {
     const include = `softquota hooks ${act} ${shellQuoted(path)}`;
@@ -275,6 +286,18 @@ async function found(act: HooksTask['act'], roots: readonly string[]): Promise<r
     tellNote(`${counted(workingCopies.length - mostNamed, 'more is', 'more are')} not bare, and left out`);
   if (repositories.length > 0 || (act === 'install' && (await areNewForges(places)))) return repositories;
   throw new SoftquotaError('usage', `no bare repository (HEAD, objects, refs) is below ${roots.join(', ')}`);
+}
+
+/** The directories to which links below these lead that `[storage] FOLLOW` lets be followed. */
+async function followedBelow(places: readonly string[], options: HooksOptions): Promise<readonly string[]> {
+  const loaded = loadConfig(whereIs(options));
+  // Commands that know the socket need no app.ini.
+  if (!loaded.ok) return [];
+  const { storages, scan } = loaded.config;
+  const real = await Promise.all(places.map(place => realpath(place).catch(() => place)));
+  return resolveLayout(storages, scan.exclude).roots.flatMap(({ isLink, written, path }) =>
+    isLink && real.some(place => isWithin(written, place)) ? [path] : [],
+  );
 }
 
 /** Tells whether the roots, which have no repository yet, are those of Gitea or Forgejo. */

@@ -150,7 +150,7 @@ function myUsageIn({ server }: Config): string | null {
 }
 
 function gateServices(parts: ServersOptions): Omit<GateServices, 'pushQuestions'> {
-  const { current, events, ledger, measuring, notices, worker, metrics } = parts;
+  const { current, events, fleet, ledger, measuring, notices, worker, metrics } = parts;
   const log = sparingLog(parts.log);
   // However many are refused, there are lines left for faults.
   const refusalLog = sparingLog(parts.log);
@@ -194,6 +194,7 @@ function gateServices(parts: ServersOptions): Omit<GateServices, 'pushQuestions'
         shortDisks: measuring.freeSpace.short,
         notices: notices.places(),
         worker: worker.observed(current.config),
+        fleet: fleet && { advice: fleet.lastAdvice },
       }),
     }),
     unforeseen: error => log.error({ err: error }, 'internal error (please report it)'),

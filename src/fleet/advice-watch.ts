@@ -21,6 +21,11 @@ export class AdviceWatch {
     this.#options = options;
   }
 
+  /** The last advice. */
+  get advice(): readonly ServerAdvice[] {
+    return [...this.#told.values()];
+  }
+
   /** Another server may answer now: the next look is not put off. */
   anew(): void {
     this.#nextAt = 0;

@@ -224,6 +224,11 @@ export class Fleet implements SharedDocuments {
     this.#changeHints.passOn(sharedPath);
   }
 
+  /** The advice of the last half a minute. */
+  get lastAdvice(): readonly ServerAdvice[] {
+    return this.#adviceWatch.advice;
+  }
+
   advice(): Promise<readonly ServerAdvice[]> {
     return this.#options.store.advice(this.#documents.wasEmptied);
   }

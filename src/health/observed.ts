@@ -197,6 +197,7 @@ export function notes(
   observed: Pick<Observed, 'walking' | 'hangs' | 'missingKeys' | 'notices' | 'shortDisks'> & {
     readonly ledger: { readonly units: Pick<Observed['ledger']['units'], 'unmeasured'> };
     readonly worker: Pick<ObservedWorker, 'isForgiving' | 'silentMs'>;
+    readonly fleet: Pick<ObservedFleet, 'advice'> | null;
   },
 ): readonly string[] {
   const { isForgiving, silentMs } = observed.worker;
@@ -210,6 +211,9 @@ export function notes(
       : []),
     ...(isForgiving && silentMs > workerSilentMs ? [staleForgiveness(silentMs)] : []),
     ...observed.shortDisks.map(shortageWords),
+    ...(observed.fleet?.advice ?? []).flatMap(({ code, message }) =>
+      code === 'no_messages' ? [printable(message)] : [],
+    ),
     // Everybody on this host may read this, and a mail server's words may have an address in them.
     ...observed.notices.filter(({ dead }) => dead > 0).map(deadNotices),
     ...longWalks(observed).map(

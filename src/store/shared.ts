@@ -129,6 +129,7 @@ export interface ServerAdvice {
     | 'clock_differs'
     | 'dropped_at_start'
     | 'no_append_only'
+    | 'no_messages'
     | 'evicts'
     | 'no_password'
     | 'too_old'

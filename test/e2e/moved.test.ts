@@ -1,9 +1,9 @@
 /**
- * Things that move and go on counting: objects and owners behind symbolic links to a second disk, and repositories
- * that a server removes, forks and renames without a word.
+ * Things that move and go on counting: objects and owners behind symbolic links to a second disk, and
+ * repositories that a server removes, forks and renames without a word.
  */
 
-import { cp, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 import { until } from './ask.ts';
@@ -52,6 +52,11 @@ t.test('what lies on a second disk behind links is named, and counts once it is 
   const all = await counted(join(disk, 'bob/app.git'));
   await server.usageIs('bob', bytes => bytes === all);
   t.notMatch((await server.softquota('doctor --json')).stdout, /a symbolic link/);
+
+  const moved = join(disk, 'bob/app.git/hooks/pre-receive');
+  await rm(moved);
+  await server.installHooks('--config', server.config);
+  t.match(await readFile(moved, 'utf8'), /softquota/, 'hooks are installed behind the link of an owner');
 
   await addHook(bare, 'pre-receive.d/50-wait', `until [ -e ${server.folder}/go ]; do sleep 0.1; done`);
   await clone.commit(200_000);

@@ -1,7 +1,7 @@
 /** Being told of changes and of what others say, as far as messages arrive: only the state misses none. */
 
 import type { Redis } from 'ioredis';
-import type { Log } from '../../log.ts';
+import type { ServerAdvice } from '../shared.ts';
 import { Connection } from './connection.ts';
 import type { RedisContext } from './context.ts';
 import { failureOf } from './faults.ts';
@@ -11,9 +11,8 @@ const renewMs = 5000;
 
 export class Follower {
   readonly #context: RedisContext;
-  readonly #log: Pick<Log, 'warn'> | undefined;
-  /** Why the server refuses to send messages, as the log was told. */
-  #refused = '';
+  /** The server refuses to send messages. */
+  #refused: ServerAdvice | null = null;
   readonly #told = new Set<() => void>();
   readonly #heard = new Set<(text: string) => void>();
   #connection: Connection | null = null;
@@ -21,9 +20,12 @@ export class Follower {
   #isClosed = false;
 
   /** Makes a connection of its own: one that follows can ask nothing else. */
-  constructor(context: RedisContext, log?: Pick<Log, 'warn'>) {
+  constructor(context: RedisContext) {
     this.#context = context;
-    this.#log = log;
+  }
+
+  get advice(): readonly ServerAdvice[] {
+    return this.#refused === null ? [] : [this.#refused];
   }
 
   follow(told: () => void): () => void {
@@ -69,16 +71,19 @@ export class Follower {
 
   /** Subscribes. If it fails, the connection is made again, or the next time is another chance. */
   async #subscribe(connection: Connection): Promise<void> {
-    await connection
-      .run(client => client.subscribe(this.#context.keys.news))
-      .catch((error: unknown) => this.#refuse(error));
-  }
-
-  #refuse(error: unknown): void {
-    const { code, message } = failureOf(this.#context.connection.where, error);
-    if (code !== 'store_refused' || message === this.#refused) return;
-    this.#refused = message;
-    this.#log?.warn({ err: error }, `changes of other hosts are seen a second later: ${message}`);
+    const { news } = this.#context.keys;
+    try {
+      await connection.run(client => client.subscribe(news));
+      this.#refused = null;
+    } catch (error) {
+      const { code, message } = failureOf(this.#context.connection.where, error);
+      if (code !== 'store_refused') return;
+      this.#refused = {
+        code: 'no_messages',
+        message: `changes of other hosts are seen a second later: ${message}`,
+        mend: `ACL SETUSER NAME &${news} +subscribe (NAME: the user in [store] HOST), and the same in the ACL file`,
+      };
+    }
   }
 
   #hear(text: string): void {

@@ -21,7 +21,7 @@ const mostWaiting = 2000;
 /** Rejects with `store_refused` where all is another program's, a newer softquota's, or not for us. */
 export async function openRedis(settings: RedisSettings): Promise<SharedStore> {
   const context = createContext(settings, examineServer, () => follower.tell());
-  const follower = new Follower(context, settings.log);
+  const follower = new Follower(context);
   const store = storeOn(context, follower);
   const fault = await context.connection.opened();
   if (fault?.code !== 'store_refused') return store;
@@ -85,7 +85,7 @@ function storeOn(context: RedisContext, follower: Follower): SharedStore {
     listen: heard => follower.listen(heard),
     hosts: async () => readHosts(on()),
     forgetHost: async (host, isKnown = false) => forgetHost(on(), host, isKnown),
-    advice: async (lacksPolicy = false) => readAdvice(on(), lacksPolicy),
+    advice: async (lacksPolicy = false) => [...(await readAdvice(on(), lacksPolicy)), ...follower.advice],
     close: () => {
       closed ??= close();
       return closed;

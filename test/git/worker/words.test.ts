@@ -1,7 +1,7 @@
 /** Reports of the worker on a repository always fit its present state. */
 
 import { once } from 'node:events';
-import { mkdir, readdir, utimes } from 'node:fs/promises';
+import { mkdir, readdir, rm, symlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import t, { type Test } from 'tap';
@@ -114,6 +114,18 @@ t.test('a repository that lends its objects says so', async t => {
   t.equal(lent.measured?.lent, true);
   t.equal((await next(fork)).measured?.lent, false);
   t.ok((await readdir(join(fork, 'objects/pack'))).length === 0);
+});
+
+t.test('of objects to which another repository has a link nothing is deleted', async t => {
+  const { repository, path, reclaim, next, push } = await open(t);
+  await push('main', 5000);
+  const other = repository.server.path('git/bob/one.git');
+  await repository.git('clone', '-q', '--bare', path, other);
+  await rm(join(other, 'objects'), { recursive: true });
+  await symlink(join(path, 'objects'), join(other, 'objects'));
+  reclaim.start();
+  t.equal((await next()).measured?.lent, true);
+  await t.rejects(reclaim.collectNow(path), /another repository uses its objects/);
 });
 
 t.test('a repository in reftable format is for the first git that can read it', async t => {

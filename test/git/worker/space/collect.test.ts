@@ -2,11 +2,13 @@
 
 import {
   access,
+  chmod,
   copyFile,
   mkdir,
   open as openFile,
   readdir,
   readFile,
+  rename,
   rm,
   symlink,
   utimes,
@@ -57,6 +59,31 @@ t.test('what a deleted branch alone held is unreachable, and goes once it is old
     (await readdir(repository.path)).filter(name => name.startsWith('gc.pid')),
     [],
   );
+});
+
+t.test('objects behind a link are collected by the same rules', async t => {
+  const repository = await Repository.open(t);
+  const { path, server } = repository;
+  await repository.commit({ small: 20_000 });
+  await repository.push('main');
+  await repository.commit({ big: 300_000 });
+  await repository.push('main:big');
+  await repository.push(':big');
+  await repository.age();
+  const disk = server.path('disk');
+  await mkdir(disk);
+  const objects = join(disk, 'objects');
+  await rename(join(path, 'objects'), objects);
+  await symlink(objects, join(path, 'objects'));
+  await writeFile(join(objects, 'pack/.tmp-1-pack-x.pack'), '');
+  await utimes(join(objects, 'pack/.tmp-1-pack-x.pack'), 1, 1);
+  const view = await repository.view(t, objects);
+  await chmod(disk, 0o777);
+  await t.rejects(collect(view, options), new RegExp(`others? than the worker's may write to ${disk}$`));
+  await chmod(disk, 0o755);
+  t.equal((await collect(view, options)).after.unreachableBytes, 0);
+  t.equal(await repository.fsck(), '');
+  t.notMatch(await readdir(join(objects, 'pack')), ['.tmp-1-pack-x.pack'], 'what a repack left is removed');
 });
 
 t.test('hidden refs and reflogs keep what they name', async t => {

@@ -78,8 +78,8 @@ export class Repository {
     return code === 0 ? faults.join('\n') : `exit ${code}: ${stderr}`;
   }
 
-  async view(t: Test): Promise<RepositoryView> {
-    const view = await RepositoryView.open(this.path, { program }, limits);
+  async view(t: Test, objects = `${this.path}/objects`): Promise<RepositoryView> {
+    const view = await RepositoryView.open(this.path, { program, objects }, limits);
     t.teardown(() => view.close());
     return view;
   }
