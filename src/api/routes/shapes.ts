@@ -11,6 +11,7 @@ import {
   asTree,
   bytesUnder,
   type Decision,
+  type ExplainedBound,
   type ExplainedStep,
   type Explanation,
   type Group as HeldGroup,
@@ -29,7 +30,7 @@ import type { KnownOwner } from '../owners.ts';
 import type { ApiServices } from '../services.ts';
 
 export function ruleShown({ name, ...fields }: HeldRule): wire.Rule {
-  return { name, ...policy.ruleContent(fields) };
+  return { name, ...policy.ruleContent(fields), per: fields.per ?? 'owner' };
 }
 
 export function groupShown({ name, rules }: HeldGroup): wire.Group {
@@ -67,9 +68,16 @@ export function userShown(snapshot: Snapshot, { id, name, type, since }: OwnerRe
   };
 }
 
-export function editOf({ limit, subjects, grace, grace_most: most, mode }: wire.RuleEdit): policy.RuleEdit {
+export function editOf({
+  limit,
+  subjects,
+  grace,
+  grace_most: most,
+  mode,
+  per,
+}: wire.RuleEdit): policy.RuleEdit {
   return {
-    ...given({ limitBytes: limit, subjects, mode }),
+    ...given({ limitBytes: limit, subjects, mode, per }),
     ...(grace === undefined || grace === null ? {} : { graceMs: wire.graceMsFrom(grace) }),
     ...(most === undefined || most === null ? {} : { graceMost: wire.graceMostFrom(most) }),
   };
@@ -186,19 +194,31 @@ export function explanationOf(
   name: string,
   { subject, size }: { readonly subject: Subject; readonly size: number },
 ): wire.Explanation {
-  const { settings, addingBytes, steps, decision, reporting, warning } = ledger.explain(name, subject, size);
+  const { settings, addingBytes, reporting, warning, ...reasons } = ledger.explain(name, subject, size);
   const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
-  const shown = (reasoning: Pick<Explanation, 'decision' | 'steps'>) => ({
-    steps: reasoning.steps.map(stepShown),
-    decision: decisionShown(ledger.settings, reasoning.decision),
+  const shown = ({ steps, bounds, decision }: Pick<Explanation, 'bounds' | 'decision' | 'steps'>) => ({
+    steps: steps.map(stepShown),
+    ...(bounds === undefined ? {} : { bounds: bounds.map(boundExplained) }),
+    decision: decisionShown(ledger.settings, decision),
   });
   return {
     subject,
     settings: wire.snakeCased({ enabled, refuseWhen, uncovered, precise, mode, totalBytes }),
     adding_bytes: addingBytes,
-    ...shown({ steps, decision }),
+    ...shown(reasons),
     ...(reporting === undefined ? {} : { reporting: shown(reporting) }),
     ...(warning === undefined ? {} : { warning: shown(warning) }),
+  };
+}
+
+function boundExplained({ allowance, grace, rule, ...bound }: ExplainedBound) {
+  const { per, share, unit, file, ...common } = bound;
+  return {
+    ...common,
+    rule: rule ?? '',
+    ...wire.withEnds({ allowance, grace }),
+    ...wire.boundShown({ per, ...given({ share, unit, file }) }),
+    per,
   };
 }
 
