@@ -3,9 +3,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ChangeSet, type Documents, type Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import type { Ledger, LedgerSettings, OwnerUsage } from '../ledger/index.ts';
+import { type Ledger, type LedgerSettings, type OwnerUsage, sumsOfPools } from '../ledger/index.ts';
 import { lintIn, Policy, replacePolicy, type WholeGroup } from '../policy/index.ts';
-import { type CompiledGroup, decide, type Graces, leaves, type Standing } from '../quota/index.ts';
+import {
+  type CompiledGroup,
+  decide,
+  type Graces,
+  leaves,
+  type PooledBytes,
+  type Standing,
+} from '../quota/index.ts';
 import { inSlices, type Work, workInSlices } from '../slices.ts';
 import { printable } from '../text/index.ts';
 import { type ChangedOwner, type DraftPolicy, type Simulation, verdictShown } from '../wire/index.ts';
@@ -22,6 +29,8 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
   const lint = lintIn(changes, then);
   const found: Record<Effect, ChangedOwner[]> = { refused: [], allowed: [], graced: [] };
   const isAlike = comparison(settings, then);
+  const before = { policy: inForce, settings, pools: sumsOfPools(ledger, inForce) };
+  const after = { policy: drafted, settings: then, pools: sumsOfPools(ledger, drafted) };
   let owners = 0;
   await inSlices(ledger.owners(), owner => {
     owners += 1;
@@ -29,13 +38,7 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
       throw new SoftquotaError('conflict', 'the policy changed during the simulation; ask again');
     }
     const graces = ledger.graces.now(owner.id);
-    const changes = changesFor(
-      owner,
-      graces,
-      { policy: inForce, settings },
-      { policy: drafted, settings: then },
-      isAlike,
-    );
+    const changes = changesFor(owner, graces, before, after, isAlike);
     for (const [effect, list] of Object.entries(found)) {
       const some = changes.filter(change => effectOf(change) === effect);
       if (some.length > 0) list.push(changed(owner, some));
@@ -100,6 +103,7 @@ function settingsOf(settings: LedgerSettings, { settings: wanted }: DraftPolicy)
 interface Ruling {
   readonly policy: Policy;
   readonly settings: LedgerSettings;
+  readonly pools: (group: string) => PooledBytes;
 }
 
 /** Tells whether owners of these groups are decided about alike before and after; false: it may not be so. */
@@ -120,8 +124,11 @@ function comparison(settings: LedgerSettings, then: LedgerSettings): Comparison 
   const areAlike = (was: readonly CompiledGroup[], is: readonly CompiledGroup[]) =>
     was.length === is.length && was.every((group, at) => isGroupAlike(group, is[at]));
   return (was, is) =>
-    // With rules that only report or warn, the groups in force are made for each owner.
-    [was, is].every(({ reporting, warning }) => reporting === undefined && warning === undefined) &&
+    // With bounds, and rules that only report or warn, the groups in force are made for each owner.
+    [was, is].every(
+      ({ bounds, reporting, warning }) =>
+        bounds === undefined && reporting === undefined && warning === undefined,
+    ) &&
     areAlike(was.assigned, is.assigned) &&
     areAlike(was.defaults, is.defaults);
 }
@@ -141,8 +148,9 @@ function changesFor(
   const before = { ...groupsBefore, allowance, graces };
   const after = { ...groupsAfter, allowance, graces };
   return leaves.flatMap(subject => {
-    const was = decide({ settings: now.settings, standing: before, usage, subject, unreachable });
-    const is = decide({ settings: then.settings, standing: after, usage, subject, unreachable });
+    const asked = { usage, subject, unreachable };
+    const was = decide({ ...asked, settings: now.settings, standing: before, pools: now.pools });
+    const is = decide({ ...asked, settings: then.settings, standing: after, pools: then.pools });
     const isNewlyGraced = is.allowed && is.grace !== undefined && was.grace === undefined;
     return was.allowed === is.allowed && !isNewlyGraced
       ? []

@@ -19,7 +19,7 @@ export interface ForgejoOption {
   readonly tokenFile?: string;
 }
 
-const knownRule = rule.extend({ limit });
+const knownRule = rule.extend({ limit, per: rule.shape.per.optional() });
 const knownGroup = z.object({ name: z.string(), rules: z.array(knownRule) });
 
 const login = z.object({ login: z.string().optional(), username: z.string().optional() });

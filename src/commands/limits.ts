@@ -3,7 +3,14 @@
 import { duration, graceMost, nearest } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Parsed } from '../parsed.ts';
-import { isSubject, type RuleMode, type RuleSubject, subjects } from '../quota/index.ts';
+import {
+  isSubject,
+  type RuleMode,
+  type RuleScope,
+  type RuleSubject,
+  ruleScopes,
+  subjects,
+} from '../quota/index.ts';
 import { formatBytes, parseSize, writeSize } from '../text/index.ts';
 import type { Rule } from '../wire/index.ts';
 
@@ -37,10 +44,27 @@ export function limitShown(bytes: number): string {
 
 /** `at most 10 GB of size:all`, and all else: `, grace 7d up to 10 % over, only reported`. */
 export function ruleText(rule: Omit<Rule, 'name'>): string {
-  const { limit, subjects: named } = rule;
-  const what = named.length === 0 ? 'nothing' : named.join(', ');
+  const { limit, per, subjects: named } = rule;
+  const counted = named.length === 0 ? 'nothing' : named.join(', ');
+  const what = per === 'owner' ? counted : `${counted} ${scopeWords[per]}`;
   const limits = limit === -1 ? `any amount of ${what}` : `at most ${limitShown(limit)} of ${what}`;
   return [limits, ...termsText(rule)].join(', ');
+}
+
+/** Follows the kinds of data of a rule: `size:all in each repository`. */
+export const scopeWords = {
+  owner: 'of each owner',
+  group: 'of all members together',
+  repository: 'in each repository',
+  push: 'in each push',
+  file: 'in each file',
+} as const satisfies Record<RuleScope, string>;
+
+/** Reads `--per`. Throws `usage`. */
+export function scopeOption(text: string): RuleScope {
+  const found = ruleScopes.find(scope => scope === text);
+  if (found !== undefined) return found;
+  throw new SoftquotaError('usage', `--per ${text}: write one of ${ruleScopes.join(', ')}`);
 }
 
 export const modeWords = { report: 'only reported', warn: 'only warned of' } as const;

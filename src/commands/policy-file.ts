@@ -74,10 +74,14 @@ export function policyText({ rules, groups }: WholePolicy, withUsers: boolean): 
     return below('{', fields, '}', 4);
   });
   const lists = [
-    `"rules": ${below('[', rules.map(onOneLine), ']', 2)}`,
+    `"rules": ${below('[', rules.map(ruleOnOneLine), ']', 2)}`,
     `"groups": ${below('[', texts, ']', 2)}`,
   ];
   return `${printableJson(below('{', lists, '}', 0))}\n`;
+}
+
+function ruleOnOneLine({ per, ...rule }: WholePolicy['rules'][number]): string {
+  return onOneLine(per === 'owner' ? rule : { ...rule, per });
 }
 
 /** Strings have no line breaks in JSON. */

@@ -3,7 +3,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Option } from 'commander';
 import { SoftquotaError } from '../errors.ts';
-import { isSubject, type RuleMode, subjects, withAncestors } from '../quota/index.ts';
+import {
+  isSubject,
+  type RuleMode,
+  type RuleScope,
+  ruleScopes,
+  subjects,
+  withAncestors,
+} from '../quota/index.ts';
 import { formatCount } from '../text/index.ts';
 import type { Group, Rule, User, WholePolicy } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
@@ -18,6 +25,8 @@ import {
   modeOption,
   modeWords,
   ruleText,
+  scopeOption,
+  scopeWords,
   subjectsOf,
   termsText,
 } from './limits.ts';
@@ -29,6 +38,7 @@ interface RuleOptions {
   readonly grace?: string;
   readonly graceMost?: string;
   readonly mode?: string;
+  readonly per?: string;
 }
 
 const limitHelp = 'a size: 500M, 10G, 1.5GiB; 0 allows nothing, -1 is unlimited';
@@ -40,7 +50,10 @@ const graceHelp =
 const graceMostHelp =
   'how far usage may exceed the limit during the grace: "10 %" of the limit, or a size; default: as configured';
 
+const perHelp = `the thing that it limits: ${ruleScopes.join(', ')}; owner, unless given`;
+
 const termOptions = [
+  new Option('--per <scope>', perHelp),
   new Option('--grace <duration>', graceHelp),
   new Option('--grace-most <most>', graceMostHelp),
   new Option('--mode <mode>', modeHelp),
@@ -120,7 +133,7 @@ export const addRule = resource('rule', {
         if (Object.values(fields).some(value => value !== undefined)) return fields;
         throw new SoftquotaError(
           'usage',
-          'nothing to change: give --limit, --subject, --grace, --grace-most or --mode',
+          'nothing to change: give --limit, --subject, --per, --grace, --grace-most or --mode',
         );
       },
       text: rule => [`Rule ${rule.name} is now: ${ruleText(rule)}.`],
@@ -141,26 +154,29 @@ interface SentFields {
   readonly grace: number | 'default' | undefined;
   readonly grace_most: string | undefined;
   readonly mode: 'enforce' | RuleMode | undefined;
+  readonly per: RuleScope | undefined;
 }
 
 /** Tells whether a rule is as these fields would make it; what is left out is as usual. */
-function isAs(found: Rule, { limit, subjects, grace, grace_most: most, mode }: SentFields): boolean {
+function isAs(found: Rule, { limit, subjects, grace, grace_most: most, mode, per }: SentFields): boolean {
   return (
     found.limit === limit &&
     isDeepStrictEqual(found.subjects.toSorted(), subjects?.toSorted()) &&
     (found.grace ?? 'default') === (grace ?? 'default') &&
     (found.grace_most ?? 'default') === (most ?? 'default') &&
-    (found.mode ?? 'enforce') === (mode ?? 'enforce')
+    (found.mode ?? 'enforce') === (mode ?? 'enforce') &&
+    found.per === (per ?? 'owner')
   );
 }
 
-function fieldsOf({ limit, subject, grace, graceMost, mode }: RuleOptions): SentFields {
+function fieldsOf({ limit, subject, grace, graceMost, mode, per }: RuleOptions): SentFields {
   return {
     limit: limit === undefined ? undefined : limitOf(limit),
     subjects: subject === undefined ? undefined : subjectsOf(subject),
     grace: grace === undefined ? undefined : graceOption(grace),
     grace_most: graceMost === undefined ? undefined : graceMostOption(graceMost),
     mode: mode === undefined ? undefined : modeOption(mode),
+    per: per === undefined ? undefined : scopeOption(per),
   };
 }
 
@@ -175,9 +191,13 @@ function rulesTable(policy: WholePolicy): string {
   return table(policy.rules, [
     ['RULE', rule => rule.name],
     ['LIMIT', rule => [limitShown(rule.limit), ...termsText(rule)].join(', '), 'right'],
-    ['OF', rule => rule.subjects.join(', ')],
+    ['OF', rule => [rule.subjects.join(', '), ...scopeShown(rule)].join(' ')],
     ['IN GROUPS', rule => groupsWith(policy, rule.name).join(', ') || '-'],
   ]);
+}
+
+function scopeShown({ per }: Rule): readonly string[] {
+  return per === 'owner' ? [] : [scopeWords[per]];
 }
 
 const groupHelp = 'the name of the group';

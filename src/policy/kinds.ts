@@ -3,7 +3,14 @@
 import { z } from 'zod';
 import type { Kind, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { graceMostText, isSubject, longestGraceMs, type RuleSubject, ruleModes } from '../quota/index.ts';
+import {
+  boundScopes,
+  graceMostText,
+  isSubject,
+  longestGraceMs,
+  type RuleSubject,
+  ruleModes,
+} from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { allowanceKind } from './allowances.ts';
 
@@ -23,6 +30,7 @@ const rule = z.strictObject({
   graceMs: z.number().int().min(0).max(longestGraceMs).exactOptional(),
   graceMost: graceMost.exactOptional(),
   mode: z.enum(ruleModes).exactOptional(),
+  per: z.enum(boundScopes).exactOptional(),
 });
 
 export type RuleDocument = z.infer<typeof rule>;
@@ -34,15 +42,16 @@ export const ruleKind: Kind<RuleDocument> = {
   describe: (name, document) => ({ name, ownerId: null, content: ruleContent(document) }),
 };
 
-/** Describes a rule without its name, for API and audit log. Forgejo's clients do not know the last three. */
+/** Describes a rule without its name, for API and audit log. Forgejo's clients do not know the last four. */
 export function ruleContent(rule: Omit<RuleDocument, 'place'>) {
-  const { limitBytes: limit, subjects, graceMs, graceMost: most, mode: inMode } = rule;
+  const { limitBytes: limit, subjects, graceMs, graceMost: most, mode: inMode, per } = rule;
   return {
     limit,
     subjects,
     ...(graceMs === undefined ? {} : { grace: graceMs / 1000 }),
     ...(most === undefined ? {} : { grace_most: graceMostText(most) }),
     ...(inMode === undefined ? {} : { mode: inMode }),
+    ...(per === undefined ? {} : { per }),
   };
 }
 

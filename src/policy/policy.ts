@@ -24,8 +24,10 @@ export class Policy {
   readonly #allowances = new Map<number, ActiveAllowance>();
   #members: ReadonlyMap<string, readonly number[]> | null = null;
   #defaults: { readonly names: readonly string[]; readonly groups: readonly CompiledGroup[] } | null = null;
-  /** All rules are in force. */
+  /** All rules are in force, and limit owners. */
   readonly #isWhole: boolean;
+  /** Some rule limits the members of a group together. */
+  readonly hasPools: boolean;
   readonly hasGrace: boolean;
 
   constructor(snapshot: Snapshot) {
@@ -33,7 +35,10 @@ export class Policy {
     const groups = [...snapshot.all(groupKind)].map(([, group]) => group);
     this.#snapshot = snapshot;
     this.#hasAllowances = !isNone(snapshot.all(allowanceKind));
-    this.#isWhole = [...rules, ...groups].every(({ mode }) => mode === undefined);
+    this.#isWhole =
+      [...rules, ...groups].every(({ mode }) => mode === undefined) &&
+      rules.every(({ per }) => per === undefined);
+    this.hasPools = rules.some(({ per }) => per === 'group');
     this.hasGrace = rules.some(({ graceMs = 0 }) => graceMs > 0);
   }
 

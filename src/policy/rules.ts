@@ -3,7 +3,15 @@
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import { given } from '../given.ts';
-import { type GraceMost, longestGraceMs, nameFault, type Rule, type RuleMode } from '../quota/index.ts';
+import {
+  type GraceMost,
+  longestGraceMs,
+  nameFault,
+  type Rule,
+  type RuleMode,
+  type RuleScope,
+  ruleScopes,
+} from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import {
   groupKind,
@@ -23,6 +31,8 @@ export interface RuleEdit extends Partial<Pick<Rule, 'limitBytes' | 'subjects'>>
   readonly graceMost?: GraceMost | null;
   /** `enforce`: it is in force. */
   readonly mode?: 'enforce' | RuleMode;
+  /** The thing that it limits. `ruleFaults` names what is none of them. */
+  readonly per?: RuleScope;
 }
 
 export function rulesIn(snapshot: Snapshot): readonly Rule[] {
@@ -50,23 +60,34 @@ function edited(before: Rule, edit: RuleEdit): Rule {
   const graceMs = edit.graceMs === undefined ? before.graceMs : edit.graceMs;
   const graceMost = edit.graceMost === undefined ? before.graceMost : edit.graceMost;
   const mode = edit.mode ?? before.mode;
+  const per = edit.per ?? before.per ?? 'owner';
   return {
     name: before.name,
     limitBytes: edit.limitBytes ?? before.limitBytes,
     subjects: edit.subjects ?? before.subjects,
     ...given({ graceMs, graceMost }),
     ...(mode === undefined || mode === 'enforce' ? {} : { mode }),
+    ...(per === 'owner' ? {} : { per }),
   };
 }
 
 /** Why such a rule cannot be; none: it can. Each names the field. */
-export function ruleFaults({ name, limitBytes, subjects, graceMs = 0 }: Rule): readonly string[] {
+export function ruleFaults(rule: Rule): readonly string[] {
+  const { name, limitBytes, subjects, graceMs = 0, graceMost, per = 'owner' } = rule;
+  const isOfIncoming = per === 'push' || per === 'file';
   const named = nameFault(name);
   return [
     ...(named === null ? [] : [`name: ${named}`]),
     ...(Number.isSafeInteger(limitBytes) && limitBytes >= -1
       ? []
       : ['limit: expected whole bytes from 0 to 2^53 - 1, or -1 for unlimited']),
+    ...(ruleScopes.includes(per) ? [] : [`per: expected one of ${ruleScopes.join(', ')}`]),
+    ...(isOfIncoming && limitBytes === 0
+      ? [`limit: expected more than 0, or -1 for unlimited, for each ${per}`]
+      : []),
+    ...(isOfIncoming && (graceMs > 0 || graceMost !== undefined)
+      ? [`grace: expected none for each ${per}; "default" takes it away`]
+      : []),
     ...(Number.isSafeInteger(graceMs) && graceMs >= 0 && graceMs <= longestGraceMs
       ? []
       : ['grace: expected whole seconds from 0 to a hundred years']),

@@ -21,6 +21,9 @@ interface NotRuled {
   readonly near?: never;
   readonly unasked?: never;
   readonly per?: never;
+  readonly share?: never;
+  readonly unit?: never;
+  readonly file?: never;
 }
 
 interface Disabled extends NotRuled {

@@ -6,7 +6,14 @@
  * question always has the same answer.
  */
 
-export type { BoundedThings, Incoming, IncomingFile, PooledBytes, StoredRepository } from './bounds.ts';
+export type {
+  BoundDetails,
+  BoundedThings,
+  Incoming,
+  IncomingFile,
+  PooledBytes,
+  StoredRepository,
+} from './bounds.ts';
 export {
   decide,
   type PassedLimits,
@@ -17,6 +24,7 @@ export {
 } from './decide.ts';
 export { type Decision, type DiskFull, type FullDisk, refusedByDisk } from './decision.ts';
 export {
+  type ExplainedBound,
   type ExplainedGroup,
   type ExplainedRule,
   type ExplainedStep,
@@ -45,7 +53,9 @@ export {
   type QuotaSettings,
   type Rule,
   type RuleMode,
+  type RuleScope,
   ruleModes,
+  ruleScopes,
 } from './policy.ts';
 export {
   addBytes,

@@ -21,6 +21,11 @@ export const boundScopes = ['group', 'repository', 'push', 'file'] as const;
 
 export type BoundScope = (typeof boundScopes)[number];
 
+/** All that a rule can limit. */
+export const ruleScopes = ['owner', ...boundScopes] as const;
+
+export type RuleScope = (typeof ruleScopes)[number];
+
 export interface Rule extends GraceTerms {
   readonly name: string;
   /** -1: unlimited; 0: may store nothing; never another negative number. */

@@ -14,8 +14,10 @@ import {
   longestName,
   nameFault,
   parseGraceMost,
+  type RuleScope,
   type RuleSubject,
   ruleModes,
+  ruleScopes,
   subjects,
 } from '../quota/index.ts';
 import { atMost, bytes, knownName, mark, mostOf, queryNumber, text } from './bounds.ts';
@@ -120,6 +122,18 @@ const newMode = z.enum(['enforce', ...ruleModes], { error: 'expected enforce, re
     '`report`: what it would refuse is recorded, and let through; `warn`: who passes its limit is told, and refused nothing; `enforce`, as it is unless given: it is in force.',
 });
 
+const scopeMeta = {
+  description:
+    'The thing that it limits: all that an `owner` stores, as it is unless given; the members of its `group` together; each `repository`; all that a `push` or an upload brings; each `file` of that.',
+};
+
+/** Checked with the rule as a whole, behind its name: an existing name is a conflict, whatever else there is. */
+const newScope = z
+  .custom<RuleScope>(() => true)
+  .meta({ ...scopeMeta, type: 'string', enum: [...ruleScopes] });
+
+export const shownScope = z.enum(ruleScopes).meta(scopeMeta);
+
 /** Refuses the mode that groups had in the release before. */
 const noGroupMode = z
   .never({
@@ -161,7 +175,12 @@ export function graceMostFrom(text: string): GraceMost | null {
 }
 
 /** Null is as good as left out in all of them, as clients of other languages write it. */
-const newTerms = { grace: newGrace.nullish(), grace_most: newGraceMost.nullish(), mode: newMode.nullish() };
+const newTerms = {
+  per: newScope.nullish(),
+  grace: newGrace.nullish(),
+  grace_most: newGraceMost.nullish(),
+  mode: newMode.nullish(),
+};
 
 export const newRule = z
   .object({ name: newName, limit, subjects: newSubjects.nullish(), ...newTerms })
@@ -176,7 +195,14 @@ export const ruleEdit = z
 export type RuleEdit = z.output<typeof ruleEdit>;
 
 export const rule = z
-  .object({ name: z.string(), limit: bytes, subjects: ruleSubjects, ...graceFields, mode: shownMode })
+  .object({
+    name: z.string(),
+    limit: bytes,
+    subjects: ruleSubjects,
+    ...graceFields,
+    mode: shownMode,
+    per: shownScope,
+  })
   .meta({ id: 'Rule' });
 
 export type Rule = z.infer<typeof rule>;

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { subjects } from '../quota/index.ts';
 import { atMost, bytes, knownName, mostOf } from './bounds.ts';
-import { groupsRule, limit, newGroup, newRule, shownMode } from './policy.ts';
+import { groupsRule, limit, newGroup, newRule, shownMode, shownScope } from './policy.ts';
 import { ownerType, verdict } from './usage.ts';
 
 const named = z.array(z.string()).readonly().meta({ description: 'The subjects of the rule.' });
@@ -27,6 +27,28 @@ const explainedRule = z
     decided: z.boolean().meta({ description: 'True for the deciding one.' }),
   })
   .meta({ id: 'ExplainedRule', description: 'A rule that covers the subject.' });
+
+const explainedBound = explainedRule
+  .extend({
+    per: shownScope,
+    step: z.enum(['assigned', 'defaults']),
+    group: z.string(),
+    rule: z.string(),
+    used: bytes.nullable().meta({ description: 'Null where nobody knows what the bound is about.' }),
+    verdict: z.enum(['allows', 'graced', 'refuses', 'not_asked']).meta({
+      description: '`not_asked`: nobody knows the repository, or what comes.',
+    }),
+    share: verdict.shape.share,
+    unit: verdict.shape.unit,
+    file: verdict.shape.file,
+    object: verdict.shape.object,
+  })
+  .meta({ id: 'ExplainedBound', description: 'A limit of anything but the owner that covers the subject.' });
+
+const explainedBounds = z.array(explainedBound).readonly().optional().meta({
+  description:
+    'Limits of groups, repositories, pushes and files, in the order in which they are asked after the groups have allowed; left out where there are none.',
+});
 
 const explainedGroup = z
   .object({
@@ -52,7 +74,11 @@ const explainedSteps = z
   .readonly()
   .meta({ description: 'In the order in which they were asked; none when quotas are switched off.' });
 
-const otherwiseDecided = z.object({ steps: explainedSteps, decision: explainedDecision });
+const otherwiseDecided = z.object({
+  steps: explainedSteps,
+  bounds: explainedBounds,
+  decision: explainedDecision,
+});
 
 export const explanation = z
   .object({
@@ -67,6 +93,7 @@ export const explanation = z
     }),
     adding_bytes: bytes.meta({ description: 'Bytes about to be added, as far as they count.' }),
     steps: explainedSteps,
+    bounds: explainedBounds,
     decision: explainedDecision,
     reporting: otherwiseDecided.optional().meta({
       description:

@@ -1,7 +1,16 @@
 /** The usage of owners, and what limits it. Sizes are bytes, times ISO 8601. */
 
 import { z } from 'zod';
-import { type ActiveAllowance, type Decision, type DiskFull, type Grace, subjects } from '../quota/index.ts';
+import { given } from '../given.ts';
+import {
+  type ActiveAllowance,
+  type BoundDetails,
+  type Decision,
+  type DiskFull,
+  type Grace,
+  ruleScopes,
+  subjects,
+} from '../quota/index.ts';
 import { isoTime } from '../text/index.ts';
 import { bytes } from './bounds.ts';
 import { addedAllowance, allowance, unreachableGarbage } from './requests.ts';
@@ -16,8 +25,22 @@ const grace = z
     description: 'A limit is passed, and has a grace. Where the action may start, it still runs.',
   });
 
+const bound = {
+  per: z.enum(ruleScopes).meta({ description: 'The thing that the deciding rule limits.' }),
+  share: bytes.optional().meta({ description: 'Bytes of the owner among those of a group.' }),
+  unit: z.string().optional().meta({ description: 'The repository that is limited.' }),
+  file: z
+    .string()
+    .optional()
+    .meta({ description: 'The path or the name of the file that is limited, where it is known.' }),
+  object: z.string().optional().meta({ description: 'The id of the object with its content.' }),
+};
+
+type Bound = z.infer<z.ZodObject<typeof bound>>;
+
 const passedLimit = z
   .object({
+    ...bound,
     used: bytes.nullable(),
     limit: bytes.nullable(),
     group: z.string().nullable(),
@@ -44,10 +67,12 @@ export const ownerType = z.enum(['user', 'organization']);
 
 export const verdict = z
   .object({
+    ...bound,
     allowed: z.boolean().meta({ description: 'True if an action that adds data of this kind may start.' }),
-    used: bytes
-      .nullable()
-      .meta({ description: 'The usage by the deciding rule; null if no rule covers the subject.' }),
+    used: bytes.nullable().meta({
+      description:
+        'The usage by the deciding rule; of a push or a file what comes; null if no rule covers the subject.',
+    }),
     limit: bytes.nullable().meta({
       description: '-1 if unlimited; null if no rule covers the subject. Allowances are added to it.',
     }),
@@ -79,6 +104,7 @@ export function verdictShown(decision: Decision | DiskFull): Verdict {
     limit,
     group,
     rule,
+    ...boundShown(decision),
     ...withEnds(decision.allowance, decision.grace),
     ...(garbage === undefined ? {} : { garbage }),
     ...(reported === undefined || reported.allowed ? {} : { reported: passedBy(reported) }),
@@ -86,8 +112,15 @@ export function verdictShown(decision: Decision | DiskFull): Verdict {
   };
 }
 
-function passedBy({ used, limit, group, rule }: Decision): z.infer<typeof passedLimit> {
-  return { used, limit, group, rule };
+function passedBy(decision: Decision): z.infer<typeof passedLimit> {
+  const { used, limit, group, rule } = decision;
+  return { used, limit, group, rule, ...boundShown(decision) };
+}
+
+/** The thing that a rule limits, and what is known of it. */
+export function boundShown(details: Partial<BoundDetails>): Bound {
+  const { per = 'owner', share, unit, file: { name: file, object } = {} } = details;
+  return { per, ...given({ share, unit, file, object }) };
 }
 
 /** The part of a limit that allowances add, and its grace; neither where there is none. */

@@ -18,8 +18,8 @@ import {
 } from '../../web/src/policy/edit.ts';
 import { tickOf, toggled, wholeTree } from '../../web/src/policy/subject-tree.ts';
 
-const total = { name: 'total', limit: 1_000_000_000, subjects: ['size:all'] as const };
-const lfs = { name: 'lfs', limit: -1, subjects: ['size:git:lfs'] as const };
+const total = { name: 'total', limit: 1_000_000_000, subjects: ['size:all'] as const, per: 'owner' as const };
+const lfs = { name: 'lfs', limit: -1, subjects: ['size:git:lfs'] as const, per: 'owner' as const };
 const policy: WholePolicy = {
   version: 'v1',
   rules: [total, lfs],

@@ -15,8 +15,17 @@ const free: StatedVerdict = {
   limit: 10,
   group: 'free',
   rule: 'total',
+  per: 'owner',
 };
-const lfs: StatedVerdict = { allowed: true, state: 'ok', used: 3, limit: 50, group: 'media', rule: 'lfs' };
+const lfs: StatedVerdict = {
+  allowed: true,
+  state: 'ok',
+  used: 3,
+  limit: 50,
+  group: 'media',
+  rule: 'lfs',
+  per: 'owner',
+};
 
 t.test('kinds of data that the same rule decides for alike are told once, in the fewest words', async t => {
   const decisions = Object.fromEntries(
@@ -133,7 +142,7 @@ t.test('the address of a place leads there, whatever its name', async t => {
 });
 
 const now = Date.parse('2026-11-23T12:00:00Z');
-const verdict = { allowed: true, used: 5e9, limit: 10e9, group: null, rule: null };
+const verdict = { allowed: true, used: 5e9, limit: 10e9, group: null, rule: null, per: 'owner' as const };
 const growth = { per_day: 1e8, since: '2026-11-01T00:00:00Z', used: 5e9, limit: 10e9, reached_at: null };
 const figures = (used: number, limit: number) => ({
   auto_grant: null,

@@ -9,7 +9,6 @@ import { SoftquotaError } from '../../errors.ts';
 import { type Caller, mustBeOrganization } from '../../identity/index.ts';
 import type { KnownUnit } from '../../ledger/index.ts';
 import { ownEvent, ownEventKinds } from '../../overview/index.ts';
-import { ruleContent } from '../../policy/index.ts';
 import { leafMask, leaves, type Subject } from '../../quota/index.ts';
 import { printable } from '../../text/index.ts';
 import * as wire from '../../wire/index.ts';
@@ -20,7 +19,7 @@ import { getRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { eventsAnswer, eventsPage, tellNext } from './events.ts';
 import { pastOf, range } from './overview.ts';
-import { askedDecision, explanationOf, quotaShown, reportOf } from './shapes.ts';
+import { askedDecision, explanationOf, quotaShown, reportOf, ruleShown } from './shapes.ts';
 
 /** Lists of units, each with the subject of what is in it. */
 const lists = {
@@ -49,7 +48,10 @@ function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[]
       handle: (input, { caller }) =>
         quotaShown(services, owner(input.params, caller), ({ rules }) => ({
           // Names are for administrators.
-          rules: rules.map(({ name: _, ...fields }) => ruleContent(fields)),
+          rules: rules.map(rule => {
+            const { name: _, ...fields } = ruleShown(rule);
+            return fields;
+          }),
         })),
     }),
     getRoute(`checkQuotaOf${of}`, `${path}/check`, {

@@ -15,7 +15,7 @@ import type { KnownOwner } from '../owners.ts';
 import type { ApiServices } from '../services.ts';
 
 export function ruleShown({ name, ...fields }: quota.Rule): wire.Rule {
-  return { name, ...policy.ruleContent(fields) };
+  return { name, ...policy.ruleContent(fields), per: fields.per ?? 'owner' };
 }
 
 export function groupShown({ name, rules }: quota.Group): wire.Group {
@@ -53,9 +53,16 @@ export function userShown(snapshot: Snapshot, { id, name, type, since }: OwnerRe
   };
 }
 
-export function editOf({ limit, subjects, grace, grace_most: most, mode }: wire.RuleEdit): policy.RuleEdit {
+export function editOf({
+  limit,
+  subjects,
+  grace,
+  grace_most: most,
+  mode,
+  per,
+}: wire.RuleEdit): policy.RuleEdit {
   return {
-    ...given({ limitBytes: limit, subjects, mode }),
+    ...given({ limitBytes: limit, subjects, mode, per }),
     ...(grace === undefined || grace === null ? {} : { graceMs: wire.graceMsFrom(grace) }),
     ...(most === undefined || most === null ? {} : { graceMost: wire.graceMostFrom(most) }),
   };
@@ -176,26 +183,42 @@ export function explanationOf(
   name: string,
   { subject, size }: { readonly subject: quota.Subject; readonly size: number },
 ): wire.Explanation {
-  const { settings, addingBytes, steps, decision, reporting, warning } = ledger.explain(name, subject, size);
+  const { settings, addingBytes, reporting, warning, ...reasons } = ledger.explain(name, subject, size);
   const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
-  const shown = (reasoning: Pick<quota.Explanation, 'decision' | 'steps'>) => ({
-    steps: reasoning.steps.map(stepShown),
+  const shown = ({
+    steps,
+    bounds,
+    decision,
+  }: Pick<quota.Explanation, 'bounds' | 'decision' | 'steps'>) => ({
+    steps: steps.map(stepShown),
+    ...(bounds === undefined ? {} : { bounds: bounds.map(boundExplained) }),
     decision: {
-      by: reasoning.decision.by,
-      step: reasoning.decision.step,
-      ...wire.verdictShown(reasoning.decision),
-      subjects: reasoning.decision.subjects,
-      reserved: reasoning.decision.by === 'rule' ? reasoning.decision.reserved : 0,
-      warn_percent: quota.reachedThreshold(ledger.settings, reasoning.decision),
+      by: decision.by,
+      step: decision.step,
+      ...wire.verdictShown(decision),
+      subjects: decision.subjects,
+      reserved: decision.by === 'rule' ? decision.reserved : 0,
+      warn_percent: quota.reachedThreshold(ledger.settings, decision),
     },
   });
   return {
     subject,
     settings: wire.snakeCased({ enabled, refuseWhen, uncovered, precise, mode, totalBytes }),
     adding_bytes: addingBytes,
-    ...shown({ steps, decision }),
+    ...shown(reasons),
     ...(reporting === undefined ? {} : { reporting: shown(reporting) }),
     ...(warning === undefined ? {} : { warning: shown(warning) }),
+  };
+}
+
+function boundExplained({ allowance, grace, rule, ...bound }: quota.ExplainedBound) {
+  const { per, share, unit, file, ...common } = bound;
+  return {
+    ...common,
+    rule: rule ?? '',
+    ...wire.withEnds(allowance, grace),
+    ...wire.boundShown({ per, ...given({ share, unit, file }) }),
+    per,
   };
 }
 

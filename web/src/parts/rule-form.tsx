@@ -76,6 +76,7 @@ export interface TypedRule {
   readonly grace: string;
   readonly graceMost: string;
   readonly mode: PolicyMode;
+  readonly per: Rule['per'];
 }
 
 type PolicyMode = 'enforce' | RuleMode;
@@ -87,9 +88,10 @@ export const newRule: TypedRule = {
   grace: '',
   graceMost: '',
   mode: 'enforce',
+  per: 'owner',
 };
 
-export function typedOf({ name, limit, subjects, grace, grace_most: most, mode }: Rule): TypedRule {
+export function typedOf({ name, limit, subjects, grace, grace_most: most, mode, per }: Rule): TypedRule {
   const time = grace === undefined ? '' : grace === 0 ? noGrace : writeDuration(grace * 1000);
   return {
     name,
@@ -98,6 +100,7 @@ export function typedOf({ name, limit, subjects, grace, grace_most: most, mode }
     grace: time,
     graceMost: most ?? '',
     mode: mode ?? 'enforce',
+    per,
   };
 }
 
@@ -113,7 +116,7 @@ function graceIn(text: string): number | null | undefined {
 }
 
 /** Null while it cannot be taken. */
-export function ruleIn({ name, size, subjects, grace: time, graceMost, mode }: TypedRule): Rule | null {
+export function ruleIn({ name, size, subjects, grace: time, graceMost, mode, per }: TypedRule): Rule | null {
   const limit = sizeIn(size);
   const grace = graceIn(time);
   const most = graceMost.trim();
@@ -126,6 +129,7 @@ export function ruleIn({ name, size, subjects, grace: time, graceMost, mode }: T
     ...(grace === undefined ? {} : { grace }),
     ...(most === '' ? {} : { grace_most: most }),
     ...(mode === 'enforce' ? {} : { mode }),
+    per,
   };
 }
 

@@ -4,7 +4,7 @@
  */
 
 import type { Event } from '../../../src/overview/event-shapes.ts';
-import { isSubject } from '../../../src/quota/index.ts';
+import { isSubject, ruleScopes } from '../../../src/quota/index.ts';
 import { printable } from '../../../src/text/index.ts';
 import type { Rule, WholePolicy } from '../../../src/wire/index.ts';
 import { groupsOf, withGroup, withGroupsOf, withoutGroup, withoutRule, withRule } from './edit.ts';
@@ -119,7 +119,8 @@ function ruleIn(name: string, content: unknown): Rule | null {
   const subjects = namesIn(content, 'subjects');
   if (limit === null || subjects === null) return null;
   const known = subjects.filter(each => each === 'none' || isSubject(each));
-  return { name, limit, subjects: known, ...termsIn(content) };
+  const per = ruleScopes.find(scope => scope === fieldsIn(content).per) ?? 'owner';
+  return { name, limit, subjects: known, ...termsIn(content), per };
 }
 
 /** The fields of a rule or a group that are there only where they are not as usual. */
