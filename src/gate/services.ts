@@ -70,6 +70,7 @@ export interface GateServices {
     | 'reservations'
     | 'settings'
     | 'sources'
+    | 'standing'
     | 'units'
     | 'walks'
   >;

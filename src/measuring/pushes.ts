@@ -118,7 +118,7 @@ export class Pushes implements PushServices, UnitPushes {
     overBytes: number,
     deadlineMs: number,
   ): Promise<LargeBlobsLook> {
-    const objects = this.#objectsOf(unit);
+    const objects = this.#options.scanner().objectsOf(unit);
     const quarantine = quarantinePath(unit, name, objects);
     if (quarantine === null) return { is: 'unknown', why: 'the quarantine is none of git' };
     const begun = this.#clock.now();

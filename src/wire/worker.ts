@@ -111,7 +111,7 @@ export const workerTask = z.discriminatedUnion('kind', [
     over_bytes: count,
     deadline_ms: z.number(),
   }),
-  /** Where a file is that a push brings, by the id of its content. */
+  /** The path of a file that a push brings, by the id of its content. */
   z.object({ kind: z.literal('file_path'), ...push, object: z.string(), deadline_ms: z.number() }),
 ]);
 
