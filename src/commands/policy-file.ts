@@ -44,19 +44,21 @@ const grace = z
 const policyFile = z.strictObject({
   /** The version of what the API gave; what a file was made from does not matter. */
   version,
+  /** Lines for people. */
+  about: z.array(z.string()).optional(),
   rules: z.array(newWholeRule.extend({ limit: size, grace: grace.optional() })).optional(),
   groups: groups.optional(),
   settings: draftPolicy.shape.settings.unwrap().extend({ total: size.optional() }).optional(),
 });
 
-type PolicyFile = Omit<z.output<typeof policyFile>, 'version'>;
+type PolicyFile = Omit<z.output<typeof policyFile>, 'about' | 'version'>;
 
 /** `-` is standard input. Throws `invalid` with every fault. */
 export function readPolicyFile(file: string): PolicyFile {
   const shown = file === '-' ? 'standard input' : file;
   const read = policyFile.safeParse(jsonIn(readWhole(file), shown, 'invalid'));
   if (read.success) {
-    const { version: _, ...content } = read.data;
+    const { version: _, about: __, ...content } = read.data;
     return content;
   }
   const faults = issueLines(read.error);

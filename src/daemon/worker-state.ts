@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/index.ts';
 import { type PushWorker, WorkerLink } from '../gate/index.ts';
 import type { ObservedWorker } from '../health/index.ts';
-import type { Quarantine } from '../layout/index.ts';
+import type { LargeBlobsLook, Quarantine } from '../layout/index.ts';
 import type { Reach } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import type { RepositoryWatch } from '../measuring/index.ts';
@@ -86,6 +86,17 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
     if (!parsed.success) return null;
     const { has_objects: hasObjects, ...quarantine } = parsed.data;
     return { name, hasObjects, ...quarantine };
+  }
+
+  async largeFiles(
+    unit: string,
+    name: string,
+    overBytes: number,
+    deadlineMs: number,
+  ): Promise<LargeBlobsLook | null> {
+    const question = { path: unit, name, over_bytes: overBytes, deadline_ms: deadlineMs };
+    const found = await this.link.ask({ kind: 'large_blobs', ...question }, deadlineMs).catch(() => null);
+    return workerAnswers.large_blobs.safeParse(found).data ?? null;
   }
 
   spaceLines(unit: string): readonly string[] {

@@ -36,12 +36,14 @@ interface RefusalWords {
   readonly deniesForce?: boolean;
   /** Whole lines about what takes the space in the repository; none, unless given. */
   readonly space?: readonly string[];
+  /** Whole lines about how to take a file out of the push; none, unless given. */
+  readonly advice?: readonly string[];
   /** Text or address to turn to; null if none is configured. */
   readonly contact: string | null;
 }
 
 export function refusalText(words: RefusalWords): string {
-  const { ownerName, subject, decision, isPush, space = [], contact } = words;
+  const { ownerName, subject, decision, isPush, space = [], advice = [], contact } = words;
   const lines = [refusal(ownerName, subject, decision)];
   const rule = decidedBy(decision);
   if (rule !== null) lines.push(rule);
@@ -52,7 +54,7 @@ export function refusalText(words: RefusalWords): string {
     ...nextStep(words),
   ];
   const last = contact === null || decision.by === 'disk' ? [] : wrapped(contactLine(contact));
-  return `${[...lines, ...wrapped(rest.join(' ')), ...last].join('\n')}\n`;
+  return `${[...lines, ...wrapped(rest.join(' ')), ...advice, ...last].join('\n')}\n`;
 }
 
 /** Deleting data helps against a limit, but not if the owner may store nothing at all. */
@@ -61,7 +63,11 @@ function nextStep(words: RefusalWords): string[] {
   if (decision.by === 'disk') {
     return ['You can still delete branches and tags. Try again later, or tell the administrator.'];
   }
-  if (decision.by === 'no_match' || decision.limit === 0) return [];
+  if (decision.by === 'no_match' || decision.limit === 0 || decision.per === 'file') return [];
+  if (decision.per === 'push') {
+    const parts = 'The oldest commits can be pushed first: git push origin COMMIT:refs/heads/BRANCH';
+    return isPush ? [parts] : [];
+  }
   if (!isPush) return ['You can still delete data to free space.'];
   const { garbage } = decision;
   const later = "this frees space at the server's next garbage collection.";

@@ -1,4 +1,4 @@
-import type { Quarantine, QuarantineLook, Upload, UploadRoute } from '../layout/index.ts';
+import type { LargeBlobsLook, Quarantine, QuarantineLook, Upload, UploadRoute } from '../layout/index.ts';
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import type { Claimed } from '../oauth/index.ts';
 import type { Decision, DiskFull, FullDisk, Leaf, QuotaSettings, Subject } from '../quota/index.ts';
@@ -65,6 +65,7 @@ export interface GateServices {
     | 'reservations'
     | 'settings'
     | 'sources'
+    | 'standing'
     | 'units'
     | 'walks'
   >;
@@ -121,6 +122,8 @@ export interface AllowedPush {
 export interface PushServices {
   /** Looks at the unit's quarantine of this name, on a thread or by the git user's worker. Never rejects. */
   look(unit: string, name: string, deadlineMs: number): Promise<QuarantineLook>;
+  /** Looks for files over a size in the unit's quarantine of this name, in the same ways. Never rejects. */
+  largeFiles(unit: string, name: string, overBytes: number, deadlineMs: number): Promise<LargeBlobsLook>;
   /** Counts a push until a walk that began after its end; in place of an earlier one of this name. */
   begin(push: AllowedPush): void;
   /** Takes a push back that was allowed before and is decided anew. */
@@ -153,6 +156,13 @@ export interface PushWorker {
   askedEarly(): void;
   /** Measures a quarantine by the git user's rights; null: it cannot. */
   quarantine(unit: string, name: string, deadlineMs: number): Promise<Quarantine | null>;
+  /** Looks for files over a size in a quarantine by the git user's rights; null: it cannot. */
+  largeFiles(
+    unit: string,
+    name: string,
+    overBytes: number,
+    deadlineMs: number,
+  ): Promise<LargeBlobsLook | null>;
   /** The lines that tell what takes the space in this unit, for its readers; empty: nothing is known. */
   spaceLines(unit: string): readonly string[];
 }

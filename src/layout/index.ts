@@ -60,7 +60,14 @@ export {
   sourceOf,
 } from './mounts.ts';
 export { below, decodePath, encodePath, isWithin } from './path.ts';
-export { isQuarantineName, type Quarantine, type QuarantineLook, quarantinePath } from './quarantine.ts';
+export {
+  isQuarantineName,
+  type LargeBlob,
+  type LargeBlobsLook,
+  type Quarantine,
+  type QuarantineLook,
+  quarantinePath,
+} from './quarantine.ts';
 export { resolveLayout, resolving } from './resolve.ts';
 export { parseTemplate, type Template } from './template.ts';
 export {

@@ -65,3 +65,17 @@ export type QuarantineLook =
   | { readonly is: 'absent' }
   /** Neither the daemon nor the worker may read it, or neither did in time. */
   | { readonly is: 'unreadable' };
+
+/** A file that a push brings. */
+export interface LargeBlob {
+  /** The id of its content. */
+  readonly object: string;
+  /** Its size in a checkout, as `git cat-file -s` says it. */
+  readonly bytes: number;
+}
+
+export type LargeBlobsLook =
+  /** The largest of those over a size, the largest first; empty: there are none. */
+  | { readonly is: 'seen'; readonly blobs: readonly LargeBlob[] }
+  /** It cannot be told in time, or not at all. */
+  | { readonly is: 'unknown'; readonly why: string };

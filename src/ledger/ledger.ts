@@ -24,6 +24,7 @@ import {
   ruleKind,
 } from '../policy/index.ts';
 import {
+  type BoundedThings,
   type Decision,
   decide,
   type Explanation,
@@ -170,14 +171,17 @@ export class Ledger {
   }
 
   /** May this owner start something that grows this subject now? Throws `sum_too_large`. */
-  decide(ownerName: string, subject: Subject, addingBytes = 0): OwnerDecision {
+  decide(ownerName: string, subject: Subject, addingBytes = 0, things: BoundedThings = {}): OwnerDecision {
     const owner = this.ownerUsage(ownerName);
-    return { owner, decision: this.deciderFor(owner)(subject, addingBytes) };
+    return { owner, decision: this.deciderFor(owner, things)(subject, addingBytes) };
   }
 
   /** Decides of several subjects by the policy of now: what bears on the owner is looked up once. */
-  deciderFor(owner: OwnerUsage): (subject: Subject, addingBytes?: number) => Decision {
-    const question = this.#questionOf(owner);
+  deciderFor(
+    owner: OwnerUsage,
+    things: BoundedThings = {},
+  ): (subject: Subject, addingBytes?: number) => Decision {
+    const question = { ...this.#questionOf(owner), ...things };
     return (subject, addingBytes = 0) => {
       const reserved = this.#reservedApart(owner, subject, addingBytes);
       return decide({ ...question, subject, addingBytes, reserved });

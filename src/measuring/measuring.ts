@@ -59,7 +59,7 @@ interface MeasuringParts {
   readonly visibility: Pick<ForgeVisibility, 'leafOf' | 'ownerOf'> | null;
   readonly repositories: RepositoryWatch;
   /** The git user's worker, for what the daemon may not read; null: there is none. */
-  readonly pushWorker: Pick<PushWorker, 'isHere' | 'quarantine'> | null;
+  readonly pushWorker: Pick<PushWorker, 'isHere' | 'largeFiles' | 'quarantine'> | null;
   /** Called when a disk has become full, or is so no longer. */
   onFullChanged(): void;
   /** Names of the keys that are missing in app.ini; see `KeptKeys`. */

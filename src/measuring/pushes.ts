@@ -7,9 +7,9 @@
  * counts what it brought in its place. Only memory: what a restart forgets, the next walk counts.
  */
 
-import { SoftquotaError } from '../errors.ts';
+import { messageOf, SoftquotaError } from '../errors.ts';
 import type { AllowedPush, PushServices, PushWorker } from '../gate/index.ts';
-import { type QuarantineLook, quarantinePath } from '../layout/index.ts';
+import { type LargeBlobsLook, type QuarantineLook, quarantinePath } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { isRepository, leafMask } from '../quota/index.ts';
 import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
@@ -25,7 +25,7 @@ interface PushesOptions {
   readonly scanner: () => Pick<Scanner, 'ask' | 'hasOwnTimes' | 'links' | 'objectsOf'>;
   readonly ledger: Pick<Ledger, 'documents' | 'ownerUsage' | 'reservations' | 'units' | 'walks'>;
   /** The git user's worker, which may read what the daemon may not; null: there is none. */
-  readonly worker: Pick<PushWorker, 'isHere' | 'quarantine'> | null;
+  readonly worker: Pick<PushWorker, 'isHere' | 'largeFiles' | 'quarantine'> | null;
   /** `[scan] MEASURE`. */
   measure(): Measure;
   /** Another host walks a unit. */
@@ -110,6 +110,28 @@ export class Pushes implements PushServices, UnitPushes {
     watched?.book.asked(name, this.#clock.now());
     this.#recount(unit);
     return look.is === 'seen' ? { is: 'seen', quarantine: { ...look.quarantine, name } } : look;
+  }
+
+  async largeFiles(
+    unit: string,
+    name: string,
+    overBytes: number,
+    deadlineMs: number,
+  ): Promise<LargeBlobsLook> {
+    const objects = this.#options.scanner().objectsOf(unit);
+    const quarantine = quarantinePath(unit, name, objects);
+    if (quarantine === null) return { is: 'unknown', why: 'the quarantine is none of git' };
+    const begun = this.#clock.now();
+    // A thread that gives up by itself need not be left behind.
+    const question = { quarantine, objects, overBytes, deadlineMs: 0.9 * deadlineMs };
+    const look = await this.#options
+      .scanner()
+      .ask('large blobs', [question], unit, deadlineMs)
+      .catch((error: unknown): LargeBlobsLook => ({ is: 'unknown', why: messageOf(error) }));
+    const leftMs = deadlineMs - (this.#clock.now() - begun);
+    const { worker } = this.#options;
+    if (look.is === 'seen' || worker?.isHere !== true || leftMs <= 0) return look;
+    return (await worker.largeFiles(unit, name, overBytes, leftMs)) ?? look;
   }
 
   begin(push: AllowedPush): void {

@@ -221,7 +221,11 @@ export function decideByGroups(question: DecisionQuestion, standing: Standing, i
   return noMatch('builtin');
 }
 
-function boundsOf(question: DecisionQuestion, { bounds, allowance, graces }: Standing, isTold: boolean) {
+export function boundsOf(
+  question: DecisionQuestion,
+  { bounds, allowance, graces }: Standing,
+  isTold: boolean,
+) {
   const none = { assigned: [], defaults: [] };
   const judging = judgingOf(question, graces, isTold);
   const { asked, unasked } = askBounds({ ...question, bounds: bounds ?? none, allowance, judging });

@@ -22,7 +22,7 @@ export {
   type Standing,
   standingIn,
 } from './decide.ts';
-export { type Decision, type DiskFull, type FullDisk, refusedByDisk } from './decision.ts';
+export { type Decision, type DiskFull, type FullDisk, type RuledRefused, refusedByDisk } from './decision.ts';
 export {
   type ExplainedBound,
   type ExplainedGroup,
@@ -40,6 +40,7 @@ export {
   parseGraceMost,
   type RunningGrace,
 } from './grace.ts';
+export { leastFileBytes, refusedByIncoming } from './incoming.ts';
 export type { ReservedBytes } from './judged.ts';
 export { type FindingCode, type LintedPolicy, type LintFinding, lint } from './lint.ts';
 export { longestName, nameFault, ownerKey } from './names.ts';

@@ -15,12 +15,7 @@ export {
 } from './alternates.ts';
 export type { PushFacts, UnitPushes } from './counting.ts';
 export { Directories } from './directories.ts';
-export {
-  type LargeBlob,
-  type LargeBlobsLook,
-  type LargeBlobsQuestion,
-  lookForLargeBlobs,
-} from './large-blobs.ts';
+export { type LargeBlobsQuestion, lookForLargeBlobs } from './large-blobs.ts';
 export type { Figures, ScannerOptions } from './options.ts';
 export {
   type FoundQuarantine,

@@ -26,6 +26,7 @@ import {
 import { type Watched, watchDirectories } from './directories.ts';
 import { deniesForce, existingNames } from './directory-names.ts';
 import { fileSystemAt } from './file-system.ts';
+import { lookForLargeBlobs } from './large-blobs.ts';
 import { lookAtQuarantine, newQuarantines, quarantinesOf } from './quarantine.ts';
 import { beginTask, monotonic, move, rest, sharedMemory, shareLooks, slot } from './shared.ts';
 import { type Cache, emptyCache, noCache, openCache, prepareCache } from './signature.ts';
@@ -74,6 +75,7 @@ const tasks = {
     watchDirectories(layout, roots, shared, found => sendPart('watch', found)),
   walk: walkAll,
   quarantine: lookAtQuarantine,
+  'large blobs': lookForLargeBlobs,
   quarantines: quarantinesOf,
   'new quarantines': newQuarantines,
   'existing names': existingNames,

@@ -12,25 +12,13 @@
 import { lstatSync } from 'node:fs';
 import { OpenedFile } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
-import { beforeLook, encodePath, entryAt } from '../layout/index.ts';
+import { beforeLook, encodePath, entryAt, type LargeBlob, type LargeBlobsLook } from '../layout/index.ts';
 import { alternateAt, mostAlternateSteps, mostAlternates, readAlternates } from './alternates.ts';
 import { isFanOut } from './gitfiles.ts';
 import { DamagedStream, inflateStart } from './inflated-start.ts';
 import { Pack } from './pack.ts';
 import { CannotTell, PackIndex } from './pack-index.ts';
 import { listedEntries } from './quarantine.ts';
-
-export interface LargeBlob {
-  /** The id of the object. */
-  readonly object: string;
-  /** Unpacked, as `git cat-file -s` says it. */
-  readonly bytes: number;
-}
-
-export type LargeBlobsLook =
-  /** The largest of those over the size, the largest first; empty: there are none. */
-  | { readonly is: 'seen'; readonly blobs: readonly LargeBlob[] }
-  | { readonly is: 'unknown'; readonly why: string };
 
 export interface LargeBlobsQuestion {
   /** The directory of the quarantine. */

@@ -103,6 +103,16 @@ export const workerTask = z.discriminatedUnion('kind', [
     name: z.string(),
     measure: z.enum(['apparent', 'allocated']),
   }),
+  /** The files over a size in the quarantine of this name. */
+  z.object({
+    kind: z.literal('large_blobs'),
+    path: z.string(),
+    name: z.string(),
+    over_bytes: count,
+    deadline_ms: z.number(),
+  }),
+  /** The path of a file that a push brings, by the id of its content. */
+  z.object({ kind: z.literal('file_path'), ...push, object: z.string(), deadline_ms: z.number() }),
 ]);
 
 export type WorkerTask = z.infer<typeof workerTask>;
@@ -122,6 +132,17 @@ const pushJudgement = z.object({
 
 export type PushJudgement = z.infer<typeof pushJudgement>;
 
+/** Null: no commit of the push has it. `commands`: the lines to copy that take it out, by what they do. */
+const filePath = z.object({
+  path: z.string().max(4096).nullable(),
+  commands: z
+    .array(z.object({ what: z.string().max(1000), lines: z.array(z.string().max(20_000)).max(5).readonly() }))
+    .max(5)
+    .readonly(),
+});
+
+export type FoundFilePath = z.infer<typeof filePath>;
+
 /** The answers to tasks; that to `space` is a `SpaceReport`. */
 export const workerAnswers = {
   reclaim: reclaimRun.pick({ freed_bytes: true, unreachable_bytes: true }),
@@ -134,4 +155,15 @@ export const workerAnswers = {
     has_objects: z.boolean(),
     sample: z.string().max(4096).nullable(),
   }),
+  large_blobs: z.discriminatedUnion('is', [
+    z.object({
+      is: z.literal('seen'),
+      blobs: z
+        .array(z.object({ object: z.string().regex(/^[0-9a-f]{40,64}$/), bytes: count }))
+        .max(100)
+        .readonly(),
+    }),
+    z.object({ is: z.literal('unknown'), why }),
+  ]),
+  file_path: filePath,
 } as const;

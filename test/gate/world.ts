@@ -145,6 +145,8 @@ export async function openWorld(
     pushes: {
       look: async (unit, name, deadlineMs) =>
         (await told.pushServices.look?.(unit, name, deadlineMs)) ?? { is: 'absent' },
+      largeFiles: async (...question) =>
+        (await told.pushServices.largeFiles?.(...question)) ?? { is: 'seen', blobs: [] },
       begin: push => {
         told.pushes.push(push);
         told.pushServices.begin?.(push);
@@ -172,6 +174,7 @@ export async function openWorld(
       get isHere() {
         return told.pushWorker.isHere ?? false;
       },
+      largeFiles: async (...question) => (await told.pushWorker.largeFiles?.(...question)) ?? null,
       gitUsed: path => told.pushWorker.gitUsed?.(path),
       letThrough: unit => told.pushWorker.letThrough?.(unit),
       changed: unit => told.pushWorker.changed?.(unit),

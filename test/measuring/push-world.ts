@@ -37,7 +37,7 @@ export interface PushWorldOptions {
   readonly config?: readonly string[];
   /** The hooks ask, unless told otherwise. */
   readonly hasHooks?: boolean;
-  readonly pushWorker?: Pick<PushWorker, 'isHere' | 'quarantine'>;
+  readonly pushWorker?: Pick<PushWorker, 'isHere' | 'largeFiles' | 'quarantine'>;
 }
 
 export class PushWorld {

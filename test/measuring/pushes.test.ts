@@ -223,7 +223,7 @@ t.test('a quarantine that the daemon may not read is measured by the worker', as
     hasObjects: true,
     sample: null,
   };
-  const pushWorker = { isHere: true, quarantine: async () => quarantine };
+  const pushWorker = { isHere: true, quarantine: async () => quarantine, largeFiles: async () => null };
   const world = await PushWorld.open(t, { hasHooks: false, pushWorker });
   const { pushes } = world.measuring;
   const place = join(world.repository, 'objects', quarantine.name);

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { type LargeBlobsLook, lookForLargeBlobs } from '../../src/scan/index.ts';
+import type { LargeBlobsLook } from '../../src/layout/index.ts';
+import { lookForLargeBlobs } from '../../src/scan/index.ts';
 import { type PushedGround, pushedGround } from './pushed.ts';
 
 /** A text that deflates and deltas well. */

@@ -4,7 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { type LargeBlob, type LargeBlobsLook, lookForLargeBlobs } from '../../src/scan/index.ts';
+import type { LargeBlob, LargeBlobsLook } from '../../src/layout/index.ts';
+import { lookForLargeBlobs } from '../../src/scan/index.ts';
 import { temporary } from './world.ts';
 
 export interface PushedGround {

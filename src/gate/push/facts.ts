@@ -14,7 +14,7 @@ import type { RefChanges } from './lines.ts';
 import { fieldOf, type PushFields } from './request.ts';
 
 /** The place of a push's objects until it is accepted. */
-type Arriving =
+export type Arriving =
   /** A quarantine, named as `quarantinePath` takes it. */
   | { readonly in: 'quarantine'; readonly name: string }
   /** The server says that the push brings none. */

@@ -14,7 +14,16 @@
 import { EventEmitter, once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Decision, type DiskFull, isLeaf, isRepository, type Subject } from '../../quota/index.ts';
+import { SoftquotaError } from '../../errors.ts';
+import type { Ledger } from '../../ledger/index.ts';
+import {
+  type Decision,
+  type DiskFull,
+  isLeaf,
+  isRepository,
+  type Leaf,
+  type Subject,
+} from '../../quota/index.ts';
 import { type JudgedPush, type PushJudgement, workerAnswers } from '../../wire/index.ts';
 import { within } from '../../within.ts';
 import type { WorkerLink } from '../worker.ts';
@@ -23,6 +32,7 @@ import type { WorkerLink } from '../worker.ts';
 export function mannerOf(decision: Decision | DiskFull, subject: Subject): JudgedPush['manner'] | null {
   // A push that makes the repository smaller brings its own bytes first.
   if (decision.allowed || decision.by === 'disk' || !isLeaf(subject) || !isRepository(subject)) return null;
+  if (decision.per === 'push' || decision.per === 'file') return null;
   const { garbage } = decision;
   if (garbage !== undefined && garbage.unreachable >= garbage.most) return null;
   const isFar = decision.by === 'no_match' || decision.used - decision.limit > decision.limit;
@@ -217,4 +227,14 @@ export class Judgements {
 
 function refused(words: string): PushJudgement {
   return { smaller: false, words, sample: null };
+}
+
+/** Tells whether a limit refuses; one whose bytes cannot be added up is over it. */
+export function isRefused(ledger: Pick<Ledger, 'decide'>, owner: string, leaf: Leaf): boolean {
+  try {
+    return !ledger.decide(owner, leaf).decision.allowed;
+  } catch (error) {
+    if (error instanceof SoftquotaError && error.code === 'sum_too_large') return true;
+    throw error;
+  }
 }

@@ -7,9 +7,8 @@
  */
 
 import { basename } from 'node:path';
-import { SoftquotaError } from '../../errors.ts';
 import type { QuarantineLook } from '../../layout/index.ts';
-import type { Leaf } from '../../quota/index.ts';
+import type { Incoming } from '../../quota/index.ts';
 import { workInSlices } from '../../slices.ts';
 import type { JudgedPush } from '../../wire/index.ts';
 import { within } from '../../within.ts';
@@ -35,7 +34,8 @@ import {
   type ServerFacts,
   serverFacts,
 } from './facts.ts';
-import { Judgements, judgedWithinMs, mannerOf } from './judging.ts';
+import { explainFile, incomingBy, orByIncoming } from './incoming.ts';
+import { isRefused, Judgements, judgedWithinMs, mannerOf } from './judging.ts';
 import { FoldersUnderWay, linesText, type RefChanges, readChanges } from './lines.ts';
 import { type AskedPush, AskedPushes, RefAllowance, type UnmanagedPush, UnmanagedPushes } from './memory.ts';
 import { fieldOf, type PushRequest, readPush } from './request.ts';
@@ -70,6 +70,7 @@ interface MeasuredPush {
   /** Names in the repository beside which those of the push may make a folder a repository. */
   readonly existing: readonly string[];
   readonly growth: Growth;
+  readonly incoming: Incoming;
   /** Key of the push among those of its unit. */
   readonly key: string;
   readonly identity: string;
@@ -151,7 +152,12 @@ export class PushQuestions {
     const growth = pushGrowth(changes, arriving, look);
     const key = arriving.in === 'quarantine' ? `quarantine ${arriving.name}` : request.digest;
     const identity = `${request.digest} ${seenAs(look)}`;
-    const push = { request, facts, place, lines, changes, existing, growth, key, identity, askedAt };
+    const unit = place.unit?.path ?? directory;
+    const earlier = this.#asked.find(unit, key);
+    if (earlier?.identity === identity) return this.#held(earlier.answer);
+    const incoming = await incomingBy(this.#parts, { place, arriving, look, askedAt });
+    const measured = { request, facts, place, lines, changes, existing, growth, incoming };
+    const push = { ...measured, key, identity, askedAt };
     if (!(await this.#isForges(push))) return this.#ask(push);
     this.#begin(push);
     return goOn;
@@ -239,7 +245,7 @@ export class PushQuestions {
 
   async #answerNew(push: MeasuredPush, asked: AskedPush, before: AllowedPush | null): Promise<PushAnswer> {
     const { place, growth, facts } = push;
-    const decided = this.#decide(place, growth.bytes);
+    const decided = this.#decide(place, growth.bytes, push.incoming);
     const { decision } = decided;
     if (decision.allowed || this.#settings.mode === 'report') {
       if (decision.allowed) this.#refs.reset(refsOwner(place));
@@ -285,9 +291,12 @@ export class PushQuestions {
     return this.#refs.take(refsOwner(place), unit.path, { names, bytes });
   }
 
-  async #judgeOrRefuse(push: MeasuredPush, asked: AskedPush, decided: Decided): Promise<PushAnswer> {
+  async #judgeOrRefuse(push: MeasuredPush, asked: AskedPush, first: Decided): Promise<PushAnswer> {
     const { place, facts, growth, request } = push;
-    const { pushes, worker } = this.#parts;
+    const { ledger, pushes, worker } = this.#parts;
+    // A smaller history as well brings no more than a push may, and no larger file.
+    const mayPass = mannerOf(first.decision, place.leaf) !== null && mayBeJudged(push);
+    const decided = mayPass ? orByIncoming(ledger, place.leaf, push.incoming, first) : first;
     const over = asked.over.signal;
     const unit = place.unit?.path ?? null;
     const manner = mannerOf(decided.decision, place.leaf);
@@ -303,13 +312,15 @@ export class PushQuestions {
         return { status: 200, text: saying(notice) };
       }
     }
-    this.#record(place, facts.actor, decided);
+    const task = unit === null ? null : this.#task(push, unit, 'any');
+    const { advice, ...explained } = await explainFile(decided, worker, task, push.askedAt);
+    this.#record(place, facts.actor, explained);
     // git writes the certificate of a signed push before the hook runs, outside of the quarantine.
     if (unit !== null && fieldOf(request.fields, 'GIT_PUSH_CERT') !== '') pushes.measure(unit);
     // Only users who may read the repository can name the quarantine of a push that is under way.
     const space = unit === null || growth.quarantine === null ? [] : worker.spaceLines(unit);
     const deniesForce = unit !== null && worker.isHere && (await pushes.deniesForce(unit));
-    const text = refusedText(this.#parts, place, decided, { deniesForce, space });
+    const text = refusedText(this.#parts, place, explained, { deniesForce, space, advice });
     return { status: 413, text: text + saying(notice) };
   }
 
@@ -340,9 +351,9 @@ export class PushQuestions {
     return allowed;
   }
 
-  #decide({ ownerName, leaf, unit }: PushPlace, bytes: number): Decided {
+  #decide({ ownerName, leaf, unit }: PushPlace, bytes: number, incoming?: Incoming): Decided {
     return decidedFirstByDisk(this.#parts, { ownerName, subject: leaf, path: unit?.path ?? null }, () =>
-      this.#parts.ledger.decide(ownerName, leaf, bytes),
+      this.#parts.ledger.decide(ownerName, leaf, bytes, { incoming }),
     );
   }
 
@@ -378,14 +389,4 @@ function mayBeJudged({ request, changes, facts, growth }: MeasuredPush): boolean
   const isKnown = facts.arriving.in === 'nothing' || growth.name !== null;
   const takesAway = changes.deleted + changes.updated > 0;
   return isKnown && takesAway && !request.isCut && fieldOf(request.fields, 'GIT_NAMESPACE') === '';
-}
-
-/** Tells whether a limit refuses; one whose bytes cannot be added up is over it. */
-function isRefused(ledger: PushParts['ledger'], owner: string, leaf: Leaf): boolean {
-  try {
-    return !ledger.decide(owner, leaf).decision.allowed;
-  } catch (error) {
-    if (error instanceof SoftquotaError && error.code === 'sum_too_large') return true;
-    throw error;
-  }
 }

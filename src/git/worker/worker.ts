@@ -5,11 +5,12 @@ import type { Fields } from '../../bounded/index.ts';
 import { messageOf, SoftquotaError } from '../../errors.ts';
 import { quarantinePath, type StorageSettings } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
-import { lookAtQuarantine } from '../../scan/index.ts';
+import { lookAtQuarantine, lookForLargeBlobs } from '../../scan/index.ts';
 import { version } from '../../version.ts';
 import { type SpaceReport, type WorkerReport, type WorkerTask, workerTask } from '../../wire/index.ts';
 import type { WantedSettings } from '../hooks/install.ts';
 import { DaemonConnection } from './connection.ts';
+import { filePath } from './judge/file-path.ts';
 import { bringsBack, isKept, judgePush } from './judge/judge.ts';
 import { KeepHooks } from './keep-hooks.ts';
 import { Quarantines } from './quarantines/quarantines.ts';
@@ -215,8 +216,10 @@ async function pushTask(
   { gits, isAlone }: { readonly gits: readonly GitProgram[]; readonly isAlone: boolean },
 ): Promise<object> {
   if (task.kind === 'quarantine') return measured(task);
+  if (task.kind === 'large_blobs') return largeBlobs(task);
   const program = gitOf(gits, task.exec_path, task.path);
   if (program === null) throw new Error('there is no git that can judge');
+  if (task.kind === 'file_path') return filePath(task, program, { timeoutMs: task.deadline_ms, signal });
   const limits = { timeoutMs: judgeMs, signal };
   if (task.kind === 'brings_back') return { brings_back: await bringsBack(task, program, limits) };
   if (task.kind === 'judge') return judgePush(task, program, limits);
@@ -234,4 +237,16 @@ function measured({
   if (look?.is !== 'seen') throw new Error('the quarantine is not there, or cannot be read');
   const { id, bytes, hasObjects, sample } = look.quarantine;
   return { id, bytes, has_objects: hasObjects, sample };
+}
+
+function largeBlobs({
+  path,
+  name,
+  over_bytes: overBytes,
+  deadline_ms: deadlineMs,
+  objects,
+}: Extract<PushTask, { readonly kind: 'large_blobs' }>): object {
+  const quarantine = quarantinePath(path, name, objects);
+  if (quarantine === null) return { is: 'unknown', why: 'its quarantine is none of git' };
+  return lookForLargeBlobs({ quarantine, objects, overBytes, deadlineMs });
 }

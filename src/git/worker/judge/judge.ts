@@ -65,7 +65,7 @@ export async function bringsBack(push: NamedPush, program: GitProgram, limits: R
 }
 
 /** Works with a view of the repository and the push's objects, as long as these are there. */
-async function inQuarantine<Result>(
+export async function inQuarantine<Result>(
   { path, quarantine: name, objects }: NamedPush,
   program: GitProgram,
   limits: RunLimits,

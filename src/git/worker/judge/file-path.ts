@@ -1,0 +1,104 @@
+/** Finds the path of a file that a push brings and may not, and how to take it out of the push again. */
+
+import { decodePath } from '../../../layout/index.ts';
+import type { FoundFilePath, JudgedPush } from '../../../wire/index.ts';
+import { bashQuoted } from '../space/explain.ts';
+import type { GitProgram } from '../space/git-programs.ts';
+import type { RepositoryView, RunLimits } from '../space/view.ts';
+import { changesIn, isNone } from './changes.ts';
+import { inQuarantine } from './judge.ts';
+
+type FilePathPush = Omit<JudgedPush, 'exec_path' | 'manner'> & {
+  readonly objects: string;
+  /** The id of the file's content. */
+  readonly object: string;
+};
+
+/** Rejects where git cannot tell, or not in time; `path` is null where no new commit has the file. */
+export async function filePath(
+  push: FilePathPush,
+  program: GitProgram,
+  limits: RunLimits,
+): Promise<FoundFilePath> {
+  const tips = (changesIn(push.lines) ?? []).map(change => change.new).filter(tip => !isNone(tip));
+  return inQuarantine(push, program, limits, async (view, within) => {
+    const found = await findFile(view, within, tips, push.object);
+    if (found === null) return { path: null, commands: [] };
+    const { path, commit, versions } = found;
+    const isTip = tips.includes(commit);
+    const withParents = await view.git(['rev-list', '--parents', '-n', '1', commit], within);
+    const before = withParents.includes(' ') ? `${commit.slice(0, abbreviated)}^` : null;
+    return {
+      path: path.slice(0, longestName),
+      // A shell takes no line that is much longer.
+      commands: path.length > longestName ? [] : commandsFor(path, { isTip, before, versions }),
+    };
+  });
+}
+
+const longestName = 1000;
+const abbreviated = 12;
+
+interface FoundFile {
+  readonly path: string;
+  /** The first that has it. */
+  readonly commit: string;
+  /** New contents at this path. */
+  readonly versions: number;
+}
+
+async function findFile(
+  view: RepositoryView,
+  limits: RunLimits,
+  tips: readonly string[],
+  object: string,
+): Promise<FoundFile | null> {
+  let commit = '';
+  let found: Omit<FoundFile, 'versions'> | null = null;
+  let versions = 0;
+  const order = ['--in-commit-order', '--topo-order', '--reverse'];
+  await view.lines(
+    [{ args: ['rev-list', '--objects', ...order, '--stdin', '--not', '--all'] }],
+    limits,
+    line => {
+      // Commits have no name behind them; roots of trees have an empty one.
+      const space = line.indexOf(' ');
+      if (space === -1) {
+        commit = line;
+        return;
+      }
+      const name = line.slice(space + 1);
+      if (found === null && line.slice(0, space) === object) found = { path: name, commit };
+      if (found?.path === name) versions += 1;
+    },
+    tips.map(tip => `${tip}\n`).join(''),
+  );
+  // The type forgets that a callback has set it.
+  const file = found as Omit<FoundFile, 'versions'> | null;
+  return file && { ...file, path: decodePath(Buffer.from(file.path, 'latin1')), versions };
+}
+
+/** The lines of a shell in the pusher's clone. `before`: the commit before the first with the file. */
+function commandsFor(
+  path: string,
+  { isTip, before, versions }: { isTip: boolean; before: string | null; versions: number },
+): FoundFilePath['commands'] {
+  const name = bashQuoted(path);
+  const remove = `git rm -q --cached --ignore-unmatch -- ${name}`;
+  const amend = 'git commit -q --amend --no-edit --allow-empty';
+  const lfs = `git lfs migrate import --include=${name}`;
+  const inLfs = isPlainPattern(path) ? [{ what: 'To keep it in git LFS:', lines: [lfs] }] : [];
+  if (isTip) return [{ what: 'To take it out of your last commit:', lines: [remove, amend] }, ...inLfs];
+  const [since, range] = before === null ? ['--root', 'HEAD'] : [before, `${before}..HEAD`];
+  const rebase = `git rebase -q --rebase-merges --exec ${bashQuoted(`${remove} && ${amend}`)} ${since}`;
+  const pathOption = `--path${path.startsWith('-') ? '=' : ' '}${name}`;
+  const filter = `git filter-repo --force --invert-paths ${pathOption} --refs ${range}`;
+  // A later change of the file would stop the rebase.
+  const outOf = { what: 'To take it out of your commits:', lines: [versions === 1 ? rebase : filter] };
+  return [outOf, ...inLfs];
+}
+
+/** git LFS takes patterns, separated by commas. */
+function isPlainPattern(path: string): boolean {
+  return !/[*?[\]\\,!#\s]/.test(path);
+}

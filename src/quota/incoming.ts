@@ -1,0 +1,42 @@
+/** The bounds of a push and of a file, asked by themselves: they are about what comes, whatever is stored. */
+
+import { boundsAt, type Incoming } from './bounds.ts';
+import { boundsOf, isEnforced, type Standing } from './decide.ts';
+import type { RuledRefused } from './decision.ts';
+import type { QuotaSettings } from './policy.ts';
+import { noUsage, type Subject } from './subjects.ts';
+
+interface OwnerPolicy {
+  readonly settings: QuotaSettings;
+  readonly standing: Standing;
+}
+
+/** Returns the refusal of what comes by a bound of a push or a file; null: none refuses. */
+export function refusedByIncoming(
+  { settings, standing }: OwnerPolicy,
+  subject: Subject,
+  incoming: Incoming,
+): RuledRefused | null {
+  if (!settings.enabled || standing.bounds === undefined) return null;
+  // Those of stored bytes cannot be asked, since nothing is said about these.
+  const question = { settings, standing, subject, incoming, usage: noUsage };
+  return boundsOf(question, standing, isEnforced(settings)).refused;
+}
+
+/**
+ * Returns the size above which a file that comes may matter to a decision, in force or not; null: no rule is
+ * about files.
+ */
+export function leastFileBytes({ settings, standing }: OwnerPolicy, subject: Subject): number | null {
+  if (!settings.enabled) return null;
+  const { bounds, reporting, warning } = standing;
+  const limits = [bounds, reporting?.bounds, warning?.bounds]
+    .flatMap(groups => (groups === undefined ? [] : [...groups.assigned, ...groups.defaults]))
+    .flatMap(group => boundsAt('file', [group], subject, null))
+    .flatMap(({ rules }) => rules.map(({ limitBytes }) => limitBytes))
+    .filter(limit => limit !== -1);
+  if (limits.length === 0) return null;
+  const percent = Math.min(100, ...settings.warnAt);
+  // A file of just so many bytes reaches the threshold.
+  return Math.max(0, Math.ceil((Math.min(...limits) / 100) * percent) - 1);
+}
