@@ -16,7 +16,6 @@ import {
   type SharedStore,
   type VolatileChange,
 } from '../store/index.ts';
-import { AdviceWatch } from './advice-watch.ts';
 import { ChangeHints } from './change-hints.ts';
 import type { Divergence } from './divergence.ts';
 import { DocumentFollower } from './document-follower.ts';
@@ -69,8 +68,9 @@ interface FleetHooks {
 
 /** Milliseconds between two looks at the store. */
 const usualMs = 1000;
-/** Milliseconds that usage is read for until the policy is looked at again. */
+/** Milliseconds that usage is read for until the policy is looked at again; longer while nobody is served yet. */
 const readingMs = 30;
+const openingMs = 300;
 
 export class Fleet implements SharedDocuments {
   readonly #options: FleetOptions;
@@ -80,15 +80,14 @@ export class Fleet implements SharedDocuments {
   readonly #volatile: VolatileDocuments;
   readonly #usage: UsageReader;
   readonly #teller: UsageTeller;
-  readonly #adviceWatch: AdviceWatch;
   readonly #changeHints: ChangeHints;
   #roots: () => HostRecord['roots'] = () => null;
+  #heard: (sharedPath: string) => void = () => {};
   /** Null: none was told, or that it is over. */
   #loggedDivergence: string | null = null;
   readonly #away: AwayState;
   #timer: NodeJS.Timeout | null = null;
   #beat: NodeJS.Timeout | null = null;
-  #unfollow: (() => void) | null = null;
   readonly #syncs = new SerialQueue();
   /** One that has not begun yet. */
   #nextSync: Promise<void> | null = null;
@@ -111,8 +110,8 @@ export class Fleet implements SharedDocuments {
     });
     const about = () => ({ isParted: this.#documents.divergence !== null, roots: this.#roots() });
     this.#name = new HostName({ store, host, token, version, log, now, about });
-    this.#changeHints = new ChangeHints({ store });
-    this.#hosts = new Hosts({ shares, store, host, now, begunAt: now() });
+    this.#changeHints = new ChangeHints({ store, heard: path => this.#heard(path) });
+    this.#hosts = new Hosts({ shares, store, host, now });
     this.#volatile = new VolatileDocuments({ documents: ledger.documents, store });
     this.#documents = new DocumentFollower({
       documents: ledger.documents,
@@ -131,7 +130,6 @@ export class Fleet implements SharedDocuments {
       mayTell: ownerKeys => this.#mayTell(ownerKeys),
       failed: error => this.#away.failed(error),
     });
-    this.#adviceWatch = new AdviceWatch({ store: { advice: () => this.advice() }, log });
   }
 
   /**
@@ -165,9 +163,9 @@ export class Fleet implements SharedDocuments {
   start({ turned = () => {}, roots = () => null, heard = () => {} }: FleetHooks = {}): void {
     const { store, everyMs = usualMs } = this.#options;
     this.#roots = roots;
-    this.#changeHints.start(heard);
+    this.#heard = heard;
     this.#name.start(turned);
-    this.#unfollow ??= store.follow(() => void this.#look());
+    store.follow({ changed: () => void this.#look(), said: text => this.#changeHints.said(text) });
     // A look may take longer than the name lives.
     this.#beat ??= setInterval(() => void this.#name.keep().catch(() => {}), everyMs).unref();
     this.#teller.start();
@@ -240,7 +238,6 @@ export class Fleet implements SharedDocuments {
   async close(): Promise<void> {
     const { store, ledger } = this.#options;
     this.#isClosed = true;
-    this.#unfollow?.();
     if (this.#timer !== null) clearTimeout(this.#timer);
     await this.#syncs.idle();
     await this.#teller.close();
@@ -255,7 +252,6 @@ export class Fleet implements SharedDocuments {
   async #look(): Promise<void> {
     if (this.#isClosed) return;
     await this.#sync().catch(() => {});
-    await this.#adviceWatch.look();
   }
 
   /**
@@ -271,7 +267,7 @@ export class Fleet implements SharedDocuments {
         await this.#syncNow();
         this.#syncedAt = begun;
         this.#isComplete = !this.#usage.isReading;
-        if (this.#away.succeeded()) this.#adviceWatch.anew();
+        this.#away.succeeded();
       } catch (error) {
         this.#away.failed(error);
         throw error;
@@ -290,7 +286,8 @@ export class Fleet implements SharedDocuments {
       this.#volatile.lost();
     }
     if (this.#documents.divergence === null) await this.#volatile.sync(state.volatile);
-    await this.#usage.sync(state.usage, performance.now() + readingMs, isOtherServer);
+    const budgetMs = this.#beat === null ? openingMs : readingMs;
+    await this.#usage.sync(state.usage, performance.now() + budgetMs, isOtherServer);
     this.#teller.compare(state.usage.get(host));
   }
 

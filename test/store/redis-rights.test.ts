@@ -63,10 +63,10 @@ t.test('who measures only needs no right to change the policy', async t => {
   await commit(administering, { documents: [rule('s')] }, position(1), position(2));
 
   const measuring = await opened(t, as('measures'));
-  const claim = { host: 'one', token: 'a', life: 'a', version: '1', begins: 'sure' } as const;
-  t.equal(await measuring.claim(claim), 'kept');
+  const claim = { host: 'one', token: 'a', life: 'a', version: '1', begins: true } as const;
+  t.equal(await measuring.claim(claim), true);
   const told = new EventTarget();
-  measuring.follow(() => told.dispatchEvent(new Event('told')));
+  measuring.follow({ changed: () => told.dispatchEvent(new Event('told')), said: () => {} });
   await once(told, 'told');
   t.equal(await tell(measuring, 'one', [share('a', 'one')], ['b']), 'kept');
   await measuring.write({ events: [event('e', 1)], levels: [{ ownerId: 1, text: '' }], goneEventsBefore: 0 });
@@ -101,7 +101,7 @@ t.test('who has no right to the channel is told so once', async t => {
   const line = once(warned, 'line');
   const as = placeIn(address.replace('redis://', 'redis://deaf:x@'));
   const store = await opened(t, as, { log: { info: () => undefined, warn } });
-  store.follow(() => undefined);
+  store.follow({ changed: () => {}, said: () => {} });
   await line;
   t.match(lines, [/^changes of other hosts are seen a second later: .*NOPERM.*docs\/redis.md/]);
 });

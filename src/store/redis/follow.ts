@@ -2,6 +2,7 @@
 
 import type { Redis } from 'ioredis';
 import type { Log } from '../../log.ts';
+import type { Listener } from '../shared.ts';
 import { Connection } from './connection.ts';
 import type { RedisContext } from './context.ts';
 import { failureOf } from './faults.ts';
@@ -14,11 +15,9 @@ export class Follower {
   readonly #log: Pick<Log, 'warn'> | undefined;
   /** Why the server refuses to send messages, as the log was told. */
   #refused = '';
-  readonly #told = new Set<() => void>();
-  readonly #heard = new Set<(text: string) => void>();
+  #listener: Listener = { changed: () => {}, said: () => {} };
   #connection: Connection | null = null;
   #timer: NodeJS.Timeout | undefined;
-  #isClosed = false;
 
   /** Makes a connection of its own: one that follows can ask nothing else. */
   constructor(context: RedisContext, log?: Pick<Log, 'warn'>) {
@@ -26,31 +25,19 @@ export class Follower {
     this.#log = log;
   }
 
-  follow(told: () => void): () => void {
-    // Each call gets a function of its own, as one may follow twice.
-    return this.#add(this.#told, () => told());
-  }
-
-  listen(heard: (text: string) => void): () => void {
-    return this.#add(this.#heard, text => heard(text));
-  }
-
-  #add<T>(listeners: Set<T>, one: T): () => void {
-    listeners.add(one);
-    if (!this.#isClosed) this.#connection ??= this.#connect();
-    return () => listeners.delete(one);
+  follow(listener: Listener): void {
+    this.#listener = listener;
+    this.#connection ??= this.#connect();
   }
 
   tell(): void {
-    for (const told of [...this.#told]) told();
+    this.#listener.changed();
   }
 
   close(): void {
-    this.#isClosed = true;
     clearInterval(this.#timer);
     this.#connection?.close();
-    this.#told.clear();
-    this.#heard.clear();
+    this.#listener = { changed: () => {}, said: () => {} };
   }
 
   #connect(): Connection {
@@ -82,7 +69,7 @@ export class Follower {
   }
 
   #hear(text: string): void {
-    if (!text.startsWith('{')) this.tell();
-    else for (const heard of [...this.#heard]) heard(text);
+    if (text.startsWith('{')) this.#listener.said(text);
+    else this.tell();
   }
 }
