@@ -45,10 +45,10 @@ export class Lineage {
     return { generation, version, mark, lineage: { since, versions: added } };
   }
 
-  /** The mark that a version before the one in force had; null: it is not known. */
+  /** The mark that a version had which led to the one in force, or is that one; null: it is not known. */
   markOf(version: number): string | null {
-    const since = this.since(version);
-    return since.length === 0 ? null : (this.#versions.at(-since.length - 1)?.mark ?? null);
+    const first = this.#versions[0]?.version ?? Number.POSITIVE_INFINITY;
+    return this.#versions[version - first]?.mark ?? null;
   }
 
   /** The positions that are known to have led to the one in force, that one last. */
@@ -56,11 +56,5 @@ export class Lineage {
     const generation = this.#generation;
     if (generation === null) return [];
     return this.#versions.map(({ version, mark }) => ({ generation, version, mark }));
-  }
-
-  /** The positions after that version, the one in force last; none where it is not known to lead there. */
-  since(version: number): readonly Position[] {
-    const first = this.#versions[0]?.version ?? Number.POSITIVE_INFINITY;
-    return version < first ? [] : this.all.slice(version - first + 1);
   }
 }

@@ -9,7 +9,9 @@ import { z } from 'zod';
 import type { SharedStore } from '../store/index.ts';
 
 interface ChangeHintsOptions {
-  readonly store: Pick<SharedStore, 'listen' | 'say'>;
+  readonly store: Pick<SharedStore, 'say'>;
+  /** Called with each path that a host reports, by all hosts' name for it. It may be wrong. */
+  heard(sharedPath: string): void;
 }
 
 const mostWaiting = 1000;
@@ -31,18 +33,15 @@ export class ChangeHints {
   /** The messages that are sent next, by their text. */
   readonly #waiting = new Set<string>();
   #isSaying = false;
-  #unlisten: (() => void) | null = null;
 
   constructor(options: ChangeHintsOptions) {
     this.#options = options;
   }
 
-  /** Has `heard` called with each path that a host reports, by all hosts' name for it. It may be wrong. */
-  start(heard: (sharedPath: string) => void): void {
-    this.#unlisten ??= this.#options.store.listen(text => {
-      const path = pathIn(text);
-      if (path !== null) heard(path);
-    });
+  /** Takes what a host said. */
+  said(text: string): void {
+    const path = pathIn(text);
+    if (path !== null) this.#options.heard(path);
   }
 
   passOn(path: string): void {
@@ -52,7 +51,6 @@ export class ChangeHints {
 
   close(): void {
     this.#waiting.clear();
-    this.#unlisten?.();
   }
 
   async #say(): Promise<void> {

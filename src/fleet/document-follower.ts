@@ -60,8 +60,6 @@ interface Diverged {
   readonly position: Position | null;
 }
 
-const nothingSince: PolicySince = { position: null, markThere: null, versions: [], change: null };
-
 export class DocumentFollower {
   readonly #options: DocumentFollowerOptions;
   /** The server that the store was found on, null where it does not say; undefined: none was met yet. */
@@ -125,8 +123,13 @@ export class DocumentFollower {
       const known = this.#known();
       const state = await store.state();
       this.#meet(state);
-      const since = await this.#since(known, state);
-      const verdict = this.#judge(known, state, since);
+      const { position } = known;
+      const isLater =
+        position !== null &&
+        position.generation === state.position?.generation &&
+        position.version < state.position.version;
+      const since = isLater ? await store.policySince(position) : null;
+      const verdict = judge(known, state, since?.markThere ?? null);
       if (await this.#follow(verdict, known, state, since)) {
         const isOtherServer = this.#isOtherServer;
         this.#isOtherServer = false;
@@ -144,28 +147,12 @@ export class DocumentFollower {
     this.#metAt = performance.now();
   }
 
-  /** Reads what has changed since the known policy, if the store may continue it. */
-  async #since({ position }: KnownPolicy, state: SharedState): Promise<PolicySince> {
-    const isLater =
-      position !== null &&
-      position.generation === state.position?.generation &&
-      position.version < state.position.version;
-    return isLater ? this.#options.store.policySince(position) : nothingSince;
-  }
-
-  #judge(known: KnownPolicy, state: SharedState, since: PolicySince): StoreVerdict {
-    const verdict = judge(known, state, since.markThere);
-    return verdict.is === 'lacking' && this.#isReadOnly
-      ? { is: 'diverged', divergence: verdict.divergence }
-      : verdict;
-  }
-
   /** False: the store has to be looked at again. */
   async #follow(
     verdict: StoreVerdict,
     known: KnownPolicy,
     state: SharedState,
-    since: PolicySince,
+    since: PolicySince | null,
   ): Promise<boolean> {
     const { replica, store } = this.#options;
     switch (verdict.is) {
@@ -177,10 +164,11 @@ export class DocumentFollower {
         this.#doubt();
         return this.#write(known, state);
       case 'lacking':
+        if (this.#isReadOnly) break;
         return this.#write(known, state);
       case 'later':
         this.#diverged = null;
-        return this.#goOn(known, since, state);
+        return since !== null && this.#goOn(known, since, state);
       case 'instead':
         await this.#takeWhole(known, await store.policy(), state);
         return false;

@@ -69,8 +69,9 @@ interface FleetHooks {
 
 /** Milliseconds between two looks at the store. */
 const usualMs = 1000;
-/** Milliseconds that usage is read for until the policy is looked at again. */
+/** Milliseconds that usage is read for until the policy is looked at again; longer while nobody is served yet. */
 const readingMs = 30;
+const openingMs = 300;
 
 export class Fleet implements SharedDocuments {
   readonly #options: FleetOptions;
@@ -83,12 +84,12 @@ export class Fleet implements SharedDocuments {
   readonly #adviceWatch: AdviceWatch;
   readonly #changeHints: ChangeHints;
   #roots: () => HostRecord['roots'] = () => null;
+  #heard: (sharedPath: string) => void = () => {};
   /** Null: none was told, or that it is over. */
   #loggedDivergence: string | null = null;
   readonly #away: AwayState;
   #timer: NodeJS.Timeout | null = null;
   #beat: NodeJS.Timeout | null = null;
-  #unfollow: (() => void) | null = null;
   readonly #syncs = new SerialQueue();
   /** One that has not begun yet. */
   #nextSync: Promise<void> | null = null;
@@ -111,8 +112,8 @@ export class Fleet implements SharedDocuments {
     });
     const about = () => ({ isParted: this.#documents.divergence !== null, roots: this.#roots() });
     this.#name = new HostName({ store, host, token, version, log, now, about });
-    this.#changeHints = new ChangeHints({ store });
-    this.#hosts = new Hosts({ shares, store, host, now, begunAt: now() });
+    this.#changeHints = new ChangeHints({ store, heard: path => this.#heard(path) });
+    this.#hosts = new Hosts({ shares, store, host, now });
     this.#volatile = new VolatileDocuments({ documents: ledger.documents, store });
     this.#documents = new DocumentFollower({
       documents: ledger.documents,
@@ -165,9 +166,9 @@ export class Fleet implements SharedDocuments {
   start({ turned = () => {}, roots = () => null, heard = () => {} }: FleetHooks = {}): void {
     const { store, everyMs = usualMs } = this.#options;
     this.#roots = roots;
-    this.#changeHints.start(heard);
+    this.#heard = heard;
     this.#name.start(turned);
-    this.#unfollow ??= store.follow(() => void this.#look());
+    store.follow({ changed: () => void this.#look(), said: text => this.#changeHints.said(text) });
     // A look may take longer than the name lives.
     this.#beat ??= setInterval(() => void this.#name.keep().catch(() => {}), everyMs).unref();
     this.#teller.start();
@@ -245,7 +246,6 @@ export class Fleet implements SharedDocuments {
   async close(): Promise<void> {
     const { store, ledger } = this.#options;
     this.#isClosed = true;
-    this.#unfollow?.();
     if (this.#timer !== null) clearTimeout(this.#timer);
     await this.#syncs.idle();
     await this.#teller.close();
@@ -295,7 +295,8 @@ export class Fleet implements SharedDocuments {
       this.#volatile.lost();
     }
     if (this.#documents.divergence === null) await this.#volatile.sync(state.volatile);
-    await this.#usage.sync(state.usage, performance.now() + readingMs, isOtherServer);
+    const budgetMs = this.#beat === null ? openingMs : readingMs;
+    await this.#usage.sync(state.usage, performance.now() + budgetMs, isOtherServer);
     this.#teller.compare(state.usage.get(host));
   }
 

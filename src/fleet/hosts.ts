@@ -14,7 +14,6 @@ interface HostsOptions {
   readonly host: string;
   /** In milliseconds since 1970. */
   now(): number;
-  readonly begunAt: number;
 }
 
 const dayMs = 86_400_000;
@@ -22,12 +21,14 @@ const dayMs = 86_400_000;
 export class Hosts {
   readonly #options: HostsOptions;
   /** Records of the hosts as the store last listed them. */
+  readonly #begunAt: number;
   readonly #listed = new Map<string, HostRecord>();
   /** Null: the store was never read. */
   #lately: number | null = null;
 
   constructor(options: HostsOptions) {
     this.#options = options;
+    this.#begunAt = options.now();
   }
 
   /**
@@ -44,7 +45,7 @@ export class Hosts {
    * last when they were last listed, or else walked something. Rejects with `store_away`.
    */
   async all(): Promise<readonly HostRecord[]> {
-    const { shares, host: ownHost, begunAt } = this.#options;
+    const { shares, host: ownHost } = this.#options;
     const listed = await this.look();
     const there = new Set([ownHost, ...listed.map(({ host }) => host)]);
     const stored = [...(await shares.storedByHost())].filter(([host]) => !there.has(host));
@@ -52,7 +53,7 @@ export class Hosts {
       ...listed,
       ...stored.map(([host, { measuredAt }]) => {
         const known = this.#listed.get(host);
-        const { seenAt = measuredAt ?? begunAt, version = '', roots = null } = known ?? {};
+        const { seenAt = measuredAt ?? this.#begunAt, version = '', roots = null } = known ?? {};
         return { host, seenAt, isAlive: false, version, isParted: false, roots };
       }),
     ];

@@ -27,7 +27,6 @@ export type { RedisSettings } from './redis/context.ts';
 export { documentShape, ownerShape, whole } from './shapes.ts';
 export { usageText } from './share.ts';
 export type {
-  ClaimOutcome,
   DocumentNames,
   HostClaim,
   HostRecord,

@@ -111,17 +111,11 @@ export interface HostClaim {
   /** A mark of this process alone. */
   readonly life: string;
   readonly version: string;
-  /**
-   * The process begins: it takes the place of one with the same token. `unsure`: unless the store knows
-   * neither the name's holder nor the host. Null: it goes on.
-   */
-  readonly begins?: 'unsure' | 'sure' | null;
+  /** The process begins: it takes the place of one with the same token. */
+  readonly begins?: boolean;
   readonly isParted?: boolean;
   readonly roots?: HostRecord['roots'];
 }
-
-/** `taken`: another process has it. `unknown`: the store may have lost who has it. */
-export type ClaimOutcome = 'kept' | 'taken' | 'unknown';
 
 /** Something about the server that its administrator should change. */
 export interface ServerAdvice {
@@ -167,6 +161,14 @@ export interface UsageChanges {
   /** By owners' keys; null: nothing is stored there any more. */
   readonly shares: readonly (readonly [ownerKey: string, share: ShareRecord | null])[];
   readonly isMore: boolean;
+}
+
+/** Someone who follows a shared store, as far as messages arrive. */
+export interface Listener {
+  /** Called when there may be news, or the connection is back. */
+  changed(): void;
+  /** Called with what a host said. */
+  said(text: string): void;
 }
 
 /** Everything rejects with `store_away`, and `store_refused` where it is not understood, or not for us. */
@@ -220,10 +222,10 @@ export interface SharedStore extends RecordStore {
   allLargest(
     host: string,
   ): AsyncIterable<readonly (readonly [ownerKey: string, units: readonly LargeUnit[]])[]>;
-  /** Calls when there may be news, or the connection is back, until what it gives is called. */
-  follow(told: () => void): () => void;
-  /** Takes the host's name, or keeps it. */
-  claim(claim: HostClaim): Promise<ClaimOutcome>;
+  /** Calls the listener, in place of the one before, until the store is closed. */
+  follow(listener: Listener): void;
+  /** Takes the host's name, or keeps it. False: another process has it. */
+  claim(claim: HostClaim): Promise<boolean>;
   /** Gives the name up, so that another daemon may have it at once. */
   release(claim: HostClaim): Promise<void>;
   /** Takes a task that one host has at a time, or keeps it, as long as its name. False: another has it. */
@@ -232,8 +234,6 @@ export interface SharedStore extends RecordStore {
   leaveTask(task: string, host: string): Promise<void>;
   /** Calls all that listen at this moment, this host too, with an object as JSON; nobody keeps it. */
   say(text: string): Promise<void>;
-  /** Calls with what is said, as far as it arrives, until what it gives is called. */
-  listen(heard: (text: string) => void): () => void;
   hosts(): Promise<readonly HostRecord[]>;
   /**
    * Takes a host out, with its usage. Rejects with `conflict` while it lives, `not_found` where there is

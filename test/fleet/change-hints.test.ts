@@ -4,18 +4,12 @@ import t from 'tap';
 import { ChangeHints } from '../../src/fleet/change-hints.ts';
 
 t.test('of what is said only paths below a directory are heard', async t => {
-  let tell: (text: string) => void = () => {};
   const heard: string[] = [];
   const changeHints = new ChangeHints({
-    store: {
-      say: async () => {},
-      listen: hear => {
-        tell = hear;
-        return () => {};
-      },
-    },
+    store: { say: async () => {} },
+    heard: path => heard.push(path),
   });
-  changeHints.start(path => heard.push(path));
+  const tell = (text: string) => changeHints.said(text);
   const say = (differing: object) => tell(JSON.stringify({ is: 'changed', path: 'nas:/a', ...differing }));
   const paths = ['nas:/alice/app.git', 'nas:/a..b/...', '/dev/vda1/odd\udc80\n', 'overlay'];
   for (const path of paths) say({ path });
@@ -39,8 +33,8 @@ t.test('the same path is said once while others are on their way, and no more th
         if (saying.length === 1001) end();
         throw new Error('nobody hears it');
       },
-      listen: () => () => {},
     },
+    heard: () => {},
   });
   changeHints.passOn('first');
   for (let round = 0; round < 3; round++) {

@@ -67,7 +67,7 @@ export async function member(
   const shared = await openRedisStore({ address, prefix, waitReplicas, writer: host });
   const options: FleetOptions = {
     ledger,
-    store: through({ ...shared, follow: () => () => {} }),
+    store: through({ ...shared, follow: () => {} }),
     host,
     token: `${host}'s`,
     version: '1',

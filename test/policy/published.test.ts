@@ -194,7 +194,7 @@ function outcomeOf(file: string, name: string, asked: Case): Outcome {
     return {
       name: each,
       limitBytes: limit,
-      subjects,
+      subjects: subjects ?? ['size:all'],
       ...(per === undefined || per === 'owner' ? {} : { per }),
       ...(mode === undefined ? {} : { mode }),
     };

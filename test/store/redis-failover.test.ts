@@ -30,7 +30,7 @@ async function survives(t: Test, place: SharedPlace, lost: Server): Promise<void
   t.equal(await commit(careful, { documents: [rule('s')] }, position(1), position(2)), 'kept');
   const told = new EventTarget();
   const first = once(told, 'told');
-  store.follow(() => told.dispatchEvent(new Event('told')));
+  store.follow({ changed: () => told.dispatchEvent(new Event('told')), said: () => {} });
   await first;
   const again = once(told, 'told');
   await lost.end('SIGKILL');

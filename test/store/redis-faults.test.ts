@@ -38,7 +38,7 @@ t.test('a store opens where no Redis is, fails at once then, and is there when R
   await t.rejects(store.state(), { code: 'store_away', message: /ECONNREFUSED/ });
   t.ok(askedFor() < 200, 'nobody waits for what is known to be away');
   const told = new EventTarget();
-  store.follow(() => told.dispatchEvent(new Event('told')));
+  store.follow({ changed: () => told.dispatchEvent(new Event('told')), said: () => {} });
   const back = once(told, 'told');
   await server.start();
   await back;

@@ -64,10 +64,10 @@ t.test('who measures only needs no right to change the policy', async t => {
   await commit(administering, { documents: [rule('s')] }, position(1), position(2));
 
   const measuring = await opened(t, as('measures'));
-  const claim = { host: 'one', token: 'a', life: 'a', version: '1', begins: 'sure' } as const;
-  t.equal(await measuring.claim(claim), 'kept');
+  const claim = { host: 'one', token: 'a', life: 'a', version: '1', begins: true } as const;
+  t.equal(await measuring.claim(claim), true);
   const told = new EventTarget();
-  measuring.follow(() => told.dispatchEvent(new Event('told')));
+  measuring.follow({ changed: () => told.dispatchEvent(new Event('told')), said: () => {} });
   await once(told, 'told');
   t.equal(await tell(measuring, 'one', [share('a', 'one')], ['b']), 'kept');
   await measuring.write({ events: [event('e', 1)], levels: [{ ownerId: 1, text: '' }], goneEventsBefore: 0 });
@@ -95,7 +95,7 @@ t.test('a right to the channel that is missing is told until it is there', async
   await servers[0].cli('acl', 'setuser', 'deaf', 'on', '>x', '~*', 'resetchannels', '+@all');
   const place = placeIn(address.replace('redis://', 'redis://deaf:x@'));
   const store = await opened(t, place);
-  store.follow(() => undefined);
+  store.follow({ changed: () => {}, said: () => {} });
   const told = async () => (await store.advice()).find(({ code }) => code === 'no_messages') ?? null;
   const { message, mend } = await until(told);
   t.match(message, /^changes of other hosts are seen a second later: .*NOPERM.*docs\/redis.md/);

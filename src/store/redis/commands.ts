@@ -16,7 +16,7 @@ import type { RedisContext } from './context.ts';
 import { away, damaged, replyCode, strangeSchema } from './faults.ts';
 import { fieldName } from './keys.ts';
 
-export interface Script {
+interface Script {
   readonly text: string;
   readonly sha: string;
 }
@@ -101,7 +101,7 @@ export function* parts<T>(list: readonly T[], most: number): Generator<readonly 
   for (let start = 0; start < list.length; start += most) yield list.slice(start, start + most);
 }
 
-export type Fill = (questions: ChainableCommander) => ChainableCommander;
+type Fill = (questions: ChainableCommander) => ChainableCommander;
 
 /** Asks these questions in one message, one after the other; others may come between. */
 export async function pipeline(client: Redis, fill: Fill): Promise<readonly unknown[]> {

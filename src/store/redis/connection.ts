@@ -74,13 +74,13 @@ export class Connection {
 
   /**
    * Rejects with `store_away` or `store_refused`; what `act` throws otherwise is taken for Redis's or the
-   * network's. A long answer may be given more time; that Redis answers at all has to be known then.
+   * network's.
    */
-  async run<T>(act: (client: Redis) => Promise<T>, answerMs: number = patienceMs): Promise<T> {
+  async run<T>(act: (client: Redis) => Promise<T>): Promise<T> {
     if (!(await this.#gate.promise)) throw this.#away();
     if (this.#refusal !== null) await this.#examine();
     try {
-      return await this.#answered(act(this.#client), answerMs);
+      return await this.#answered(act(this.#client));
     } catch (error) {
       throw this.#failed(error);
     }
@@ -164,7 +164,7 @@ export class Connection {
     }, 500);
   }
 
-  #answered<T>(answer: Promise<T>, answerMs: number = patienceMs): Promise<T> {
+  #answered<T>(answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       let isSettled = false;
       const settle = () => {
@@ -173,13 +173,13 @@ export class Connection {
       };
       const giveUp = () => {
         if (isSettled) return;
-        this.#fault = away(this.where, `it did not answer within ${answerMs / 1000} s`);
+        this.#fault = away(this.where, `it did not answer within ${patienceMs / 1000} s`);
         if (this.#state === 'usable') this.#begin('away');
         this.#anew();
         reject(this.#fault);
       };
       // After a hold-up of this process the answer is there already, and is read before immediates run.
-      const timer = setTimeout(() => setImmediate(giveUp), answerMs);
+      const timer = setTimeout(() => setImmediate(giveUp), patienceMs);
       answer.finally(settle).then(resolve, reject);
     });
   }

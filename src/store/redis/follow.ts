@@ -1,7 +1,7 @@
 /** Being told of changes and of what others say, as far as messages arrive: only the state misses none. */
 
 import type { Redis } from 'ioredis';
-import type { ServerAdvice } from '../shared.ts';
+import type { Listener, ServerAdvice } from '../shared.ts';
 import { Connection } from './connection.ts';
 import type { RedisContext } from './context.ts';
 import { failureOf } from './faults.ts';
@@ -13,11 +13,9 @@ export class Follower {
   readonly #context: RedisContext;
   /** The server refuses to send messages. */
   #refused: ServerAdvice | null = null;
-  readonly #told = new Set<() => void>();
-  readonly #heard = new Set<(text: string) => void>();
+  #listener: Listener = { changed: () => {}, said: () => {} };
   #connection: Connection | null = null;
   #timer: NodeJS.Timeout | undefined;
-  #isClosed = false;
 
   /** Makes a connection of its own: one that follows can ask nothing else. */
   constructor(context: RedisContext) {
@@ -28,31 +26,19 @@ export class Follower {
     return this.#refused === null ? [] : [this.#refused];
   }
 
-  follow(told: () => void): () => void {
-    // Each call gets a function of its own, as one may follow twice.
-    return this.#add(this.#told, () => told());
-  }
-
-  listen(heard: (text: string) => void): () => void {
-    return this.#add(this.#heard, text => heard(text));
-  }
-
-  #add<T>(listeners: Set<T>, one: T): () => void {
-    listeners.add(one);
-    if (!this.#isClosed) this.#connection ??= this.#connect();
-    return () => listeners.delete(one);
+  follow(listener: Listener): void {
+    this.#listener = listener;
+    this.#connection ??= this.#connect();
   }
 
   tell(): void {
-    for (const told of [...this.#told]) told();
+    this.#listener.changed();
   }
 
   close(): void {
-    this.#isClosed = true;
     clearInterval(this.#timer);
     this.#connection?.close();
-    this.#told.clear();
-    this.#heard.clear();
+    this.#listener = { changed: () => {}, said: () => {} };
   }
 
   #connect(): Connection {
@@ -87,7 +73,7 @@ export class Follower {
   }
 
   #hear(text: string): void {
-    if (!text.startsWith('{')) this.tell();
-    else for (const heard of [...this.#heard]) heard(text);
+    if (text.startsWith('{')) this.#listener.said(text);
+    else this.tell();
   }
 }

@@ -171,7 +171,7 @@ export async function commit(
   asked: PolicyChange,
   basis: Position,
   mark: string,
-  server: string | null,
+  server: string | null = null,
 ): Promise<Position | null> {
   const { policy, documents: to, owners: toOwners, changes, events, times } = context.keys;
   const { owners = [], goneOwners = [], documents = [], goneDocuments = [] } = asked;

@@ -1,55 +1,19 @@
 /**
- * Records as values, and values as records.
- *
- * Values are checked before anything is sent (`invalid`); an answer is not trusted, and what no
- * record can have made is refused with the name of its key, never guessed.
+ * Records as values, and values as records: what no record can have made is refused with the name of its key,
+ * never guessed.
  */
 
 import { z } from 'zod';
-import { messageOf, SoftquotaError } from '../../errors.ts';
+import { messageOf } from '../../errors.ts';
 import { isLeaf } from '../../quota/index.ts';
-import { issueLines, printable } from '../../text/index.ts';
+import { printable } from '../../text/index.ts';
 import { decodeWtf8, encodeWtf8 } from '../../wtf8.ts';
-import type {
-  DocumentRecord,
-  EventRecord,
-  LargeUnit,
-  LevelRecord,
-  OwnerRecord,
-  RecordChanges,
-} from '../record-store.ts';
-import { documentShape, eventShape, levelShape, ownerShape, whole } from '../shapes.ts';
+import type { DocumentRecord, EventRecord, LargeUnit, LevelRecord, OwnerRecord } from '../record-store.ts';
+import { ownerShape, whole } from '../shapes.ts';
 import { damaged } from './faults.ts';
 import { fieldName, textIn } from './keys.ts';
 
 const ownerContent = ownerShape.omit({ key: true });
-const event = eventShape.extend({ id: z.string().regex(/^[\x21-\x7e]+$/, { error: 'not in ASCII' }) });
-
-/** A whole document may stand for its names. */
-const documentNames = z.object(documentShape.omit({ text: true }).shape);
-
-const changes = z.object({
-  owners: z.array(ownerShape).readonly().optional(),
-  goneOwners: z.array(z.string()).readonly().optional(),
-  documents: z.array(documentShape).readonly().optional(),
-  goneDocuments: z.array(documentNames).readonly().optional(),
-  events: z.array(event).readonly().optional(),
-  goneEventsBefore: whole.optional(),
-  levels: z.array(levelShape).readonly().optional(),
-  goneLevels: z.array(whole).readonly().optional(),
-});
-
-/** Throws `invalid` where a record is none. */
-export function mustBeRecords(asked: RecordChanges): void {
-  const { error } = changes.safeParse(asked);
-  if (error !== undefined) {
-    const why = issueLines(error).join('; ');
-    throw new SoftquotaError(
-      'invalid',
-      `the shared store took nothing of a write with a faulty record: ${why}`,
-    );
-  }
-}
 
 /** Any text as it is, as far as that can be sent. */
 export function sentAs(text: string): string | Buffer {
