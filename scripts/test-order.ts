@@ -60,7 +60,6 @@ const sharingFolders = new Set(
     'notices',
     'scan',
     'store',
-    'web',
   ].map(name => `test/${name}`),
 );
 

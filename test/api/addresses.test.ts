@@ -8,6 +8,9 @@ import { World } from './world.ts';
 const rules = '/admin/quota/rules';
 const groups = '/admin/quota/groups';
 
+/** For all that only ask, or tidy up. */
+const world = await World.open(t);
+
 const names = fc.oneof(
   fc.constantFrom(
     'a/b',
@@ -31,7 +34,6 @@ const names = fc.oneof(
 );
 
 t.test('whatever rules and groups are called, they are found by their names, percent-encoded', async t => {
-  const world = await World.open(t);
   await fc.assert(
     fc.asyncProperty(
       names.filter(name => nameFault(name) === null),
@@ -56,7 +58,6 @@ t.test('whatever rules and groups are called, they are found by their names, per
 });
 
 t.test('a broken percent-encoding is 400, for who is known', async t => {
-  const world = await World.open(t);
   for (const broken of ['%', '%2', '%zz', '%ff', 'a%c3', '%ed%a0%80']) {
     for (const path of [`${rules}/${broken}`, `${groups}/g/users/${broken}`, `/nowhere/${broken}`]) {
       t.match(await world.call('GET', path), { status: 400, json: { message: /percent-encoding/ } }, path);
@@ -65,8 +66,7 @@ t.test('a broken percent-encoding is 400, for who is known', async t => {
   }
 });
 
-t.test('paths are compared exactly, but for a slash at the end', async t => {
-  const world = await World.open(t);
+t.test('paths are compared exactly, but for a slash at the end', async () => {
   await world.must(201, 'POST', rules, { body: { name: 'r', limit: 1 } });
   await world.must(200, 'GET', `${rules}/`);
   await world.must(200, 'GET', `${rules}/r/`);
@@ -84,7 +84,6 @@ t.test('paths are compared exactly, but for a slash at the end', async t => {
 });
 
 t.test('a known address with another method is 405, and Allow says which there are', async t => {
-  const world = await World.open(t);
   const every = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
   for (const [template, item] of Object.entries(world.description.document.paths ?? {})) {
     const known = Object.keys(item).map(method => method.toUpperCase());

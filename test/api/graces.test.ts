@@ -87,36 +87,6 @@ t.test('the whole policy has them, and an import of what was exported changes no
   });
 });
 
-t.test('an owner under grace is shown so everywhere', async t => {
-  const world = await World.open(t);
-  world.reload(week);
-  await world.report('alice', 'size:git:lfs', 1050);
-  await world.report('bob', 'size:git:lfs', 1200);
-  const grace = { below: 1100 };
-  const shown = await world.get('/admin/quota/usage/alice');
-  t.match(shown, {
-    state: 'grace',
-    allowed: true,
-    grace,
-    decisions: { 'size:git:lfs': { state: 'grace', grace } },
-  });
-  t.match(await world.get('/admin/quota/usage?state=grace'), [{ name: 'alice', state: 'grace' }]);
-  t.match(await world.get('/admin/quota/usage?state=over'), [{ name: 'bob', state: 'over', grace }]);
-  t.match(await world.get('/admin/quota/overview'), {
-    owners: { over: 1, grace: 1, near: 0 },
-  });
-  t.match(await world.get('/admin/quota/explain?user=alice&subject=size:git:lfs'), {
-    decision: { allowed: true, grace },
-    steps: [{}, {}, { groups: [{ verdict: 'graced', rules: [{ verdict: 'graced', grace }] }] }],
-  });
-  t.equal(await world.get('/user/quota/check?subject=size:git:lfs', { as: 'alice' }), true);
-  t.equal(await world.get('/user/quota/check?subject=size:git:lfs', { as: 'bob' }), false);
-  const checked = (await world.gate('GET', '/v1/check?owner=alice&subject=size:git:lfs')).json;
-  t.match(checked, { allowed: true, grace, warning: /^Quota warning: .*Refusals begin on / });
-  const csv = await world.must(200, 'GET', '/admin/quota/usage.csv?state=grace');
-  t.match(csv.text, /\nalice,user,grace,1050,/);
-});
-
 t.test('a trial of a policy tells whom it would warn before it refuses', async t => {
   const world = await World.open(t);
   world.reload({ ...week, 'quota.default': { TOTAL: '5000' } });

@@ -64,26 +64,6 @@ t.test('what one installation gives, an empty one takes: rules, groups, and who 
   t.strictSame(await seen(other), { rules: [], groups: [], users: [null, null, null] });
 });
 
-t.test('the policy is in force at the next question', async t => {
-  const world = await World.open(t);
-  await world.report('bob', 'size:git:lfs', 20_000);
-  const allowed = async () => {
-    const { status } = await world.gate('POST', '/v1/check', { owner: 'bob', subject: 'size:git:lfs' });
-    return status === 200;
-  };
-  t.equal(await allowed(), true);
-  await put(world, small, '?dry_run=true');
-  t.equal(await allowed(), true, 'a trial changes nothing');
-  t.match(await get(world), { rules: [], groups: [] });
-  await put(world, small);
-  t.equal(await allowed(), false);
-  await put(world, { rules: [{ ...total, limit: 30_000 }], groups: [{ name: 'free', rules: ['total'] }] });
-  t.equal(await allowed(), true);
-  t.strictSame((await get(world)).groups, [
-    { name: 'free', rules: ['total'], users: ['bob', 'acme', 'alice'] },
-  ]);
-});
-
 t.test('who has the policy in force is told so, in place of all of it again', async t => {
   const world = await World.open(t);
   await put(world, small);

@@ -16,8 +16,6 @@ const program = '/usr/bin/chromium-headless-shell';
 /** Starting, and drawing a page, take long where much else runs. */
 const patienceMs = 120_000;
 
-const browsers = new WeakMap<Teardown, Promise<Browser>>();
-
 export class Browser {
   readonly #running: Running;
 
@@ -25,14 +23,8 @@ export class Browser {
     this.#running = running;
   }
 
-  /** It ends with what it is opened for, which has one only: files that share a process share it, too. */
-  static open(t: Teardown): Promise<Browser> {
-    const opened = browsers.get(t) ?? Browser.#launch(t);
-    browsers.set(t, opened);
-    return opened;
-  }
-
-  static async #launch(t: Teardown): Promise<Browser> {
+  /** It ends with what it is opened for. */
+  static async open(t: Teardown): Promise<Browser> {
     const profile = temporaryFolder(t);
     const running = await puppeteer.launch({
       executablePath: program,

@@ -62,20 +62,6 @@ t.test('pushes on three hosts add up, and what is ruled on one is in force on th
   t.comment(`lag of a change: median ${lags[lags.length / 2]?.toFixed(0)} ms`);
 });
 
-t.test('a second daemon with a taken name is refused, and the same one is back at once', async t => {
-  const { address } = await startSingle(t);
-  const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });
-  const twin = await fleetHost(t, { address, host: 'one', started: false });
-  const begun = performance.now();
-  const { code, log } = await twin.startInVain();
-  t.equal(code, 78);
-  t.match(log, /HOST_ID = one: another running daemon uses this HOST_ID/);
-  t.ok(performance.now() - begun < 5000, 'it waits for nothing');
-  await one.stop('SIGKILL');
-  await one.start();
-  t.ok((await one.usage('alice')) > 0, 'after a kill its own name is free for it');
-});
-
 t.test('a host that is gone counts until it is forgotten, and one that runs cannot be', async t => {
   const { address } = await startSingle(t);
   const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });

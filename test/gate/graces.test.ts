@@ -32,45 +32,6 @@ async function rule({ ledger }: World, rules: readonly Rule[]) {
   await ledger.graces.settled();
 }
 
-t.test('an answer under grace has the warning with the numbers and the end, until it is over', async t => {
-  const { clock, world } = await open(t, 10.4 * GB);
-  const words =
-    'alice uses 10.4 GB of 10 GB (104 %). Refusals begin on 2026-11-28 09:00:00 UTC, or at 11 GB.';
-  for (const time of ['first', 'again']) {
-    const { status, headers, text } = await world.ask(question);
-    t.match(
-      { status, decision: headers['x-softquota-decision'] },
-      { status: 200, decision: 'allowed' },
-      time,
-    );
-    t.match(JSON.parse(text), {
-      allowed: true,
-      used: 10.4 * GB,
-      limit: 10 * GB,
-      grace: { until: '2026-11-28T09:00:00.000Z', below: 11 * GB },
-      message: words,
-      warning: `Quota warning: ${words}`,
-    });
-    t.equal((await world.ask(question, asText)).text, `Quota warning: ${words}\n`);
-    clock.pass(day);
-  }
-  clock.pass(5 * day - 1);
-  t.equal((await world.ask(question)).status, 200);
-  clock.pass(1);
-  const refused = await world.ask(question);
-  t.equal(refused.status, 413, 'though nothing was told');
-  t.match(JSON.parse(refused.text), {
-    allowed: false,
-    grace: { until: '2026-11-28T09:00:00.000Z' },
-    message:
-      'Quota exceeded: alice uses 10.4 GB of 10 GB (104 %). The grace ended on 2026-11-28 09:00:00 UTC.',
-  });
-  world.walk(app, 'alice', 10 * GB);
-  const free = JSON.parse((await world.ask(question)).text);
-  t.match(free, { allowed: true });
-  t.notMatch(free, { grace: {} });
-});
-
 t.test('a rule in report mode refuses nothing: it is shown, counted and on record', async t => {
   const { world } = await open(t, 5 * GB, null);
   await rule(world, [

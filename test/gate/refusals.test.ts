@@ -63,49 +63,6 @@ t.test('owners over the limit and their repositories are in it, with the pushers
   t.equal((await lines()).length, subjects.length + 2);
 });
 
-t.test('usage and policy that change are followed', async t => {
-  const { ledger, refusals, lines } = await publishing(t);
-  refusals.start();
-  t.strictSame(await lines(), []);
-  walk(ledger, 'alice/app', 10_001);
-  t.equal((await lines()).length, subjects.length + 1);
-  await ledger.reports.addDelta('alice', lfs, 1_000);
-  t.match((await lines())[0], /alice uses 11 kB of 10 kB/, 'the figures too');
-  ledger.settings = { ...settings, totalBytes: 20_000 };
-  t.strictSame(await lines(), []);
-  ledger.settings = { ...settings, totalBytes: 100 };
-  t.not((await lines()).length, 0);
-  ledger.walks.recordGone('/srv/git/alice/app.git', ledger.walks.nextSeq());
-  t.equal((await lines()).length, subjects.length, 'a repository that is gone is no more in it');
-});
-
-for (const [name, changed] of [
-  ['in report mode', { mode: 'report' }],
-  ['while quotas are switched off', { enabled: false }],
-] as const satisfies [string, Partial<QuotaSettings>][]) {
-  t.test(`${name} nothing is refused`, async t => {
-    const { ledger, refusals, lines } = await publishing(t);
-    walk(ledger, 'alice/app', 10_001);
-    refusals.start();
-    t.not((await lines()).length, 0);
-    ledger.settings = { ...settings, ...changed };
-    t.strictSame(await lines(), []);
-  });
-}
-
-t.test('at limit 0 each kind is said to be refused for itself', async t => {
-  const { ledger, refusals, lines } = await publishing(t);
-  walk(ledger, 'alice/app', 0);
-  ledger.settings = { ...settings, totalBytes: 0 };
-  refusals.start();
-  t.ok((await lines()).includes('owner\talice\tsize:git:lfs\tQuota is 0: alice may not store LFS objects.'));
-  t.ok(
-    (await lines()).includes(
-      'path\t/srv/git/alice/app.git\tQuota is 0: alice may not store private repositories.',
-    ),
-  );
-});
-
 t.test('names that would make other lines are left out, and bytes that are no UTF-8 stay', async t => {
   const { ledger, refusals, file, lines } = await publishing(t, { world: { foldCase: false } });
   walk(ledger, 'Al\tice/a', 10_001);

@@ -191,7 +191,8 @@ export async function openWorld(
   const place = (path: string) => ({ path, mode: 0o600, group: null, setting: '[server] SOCKET' });
   const gate = await openGate(services, place(sockets.gate), 'anybody', limits);
   const trusted = await openGate(services, place(sockets.trusted), 'trusted', limits);
-  const agent = new Agent({ keepAlive: true, maxSockets: 4 });
+  // It leaves a connection that rests long before the gate does, which a busy host may let both do at once.
+  const agent = new Agent({ keepAlive: true, maxSockets: 4, timeout: 1000 });
   t.teardown(async () => {
     agent.destroy();
     pushQuestions.close();

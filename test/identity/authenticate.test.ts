@@ -187,20 +187,6 @@ t.test('a token that is revoked before its use is written stays revoked', async 
   t.match(await identity.authenticate(`token ${token}`, here), { is: 'refused' });
 });
 
-t.test('a token has a name of its own, a scope, and an end that is still to come', async t => {
-  const { ledger } = await world(t);
-  await make(ledger, 'alice');
-  await t.rejects(make(ledger, 'alice'), { code: 'conflict', message: 'alice has a token ci already' });
-  await t.rejects(make(ledger, 'alice', { name: ' ', scopes: [], expiresAt: -1 }), {
-    code: 'invalid',
-    message: /^name: .*; scopes: at least one .*; expires_at: /,
-  });
-  await ledger.documents.transact(transaction =>
-    createUser(transaction, { name: 'acme', type: 'organization' }),
-  );
-  await t.rejects(make(ledger, 'acme'), { code: 'invalid', message: /only users have tokens/ });
-});
-
 t.test('what a token makes does not outlive it', async t => {
   const { clock, ledger, identity } = await world(t);
   const until = clock.wall() + 1000;

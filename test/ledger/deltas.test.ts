@@ -26,54 +26,6 @@ t.test('a delta counts at once, survives a restart, and goes when every unit was
   t.equal(used(ledger, 'alice'), 35, 'and it is gone from the store');
 });
 
-t.test('of several deltas each goes with the walks that began after it', async t => {
-  const ledger = await new World(t).open();
-  walk(ledger, 'alice/a', 0);
-  walk(ledger, 'alice/b', 0);
-  await ledger.reports.addDelta('alice', repos, 1);
-  walk(ledger, 'alice/a', 0);
-  await ledger.reports.addDelta('alice', repos, 10);
-  t.equal(used(ledger, 'alice'), 11);
-  walk(ledger, 'alice/b', 0);
-  t.equal(used(ledger, 'alice'), 10);
-  walk(ledger, 'alice/b', 0);
-  t.equal(used(ledger, 'alice'), 10);
-  walk(ledger, 'alice/a', 0);
-  t.equal(used(ledger, 'alice'), 0);
-});
-
-t.test('walks of other leaves and other owners leave a delta alone', async t => {
-  const ledger = await new World(t).open();
-  walk(ledger, 'alice/a', 0);
-  await ledger.reports.addDelta('alice', repos, 7);
-  walk(ledger, 'alice/lfs', 0, { leaf: lfs });
-  walk(ledger, 'bob/a', 0);
-  t.equal(used(ledger, 'alice'), 7);
-  walk(ledger, 'alice/a', 0, { leaf: 'size:repos:public' });
-  t.equal(used(ledger, 'alice'), 7, 'now no unit of the leaf is walked, and it counts for its hour');
-});
-
-t.test('a delta goes with the last unit that was not walked anew', async t => {
-  const ledger = await new World(t).open();
-  walk(ledger, 'alice/a', 1);
-  const { path } = walk(ledger, 'alice/b', 2);
-  await ledger.reports.addDelta('alice', repos, 7);
-  walk(ledger, 'alice/a', 8);
-  t.equal(used(ledger, 'alice'), 17);
-  ledger.walks.recordGone(path, ledger.walks.nextSeq());
-  t.equal(used(ledger, 'alice'), 8);
-});
-
-t.test('a unit that comes to an owner later holds no delta up, one that comes unwalked does', async t => {
-  const ledger = await new World(t).open();
-  walk(ledger, 'alice/a', 1);
-  await ledger.reports.addDelta('alice', repos, 7);
-  walk(ledger, 'alice/new', 1);
-  t.equal(used(ledger, 'alice'), 9);
-  walk(ledger, 'alice/a', 1);
-  t.equal(used(ledger, 'alice'), 2);
-});
-
 t.test('a sum never falls below 0, however much is said to have gone', async t => {
   const ledger = await new World(t).open();
   walk(ledger, 'alice/a', 10);

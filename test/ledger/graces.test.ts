@@ -41,55 +41,6 @@ const sinceOf = (ledger: Ledger) => {
 
 const decided = (ledger: Ledger) => ledger.decide('alice', repos).decision;
 
-t.test('a week in fast motion: warned for seven days, then refused, and free again below', async t => {
-  const { clock, ledger } = await opened(t);
-  const begun = clock.wall();
-  for (let passed = 0; passed < 7; passed += 0.5) {
-    t.match(
-      decided(ledger),
-      { allowed: true, grace: { until: begun + 7 * day, below: 11_000 } },
-      `${passed} days`,
-    );
-    clock.pass(day / 2);
-    await ledger.graces.settled();
-  }
-  t.match(decided(ledger), { allowed: false, grace: { until: begun + 7 * day } });
-  clock.pass(30 * day);
-  t.match(decided(ledger), { allowed: false });
-  walk(ledger, 'alice/app', 10_000);
-  t.match(decided(ledger), { allowed: true, grace: undefined });
-  await ledger.graces.settled();
-  t.equal(sinceOf(ledger), undefined, 'nothing is kept of it');
-  walk(ledger, 'alice/app', 10_500);
-  await ledger.graces.settled();
-  t.match(decided(ledger), { allowed: true, grace: { until: clock.wall() + 7 * day } }, 'another one');
-});
-
-t.test('growing further than GRACE_MOST is refused at once, and the time runs on meanwhile', async t => {
-  const { clock, ledger } = await opened(t, 15_000);
-  t.match(decided(ledger), { allowed: false, grace: { below: 11_000 } });
-  clock.pass(3 * day);
-  walk(ledger, 'alice/app', 10_500);
-  t.match(decided(ledger), { allowed: true, grace: { until: clock.wall() + 4 * day } });
-  walk(ledger, 'alice/app', 11_000);
-  t.match(decided(ledger), { allowed: false });
-  clock.pass(4 * day);
-  walk(ledger, 'alice/app', 10_500);
-  t.match(decided(ledger), { allowed: false, grace: { until: clock.wall() } });
-});
-
-t.test('a restart gives nobody another grace', async t => {
-  const { clock, world, open, ledger } = await opened(t);
-  const until = clock.wall() + 7 * day;
-  await ledger.kept();
-  await world.close();
-  clock.pass(6 * day);
-  const again = await open();
-  t.match(decided(again), { allowed: true, grace: { until } });
-  clock.pass(day);
-  t.match(decided(again), { allowed: false, grace: { until } });
-});
-
 t.test('a restored grace goes on, and is not over before the first sweep', async t => {
   const { clock, world, ledger } = await opened(t);
   const until = clock.wall() + 7 * day;

@@ -21,12 +21,6 @@ t.test('what a walk found counts at once, and after the ledger was opened again'
   t.ok(ledger.walks.nextSeq() > 1, 'and the order of things goes on');
 });
 
-t.test('what waits is written when the ledger is closed', async t => {
-  const world = new World(t);
-  walk(await world.open(), 'alice/app', 5);
-  t.equal(used(await world.open(), 'alice'), 5);
-});
-
 t.test('who is deleted and comes anew while all are listed is listed with what there is now', async t => {
   const ledger = await new World(t).open();
   await ledger.documents.transact(transaction => transaction.createOwner('alice'));
@@ -54,16 +48,6 @@ t.test('whoever lists the units of an owner who goes is not told those of the ne
   t.equal(ledger.units.unitsOf('bob').length, 3);
 });
 
-t.test('the result of an earlier walk that comes late is not taken', async t => {
-  const ledger = await new World(t).open();
-  const earlier = ledger.walks.nextSeq();
-  walk(ledger, 'alice/app', 7);
-  walk(ledger, 'alice/app', 99, { seq: earlier });
-  t.equal(used(ledger, 'alice'), 7);
-  ledger.walks.recordGone('/srv/git/alice/app.git', earlier);
-  t.equal(used(ledger, 'alice'), 7, 'nor that it found nothing');
-});
-
 t.test('a unit that is gone does not come back by an earlier walk, but by a later one', async t => {
   const ledger = await new World(t).open();
   const earlier = ledger.walks.nextSeq();
@@ -76,23 +60,6 @@ t.test('a unit that is gone does not come back by an earlier walk, but by a late
   t.equal(used(ledger, 'alice'), 0);
   walk(ledger, 'alice/app', 8);
   t.equal(used(ledger, 'alice'), 8);
-});
-
-t.test('a unit that changes hands takes its bytes along', async t => {
-  const ledger = await new World(t).open();
-  walk(ledger, 'alice/app', 5);
-  walk(ledger, 'alice/app', 6, { owner: 'bob' });
-  t.strictSame([used(ledger, 'alice'), used(ledger, 'bob')], [0, 6]);
-  walk(ledger, 'alice/app', 6, { owner: null });
-  t.strictSame([used(ledger, 'alice'), used(ledger, 'bob')], [0, 0], 'nobody has what is nobody’s');
-  t.ok(ledger.ownerUsage('bob').id !== null, 'an owner stays without units');
-});
-
-t.test('a unit that becomes public counts under the other leaf', async t => {
-  const ledger = await new World(t).open();
-  walk(ledger, 'alice/app', 5);
-  walk(ledger, 'alice/app', 5, { leaf: 'size:repos:public' });
-  t.strictSame([used(ledger, 'alice', repos), used(ledger, 'alice', 'size:repos:public')], [0, 5]);
 });
 
 t.test('names that differ in case or in composed accents are one owner, as first seen', async t => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
-import { type Changes, openStore, type Store } from '../../src/store/index.ts';
+import { openStore, type Store } from '../../src/store/index.ts';
 import { isLong } from '../run-length.ts';
 import { allIn, applyTo, emptyModel, eventsBy, keptBy, levelsBy, sorted } from './model.ts';
 import { happeningsContract, type Place, using } from './record-store-contract.ts';
@@ -31,41 +31,6 @@ function newPlace(): Place<Store> {
 
 const loaded = (place: Place<Store>) => using(place, async store => sorted(await allIn(store)));
 
-t.test('a new store is empty', async t => {
-  t.strictSame(await loaded(newPlace()), keptBy(emptyModel()));
-});
-
-t.test('everything written is there when the store is opened again', async t => {
-  const place = newPlace();
-  const changes = {
-    owners: [owner('alice', { name: 'Alice' }), owner('tools', { type: 'organization' })],
-    documents: [{ kind: 'rule', key: 'total', text: '{"limit":-1}' }],
-    shares: [
-      share('alice', 'one', { partial: true }),
-      share('alice', 'two', { bytes: {}, units: 0, measuredAt: null }),
-      share('tools', 'one'),
-    ],
-    units: [
-      unit('/srv/git/alice/one.git', { partial: true }),
-      unit('alice\0size:git:lfs\0store', {
-        kind: 'reported',
-        name: 'store',
-        leaf: 'size:git:lfs',
-        files: 0,
-      }),
-      unit('/srv/git/nobody/two.git', { owner: null }),
-    ],
-    deltas: [{ seq: 7, owner: 'alice', leaf: 'size:git:lfs', bytes: -12, at: 5 }],
-    roots: [{ path: '/srv/git', device: 2049n, inode: 2n, fileSystem: 'fsid=15e5bb136a442be6' }],
-    sweep: { startedAt: 1, finishedAt: 2, units: 3 },
-    replicated: { generation: 'g', version: 4, mark: 'm' },
-  } satisfies Changes;
-  await using(place, store => store.write(changes));
-  const model = emptyModel();
-  applyTo(model, changes);
-  t.strictSame(await loaded(place), keptBy(model));
-});
-
 t.test('of what led to a policy the versions that are no longer wanted go, and others come', async t => {
   const place = newPlace();
   const versions = (...numbers: readonly number[]) =>
@@ -85,61 +50,6 @@ t.test('of what led to a policy the versions that are no longer wanted go, and o
   t.strictSame((await loaded(place)).replicated, at(5, 2, 2, 3, 4, 5).replicated);
   await using(place, store => store.write({ replicated: { generation: 'h', version: 6, mark: 'm' } }));
   t.strictSame((await loaded(place)).replicated, { generation: 'h', version: 6, mark: 'm' });
-});
-
-t.test('a record replaces the one with the same id, key, seq, path, or owner and host', async t => {
-  const place = newPlace();
-  const root = { path: '/srv', device: 1n, inode: 1n, fileSystem: null };
-  const delta = { seq: 1, owner: 'a', leaf: 'size:git:lfs', bytes: 1, at: 1 } as const;
-  await using(place, async store => {
-    await store.write({
-      units: [unit('a')],
-      roots: [root],
-      deltas: [delta],
-      owners: [owner('a')],
-      shares: [share('a', 'one', { bytes: { 'size:git:lfs': 5 } })],
-    });
-    await store.write({
-      units: [unit('a', { bytes: 2 }), unit('a', { bytes: 3 })],
-      roots: [{ ...root, inode: 9n }],
-      deltas: [{ ...delta, bytes: 9 }],
-      owners: [owner('a', { name: 'B' }), owner('a', { name: 'A' })],
-      shares: [share('a', 'one', { bytes: { 'size:repos:public': 1 } })],
-    });
-  });
-  const kept = await loaded(place);
-  t.strictSame(kept.units, [unit('a', { bytes: 3 })], 'the later of two in one write');
-  t.strictSame(kept.owners, [owner('a', { name: 'A' })]);
-  t.strictSame(kept.roots, [{ ...root, inode: 9n }]);
-  t.strictSame(kept.deltas, [{ ...delta, bytes: 9 }]);
-  t.strictSame(kept.shares, [share('a', 'one', { bytes: { 'size:repos:public': 1 } })], 'all of it');
-});
-
-t.test('what is taken out and put in by one write is there', async t => {
-  const place = newPlace();
-  await using(place, async store => {
-    await store.write({
-      units: [unit('a'), unit('b')],
-      owners: [owner('a'), owner('b')],
-      shares: [share('a', 'one'), share('a', 'two')],
-    });
-    await store.write({
-      units: [unit('a', { seq: 2 })],
-      goneUnits: ['a', 'b', 'never there'],
-      owners: [owner('a', { id: 9 })],
-      goneOwners: ['a', 'b', 'never there'],
-      shares: [share('a', 'one', { units: 2 })],
-      goneShares: [
-        { ownerKey: 'a', host: 'one' },
-        { ownerKey: 'a', host: 'two' },
-        { ownerKey: 'never', host: 'there' },
-      ],
-    });
-  });
-  const kept = await loaded(place);
-  t.strictSame(kept.units, [unit('a', { seq: 2 })]);
-  t.strictSame(kept.owners, [owner('a', { id: 9 })]);
-  t.strictSame(kept.shares, [share('a', 'one', { units: 2 })]);
 });
 
 t.test('no string is changed, whatever it is made of', async t => {
@@ -189,17 +99,6 @@ t.test('numbers at the ends of their ranges are exact', async t => {
   );
 });
 
-t.test('deltas are loaded in the order of their seq', async t => {
-  const place = newPlace();
-  const seqs = [10, -1, 9, 2 ** 40, 100];
-  const deltas = seqs.map(seq => ({ seq, owner: 'a', leaf: 'size:git:lfs', bytes: 1, at: 1 }) as const);
-  await using(place, store => store.write({ deltas }));
-  t.strictSame(
-    (await loaded(place)).deltas.map(({ seq }) => seq),
-    [-1, 9, 10, 100, 2 ** 40],
-  );
-});
-
 happeningsContract(t, newPlace);
 
 for (const [fault, changes] of Object.entries(faultyChanges)) {
@@ -246,14 +145,6 @@ t.test('closing waits for the writes under way, and takes no more', async t => {
   await t.rejects(records.load(), { code: 'store_away' });
   await Promise.all([...writes, closing, records.close()]);
   t.equal((await loaded(place)).owners.length, 50);
-});
-
-t.test('an empty write is no fault', async t => {
-  await using(newPlace(), async records => {
-    await records.write({});
-    await records.write({ owners: [], goneOwners: [], shares: [] });
-    t.strictSame((await records.load()).owners, []);
-  });
 });
 
 t.test('any sequence of writes gives what plain maps would, also after opening again', async () => {
