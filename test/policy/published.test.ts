@@ -195,8 +195,8 @@ function outcomeOf(file: string, name: string, asked: Case): Outcome {
       name: each,
       limitBytes: limit,
       subjects: subjects ?? ['size:all'],
-      ...(per === undefined || per === 'owner' ? {} : { per }),
-      ...(mode === undefined ? {} : { mode }),
+      ...(per === undefined || per === null || per === 'owner' ? {} : { per }),
+      ...(mode === 'report' || mode === 'warn' ? { mode } : {}),
     };
   };
   const standing = standingIn({ assigned: [compileGroup({ name, rules: named.map(ruleOf) })], defaults: [] });
