@@ -156,6 +156,16 @@ t.test('another file system, repository or user below objects', async t => {
   } finally {
     execFileSync('umount', [pack]);
   }
+  const objects = join(path, 'objects');
+  execFileSync('mount', ['--bind', join(victim.path, 'objects'), objects]);
+  try {
+    const view = await RepositoryView.open(path, { program });
+    const options = { expireMs: 0, limits, now: Date.now };
+    await t.rejects(collect(view, options), { message: `another directory is mounted at ${objects}` });
+    await view.close();
+  } finally {
+    execFileSync('umount', [objects]);
+  }
   execFileSync('mount', ['-t', 'tmpfs', 'none', pack]);
   try {
     await t.rejects(RepositoryView.open(path, { program }, limits), {
