@@ -18,7 +18,7 @@ t.test('a walker that sweeps gives way to all else, and one that was only asked 
   const path = join(root, 'alice/a.git');
   bareRepository(path, 100);
   const { scanner } = scanning(t, [storage('repos', `${root}/{owner}/{repo}.git`)], { workers: 1 });
-  // As the service has it; the runner's own may be low.
+  // The service has it; the runner's own may be low.
   setPriority(-10);
   const own = getPriority();
   const lower = 5;
