@@ -159,9 +159,10 @@ t.test('another file system, repository or user below objects', async t => {
   const objects = join(path, 'objects');
   execFileSync('mount', ['--bind', join(victim.path, 'objects'), objects]);
   try {
-    const view = await RepositoryView.open(path, { program });
-    const options = { expireMs: 0, limits, now: Date.now };
-    await t.rejects(collect(view, options), { message: `another directory is mounted at ${objects}` });
+    const view = await RepositoryView.open(path, { program }, limits);
+    await t.rejects(collect(view, { expireMs: 0, now: Date.now }), {
+      message: `another directory is mounted at ${objects}`,
+    });
     await view.close();
   } finally {
     execFileSync('umount', [objects]);
