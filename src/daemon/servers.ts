@@ -194,7 +194,7 @@ function gateServices(parts: ServersOptions): Omit<GateServices, 'pushQuestions'
         shortDisks: measuring.freeSpace.short,
         notices: notices.places(),
         worker: worker.observed(current.config),
-        fleet: parts.fleet && { advice: parts.fleet.lastAdvice },
+        fleet: fleet && { advice: fleet.lastAdvice },
       }),
     }),
     unforeseen: error => log.error({ err: error }, 'internal error (please report it)'),
