@@ -99,14 +99,17 @@ t.test('keys that are missing are named, the first ones, and leave the daemon re
   t.strictSame(notReady(seen), []);
 });
 
-t.test('messages that the shared store refuses are noted, and named with the command that mends it', async t => {
-  const message = 'changes of other hosts are seen a second later: Redis does not permit it';
-  const advice = [{ code: 'no_messages', message, mend: 'ACL SETUSER NAME &a:news +subscribe' } as const];
-  const seen = await observed(t, { fleet: fleet({ advice }) });
-  t.strictSame(notes(seen), [message]);
-  t.strictSame(notReady(seen), []);
-  t.match(toldOf(seen, 'shared_store'), [{ severity: 'notice', message, mend: /^ACL SETUSER/ }]);
-});
+t.test(
+  'messages that the shared store refuses are noted, and named with the command that mends it',
+  async t => {
+    const message = 'changes of other hosts are seen a second later: Redis does not permit it';
+    const advice = [{ code: 'no_messages', message, mend: 'ACL SETUSER NAME &a:news +subscribe' } as const];
+    const seen = await observed(t, { fleet: fleet({ advice }) });
+    t.strictSame(notes(seen), [message]);
+    t.strictSame(notReady(seen), []);
+    t.match(toldOf(seen, 'shared_store'), [{ severity: 'notice', message, mend: /^ACL SETUSER/ }]);
+  },
+);
 
 t.test('a sweep that does not come back is told after three were missed', async t => {
   t.notOk(codes(await observed(t, { sweptAgoMs: 2_700_000 })).includes('not_swept'));

@@ -1,7 +1,7 @@
 /** Order of work where the host is busy. */
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { getPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { bareRepository, scanning, storage, temporary } from './world.ts';
@@ -18,8 +18,10 @@ t.test('a walker that sweeps gives way to all else, and one that was only asked 
   const path = join(root, 'alice/a.git');
   bareRepository(path, 100);
   const { scanner } = scanning(t, [storage('repos', `${root}/{owner}/{repo}.git`)], { workers: 1 });
+  // The service has it; the runner's own may be low.
+  setPriority(-10);
   const own = getPriority();
-  const lower = Math.min(own + 5, 19);
+  const lower = 5;
   t.equal(await scanner.measureSoon(path), 'counted');
   t.strictSame(priorities(), [own]);
   await scanner.sweep({ kind: 'sweep' }).done;

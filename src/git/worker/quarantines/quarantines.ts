@@ -17,6 +17,7 @@ import { Folder } from '../../hooks/folder.ts';
 import { entryNames, identity } from '../files.ts';
 import { Pace, type RepositoryWalk } from '../repository-walk.ts';
 import { removeLeft } from '../space/gc-lock.ts';
+import { mustHaveNoMounts } from '../space/inspect.ts';
 import { isShared } from '../space/repository-config.ts';
 import { heldQuarantines, type Process, pushProcesses, seesAllProcesses } from './processes.ts';
 
@@ -211,7 +212,10 @@ export class Quarantines {
     else this.#held.set(path, alive);
     const removed: RemovedQuarantine[] = [];
     for (const { name, bytes } of candidates.filter(isOver)) {
-      if ((await statusOf(objects, name, hasManyWriters)) !== null) await remove(objects, name);
+      if ((await statusOf(objects, name, hasManyWriters)) !== null) {
+        mustHaveNoMounts(`${objects.path}/${name}`);
+        await remove(objects, name);
+      }
       removed.push({ unit: path, name, bytes });
     }
     return removed;

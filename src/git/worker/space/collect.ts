@@ -12,7 +12,7 @@ import { encodePath } from '../../../layout/index.ts';
 import { entryNames, isGone } from '../files.ts';
 import { isAlive, staleMs, workAlone } from './gc-lock.ts';
 import { type GitVersion, isAtLeast } from './git-programs.ts';
-import { writableByOthers } from './inspect.ts';
+import { mustHaveNoMounts, writableByOthers } from './inspect.ts';
 import { measure } from './measure.ts';
 import { UnusableRepository } from './repository-config.ts';
 import type { RepositoryView } from './view.ts';
@@ -29,6 +29,7 @@ const shortestExpireMs = 600_000;
 export async function collect(view: RepositoryView, options: CollectOptions) {
   const { keepsObjects } = view.settings;
   if (keepsObjects !== null) throw new UnusableRepository(`nothing is deleted: ${keepsObjects}`);
+  mustHaveNoMounts(view.objects);
   // They could put a link there to what is another's at the moment in which git deletes.
   const open = await writableByOthers([view.path, view.objects], view.used);
   if (open !== null)
@@ -102,6 +103,7 @@ export async function writeBitmap(view: RepositoryView): Promise<void> {
   if (view.hasAlternates || !isAtLeast(view.program, 2, 34)) return;
   if ((await writableByOthers([view.path, view.objects], view.used)) !== null) return;
   try {
+    mustHaveNoMounts(view.objects);
     await workAlone(view, async () => {
       await view.git(repack);
       await view.git(['multi-pack-index', 'write', '--bitmap', '--no-progress']);

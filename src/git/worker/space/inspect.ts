@@ -50,7 +50,7 @@ export async function mustBeUsable(
   const look = new Look(path, signal);
   const owner = isShared(path) ? null : objects.uid;
   const used = await look.objects(objectsPath, { device: objects.dev, owner, mostBytes: null });
-  mustHaveNoMounts(objectsPath);
+  mustHaveNoMounts(objectsPath, false);
   await look.tree(`${path}/refs`, { device: refs.dev, owner: null, mostBytes: mostRefBytes });
   const others = { device: refs.dev, owner: null, mostBytes: mostOtherBytes };
   for (const name of ['reftable', 'packed-refs', 'shallow', 'index'])
@@ -64,10 +64,13 @@ export async function mustBeUsable(
   return used;
 }
 
-/** A folder of another repository may be mounted there, on the same device; git would delete in it. */
-function mustHaveNoMounts(objects: string): void {
-  const path = decodePath(realpathSync(encodePath(objects), { encoding: 'buffer' }));
-  const mount = mountsNow().find(({ at }) => at !== path && isWithin(at, path));
+/**
+ * A folder of another repository may be mounted there, on the same device; git would delete in it. `itself`:
+ * nor at the directory itself.
+ */
+export function mustHaveNoMounts(directory: string, itself = true): void {
+  const path = decodePath(realpathSync(encodePath(directory), { encoding: 'buffer' }));
+  const mount = mountsNow().find(({ at }) => (itself || at !== path) && isWithin(at, path));
   if (mount !== undefined) throw new UnusableRepository(`another directory is mounted at ${mount.at}`);
 }
 
@@ -214,8 +217,11 @@ class Look {
     if (!stats.isFile()) {
       this.#mustBeDirectory(path, stats, rules);
       await this.tree(path, rules);
-    } else if (rules.mostBytes !== null && stats.size > rules.mostBytes)
-      throw this.#unusable(path, `is longer than ${rules.mostBytes} bytes`);
+      return;
+    }
+    // git takes each line of a list of layers into memory, twice.
+    const most = path.endsWith('-chain') ? mostRefBytes : rules.mostBytes;
+    if (most !== null && stats.size > most) throw this.#unusable(path, `is longer than ${most} bytes`);
   }
 
   /** Looks at the objects that a directory of objects borrows, and at those that these borrow. */

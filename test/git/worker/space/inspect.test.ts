@@ -156,6 +156,17 @@ t.test('another file system, repository or user below objects', async t => {
   } finally {
     execFileSync('umount', [pack]);
   }
+  const objects = join(path, 'objects');
+  execFileSync('mount', ['--bind', join(victim.path, 'objects'), objects]);
+  try {
+    const view = await RepositoryView.open(path, { program }, limits);
+    await t.rejects(collect(view, { expireMs: 0, now: Date.now }), {
+      message: `another directory is mounted at ${objects}`,
+    });
+    await view.close();
+  } finally {
+    execFileSync('umount', [objects]);
+  }
   execFileSync('mount', ['-t', 'tmpfs', 'none', pack]);
   try {
     await t.rejects(RepositoryView.open(path, { program }, limits), {
