@@ -3,16 +3,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
 import { localAdministrator } from '../identity/index.ts';
-import {
-  type ConnectionLimits,
-  Connections,
-  comesFrom,
-  type Listening,
-  listen,
-  listenAt,
-  rejectConnection,
-  type SocketPlace,
-} from '../service/index.ts';
+import * as service from '../service/index.ts';
 import type { ApplicationOptions } from './application.ts';
 import { answerUnloaded, rejectionBody } from './faults.ts';
 import type { ApiServices } from './services.ts';
@@ -49,7 +40,7 @@ interface ApiServer {
 /** Everybody who can connect is this host's administrator. Rejects with `configuration`. */
 export async function serveLocally(
   services: ApiServices,
-  place: SocketPlace,
+  place: service.SocketPlace,
   mostConnections: number,
 ): Promise<ApiServer> {
   const local = {
@@ -66,7 +57,7 @@ export async function serveLocally(
     pages: null,
     trustedProxies: [],
   };
-  return serve(services, options, { most: mostConnections }, server => listen(server, place));
+  return serve(services, options, { most: mostConnections }, server => service.listen(server, place));
 }
 
 /**
@@ -89,7 +80,7 @@ export async function serveEverybody(
   const settings = { host: '[server] HTTP_ADDR', port: 'HTTP_PORT' };
   let url = '';
   const api = await serve(services, options, limits, async server => {
-    const listening = await listenAt(server, { host, port, settings });
+    const listening = await service.listenAt(server, { host, port, settings });
     url = urlOf(host, server);
     return listening;
   });
@@ -101,8 +92,8 @@ type WaitingOptions = Omit<ApplicationOptions, 'routes' | 'services'>;
 async function serve(
   services: ApiServices,
   options: WaitingOptions,
-  limits: ConnectionLimits,
-  begin: (server: Server) => Promise<Listening>,
+  limits: service.ConnectionLimits,
+  begin: (server: Server) => Promise<service.Listening>,
 ): Promise<ApiServer> {
   const server = createServer({
     headersTimeout: headersMs,
@@ -110,11 +101,11 @@ async function serve(
     connectionsCheckingInterval: checkEveryMs,
   });
   server.timeout = silentMs;
-  const connections = new Connections(server, limits);
+  const connections = new service.Connections(server, limits);
   server.on('request', loadedLater(services, options));
   // Requests that came before a fault are answered before it.
   server.on('clientError', (error, socket) =>
-    connections.whenAnswered(socket, () => rejectConnection(error, socket, rejectionBody(services))),
+    connections.whenAnswered(socket, () => service.rejectConnection(error, socket, rejectionBody(services))),
   );
   const listening = await begin(server);
   // One connection that cannot be accepted is no reason to end.
@@ -127,7 +118,7 @@ async function serve(
 
 /** Tells a connection's address; null for a proxy's, and for this host's own: many may be behind them. */
 function peersBehind(proxies: readonly string[]): (socket: Socket) => string | null {
-  const hasManyBehind = comesFrom(proxies);
+  const hasManyBehind = service.comesFrom(proxies);
   return socket => (hasManyBehind(socket) ? null : (socket.remoteAddress ?? null));
 }
 

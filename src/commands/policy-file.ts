@@ -4,14 +4,7 @@ import { z } from 'zod';
 import { duration } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { issueLines, parseSize, printable, printableJson } from '../text/index.ts';
-import {
-  draftPolicy,
-  limit,
-  type NewRule,
-  newWholePolicy,
-  newWholeRule,
-  type WholePolicy,
-} from '../wire/index.ts';
+import * as wire from '../wire/index.ts';
 import { jsonIn, readWhole } from './files.ts';
 import { sizeExpected } from './limits.ts';
 
@@ -25,9 +18,9 @@ const size = z
     context.addIssue(`${JSON.stringify(value)}: ${parsed.problem}; ${sizeExpected}`);
     return z.NEVER;
   })
-  .pipe(limit);
+  .pipe(wire.limit);
 
-const { groups, version } = newWholePolicy.shape;
+const { groups, version } = wire.newWholePolicy.shape;
 
 /** `"7d"` as well as 604800. */
 const grace = z
@@ -39,16 +32,16 @@ const grace = z
     context.addIssue(`${JSON.stringify(value)}: ${parsed.problem}; write seconds, such as 604800, or "7d"`);
     return z.NEVER;
   })
-  .pipe(newWholeRule.shape.grace);
+  .pipe(wire.newWholeRule.shape.grace);
 
 const policyFile = z.strictObject({
   /** The version of what the API gave; what a file was made from does not matter. */
   version,
   /** Lines for people. */
   about: z.array(z.string()).optional(),
-  rules: z.array(newWholeRule.extend({ limit: size, grace: grace.optional() })).optional(),
+  rules: z.array(wire.newWholeRule.extend({ limit: size, grace: grace.optional() })).optional(),
   groups: groups.optional(),
-  settings: draftPolicy.shape.settings.unwrap().extend({ total: size.optional() }).optional(),
+  settings: wire.draftPolicy.shape.settings.unwrap().extend({ total: size.optional() }).optional(),
 });
 
 type PolicyFile = Omit<z.output<typeof policyFile>, 'about' | 'version'>;
@@ -69,7 +62,7 @@ export function readPolicyFile(file: string): PolicyFile {
  * Writes a policy as text. Equal policies have equal texts, with a line for each rule and each user, so that
  * changes can be seen in a history. Without users, an import leaves those in a group who are in it.
  */
-export function policyText({ rules, groups }: WholePolicy, withUsers: boolean): string {
+export function policyText({ rules, groups }: wire.WholePolicy, withUsers: boolean): string {
   const texts = groups.map(({ name, rules: named, users }) => {
     const fields = [`"name": ${onOneLine(name)}`, `"rules": ${onOneLine(named)}`];
     if (withUsers) fields.push(`"users": ${below('[', users.map(onOneLine), ']', 6)}`);
@@ -82,7 +75,7 @@ export function policyText({ rules, groups }: WholePolicy, withUsers: boolean): 
   return `${printableJson(below('{', lists, '}', 0))}\n`;
 }
 
-function ruleOnOneLine({ per, ...rule }: WholePolicy['rules'][number]): string {
+function ruleOnOneLine({ per, ...rule }: wire.WholePolicy['rules'][number]): string {
   return onOneLine(per === 'owner' ? rule : { ...rule, per });
 }
 
@@ -101,7 +94,7 @@ function below(open: string, parts: readonly string[], close: string, depth: num
 }
 
 interface Draftable {
-  readonly rules?: readonly NewRule[] | undefined;
+  readonly rules?: readonly wire.NewRule[] | undefined;
   readonly groups?:
     | readonly {
         readonly name: string;

@@ -4,14 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Option } from 'commander';
 import { SoftquotaError } from '../errors.ts';
 import { given } from '../given.ts';
-import {
-  type Member,
-  membership,
-  type OwnerReport,
-  ownerType,
-  type QuotaInfo,
-  type User,
-} from '../wire/index.ts';
+import * as wire from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import { type Created, createUnlessSame, type DaemonClient, everyRow, pathStep } from './client.ts';
 import { escapedLines, formatTime } from './output.ts';
@@ -39,7 +32,7 @@ export const addUser = resource('user', {
     'Shows and changes users and organizations. Owners found on the disk or in a report are added ' +
     'automatically, as users; you can change them to organizations.',
   commands: [
-    apiCommand<readonly User[], { search?: string; type?: string }>('list', {
+    apiCommand<readonly wire.User[], { search?: string; type?: string }>('list', {
       summary: 'list users and organizations',
       options: [
         new Option('--search <text>', 'only names that contain this text'),
@@ -55,7 +48,7 @@ export const addUser = resource('user', {
         ['KNOWN SINCE', user => formatTime(user.created)],
       ],
     }),
-    apiCommand<{ shown: Shown; usage: OwnerReport }>('show <name>', {
+    apiCommand<{ shown: Shown; usage: wire.OwnerReport }>('show <name>', {
       summary: 'show a user or an organization',
       description:
         'Shows a user or an organization, its effective groups, and the members of an organization.',
@@ -68,13 +61,13 @@ export const addUser = resource('user', {
       text: ({ shown, usage }) =>
         `${escapedLines([...userLines(shown), ...quotaLines(shown)])}\n${ownersTable([usage])}`,
     }),
-    apiCommand<Created<User>, FieldOptions>('create <name>', {
+    apiCommand<Created<wire.User>, FieldOptions>('create <name>', {
       summary: 'create a user or an organization',
       arguments: [nameHelp],
       options: [...fieldOptions, new Option('--admin', 'create an administrator')],
       ask: (client, options, name: string) => {
         const body = { username: name, ...fieldsOf(options) };
-        const isSame = (found: User) =>
+        const isSame = (found: wire.User) =>
           isDeepStrictEqual({ ...found, ...body, username: found.username }, found);
         return createUnlessSame(client, { list, name, body, isSame });
       },
@@ -83,7 +76,7 @@ export const addUser = resource('user', {
         `${isNew ? 'Created' : 'There is already'} ${value.username}, ${rankOf(value)}.`,
       ],
     }),
-    apiCommand<User, FieldOptions & { name?: string }>('edit <name>', {
+    apiCommand<wire.User, FieldOptions & { name?: string }>('edit <name>', {
       summary: 'change or rename a user or an organization',
       description:
         'Changes only what the options name. A renamed user or organization keeps its groups, tokens and ' +
@@ -123,7 +116,7 @@ export const addMemberCommand = resource('member', {
     'Shows and changes the members of an organization. Its owners see its quota in the web UI, and may ask for ' +
     'more space; what members push into its repositories counts for the organization.',
   commands: [
-    apiCommand<readonly Member[]>('list <organization>', {
+    apiCommand<readonly wire.Member[]>('list <organization>', {
       summary: 'list the members of an organization',
       arguments: [organizationHelp],
       route: 'GET /admin/orgs/{organization}/members',
@@ -134,12 +127,12 @@ export const addMemberCommand = resource('member', {
         ['FULL NAME', member => member.full_name],
       ],
     }),
-    apiCommand<void, { role: Member['role'] }>('add <organization> <user>', {
+    apiCommand<void, { role: wire.Member['role'] }>('add <organization> <user>', {
       summary: 'add a user to an organization, or change the role',
       arguments: [organizationHelp, 'the name of a user'],
       options: [
         new Option('--role <role>', 'the role: owners see the quota of the organization')
-          .choices(membership.shape.role.options)
+          .choices(wire.membership.shape.role.options)
           .default('member'),
       ],
       route: 'PUT /admin/orgs/{organization}/members/{user}',
@@ -156,33 +149,33 @@ export const addMemberCommand = resource('member', {
 });
 
 function typeOption(what: string): Option {
-  return new Option('--type <type>', what).choices(ownerType.options);
+  return new Option('--type <type>', what).choices(wire.ownerType.options);
 }
 
 function fieldsOf({ type, email, fullName, admin }: FieldOptions): Readonly<Record<string, unknown>> {
   return given({ type, email, full_name: fullName, is_admin: admin });
 }
 
-interface Shown extends User {
-  readonly quota: QuotaInfo;
+interface Shown extends wire.User {
+  readonly quota: wire.QuotaInfo;
   /** Only for an organization. */
-  readonly members?: readonly Member[];
+  readonly members?: readonly wire.Member[];
 }
 
 async function everythingOf(client: DaemonClient, name: string): Promise<Shown> {
   const path = `${list}/${pathStep(name)}`;
-  const one = await client.get<User>({ path });
-  const quota = await client.get<QuotaInfo>({ path: `${path}/quota` });
+  const one = await client.get<wire.User>({ path });
+  const quota = await client.get<wire.QuotaInfo>({ path: `${path}/quota` });
   if (one.type === 'user') return { ...one, quota };
-  const members = await client.get<readonly Member[]>({ path: `/admin/orgs/${pathStep(name)}/members` });
+  const members = await client.get<readonly wire.Member[]>({ path: `/admin/orgs/${pathStep(name)}/members` });
   return { ...one, quota, members };
 }
 
-function rankOf({ type, is_admin: isAdmin }: User): string {
+function rankOf({ type, is_admin: isAdmin }: wire.User): string {
   return isAdmin ? 'an administrator' : type === 'user' ? 'a user' : 'an organization';
 }
 
-function userLines(shown: User): readonly string[] {
+function userLines(shown: wire.User): readonly string[] {
   const { username, full_name: fullName, email, created } = shown;
   return [
     `${username} is ${rankOf(shown)}, known since ${formatTime(created)}.`,

@@ -13,24 +13,13 @@ import { notes, notReady } from '../health/index.ts';
 import { lfsBatchRoutes, repositoryPaths, routesOf } from '../layout/index.ts';
 import { sparingLog } from '../log.ts';
 import { synchronizeClaimed } from '../oauth/index.ts';
-import {
-  type ConnectionShares,
-  connectionShares,
-  enoughDescriptors,
-  inheritedSockets,
-  type Logger,
-  openFilesLimit,
-  type SocketName,
-  type SocketPlace,
-  type SocketWatch,
-  watchDescriptors,
-} from '../service/index.ts';
+import * as service from '../service/index.ts';
 import { addressOf } from '../wire/index.ts';
 import { type DaemonParts, openApi, type ServedParts } from './api.ts';
 
 interface ServersOptions extends ServedParts {
   readonly env: NodeJS.ProcessEnv;
-  readonly socketLost: SocketWatch['lost'];
+  readonly socketLost: service.SocketWatch['lost'];
 }
 
 /** Milliseconds between two looks whether the sockets are where hooks ask. */
@@ -48,9 +37,9 @@ export async function openServers(
   const parts = gateServices(options);
   const pushQuestions = new PushQuestions(parts);
   const services: GateServices = { ...parts, pushQuestions };
-  const shares = sharesOf(openFilesLimit(), log);
-  const inherited = inheritedSockets(env, process.pid);
-  const watch: SocketWatch = {
+  const shares = sharesOf(service.openFilesLimit(), log);
+  const inherited = service.inheritedSockets(env, process.pid);
+  const watch: service.SocketWatch = {
     everyMs: lookAtSocketsMs,
     renewed: path => {
       log.warn({ path }, 'the socket was gone, and is made anew');
@@ -59,14 +48,17 @@ export async function openServers(
     },
     lost: options.socketLost,
   };
-  const place = (name: SocketName, made: SocketPlace): SocketPlace => {
+  const place = (name: service.SocketName, made: service.SocketPlace): service.SocketPlace => {
     const descriptor = inherited.get(name);
     return { ...made, watch, ...(descriptor === undefined ? {} : { descriptor }) };
   };
-  const openAs = (who: 'anybody' | 'trusted', name: SocketName, made: SocketPlace): Promise<Gate> =>
-    openGate(services, place(name, made), who, { mostConnections: shares[name] });
+  const openAs = (
+    who: 'anybody' | 'trusted',
+    name: service.SocketName,
+    made: service.SocketPlace,
+  ): Promise<Gate> => openGate(services, place(name, made), who, { mostConnections: shares[name] });
   const opened: Gate[] = [];
-  const unwatch = watchDescriptors({
+  const unwatch = service.watchDescriptors({
     exhausted: code =>
       log.error({ code }, `no file can be opened any more: ${howToRaise}. Idle connections are closed`),
     makeRoom: () => {
@@ -126,11 +118,11 @@ export function reasonsAgainst(parts: DaemonParts): readonly string[] {
 }
 
 /** Returns how many connections each server takes. If the system allows fewer than usual, the log says so. */
-function sharesOf(limit: number | null, log: Logger): ConnectionShares {
-  const shares = connectionShares(limit);
-  if (limit !== null && limit < enoughDescriptors) {
+function sharesOf(limit: number | null, log: service.Logger): service.ConnectionShares {
+  const shares = service.connectionShares(limit);
+  if (limit !== null && limit < service.enoughDescriptors) {
     log.warn(
-      { limit, enough: enoughDescriptors, connections: shares },
+      { limit, enough: service.enoughDescriptors, connections: shares },
       `this process may open ${limit} files, so hooks can have ${shares.gate} connections at a time and the HTTP API ${shares.http}: ${howToRaise}`,
     );
   }

@@ -3,13 +3,7 @@
 import { statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { groupName } from '../accounts.ts';
-import {
-  type ConfigFault,
-  formatFaults,
-  type LoadedConfig,
-  type RefusedConfig,
-  sections,
-} from '../config/index.ts';
+import * as config from '../config/index.ts';
 import { commandLine, makeFinding } from '../health/index.ts';
 import { exposureOf } from '../service/index.ts';
 import { printable } from '../text/index.ts';
@@ -17,14 +11,16 @@ import type { Finding } from '../wire/index.ts';
 import { type CheckResult, type Installation, setKey } from './installation.ts';
 import { modeOf } from './paths.ts';
 
-export function checkFaults(loaded: LoadedConfig | RefusedConfig): CheckResult {
+export function checkFaults(loaded: config.LoadedConfig | config.RefusedConfig): CheckResult {
   const notes = loaded.notes.map(note => makeFinding('config_note', printable(note), ''));
   if (loaded.ok) return { findings: notes };
-  const faults = loaded.faults.map(fault => makeFinding('config', formatFaults([fault]), mendOf(fault)));
+  const faults = loaded.faults.map(fault =>
+    makeFinding('config', config.formatFaults([fault]), mendOf(fault)),
+  );
   return { findings: [...faults, ...notes] };
 }
 
-function mendOf({ file, line, section, variable }: ConfigFault): string {
+function mendOf({ file, line, section, variable }: config.ConfigFault): string {
   if (line !== undefined || section !== undefined || variable !== undefined)
     return 'correct this line; softquota serve --check-config shows whether errors are left';
   if (file === undefined) return 'softquota init --config /etc/softquota/app.ini';
@@ -35,7 +31,7 @@ const writeByAll = 0o002;
 const readByAll = 0o004;
 const sticky = 0o1000;
 
-export function checkConfigFiles(loaded: LoadedConfig): CheckResult {
+export function checkConfigFiles(loaded: config.LoadedConfig): CheckResult {
   const { file } = loaded.config;
   return {
     findings: [...exposedFiles(loaded)],
@@ -43,7 +39,7 @@ export function checkConfigFiles(loaded: LoadedConfig): CheckResult {
   };
 }
 
-function* exposedFiles(loaded: LoadedConfig): Generator<Finding> {
+function* exposedFiles(loaded: config.LoadedConfig): Generator<Finding> {
   const { file } = loaded.config;
   const { dataPath } = loaded.config.server;
   for (const path of file === null ? [] : [file, dirname(file)]) {
@@ -72,8 +68,8 @@ function isOpen(path: string): boolean {
 }
 
 /** The files that hold a value which is not to be shown. */
-function secretFiles({ given }: LoadedConfig): ReadonlySet<string> {
-  const keys = sections.flatMap(section => section.keys);
+function secretFiles({ given }: config.LoadedConfig): ReadonlySet<string> {
+  const keys = config.sections.flatMap(section => section.keys);
   const secrets = given.filter(({ section, name, text }) => {
     const key = keys.find(one => one.section === section && one.name === name);
     return text !== '' && key !== undefined && key.show(text) !== text;

@@ -7,14 +7,7 @@
 
 import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
 import { homeOf } from '../accounts.ts';
-import {
-  asks,
-  type Client,
-  type HooksPath,
-  hookNames,
-  isProtected,
-  type RepositoryStatus,
-} from '../git/index.ts';
+import * as git from '../git/index.ts';
 import { commandLine, makeFinding } from '../health/index.ts';
 import { encodePath, noexecMountAt } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';
@@ -32,31 +25,31 @@ interface Fault {
   readonly mend: string | null;
 }
 
-type ReadStatus = Exclude<RepositoryStatus, { readonly fault: string }>;
+type ReadStatus = Exclude<git.RepositoryStatus, { readonly fault: string }>;
 
 /** `run`: the hooks that git runs, of repositories that are well. */
 export async function checkHooks(
   installation: Installation,
   { close, count, roots, whole }: Repositories,
-  statuses: readonly RepositoryStatus[],
+  statuses: readonly git.RepositoryStatus[],
 ): Promise<CheckResult & { readonly run: readonly RunHook[] }> {
   const { context } = installation;
   const faults: Fault[] = [];
   const run: RunHook[] = [];
-  const askers: { readonly client: Client; readonly repository: string }[] = [];
+  const askers: { readonly client: git.Client; readonly repository: string }[] = [];
   for (const [index, repository] of close.entries()) {
     const status = statuses[index];
     if (status === undefined) continue;
     const found = faultsOf(installation, repository, status);
     faults.push(...found);
-    if ('fault' in status || !isProtected(status)) continue;
+    if ('fault' in status || !git.isProtected(status)) continue;
     run.push(...filesOf(repository, status));
     const { settings } = status.hooks['pre-receive'];
     if (settings !== null) askers.push({ client: settings.client, repository: repository.path });
   }
   const clients = Map.groupBy(askers, ({ client }) => client);
   for (const [client, repositories] of clients) {
-    if (await asks(client)) continue;
+    if (await git.asks(client)) continue;
     const what = `the hooks ask by ${client}, which is gone, or is another program of that name, so pushes are refused`;
     for (const { repository } of repositories) faults.push({ code: 'hook', repository, what, mend: null });
   }
@@ -79,12 +72,12 @@ export async function checkHooks(
 
 function filesOf({ path, user }: Repository, { hooks, hooksPath }: ReadStatus): RunHook[] {
   const directory = hooksPath?.directory ?? `${path}/hooks`;
-  const run = hookNames.map(name => `${directory}/${name}`);
-  const ours = hooksPath === null ? hookNames.map(name => `${path}/${hooks[name].file}`) : [];
+  const run = git.hookNames.map(name => `${directory}/${name}`);
+  const ours = hooksPath === null ? git.hookNames.map(name => `${path}/${hooks[name].file}`) : [];
   return [...new Set([...run, ...ours])].map(file => ({ path: file, user }));
 }
 
-function faultsOf(installation: Installation, repository: Repository, status: RepositoryStatus): Fault[] {
+function faultsOf(installation: Installation, repository: Repository, status: git.RepositoryStatus): Fault[] {
   const { context } = installation;
   const gitolite = gitoliteMend(installation, repository);
   const fault = (code: Fault['code'], what: string, mend: string | null = gitolite): Fault => ({
@@ -113,7 +106,7 @@ function faultsOf(installation: Installation, repository: Repository, status: Re
     return [fault('hook_unreached', what, unreachedMend(installation, repository, hooksPath)), ...old];
   }
   const found: Fault[] = [];
-  for (const name of hookNames) {
+  for (const name of git.hookNames) {
     const { state, file, blocked, settings, skipped } = hooks[name];
     const link = `${repository.path}/hooks/${name}`;
     // Nothing is written through a link.
@@ -140,7 +133,7 @@ function faultsOf(installation: Installation, repository: Repository, status: Re
       found.push(fault('hook', `${file} asks at ${settings.socket}, but the daemon listens at ${socket}`));
   }
   // A hook of another version takes them along when it is replaced.
-  const isOlder = hookNames.some(name => hooks[name].state === 'older');
+  const isOlder = git.hookNames.some(name => hooks[name].state === 'older');
   return [...found.slice(0, 1), ...(isOlder ? [] : old)];
 }
 
@@ -165,7 +158,7 @@ function gitoliteMend({ context }: Installation, { path, user }: Repository): st
 function unreachedMend(
   { context }: Installation,
   { user }: Repository,
-  { from, directory }: HooksPath,
+  { from, directory }: git.HooksPath,
 ): string {
   if (statSync(encodePath(directory), { throwIfNoEntry: false })?.isDirectory() === true)
     return softquota(context, 'hooks install', '--hooks-path', directory);

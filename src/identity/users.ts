@@ -7,13 +7,7 @@
 
 import type { ChangeSet, Kind, Snapshot, Transaction } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import {
-  allowanceKind,
-  assignedGroups,
-  assignmentKind,
-  forgetRequests,
-  requestsOf,
-} from '../policy/index.ts';
+import * as policy from '../policy/index.ts';
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { isEmail, printable } from '../text/index.ts';
@@ -84,8 +78,8 @@ export function editUser(
 export function deleteUser(transaction: Transaction, name: string): void {
   const owner = transaction.deleteOwner(name);
   const { changes } = transaction;
-  removeOf(changes, owner.id, [assignmentKind, allowanceKind]);
-  forgetRequests(changes, owner.id);
+  removeOf(changes, owner.id, [policy.assignmentKind, policy.allowanceKind]);
+  policy.forgetRequests(changes, owner.id);
   forgetMemberships(changes, owner.id);
   revokeAllTokens(changes, owner.id);
   endSessions(changes, session => session.owner === owner.id);
@@ -105,9 +99,9 @@ export function isOnlyFound(snapshot: Snapshot, { id, type }: OwnerRecord): bool
   return (
     type === 'user' &&
     snapshot.get(profileKind, String(id)) === undefined &&
-    assignedGroups(snapshot, id).length === 0 &&
-    (snapshot.get(allowanceKind, String(id)) ?? []).length === 0 &&
-    requestsOf(snapshot, id).length === 0 &&
+    policy.assignedGroups(snapshot, id).length === 0 &&
+    (snapshot.get(policy.allowanceKind, String(id)) ?? []).length === 0 &&
+    policy.requestsOf(snapshot, id).length === 0 &&
     tokensOf(snapshot, id).length === 0 &&
     sessionEntriesOf(snapshot, id).length === 0 &&
     !hasLinks(snapshot, id) &&

@@ -5,20 +5,10 @@
 
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
-import {
-  bytesUnder,
-  type Decision,
-  type Leaf,
-  leafIndex,
-  leafMask,
-  leaves,
-  type QuotaSettings,
-  reachedThreshold,
-  type Subject,
-} from '../quota/index.ts';
+import * as quota from '../quota/index.ts';
 import { fieldsIn } from './event-shapes.ts';
 
-type Limits = Pick<QuotaSettings, 'warnAt'>;
+type Limits = Pick<quota.QuotaSettings, 'warnAt'>;
 
 /** 0: below all thresholds; 1 to 100: the highest threshold reached, in percent; `atLimit`; `refusing`. */
 export type Level = number;
@@ -31,7 +21,7 @@ export const refusing: Level = 102;
 /** An owner's, in the order of `leaves`. */
 export type Levels = readonly Level[];
 
-export const lowest: Levels = leaves.map(() => belowAll);
+export const lowest: Levels = quota.leaves.map(() => belowAll);
 
 /** A threshold is left again below this part of it. */
 const play = 0.98;
@@ -43,13 +33,13 @@ export function inForce({ warnAt }: Limits, level: Level): Level {
 }
 
 /** Level after this decision, for something that stood at a level in force. */
-export function nextLevel(settings: Limits, decision: Decision, last: Level): Level {
+export function nextLevel(settings: Limits, decision: quota.Decision, last: Level): Level {
   if (decision.by !== 'rule' || decision.limit === -1) return belowAll;
   const { used, limit } = decision;
   // With limit 0, nothing stored is no news.
   if (limit === 0) return used > 0 ? refusing : belowAll;
   const { allowed, grace } = decision;
-  const threshold = reachedThreshold(settings, decision) ?? belowAll;
+  const threshold = quota.reachedThreshold(settings, decision) ?? belowAll;
   const reached = !allowed ? refusing : grace !== undefined ? atLimit : threshold;
   if (last <= reached) return reached;
   const isHeld = (percent: number) => used / limit >= (percent / 100) * play;
@@ -61,21 +51,21 @@ export function nextLevel(settings: Limits, decision: Decision, last: Level): Le
 
 /** Only leaves that are not at the lowest stand in it. */
 export function levelText(levels: Levels): string {
-  const high = leaves.map((leaf, index) => [leaf, levels[index] ?? belowAll] as const);
+  const high = quota.leaves.map((leaf, index) => [leaf, levels[index] ?? belowAll] as const);
   return JSON.stringify(Object.fromEntries(high.filter(([, level]) => level !== belowAll)));
 }
 
 /** Reads levels. What is none, or of an unknown leaf, is the lowest: at worst something is told once more. */
 export function levelsIn(text: string): Levels {
   const byLeaf = fieldsIn(text);
-  return leaves.map(leaf => {
+  return quota.leaves.map(leaf => {
     const level = byLeaf[leaf];
     return typeof level === 'number' && level > belowAll && level <= refusing ? level : belowAll;
   });
 }
 
-export function levelOf(levels: Levels, leaf: Leaf): Level {
-  return levels[leafIndex(leaf)] ?? belowAll;
+export function levelOf(levels: Levels, leaf: quota.Leaf): Level {
+  return levels[quota.leafIndex(leaf)] ?? belowAll;
 }
 
 /** The states of an owner in one kind of data, the best first; that of the owner is the worst of them. */
@@ -94,7 +84,7 @@ export interface Nearness {
  * Returns the state that follows from a decision about a kind of data, of which so many bytes are stored.
  * With limit 0 and nothing stored the state is `ok`. Whoever is only warned is near.
  */
-export function stateOfKind(settings: Limits, decision: Decision, storedBytes: number): KindState {
+export function stateOfKind(settings: Limits, decision: quota.Decision, storedBytes: number): KindState {
   if (decision.by === 'no_match') return storedBytes > 0 ? 'over' : 'ok';
   const level = nextLevel(settings, decision, belowAll);
   if (level >= atLimit) return decision.allowed ? 'grace' : 'over';
@@ -105,19 +95,19 @@ export function stateOfKind(settings: Limits, decision: Decision, storedBytes: n
 
 interface WorstKind extends Nearness {
   /** All that the deciding limit counts together with the kind in the worst state. */
-  readonly subject: Subject;
-  readonly decision: Decision;
+  readonly subject: quota.Subject;
+  readonly decision: quota.Decision;
 }
 
 /** The kind of data that is refused, else the nearest to its limit; of those alike the first. */
 export function worstKind(
   settings: Limits,
-  decide: (subject: Subject) => Decision,
+  decide: (subject: quota.Subject) => quota.Decision,
   { usage }: Pick<OwnerUsage, 'usage'>,
 ): WorstKind {
-  const kindOf = (leaf: Leaf): WorstKind => {
+  const kindOf = (leaf: quota.Leaf): WorstKind => {
     const decision = decide(leaf);
-    const stored = usage[leafIndex(leaf)] ?? 0;
+    const stored = usage[quota.leafIndex(leaf)] ?? 0;
     return {
       subject: countedWith(leaf, decision),
       decision,
@@ -125,15 +115,15 @@ export function worstKind(
       fullness: fullnessOf(decision, stored),
     };
   };
-  const [first, ...others] = leaves;
+  const [first, ...others] = quota.leaves;
   return others.map(kindOf).reduce((worst, kind) => (isWorse(kind, worst) ? kind : worst), kindOf(first));
 }
 
 /** The deciding rule's subject that the kind is of; itself where no rule decides. */
-function countedWith(leaf: Leaf, { subjects }: Decision): Subject {
-  let wide: Subject = leaf;
+function countedWith(leaf: quota.Leaf, { subjects }: quota.Decision): quota.Subject {
+  let wide: quota.Subject = leaf;
   for (const subject of subjects)
-    if (subject !== 'none' && (leafMask(wide) & ~leafMask(subject)) === 0) wide = subject;
+    if (subject !== 'none' && (quota.leafMask(wide) & ~quota.leafMask(subject)) === 0) wide = subject;
   return wide;
 }
 
@@ -145,7 +135,7 @@ function isWorse(a: WorstKind, b: WorstKind): boolean {
 }
 
 /** Returns the percentage of the limit. At limit 0, any stored byte makes an owner fuller than all others. */
-function fullnessOf({ by, used, limit }: Decision, storedBytes: number): number {
+function fullnessOf({ by, used, limit }: quota.Decision, storedBytes: number): number {
   if (by === 'no_match') return storedBytes > 0 ? Number.MAX_VALUE : -1;
   if (limit === 0) return used > 0 ? Number.MAX_VALUE : -1;
   return limit === -1 ? -1 : Math.floor((used / limit) * 100);
@@ -156,7 +146,7 @@ export function decidedOwner(ledger: Pick<Ledger, 'deciderFor' | 'ownerUsage'>, 
   try {
     const owner = ledger.ownerUsage(ownerKey);
     // Each kind may fit, and all together not.
-    bytesUnder(owner.usage, leafMask('size:all'));
+    quota.bytesUnder(owner.usage, quota.leafMask('size:all'));
     // Reserved bytes may never come, and change nobody's state.
     return { owner, decide: ledger.deciderFor({ ...owner, reserved: null }) };
   } catch (error) {
