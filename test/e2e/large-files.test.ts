@@ -63,7 +63,7 @@ t.test('a large file in the third of five commits is named, and the advice makes
   await five();
   const { code, said } = await clone.push();
   t.equal(code, 1);
-  t.match(said, "assets/my 'video'.bin has 101 KB; a file may have 100 KB.");
+  t.match(said, "assets/my 'video'.bin has 101 kB; a file may have 100 kB.");
   t.match(said, 'Decided by rule "a-file" of group "of-file".');
   t.notMatch(said, /garbage collection/);
   await follow(clone, said, 'out of your commits');
@@ -80,13 +80,13 @@ t.test(
     await commit(clone, 'large.txt', `${text(120_000)}more`);
     await commit(clone, 'other.txt', 'other');
     const first = await clone.push();
-    t.match(first, { code: 1, said: /^large\.txt has 120 KB; a file may have 100 KB\./m });
+    t.match(first, { code: 1, said: /^large\.txt has 120 kB; a file may have 100 kB\./m });
     t.match(first.said, 'git filter-repo');
     await follow(clone, first.said, 'out of your commits');
     t.match(await clone.push(), { code: 0 });
     await commit(clone, 'last.txt', text(130_000));
     const second = await clone.push();
-    t.match(second, { code: 1, said: /^last\.txt has 130 KB/m });
+    t.match(second, { code: 1, said: /^last\.txt has 130 kB/m });
     await follow(clone, second.said, 'out of your last commit');
     t.match(await clone.push(), { code: 0 });
     t.equal(
@@ -120,7 +120,7 @@ t.test('what was large before stays, and each change of it is refused, however g
   t.match(await clone.push(), { code: 0 }, 'a change beside it');
   await clone.git('checkout', '-q', '-b', 'changed');
   await commit(clone, 'old.txt', old.replace('quick', 'Quick'));
-  const refused = { code: 1, said: /^old\.txt has 200 KB; a file may have 100 KB\./m };
+  const refused = { code: 1, said: /^old\.txt has 200 kB; a file may have 100 kB\./m };
   t.match(await clone.push(['--thin', 'changed']), refused, 'thin, loose');
   await run('git', ['-C', server.path('alice/one'), 'config', 'receive.unpackLimit', '1']);
   t.match(await clone.push(['--thin', 'changed']), refused, 'thin, in a pack');
@@ -135,7 +135,7 @@ t.test('a push may bring so much, and the oldest commits pass first', async t =>
   await clone.commit(60_000);
   const { code, said } = await clone.push();
   t.equal(code, 1);
-  t.match(said, /^This push brings 12\d KB; a push may bring 100 KB\./m);
+  t.match(said, /^This push brings 12\d kB; a push may bring 100 kB\./m);
   t.match(said, 'git push origin COMMIT:refs/heads/BRANCH');
   t.match(await clone.push(['HEAD~1:refs/heads/main']), { code: 0 });
   t.match(await clone.push(), { code: 0 });
@@ -148,7 +148,7 @@ t.test('without a worker a refusal names the object', async t => {
   const { code, said } = await clone.push();
   t.equal(code, 1);
   const object = (await clone.git('rev-parse', 'HEAD:large.txt')).trim();
-  t.match(said, `The file with the object id ${object} has 120 KB; a file may have 100 KB.`);
+  t.match(said, `The file with the object id ${object} has 120 kB; a file may have 100 kB.`);
   const [, line = ''] = /^ +(git rev-list .*)$/m.exec(said) ?? [];
   const typed = await run('bash', ['-c', line], { cwd: clone.folder });
   t.match(typed.stdout, 'large.txt');

@@ -21,12 +21,12 @@ export async function filePath(
   limits: RunLimits,
 ): Promise<FoundFilePath> {
   const tips = (changesIn(push.lines) ?? []).map(change => change.new).filter(tip => !isNone(tip));
-  return inQuarantine(push, program, limits, async (view, within) => {
-    const found = await findFile(view, within, tips, push.object);
+  return inQuarantine(push, program, limits, async view => {
+    const found = await findFile(view, tips, push.object);
     if (found === null) return { path: null, commands: [] };
     const { path, commit, versions } = found;
     const isTip = tips.includes(commit);
-    const withParents = await view.git(['rev-list', '--parents', '-n', '1', commit], within);
+    const withParents = await view.git(['rev-list', '--parents', '-n', '1', commit]);
     const before = withParents.includes(' ') ? `${commit.slice(0, abbreviated)}^` : null;
     return {
       path: path.slice(0, longestName),
@@ -49,7 +49,6 @@ interface FoundFile {
 
 async function findFile(
   view: RepositoryView,
-  limits: RunLimits,
   tips: readonly string[],
   object: string,
 ): Promise<FoundFile | null> {
@@ -59,7 +58,6 @@ async function findFile(
   const order = ['--in-commit-order', '--topo-order', '--reverse'];
   await view.lines(
     [{ args: ['rev-list', '--objects', ...order, '--stdin', '--not', '--all'] }],
-    limits,
     line => {
       // Commits have no name behind them; roots of trees have an empty one.
       const space = line.indexOf(' ');
