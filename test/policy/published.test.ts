@@ -86,7 +86,7 @@ const table: readonly (readonly [file: string, group: string, asked: Case, outco
     { subject: git, repository: { [git]: 4 * GiB + 1 } },
     'refused by bitbucket-repository',
   ],
-  ['bitbucket-cloud', 'bitbucket-free', { subject: git, push: 3.6 * GiB }, 'refused by bitbucket-push'],
+  ['bitbucket-cloud', 'bitbucket-free', { subject: git, push: 3700 * MiB }, 'refused by bitbucket-push'],
   [
     'bitbucket-cloud',
     'bitbucket-free',
@@ -139,15 +139,15 @@ const table: readonly (readonly [file: string, group: string, asked: Case, outco
   ],
   ['codecommit', 'codecommit', { subject: git, file: 2 * GiB }, 'allowed'],
   ['codecommit', 'codecommit', { subject: git, file: 2 * GiB + 1 }, 'refused by codecommit-file'],
-  ['sourcehut', 'sourcehut', { subject: git, repository: { [git]: 3.5 * GiB } }, 'allowed'],
+  ['sourcehut', 'sourcehut', { subject: git, repository: { [git]: 3584 * MiB } }, 'allowed'],
   [
     'sourcehut',
     'sourcehut',
     { subject: git, repository: { [git]: 4 * GiB } },
     'warned by sourcehut-repository',
   ],
-  ['anu', 'anu-teaching', { subject: git, stores: { [git]: 4.4 * GiB } }, 'allowed'],
-  ['anu', 'anu-teaching', { subject: git, stores: { [git]: 4.6 * GiB } }, 'warned by anu-teaching-warning'],
+  ['anu', 'anu-teaching', { subject: git, stores: { [git]: 4 * GiB } }, 'allowed'],
+  ['anu', 'anu-teaching', { subject: git, stores: { [git]: 4700 * MiB } }, 'warned by anu-teaching-warning'],
   ['anu', 'anu-teaching', { subject: git, stores: { [git]: 6 * GiB } }, 'refused by anu-teaching'],
   ['anu', 'anu-research', { subject: git, stores: { [git]: 40 * GiB } }, 'allowed'],
   ['anu', 'anu-research', { subject: git, stores: { [git]: 51 * GiB } }, 'refused by anu-research'],
@@ -191,12 +191,13 @@ function outcomeOf(file: string, name: string, asked: Case): Outcome {
     const rule = rules.find(other => other.name === each);
     if (rule === undefined) throw new Error(`${each} is not there`);
     const { limit, subjects, per, mode } = rule;
+    if (subjects === undefined || subjects === null) throw new Error(`${each} has no subjects`);
     return {
       name: each,
       limitBytes: limit,
-      subjects: subjects ?? ['size:all'],
+      subjects,
       ...(per === undefined || per === null || per === 'owner' ? {} : { per }),
-      ...(mode === 'report' || mode === 'warn' ? { mode } : {}),
+      ...(mode === 'warn' ? { mode } : {}),
     };
   };
   const standing = standingIn({ assigned: [compileGroup({ name, rules: named.map(ruleOf) })], defaults: [] });
