@@ -40,6 +40,7 @@ import type { Account } from './account.ts';
 import { AllowanceEnds } from './allowance-ends.ts';
 import { OwnerGraces } from './graces.ts';
 import type {
+  ActionThings,
   Clock,
   LedgerOptions,
   LedgerParts,
@@ -48,6 +49,7 @@ import type {
   OwnerUsage,
   ReadableUnits,
 } from './options.ts';
+import { Pools } from './pools.ts';
 import { Reach } from './reach.ts';
 import type { Watcher } from './reconcile-loop.ts';
 import { Reports } from './reports.ts';
@@ -83,6 +85,7 @@ export class Ledger {
   readonly #store: Store;
   readonly #parts: LedgerParts;
   readonly #watchers = new Set<Watcher>();
+  readonly #pools = new Pools(this);
   readonly #now: () => number;
   #policy: Policy;
   #settings: LedgerSettings;
@@ -171,7 +174,7 @@ export class Ledger {
   }
 
   /** May this owner start something that grows this subject now? Throws `sum_too_large`. */
-  decide(ownerName: string, subject: Subject, addingBytes = 0, things: BoundedThings = {}): OwnerDecision {
+  decide(ownerName: string, subject: Subject, addingBytes = 0, things: ActionThings = {}): OwnerDecision {
     const owner = this.ownerUsage(ownerName);
     return { owner, decision: this.deciderFor(owner, things)(subject, addingBytes) };
   }
@@ -179,7 +182,7 @@ export class Ledger {
   /** Decides of several subjects by the policy of now: what bears on the owner is looked up once. */
   deciderFor(
     owner: OwnerUsage,
-    things: BoundedThings = {},
+    things: ActionThings = {},
   ): (subject: Subject, addingBytes?: number) => Decision {
     const question = { ...this.#questionOf(owner), ...things };
     return (subject, addingBytes = 0) => {
@@ -231,7 +234,9 @@ export class Ledger {
   /** All that bears on a decision about an owner, whatever is asked. */
   #questionOf(owner: OwnerUsage) {
     const { usage, reserved, unreachable } = owner;
-    return { settings: this.#settings, standing: this.standing(owner), usage, reserved, unreachable };
+    const pools = (group: string) => this.#pools.of(group, owner);
+    const settings = this.#settings;
+    return { settings, standing: this.standing(owner), usage, reserved, unreachable, pools };
   }
 
   /** Returns an owner's usage; that of an unknown owner is 0. Throws `sum_too_large`. */
@@ -304,6 +309,8 @@ export class Ledger {
   }
 
   #tell(ownerKey: string | null): void {
+    const owner = ownerKey === null ? null : this.#parts.usage.owners.byKey(ownerKey);
+    if (owner !== undefined) this.#pools.changed(owner?.id ?? null);
     for (const watcher of this.#watchers) watcher(ownerKey);
   }
 

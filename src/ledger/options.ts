@@ -2,7 +2,14 @@
 
 import type { Kind } from '../documents/index.ts';
 import type { Log } from '../log.ts';
-import type { ActiveAllowance, Decision, QuotaSettings, ReservedBytes, Usage } from '../quota/index.ts';
+import type {
+  ActiveAllowance,
+  BoundedThings,
+  Decision,
+  QuotaSettings,
+  ReservedBytes,
+  Usage,
+} from '../quota/index.ts';
 import type { OwnerRecord, Store, UnitSourceStore, WriteBehind } from '../store/index.ts';
 import type { UsageIndex } from './usage-index.ts';
 
@@ -67,6 +74,9 @@ export interface OwnerUsage {
   /** The allowances that have not ended; the same object until they are others. Null: none. */
   readonly allowance: ActiveAllowance | null;
 }
+
+/** The repository that an action grows, and what it brings, as far as they are known. */
+export type ActionThings = Pick<BoundedThings, 'incoming' | 'repository'>;
 
 export interface OwnerDecision {
   readonly owner: OwnerUsage;

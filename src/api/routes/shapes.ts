@@ -185,11 +185,7 @@ export function explanationOf(
 ): wire.Explanation {
   const { settings, addingBytes, reporting, warning, ...reasons } = ledger.explain(name, subject, size);
   const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
-  const shown = ({
-    steps,
-    bounds,
-    decision,
-  }: Pick<quota.Explanation, 'bounds' | 'decision' | 'steps'>) => ({
+  const shown = ({ steps, bounds, decision }: Pick<quota.Explanation, 'bounds' | 'decision' | 'steps'>) => ({
     steps: steps.map(stepShown),
     ...(bounds === undefined ? {} : { bounds: bounds.map(boundExplained) }),
     decision: {

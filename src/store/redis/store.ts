@@ -63,10 +63,7 @@ function storeOn(context: RedisContext, follower: Follower): SharedStore {
     },
     hosts: () => readHosts(context),
     forgetHost: (host, isKnown = false) => forgetHost(context, host, isKnown),
-    advice: async (lacksPolicy = false) => [
-      ...(await readAdvice(context, lacksPolicy)),
-      ...follower.advice,
-    ],
+    advice: async (lacksPolicy = false) => [...(await readAdvice(context, lacksPolicy)), ...follower.advice],
     close: async () => {
       follower.close();
       await writes.idle();
