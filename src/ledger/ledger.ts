@@ -48,6 +48,7 @@ import type {
   OwnerUsage,
   ReadableUnits,
 } from './options.ts';
+import { Pools } from './pools.ts';
 import { Reach } from './reach.ts';
 import type { Watcher } from './reconcile-loop.ts';
 import { Reports } from './reports.ts';
@@ -83,6 +84,7 @@ export class Ledger {
   readonly #store: Store;
   readonly #parts: LedgerParts;
   readonly #watchers = new Set<Watcher>();
+  readonly #pools = new Pools(this);
   readonly #now: () => number;
   #policy: Policy;
   #settings: LedgerSettings;
@@ -231,7 +233,9 @@ export class Ledger {
   /** All that bears on a decision about an owner, whatever is asked. */
   #questionOf(owner: OwnerUsage) {
     const { usage, reserved, unreachable } = owner;
-    return { settings: this.#settings, standing: this.standing(owner), usage, reserved, unreachable };
+    const pools = (group: string) => this.#pools.of(group, owner);
+    const settings = this.#settings;
+    return { settings, standing: this.standing(owner), usage, reserved, unreachable, pools };
   }
 
   /** Returns an owner's usage; that of an unknown owner is 0. Throws `sum_too_large`. */
@@ -304,6 +308,8 @@ export class Ledger {
   }
 
   #tell(ownerKey: string | null): void {
+    const owner = ownerKey === null ? null : this.#parts.usage.owners.byKey(ownerKey);
+    if (owner !== undefined) this.#pools.changed(owner?.id ?? null);
     for (const watcher of this.#watchers) watcher(ownerKey);
   }
 

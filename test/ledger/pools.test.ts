@@ -1,0 +1,95 @@
+/** The members of a group together: their sum is theirs after every change. */
+
+import fc from 'fast-check';
+import t, { type Test } from 'tap';
+import type { Ledger } from '../../src/ledger/index.ts';
+import { assign, createGroup, createRule, deleteGroup, unassign } from '../../src/policy/index.ts';
+import { bytesUnder, leafMask } from '../../src/quota/index.ts';
+import { isLong } from '../run-length.ts';
+import { lfs, repos, SetClock, World, walk } from './world.ts';
+
+const names = ['alice', 'bob', 'carol'] as const;
+const pool = { name: 'together', limitBytes: 100, subjects: ['size:all'], per: 'group' } as const;
+
+async function openWithPool(t: Test) {
+  const clock = new SetClock();
+  const ledger = await new World(t, { clock }).open();
+  for (const name of names) walk(ledger, `${name}/app`, 10);
+  await ledger.documents.transact(({ changes }) => {
+    createRule(changes, pool);
+    createGroup(changes, { name: 'lab', rules: [{ name: pool.name }] });
+  });
+  const join = (name: string, isIn: boolean) =>
+    ledger.documents.transact(transaction => {
+      const { id } = transaction.mustBeOwner(name);
+      (isIn ? assign : unassign)(transaction.changes, id, 'lab');
+    });
+  return { clock, ledger, join };
+}
+
+const decided = (ledger: Ledger, name: string) => ledger.decide(name, repos).decision;
+
+t.test('a group is full for all its members at once, and for nobody else', async t => {
+  const { ledger, join } = await openWithPool(t);
+  await join('alice', true);
+  await join('bob', true);
+  t.ok(decided(ledger, 'alice').allowed);
+  walk(ledger, 'bob/app', 95);
+  t.match(decided(ledger, 'alice'), { allowed: false, per: 'group', group: 'lab', used: 105, share: 10 });
+  t.ok(decided(ledger, 'carol').allowed);
+  await join('bob', false);
+  t.ok(decided(ledger, 'alice').allowed, 'who leaves takes their bytes along');
+  await join('bob', true);
+  t.notOk(decided(ledger, 'alice').allowed);
+  await ledger.documents.transact(({ changes }) => deleteGroup(changes, 'lab'));
+  t.ok(decided(ledger, 'alice').allowed);
+});
+
+t.test('the sum of a group is that of its members after any changes', async t => {
+  const { clock, ledger, join } = await openWithPool(t);
+  const name = fc.constantFrom(...names);
+  const step = fc.oneof(
+    fc.record({ does: fc.constant('walk' as const), name, bytes: fc.nat(50) }),
+    fc.record({ does: fc.constant('reserve' as const), name, bytes: fc.nat(50) }),
+    fc.record({ does: fc.constant('join' as const), name, isIn: fc.boolean() }),
+    fc.record({ does: fc.constant('wait' as const), seconds: fc.nat(20) }),
+  );
+  const members = () => {
+    const { policy, documents } = ledger;
+    return policy.membersOf('lab').flatMap(id => documents.owners.byId(id)?.name ?? []);
+  };
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async steps => {
+      for (const [at, one] of steps.entries()) {
+        if (one.does === 'walk') walk(ledger, `${one.name}/app`, one.bytes);
+        if (one.does === 'wait') clock.pass(one.seconds * 1000);
+        if (one.does === 'join') await join(one.name, one.isIn).catch(() => {});
+        if (one.does === 'reserve') {
+          const parts = [{ id: `${at}`, bytes: one.bytes }];
+          ledger.admit({
+            ownerName: one.name,
+            subject: lfs,
+            parts,
+            isReported: true,
+            unit: null,
+            seconds: 9,
+          });
+        }
+        const sum = members().reduce((bytes, member) => {
+          const { usage, reserved } = ledger.ownerUsage(member);
+          const held = (reserved ?? []).reduce((all, each) => all + each.bytes, 0);
+          return bytes + bytesUnder(usage, leafMask('size:all')) + held;
+        }, 0);
+        for (const member of members()) {
+          const [bound] = ledger.explain(member, repos).bounds ?? [];
+          if (bound?.used !== sum) {
+            t.equal(bound?.used, sum, `${member} after ${JSON.stringify(one)}`);
+            return false;
+          }
+        }
+      }
+      return true;
+    }),
+    { numRuns: isLong ? 1000 : 60 },
+  );
+});
