@@ -53,7 +53,7 @@ interface KeptPool {
 
 interface PoolsLedger extends OwnersById {
   readonly policy: Policy;
-  /** With what is reserved. */
+  /** The usage has what is reserved, too. */
   ownerUsage(ownerName: string): OwnerUsage;
 }
 

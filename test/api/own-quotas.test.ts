@@ -28,7 +28,7 @@ t.test('owners see what they use and what limits them, and no names of rules and
   const attachments = { issues: 4, releases: 5 };
   const assets = { attachments, artifacts: 6, packages: { all: 7 }, wiki: 8 };
   const used = { size: { repos: { public: 1, private: 2 }, git: { LFS: 3 }, assets } };
-  const nameless = [{ rules: [{ limit: 100, subjects: ['size:git:lfs'] }] }];
+  const nameless = [{ rules: [{ limit: 100, subjects: ['size:git:lfs'], per: 'owner' }] }];
   for (const path of ['/user/quota', '/orgs/acme/quota', '/orgs/ACME/quota']) {
     t.strictSame(await world.get(path, { as: 'alice' }), { used, groups: nameless }, path);
   }

@@ -20,6 +20,7 @@ t.test('an owner below the limit may go on', async t => {
     limit: 10 * GB,
     group: null,
     rule: null,
+    per: 'owner',
     measured_at: '2026-11-21T09:14:03.000Z',
     partial: true,
     stale: false,
