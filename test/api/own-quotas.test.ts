@@ -7,7 +7,10 @@ import { z } from 'zod';
 import { measure, repository } from './people.ts';
 import { World } from './world.ts';
 
-const group = { name: 'free', rules: [{ name: 'lfs', limit: 100, subjects: ['size:git:lfs'] }] };
+const group = {
+  name: 'free',
+  rules: [{ name: 'lfs', limit: 100, subjects: ['size:git:lfs'], per: 'owner' }],
+};
 
 t.test('owners see what they use and what limits them, and no names of rules and groups', async t => {
   const world = await World.open(t);
