@@ -24,7 +24,6 @@ import {
   ruleKind,
 } from '../policy/index.ts';
 import {
-  type BoundedThings,
   type Decision,
   decide,
   type Explanation,
