@@ -112,7 +112,7 @@ export const workerTask = z.discriminatedUnion('kind', [
     deadline_ms: z.number(),
   }),
   /** The path of a file that a push brings, by the id of its content. */
-  z.object({ kind: z.literal('file_path'), ...push, object: z.string(), deadline_ms: z.number() }),
+  z.object({ kind: z.literal('file_path'), ...push, object: z.string(), deadline_ms: count }),
 ]);
 
 export type WorkerTask = z.infer<typeof workerTask>;

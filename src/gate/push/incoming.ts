@@ -81,7 +81,7 @@ export async function explainFile(
   }
   const { file } = decision;
   const { object } = decision.file;
-  const deadlineMs = askedAt + pathWithinMs - performance.now();
+  const deadlineMs = Math.floor(askedAt + pathWithinMs - performance.now());
   const answer =
     task !== null && isHere && deadlineMs > 0
       ? await link

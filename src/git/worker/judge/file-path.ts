@@ -43,7 +43,7 @@ interface FoundFile {
   readonly path: string;
   /** The first that has it. */
   readonly commit: string;
-  /** New contents at this path. */
+  /** Number of commits that change it. */
   readonly versions: number;
 }
 
@@ -54,7 +54,6 @@ async function findFile(
 ): Promise<FoundFile | null> {
   let commit = '';
   let found: Omit<FoundFile, 'versions'> | null = null;
-  let versions = 0;
   const order = ['--in-commit-order', '--topo-order', '--reverse'];
   await view.lines(
     [{ args: ['rev-list', '--objects', ...order, '--stdin', '--not', '--all'] }],
@@ -67,13 +66,21 @@ async function findFile(
       }
       const name = line.slice(space + 1);
       if (found === null && line.slice(0, space) === object) found = { path: name, commit };
-      if (found?.path === name) versions += 1;
     },
     tips.map(tip => `${tip}\n`).join(''),
   );
   // The type forgets that a callback has set it.
   const file = found as Omit<FoundFile, 'versions'> | null;
-  return file && { ...file, path: decodePath(Buffer.from(file.path, 'latin1')), versions };
+  if (file === null) return null;
+  const path = decodePath(Buffer.from(file.path, 'latin1'));
+  // Smaller versions may have come before it.
+  const commits: string[] = [];
+  await view.lines(
+    [{ args: ['rev-list', '--topo-order', '--reverse', '--stdin', '--not', '--all', '--', path] }],
+    each => commits.push(each),
+    tips.map(tip => `${tip}\n`).join(''),
+  );
+  return { path, commit: commits[0] ?? file.commit, versions: Math.max(1, commits.length) };
 }
 
 /** The lines of a shell in the pusher's clone. `before`: the commit before the first with the file. */
