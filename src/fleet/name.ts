@@ -7,9 +7,10 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { HostRecord, SharedStore } from '../store/index.ts';
+import type { ClaimOutcome, HostClaim, HostRecord, SharedStore } from '../store/index.ts';
 
 interface HostNameOptions {
   readonly store: Pick<SharedStore, 'claim' | 'leaveTask' | 'release' | 'takeTask'>;
@@ -32,6 +33,8 @@ export interface NameTaken {
   readonly message: string;
 }
 
+/** Time in which a daemon that lives claims its name again, where the store has lost it, in milliseconds. */
+const renewalMs = 1200;
 const task = 'thresholds';
 /** Less than the store keeps a task for a host that is silent, so that no two think that they have it. */
 const turnMs = 8000;
@@ -85,13 +88,14 @@ export class HostName {
   /** Takes the name. Rejects with `configuration` where another daemon has it, and with `store_away`. */
   async begin(): Promise<void> {
     const { host } = this.#options;
-    if (!(await this.#claim())) throw new SoftquotaError('configuration', takenMessage(host));
+    if ((await this.#claimFirst()) === 'taken') throw new SoftquotaError('configuration', takenMessage(host));
   }
 
   /** Keeps the name, or takes it again. Rejects with `store_away`. */
   async keep(): Promise<void> {
     const { host, log, now } = this.#options;
-    await this.#claim();
+    const outcome = this.#begins ? await this.#claimFirst() : await this.#claim(null);
+    this.#isHeld = outcome === 'kept';
     if (this.#isHeld && this.#taken !== null) {
       const takenSince = new Date(this.#taken.since).toISOString();
       log.info({ host, takenSince }, `the HOST_ID ${host} belongs to this daemon again`);
@@ -110,13 +114,21 @@ export class HostName {
     await store.release({ host, token, life: this.#life, version }).catch(() => {});
   }
 
-  /** True: the name is this daemon's. */
-  async #claim(): Promise<boolean> {
-    const { store, host, token, version, about } = this.#options;
-    const claim = { host, token, life: this.#life, version, ...about() };
-    this.#isHeld = await store.claim({ ...claim, begins: this.#begins });
+  async #claimFirst(): Promise<ClaimOutcome> {
+    let outcome = await this.#claim('unsure');
+    if (outcome === 'unknown') {
+      await delay(renewalMs);
+      outcome = await this.#claim('sure');
+    }
     this.#begins = false;
-    return this.#isHeld;
+    this.#isHeld = outcome === 'kept';
+    return outcome;
+  }
+
+  #claim(begins: HostClaim['begins']): Promise<ClaimOutcome> {
+    const { store, host, token, version, about } = this.#options;
+    const life = this.#life;
+    return store.claim({ host, token, life, version, begins: begins ?? null, ...about() });
   }
 }
 

@@ -27,6 +27,7 @@ export type { RedisSettings } from './redis/context.ts';
 export { documentShape, ownerShape, whole } from './shapes.ts';
 export { usageText } from './share.ts';
 export type {
+  ClaimOutcome,
   DocumentNames,
   HostClaim,
   HostRecord,

@@ -111,11 +111,17 @@ export interface HostClaim {
   /** A mark of this process alone. */
   readonly life: string;
   readonly version: string;
-  /** The process begins: it takes the place of one with the same token. */
-  readonly begins?: boolean;
+  /**
+   * The process begins: it takes the place of one with the same token. `unsure`: unless the store knows
+   * neither the name's holder nor the host. Null: it goes on.
+   */
+  readonly begins?: 'unsure' | 'sure' | null;
   readonly isParted?: boolean;
   readonly roots?: HostRecord['roots'];
 }
+
+/** `taken`: another process has it. `unknown`: the store may have lost who has it. */
+export type ClaimOutcome = 'kept' | 'taken' | 'unknown';
 
 /** Something about the server that its administrator should change. */
 export interface ServerAdvice {
@@ -224,8 +230,8 @@ export interface SharedStore extends RecordStore {
   ): AsyncIterable<readonly (readonly [ownerKey: string, units: readonly LargeUnit[]])[]>;
   /** Calls the listener, in place of the one before, until the store is closed. */
   follow(listener: Listener): void;
-  /** Takes the host's name, or keeps it. False: another process has it. */
-  claim(claim: HostClaim): Promise<boolean>;
+  /** Takes the host's name, or keeps it. */
+  claim(claim: HostClaim): Promise<ClaimOutcome>;
   /** Gives the name up, so that another daemon may have it at once. */
   release(claim: HostClaim): Promise<void>;
   /** Takes a task that one host has at a time, or keeps it, as long as its name. False: another has it. */

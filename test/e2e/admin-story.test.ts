@@ -61,8 +61,8 @@ t.test('a user is put into a group and out of it, and the very next push obeys',
   t.strictSame(jsonIn(await type()), {
     name: 'free',
     rules: [
-      { name: 'code', limit: 10_000_000, subjects: ['size:git:all'] },
-      { name: 'files', limit: 50_000_000, subjects: ['size:assets:all'] },
+      { name: 'code', limit: 10_000_000, subjects: ['size:git:all'], per: 'owner' },
+      { name: 'files', limit: 50_000_000, subjects: ['size:assets:all'], per: 'owner' },
     ],
   });
   await clone.commit(1000);

@@ -96,6 +96,7 @@ t.test('every command of rules and groups prints tables for people and JSON for 
     name: 'total',
     limit: 10_000_000_000,
     subjects: ['size:all'],
+    per: 'owner',
   });
   await done('rule create media --limit -1 --subject', 'size:git:lfs, none', '--subject', 'size:assets:all');
   await done('rule create odd --limit 1234567890 --subject size:assets:wiki');
@@ -108,8 +109,8 @@ t.test('every command of rules and groups prints tables for people and JSON for 
   t.strictSame(await json('group create free --rule total --rule media'), {
     name: 'free',
     rules: [
-      { name: 'total', limit: 10_000_000_000, subjects: ['size:all'] },
-      { name: 'media', limit: -1, subjects: ['size:git:lfs', 'none', 'size:assets:all'] },
+      { name: 'total', limit: 10_000_000_000, subjects: ['size:all'], per: 'owner' },
+      { name: 'media', limit: -1, subjects: ['size:git:lfs', 'none', 'size:assets:all'], per: 'owner' },
     ],
   });
   await done('group add-user free acme');

@@ -41,7 +41,7 @@ async function execute(tab: Tab, id: string): Promise<{ readonly status: string;
 
 const group = {
   name: 'students/first year',
-  rules: [{ name: 'disk', limit: 5_000_000_000, subjects: ['size:all'] }],
+  rules: [{ name: 'disk', limit: 5_000_000_000, subjects: ['size:all'], per: 'owner' }],
 };
 
 for (const [way, open] of some(Object.entries(await waysIn('api.md')), 3)) {

@@ -64,8 +64,8 @@ t.test('who measures only needs no right to change the policy', async t => {
   await commit(administering, { documents: [rule('s')] }, position(1), position(2));
 
   const measuring = await opened(t, as('measures'));
-  const claim = { host: 'one', token: 'a', life: 'a', version: '1', begins: true } as const;
-  t.equal(await measuring.claim(claim), true);
+  const claim = { host: 'one', token: 'a', life: 'a', version: '1', begins: 'sure' } as const;
+  t.equal(await measuring.claim(claim), 'kept');
   const told = new EventTarget();
   measuring.follow({ changed: () => told.dispatchEvent(new Event('told')), said: () => {} });
   await once(told, 'told');

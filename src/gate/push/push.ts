@@ -152,15 +152,15 @@ export class PushQuestions {
     const growth = pushGrowth(changes, arriving, look);
     const key = arriving.in === 'quarantine' ? `quarantine ${arriving.name}` : request.digest;
     const identity = `${request.digest} ${seenAs(look)}`;
-    const unit = place.unit?.path ?? directory;
-    const earlier = this.#asked.find(unit, key);
+    const base = { request, facts, place, lines, changes, existing, growth, key, identity, askedAt };
+    if (await this.#isForges(base)) {
+      this.#begin(base);
+      return goOn;
+    }
+    const earlier = this.#asked.find(place.unit?.path ?? directory, key);
     if (earlier?.identity === identity) return this.#held(earlier.answer);
     const incoming = await incomingBy(this.#parts, { place, arriving, look, askedAt });
-    const measured = { request, facts, place, lines, changes, existing, growth, incoming };
-    const push = { ...measured, key, identity, askedAt };
-    if (!(await this.#isForges(push))) return this.#ask(push);
-    this.#begin(push);
-    return goOn;
+    return this.#ask({ ...base, incoming });
   }
 
   async #arrived({ lines }: PushRequest, place: PushPlace | null): Promise<PushAnswer> {
@@ -205,7 +205,7 @@ export class PushQuestions {
   }
 
   /** Tells whether a forge itself pushes, to open a pull request. */
-  async #isForges({ request, changes, place }: MeasuredPush): Promise<boolean> {
+  async #isForges({ request, changes, place }: Omit<MeasuredPush, 'incoming'>): Promise<boolean> {
     if (request.isCut || !changes.arePulls || place.unit === null || !isInternal(request.fields))
       return false;
     const found = await this.#parts.pushes.existingNames(place.unit.path, [giteaFile]);
@@ -335,7 +335,7 @@ export class PushQuestions {
   }
 
   /** Counts the push from now on. Returns it where its end can be noticed. */
-  #begin({ place, growth, lines, facts, request }: MeasuredPush): AllowedPush | null {
+  #begin({ place, growth, lines, facts, request }: Omit<MeasuredPush, 'incoming'>): AllowedPush | null {
     const { pushes, worker, letThrough } = this.#parts;
     const { unit } = place;
     if (unit === null) return null;

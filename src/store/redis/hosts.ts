@@ -1,13 +1,17 @@
 /** The hosts that take part, who has the name of which, and the tasks that one host has at a time. */
 
 import { z } from 'zod';
-import type { HostClaim, HostRecord } from '../shared.ts';
+import type { ClaimOutcome, HostClaim, HostRecord } from '../shared.ts';
 import { expectTypes, pipeline, runScript, script } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { fieldName } from './keys.ts';
 import { decodeFieldName, parseStored } from './values.ts';
 
-/** The name is the one's whose token is there, and among its lives the one's that began last. KEYS: alive, hosts. */
+/**
+ * The name is the one's whose token is there, and among its lives the one's that began last. A life that
+ * begins where the list of hosts lacks it is told so: a store that was emptied may have lost who has the
+ * name. KEYS: alive, hosts.
+ */
 const claimScript = script(
   expectTypes('string', 'hash'),
   `
@@ -15,6 +19,7 @@ local host, token, life, begins, expiry, about = word(), word(), word(), word(),
 local owner, present = string.match(redis.call('GET', KEYS[1]) or '', '^(%S+) (%S+)$')
 if owner and owner ~= token then return {'taken'} end
 if owner and present ~= life and begins == '' then return {'taken'} end
+if not owner and begins == 'unsure' and redis.call('HEXISTS', KEYS[2], host) == 0 then return {'unknown'} end
 local now = redis.call('TIME')
 redis.call('SET', KEYS[1], token .. ' ' .. life, 'PX', expiry)
 redis.call('HSET', KEYS[2], host, string.format('{"seenAt":%.0f,%s', now[1] * 1000 + math.floor(now[2] / 1000), about))
@@ -39,16 +44,16 @@ return {'kept'}`,
 
 export async function claimHost(
   context: RedisContext,
-  { host, token, life, version, begins = false, isParted = false, roots = null }: HostClaim,
-): Promise<boolean> {
+  { host, token, life, version, begins = null, isParted = false, roots = null }: HostClaim,
+): Promise<ClaimOutcome> {
   const about = JSON.stringify({ version, isParted, roots }).slice(1);
   const reply = await runScript(
     context,
     claimScript,
     [context.keys.alive(host), context.keys.hosts],
-    [fieldName(host), fieldName(token), fieldName(life), begins ? '1' : '', String(context.aliveMs), about],
+    [fieldName(host), fieldName(token), fieldName(life), begins ?? '', String(context.aliveMs), about],
   );
-  return reply.is === 'kept';
+  return reply.is === 'kept' || reply.is === 'unknown' ? reply.is : 'taken';
 }
 
 export async function releaseHost(context: RedisContext, { host, token, life }: HostClaim): Promise<void> {
