@@ -56,26 +56,6 @@ process.argv.splice(1, 1);
 // The first goes by its own name, by which tap calls folders.
 const [, first = ''] = process.argv;
 const others = process.argv.splice(2);
-if (others.length === 0) await import(pathToFileURL(resolve(first)).href);
-else await runInTurn([first, ...others]);
-
-/**
- * Runs files one after the other, each as if it were alone: what it sets up is made when it begins, and is
- * gone when the next one does.
- */
-async function runInTurn(files: readonly string[]): Promise<void> {
-  const { t } = await import('tap');
-  for (const file of files) {
-    const teardowns: (() => unknown)[] = [];
-    t.teardown = (teardown: () => unknown) => void teardowns.unshift(teardown);
-    await import(pathToFileURL(resolve(file)).href);
-    // A file that gives itself more time means its own tests.
-    t.setTimeout(Number(process.env.TAP_TIMEOUT) * 1000);
-    // It waits for the file's own tests.
-    await t.test(`${file} has ended`, async ({ pass }) => {
-      for (const teardown of teardowns) await teardown();
-      pass('and what it set up is gone');
-    });
-  }
-  t.end();
-}
+for (const file of [first, ...others]) await import(pathToFileURL(resolve(file)).href);
+// A file that gives itself more time means its own tests.
+if (others.length > 0) (await import('tap')).t.setTimeout(Number(process.env.TAP_TIMEOUT) * 1000);

@@ -10,9 +10,9 @@
  * themselves: a fault that is always there shows again. What they said first stays in the output, and a line
  * before the last names them.
  *
- * Files run in a process of their own, or several of a folder in one, which loads what they test once. They
- * run without tap's runner: that would load its own modules into every program that the tests start, and would
- * measure coverage in a way that makes the unit tests four times as slow.
+ * Each file runs in a process of its own, and the unit tests of a folder in one together, which loads what
+ * they test once: without tap's runner, that would load its own modules into every program that the tests
+ * start, and would measure coverage in a way that makes the unit tests four times as slow.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -20,7 +20,7 @@ import { once } from 'node:events';
 import { globSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
-import { inOrder, sharedProcesses } from './test-order.ts';
+import { inOrder } from './test-order.ts';
 import { coverageDirectory, forgetCoverage, unitCoverage, unitTests } from './unit-tests.ts';
 
 /** Number of files that run at a time; one more only waits, since many wait for events. */
@@ -79,9 +79,7 @@ if (first === undefined || first === '--unit') {
   const units = Object.entries(Object.groupBy(unitTests, path => dirname(path)));
   const groups = units.map(([name, paths = []]) => ({ name, paths }));
   const others = first === undefined ? allTests.filter(path => !unitTests.includes(path)) : [];
-  // A campaign of the long run gives itself a time of its own.
-  const processes = isLong ? others.map(path => [path]) : sharedProcesses(others);
-  await runAll([...groups, ...processes.map(paths => ({ name: paths.join(' '), paths }))]);
+  await runAll([...groups, ...others.map(alone)]);
   if (first === undefined) await runFailedAgain();
   const { report, isEnough } = unitCoverage();
   process.stdout.write(report);

@@ -1,9 +1,4 @@
-/**
- * The order in which test files run: long ones first, and those that only wait beside the others. Says also
- * which of them share a process.
- */
-
-import { dirname } from 'node:path';
+/** The order in which test files run: long ones first, and those that only wait beside the others. */
 
 /**
  * Folders of `test/` whose files take long, the longest first: they start many programs, or wait for many
@@ -38,34 +33,6 @@ export const waitingFiles = [
   'test/faults/descriptors.test.ts',
 ] as const;
 
-/**
- * Folders whose files run some in one process. Each file would load for itself what they test, which takes
- * longer than most of the tests.
- */
-const sharingFolders = new Set(
-  [
-    'api',
-    'doctor',
-    'fleet',
-    'forge',
-    'gate',
-    'gate/push',
-    'git/hooks',
-    'git/worker',
-    'git/worker/judge',
-    'git/worker/quarantines',
-    'git/worker/space',
-    'health',
-    'hooks',
-    'notices',
-    'scan',
-    'store',
-  ].map(name => `test/${name}`),
-);
-
-/** More than these would leave a processor without work at the end. */
-const mostTogether = 6;
-
 export interface TestOrder {
   /** Files that keep processors busy. */
   readonly busy: readonly string[];
@@ -84,16 +51,4 @@ export function inOrder(paths: readonly string[]): TestOrder {
     .sort()
     .sort((a, b) => rank(a) - rank(b));
   return { busy, waiting };
-}
-
-/** Files that share a process, for all of these paths. */
-export function sharedProcesses(paths: readonly string[]): readonly (readonly string[])[] {
-  const own = new Set<string>(waitingFiles);
-  const isShared = (path: string) => sharingFolders.has(dirname(path)) && !own.has(path);
-  const folders = Object.values(Object.groupBy(paths.filter(isShared).sort(), path => dirname(path)));
-  const shared = folders.flatMap((files = []) => {
-    const processes = Math.ceil(files.length / mostTogether);
-    return Array.from({ length: processes }, (_, n) => files.filter((_, at) => at % processes === n));
-  });
-  return [...shared, ...paths.filter(path => !isShared(path)).map(path => [path])];
 }

@@ -83,9 +83,14 @@ const defaults: LintSettings = {
 export async function lintFile(file: string, options: ConfigOption): Promise<readonly LintFault[]> {
   const { rules = [], groups = [], settings = {} } = readPolicyFile(file);
   const known = knownSettings(options);
-  const { lintApart } = await import('../policy/index.ts');
+  const { lintApart, ruleFrom } = await import('../policy/index.ts');
   const policy = {
-    rules: rules.map(({ name, limit, subjects }) => ({ name, limitBytes: limit, subjects: subjects ?? [] })),
+    rules: rules.map(({ name, limit, subjects, per, mode }) =>
+      ruleFrom(name, {
+        limitBytes: limit,
+        ...given({ subjects: subjects ?? undefined, per: per ?? undefined, mode: mode ?? undefined }),
+      }),
+    ),
     groups: groups.map(({ name, rules: named, users }) => ({
       name,
       rules: (named ?? []).map(rule => ({ name: rule })),

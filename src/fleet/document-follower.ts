@@ -70,6 +70,8 @@ export class DocumentFollower {
   #diverged: Diverged | null = null;
   /** Tells whether this host was found to have no right to write documents. */
   #isReadOnly = false;
+  /** Since the store was found empty, all owners are unsure. */
+  #isEmptyDoubted = false;
   /** Another server was met, and nobody was told yet. */
   #isOtherServer = false;
   /** Server on which the policy was found to be gone. */
@@ -155,13 +157,16 @@ export class DocumentFollower {
     since: PolicySince | null,
   ): Promise<boolean> {
     const { replica, store } = this.#options;
+    if (verdict.is !== 'empty') this.#isEmptyDoubted = false;
     switch (verdict.is) {
       case 'same':
         this.#diverged = null;
         this.#isReadOnly = false;
         return true;
       case 'empty':
-        this.#doubt();
+        // Looks go on while nobody may write there: to doubt everybody once is enough.
+        if (!this.#isEmptyDoubted) this.#doubt();
+        this.#isEmptyDoubted = true;
         return this.#write(known, state);
       case 'lacking':
         if (this.#isReadOnly) break;
@@ -255,6 +260,7 @@ export class DocumentFollower {
       log.warn({}, `the shared store had lost ${lost} in force: it is written again`);
     }
     this.#trust(policy.owners);
+    this.#isEmptyDoubted = false;
     return false;
   }
 
@@ -292,9 +298,11 @@ export class DocumentFollower {
     let hasChanged = false;
     for (let tries = 0; tries < mostTries && this.divergence === null; tries += 1) {
       const mark = documents.position?.mark;
+      const server = this.#server;
       const lacking = await this.#lackingOf(ownerKeys);
       // Also without any: who knows changes that the store has lost comes first.
       await this.#settled();
+      if (this.#server !== server) continue;
       if (lacking?.length === 0) break;
       hasChanged = true;
       if (lacking !== null && documents.position !== null) {

@@ -246,6 +246,7 @@ export class Fleet implements SharedDocuments {
   async close(): Promise<void> {
     const { store, ledger } = this.#options;
     this.#isClosed = true;
+    this.#heard = () => {};
     if (this.#timer !== null) clearTimeout(this.#timer);
     await this.#syncs.idle();
     await this.#teller.close();

@@ -66,7 +66,8 @@ export class UsageReader {
       return this.#goOn(host, known, deadline);
     }
     const reading = this.#readings.get(host) ?? this.#begin(host, place);
-    while (performance.now() < deadline) {
+    // One page at least: hosts that come before must not keep the others from being read.
+    do {
       const { done, value } = await reading.pages.next().catch((error: unknown) => {
         // It would pass for ended.
         this.#readings.delete(host);
@@ -76,7 +77,7 @@ export class UsageReader {
       const said = value.map(({ share }) => [share.ownerKey, share] as const);
       this.#options.shares.takeShares(host, said);
       for (const [ownerKey] of said) reading.seen.add(ownerKey);
-    }
+    } while (performance.now() < deadline);
   }
 
   #begin(host: string, place: string): Reading {
@@ -104,15 +105,13 @@ export class UsageReader {
     deadline: number,
   ): Promise<void> {
     let number = from;
-    for (let isMore = true; isMore; ) {
-      if (performance.now() >= deadline) {
-        this.#isBehind = true;
-        break;
-      }
+    let isMore: boolean;
+    do {
       const changes = await this.#options.store.usageAfter(host, number);
       this.#options.shares.takeShares(host, changes.shares);
       ({ number, isMore } = changes);
-    }
+    } while (isMore && performance.now() < deadline);
+    if (isMore) this.#isBehind = true;
     this.#known.set(host, `${epoch} ${number}`);
   }
 }

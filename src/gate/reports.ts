@@ -10,6 +10,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { SoftquotaError } from '../errors.ts';
+import { given } from '../given.ts';
 import type { Reservation } from '../ledger/index.ts';
 import { asTree, type Group, refusal, standing, subjects } from '../quota/index.ts';
 import { formatBytes, isoTime, printable } from '../text/index.ts';
@@ -184,7 +185,7 @@ function groupShown({ name, rules }: Group): object {
       name: rule.name,
       limit: rule.limitBytes,
       subjects: rule.subjects,
-      ...(rule.mode === undefined ? {} : { mode: rule.mode }),
+      ...given({ mode: rule.mode, per: rule.per }),
     })),
   };
 }

@@ -1,10 +1,10 @@
 /** The runner of the tests: a file in which anything goes wrong has failed, wherever it went wrong. */
 
 import { globSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { inOrder, sharedProcesses, waitingFiles } from '../../scripts/test-order.ts';
+import { inOrder, waitingFiles } from '../../scripts/test-order.ts';
 import { type Run, run } from '../e2e/run.ts';
 
 const runner = fileURLToPath(new URL('../../scripts/run-tests.ts', import.meta.url));
@@ -48,17 +48,6 @@ t.test('every file runs once, those that mostly wait beside the others', async t
   t.strictSame(waiting, waitingFiles, 'each of these is there');
   t.match(busy[0], /^test\/e2e\//, 'long ones begin');
   t.match(inOrder(['test/text/sizes.test.ts']), { busy: ['test/text/sizes.test.ts'], waiting: [] });
-});
-
-t.test('files of some folders share processes, those that mostly wait none', async t => {
-  const paths = globSync('test/**/*.test.ts', { cwd: fileURLToPath(new URL('../..', import.meta.url)) });
-  const processes = sharedProcesses(paths);
-  t.strictSame(processes.flat().sort(), paths.toSorted(), 'each file runs once');
-  const shared = processes.filter(files => files.length > 1);
-  t.ok(shared.length > 10);
-  t.ok(shared.every(files => files.length <= 6 && new Set(files.map(path => dirname(path))).size === 1));
-  t.notOk(shared.flat().some(path => /^test\/(e2e|faults|scripts)\//.test(path)));
-  for (const path of waitingFiles) t.ok(processes.some(files => files.join() === path));
 });
 
 t.test('a file that passes is counted', async t => {

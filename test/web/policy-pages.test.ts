@@ -196,6 +196,7 @@ t.test('a rule is given a grace, and what that changes is shown before it is sav
     subjects: ['size:all'],
     grace: 604_800,
     grace_most: '20 %',
+    per: 'owner',
   });
 });
 
