@@ -139,7 +139,7 @@ t.test('a limit that is none is 422 wherever one is said, and never rounded', as
       t.equal(messageOf(answer), `${field}: expected whole bytes from 0 to 2^53 - 1, or -1 for unlimited`);
     }
   }
-  t.strictSame(await world.get(rules), [{ name: 'r', limit: 7, subjects: [] }]);
+  t.strictSame(await world.get(rules), [{ name: 'r', limit: 7, subjects: [], per: 'owner' }]);
   t.strictSame(await world.get(groups), []);
 });
 
@@ -208,7 +208,7 @@ t.test('what a body says besides is ignored, as are a body and a query where non
   const world = await World.open(t);
   const rawBody = '{"name":"r","limit":1,"subjects":null,"id":9,"__proto__":{"limit":5}}';
   const created = await world.must(201, 'POST', `${rules}?limit=9`, { rawBody });
-  t.strictSame(created.json, { name: 'r', limit: 1, subjects: [] });
+  t.strictSame(created.json, { name: 'r', limit: 1, subjects: [], per: 'owner' });
   await world.must(200, 'GET', rules, { rawBody: '{' });
   await world.must(204, 'DELETE', `${rules}/r?name=s`, { body: { name: 's' } });
 });

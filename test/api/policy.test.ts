@@ -87,7 +87,11 @@ t.test('who has the policy in force is told so, in place of all of it again', as
 t.test('of two administrators who looked at the same policy, only the first one changes it', async t => {
   const world = await World.open(t);
   const { version } = await get(world);
-  const bodies = [1, 2, 3, 4].map(limit => ({ version, rules: [{ ...total, limit }], groups: [] }));
+  const bodies = [1, 2, 3, 4].map(limit => ({
+    version,
+    rules: [{ ...total, limit, per: 'owner' }],
+    groups: [],
+  }));
   const statuses = await Promise.all(
     bodies.map(async body => (await world.call('PUT', path, { body })).status),
   );
