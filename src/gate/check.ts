@@ -3,6 +3,7 @@
  * And `/v1/check`: may this owner start something that grows this kind of data now?
  */
 
+import { dirname } from 'node:path';
 import { SoftquotaError } from '../errors.ts';
 import type { Action, Ledger, OwnerDecision } from '../ledger/index.ts';
 import {
@@ -36,6 +37,17 @@ export function knownUnitAt({ units }: Pick<Ledger, 'units'>, path: string): Loc
   if (known === null) return null;
   const { name, owner, leaf, bytes } = known;
   return { path: name, owner, leaf, bytes };
+}
+
+/**
+ * The path of the repository that something in this unit grows: the unit itself, or for LFS the one around
+ * it. Null: there is none, or another host knows its bytes.
+ */
+export function repositoryOf({ units }: Pick<Ledger, 'units'>, unit: LocatedUnit | null): string | null {
+  if (unit === null || unit.isElsewhere === true) return null;
+  if (isRepository(unit.leaf)) return unit.path;
+  const around = unit.leaf === 'size:git:lfs' ? units.unitAt(dirname(unit.path)) : null;
+  return around !== null && isRepository(around.leaf) ? around.name : null;
 }
 
 interface Question {
@@ -117,11 +129,12 @@ function decideOn(services: GateServices, question: Question): Decided {
   const { ledger } = services;
   const { ownerName, subject, unit, push, sizeBytes: bytes } = question;
   const path = unit?.path ?? null;
+  const things = { repository: repositoryOf(ledger, unit) };
   return decidedFirstByDisk(services, { ownerName, subject, path }, () => {
-    if (push === null) return ledger.decide(ownerName, subject, bytes);
+    if (push === null) return ledger.decide(ownerName, subject, bytes, things);
     const parts = [{ id: pushId(path, push), bytes }];
-    const action = { ownerName, subject, parts, isReported: false, unit: path, seconds: pushSeconds };
-    return ledger.admit(action);
+    const action = { ownerName, subject, parts, isReported: false, unit: path, things };
+    return ledger.admit({ ...action, seconds: pushSeconds });
   });
 }
 

@@ -14,7 +14,14 @@ import { given } from '../given.ts';
 import type { Reservation } from '../ledger/index.ts';
 import { asTree, type Group, refusal, standing, subjects } from '../quota/index.ts';
 import { formatBytes, isoTime, printable } from '../text/index.ts';
-import { answered, askedQuestion, decidedFirstByDisk, pushId, verdictWithWords } from './check.ts';
+import {
+  answered,
+  askedQuestion,
+  decidedFirstByDisk,
+  pushId,
+  repositoryOf,
+  verdictWithWords,
+} from './check.ts';
 import {
   askedOwnerIn,
   bytesIn,
@@ -54,6 +61,7 @@ export async function reserve(services: GateServices, parameters: Parameters): P
       isReported: true,
       unit: path,
       seconds,
+      things: { repository: repositoryOf(services.ledger, unit) },
     }),
   );
   const reply = answered(services, question, admission);
