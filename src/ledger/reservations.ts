@@ -38,7 +38,7 @@ export interface Action extends Pick<Reservation, 'isReported' | 'unit'> {
   /** The parts that it brings. The owner's earlier ones with these ids are of an earlier try, and go. */
   readonly parts: readonly { readonly id: string; readonly bytes: number }[];
   readonly seconds: number;
-  readonly things?: ActionThings;
+  readonly things?: ActionThings | undefined;
 }
 
 export interface Admission extends OwnerDecision {
