@@ -250,10 +250,11 @@ const verdictWords = {
   graced: 'lets it through by a grace',
   refuses: 'refuses',
   no_match: 'has no rule for it',
+  not_asked: 'is not asked, since nobody knows what it is about',
 } as const;
 
 function explanationLines({ owner, reasoning }: Explained): readonly string[] {
-  const { subject, settings, steps, decision, reporting, warning } = reasoning;
+  const { subject, settings, decision, reporting, warning } = reasoning;
   const verdict = decision.allowed ? 'allowed' : 'refused';
   const report =
     settings.mode === 'report' && !decision.allowed
@@ -262,27 +263,50 @@ function explanationLines({ owner, reasoning }: Explained): readonly string[] {
   return [
     `${owner}, ${subjectWords(subject)} (${subject}): ${verdict}. ${reasonWords(decision)}${report}`,
     ...graceEndLines(decision),
-    ...stepLines(steps),
+    ...stepLines(reasoning),
     ...(reporting === undefined
       ? []
       : [
           `With the rules in report mode: ${reporting.decision.allowed ? 'allowed' : 'refused'}.`,
-          ...stepLines(reporting.steps),
+          ...stepLines(reporting),
         ]),
     ...(warning === undefined
       ? []
       : [
           `With the rules that only warn: ${warning.decision.allowed ? 'allowed' : 'refused'}.`,
-          ...stepLines(warning.steps),
+          ...stepLines(warning),
         ]),
   ];
 }
 
-function stepLines(steps: Explanation['steps']): readonly string[] {
-  return steps.flatMap(({ step, groups }) => [
-    `${stepWords[step]}:${groups.length === 0 ? ' none, so the next step decides' : ''}`,
-    ...groups.flatMap(groupLines),
-  ]);
+function stepLines({ steps, bounds = [] }: Pick<Explanation, 'bounds' | 'steps'>): readonly string[] {
+  return [
+    ...steps.flatMap(({ step, groups }) => [
+      `${stepWords[step]}:${groups.length === 0 ? ' none, so the next step decides' : ''}`,
+      ...groups.flatMap(groupLines),
+    ]),
+    ...(bounds.length === 0 ? [] : ['Limits that are asked after these have allowed:']),
+    ...bounds.map(boundLine),
+  ];
+}
+
+const boundWords = {
+  owner: 'each owner',
+  group: 'all members together',
+  repository: 'each repository',
+  push: 'each push',
+  file: 'each file',
+} as const;
+
+function boundLine(bound: NonNullable<Explanation['bounds']>[number]): string {
+  const { per, group, rule, share, subjects, used, verdict } = bound;
+  const limit = formatUse(used ?? 0, bound.limit);
+  const mode = bound.mode === undefined ? '' : `, ${modeWords[bound.mode]}`;
+  const stands = used === null ? limit.limit : `${limit.used} of ${limit.limit}`;
+  const own = share === undefined ? '' : `, ${formatBytes(share)} by this owner`;
+  const mark = bound.decided ? '*' : ' ';
+  const what = `${boundWords[per]}, group ${group}, rule ${rule}`;
+  return `  ${mark} ${what}: ${stands}${own} (${subjects.join(', ')}): ${verdictWords[verdict]}${mode}`;
 }
 
 function graceEndLines({ allowed, grace }: Explanation['decision']): readonly string[] {

@@ -3,9 +3,13 @@
  * And `/v1/check`: may this owner start something that grows this kind of data now?
  */
 
+import { dirname } from 'node:path';
 import { SoftquotaError } from '../errors.ts';
-import type { Action, Ledger, OwnerDecision } from '../ledger/index.ts';
+import type { Upload } from '../layout/index.ts';
+import type { Action, ActionThings, Ledger, OwnerDecision } from '../ledger/index.ts';
 import {
+  type Incoming,
+  isLeaf,
   isRepository,
   type QuotaSettings,
   refusal,
@@ -38,12 +42,38 @@ export function knownUnitAt({ units }: Pick<Ledger, 'units'>, path: string): Loc
   return { path: name, owner, leaf, bytes };
 }
 
+/**
+ * The path of the repository that something in this unit grows: the unit itself, or for LFS the one around
+ * it. Null: there is none, or another host knows its bytes.
+ */
+export function repositoryOf({ units }: Pick<Ledger, 'units'>, unit: LocatedUnit | null): string | null {
+  if (unit === null || unit.isElsewhere === true) return null;
+  if (isRepository(unit.leaf)) return unit.path;
+  const around = unit.leaf === 'size:git:lfs' ? units.unitAt(dirname(unit.path)) : null;
+  return around !== null && isRepository(around.leaf) ? around.name : null;
+}
+
+/** The path of the repository that an upload grows, which need not be there yet; null: none is named. */
+export function repositoryOfUpload({ ledger, uploads }: GateServices, upload: Upload): string | null {
+  const { subject } = upload;
+  const isOfIt = subject === 'repository' || subject === 'size:assets:wiki' || subject === 'size:git:lfs';
+  const paths = isOfIt ? uploads().repositoryPathsOf(upload) : [];
+  return paths.find(path => ledger.units.unit(path) !== undefined) ?? paths[0] ?? null;
+}
+
+/** The data of a request that declares its size; null: it declares none. A push has several files. */
+export function declaredIncoming(subject: Subject, bytes: number | null, fileBytes = bytes): Incoming {
+  const isPush = isLeaf(subject) && isRepository(subject);
+  return { bytes, largest: fileBytes === null || isPush ? null : { bytes: fileBytes } };
+}
+
 interface Question {
   readonly ownerName: string;
   readonly subject: Subject;
   /** The unit that a path led to; null where an owner was named. */
   readonly unit: LocatedUnit | null;
-  readonly sizeBytes: number;
+  /** Null: the asker does not say. */
+  readonly sizeBytes: number | null;
   readonly actor: string;
   /** The push that starts if allowed, as hooks of the release before name it; null: it is only asked. */
   readonly push: string | null;
@@ -73,7 +103,7 @@ type AskedCheck =
   | { readonly question: null; readonly path: string; about(unit: LocatedUnit): Question };
 
 function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
-  const sizeBytes = (parameters.get('size') ?? '') === '' ? 0 : bytesIn(parameters, 'size');
+  const sizeBytes = (parameters.get('size') ?? '') === '' ? null : bytesIn(parameters, 'size');
   const actor = actorIn(parameters);
   const push = pushIn(parameters);
   const subject = subjectIn(parameters);
@@ -115,14 +145,23 @@ export function pushId(unit: string | null, push: string): string {
 
 function decideOn(services: GateServices, question: Question): Decided {
   const { ledger } = services;
-  const { ownerName, subject, unit, push, sizeBytes: bytes } = question;
+  const { ownerName, subject, unit, push, sizeBytes } = question;
   const path = unit?.path ?? null;
+  const bytes = sizeBytes ?? 0;
+  const things = thingsOf(services, question);
   return decidedFirstByDisk(services, { ownerName, subject, path }, () => {
-    if (push === null) return ledger.decide(ownerName, subject, bytes);
+    if (push === null) return ledger.decide(ownerName, subject, bytes, things);
     const parts = [{ id: pushId(path, push), bytes }];
-    const action = { ownerName, subject, parts, isReported: false, unit: path, seconds: pushSeconds };
-    return ledger.admit(action);
+    const action = { ownerName, subject, parts, isReported: false, unit: path, things };
+    return ledger.admit({ ...action, seconds: pushSeconds });
   });
+}
+
+export function thingsOf(
+  { ledger }: Pick<GateServices, 'ledger'>,
+  { subject, unit, sizeBytes }: Question,
+): ActionThings {
+  return { repository: repositoryOf(ledger, unit), incoming: declaredIncoming(subject, sizeBytes) };
 }
 
 function answerQuestion(services: GateServices, question: Question): Reply {
@@ -262,16 +301,16 @@ const mostLookedAt = 200;
  */
 export function startUpload(
   services: GateServices,
-  { ownerName, subject, parts }: Pick<Action, 'ownerName' | 'subject' | 'parts'>,
+  { ownerName, subject, parts, things }: Pick<Action, 'ownerName' | 'subject' | 'parts' | 'things'>,
 ): Decided {
   return decidedFirstByDisk(services, { ownerName, subject, path: null }, () => {
     const { ledger, letThrough } = services;
     // The owner is part of each id: several may upload the same object.
     const ownParts = parts.map(({ id, bytes }) => ({ id: `upload ${ownerName} ${id}`, bytes }));
-    const upload = { ownerName, subject, parts: ownParts, isReported: false, unit: null };
+    const upload = { ownerName, subject, parts: ownParts, isReported: false, unit: null, things };
     const decided = ledger.settings.precise
       ? ledger.admit({ ...upload, seconds: uploadSeconds })
-      : ledger.decide(ownerName, subject);
+      : ledger.decide(ownerName, subject, 0, things);
     const paths = decided.decision.allowed
       ? ledger.units.walkedOf(ownerName, subject, mostMeasured, mostLookedAt)
       : [];

@@ -9,10 +9,10 @@
 
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Upload, uploadsOf } from '../layout/index.ts';
-import { type Refusal, refusal, type Subject } from '../quota/index.ts';
+import { fileBytesIn, type Upload, uploadsOf } from '../layout/index.ts';
+import { type Incoming, type Refusal, refusal, type Subject } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
-import { decidedFirstByDisk, recordDecision, startUpload } from './check.ts';
+import { decidedFirstByDisk, recordDecision, repositoryOfUpload, startUpload } from './check.ts';
 import { contactLine, refusalText } from './refusal-text.ts';
 import { requestAddress } from './request.ts';
 import type { Decided, GateServices } from './services.ts';
@@ -100,13 +100,16 @@ function refusalOf(services: GateServices, upload: Upload, asked: Asked, isPage:
   const path = paths.find(each => ledger.units.unitAt(each) !== null) ?? null;
   const unit = path === null ? null : ledger.units.unitAt(path);
   const bytes = client === 'git' ? 0 : sizeBytes || asked.lengthBytes;
+  const repository = repositoryOfUpload(services, upload);
+  const incoming = incomingOf(upload, bytes);
+  const things = { repository, incoming };
   const decide = (subject: Subject): Decided =>
     // A push is kept in mind by its hook.
     client === 'git' || isPage
       ? decidedFirstByDisk(services, { ownerName, subject, path }, () =>
-          ledger.decide(ownerName, subject, bytes),
+          ledger.decide(ownerName, subject, bytes, things),
         )
-      : startUpload(services, { ownerName, subject, parts: [{ id: partId(asked), bytes }] });
+      : startUpload(services, { ownerName, subject, parts: [{ id: partId(asked), bytes }], things });
   const subjects = subjectsOf(upload, unit?.leaf ?? null);
   const answers = subjects.map(subject => ({ subject, ...decide(subject) }));
   // A repository that is not known may become public or private.
@@ -125,6 +128,14 @@ function refusalOf(services: GateServices, upload: Upload, asked: Asked, isPage:
     return null;
   }
   return ledger.settings.mode === 'report' ? null : first;
+}
+
+/** A request of 0 bytes, or of as many as the proxy does not tell, begins an upload of unknown size. */
+function incomingOf({ subject, sizeBytes, file }: Upload, bytes: number): Incoming {
+  // Without a file, the request has the server itself bring something.
+  const isOrder = subject === 'repository' && file !== 'part';
+  if (bytes === 0 || isOrder) return { bytes: null, largest: null };
+  return { bytes, largest: { bytes: sizeBytes || fileBytesIn(file, bytes) } };
 }
 
 function subjectsOf({ subject }: Upload, leaf: Subject | null): readonly Subject[] {

@@ -18,11 +18,11 @@ import {
 } from 'node:http';
 import { z } from 'zod';
 import { messageOf, SoftquotaError } from '../errors.ts';
-import { uploadsOf, withoutBase } from '../layout/index.ts';
+import { type Upload, uploadsOf, withoutBase } from '../layout/index.ts';
 import { jsonOf } from '../parsed.ts';
-import { refusal } from '../quota/index.ts';
+import { type Incoming, refusal } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
-import { recordDecision, startUpload } from './check.ts';
+import { recordDecision, repositoryOfUpload, startUpload } from './check.ts';
 import { contactLine } from './refusal-text.ts';
 import { bodyOf, requestAddress } from './request.ts';
 import type { GateServices } from './services.ts';
@@ -76,9 +76,9 @@ export async function answerLfsBatch(
     }
     const passed = await passedOn(upstream, withoutBase(target, base), request, body);
     const objects = objectsToUpload(passed);
-    const owners = objects.length === 0 ? [] : uploads.map(({ owner }) => owner);
+    const asked = objects.length === 0 ? [] : uploads;
     let refused: string | undefined;
-    for (const owner of owners) refused ??= refusalOf(services, owner, objects) ?? undefined;
+    for (const upload of asked) refused ??= refusalOf(services, upload, objects) ?? undefined;
     if (refused === undefined) response.writeHead(passed.status, passed.headers).end(passed.body);
     else fail(response, 507, refused);
   } catch (error) {
@@ -101,16 +101,24 @@ function objectsToUpload({ status, body }: Passed): readonly LfsObject[] {
 }
 
 /** Null: let through, and the room for it is kept. A refusal is on record, as that of a check is. */
-function refusalOf(services: GateServices, ownerName: string, objects: readonly LfsObject[]): string | null {
+function refusalOf(services: GateServices, upload: Upload, objects: readonly LfsObject[]): string | null {
   const subject = 'size:git:lfs';
+  const { owner: ownerName } = upload;
   const { mode } = services.ledger.settings;
   // An object that is asked for again takes its own place.
   const parts = objects.map(({ oid, size }) => ({ id: `lfs ${oid}`, bytes: size }));
-  const { owner, decision } = startUpload(services, { ownerName, subject, parts });
+  const things = { repository: repositoryOfUpload(services, upload), incoming: incomingOf(objects) };
+  const { owner, decision } = startUpload(services, { ownerName, subject, parts, things });
   recordDecision(services, { owner: owner.name, subject, actor: '', decision });
   if (decision.allowed || mode === 'report') return null;
   const contact = services.contact();
   return `${refusal(owner.name, subject, decision)}${contact === null ? '' : ` ${contactLine(contact)}`}`;
+}
+
+function incomingOf(objects: readonly LfsObject[]): Incoming {
+  const bytes = objects.reduce((sum, { size }) => sum + size, 0);
+  const [largest] = objects.toSorted((a, b) => b.size - a.size);
+  return { bytes, largest: largest === undefined ? null : { bytes: largest.size, object: largest.oid } };
 }
 
 /** Asks the LFS server the same; rejects where it does not answer in time, or with too much. */

@@ -14,7 +14,7 @@ import { given } from '../given.ts';
 import type { Reservation } from '../ledger/index.ts';
 import { asTree, type Group, refusal, standing, subjects } from '../quota/index.ts';
 import { formatBytes, isoTime, printable } from '../text/index.ts';
-import { answered, askedQuestion, decidedFirstByDisk, pushId, verdictWithWords } from './check.ts';
+import { answered, askedQuestion, decidedFirstByDisk, pushId, thingsOf, verdictWithWords } from './check.ts';
 import {
   askedOwnerIn,
   bytesIn,
@@ -50,10 +50,11 @@ export async function reserve(services: GateServices, parameters: Parameters): P
     services.ledger.admit({
       ownerName,
       subject,
-      parts: [{ id: randomBytes(idBytes).toString('base64url'), bytes: sizeBytes }],
+      parts: [{ id: randomBytes(idBytes).toString('base64url'), bytes: sizeBytes ?? 0 }],
       isReported: true,
       unit: path,
       seconds,
+      things: thingsOf(services, question),
     }),
   );
   const reply = answered(services, question, admission);

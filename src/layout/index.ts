@@ -80,6 +80,8 @@ export {
 } from './units.ts';
 export { lfsBatchRoutes, type PresetName, presetNames, routesOf } from './uploads/presets.ts';
 export {
+  type FileForm,
+  fileBytesIn,
   parseUrlTemplate,
   repositoryPaths,
   routeSubject,

@@ -6,28 +6,14 @@
  * reports is told by sequence numbers, never by a clock.
  */
 
-import {
-  type Applied,
-  DocumentReplica,
-  Documents,
-  EventLog,
-  OwnerRegistry,
-  type Owners,
-} from '../documents/index.ts';
-import {
-  allowanceKind,
-  assignmentKind,
-  graceKind,
-  groupKind,
-  Policy,
-  policyKinds,
-  ruleKind,
-} from '../policy/index.ts';
+import { type Applied, DocumentReplica, Documents, EventLog, OwnerRegistry } from '../documents/index.ts';
+import { graceKind, Policy, policyKinds } from '../policy/index.ts';
 import {
   type Decision,
   decide,
   type Explanation,
   explain,
+  hasRepositoryBounds,
   leafMask,
   noUsage,
   type ReservedBytes,
@@ -36,6 +22,7 @@ import {
 } from '../quota/index.ts';
 import { type Away, type Changes, type OwnerRecord, type Store, WriteBehind } from '../store/index.ts';
 import type { Account } from './account.ts';
+import { affectedBy } from './affected.ts';
 import { AllowanceEnds } from './allowance-ends.ts';
 import { OwnerGraces } from './graces.ts';
 import type {
@@ -52,11 +39,14 @@ import { Pools } from './pools.ts';
 import { Reach } from './reach.ts';
 import type { Watcher } from './reconcile-loop.ts';
 import { Reports } from './reports.ts';
+import { storedRepository } from './repositories.ts';
 import { type Action, type Admission, Reservations, RoomApart } from './reservations.ts';
 import { UsageShares } from './shares.ts';
 import { UnitSources } from './unit-sources.ts';
 import { type OwnerSize, UsageIndex } from './usage-index.ts';
 import { loadOwners, loadUnits, Walks } from './walks.ts';
+
+const noIds: ReadonlySet<string> = new Set();
 
 const systemClock: Clock = {
   wall: () => Date.now(),
@@ -183,8 +173,21 @@ export class Ledger {
     owner: OwnerUsage,
     things: ActionThings = {},
   ): (subject: Subject, addingBytes?: number) => Decision {
-    const question = { ...this.#questionOf(owner), ...things };
-    return (subject, addingBytes = 0) => {
+    return this.#deciderBesides(owner, things, noIds);
+  }
+
+  #deciderBesides(
+    owner: OwnerUsage,
+    { incoming, repository: path = null }: ActionThings,
+    besides: ReadonlySet<string>,
+  ) {
+    const asked = this.#questionOf(owner);
+    const { reservations } = this;
+    const { usage } = this.#parts;
+    const isAsked = path !== null && hasRepositoryBounds(asked.standing);
+    const repository = isAsked ? storedRepository({ usage, reservations, owner, path, besides }) : null;
+    const question = { ...asked, incoming, repository };
+    return (subject: Subject, addingBytes = 0): Decision => {
       const reserved = this.#reservedApart(owner, subject, addingBytes);
       return decide({ ...question, subject, addingBytes, reserved });
     };
@@ -195,13 +198,15 @@ export class Ledger {
    * so that many at once cannot together pass a limit; each host decides by its own reservations. Throws
    * `too_many_reservations`.
    */
-  admit({ ownerName, subject, parts, isReported, unit, seconds }: Action): Admission {
+  admit({ ownerName, subject, parts, isReported, unit, seconds, things = {} }: Action): Admission {
     const { reservations } = this;
     const ownerKey = this.documents.owners.keyOf(ownerName);
     const found = this.ownerUsage(ownerName);
-    const owner = { ...found, reserved: reservations.besides(ownerKey, new Set(parts.map(({ id }) => id))) };
+    const ids = new Set(parts.map(({ id }) => id));
+    const owner = { ...found, reserved: reservations.besides(ownerKey, ids) };
     const adding = parts.reduce((sum, { bytes }) => sum + bytes, 0);
-    const decision = this.deciderFor(owner)(subject, Math.min(adding, Number.MAX_SAFE_INTEGER));
+    const decide = this.#deciderBesides(owner, things, ids);
+    const decision = decide(subject, Math.min(adding, Number.MAX_SAFE_INTEGER));
     const { mode, enabled } = this.#settings;
     const isLetThrough = decision.allowed || mode === 'report';
     if (!isLetThrough || !(isReported || enabled)) return { owner, decision, reservations: [] };
@@ -359,35 +364,4 @@ export class Ledger {
     const raised = owner.allowance === null ? standing : { ...standing, allowance: owner.allowance };
     return graces === null ? raised : { ...raised, graces };
   }
-}
-
-/** Kinds that bear on owners whom their documents do not name. */
-const forAnybody = [ruleKind, groupKind];
-
-/** More owners than these are not named one by one. */
-const mostNamed = 1000;
-
-/** Gives whether the policy has changed, and the owners affected, by key; null among them: anybody may be. */
-function affectedBy(
-  { documents, owners, renewedOwners, goneOwners }: Applied,
-  known: Owners,
-): { readonly isPolicy: boolean; readonly owners: Iterable<string | null> } {
-  const isPolicy = policyKinds.some(({ name }) => documents.has(name));
-  if (goneOwners.length > 0 || forAnybody.some(({ name }) => documents.has(name))) {
-    // A renewed owner is somebody else now besides.
-    return { isPolicy, owners: [null, ...renewedOwners.map(({ key }) => key)] };
-  }
-  // All of them are kept by the owner's id.
-  const assigned = [assignmentKind, allowanceKind, graceKind].flatMap(({ name }) => [
-    ...(documents.get(name)?.keys() ?? []),
-  ]);
-  // To look at everybody once costs less than to name so many.
-  if (owners.length + assigned.length > mostNamed) return { isPolicy, owners: [null] };
-  return {
-    isPolicy,
-    owners: new Set([
-      ...owners.map(({ key }) => key),
-      ...assigned.flatMap(ownerId => known.byId(Number(ownerId))?.key ?? []),
-    ]),
-  };
 }

@@ -76,7 +76,10 @@ export interface OwnerUsage {
 }
 
 /** The repository that an action grows, and what it brings, as far as they are known. */
-export type ActionThings = Pick<BoundedThings, 'incoming' | 'repository'>;
+export interface ActionThings extends Pick<BoundedThings, 'incoming'> {
+  /** The path of the repository, which need not be there yet; absent or null: none is known. */
+  readonly repository?: string | null;
+}
 
 export interface OwnerDecision {
   readonly owner: OwnerUsage;

@@ -13,7 +13,7 @@
 import { SoftquotaError } from '../errors.ts';
 import { bytesUnder, leafMask, type ReservedBytes, type Subject, type Usage } from '../quota/index.ts';
 import type { Account } from './account.ts';
-import type { Clock, OwnerDecision, OwnerUsage } from './options.ts';
+import type { ActionThings, Clock, OwnerDecision, OwnerUsage } from './options.ts';
 
 export interface Reservation {
   readonly id: string;
@@ -38,6 +38,7 @@ export interface Action extends Pick<Reservation, 'isReported' | 'unit'> {
   /** The parts that it brings. The owner's earlier ones with these ids are of an earlier try, and go. */
   readonly parts: readonly { readonly id: string; readonly bytes: number }[];
   readonly seconds: number;
+  readonly things?: ActionThings | undefined;
 }
 
 export interface Admission extends OwnerDecision {
@@ -101,6 +102,18 @@ export class Reservations {
   besides(ownerKey: string, ids: ReadonlySet<string>): readonly ReservedBytes[] | null {
     const rest = [...this.ofOwner(ownerKey).values()].filter(({ id }) => !ids.has(id));
     return rest.length === 0 ? null : sumsOf(rest);
+  }
+
+  /** Those for one of these units, without some ids. */
+  into(
+    ownerKey: string,
+    units: ReadonlySet<string>,
+    besides: ReadonlySet<string>,
+  ): readonly ReservedBytes[] | null {
+    const found = [...this.ofOwner(ownerKey).values()].filter(
+      ({ id, unit }) => unit !== null && units.has(unit) && !besides.has(id),
+    );
+    return found.length === 0 ? null : sumsOf(found);
   }
 
   ofOwner(ownerKey: string): ReadonlyMap<string, Reservation> {

@@ -11,10 +11,11 @@ import { messageOf, SoftquotaError } from '../errors.ts';
 import type { AllowedPush, PushServices, PushWorker } from '../gate/index.ts';
 import { type LargeBlobsLook, type QuarantineLook, quarantinePath } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
-import { isRepository, leafMask } from '../quota/index.ts';
+import { isRepository } from '../quota/index.ts';
 import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
 import { type FollowUpClock, monotonicClock } from './follow-ups.ts';
 import { minuteMs, PushBook, UnsureUnits } from './push-book.ts';
+import { releaseElsewhere, reserveElsewhere } from './pushes-elsewhere.ts';
 
 export interface PushClock extends FollowUpClock {
   /** Milliseconds since 1970. */
@@ -56,8 +57,6 @@ interface Watched {
   cancel: () => void;
 }
 
-/** The longest time for which a push into what another host walks counts without that host's word. */
-const elsewhereSeconds = 60;
 const firstStepMs = 250;
 const longestStepMs = 10_000;
 const lookDeadlineMs = 5000;
@@ -137,7 +136,7 @@ export class Pushes implements PushServices, UnitPushes {
   begin(push: AllowedPush): void {
     const { unit, quarantine, name, lines } = push;
     if (unit.isElsewhere === true) {
-      this.#reserve(push);
+      reserveElsewhere(this.#options.ledger, push);
       this.#options.letThrough(unit.path);
       return;
     }
@@ -157,9 +156,7 @@ export class Pushes implements PushServices, UnitPushes {
   withdraw(unit: string, name: string): void {
     this.#watched.get(unit)?.book.withdraw(name, this.#clock.now());
     this.#recount(unit);
-    const { reservations } = this.#options.ledger;
-    const reservation = reservations.byId(reservationId(unit, name));
-    if (reservation !== null) reservations.release(reservation);
+    releaseElsewhere(this.#options.ledger, unit, name);
   }
 
   arrived(unit: string, lines: string): void {
@@ -277,28 +274,6 @@ export class Pushes implements PushServices, UnitPushes {
     }
   }
 
-  /** Counts a push into what another host walks, until that one reports the owner's growth. */
-  #reserve({ unit, quarantine, name }: AllowedPush): void {
-    const { ledger } = this.#options;
-    if (unit.owner === null || name === null || quarantine === null) return;
-    const { reservations } = ledger;
-    const reservation = {
-      id: reservationId(unit.path, name),
-      ownerKey: ledger.documents.owners.keyOf(unit.owner),
-      mask: leafMask(unit.leaf),
-      bytes: quarantine.bytes,
-      isReported: false,
-      unit: unit.path,
-      expiresAt: reservations.endIn(elsewhereSeconds),
-    };
-    try {
-      reservations.hold(reservation, ledger.ownerUsage(unit.owner).usage);
-    } catch (error) {
-      // More are not remembered: the next walk counts what comes.
-      if (!(error instanceof SoftquotaError)) throw error;
-    }
-  }
-
   async #orByWorker(
     sight: QuarantineLook,
     unit: string,
@@ -405,10 +380,6 @@ export class Pushes implements PushServices, UnitPushes {
     if (more > 0) this.#options.grew(unit, more);
     if (more !== 0 || located?.bytes === null) this.#options.ledger.walks.adjustBytes(unit, more, located);
   }
-}
-
-function reservationId(unit: string, name: string): string {
-  return `push ${name} ${unit}`;
 }
 
 /** Tells whether each of git's lines `OLD NEW REF` deletes a ref. */

@@ -1,9 +1,9 @@
-/** The bounds of a push and of a file, asked by themselves: they are about what comes, whatever is stored. */
+/** Bounds looked at by themselves; those of a push and of a file are about what comes, whatever is stored. */
 
 import { boundsAt, type Incoming } from './bounds.ts';
 import { boundsOf, isEnforced, type Standing } from './decide.ts';
 import type { RuledRefused } from './decision.ts';
-import type { QuotaSettings } from './policy.ts';
+import type { CompiledGroup, QuotaSettings } from './policy.ts';
 import { noUsage, type Subject } from './subjects.ts';
 
 interface OwnerPolicy {
@@ -29,9 +29,7 @@ export function refusedByIncoming(
  */
 export function leastFileBytes({ settings, standing }: OwnerPolicy, subject: Subject): number | null {
   if (!settings.enabled) return null;
-  const { bounds, reporting, warning } = standing;
-  const limits = [bounds, reporting?.bounds, warning?.bounds]
-    .flatMap(groups => (groups === undefined ? [] : [...groups.assigned, ...groups.defaults]))
+  const limits = boundGroups(standing)
     .flatMap(group => boundsAt('file', [group], subject, null))
     .flatMap(({ rules }) => rules.map(({ limitBytes }) => limitBytes))
     .filter(limit => limit !== -1);
@@ -39,4 +37,15 @@ export function leastFileBytes({ settings, standing }: OwnerPolicy, subject: Sub
   const percent = Math.min(100, ...settings.warnAt);
   // A file of just so many bytes reaches the threshold.
   return Math.max(0, Math.ceil((Math.min(...limits) / 100) * percent) - 1);
+}
+
+/** Tells whether a rule, in force or not, is about repositories. */
+export function hasRepositoryBounds(standing: Standing): boolean {
+  return boundGroups(standing).some(({ rules }) => rules.some(({ per }) => per === 'repository'));
+}
+
+function boundGroups({ bounds, reporting, warning }: Standing): readonly CompiledGroup[] {
+  return [bounds, reporting?.bounds, warning?.bounds].flatMap(groups =>
+    groups === undefined ? [] : [...groups.assigned, ...groups.defaults],
+  );
 }

@@ -40,7 +40,7 @@ export {
   parseGraceMost,
   type RunningGrace,
 } from './grace.ts';
-export { leastFileBytes, refusedByIncoming } from './incoming.ts';
+export { hasRepositoryBounds, leastFileBytes, refusedByIncoming } from './incoming.ts';
 export type { ReservedBytes } from './judged.ts';
 export { type FindingCode, type LintedPolicy, type LintFinding, lint } from './lint.ts';
 export { longestName, nameFault, ownerKey } from './names.ts';

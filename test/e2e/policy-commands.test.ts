@@ -88,6 +88,28 @@ t.test('rules have a grace and a mode, which commands set, show, compare and tak
   );
 });
 
+t.test('explain shows the limits of groups, repositories, pushes and files', async t => {
+  const { server, done } = await openCommandServer(t);
+  await done('rule create together --limit 1k --per group --subject size:all');
+  await done('rule create each --limit 2k --per repository --subject size:all');
+  await done('group create lab --rule together --rule each');
+  for (const name of ['alice', 'bob']) {
+    await done(`user create ${name}`);
+    await done(`group add-user lab ${name}`);
+  }
+  await server.reports('alice', 300);
+  await server.reports('bob', 900);
+  const shown = await done('explain alice --subject size:git:lfs');
+  t.match(shown, /^alice, .*: refused\./);
+  t.ok(
+    shown.endsWith(`Limits that are asked after these have allowed:
+  * all members together, group lab, rule together: 1.2 kB of 1 kB, 300 B by this owner (size:all): refuses
+    each repository, group lab, rule each: 2 kB (size:all): is not asked, since nobody knows what it is about
+`),
+    shown,
+  );
+});
+
 t.test('every command of rules and groups prints tables for people and JSON for programs', async t => {
   const { server, done, json } = await openCommandServer(t);
   t.match(await done('rule list'), /^No rules: .* softquota rule create\.\n$/);

@@ -3,7 +3,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
-import { lfsBatchRoutes } from '../../src/layout/index.ts';
+import { lfsBatchRoutes, repositoryPaths } from '../../src/layout/index.ts';
+import { assign, createGroup, createRule } from '../../src/policy/index.ts';
 import { served } from '../served.ts';
 import { type Answer, openWorld, type World } from './world.ts';
 
@@ -177,4 +178,44 @@ t.test('what cannot be served is told in the form of git-lfs', async t => {
   world.told.uploads = { ...world.told.uploads, lfs };
   world.upstream.answer = 'no JSON';
   t.match(await batch(world), { status: 200, text: 'no JSON' }, "a strange answer is the client's matter");
+});
+
+t.test('a batch is held to the limits of a repository, of all that comes, and of each object', async t => {
+  const world = await open(t, { totalBytes: 1_000_000 });
+  const { told, ledger, upstream } = world;
+  told.uploads = {
+    ...told.uploads,
+    repositoryPathsOf: ({ owner, repository }) =>
+      repository === null ? [] : repositoryPaths(['/srv/git/{owner}/{repo}.git'], owner, repository),
+  };
+  world.walk('/srv/git/alice/app.git', 'alice', 5000);
+  await ledger.documents.transact(transaction => {
+    const { changes } = transaction;
+    const rules = [
+      { name: 'each', limitBytes: 6000, subjects: ['size:all'], per: 'repository' },
+      { name: 'push', limitBytes: 2000, subjects: ['size:all'], per: 'push' },
+      { name: 'file', limitBytes: 1500, subjects: ['size:git:all'], per: 'file' },
+    ] as const;
+    for (const rule of rules) createRule(changes, rule);
+    createGroup(changes, { name: 'g', rules: rules.map(({ name }) => ({ name })) });
+    assign(changes, transaction.mustBeOwner('alice').id, 'g');
+  });
+  const answer = async (...sizes: number[]) => {
+    const objects = sizes.map((size, at) => ({ oid: `0${at}`, size, actions: { upload: {} } }));
+    upstream.answer = JSON.stringify({ objects });
+    const { status, text } = await batch(world);
+    return { status, text };
+  };
+  t.match(await answer(1000, 1000), { status: 200 });
+  t.match(await answer(1000, 1001), {
+    status: 507,
+    text: /This upload brings 2\.001 kB; an upload may bring 2 kB/,
+  });
+  t.match(await answer(100, 1501, 7), {
+    status: 507,
+    text: /The file with the object id 01 has 1\.501 kB; a file may have 1\.5 kB/,
+  });
+  world.walk('/srv/git/alice/app.git', 'alice', 6001);
+  t.match(await answer(1), { status: 507, text: /Repository alice\/app is too large/ });
+  t.match(await batch(world, '/v1/lfs/alice/more/app.git/info/lfs/objects/batch'), { status: 200 });
 });

@@ -230,9 +230,13 @@ function refused(words: string): PushJudgement {
 }
 
 /** Tells whether a limit refuses; one whose bytes cannot be added up is over it. */
-export function isRefused(ledger: Pick<Ledger, 'decide'>, owner: string, leaf: Leaf): boolean {
+export function isRefused(
+  ledger: Pick<Ledger, 'decide'>,
+  owner: string,
+  { name, leaf }: { readonly name: string; readonly leaf: Leaf },
+): boolean {
   try {
-    return !ledger.decide(owner, leaf).decision.allowed;
+    return !ledger.decide(owner, leaf, 0, { repository: name }).decision.allowed;
   } catch (error) {
     if (error instanceof SoftquotaError && error.code === 'sum_too_large') return true;
     throw error;

@@ -12,7 +12,7 @@ import type { Incoming } from '../../quota/index.ts';
 import { workInSlices } from '../../slices.ts';
 import type { JudgedPush } from '../../wire/index.ts';
 import { within } from '../../within.ts';
-import { decidedFirstByDisk, recordDecision } from '../check.ts';
+import { decidedFirstByDisk, recordDecision, repositoryOf } from '../check.ts';
 import {
   askAgain,
   goOn,
@@ -97,7 +97,7 @@ export class PushQuestions {
       isRefused: path => {
         const unit = ledger.units.unit(path);
         const owner = unit?.owner ?? null;
-        return unit !== undefined && owner !== null && isRefused(ledger, owner, unit.leaf);
+        return unit !== undefined && owner !== null && isRefused(ledger, owner, unit);
       },
     });
   }
@@ -352,8 +352,9 @@ export class PushQuestions {
   }
 
   #decide({ ownerName, leaf, unit }: PushPlace, bytes: number, incoming?: Incoming): Decided {
+    const { ledger } = this.#parts;
     return decidedFirstByDisk(this.#parts, { ownerName, subject: leaf, path: unit?.path ?? null }, () =>
-      this.#parts.ledger.decide(ownerName, leaf, bytes, { incoming }),
+      ledger.decide(ownerName, leaf, bytes, { incoming, repository: repositoryOf(ledger, unit) }),
     );
   }
 

@@ -7,13 +7,15 @@
  */
 
 import { withoutEnd } from '../../text/index.ts';
-import type { RouteSubject, UploadRoute } from './routes.ts';
+import type { FileForm, RouteSubject, UploadRoute } from './routes.ts';
 import { parseUrlTemplate, type UrlTemplate } from './routes.ts';
 
 export interface PresetRoute {
   readonly methods: readonly string[];
   readonly urls: readonly string[];
   readonly subject: RouteSubject;
+  /** Absent: the whole body. */
+  readonly file?: FileForm;
   /** It is at the root of the host, whatever path the server has. */
   readonly isAtRoot?: boolean;
 }
@@ -51,7 +53,19 @@ const gitea: readonly PresetRoute[] = [
   { methods: ['PUT'], urls: ['/{owner}/{repo}/info/lfs/objects/*/{size}'], subject: lfs },
   { methods: ['POST'], urls: ['/{owner}/{repo}/settings/lfs/pointers/associate'], subject: lfs },
   giteaPackagesThatGrowNothing,
-  { methods: ['PUT', 'POST'], urls: ['/api/packages/{owner}/**'], subject: packages },
+  { methods: ['PUT'], urls: ['/api/packages/{owner}/npm/**'], subject: packages, file: 'base64' },
+  {
+    methods: ['PUT'],
+    urls: [
+      '/api/packages/{owner}/cargo/**',
+      '/api/packages/{owner}/nuget/**',
+      '/api/packages/{owner}/swift/**',
+    ],
+    subject: packages,
+    file: 'part',
+  },
+  { methods: ['PUT'], urls: ['/api/packages/{owner}/**'], subject: packages },
+  { methods: ['POST'], urls: ['/api/packages/{owner}/**'], subject: packages, file: 'part' },
   containers,
   {
     methods: ['POST'],
@@ -62,13 +76,15 @@ const gitea: readonly PresetRoute[] = [
       '/api/v1/repos/{owner}/{repo}/issues/comments/*/assets',
     ],
     subject: issues,
+    file: 'part',
   },
   {
     methods: ['POST'],
     urls: ['/{owner}/{repo}/releases/attachments', '/api/v1/repos/{owner}/{repo}/releases/*/assets'],
     subject: releases,
+    file: 'part',
   },
-  { methods: ['POST'], urls: ['/{owner}/{repo}/upload-file'], subject: 'repository' },
+  { methods: ['POST'], urls: ['/{owner}/{repo}/upload-file'], subject: 'repository', file: 'part' },
   {
     methods: ['POST'],
     urls: [
@@ -95,6 +111,8 @@ const gitlabPackagesThatGrowNothing: PresetRoute = {
   subject: 'none',
 };
 
+const gitlabPackages = ['/api/v4/projects/{owner}/**/packages/**', '/api/v4/groups/{owner}/**/-/packages/**'];
+
 /** The request of git before a push; only with EARLY. */
 export const gitRoutes: readonly PresetRoute[] = [
   {
@@ -113,9 +131,13 @@ export const presetRoutes = {
     {
       methods: ['PUT'],
       urls: [
-        '/{owner}/**/{repo}/info/lfs/objects/*/{size}',
-        '/{owner}/**/{repo}/info/lfs/objects/*',
-        '/{owner}/**/{repo}/info/lfs/objects/basic/*',
+        '/{owner}/{repo}/info/lfs/objects/*/{size}',
+        '/{owner}/{repo}/info/lfs/objects/*',
+        '/{owner}/{repo}/info/lfs/objects/basic/*',
+        // No path of a repository is known by more than two names.
+        '/{owner}/*/**/info/lfs/objects/*/{size}',
+        '/{owner}/*/**/info/lfs/objects/*',
+        '/{owner}/*/**/info/lfs/objects/basic/*',
         // giftless, at its older addresses.
         '/{owner}/{repo}/objects/storage/*',
       ],
@@ -128,11 +150,23 @@ export const presetRoutes = {
     { methods: ['PUT'], urls: ['/{owner}/**/gitlab-lfs/objects/*/{size}'], subject: lfs },
     gitlabPackagesThatGrowNothing,
     {
-      methods: ['PUT', 'POST'],
-      // The project as a path; as a number it names no owner.
-      urls: ['/api/v4/projects/{owner}/**/packages/**', '/api/v4/groups/{owner}/**/-/packages/**'],
+      methods: ['PUT'],
+      urls: ['/api/v4/projects/{owner}/**/packages/npm/**'],
       subject: packages,
+      file: 'base64',
     },
+    {
+      methods: ['PUT'],
+      urls: [
+        '/api/v4/projects/{owner}/**/packages/nuget/**',
+        '/api/v4/groups/{owner}/**/-/packages/nuget/**',
+      ],
+      subject: packages,
+      file: 'part',
+    },
+    // The project as a path; as a number it names no owner.
+    { methods: ['PUT'], urls: gitlabPackages, subject: packages },
+    { methods: ['POST'], urls: gitlabPackages, subject: packages, file: 'part' },
     containers,
     {
       methods: ['POST'],
@@ -147,12 +181,13 @@ export const presetRoutes = {
         '/groups/{owner}/**/-/uploads',
       ],
       subject: issues,
+      file: 'part',
     },
     { methods: ['POST'], urls: ['/api/v4/projects/{owner}/**/{repo}/mirror/pull'], subject: 'repository' },
   ],
   gogs: [
     { methods: ['PUT'], urls: ['/{owner}/{repo}/info/lfs/objects/basic/*'], subject: lfs },
-    { methods: ['POST'], urls: ['/{owner}/{repo}/upload-file'], subject: 'repository' },
+    { methods: ['POST'], urls: ['/{owner}/{repo}/upload-file'], subject: 'repository', file: 'part' },
     {
       methods: ['POST'],
       urls: [
@@ -166,7 +201,7 @@ export const presetRoutes = {
   verdaccio: [
     { methods: ['PUT'], urls: ['/@{owner}/*/-rev/*'], subject: 'none' },
     // It takes a package with any two names behind it, too.
-    { methods: ['PUT'], urls: ['/@{owner}/*', '/@{owner}/*/**'], subject: packages },
+    { methods: ['PUT'], urls: ['/@{owner}/*', '/@{owner}/*/**'], subject: packages, file: 'base64' },
   ],
   distribution: [containers],
 } as const satisfies Readonly<Record<string, readonly PresetRoute[]>>;
@@ -180,7 +215,7 @@ const gitlabNames: ReadonlySet<string> = new Set(['-', 'admin', 'api', 'dashboar
 
 const lfsBatch: PresetRoute = {
   methods: ['POST'],
-  urls: ['/{owner}/**/info/lfs/objects/batch'],
+  urls: ['/{owner}/{repo}/info/lfs/objects/batch', '/{owner}/**/info/lfs/objects/batch'],
   subject: 'size:git:lfs',
 };
 
@@ -215,14 +250,14 @@ export function routesOf(
 
 function made(
   preset: PresetName,
-  { methods, urls, subject, isAtRoot = false }: PresetRoute,
+  { methods, urls, subject, file = 'whole', isAtRoot = false }: PresetRoute,
   prefix: string,
   client: UploadRoute['client'],
 ): UploadRoute {
   const templates = urls.map(url => known(isAtRoot ? url : `${prefix}${url}`));
   // A project's number names no owner.
   const isNoOwner = (name: string) => preset === 'gitlab' && (gitlabNames.has(name) || /^\d+$/.test(name));
-  return { name: preset, templates, methods, subject, owner: null, isNoOwner, client };
+  return { name: preset, templates, methods, subject, owner: null, isNoOwner, client, file };
 }
 
 /** A template of ours that cannot be parsed is a mistake of ours. */

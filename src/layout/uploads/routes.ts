@@ -198,6 +198,18 @@ function withoutDots(names: readonly string[]): readonly string[] {
 /** Subject that a route grows; `repository`: that of the repository; `none`: it grows nothing. */
 export type RouteSubject = Subject | 'repository' | 'none';
 
+/** The file in the body of a request: in base64 within JSON, a part of a form, or all of the body. */
+export type FileForm = 'base64' | 'part' | 'whole';
+
+/** The boundary of a form, and its other fields, are no longer than this. */
+const longestFormBytes = 4096;
+
+/** The bytes of the file in a body of this length: rather fewer, so that no limit refuses a smaller file. */
+export function fileBytesIn(form: FileForm, lengthBytes: number): number {
+  if (form === 'base64') return Math.floor((lengthBytes / 4) * 3);
+  return form === 'part' ? Math.max(0, lengthBytes - longestFormBytes) : lengthBytes;
+}
+
 export interface UploadRoute {
   readonly name: string;
   readonly templates: readonly UrlTemplate[];
@@ -210,6 +222,8 @@ export interface UploadRoute {
   readonly isNoOwner: (name: string) => boolean;
   /** `git`: the answer is read by git, which shows plain text only. */
   readonly client: 'git' | 'any';
+  /** Absent: the whole body. */
+  readonly file?: FileForm;
 }
 
 /** An upload that is about to start. */
@@ -222,6 +236,7 @@ export interface Upload {
   /** The bytes that come, where the address says so; else 0. */
   readonly sizeBytes: number;
   readonly client: UploadRoute['client'];
+  readonly file: FileForm;
 }
 
 /**
@@ -267,7 +282,7 @@ function firstMatch(
 }
 
 function uploadTo(
-  { name, client }: UploadRoute,
+  { name, client, file = 'whole' }: UploadRoute,
   subject: Upload['subject'],
   owner: string,
   { repo, size }: Captured,
@@ -282,6 +297,7 @@ function uploadTo(
     repository,
     sizeBytes,
     client,
+    file,
   };
 }
 
