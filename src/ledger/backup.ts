@@ -40,7 +40,7 @@ const reportedUnit = z.strictObject({
 });
 
 const event = z.strictObject({
-  id: z.string(),
+  id: z.string().regex(/^[\x21-\x7e]+$/, { error: 'expected printable ASCII without blanks' }),
   kind: z.string(),
   at: whole,
   owner_id: whole.nullable(),

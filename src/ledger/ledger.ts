@@ -193,6 +193,13 @@ export class Ledger {
     };
   }
 
+  /** Decides by what is stored: what is reserved may never come. `hasPools`: bounds of groups are asked. */
+  stateDeciderFor(owner: OwnerUsage, hasPools = true): (subject: Subject) => Decision {
+    const pools = hasPools ? (group: string) => this.#pools.of(group, null) : undefined;
+    const question = { ...this.#questionOf({ ...owner, reserved: null }), pools };
+    return subject => decide({ ...question, subject });
+  }
+
   /**
    * Lets an upload start: decides, and reserves what is let through until it is measured. Both are one turn,
    * so that many at once cannot together pass a limit; each host decides by its own reservations. Throws

@@ -76,9 +76,10 @@ export class Pools {
     else for (const pool of this.#kept.values()) if (pool.members.has(ownerId)) pool.changed.add(ownerId);
   }
 
-  /** The bytes of the members, with those of `owner` that are reserved as the owner says. */
-  of(group: string, owner: Pick<OwnerUsage, 'id' | 'reserved'>): PooledBytes {
+  /** The bytes of the members, with those of `owner` that are reserved as the owner says; null: with none. */
+  of(group: string, owner: Pick<OwnerUsage, 'id' | 'reserved'> | null): PooledBytes {
     const pool = this.#current(group);
+    if (owner === null) return { usage: pool.usage, unreachable: pool.unreachable, reserved: null };
     const own = owner.id === null ? undefined : pool.members.get(owner.id);
     const reserved = new Map(pool.reserved);
     for (const { mask, bytes } of own?.reserved ?? []) addTo(reserved, mask, -bytes);
@@ -103,7 +104,6 @@ export class Pools {
     };
     this.#kept.set(group, pool);
     for (const id of [...pool.changed]) {
-      pool.changed.delete(id);
       const owner = this.#ledger.ownerById(id);
       const { usage, unreachable, reserved } =
         owner === undefined ? nothing : this.#ledger.ownerUsage(owner.name);
@@ -111,6 +111,8 @@ export class Pools {
       count(pool, pool.members.get(id), -1);
       count(pool, part, 1);
       pool.members.set(id, part);
+      // Not before: the bytes of an owner may be too many to be added up.
+      pool.changed.delete(id);
     }
     return pool;
   }

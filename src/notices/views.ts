@@ -10,7 +10,7 @@ import type { NoticeDocument } from './kinds.ts';
 import type { View } from './templates.ts';
 
 export interface ViewOptions {
-  readonly ledger: Pick<Ledger, 'deciderFor' | 'ownerUsage' | 'settings' | 'shares'>;
+  readonly ledger: Pick<Ledger, 'ownerUsage' | 'settings' | 'shares' | 'stateDeciderFor'>;
   /** The name of a unit as its owner reads it. */
   unitName(unit: { readonly kind: 'walked' | 'reported'; readonly name: string }): string;
   /** Ends with a slash. */
@@ -30,7 +30,8 @@ export async function ownerView(
   const { ledger, unitName } = options;
   const name = notice.owner ?? '';
   const owner = ledger.ownerUsage(name);
-  const decide = ledger.deciderFor({ ...owner, reserved: null });
+  // Bytes that a group has together are not the owner's own.
+  const decide = ledger.stateDeciderFor(owner, false);
   const { decision, subject } = worstKind(ledger.settings, decide, owner);
   const grace = decision.allowed ? decision.grace : undefined;
   const limited = decision.limit !== null && decision.limit !== -1;

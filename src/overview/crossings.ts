@@ -34,7 +34,7 @@ import {
 export interface CrossingsOptions {
   readonly ledger: Pick<
     Ledger,
-    'deciderFor' | 'documents' | 'eventLog' | 'kept' | 'ownerUsage' | 'settings' | 'walks' | 'watch'
+    'documents' | 'eventLog' | 'kept' | 'ownerUsage' | 'settings' | 'stateDeciderFor' | 'walks' | 'watch'
   >;
   readonly log: Pick<Log, 'error'>;
   /** Milliseconds since 1970. */
@@ -125,7 +125,8 @@ export class Crossings {
     const { ledger } = this.#options;
     const { settings } = ledger;
     const owner = ledger.documents.owners.named(ownerKey);
-    const decided = decidedOwner(ledger, ownerKey);
+    // An event has the figures of the owner: what a group has together is not the owner's.
+    const decided = decidedOwner(ledger, ownerKey, false);
     if (!settings.enabled || owner === undefined || decided === null) return;
     const last = this.#levels.get(owner.id) ?? lowest;
     const crossings = new Map<string, Crossing>();

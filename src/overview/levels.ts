@@ -142,13 +142,17 @@ function fullnessOf({ by, used, limit }: quota.Decision, storedBytes: number): n
 }
 
 /** An owner's usage, and what decides about it; null where the bytes cannot be added up. */
-export function decidedOwner(ledger: Pick<Ledger, 'deciderFor' | 'ownerUsage'>, ownerKey: string) {
+export function decidedOwner(
+  ledger: Pick<Ledger, 'ownerUsage' | 'stateDeciderFor'>,
+  ownerKey: string,
+  hasPools = true,
+) {
   try {
     const owner = ledger.ownerUsage(ownerKey);
     // Each kind may fit, and all together not.
     quota.bytesUnder(owner.usage, quota.leafMask('size:all'));
     // Reserved bytes may never come, and change nobody's state.
-    return { owner, decide: ledger.deciderFor({ ...owner, reserved: null }) };
+    return { owner, decide: ledger.stateDeciderFor(owner, hasPools) };
   } catch (error) {
     if (error instanceof SoftquotaError && error.code === 'sum_too_large') return null;
     throw error;

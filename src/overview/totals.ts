@@ -8,7 +8,7 @@ import { within } from '../within.ts';
 import { decidedOwner, type KindState, type Nearness, worstKind } from './levels.ts';
 
 interface TotalsOptions {
-  readonly ledger: Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'watch'>;
+  readonly ledger: Pick<Ledger, 'documents' | 'ownerUsage' | 'settings' | 'stateDeciderFor' | 'watch'>;
   readonly log: Pick<Log, 'error'>;
 }
 

@@ -194,6 +194,8 @@ const lowestPriority = 19;
 let cache: Cache | null = null;
 let cacheFaults: string[] = [];
 let hasLowPriority = false;
+/** Null: there is none, or it is told. */
+let priorityFault: string | null = null;
 
 /**
  * Walks for a moment, but one unit at least. The results are in the order of the tasks, and what has none was
@@ -210,7 +212,7 @@ function walkAll(
   const isAsked = tasks.some(({ task }) => !('unit' in task));
   // For a sweep nobody waits, but checks would wait for it.
   if (!isAsked && !hasLowPriority) {
-    lowerThreadPriority();
+    priorityFault = lowerThreadPriority();
     hasLowPriority = true;
   }
   const results: TaskResult[] = [];
@@ -229,7 +231,9 @@ function walkAll(
   if (!isAsked) opened.flush();
   const faults = cacheFaults;
   cacheFaults = [];
-  return { results, cacheFaults: faults };
+  const told = { results, cacheFaults: faults, priorityFault };
+  priorityFault = null;
+  return told;
 }
 
 function resultOf(task: Task, terms: WalkTerms, context: ScanContext, cache: Cache): TaskResult {
@@ -260,14 +264,16 @@ function resultOf(task: Task, terms: WalkTerms, context: ScanContext, cache: Cac
 
 /**
  * Lowers the priority of this thread, for good: only root may raise it again. Where the system knows no
- * priorities of threads, or does not let one be set, it stays as it is.
+ * priorities of threads, or does not let one be set, it stays as it is, and this returns why.
  */
-function lowerThreadPriority(): void {
+function lowerThreadPriority(): string | null {
   try {
     const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
     const usual = Math.max(getPriority(thread), 0);
     setPriority(thread, Math.min(usual + prioritySteps, lowestPriority));
+    return null;
   } catch (error) {
     if (systemCode(error) === null) throw error;
+    return messageOf(error);
   }
 }

@@ -35,6 +35,13 @@ interface Busy {
   readonly milliseconds: number;
 }
 
+interface WalkedBatch {
+  readonly results: readonly TaskResult[];
+  readonly cacheFaults: readonly string[];
+  /** Null: the thread has a low priority, or said before why it has none. */
+  readonly priorityFault: string | null;
+}
+
 interface PoolOptions {
   /** Tells whether no signature may stand for a walk of a unit at present. */
   readonly isUnsettled: (path: string) => boolean;
@@ -81,6 +88,7 @@ export class Pool {
   #watch: NodeJS.Timeout | null = null;
   /** Walkers that died since the last result. */
   #deaths = 0;
+  #isPriorityTold = false;
   #isToHandOut = false;
   #closed = false;
 
@@ -252,16 +260,21 @@ export class Pool {
     };
   }
 
-  #walked(
-    walker: Walker,
-    { results, cacheFaults }: { results: readonly TaskResult[]; cacheFaults: readonly string[] },
-  ): void {
+  #walked(walker: Walker, { results, cacheFaults, priorityFault }: WalkedBatch): void {
     const { threads, options } = this.#parts;
     const batch = this.#end(walker);
     threads.giveBack(walker.thread);
     this.#deaths = 0;
     for (const reason of cacheFaults)
       options.log.warn({ reason }, 'the scan cache could not be used; walks go on without it');
+    if (priorityFault !== null && !this.#isPriorityTold) {
+      // One line for all threads.
+      this.#isPriorityTold = true;
+      options.log.warn(
+        { reason: priorityFault },
+        'walks have the priority of the daemon: it cannot be lowered',
+      );
+    }
     for (const entry of batch.slice(results.length)) this.#put(entry);
     // It has its next batch before what it found is told, which takes a while.
     this.#handOut();

@@ -184,6 +184,10 @@ t.test('a document that cannot be restored whole is refused, and says why', asyn
   refused(JSON.stringify({ ...document, graces: [session] }), /graces\.0\.kind/);
   refused(JSON.stringify({ ...document, owners: [{ key: 1 }] }), /owners\.0\.key/);
   refused(JSON.stringify({ ...document, more: 1 }), /more/);
+  for (const id of ['', 't 1', 't-\n', 'té']) {
+    const event = { id, kind: 'policy', at: 1, owner_id: null, owner_key: null, text: '{}' };
+    refused(JSON.stringify({ ...document, events: [event] }), /events\.0\.id: expected printable ASCII/);
+  }
   const [unit] = document.reported_units;
   refused(
     JSON.stringify({ ...document, reported_units: [{ ...unit, bytes: -1 }] }),

@@ -2,7 +2,9 @@
 
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
+import { SoftquotaError } from '../../src/errors.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
+import { Pools } from '../../src/ledger/pools.ts';
 import { assign, createGroup, createRule, deleteGroup, unassign } from '../../src/policy/index.ts';
 import { bytesUnder, leafMask } from '../../src/quota/index.ts';
 import { isLong } from '../run-length.ts';
@@ -43,6 +45,36 @@ t.test('a group is full for all its members at once, and for nobody else', async
   t.notOk(decided(ledger, 'alice').allowed);
   await ledger.documents.transact(({ changes }) => deleteGroup(changes, 'lab'));
   t.ok(decided(ledger, 'alice').allowed);
+});
+
+t.test('a member whose bytes cannot be added up is counted once they can', async t => {
+  const { ledger, join } = await openWithPool(t);
+  await join('alice', true);
+  const { id } = ledger.ownerUsage('alice');
+  let isTooLarge = true;
+  const pools = new Pools({
+    policy: ledger.policy,
+    ownerById: id => ledger.ownerById(id),
+    ownerUsage: name => {
+      if (isTooLarge) throw new SoftquotaError('sum_too_large', 'too large');
+      return ledger.ownerUsage(name);
+    },
+  });
+  for (const _ of [1, 2]) t.throws(() => pools.of('lab', { id, reserved: null }), { code: 'sum_too_large' });
+  isTooLarge = false;
+  t.equal(bytesUnder(pools.of('lab', { id, reserved: null }).usage, leafMask('size:all')), 10);
+});
+
+t.test('what any member reserves changes the state of none', async t => {
+  const { ledger, join } = await openWithPool(t);
+  await join('alice', true);
+  await join('bob', true);
+  const parts = [{ id: 'one', bytes: 85 }];
+  ledger.admit({ ownerName: 'bob', subject: lfs, parts, isReported: true, unit: null, seconds: 9 });
+  t.notOk(decided(ledger, 'alice').allowed);
+  t.match(ledger.stateDeciderFor(ledger.ownerUsage('alice'))(repos), { allowed: true, near: undefined });
+  walk(ledger, 'bob/app', 95);
+  t.match(ledger.stateDeciderFor(ledger.ownerUsage('alice'))(repos), { allowed: false, used: 105 });
 });
 
 t.test('the sum of a group is that of its members after any changes', async t => {

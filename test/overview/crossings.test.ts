@@ -126,6 +126,28 @@ t.test('a change of policy or of settings brings owners to a threshold as a push
   t.strictSame((await crossings(world)).slice(3), [['alice', 'limit', null, 5000, -1]]);
 });
 
+t.test('what a group has together is no event of a member', async t => {
+  const world = await World.open(t);
+  await store(world, 'alice', 50);
+  await store(world, 'bob', 9500);
+  await world.ledger.documents.transact(transaction => {
+    const rule = {
+      name: 'together',
+      limitBytes: 100,
+      subjects: ['size:all' as const],
+      per: 'group' as const,
+    };
+    createGroup(transaction.changes, { name: 'lab', rules: [rule] });
+    for (const name of ['alice', 'bob']) assign(transaction.changes, transaction.mustBeOwner(name).id, 'lab');
+  });
+  await store(world, 'alice', 8000);
+  t.notOk(world.ledger.decide('alice', repos).decision.allowed);
+  t.strictSame(await crossings(world), [
+    ['bob', null, 90, 9500, 10_000],
+    ['alice', null, 80, 8000, 10_000],
+  ]);
+});
+
 t.test('a restart tells nothing anew, and what changed meanwhile', async t => {
   const world = await World.open(t);
   await store(world, 'alice', 8500);

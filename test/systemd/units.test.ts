@@ -73,6 +73,11 @@ t.test('the daemon may read every repository, and has no other right of root’s
   t.strictSame(await valuesOf('softquota.service', 'ProtectHome'), ['read-only']);
 });
 
+t.test('what is to have a low priority may lower it', async t => {
+  for (const name of ['softquota.service', 'softquota-worker.service'])
+    t.match((await valuesOf(name, 'SystemCallFilter')).at(-1), /\bsetpriority\b/, name);
+});
+
 t.test('the daemon may open as many files as all its sockets take connections, and more', async t => {
   const [limit] = await valuesOf('softquota.service', 'LimitNOFILE');
   t.ok(Number(limit) >= enoughDescriptors, `${limit}`);

@@ -124,7 +124,7 @@ export function allowanceShown(allowance: policy.AllowanceDocument): wire.Allowa
 
 export function rowOf(ledger: Ledger, owner: OwnerUsage): wire.OwnerRow {
   // Reserved bytes change nobody's state.
-  const decide = ledger.deciderFor({ ...owner, reserved: null });
+  const decide = ledger.stateDeciderFor(owner);
   const { subject, state, decision } = worstKind(ledger.settings, decide, owner);
   return {
     name: owner.name,

@@ -8,6 +8,7 @@
 
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, readdir, rename, rmdir, unlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { messageOf } from '../../../errors.ts';
 import { encodePath, isQuarantineName, Mounts } from '../../../layout/index.ts';
 import type { Log } from '../../../log.ts';
@@ -154,8 +155,9 @@ export class Quarantines {
     const removed: RemovedQuarantine[] = [];
     const found = new Map<string, readonly string[]>();
     for (const path of paths) {
-      if (await removeLeft(path, this.#options.isAlone).catch(() => false)) this.asked(path);
-      const all = await entryNames(this.#objectsOf(path)).catch(() => []);
+      const objects = this.#objectsOf(path);
+      if (await removeLeft({ path, objects }, this.#options.isAlone).catch(() => false)) this.asked(path);
+      const all = await entryNames(objects).catch(() => []);
       const names = all.filter(name => isQuarantineName(name) || isGoneName(name));
       if (names.length > 0) found.set(path, names);
       else if (this.#held.delete(path)) this.#options.changed();
@@ -200,11 +202,15 @@ export class Quarantines {
       const since = Math.floor(bornAt || stats.mtimeMs);
       candidates.push({ unit: path, name, uid, bornAt, since, ...content });
     }
-    const held = heldQuarantines(candidates, await directoriesOf(path), processes);
+    // Behind a link, pushes to a repository that lies there bring their objects to the same place.
+    const places = [path, dirname(objects.path)];
+    const directories = new Set((await Promise.all(places.map(directoriesOf))).flat());
+    const held = heldQuarantines(candidates, directories, processes);
+    const isLocal = [path, objects.path].every(place => mounts.isLocal(place));
     const isOver = (one: Candidate): boolean => {
       if (isGoneName(one.name)) return true;
       if (held.has(one.name)) return false;
-      const isAtOnce = seesAll && mounts.isLocal(path) && one.uid === process.geteuid?.();
+      const isAtOnce = seesAll && isLocal && one.uid === process.geteuid?.();
       return isAtOnce || Date.now() - one.writtenAt > quietMs;
     };
     const alive = candidates.filter(({ name }) => held.has(name));
@@ -234,16 +240,16 @@ export class Quarantines {
 }
 
 /** Device and inode of the repository, and of what lies in it and has the same objects or some of its own. */
-async function directoriesOf(path: string): Promise<ReadonlySet<string>> {
+async function directoriesOf(path: string): Promise<readonly string[]> {
   const places = [path];
   for (const folder of ['worktrees', 'modules']) {
     const names = await entryNames(`${path}/${folder}`).catch(() => []);
     places.push(...names.map(name => `${path}/${folder}/${name}`));
   }
-  const found = new Set<string>();
+  const found: string[] = [];
   for (const place of places) {
     const directory = await identity(place, lstat);
-    if (directory !== null) found.add(directory);
+    if (directory !== null) found.push(directory);
   }
   return found;
 }

@@ -6,10 +6,11 @@
  * they are.
  */
 
-import { access, constants, lstat, readdir, rm } from 'node:fs/promises';
+import { access, constants, lstat, readdir, realpath, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { encodePath } from '../../../layout/index.ts';
-import { entryNames, isGone } from '../files.ts';
+import { decodePath, encodePath } from '../../../layout/index.ts';
+import { entryNames, identity, isGone, isThere } from '../files.ts';
 import { isAlive, staleMs, workAlone } from './gc-lock.ts';
 import { type GitVersion, isAtLeast } from './git-programs.ts';
 import { mustHaveNoMounts, writableByOthers } from './inspect.ts';
@@ -30,6 +31,7 @@ export async function collect(view: RepositoryView, options: CollectOptions) {
   const { keepsObjects } = view.settings;
   if (keepsObjects !== null) throw new UnusableRepository(`nothing is deleted: ${keepsObjects}`);
   mustHaveNoMounts(view.objects);
+  await mustHaveOwnObjects(view);
   // They could put a link there to what is another's at the moment in which git deletes.
   const open = await writableByOthers([view.path, view.objects], view.used);
   if (open !== null)
@@ -48,6 +50,7 @@ export async function collect(view: RepositoryView, options: CollectOptions) {
     await writeGraph();
     // This comes as late as possible: what a reflog names from here on was reached when this began.
     await view.refreshReflogs();
+    await mustHaveOwnObjects(view);
     await view.git([...repack, ...unreachable(view.program, expire)]);
     await view.prune(expire);
     await writeGraph();
@@ -55,6 +58,26 @@ export async function collect(view: RepositoryView, options: CollectOptions) {
   if (!isDone) throw new UnusableRepository('another gc is running there');
   return { before, after: await measure(view) };
 }
+
+/**
+ * Rejects with an `UnusableRepository` where the objects lie behind a link, and another repository may need
+ * them: refs that nobody looks at here may be beside them, or the link may lead elsewhere by now.
+ */
+async function mustHaveOwnObjects({ path, objects }: RepositoryView): Promise<void> {
+  if (objects === `${path}/objects`) return;
+  const found = await identity(`${path}/objects`);
+  if (found === null || found !== (await identity(objects)))
+    throw new UnusableRepository(`nothing is deleted: objects does not lead to ${objects} any more`);
+  const physical = decodePath(await realpath(encodePath(objects), { encoding: 'buffer' }));
+  const parent = dirname(physical);
+  for (const name of ofRepository)
+    if (await isThere(`${parent}/${name}`))
+      throw new UnusableRepository(
+        `nothing is deleted: objects leads into ${parent}, which is a repository of its own (it has ${name})`,
+      );
+}
+
+const ofRepository = ['HEAD', 'refs', 'packed-refs', 'reftable'];
 
 const repack = ['repack', '-d', '-l', '-q'];
 
@@ -104,6 +127,7 @@ export async function writeBitmap(view: RepositoryView): Promise<void> {
   if ((await writableByOthers([view.path, view.objects], view.used)) !== null) return;
   try {
     mustHaveNoMounts(view.objects);
+    await mustHaveOwnObjects(view);
     await workAlone(view, async () => {
       await view.git(repack);
       await view.git(['multi-pack-index', 'write', '--bitmap', '--no-progress']);

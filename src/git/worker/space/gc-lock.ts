@@ -39,7 +39,7 @@ const busy = new Set<string>();
 export async function workAlone(view: RepositoryView, work: () => Promise<void>): Promise<boolean> {
   const { path } = view;
   const { isAlone = false } = view.limits;
-  await removeLeft(path, isAlone);
+  await removeLeft(view, isAlone);
   if (busy.has(path)) return false;
   busy.add(path);
   const lock = encodePath(`${path}/gc.pid`);
@@ -72,7 +72,7 @@ export async function workAlone(view: RepositoryView, work: () => Promise<void>)
       await work();
       return true;
     } catch (error) {
-      await removeMade(path, git, { begunAt, endedAt: Date.now(), isAlone }).catch(() => false);
+      await removeMade(view, git, { begunAt, endedAt: Date.now(), isAlone }).catch(() => false);
       throw error;
     } finally {
       view.started = () => {};
@@ -121,8 +121,12 @@ export function isAlive(pid: number): boolean {
   return pid !== process.pid && isProcessAlive(pid);
 }
 
+/** The paths of a repository, and of the directory of its objects, which may lie on another disk. */
+type Places = Pick<RepositoryView, 'objects' | 'path'>;
+
 /** Removes what a killed worker's git left, and its lock; returns whether one still runs. */
-export async function removeLeft(path: string, isAlone: boolean): Promise<boolean> {
+export async function removeLeft(places: Places, isAlone: boolean): Promise<boolean> {
+  const { path } = places;
   for (const name of busy.has(path) ? [] : ['gc.pid', 'gc.pid.lock']) {
     const text = boundedText(`${path}/${name}`, longestLock) ?? '';
     const [, pid, host, begun] = form.exec(text) ?? [];
@@ -132,7 +136,7 @@ export async function removeLeft(path: string, isAlone: boolean): Promise<boolea
     const file = encodePath(`${path}/${name}`);
     const { mtimeMs } = await lstat(file);
     const time = { begunAt: Number(begun), endedAt: mtimeMs + beatMs, isAlone };
-    if (!(await removeMade(path, number, time))) continue;
+    if (!(await removeMade(places, number, time))) continue;
     // Meanwhile somebody may have taken it.
     if (!busy.has(path) && boundedText(`${path}/${name}`, longestLock) === text)
       await rm(file, { force: true });
@@ -149,17 +153,18 @@ const temporary =
  * open; returns false where that may not be, since another process may be at work there.
  */
 async function removeMade(
-  path: string,
+  { path, objects }: Places,
   git: number,
   { begunAt, endedAt, isAlone }: { begunAt: number; endedAt: number; isAlone: boolean },
 ): Promise<boolean> {
-  const fanOut = (await entryNames(`${path}/objects`)).filter(name => /^[0-9a-f]{2}$/.test(name));
-  const places = ['pack', 'info', 'info/commit-graphs', ...fanOut].map(name => `${path}/objects/${name}`);
+  const fanOut = (await entryNames(objects)).filter(name => /^[0-9a-f]{2}$/.test(name));
+  const places = ['pack', 'info', 'info/commit-graphs', ...fanOut].map(name => `${objects}/${name}`);
   const mounts = new Mounts();
   await mounts.refresh();
-  if (isGroupAlive(git) || !mounts.isLocal(path) || (await writableByOthers([path], places)) !== null)
-    return false;
-  const inUse = (await seesAllProcesses(isAlone)) ? await openNames(path) : null;
+  const both = [path, objects];
+  if (isGroupAlive(git) || !both.every(place => mounts.isLocal(place))) return false;
+  if ((await writableByOthers(both, places)) !== null) return false;
+  const inUse = (await seesAllProcesses(isAlone)) ? await openNames(both) : null;
   if (inUse === null) return false;
   for (const place of [path, ...places]) {
     const names = (await entryNames(place)).filter(name => {
@@ -178,14 +183,16 @@ async function removeMade(
   return true;
 }
 
-/** The names of the files that processes have open; null where one may be at work in this repository. */
-async function openNames(repository: string): Promise<ReadonlySet<string> | null> {
+/** The names of the files that processes have open; null where one may be at work in one of these directories. */
+async function openNames(directories: readonly string[]): Promise<ReadonlySet<string> | null> {
   const names = new Set<string>();
   for (const pid of await entryNames('/proc')) {
     if (!/^\d+$/.test(pid)) continue;
-    const directory = await readlink(`/proc/${pid}/cwd`).catch(() => '');
-    const said = ['cmdline', 'environ'].map(name => boundedText(`/proc/${pid}/${name}`, longestSaid) ?? '');
-    const isThere = isWithin(directory, repository) || said.join('\0').includes(repository);
+    const at = await readlink(`/proc/${pid}/cwd`).catch(() => '');
+    const said = ['cmdline', 'environ']
+      .map(name => boundedText(`/proc/${pid}/${name}`, longestSaid) ?? '')
+      .join('\0');
+    const isThere = directories.some(directory => isWithin(at, directory) || said.includes(directory));
     if (isThere && Number(pid) !== process.pid) return null;
     for (const descriptor of await entryNames(`/proc/${pid}/fd`).catch(() => []))
       names.add(basename(await readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => '')));

@@ -1,5 +1,7 @@
 /** Reachable bytes are measured exactly, and unreachable ones go only when nothing can need them any more. */
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   access,
   chmod,
@@ -84,6 +86,63 @@ t.test('objects behind a link are collected by the same rules', async t => {
   t.equal((await collect(view, options)).after.unreachableBytes, 0);
   t.equal(await repository.fsck(), '');
   t.notMatch(await readdir(join(objects, 'pack')), ['.tmp-1-pack-x.pack'], 'what a repack left is removed');
+});
+
+t.test('nothing is deleted behind a link that leads to a repository, or elsewhere by now', async t => {
+  const repository = await Repository.open(t);
+  const { path, server } = repository;
+  await repository.commit({ small: 20_000 });
+  await repository.push('main');
+  await repository.commit({ big: 300_000 });
+  await repository.push('main:big');
+  const other = await server.repository('disk/other.git');
+  await repository.git('push', '-q', other, 'main');
+  await repository.push(':big');
+  const objects = join(other, 'objects');
+  await rm(join(path, 'objects'), { recursive: true });
+  await symlink(objects, join(path, 'objects'));
+  await repository.at(other).age();
+  const view = await repository.view(t, objects);
+  t.ok((await measure(view)).unreachableBytes > 300_000, 'it is measured');
+  for (const gone of ['HEAD', 'packed-refs']) {
+    await t.rejects(
+      collect(view, options),
+      new RegExp(`nothing is deleted: objects leads into ${other}, which is a repository of its own`),
+    );
+    await rm(join(other, gone), { force: true });
+  }
+  t.ok((await measure(view)).unreachableBytes > 300_000);
+
+  await rename(join(other, 'refs'), join(server.root, 'refs'));
+  const elsewhere = server.path('elsewhere');
+  await mkdir(elsewhere);
+  await rm(join(path, 'objects'));
+  await symlink(elsewhere, join(path, 'objects'));
+  await t.rejects(collect(view, options), /objects does not lead to .*other.git\/objects any more$/);
+  await rm(join(path, 'objects'));
+  await symlink(objects, join(path, 'objects'));
+  t.equal((await collect(view, options)).after.unreachableBytes, 0);
+});
+
+t.test('what a killed worker left behind a link goes, unless a process is at work there', async t => {
+  const repository = await Repository.open(t);
+  const { path, server } = repository;
+  const objects = server.path('disk-objects');
+  await rename(join(path, 'objects'), objects);
+  await symlink(objects, join(path, 'objects'));
+  const begun = Date.now();
+  const left = join(objects, 'pack/tmp_pack_abcdef');
+  await writeFile(left, 'x');
+  await writeFile(join(path, 'gc.pid'), `4194305 ${hostname()} softquota ${begun}`);
+  const there = spawn('sleep', ['60'], { cwd: objects });
+  t.teardown(() => there.kill());
+  await once(there, 'spawn');
+  await removeLeft({ path, objects }, true);
+  await access(left);
+  there.kill();
+  await once(there, 'exit');
+  await removeLeft({ path, objects }, true);
+  await t.rejects(access(left));
 });
 
 t.test('hidden refs and reflogs keep what they name', async t => {
@@ -284,6 +343,7 @@ t.test('of a git that is killed at any moment nothing stays, and all that others
 t.test('what a worker left that was killed with its git goes at the next look, and only that', async t => {
   const repository = await Repository.open(t);
   const at = (name: string) => join(repository.path, name);
+  const places = { path: repository.path, objects: at('objects') };
   const lock = at('gc.pid');
   const make = async (...names: readonly string[]) => {
     for (const name of names) await writeFile(at(`objects/${name}`), 'x');
@@ -298,7 +358,7 @@ t.test('what a worker left that was killed with its git goes at the next look, a
   await writeFile(`${lock}.lock`, gone);
   await delay(400);
   await make('pack/tmp_idx_laterx');
-  t.equal(await removeLeft(repository.path, true), false);
+  t.equal(await removeLeft(places, true), false);
   t.strictSame(await unfinished(repository), others.map(name => `objects/${name}`).toSorted());
 
   for (const text of [
@@ -308,7 +368,7 @@ t.test('what a worker left that was killed with its git goes at the next look, a
   ]) {
     await writeFile(lock, text);
     await make('pack/tmp_pack_theirs');
-    t.equal(await removeLeft(repository.path, true), text.startsWith(`${process.ppid}`), 'one runs there');
+    t.equal(await removeLeft(places, true), text.startsWith(`${process.ppid}`), 'one runs there');
     t.equal(await readFile(lock, 'utf8'), text);
     t.ok((await unfinished(repository)).includes('objects/pack/tmp_pack_theirs'), text);
   }
