@@ -30,6 +30,8 @@ export interface LargeBlobsQuestion {
   readonly deadlineMs: number;
 }
 
+/** The rest of the time is for what the repository has of what was found. */
+const searchShare = 0.7;
 /** A refusal names one, and few help more. */
 const mostTold = 10;
 /** More are not kept beside each other: only the largest. */
@@ -44,55 +46,96 @@ const idBytesByCharacters: ReadonlyMap<number, number> = new Map([
   [64, 32],
 ]);
 
-/** Looks for what is larger than `overBytes`; says `unknown` where that cannot be told in time. */
+/** The blobs over a size, by their ids, and why these may not be all. */
+class Findings {
+  readonly blobs = new Map<string, number>();
+  /** Null: nothing is known to be missing. */
+  untold: string | null = null;
+
+  /** Looks at one thing; what cannot be told of it hides nothing else. */
+  attempt(look: () => void): void {
+    try {
+      look();
+    } catch (error) {
+      this.untold ??= whyUntold(error);
+    }
+  }
+
+  get largestFirst(): readonly LargeBlob[] {
+    const blobs = Array.from(this.blobs, ([object, bytes]) => ({ object, bytes }));
+    return blobs.sort((a, b) => b.bytes - a.bytes);
+  }
+}
+
+/**
+ * Looks for what is larger than `overBytes`; says `unknown` where nothing is found and something cannot be
+ * told, or not in time. What is found counts in any case.
+ */
 export function lookForLargeBlobs(question: LargeBlobsQuestion): LargeBlobsLook {
-  const endsAt = performance.now() + question.deadlineMs;
-  const mayGoOn = (): void => {
-    if (performance.now() > endsAt) throw new CannotTell('there was not enough time');
+  const { quarantine, objects, overBytes, deadlineMs } = question;
+  const begun = performance.now();
+  const within = (milliseconds: number) => (): void => {
+    if (performance.now() > begun + milliseconds) throw new CannotTell('there was not enough time');
   };
+  const found = findIn(quarantine, overBytes, within(searchShare * deadlineMs));
+  const { largestFirst: blobs, untold } = found;
   try {
-    const found = blobsIn(question.quarantine, question.overBytes, mayGoOn);
-    if (found.length === 0) return { is: 'seen', blobs: [] };
-    return { is: 'seen', blobs: new KnownObjects(question.objects, mayGoOn).withoutKnown(found) };
+    const told = blobs.length === 0 ? [] : new KnownObjects(objects, within(deadlineMs)).withoutKnown(blobs);
+    return told.length === 0 && untold !== null
+      ? { is: 'unknown', why: untold }
+      : { is: 'seen', blobs: told };
   } catch (error) {
-    if (error instanceof CannotTell) return { is: 'unknown', why: error.message };
-    const code = systemCode(error);
-    if (code === null) throw error;
-    return { is: 'unknown', why: `the objects cannot be read: ${code}` };
+    return { is: 'unknown', why: whyUntold(error) };
   }
 }
 
-/** The blobs over a size, each once, the largest first. */
-function blobsIn(quarantine: string, overBytes: number, mayGoOn: () => void): readonly LargeBlob[] {
-  const found = new Map<string, number>();
-  for (const entry of listedEntries(quarantine)) {
-    const below = `${quarantine}/${entry.name}`;
-    if (!entry.isDirectory()) continue;
-    if (entry.name === 'pack') addPacked(below, overBytes, mayGoOn, found);
-    else if (isFanOut(entry.name)) addLoose(below, entry.name, overBytes, mayGoOn, found);
-  }
-  const blobs = Array.from(found, ([object, bytes]) => ({ object, bytes }));
-  return blobs.sort((a, b) => b.bytes - a.bytes);
+/** Throws what is no matter of the objects. */
+function whyUntold(error: unknown): string {
+  if (error instanceof CannotTell) return error.message;
+  const code = systemCode(error);
+  if (code === null) throw error;
+  return `the objects cannot be read: ${code}`;
 }
 
-function addPacked(
-  directory: string,
-  overBytes: number,
-  mayGoOn: () => void,
-  found: Map<string, number>,
-): void {
+function findIn(quarantine: string, overBytes: number, mayGoOn: () => void): Findings {
+  const found = new Findings();
+  found.attempt(() => {
+    for (const entry of listedEntries(quarantine)) {
+      const below = `${quarantine}/${entry.name}`;
+      if (!entry.isDirectory()) continue;
+      found.attempt(() => {
+        if (entry.name === 'pack') addPacked(below, overBytes, mayGoOn, found);
+        else if (isFanOut(entry.name)) addLoose(below, entry.name, overBytes, mayGoOn, found);
+      });
+    }
+  });
+  return found;
+}
+
+function addPacked(directory: string, overBytes: number, mayGoOn: () => void, found: Findings): void {
   for (const { name } of filesIn(directory, mayGoOn)) {
     const [, sum] = /^pack-([0-9a-f]+)\.pack$/.exec(name) ?? [];
-    if (sum === undefined) continue;
-    const idBytes = idBytesByCharacters.get(sum.length);
-    if (idBytes === undefined) throw new CannotTell('a pack has an unknown kind of name');
-    const pack = Pack.open(`${directory}/pack-${sum}`, idBytes);
-    try {
-      for (const { bytes, place } of pack.largeBlobs(overBytes, mostKept, mayGoOn))
-        found.set(pack.index.idAt(place).toString('hex'), bytes);
-    } finally {
-      pack.close();
-    }
+    if (sum !== undefined)
+      found.attempt(() => addFromPack(`${directory}/pack-${sum}`, sum, overBytes, mayGoOn, found));
+  }
+}
+
+function addFromPack(
+  path: string,
+  sum: string,
+  overBytes: number,
+  mayGoOn: () => void,
+  found: Findings,
+): void {
+  const idBytes = idBytesByCharacters.get(sum.length);
+  if (idBytes === undefined) throw new CannotTell('a pack has an unknown kind of name');
+  const pack = Pack.open(path, idBytes, mayGoOn);
+  try {
+    const { blobs, untold } = pack.largeBlobs(overBytes, mostKept);
+    found.untold ??= untold;
+    for (const { bytes, place } of blobs) found.blobs.set(pack.index.idAt(place).toString('hex'), bytes);
+  } finally {
+    pack.close();
   }
 }
 
@@ -101,17 +144,19 @@ function addLoose(
   firstByte: string,
   overBytes: number,
   mayGoOn: () => void,
-  found: Map<string, number>,
+  found: Findings,
 ): void {
   for (const { name } of filesIn(directory, mayGoOn)) {
     if (!/^[0-9a-f]{38}$|^[0-9a-f]{62}$/.test(name)) continue;
     const path = `${directory}/${name}`;
-    beforeLook(path);
-    const stats = lstatSync(encodePath(path), { throwIfNoEntry: false });
-    // It cannot be so large: this spares the reading of nearly all.
-    if (stats === undefined || stats.size * mostInflatedBytes < overBytes) continue;
-    const bytes = looseBlobBytes(path);
-    if (bytes !== null && bytes > overBytes) found.set(firstByte + name, bytes);
+    found.attempt(() => {
+      beforeLook(path);
+      const stats = lstatSync(encodePath(path), { throwIfNoEntry: false });
+      // It cannot be so large: this spares the reading of nearly all.
+      if (stats === undefined || stats.size * mostInflatedBytes < overBytes) return;
+      const bytes = looseBlobBytes(path);
+      if (bytes !== null && bytes > overBytes) found.blobs.set(firstByte + name, bytes);
+    });
   }
 }
 
@@ -136,8 +181,9 @@ function looseBlobBytes(path: string): number | null {
 function* filesIn(directory: string, mayGoOn: () => void) {
   let files = 0;
   for (const entry of listedEntries(directory)) {
-    if (++files > mostFiles) throw new CannotTell(`there are more than ${mostFiles} files`);
     if (files % 100 === 0) mayGoOn();
+    files += 1;
+    if (files > mostFiles) throw new CannotTell(`there are more than ${mostFiles} files`);
     if (entry.isFile()) yield entry;
   }
 }
@@ -148,7 +194,7 @@ class KnownObjects {
   readonly #mayGoOn: () => void;
 
   constructor(objects: string, mayGoOn: () => void) {
-    this.#directories = withAlternates(objects);
+    this.#directories = withAlternates(objects, mayGoOn);
     this.#mayGoOn = mayGoOn;
   }
 
@@ -210,11 +256,12 @@ class KnownObjects {
 }
 
 /** A directory of objects, and all from which it borrows. */
-function withAlternates(objects: string): readonly string[] {
+function withAlternates(objects: string, mayGoOn: () => void): readonly string[] {
   const all = new Set([objects]);
   let from = [objects];
   for (let step = 0; step < mostAlternateSteps && from.length > 0; step++) {
     const next = from.flatMap(directory => {
+      mayGoOn();
       beforeLook(directory);
       const { lines, isWhole } = readAlternates(directory, true);
       // git takes a line in quotes for a string of C.
@@ -222,7 +269,7 @@ function withAlternates(objects: string): readonly string[] {
         throw new CannotTell('the repository borrows objects of directories that cannot be told');
       return lines.map(line => alternateAt(directory, line));
     });
-    from = next.filter(directory => !all.has(directory));
+    from = [...new Set(next)].filter(directory => !all.has(directory));
     for (const directory of from) all.add(directory);
     if (all.size > mostAlternates) throw new CannotTell('the repository borrows from too many directories');
   }

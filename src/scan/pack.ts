@@ -16,13 +16,22 @@ export interface PackedBlob {
   readonly place: number;
 }
 
-interface LargeEntry extends PackedBlob {
-  readonly offset: number;
-  readonly isDelta: boolean;
+export interface PackedBlobs {
+  readonly blobs: readonly PackedBlob[];
+  /** Why there may be more; null: these are all. */
+  readonly untold: string | null;
+}
+
+/** The places of all entries in the index, block by block, and the start of each block among them. */
+interface Blocks {
+  readonly starts: Uint32Array;
+  readonly places: Uint32Array;
 }
 
 const headerBytes = 12;
 const packVersions = [Buffer.from('PACK\0\0\0\x02'), Buffer.from('PACK\0\0\0\x03')];
+/** No type of git's. */
+const none = 0;
 const commit = 1;
 const blob = 3;
 const tag = 4;
@@ -30,6 +39,8 @@ const ofsDelta = 6;
 const refDelta = 7;
 /** More than any head takes, with the first bytes of a delta as zlib writes them. */
 const longestHead = 1024;
+/** A head may be padded, and a stream may begin with blocks that hold nothing. */
+const longestPadded = 64 * 1024;
 const blockBytes = 256 * 1024;
 const mostBlocks = 2 ** 23;
 /** So few entries of a block are read one by one. */
@@ -37,17 +48,31 @@ const fewEntries = 16;
 /** Deltas of deltas; git itself makes at most 4,095. */
 const mostSteps = 100_000;
 const mostExact = 2 ** 53;
+/** Entries between two looks at the time, where nothing is read. */
+const entriesEach = 100_000;
+/** Deltas whose types are remembered. */
+const mostTypes = 1_000_000;
 
 export class Pack {
   readonly index: PackIndex;
   readonly #path: string;
   readonly #file: OpenedFile;
   readonly #idBytes: number;
-  /** By offset, of deltas whose bases were followed. */
+  readonly #mayGoOn: () => void;
+  /** By offset, of deltas whose bases were followed; `none` where these lead to nothing. */
   readonly #types = new Map<number, number>();
+  readonly #short = Buffer.allocUnsafe(longestHead);
+  #long: Buffer | null = null;
 
-  private constructor(path: string, file: OpenedFile, index: PackIndex, idBytes: number) {
+  private constructor(
+    path: string,
+    file: OpenedFile,
+    index: PackIndex,
+    idBytes: number,
+    mayGoOn: () => void,
+  ) {
     this.#path = path;
+    this.#mayGoOn = mayGoOn;
     this.#file = file;
     this.index = index;
     this.#idBytes = idBytes;
@@ -60,15 +85,18 @@ export class Pack {
     if (!sum.equals(index.packSum)) throw new CannotTell('an index is that of another pack');
   }
 
-  /** Opens `PATH.pack` and `PATH.idx`. Throws `CannotTell`, or the system's error. */
-  static open(path: string, idBytes: number): Pack {
+  /**
+   * Opens `PATH.pack` and `PATH.idx`. Throws `CannotTell`, or the system's error. `mayGoOn` is called now and
+   * then, and throws `CannotTell` once the time is over.
+   */
+  static open(path: string, idBytes: number, mayGoOn: () => void): Pack {
     beforeLook(`${path}.pack`);
     const file = OpenedFile.open(encodePath(`${path}.pack`));
     if (file === null) throw new CannotTell('a pack is no regular file');
     let index: PackIndex | null = null;
     try {
       index = PackIndex.open(`${path}.idx`, idBytes);
-      return new Pack(`${path}.pack`, file, index, idBytes);
+      return new Pack(`${path}.pack`, file, index, idBytes, mayGoOn);
     } catch (error) {
       index?.close();
       file.close();
@@ -78,24 +106,58 @@ export class Pack {
 
   /**
    * Finds the blobs that are larger than `overBytes` unpacked, in no order; if there are more than `most`,
-   * only the largest. Calls `mayGoOn` now and then, which throws once the time is over.
+   * only the largest. What cannot be told of one entry, or not in time, hides no other that was found. Plain
+   * entries come first: they cost little, however many deltas there are.
    */
-  largeBlobs(overBytes: number, most: number, mayGoOn: () => void): PackedBlob[] {
-    let found: LargeEntry[] = [];
-    this.#eachHead(mayGoOn, (bytes, at, offset, place) => {
-      const type = typeAt(bytes, at);
-      if (type >= commit && type <= tag && type !== blob) return;
-      const isDelta = type === ofsDelta || type === refDelta;
-      if (!isDelta && type !== blob) throw new CannotTell('a pack has an object of an unknown type');
-      const size = isDelta ? this.#resultBytes(bytes, at, type) : sizeAt(bytes, at);
-      if (size <= overBytes) return;
-      found.push({ bytes: size, place, offset, isDelta });
-      if (found.length >= 2 * most) found = largestOf(found, most);
+  largeBlobs(overBytes: number, most: number): PackedBlobs {
+    let blobs: PackedBlob[] = [];
+    let least = overBytes;
+    let untold: string | null = null;
+    const attempt = (look: () => void): void => {
+      try {
+        look();
+      } catch (error) {
+        if (!(error instanceof CannotTell)) throw error;
+        untold ??= error.message;
+      }
+    };
+    const take = (bytes: number, place: number): void => {
+      blobs.push({ bytes, place });
+      if (blobs.length < 2 * most) return;
+      blobs = largestOf(blobs, most);
+      least = blobs.at(-1)?.bytes ?? least;
+    };
+    attempt(() => {
+      this.#mayGoOn();
+      const offsets = this.index.offsets();
+      const blocks = this.#byBlock(offsets);
+      const deltasIn = new Uint8Array(blocks.starts.length);
+      this.#eachHead(offsets, blocks, (head, at, offset, place, block) => {
+        const type = typeAt(head, at);
+        if (isDelta(type)) deltasIn[block] = 1;
+        else if (type < commit || type > tag) untold ??= 'a pack has an object of an unknown type';
+        else if (type === blob)
+          attempt(() => {
+            const bytes = this.#orPadded(head, at, offset, sizeAt);
+            if (bytes > least) take(bytes, place);
+          });
+      });
+      const hasDeltas = (block: number) => deltasIn[block] === 1;
+      const resultBytes = (head: Buffer, at: number) => this.#resultBytes(head, at);
+      this.#eachHead(
+        offsets,
+        blocks,
+        (head, at, offset, place) => {
+          if (!isDelta(typeAt(head, at))) return;
+          attempt(() => {
+            const bytes = this.#orPadded(head, at, offset, resultBytes);
+            if (bytes > least && this.#typeOf(offset) === blob) take(bytes, place);
+          });
+        },
+        hasDeltas,
+      );
     });
-    return largestOf(found, most).filter(({ offset, isDelta }) => {
-      mayGoOn();
-      return !isDelta || this.#typeOf(offset) === blob;
-    });
+    return { blobs: largestOf(blobs, most), untold };
   }
 
   close(): void {
@@ -105,37 +167,37 @@ export class Pack {
 
   /** Calls `take` for each entry, block by block. */
   #eachHead(
-    mayGoOn: () => void,
-    take: (bytes: Buffer, at: number, offset: number, place: number) => void,
+    offsets: PackOffsets,
+    { starts, places }: Blocks,
+    take: (bytes: Buffer, at: number, offset: number, place: number, block: number) => void,
+    isWanted = (_block: number): boolean => true,
   ): void {
-    const offsets = this.index.offsets();
-    const { starts, places } = this.#byBlock(offsets);
     const buffer = Buffer.allocUnsafe(blockBytes + longestHead);
     for (let block = 0; block + 1 < starts.length; block++) {
       const from = starts[block] ?? 0;
       const to = starts[block + 1] ?? 0;
-      if (from === to) continue;
-      mayGoOn();
+      if (from === to || !isWanted(block)) continue;
+      this.#mayGoOn();
       const isRead = to - from > fewEntries;
       const begins = block * blockBytes;
       const bytes = isRead ? this.#read(buffer, begins) : buffer;
       for (let next = from; next < to; next++) {
         const place = places[next] ?? 0;
         const offset = offsets.at(place);
-        if (isRead) take(bytes, offset - begins, offset, place);
-        else take(this.#read(buffer.subarray(0, longestHead), offset), 0, offset, place);
+        if (isRead) take(bytes, offset - begins, offset, place, block);
+        else take(this.#read(buffer.subarray(0, longestHead), offset), 0, offset, place, block);
       }
     }
   }
 
-  /** The places of the entries, those of each block together, and where each block's begin among them. */
-  #byBlock(offsets: PackOffsets): { readonly starts: Uint32Array; readonly places: Uint32Array } {
+  #byBlock(offsets: PackOffsets): Blocks {
     const { count } = this.index;
     const end = this.#file.bytes - this.#idBytes;
     const blocks = Math.ceil(this.#file.bytes / blockBytes);
     if (blocks > mostBlocks) throw new CannotTell('a pack is too large');
     const starts = new Uint32Array(blocks + 1);
     for (let place = 0; place < count; place++) {
+      if (place % entriesEach === 0) this.#mayGoOn();
       const offset = offsets.at(place);
       if (offset < headerBytes || offset >= end)
         throw new CannotTell('an index of a pack leads outside of it');
@@ -149,6 +211,7 @@ export class Pack {
     }
     const places = new Uint32Array(count);
     for (let place = 0; place < count; place++) {
+      if (place % entriesEach === 0) this.#mayGoOn();
       const block = Math.floor(offsets.at(place) / blockBytes);
       const start = (starts[block] ?? 0) - 1;
       starts[block] = start;
@@ -157,42 +220,71 @@ export class Pack {
     return { starts, places };
   }
 
+  /** Asks `tell` about the entry at `at` of `bytes`, and once more with more of it where that is too little. */
+  #orPadded<Told>(
+    bytes: Buffer,
+    at: number,
+    offset: number,
+    tell: (bytes: Buffer, at: number) => Told,
+  ): Told {
+    try {
+      return tell(bytes, at);
+    } catch (error) {
+      if (!(error instanceof CannotTell)) throw error;
+      this.#mayGoOn();
+      this.#long ??= Buffer.allocUnsafe(longestPadded);
+      return tell(this.#read(this.#long, offset), 0);
+    }
+  }
+
   /** The size of the object that a delta makes. */
-  #resultBytes(bytes: Buffer, at: number, type: number): number {
+  #resultBytes(bytes: Buffer, at: number): number {
+    const type = typeAt(bytes, at);
     const base = endOfNumber(bytes, at);
     const data = type === refDelta ? base + this.#idBytes : endOfNumber(bytes, base);
     try {
-      return secondNumber(bytes, data, shortStart) ?? secondNumber(bytes, data, longStart) ?? damaged();
+      return (
+        secondNumber(bytes, data, shortStart) ??
+        secondNumber(bytes, data, longStart) ??
+        secondNumber(bytes, data, paddedStart) ??
+        damaged()
+      );
     } catch (error) {
       throw error instanceof DamagedStream ? new CannotTell('a delta of a pack is damaged') : error;
     }
   }
 
-  /** The type of the object that this entry comes to, by the bases of deltas. */
+  /** The type of the object that this delta comes to, by the bases of deltas. */
   #typeOf(offset: number): number {
     const followed: number[] = [];
-    const buffer = Buffer.allocUnsafe(longestHead);
+    const baseAt = (bytes: Buffer) => this.#baseOf(bytes, followed.at(-1) ?? offset);
+    if (this.#types.size > mostTypes) this.#types.clear();
     let at = offset;
     let type = this.#types.get(at);
-    while (type === undefined) {
-      const bytes = this.#read(buffer, at);
-      const own = typeAt(bytes, 0);
-      if (own !== ofsDelta && own !== refDelta) {
-        type = own;
-        break;
+    try {
+      while (type === undefined) {
+        if (followed.length % fewEntries === 0) this.#mayGoOn();
+        const bytes = this.#read(this.#short, at);
+        const own = typeAt(bytes, 0);
+        if (!isDelta(own)) {
+          type = own;
+          break;
+        }
+        if (followed.push(at) > mostSteps) throw new CannotTell('the deltas of a pack have no end');
+        at = this.#orPadded(bytes, 0, at, baseAt);
+        type = this.#types.get(at);
       }
-      if (followed.push(at) > mostSteps) throw new CannotTell('the deltas of a pack have no end');
-      at = this.#baseOf(bytes, at, own);
-      type = this.#types.get(at);
+    } finally {
+      for (const each of followed) this.#types.set(each, type ?? none);
     }
-    for (const each of followed) this.#types.set(each, type);
+    if (type === undefined || type === none) throw new CannotTell('the deltas of a pack have no base');
     return type;
   }
 
   /** git completes a pack that arrives, so that all bases are in it. */
-  #baseOf(bytes: Buffer, offset: number, type: number): number {
+  #baseOf(bytes: Buffer, offset: number): number {
     const at = endOfNumber(bytes, 0);
-    if (type === ofsDelta) {
+    if (typeAt(bytes, 0) === ofsDelta) {
       const base = offset - distanceAt(bytes, at);
       if (base < headerBytes) throw new CannotTell('a delta of a pack has its base outside of it');
       return base;
@@ -209,13 +301,15 @@ export class Pack {
   }
 }
 
-function largestOf(found: readonly LargeEntry[], most: number): LargeEntry[] {
+function largestOf(found: readonly PackedBlob[], most: number): PackedBlob[] {
   return found.toSorted((a, b) => b.bytes - a.bytes).slice(0, most);
 }
 
 // Nearly always the first bytes of a delta suffice.
 const shortStart = new Uint8Array(8);
-const longStart = new Uint8Array(20);
+const longStart = new Uint8Array(64);
+/** git takes numbers with any number of zeros behind them. */
+const paddedStart = new Uint8Array(4096);
 
 /** The second of the numbers at the beginning of a delta; null: `start` is too short for both. */
 function secondNumber(bytes: Buffer, at: number, start: Uint8Array): number | null {
@@ -228,6 +322,10 @@ function secondNumber(bytes: Buffer, at: number, start: Uint8Array): number | nu
   return end < inflated.length ? numberAt(inflated, from, 0, 1) : null;
 }
 
+function isDelta(type: number): boolean {
+  return type === ofsDelta || type === refDelta;
+}
+
 function typeAt(bytes: Buffer, at: number): number {
   return ((bytes[at] ?? damaged()) >> 4) & 7;
 }
@@ -238,14 +336,17 @@ function sizeAt(bytes: Buffer, at: number): number {
   return first < 0x80 ? first & 0xf : numberAt(bytes, at + 1, first & 0xf, 16);
 }
 
-/** Seven bits of each byte, the lowest first, above what is there by now. */
+/**
+ * Seven bits of each byte, the lowest first, above what is there by now. git takes zeros behind a number, so
+ * these have any weight; a number that cannot be exact is told as the largest that is.
+ */
 function numberAt(bytes: Uint8Array, from: number, lower: number, firstWeight: number): number {
   let sum = lower;
   let weight = firstWeight;
   for (let at = from; ; at++) {
     const byte = bytes[at] ?? damaged();
-    sum += (byte & 0x7f) * weight;
-    if (sum >= mostExact || weight >= mostExact) throw new CannotTell('a size in a pack is too large');
+    const digit = byte & 0x7f;
+    if (digit > 0) sum = Math.min(sum + digit * weight, mostExact - 1);
     if (byte < 0x80) return sum;
     weight *= 0x80;
   }

@@ -77,6 +77,15 @@ export function createScanner(options: ScannerOptions) {
       request({ kind: 'sweep' });
     },
   });
+  // They read whole packs: on the other threads short questions about the same disk would wait for them.
+  const packThreads = new DiskThreads({
+    mounts,
+    hungAfterMs,
+    log,
+    workers: 0,
+    most: 4,
+    onAnswer: () => {},
+  });
   let disks: Promise<readonly WatchedDisk[]> | null = null;
   const parts: ScannerParts = {
     options,
@@ -248,7 +257,10 @@ export function createScanner(options: ScannerOptions) {
       given: Given<Ask>,
       path: string,
       deadlineMs: number,
-    ): Promise<Answered<Ask>> => threads.ask(ask, given, path, deadlineMs),
+    ): Promise<Answered<Ask>> =>
+      ask === 'large blobs'
+        ? packThreads.ask(ask, given, null, deadlineMs)
+        : threads.ask(ask, given, path, deadlineMs),
     /** The links that are followed; none before the storage is resolved. */
     links: followed,
     /** The directory of a repository's objects. */
@@ -301,7 +313,8 @@ export function createScanner(options: ScannerOptions) {
       closed.resolve();
       watch.close();
       measuring.close();
-      return threads.close(closeMs);
+      const left = await Promise.all([threads.close(closeMs), packThreads.close(closeMs)]);
+      return left[0] + left[1];
     },
   };
 }

@@ -8,6 +8,8 @@ import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import type { LargeBlobsLook } from '../../src/layout/index.ts';
 import { lookForLargeBlobs } from '../../src/scan/index.ts';
+import { Pack } from '../../src/scan/pack.ts';
+import { CannotTell } from '../../src/scan/pack-index.ts';
 import { type PushedGround, pushedGround } from './pushed.ts';
 
 /** A text that deflates and deltas well. */
@@ -176,7 +178,9 @@ t.test('a size that is told behind nothing, or a pack that is damaged, cannot be
   unknown('a place in a table that is not there', null, far);
   const endless = Buffer.from(packBytes);
   endless.fill(0xff, 12, 40);
-  unknown('a size without an end', endless);
+  writeFileSync(pack, endless);
+  writeFileSync(index, indexBytes);
+  t.same(sizesOf(ground.look(1000)), [50_000, 50_000], 'a size without an end hides no other');
   writeFileSync(pack, packBytes);
   writeFileSync(index, indexBytes);
   t.same(sizesOf(ground.look(1000)), [50_000, 50_000]);
@@ -305,6 +309,133 @@ t.test('the type of a delta is that of its last base, and a loop has none', asyn
     unknown,
     'a result without an end',
   );
+});
+
+t.test('one entry that is hard to read hides no large file, itself or another', async t => {
+  const ground = pushedGround(t);
+  const [a, b, c] = ['aa', 'bb', 'cc'].map(byte => byte.repeat(20)) as [string, string, string];
+  const padded = (number: readonly number[], zeros: number) =>
+    Buffer.from([...number.slice(0, -1), (number.at(-1) ?? 0) | 0x80, ...Array(zeros - 1).fill(0x80), 0]);
+  const content = deflateSync(Buffer.from('small'));
+  const small = Buffer.concat([headOf(3, 5), content]);
+  const upon = (base: string, stream: Buffer) =>
+    Buffer.concat([headOf(7, 7), Buffer.from(base, 'hex'), stream]);
+  const result = [0xa0, 0xd4, 0x92, 0x02];
+  const look = (entries: Parameters<typeof writePack>[1], overBytes = 4_000_000) => {
+    writePack(ground, entries);
+    return ground.look(overBytes);
+  };
+  const large = { is: 'seen', blobs: [{ object: b, bytes: 4_500_000 }] };
+  for (const zeros of [1, 10, 200, 3000]) {
+    const plain = Buffer.concat([padded([...headOf(3, 4_500_000)], zeros), content]);
+    t.same(look([[b, plain]]), large, `${zeros} zeros behind a size`);
+    const delta = Buffer.concat([padded([5], Math.min(zeros, 2000)), padded(result, Math.min(zeros, 2000))]);
+    t.same(
+      look([
+        [a, small],
+        [b, upon(a, deflateSync(delta))],
+      ]),
+      large,
+      `${zeros} zeros behind the sizes of a delta`,
+    );
+  }
+  const stored = (bytes: readonly number[]) => [
+    bytes.length === 0 ? 0 : 1,
+    bytes.length,
+    0,
+    255 - bytes.length,
+    255,
+    ...bytes,
+  ];
+  const streamBehind = (blocks: number) =>
+    Buffer.from([0x78, 0x01, ...Array(blocks).fill(stored([])).flat(), ...stored([5, ...result, 0x90, 5])]);
+  const hollow = (blocks: number) => upon(a, Buffer.concat([streamBehind(blocks), Buffer.alloc(80)]));
+  const few = [
+    [a, small],
+    [b, hollow(1000)],
+  ] as const;
+  t.same(look(few), large, 'blocks that hold nothing');
+  const many = [
+    [a, small],
+    [b, hollow(20_000)],
+  ] as const;
+  t.match(look(many), { is: 'unknown', why: /damaged/ }, 'too many of them');
+  const largest = Buffer.concat([headOf(3, 4_500_000), content]);
+  t.same(
+    look([
+      [c, hollow(20_000)],
+      [a, small],
+      [b, largest],
+    ]),
+    large,
+    'beside a large file',
+  );
+  t.same(
+    look([
+      [c, upon(c, streamBehind(0))],
+      [b, largest],
+    ]),
+    large,
+    'a loop beside a large file',
+  );
+  t.same(
+    look([
+      [c, headOf(5, 9)],
+      [b, largest],
+    ]),
+    large,
+    'an unknown type beside a large file',
+  );
+  const endless = Buffer.concat([Buffer.from([0xb0]), Buffer.alloc(10, 0xff), Buffer.from([1]), content]);
+  t.same(sizesOf(look([[b, endless]])), [Number.MAX_SAFE_INTEGER], 'a size that no number holds');
+  mkdirSync(join(ground.quarantine, 'ab'));
+  writeFileSync(join(ground.quarantine, 'ab', 'c'.repeat(38)), Buffer.alloc(9000));
+  t.same(look([[b, largest]]), large, 'a damaged loose object beside a large file');
+  t.equal(look([[a, small]], 1000).is, 'unknown');
+});
+
+t.test('plain entries are told before deltas, and no tree takes the place of a file', async t => {
+  const ground = pushedGround(t);
+  const idOf = (at: number) => at.toString(16).padStart(40, '0');
+  const [tree, file] = [idOf(1), idOf(2)];
+  const content = deflateSync(Buffer.from('small'));
+  const delta = deflateSync(Buffer.from([5, 0xa0, 0xd4, 0x92, 0x02, 0x90, 5]));
+  const upon = Buffer.concat([headOf(7, 7), Buffer.from(tree, 'hex'), delta]);
+  const entries = Array.from({ length: 20_000 }, (_, at) => [idOf(at + 10), upon] as const);
+  writePack(ground, [
+    [tree, Buffer.concat([headOf(2, 5), content])],
+    ...entries,
+    [file, Buffer.concat([headOf(3, 9000), content])],
+  ]);
+  const look = (most: number, mayGoOn: () => void) => {
+    const pack = Pack.open(packOf(ground.quarantine).slice(0, -5), 20, mayGoOn);
+    const { blobs, untold } = pack.largeBlobs(1000, most);
+    pack.close();
+    return { sizes: blobs.map(({ bytes }) => bytes), untold };
+  };
+  t.same(
+    look(2, () => {}),
+    { sizes: [9000], untold: null },
+  );
+  let left = 12;
+  const ends = (): void => {
+    if (--left < 0) throw new CannotTell('the time is over');
+  };
+  t.same(look(2, ends), { sizes: [9000], untold: 'the time is over' });
+});
+
+t.test('directories that are borrowed from many times are read once', async t => {
+  const ground = pushedGround(t);
+  ground.commit({ 'large.txt': text(9000) });
+  ground.refuse();
+  const names = Array.from({ length: 6 }, (_, at) => join(ground.folder, `lender-${at}`));
+  for (const [at, name] of names.entries()) {
+    mkdirSync(join(name, 'info'), { recursive: true });
+    writeFileSync(join(name, 'info/alternates'), `${names[at + 1] ?? name}\n`.repeat(50));
+  }
+  const [objects = ''] = names;
+  const question = { quarantine: ground.quarantine, objects, overBytes: 1000, deadlineMs: 5000 };
+  t.same(sizesOf(lookForLargeBlobs(question)), [9000]);
 });
 
 t.test('whatever bytes are in a quarantine, the answer is a size or that it cannot be told', async t => {

@@ -48,6 +48,7 @@ const mostExplained = 2;
 /** The daemon gives up before. */
 const judgeMs = 120_000;
 const pushMs = 86_400_000;
+const mostBlobsMs = 300;
 /** Hooks come into new repositories within a second. */
 const walkWithHooksMs = 200;
 const walkMs = 60_000;
@@ -248,5 +249,7 @@ function largeBlobs({
 }: Extract<PushTask, { readonly kind: 'large_blobs' }>): object {
   const quarantine = quarantinePath(path, name, objects);
   if (quarantine === null) return { is: 'unknown', why: 'its quarantine is none of git' };
-  return lookForLargeBlobs({ quarantine, objects, overBytes, deadlineMs });
+  // All else in the worker waits meanwhile.
+  const withinMs = Math.min(deadlineMs, mostBlobsMs);
+  return lookForLargeBlobs({ quarantine, objects, overBytes, deadlineMs: withinMs });
 }

@@ -38,12 +38,14 @@ export async function filePath(
 
 const longestName = 1000;
 const abbreviated = 12;
+/** The share of the time left that may go into the number of versions. */
+const versionsShare = 0.5;
 
 interface FoundFile {
   readonly path: string;
   /** The first that has it. */
   readonly commit: string;
-  /** Number of commits that change it. */
+  /** Number of commits that change it, up to 2; also 2 where it cannot be told. */
   readonly versions: number;
 }
 
@@ -52,35 +54,60 @@ async function findFile(
   tips: readonly string[],
   object: string,
 ): Promise<FoundFile | null> {
+  const endsAt = performance.now() + view.limits.timeoutMs;
   let commit = '';
-  let found: Omit<FoundFile, 'versions'> | null = null;
   const order = ['--in-commit-order', '--topo-order', '--reverse'];
-  await view.lines(
-    [{ args: ['rev-list', '--objects', ...order, '--stdin', '--not', '--all'] }],
-    line => {
-      // Commits have no name behind them; roots of trees have an empty one.
-      const space = line.indexOf(' ');
-      if (space === -1) {
-        commit = line;
-        return;
-      }
-      const name = line.slice(space + 1);
-      if (found === null && line.slice(0, space) === object) found = { path: name, commit };
-    },
-    tips.map(tip => `${tip}\n`).join(''),
-  );
-  // The type forgets that a callback has set it.
-  const file = found as Omit<FoundFile, 'versions'> | null;
+  const file = await firstLine(view, tips, ['--objects', ...order], line => {
+    // Commits have no name behind them; roots of trees have an empty one.
+    const space = line.indexOf(' ');
+    if (space === -1) commit = line;
+    return line.slice(0, Math.max(0, space)) === object ? { name: line.slice(space + 1), commit } : null;
+  });
   if (file === null) return null;
-  const path = decodePath(Buffer.from(file.path, 'latin1'));
-  // Smaller versions may have come before it.
+  const path = decodePath(Buffer.from(file.name, 'latin1'));
+  // Smaller versions may have come before it. Without their number the name is told all the same.
   const commits: string[] = [];
-  await view.lines(
-    [{ args: ['rev-list', '--topo-order', '--reverse', '--stdin', '--not', '--all', '--', path] }],
-    each => commits.push(each),
-    tips.map(tip => `${tip}\n`).join(''),
-  );
+  const leftMs = Math.max(0, Math.floor(versionsShare * (endsAt - performance.now())));
+  await firstLine(
+    view,
+    tips,
+    ['--topo-order', '--reverse', '--', path],
+    each => (commits.push(each) > 1 ? each : null),
+    AbortSignal.timeout(leftMs),
+  ).catch(() => commits.push(file.commit, file.commit));
   return { path, commit: commits[0] ?? file.commit, versions: Math.max(1, commits.length) };
+}
+
+/** Lists what the new commits bring until `tell` has something to say of a line; null: it had nothing. */
+async function firstLine<Told>(
+  view: RepositoryView,
+  tips: readonly string[],
+  options: readonly string[],
+  tell: (line: string) => Told | null,
+  ends: AbortSignal | null = null,
+): Promise<Told | null> {
+  const enough = new AbortController();
+  const signals = [view.limits.signal, enough.signal, ...(ends === null ? [] : [ends])];
+  const told: Told[] = [];
+  const at = options.indexOf('--');
+  const [before, paths] = at === -1 ? [options, []] : [options.slice(0, at), options.slice(at)];
+  const args = ['rev-list', ...before, '--stdin', '--not', '--all', ...paths];
+  try {
+    await view.lines(
+      [{ args }],
+      line => {
+        const one = told.length === 0 ? tell(line) : null;
+        if (one === null) return;
+        told.push(one);
+        enough.abort();
+      },
+      tips.map(tip => `${tip}\n`).join(''),
+      { signal: AbortSignal.any(signals) },
+    );
+  } catch (error) {
+    if (told.length === 0) throw error;
+  }
+  return told[0] ?? null;
 }
 
 /** The lines of a shell in the pusher's clone. `before`: the commit before the first with the file. */
