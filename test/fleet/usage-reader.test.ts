@@ -51,7 +51,9 @@ t.test('a reading that was begun of another place ends where the known one is th
   const reader = new UsageReader({
     shares: { lookThrough: async () => {}, takeShares: () => {} },
     store: {
-      usage: async function* () {},
+      usage: async function* () {
+        yield* [[], []];
+      },
       usageAfter: async () => ({ number: 0, shares: [], isMore: false }),
     },
     host: 'one',
