@@ -69,8 +69,9 @@ interface FleetHooks {
 
 /** Milliseconds between two looks at the store. */
 const usualMs = 1000;
-/** Milliseconds that usage is read for until the policy is looked at again; longer while nobody is served yet. */
+/** Milliseconds that usage is read for until the policy is looked at again. */
 const readingMs = 30;
+/** Longer, while nobody is served yet. */
 const openingMs = 300;
 
 export class Fleet implements SharedDocuments {

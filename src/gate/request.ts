@@ -185,7 +185,9 @@ function decode(text: string): string {
   return decodePath(bytes.subarray(0, length));
 }
 
-const [plus, space, percent] = Buffer.from('+ %') as unknown as readonly [number, number, number];
+const plus = 0x2b;
+const space = 0x20;
+const percent = 0x25;
 
 /** The value of each byte as a hexadecimal digit; NaN for those that are none. */
 const digits = Array.from({ length: 256 }, (_, byte) => Number.parseInt(String.fromCharCode(byte), 16));

@@ -48,7 +48,7 @@ export function storedRepository({
   };
 }
 
-/** Returns what follows the owner's name in a path, without `.git`; null: the path does not have that name. */
+/** Returns what follows the owner's name in a path, without `.git`; null where it is not that owner's. */
 function nameBehind(path: string, isOwner: (name: string) => boolean): string | null {
   const names = withoutGit(path).split('/');
   const at = names.slice(0, -1).findLastIndex(isOwner);

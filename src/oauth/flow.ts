@@ -176,8 +176,8 @@ export class SignInFlow {
   }
 
   /**
-   * A browser comes back: who it is, and a session for that, in place of `held`. Once for each that was begun.
-   * `query` is as it came, from the `?` on; `cookies` is the header `Cookie`.
+   * Tells who a browser that comes back is, with a session for that, in place of `held`: once for each sign-in
+   * that was begun. `query` is as it came, from the `?` on; `cookies` is the header `Cookie`.
    */
   async finish(
     sourceId: string,

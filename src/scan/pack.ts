@@ -220,7 +220,7 @@ export class Pack {
     return { starts, places };
   }
 
-  /** Asks `tell` about the entry at `at` of `bytes`, and once more with more of it where that is too little. */
+  /** Asks `tell` about the entry at `at` of `bytes`, and again with more bytes where these are too few. */
   #orPadded<Told>(
     bytes: Buffer,
     at: number,

@@ -350,8 +350,9 @@ export interface WatchedDisk {
 const unknown = { sizeBytes: null, freeBytes: null, sizeFiles: null, freeFiles: null };
 
 /**
- * Gives each file system once, and asks once about all that was on one. Takes at most `deadlineMs` for each root that hangs, and never rejects: such a
- * file system is told as unknown, and is not asked while a thread waits for it.
+ * Gives each file system once, and asks once about all that was on one. Takes at most `deadlineMs` for each
+ * root that hangs, and never rejects: such a file system is told as unknown, and is not asked while a thread
+ * waits for it.
  */
 export async function disksOf(
   { roots, tracks, links }: Layout,

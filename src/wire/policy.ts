@@ -127,7 +127,7 @@ const scopeMeta = {
     'The thing that it limits: all that an `owner` stores, as it is unless given; the members of its `group` together; each `repository`; all that a `push` or an upload brings; each `file` of that.',
 };
 
-/** Checked with the rule as a whole, behind its name: an existing name is a conflict, whatever else there is. */
+/** It is checked with the whole rule, behind its name: an existing name is a conflict before all else. */
 const newScope = z
   .custom<RuleScope>(() => true)
   .meta({ ...scopeMeta, type: 'string', enum: [...ruleScopes] });

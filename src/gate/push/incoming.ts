@@ -1,4 +1,4 @@
-/** The data that a push brings, for the limits of a push and of a file; and a refused file's way out of it. */
+/** The data that a push brings, for the limits of pushes and files; and how a refused file is taken out. */
 
 import type { QuarantineLook } from '../../layout/index.ts';
 import {

@@ -21,8 +21,8 @@ interface LfsPlaces {
 }
 
 /**
- * Bounded in memory whatever the repository holds, and in time by the view's limits. `lfs`: the stores that are this
- * repository's alone, and the objects of a forge's store that only it has; null: these are not known.
+ * Bounded in memory whatever the repository holds, and in time by the view's limits. `lfs`: the stores that
+ * are this repository's alone, and the objects of a forge's store that only it has; null: these are not known.
  */
 export async function explainSpace(
   view: RepositoryView,

@@ -183,7 +183,7 @@ async function removeMade(
   return true;
 }
 
-/** The names of the files that processes have open; null where one may be at work in one of these directories. */
+/** The files that processes have open; null where one may be at work in one of these directories. */
 async function openNames(directories: readonly string[]): Promise<ReadonlySet<string> | null> {
   const names = new Set<string>();
   for (const pid of await entryNames('/proc')) {
