@@ -62,7 +62,7 @@ export function repositoryOfUpload({ ledger, uploads }: GateServices, upload: Up
 }
 
 /** The data of a request that declares its size; null: it declares none. A push has several files. */
-export function declaredIncoming(subject: Subject, bytes: number | null, fileBytes = bytes): Incoming {
+function declaredIncoming(subject: Subject, bytes: number | null, fileBytes = bytes): Incoming {
   const isPush = isLeaf(subject) && isRepository(subject);
   return { bytes, largest: fileBytes === null || isPush ? null : { bytes: fileBytes } };
 }

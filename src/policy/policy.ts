@@ -26,8 +26,6 @@ export class Policy {
   #defaults: { readonly names: readonly string[]; readonly groups: readonly CompiledGroup[] } | null = null;
   /** All rules are in force, and limit owners. */
   readonly #isWhole: boolean;
-  /** Some rule limits the members of a group together. */
-  readonly hasPools: boolean;
   readonly hasGrace: boolean;
 
   constructor(snapshot: Snapshot) {
@@ -38,7 +36,6 @@ export class Policy {
     this.#isWhole =
       [...rules, ...groups].every(({ mode }) => mode === undefined) &&
       rules.every(({ per }) => per === undefined);
-    this.hasPools = rules.some(({ per }) => per === 'group');
     this.hasGrace = rules.some(({ graceMs = 0 }) => graceMs > 0);
   }
 

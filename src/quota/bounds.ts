@@ -86,13 +86,13 @@ export interface BoundDetails {
   readonly file?: IncomingFile;
 }
 
-export interface AskedBound {
+interface AskedBound {
   readonly step: 'assigned' | 'defaults';
   readonly deciding: DecidingRule;
   readonly details: BoundDetails;
 }
 
-export interface BoundAnswers {
+interface BoundAnswers {
   /** In the order in which they are asked, up to the first that refuses. */
   readonly asked: readonly AskedBound[];
   /** Bounds that hold, and that could not be asked, because nobody knows what they are about. */

@@ -9,14 +9,14 @@ import { beforeLook, encodePath } from '../layout/index.ts';
 import { DamagedStream, inflateStart } from './inflated-start.ts';
 import { CannotTell, PackIndex, type PackOffsets } from './pack-index.ts';
 
-export interface PackedBlob {
+interface PackedBlob {
   /** Unpacked. */
   readonly bytes: number;
   /** The place of its id in the index. */
   readonly place: number;
 }
 
-export interface PackedBlobs {
+interface PackedBlobs {
   readonly blobs: readonly PackedBlob[];
   /** Why there may be more; null: these are all. */
   readonly untold: string | null;
