@@ -73,3 +73,9 @@ for (const [what, link, said] of [
     t.match(built.stdout + built.stderr, said);
   });
 }
+
+t.test('the README stays one screen of words', t => {
+  const words = readFileSync(join(checkout, 'README.md'), 'utf8').split(/\s+/).length;
+  t.ok(words <= 700, `${words}`);
+  t.end();
+});
