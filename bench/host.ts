@@ -1,4 +1,4 @@
-/** The head of docs/performance.md: the host that all of it was measured on. */
+/** The head of bench/performance.md: the host that all of it was measured on. */
 
 import { execFileSync } from 'node:child_process';
 import { cpus, release, tmpdir, totalmem } from 'node:os';

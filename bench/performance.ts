@@ -1,5 +1,5 @@
 /**
- * Measures claims and writes their sections of docs/performance.md: `node bench/performance.ts [CLAIM ...]`.
+ * Measures claims and writes their sections of performance.md: `node bench/performance.ts [CLAIM ...]`.
  *
  * In: names of claims; all of them unless given. Each section is written when it has been measured, so what
  * was measured before an interruption stays. Exit: 0 all was measured, whether the goals were met or not; 1
@@ -28,7 +28,7 @@ const claims = [
   'forge',
 ];
 
-const page = fileURLToPath(new URL('../docs/performance.md', import.meta.url));
+const page = fileURLToPath(new URL('./performance.md', import.meta.url));
 const widest = 110;
 const marker = /^<!-- bench: (\S+) -->\n/gm;
 
@@ -69,9 +69,9 @@ function sectionsOf(text: string): readonly (readonly [string, string])[] {
 }
 
 function head(): string {
-  return wrapped(`# Performance
+  return wrapped(`# Measured claims
 
-How fast softquota is, beside what you would use instead. \`bench/run\` measures it; [bench/README.md](../bench/README.md) says what each figure means. Figures are medians with the smallest and largest in brackets. A ratio is softquota's figure to the other's, the median of what each round gave. [sizing.md](sizing.md) says how much memory, disk and time a server needs. What a push takes is in [bench/results.md](../bench/results.md).
+How fast softquota is, beside what you would use instead. \`bench/run\` measures it; [README.md](README.md) says what each figure means. Figures are medians with the smallest and largest in brackets. A ratio is softquota's figure to the other's, the median of what each round gave. [docs/sizing.md](../docs/sizing.md) says how much memory, disk and time a server needs. What a push takes is in [results.md](results.md).
 
 ${hostTable()}
 `);
