@@ -8,6 +8,7 @@
  * a policy change is written together with its event, so that none is missing; old events are deleted.
  */
 
+export { type LimitedRepository, limitedRepositories, poolStates } from './bound-states.ts';
 export {
   type Event,
   type EventKind,

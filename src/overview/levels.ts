@@ -93,10 +93,9 @@ export function stateOfKind(settings: Limits, decision: quota.Decision, storedBy
   return level === belowAll && !isWarned ? 'ok' : 'near';
 }
 
-interface WorstKind extends Nearness {
+interface WorstKind extends JudgedKind {
   /** All that the deciding limit counts together with the kind in the worst state. */
   readonly subject: quota.Subject;
-  readonly decision: quota.Decision;
 }
 
 /** The kind of data that is refused, else the nearest to its limit; of those alike the first. */
@@ -127,7 +126,11 @@ function countedWith(leaf: quota.Leaf, { subjects }: quota.Decision): quota.Subj
   return wide;
 }
 
-function isWorse(a: WorstKind, b: WorstKind): boolean {
+interface JudgedKind extends Nearness {
+  readonly decision: quota.Decision;
+}
+
+export function isWorse(a: JudgedKind, b: JudgedKind): boolean {
   if (a.state !== b.state) return kindStates.indexOf(a.state) > kindStates.indexOf(b.state);
   // A kind that may not be stored, and is not, tells less of an owner than any other.
   if (a.fullness === b.fullness) return a.decision.allowed && !b.decision.allowed;
@@ -135,7 +138,7 @@ function isWorse(a: WorstKind, b: WorstKind): boolean {
 }
 
 /** Returns the percentage of the limit. At limit 0, any stored byte makes an owner fuller than all others. */
-function fullnessOf({ by, used, limit }: quota.Decision, storedBytes: number): number {
+export function fullnessOf({ by, used, limit }: quota.Decision, storedBytes: number): number {
   if (by === 'no_match') return storedBytes > 0 ? Number.MAX_VALUE : -1;
   if (limit === 0) return used > 0 ? Number.MAX_VALUE : -1;
   return limit === -1 ? -1 : Math.floor((used / limit) * 100);
