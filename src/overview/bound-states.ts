@@ -2,14 +2,16 @@
 
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import * as quota from '../quota/index.ts';
-import { fullnessOf, isWorse, type KindState, type Nearness, stateOfKind } from './levels.ts';
+import { isWorse, judgedKind, type Nearness } from './levels.ts';
 
 type RuledDecision = quota.RuledAllowed | quota.RuledRefused;
 
-interface PoolState {
-  readonly rule: quota.Rule;
+interface JudgedBound extends Nearness {
   readonly decision: RuledDecision;
-  readonly state: KindState;
+}
+
+export interface PoolState extends JudgedBound {
+  readonly mode: quota.RuleMode | undefined;
 }
 
 /**
@@ -18,24 +20,24 @@ interface PoolState {
  */
 export function poolStates(
   ledger: Pick<Ledger, 'pooledBytes' | 'settings'>,
-  group: quota.Group,
+  group: quota.CompiledGroup,
   member: OwnerUsage | null,
 ): readonly PoolState[] {
   if (group.rules.every(({ per }) => per !== 'group')) return [];
   const { settings } = ledger;
-  const asked = { settings, pool: ledger.pooledBytes(group.name), member };
   return quota
-    .decidePools(group, asked)
-    .map(({ rule, decision }) => ({ rule, decision, state: stateOf(settings, decision) }))
-    .sort((a, b) => (a.rule.name < b.rule.name ? -1 : 1));
+    .decidePools(group, { settings, pool: ledger.pooledBytes(group.name), member })
+    .map(({ decision, mode }) => ({ ...judgedBound(settings, decision), mode }))
+    .sort((a, b) => ((a.decision.rule ?? '') < (b.decision.rule ?? '') ? -1 : 1));
 }
 
-export interface LimitedRepository extends Nearness {
+export interface LimitedRepository extends JudgedBound {
   /** As refusals name it. */
   readonly unit: string;
   readonly owner: string;
-  readonly decision: RuledDecision;
 }
+
+const lfs: quota.Leaf = 'size:git:lfs';
 
 type RepositoryLedger = Pick<Ledger, 'owners' | 'repositoriesOf' | 'settings' | 'standing'>;
 
@@ -53,25 +55,20 @@ export function* limitedRepositories(ledger: RepositoryLedger): Generator<Limite
         continue;
       }
       const { repository, leaf } = found;
-      const lfs: quota.Leaf = 'size:git:lfs';
-      const stored = (repository.usage[quota.leafIndex(lfs)] ?? 0) > 0 ? [leaf, lfs] : [leaf];
-      const decisions = stored.map(subject =>
-        quota.decideByRepository({ settings, standing, usage, subject, repository }),
-      );
-      const [worst] = decisions
-        .filter(decision => decision !== null)
-        .map(decision => ({
-          decision,
-          state: stateOf(settings, decision),
-          fullness: fullnessOf(decision, 0),
-        }))
-        .sort((a, b) => (isWorse(a, b) ? -1 : Number(isWorse(b, a))));
-      yield worst === undefined ? null : { unit: repository.name, owner: owner.name, ...worst };
+      const kinds = repository.usage[quota.leafIndex(lfs)] === 0 ? [leaf] : [leaf, lfs];
+      let worst: JudgedBound | null = null;
+      for (const subject of kinds) {
+        const decision = quota.decideByRepository({ settings, standing, usage, subject, repository });
+        const judged = decision && judgedBound(settings, decision);
+        if (judged !== null && (worst === null || isWorse(judged, worst))) worst = judged;
+      }
+      yield worst === null ? null : { unit: repository.name, owner: owner.name, ...worst };
     }
   }
 }
 
-/** Nothing has a limit while quotas are switched off. */
-function stateOf(settings: quota.QuotaSettings, decision: RuledDecision): KindState {
-  return settings.enabled ? stateOfKind(settings, decision, 0) : 'ok';
+/** While quotas are switched off, nothing is near a limit. */
+function judgedBound(settings: quota.QuotaSettings, decision: RuledDecision): JudgedBound {
+  const { state, fullness } = judgedKind(settings, decision, 0);
+  return { decision, state: settings.enabled ? state : 'ok', fullness };
 }

@@ -4,6 +4,7 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
+import { given } from '../given.ts';
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import * as quota from '../quota/index.ts';
 import { fieldsIn } from './event-shapes.ts';
@@ -84,7 +85,7 @@ export interface Nearness {
  * Returns the state that follows from a decision about a kind of data, of which so many bytes are stored.
  * With limit 0 and nothing stored the state is `ok`. Whoever is only warned is near.
  */
-export function stateOfKind(settings: Limits, decision: quota.Decision, storedBytes: number): KindState {
+function stateOfKind(settings: Limits, decision: quota.Decision, storedBytes: number): KindState {
   if (decision.by === 'no_match') return storedBytes > 0 ? 'over' : 'ok';
   const level = nextLevel(settings, decision, belowAll);
   if (level >= atLimit) return decision.allowed ? 'grace' : 'over';
@@ -98,6 +99,23 @@ interface WorstKind extends JudgedKind {
   readonly subject: quota.Subject;
 }
 
+/**
+ * Judges a decision about a kind of data, of which so many bytes are stored; where the limit of a group is
+ * nearer, by that one.
+ */
+export function judgedKind(settings: Limits, decision: quota.Decision, storedBytes: number): JudgedKind {
+  const judged = (by: quota.Decision): JudgedKind => ({
+    decision: by,
+    state: stateOfKind(settings, by, storedBytes),
+    fullness: fullnessOf(by, storedBytes),
+  });
+  const { near = [], reported, warned } = decision;
+  return near
+    .filter(({ per }) => per === 'group')
+    .map(pool => judged({ ...pool, ...given({ reported, warned }) }))
+    .reduce((worst, pool) => (isWorse(pool, worst) ? pool : worst), judged(decision));
+}
+
 /** The kind of data that is refused, else the nearest to its limit; of those alike the first. */
 export function worstKind(
   settings: Limits,
@@ -105,14 +123,8 @@ export function worstKind(
   { usage }: Pick<OwnerUsage, 'usage'>,
 ): WorstKind {
   const kindOf = (leaf: quota.Leaf): WorstKind => {
-    const decision = decide(leaf);
-    const stored = usage[quota.leafIndex(leaf)] ?? 0;
-    return {
-      subject: countedWith(leaf, decision),
-      decision,
-      state: stateOfKind(settings, decision, stored),
-      fullness: fullnessOf(decision, stored),
-    };
+    const judged = judgedKind(settings, decide(leaf), usage[quota.leafIndex(leaf)] ?? 0);
+    return { subject: countedWith(leaf, judged.decision), ...judged };
   };
   const [first, ...others] = quota.leaves;
   return others.map(kindOf).reduce((worst, kind) => (isWorse(kind, worst) ? kind : worst), kindOf(first));
@@ -126,7 +138,7 @@ function countedWith(leaf: quota.Leaf, { subjects }: quota.Decision): quota.Subj
   return wide;
 }
 
-interface JudgedKind extends Nearness {
+export interface JudgedKind extends Nearness {
   readonly decision: quota.Decision;
 }
 
@@ -138,7 +150,7 @@ export function isWorse(a: JudgedKind, b: JudgedKind): boolean {
 }
 
 /** Returns the percentage of the limit. At limit 0, any stored byte makes an owner fuller than all others. */
-export function fullnessOf({ by, used, limit }: quota.Decision, storedBytes: number): number {
+function fullnessOf({ by, used, limit }: quota.Decision, storedBytes: number): number {
   if (by === 'no_match') return storedBytes > 0 ? Number.MAX_VALUE : -1;
   if (limit === 0) return used > 0 ? Number.MAX_VALUE : -1;
   return limit === -1 ? -1 : Math.floor((used / limit) * 100);

@@ -13,11 +13,10 @@ import {
 import type { RuledAllowed, RuledRefused } from './decision.ts';
 import {
   type ActiveAllowance,
-  compileGroup,
-  type Group,
+  type CompiledGroup,
   groupsWith,
   type QuotaSettings,
-  type Rule,
+  type RuleMode,
   raisedGroup,
 } from './policy.ts';
 import { noUsage, type Usage } from './subjects.ts';
@@ -29,34 +28,36 @@ interface AskedPools {
   readonly member: { readonly usage: Usage; readonly allowance: ActiveAllowance | null } | null;
 }
 
+interface DecidedPool {
+  readonly decision: RuledAllowed | RuledRefused;
+  readonly mode: RuleMode | undefined;
+}
+
 /** Decides by each rule that limits the members of a group together, as if it were in force. */
 export function decidePools(
-  group: Group,
+  group: CompiledGroup,
   { settings, pool, member }: AskedPools,
-): readonly { readonly rule: Rule; readonly decision: RuledAllowed | RuledRefused }[] {
-  const pools = group.rules.filter(({ per }) => per === 'group');
-  const compiled = compileGroup({ name: group.name, rules: pools });
+): readonly DecidedPool[] {
   const allowance = member?.allowance ?? null;
-  const { rules } = allowance === null ? compiled : raisedGroup(compiled, allowance);
-  return rules.flatMap((limit, at) => {
-    const rule = pools[at];
-    const { judge, detailsOf } = judgeOf('group', group.name, {
-      pools: () => pool,
-      judging: {
-        settings,
-        usage: member?.usage ?? noUsage,
-        addingBytes: 0,
-        reserved: null,
-        unreachable: null,
-        graces: undefined,
-        isTold: isEnforced(settings) && limit.mode !== 'report',
-      },
+  const { rules } = allowance === null ? group : raisedGroup(group, allowance);
+  return rules
+    .filter(({ per }) => per === 'group')
+    .map(rule => {
+      const { judge, detailsOf } = judgeOf('group', group.name, {
+        pools: () => pool,
+        judging: {
+          settings,
+          usage: member?.usage ?? noUsage,
+          addingBytes: 0,
+          reserved: null,
+          unreachable: null,
+          graces: undefined,
+          isTold: isEnforced(settings) && rule.mode !== 'report',
+        },
+      });
+      const deciding = { ...judge(rule), group: group.name };
+      return { decision: decisionBy('assigned', deciding, 0, detailsOf?.(deciding)), mode: rule.mode };
     });
-    const deciding = { ...judge(limit), group: group.name };
-    return rule === undefined
-      ? []
-      : [{ rule, decision: decisionBy('assigned', deciding, 0, detailsOf?.(deciding)) }];
-  });
 }
 
 /** A standing without bounds but those of repositories; null: it has none that is in force or warns. */

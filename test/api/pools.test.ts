@@ -3,12 +3,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { z } from 'zod';
+import { ownerRow } from '../../src/wire/index.ts';
 import { apply } from './any-policy.ts';
 import { measure, messageOf, repository } from './people.ts';
 import { World } from './world.ts';
 
 t.setTimeout(240_000);
 
+const rowsIn = (json: unknown) => z.array(ownerRow).parse(json);
 const usageOf = (group: string) => `/admin/quota/groups/${encodeURIComponent(group)}/usage`;
 
 async function withPools(t: Parameters<typeof World.open>[0]): Promise<World> {
@@ -184,4 +187,22 @@ t.test('a list of usage is of owners or of repositories', async t => {
   t.match(await fault('per=repository&sort=name&group=free'), /sort: expected none.*group: expected none/s);
   t.match(await fault('per=repository&state=full'), /state: expected over/);
   await world.must(403, 'GET', list, { as: 'alice' });
+});
+
+t.test('a full pool is the state of each of its members, until anybody makes room', async t => {
+  const world = await withPools(t);
+  const over = async () => {
+    const { json } = await world.must(200, 'GET', '/admin/quota/usage?state=over&sort=name');
+    return rowsIn(json).map(({ name }) => name);
+  };
+  t.strictSame(await over(), ['alice', 'bob', 'carol']);
+  t.match(await world.get('/admin/quota/overview'), { owners: { over: 3 } });
+  t.match(await world.get('/admin/quota/usage?q=carol'), [
+    { state: 'over', per: 'group', used: 110, share: 0, percent: 110, subject: 'size:git:all' },
+  ]);
+  await world.report('bob', 'size:git:lfs', 20);
+  t.strictSame(await over(), []);
+  t.match(await world.get('/admin/quota/overview'), { owners: { over: 0, near: 3 } });
+  await world.must(204, 'DELETE', '/admin/quota/groups/lab%2F%C3%A9/users/alice');
+  t.match(await world.get('/admin/quota/overview'), { owners: { over: 0, near: 0 } });
 });

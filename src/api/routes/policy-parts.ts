@@ -196,7 +196,9 @@ async function usageOfGroup(
   page: z.output<z.ZodObject<typeof pageQuery>>,
   call: Call,
 ): Promise<GroupUsage> {
-  const pools = poolStates(ledger, policy.groupWithRules(documents.snapshot, name), null).map(poolShown);
+  policy.mustBeGroup(documents.snapshot, name);
+  const group = ledger.policy.group(name);
+  const pools = group === null ? [] : poolStates(ledger, group, null).map(poolShown);
   const counted = pools.map(({ rule: limit, subjects }) => ({
     limit,
     leaves: subjects.reduce((mask, subject) => mask | leafMask(subject), 0),

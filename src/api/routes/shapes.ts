@@ -4,7 +4,13 @@ import type { Owners, Snapshot } from '../../documents/index.ts';
 import { given } from '../../given.ts';
 import { profileOf } from '../../identity/index.ts';
 import type { Ledger, OwnerUsage } from '../../ledger/index.ts';
-import { type LimitedRepository, poolStates, stateOfKind, worstKind } from '../../overview/index.ts';
+import {
+  judgedKind,
+  type LimitedRepository,
+  type PoolState,
+  poolStates,
+  worstKind,
+} from '../../overview/index.ts';
 import * as policy from '../../policy/index.ts';
 import * as quota from '../../quota/index.ts';
 import type { ScanRun } from '../../scan/index.ts';
@@ -30,7 +36,7 @@ export function quotaShown<Shown>(
 ): Omit<wire.QuotaInfo, 'groups'> & { readonly groups: readonly Shown[] } {
   const { id, usage, unreachable } = owner;
   const groups = ledger.policy.groupsOf(id, ledger.settings.defaultGroups);
-  const pools = ownPools({ documents, ledger }, owner);
+  const pools = ownPools(ledger, owner);
   const allowances = policy.allowancesOf(documents.snapshot, id, now()).map(allowanceShown);
   return {
     used: quota.asTree(usage),
@@ -43,24 +49,19 @@ export function quotaShown<Shown>(
 }
 
 /** The limits that an owner shares with the other members of groups, by group and rule. */
-function ownPools(
-  { documents, ledger }: Pick<ApiServices, 'documents' | 'ledger'>,
-  owner: KnownOwner,
-): readonly wire.OwnPool[] {
-  const { snapshot } = documents;
-  return [...policy.assignedGroups(snapshot, owner.id)].sort().flatMap(name => {
-    const group = policy.groupNamed(snapshot, name);
-    const states = group === undefined ? [] : poolStates(ledger, group, owner);
-    return states.map(pool => ({ group: name, ...poolShown(pool), share: pool.decision.share ?? 0 }));
-  });
+function ownPools(ledger: Ledger, owner: KnownOwner): readonly wire.OwnPool[] {
+  return ledger.policy.groupsWithPools(owner.id).flatMap(group =>
+    poolStates(ledger, group, owner).map(pool => ({
+      group: group.name,
+      ...poolShown(pool),
+      share: pool.decision.share ?? 0,
+    })),
+  );
 }
 
-type PoolState = ReturnType<typeof poolStates>[number];
-
-export function poolShown({ rule, decision, state }: PoolState): wire.GroupUsage['pools'][number] {
-  const { used, limit } = decision;
-  const { name, subjects, mode } = rule;
-  return { rule: name, subjects, limit, used, percent: percentOf(decision), state, ...given({ mode }) };
+export function poolShown({ decision, state, mode }: PoolState): wire.GroupUsage['pools'][number] {
+  const { used, limit, subjects, rule } = decision;
+  return { rule: rule ?? '', subjects, limit, used, percent: percentOf(decision), state, ...given({ mode }) };
 }
 
 export function repositoryRowOf({ unit, owner, decision, state }: LimitedRepository): wire.RepositoryRow {
@@ -179,12 +180,8 @@ export async function reportOf(
 ): Promise<wire.OwnerReport> {
   const owner = ledger.ownerUsage(name);
   const decisions = quota.subjects.map(subject => {
-    const decision = ledger.deciderFor(owner)(subject);
-    const state = stateOfKind(
-      ledger.settings,
-      decision,
-      quota.bytesUnder(owner.usage, quota.leafMask(subject)),
-    );
+    const stored = quota.bytesUnder(owner.usage, quota.leafMask(subject));
+    const { decision, state } = judgedKind(ledger.settings, ledger.deciderFor(owner)(subject), stored);
     return [subject, { ...wire.verdictShown(decision), state }];
   });
   const units = (await ledger.shares.unitsOf(owner.name, { most })).map(
