@@ -59,6 +59,8 @@ export {
   type CompiledGroup,
   compileGroup,
   type Group,
+  isOfIncoming,
+  limitFault,
   type QuotaSettings,
   type Rule,
   type RuleMode,

@@ -2,7 +2,7 @@
  * Figures: sizes, percentages, times and counts, whose title has the exact value; and limits in short texts.
  */
 
-import { subjectWords } from '../../../src/quota/index.ts';
+import { type RuleScope, subjectWords } from '../../../src/quota/index.ts';
 import { formatBytes, formatUse, writeDuration } from '../../../src/text/index.ts';
 import type { Rule, Verdict } from '../../../src/wire/index.ts';
 
@@ -83,16 +83,37 @@ export function counted(count: number, one: string, several: string): string {
 
 export const modeWords = { report: 'report mode', warn: 'only warns' } as const;
 
-/** `at most 10 GB of LFS objects`, with what else the rule has. */
+/** The things that a limit is for, as they follow it: `10 GB for each member`. */
+const scopeWords: Readonly<Record<RuleScope, string>> = {
+  owner: 'for each member',
+  group: 'for all members together',
+  repository: 'for each repository',
+  push: 'for each push',
+  file: 'for each file',
+};
+
+/** `10 GB for each member`. */
+export function Limit({ limit, per }: Pick<Rule, 'limit' | 'per'>) {
+  return (
+    <>
+      <Size bytes={limit} /> <span class="quiet-text">{scopeWords[per]}</span>
+    </>
+  );
+}
+
+/** `10 GB for each member (LFS objects)`, with what else the rule has. */
 export function limitWords(rule: Omit<Rule, 'name'>): string {
-  const { limit, subjects, mode } = rule;
-  const what = subjects.length === 0 ? 'nothing' : subjects.map(subjectWords).join(', ');
-  const limits = limit === 0 ? `0 bytes of ${what}` : `at most ${formatBytes(limit)} of ${what}`;
-  const words = limit === -1 ? `no limit for ${what}` : limits;
+  const { limit, per, mode } = rule;
+  const words = `${limit === -1 ? 'no limit' : formatBytes(limit)} ${scopeWords[per]} (${kindsWords(rule)})`;
   const grace = graceWords(rule);
   return [words, ...(grace === null ? [] : [grace]), ...(mode === undefined ? [] : [modeWords[mode]])].join(
     ', ',
   );
+}
+
+/** `private repositories, LFS objects`. */
+export function kindsWords({ subjects }: Pick<Rule, 'subjects'>): string {
+  return subjects.length === 0 ? 'nothing' : subjects.map(subjectWords).join(', ');
 }
 
 /** `grace 7d, up to 10 % over`; null: as configured. */
