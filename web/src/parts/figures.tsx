@@ -3,7 +3,7 @@
  */
 
 import { type RuleScope, subjectWords } from '../../../src/quota/index.ts';
-import { formatBytes, formatUse, writeDuration } from '../../../src/text/index.ts';
+import { formatBytes, formatUse, printable, writeDuration } from '../../../src/text/index.ts';
 import type { Rule, Verdict } from '../../../src/wire/index.ts';
 
 /** Bytes; -1 is `unlimited`, null a dash. */
@@ -84,7 +84,7 @@ export function counted(count: number, one: string, several: string): string {
 export const modeWords = { report: 'report mode', warn: 'only warns' } as const;
 
 /** The things that a limit is for, as they follow it: `10 GB for each member`. */
-const scopeWords: Readonly<Record<RuleScope, string>> = {
+export const scopeWords: Readonly<Record<RuleScope, string>> = {
   owner: 'for each member',
   group: 'for all members together',
   repository: 'for each repository',
@@ -124,9 +124,34 @@ export function graceWords({ grace, grace_most: most }: Pick<Rule, 'grace' | 'gr
   return grace === undefined ? null : time;
 }
 
-/** `12.4 GB of 10 GB`. */
-export function useWords({ used, limit }: Pick<Verdict, 'used' | 'limit'>): string {
+interface ToldUse extends UseProps, Pick<Verdict, 'file' | 'group' | 'object' | 'share' | 'unit'> {
+  /** Undefined: the owner. */
+  readonly per?: RuleScope | undefined;
+}
+
+/** `12.4 GB of 10 GB`; with the thing that is limited, where that is not what the owner stores. */
+export function useWords(told: ToldUse): string {
+  const { used, limit, per, share } = told;
   if (used === null || limit === null) return 'no rule';
   const words = formatUse(used, limit);
-  return limit === -1 ? `${words.used}, no limit` : `${words.used} of ${words.limit}`;
+  const use = limit === -1 ? `${words.used}, no limit` : `${words.used} of ${words.limit}`;
+  switch (per) {
+    case 'group': {
+      const own = share === undefined ? '' : `, of which the owner has ${formatBytes(share)}`;
+      return `all members of ${printable(told.group ?? '')} together have ${use}${own}`;
+    }
+    case 'repository':
+      return `${printable(told.unit ?? 'the repository')} has ${use}`;
+    case 'push':
+      return `${words.used} came at once, and each push or upload may bring ${words.limit}`;
+    case 'file':
+      return `${fileWords(told)} has ${words.used}, and each file may have ${words.limit}`;
+    default:
+      return use;
+  }
+}
+
+function fileWords({ file, object }: ToldUse): string {
+  if (file !== undefined) return printable(file);
+  return object === undefined ? 'a file' : `the file with the object id ${printable(object)}`;
 }

@@ -241,9 +241,9 @@ function GraceFields({ rule, onChange }: Pick<RuleFieldsProps, 'onChange' | 'rul
 }
 
 const modes = [
-  ['enforce', 'enforce: refuse what goes beyond the limit'],
-  ['report', 'report: only record what would be refused'],
-  ['warn', 'warn: only tell whoever passes the limit'],
+  ['enforce', 'enforce: refuse beyond the limit'],
+  ['report', 'report: only record refusals'],
+  ['warn', 'warn: tell, and refuse nothing'],
 ] as const satisfies readonly (readonly [PolicyMode, string])[];
 
 interface NameFieldProps {
