@@ -1,5 +1,7 @@
 /** Time as a process has it that shares its host with others. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 const tickMs = 5;
 /** A tick that is later than this was held up, and the rest of its time does not count. */
 const mostMs = 4 * tickMs;
@@ -23,4 +25,24 @@ export function ownTime(): () => number {
     tick();
     return sum;
   };
+}
+
+/**
+ * The longest turn of the event loop while something is done, in milliseconds of processor time, which other
+ * programs on the host do not change.
+ */
+export async function longestTurn(act: () => Promise<unknown>): Promise<number> {
+  let isOver = false;
+  let longest = 0;
+  const acting = act().finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    const before = process.threadCpuUsage();
+    await nextTurn();
+    const { user, system } = process.threadCpuUsage(before);
+    longest = Math.max(longest, (user + system) / 1000);
+  }
+  await acting;
+  return longest;
 }

@@ -11,7 +11,7 @@ _softquota() {
 	COMPREPLY=()
 	for ((at = 1; at < COMP_CWORD; at++)); do
 		case "$command ${COMP_WORDS[at]}" in
-		'softquota serve' | 'softquota init' | 'softquota check' | 'softquota usage' | 'softquota explain' | 'softquota history' | 'softquota events' | 'softquota why' | 'softquota reclaim' | 'softquota scan' | 'softquota rule' | 'softquota rule list' | 'softquota rule show' | 'softquota rule create' | 'softquota rule edit' | 'softquota rule delete' | 'softquota group' | 'softquota group list' | 'softquota group show' | 'softquota group create' | 'softquota group delete' | 'softquota group add-rule' | 'softquota group remove-rule' | 'softquota group add-user' | 'softquota group remove-user' | 'softquota user' | 'softquota user list' | 'softquota user show' | 'softquota user create' | 'softquota user edit' | 'softquota user delete' | 'softquota member' | 'softquota member list' | 'softquota member add' | 'softquota member remove' | 'softquota request' | 'softquota request list' | 'softquota request grant' | 'softquota request decline' | 'softquota allowance' | 'softquota allowance list' | 'softquota allowance create' | 'softquota allowance end' | 'softquota notices' | 'softquota notices list' | 'softquota notices test' | 'softquota notices send-again' | 'softquota token' | 'softquota token create' | 'softquota token list' | 'softquota token revoke' | 'softquota sign-in-link' | 'softquota auth' | 'softquota auth list' | 'softquota auth sync' | 'softquota policy' | 'softquota policy export' | 'softquota policy import' | 'softquota policy lint' | 'softquota policy simulate' | 'softquota hooks' | 'softquota hooks install' | 'softquota hooks status' | 'softquota hooks remove' | 'softquota worker' | 'softquota receive-pack' | 'softquota backup' | 'softquota restore' | 'softquota host' | 'softquota host list' | 'softquota host forget' | 'softquota store' | 'softquota store repair' | 'softquota doctor' | 'softquota health' | 'softquota playground') command="$command ${COMP_WORDS[at]}" ;;
+		'softquota serve' | 'softquota init' | 'softquota check' | 'softquota usage' | 'softquota explain' | 'softquota history' | 'softquota events' | 'softquota why' | 'softquota reclaim' | 'softquota scan' | 'softquota rule' | 'softquota rule list' | 'softquota rule show' | 'softquota rule create' | 'softquota rule edit' | 'softquota rule delete' | 'softquota group' | 'softquota group list' | 'softquota group show' | 'softquota group usage' | 'softquota group create' | 'softquota group delete' | 'softquota group add-rule' | 'softquota group remove-rule' | 'softquota group add-user' | 'softquota group remove-user' | 'softquota user' | 'softquota user list' | 'softquota user show' | 'softquota user create' | 'softquota user edit' | 'softquota user delete' | 'softquota member' | 'softquota member list' | 'softquota member add' | 'softquota member remove' | 'softquota request' | 'softquota request list' | 'softquota request grant' | 'softquota request decline' | 'softquota allowance' | 'softquota allowance list' | 'softquota allowance create' | 'softquota allowance end' | 'softquota notices' | 'softquota notices list' | 'softquota notices test' | 'softquota notices send-again' | 'softquota token' | 'softquota token create' | 'softquota token list' | 'softquota token revoke' | 'softquota sign-in-link' | 'softquota auth' | 'softquota auth list' | 'softquota auth sync' | 'softquota policy' | 'softquota policy export' | 'softquota policy import' | 'softquota policy lint' | 'softquota policy simulate' | 'softquota hooks' | 'softquota hooks install' | 'softquota hooks status' | 'softquota hooks remove' | 'softquota worker' | 'softquota receive-pack' | 'softquota backup' | 'softquota restore' | 'softquota host' | 'softquota host list' | 'softquota host forget' | 'softquota store' | 'softquota store repair' | 'softquota doctor' | 'softquota health' | 'softquota playground') command="$command ${COMP_WORDS[at]}" ;;
 		esac
 	done
 	case "$command" in
@@ -19,7 +19,7 @@ _softquota() {
 	'softquota serve') options='--config --check-config --print-config --help -h' words='' paths= ;;
 	'softquota init') options='--json --config --forge-config --total --enforce --hooks --worker --help -h' words='' paths=yes ;;
 	'softquota check') options='--config --json --subject --size --help -h' words='' paths= ;;
-	'softquota usage') options='--config --json --top --state --help -h' words='' paths= ;;
+	'softquota usage') options='--config --json --top --per --state --help -h' words='' paths= ;;
 	'softquota explain') options='--config --json --subject --size --help -h' words='' paths= ;;
 	'softquota history') options='--config --json --range --help -h' words='' paths= ;;
 	'softquota events') options='--config --json --kind --owner --limit --help -h' words='' paths= ;;
@@ -32,9 +32,10 @@ _softquota() {
 	'softquota rule create') options='--config --json --per --grace --grace-most --mode --limit --subject --help -h' words='' paths= ;;
 	'softquota rule edit') options='--config --json --per --grace --grace-most --mode --limit --subject --help -h' words='' paths= ;;
 	'softquota rule delete') options='--config --help -h' words='' paths= ;;
-	'softquota group') options='--config --help -h' words='list show create delete add-rule remove-rule add-user remove-user help' paths= ;;
+	'softquota group') options='--config --help -h' words='list show usage create delete add-rule remove-rule add-user remove-user help' paths= ;;
 	'softquota group list') options='--config --json --help -h' words='' paths= ;;
 	'softquota group show') options='--config --json --help -h' words='' paths= ;;
+	'softquota group usage') options='--config --json --top --help -h' words='' paths= ;;
 	'softquota group create') options='--config --json --rule --help -h' words='' paths= ;;
 	'softquota group delete') options='--config --help -h' words='' paths= ;;
 	'softquota group add-rule') options='--config --help -h' words='' paths= ;;
@@ -95,7 +96,8 @@ _softquota() {
 	esac
 	case "$command $before" in
 	*' --config' | *' --forge-config' | *' --token-file' | *' --gitlab' | *' --hooks-path' | *' --programs' | *' --dir') _softquota_paths "$current" && return ;;
-	*' --total' | *' --subject' | *' --size' | *' --top' | 'softquota usage --state' | *' --owner' | *' --limit' | *' --per' | *' --grace' | *' --grace-most' | *' --mode' | *' --rule' | *' --search' | *' --email' | *' --full-name' | *' --name' | *' --until' | *' --for' | *' --words' | *' --why' | *' --address' | *' --user' | *' --scope' | *' --expires' | *' --from' | *' --gitolite' | *' --socket' | *' --client' | *' --on-error' | *' --last-for') return ;;
+	*' --total' | *' --subject' | *' --size' | *' --top' | 'softquota usage --state' | *' --owner' | *' --limit' | 'softquota rule create --per' | *' --grace' | *' --grace-most' | *' --mode' | 'softquota rule edit --per' | *' --rule' | *' --search' | *' --email' | *' --full-name' | *' --name' | *' --until' | *' --for' | *' --words' | *' --why' | *' --address' | *' --user' | *' --scope' | *' --expires' | *' --from' | *' --gitolite' | *' --socket' | *' --client' | *' --on-error' | *' --last-for') return ;;
+	'softquota usage --per') words='owner repository' options= ;;
 	*' --range') words='day week month year all' options= ;;
 	*' --kind') words='refusal threshold grace policy sign-in request allowance reclaim' options= ;;
 	*' --type') words='user organization' options= ;;

@@ -3,7 +3,7 @@
 function __softquota_is --argument-names wanted
     set -l command softquota
     for word in (commandline -opc)[2..]
-        contains -- "$command $word" 'softquota serve' 'softquota init' 'softquota check' 'softquota usage' 'softquota explain' 'softquota history' 'softquota events' 'softquota why' 'softquota reclaim' 'softquota scan' 'softquota rule' 'softquota rule list' 'softquota rule show' 'softquota rule create' 'softquota rule edit' 'softquota rule delete' 'softquota group' 'softquota group list' 'softquota group show' 'softquota group create' 'softquota group delete' 'softquota group add-rule' 'softquota group remove-rule' 'softquota group add-user' 'softquota group remove-user' 'softquota user' 'softquota user list' 'softquota user show' 'softquota user create' 'softquota user edit' 'softquota user delete' 'softquota member' 'softquota member list' 'softquota member add' 'softquota member remove' 'softquota request' 'softquota request list' 'softquota request grant' 'softquota request decline' 'softquota allowance' 'softquota allowance list' 'softquota allowance create' 'softquota allowance end' 'softquota notices' 'softquota notices list' 'softquota notices test' 'softquota notices send-again' 'softquota token' 'softquota token create' 'softquota token list' 'softquota token revoke' 'softquota sign-in-link' 'softquota auth' 'softquota auth list' 'softquota auth sync' 'softquota policy' 'softquota policy export' 'softquota policy import' 'softquota policy lint' 'softquota policy simulate' 'softquota hooks' 'softquota hooks install' 'softquota hooks status' 'softquota hooks remove' 'softquota worker' 'softquota receive-pack' 'softquota backup' 'softquota restore' 'softquota host' 'softquota host list' 'softquota host forget' 'softquota store' 'softquota store repair' 'softquota doctor' 'softquota health' 'softquota playground'; and set command "$command $word"
+        contains -- "$command $word" 'softquota serve' 'softquota init' 'softquota check' 'softquota usage' 'softquota explain' 'softquota history' 'softquota events' 'softquota why' 'softquota reclaim' 'softquota scan' 'softquota rule' 'softquota rule list' 'softquota rule show' 'softquota rule create' 'softquota rule edit' 'softquota rule delete' 'softquota group' 'softquota group list' 'softquota group show' 'softquota group usage' 'softquota group create' 'softquota group delete' 'softquota group add-rule' 'softquota group remove-rule' 'softquota group add-user' 'softquota group remove-user' 'softquota user' 'softquota user list' 'softquota user show' 'softquota user create' 'softquota user edit' 'softquota user delete' 'softquota member' 'softquota member list' 'softquota member add' 'softquota member remove' 'softquota request' 'softquota request list' 'softquota request grant' 'softquota request decline' 'softquota allowance' 'softquota allowance list' 'softquota allowance create' 'softquota allowance end' 'softquota notices' 'softquota notices list' 'softquota notices test' 'softquota notices send-again' 'softquota token' 'softquota token create' 'softquota token list' 'softquota token revoke' 'softquota sign-in-link' 'softquota auth' 'softquota auth list' 'softquota auth sync' 'softquota policy' 'softquota policy export' 'softquota policy import' 'softquota policy lint' 'softquota policy simulate' 'softquota hooks' 'softquota hooks install' 'softquota hooks status' 'softquota hooks remove' 'softquota worker' 'softquota receive-pack' 'softquota backup' 'softquota restore' 'softquota host' 'softquota host list' 'softquota host forget' 'softquota store' 'softquota store repair' 'softquota doctor' 'softquota health' 'softquota playground'; and set command "$command $word"
     end
     test "$command" = "$wanted"
 end
@@ -65,7 +65,8 @@ complete -c softquota -n '__softquota_is "softquota check"' -l help -s h -d 'pri
 complete -c softquota -n '__softquota_is "softquota usage"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
 complete -c softquota -n '__softquota_is "softquota usage"' -l json -d 'print JSON, for programs'
 complete -c softquota -n '__softquota_is "softquota usage"' -l top -x -d 'the number of rows'
-complete -c softquota -n '__softquota_is "softquota usage"' -l state -x -d 'only owners in these states: over, grace, near, ok; several with commas'
+complete -c softquota -n '__softquota_is "softquota usage"' -l per -x -a 'owner repository' -d 'the things that are listed'
+complete -c softquota -n '__softquota_is "softquota usage"' -l state -x -d 'only what is in these states: over, grace, near, ok; several with commas'
 complete -c softquota -n '__softquota_is "softquota usage"' -l help -s h -d 'print this help'
 complete -c softquota -n '__softquota_is "softquota explain"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
 complete -c softquota -n '__softquota_is "softquota explain"' -l json -d 'print JSON, for programs'
@@ -130,6 +131,7 @@ complete -c softquota -n '__softquota_is "softquota rule delete"' -l config -r -
 complete -c softquota -n '__softquota_is "softquota rule delete"' -l help -s h -d 'print this help'
 complete -c softquota -n '__softquota_is "softquota group"' -a list -d 'list groups'
 complete -c softquota -n '__softquota_is "softquota group"' -a show -d 'show a group with its rules and members'
+complete -c softquota -n '__softquota_is "softquota group"' -a usage -d 'show what the members of a group use together'
 complete -c softquota -n '__softquota_is "softquota group"' -a create -d 'create a group'
 complete -c softquota -n '__softquota_is "softquota group"' -a delete -d 'delete a group'
 complete -c softquota -n '__softquota_is "softquota group"' -a add-rule -d 'add a rule to a group'
@@ -145,6 +147,10 @@ complete -c softquota -n '__softquota_is "softquota group list"' -l help -s h -d
 complete -c softquota -n '__softquota_is "softquota group show"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
 complete -c softquota -n '__softquota_is "softquota group show"' -l json -d 'print JSON, for programs'
 complete -c softquota -n '__softquota_is "softquota group show"' -l help -s h -d 'print this help'
+complete -c softquota -n '__softquota_is "softquota group usage"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
+complete -c softquota -n '__softquota_is "softquota group usage"' -l json -d 'print JSON, for programs'
+complete -c softquota -n '__softquota_is "softquota group usage"' -l top -x -d 'the number of members'
+complete -c softquota -n '__softquota_is "softquota group usage"' -l help -s h -d 'print this help'
 complete -c softquota -n '__softquota_is "softquota group create"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
 complete -c softquota -n '__softquota_is "softquota group create"' -l json -d 'print JSON, for programs'
 complete -c softquota -n '__softquota_is "softquota group create"' -l rule -x -d 'a rule of the group; may be given several times'

@@ -76,7 +76,7 @@ export const pageQuery = {
   limit: queryNumber(1, 1000, 50),
 } as const;
 
-const pagingHeaders = {
+export const pagingHeaders = {
   'X-Total-Count': 'The number of entries on all pages.',
   Link: 'The addresses of the pages `first`, `prev`, `next` and `last`, if they exist.',
 } as const;

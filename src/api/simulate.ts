@@ -4,16 +4,20 @@ import { isDeepStrictEqual } from 'node:util';
 import { ChangeSet, type Documents, type Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import { type Ledger, type LedgerSettings, type OwnerUsage, sumsOfPools } from '../ledger/index.ts';
-import { lintIn, Policy, replacePolicy, type WholeGroup } from '../policy/index.ts';
+import { lintIn, Policy, replacePolicy, ruleKind, type WholeGroup } from '../policy/index.ts';
 import {
   type CompiledGroup,
   decide,
   type Graces,
+  hasRepositoryBounds,
+  type Leaf,
   leaves,
   type PooledBytes,
   type Standing,
+  type StoredRepository,
+  type Usage,
 } from '../quota/index.ts';
-import { inSlices, type Work, workInSlices } from '../slices.ts';
+import { type Work, workInSlices } from '../slices.ts';
 import { printable } from '../text/index.ts';
 import { type ChangedOwner, type DraftPolicy, type Simulation, verdictShown } from '../wire/index.ts';
 import { pageOf } from './pages.ts';
@@ -32,24 +36,42 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
   const before = { policy: inForce, settings, pools: sumsOfPools(ledger, inForce) };
   const after = { policy: drafted, settings: then, pools: sumsOfPools(ledger, drafted) };
   let owners = 0;
-  await inSlices(ledger.owners(), owner => {
-    owners += 1;
-    if (ledger.policy !== inForce || ledger.settings !== settings) {
-      throw new SoftquotaError('conflict', 'the policy changed during the simulation; ask again');
+  const findAll = function* (): Work<void> {
+    for (const owner of ledger.owners()) {
+      owners += 1;
+      const graces = ledger.graces.now(owner.id);
+      const some = yield* changesFor({ ledger, owner, graces }, before, after, isAlike);
+      for (const [effect, list] of Object.entries(found)) {
+        const changes = some.filter(change => effectOf(change) === effect);
+        if (changes.length > 0) list.push(changed(owner, changes));
+      }
+      yield;
+      if (ledger.policy !== inForce || ledger.settings !== settings) {
+        throw new SoftquotaError('conflict', 'the policy changed during the simulation; ask again');
+      }
     }
-    const graces = ledger.graces.now(owner.id);
-    const changes = changesFor(owner, graces, before, after, isAlike);
-    for (const [effect, list] of Object.entries(found)) {
-      const some = changes.filter(change => effectOf(change) === effect);
-      if (some.length > 0) list.push(changed(owner, some));
-    }
-  });
+  };
+  await workInSlices(findAll());
   const told = async (list: readonly ChangedOwner[]) => {
     const { entries: first, total: count } = await pageOf(list, { page: 1, limit }, bySize);
     return { count, first };
   };
   const graced = found.graced.length === 0 ? {} : { graced: await told(found.graced) };
-  return { owners, refused: await told(found.refused), allowed: await told(found.allowed), ...graced, lint };
+  const notAsked = incomingScopesIn(changes);
+  return {
+    owners,
+    refused: await told(found.refused),
+    allowed: await told(found.allowed),
+    ...graced,
+    ...(notAsked.length === 0 ? {} : { not_asked: notAsked }),
+    lint,
+  };
+}
+
+/** The things that rules limit by what comes. */
+function incomingScopesIn(snapshot: Snapshot): ('push' | 'file')[] {
+  const limited = new Set([...snapshot.all(ruleKind)].map(([, { per }]) => per));
+  return (['push', 'file'] as const).filter(per => limited.has(per));
 }
 
 type Effect = 'refused' | 'allowed' | 'graced';
@@ -133,13 +155,21 @@ function comparison(settings: LedgerSettings, then: LedgerSettings): Comparison 
     areAlike(was.defaults, is.defaults);
 }
 
-function changesFor(
-  owner: OwnerUsage,
-  graces: Graces,
+interface AskedOwner {
+  readonly ledger: Ledger;
+  readonly owner: OwnerUsage;
+  readonly graces: Graces;
+}
+
+/** Repositories of one owner that are named, at most: the largest ones. */
+const mostRepositories = 20;
+
+function* changesFor(
+  { ledger, owner, graces }: AskedOwner,
   now: Ruling,
   then: Ruling,
   isAlike: Comparison,
-): ChangedOwner['changes'] {
+): Work<ChangedOwner['changes']> {
   const groupsBefore = now.policy.standing(owner.id, now.settings.defaultGroups);
   const groupsAfter = then.policy.standing(owner.id, then.settings.defaultGroups);
   if (isAlike(groupsBefore, groupsAfter)) return [];
@@ -147,19 +177,56 @@ function changesFor(
   const { allowance, usage, unreachable } = owner;
   const before = { ...groupsBefore, allowance, graces };
   const after = { ...groupsAfter, allowance, graces };
-  return leaves.flatMap(subject => {
-    const asked = { usage, subject, unreachable };
-    const was = decide({ ...asked, settings: now.settings, standing: before, pools: now.pools });
-    const is = decide({ ...asked, settings: then.settings, standing: after, pools: then.pools });
+  const decided = (subject: Leaf, repository: StoredRepository | null) => {
+    const asked = { usage, subject, unreachable, repository };
+    return {
+      was: decide({ ...asked, settings: now.settings, standing: before, pools: now.pools }),
+      is: decide({ ...asked, settings: then.settings, standing: after, pools: then.pools }),
+    };
+  };
+  const ofOwner = leaves.map(subject => ({ subject, ...decided(subject, null) }));
+  const changes: ChangedOwner['changes'] = ofOwner.flatMap(({ subject, was, is }) => {
     const isNewlyGraced = is.allowed && is.grace !== undefined && was.grace === undefined;
     return was.allowed === is.allowed && !isNewlyGraced
       ? []
       : [{ subject, before: verdictShown(was), after: verdictShown(is) }];
   });
+  if (![before, after].some(hasRepositoryBounds)) return changes;
+  const mayStart = new Set(
+    ofOwner.flatMap(({ subject, was, is }) => (was.allowed && is.allowed ? subject : [])),
+  );
+  let largest: { readonly bytes: number; readonly change: ChangedOwner['changes'][number] }[] = [];
+  for (const found of ledger.repositoriesOf(owner)) {
+    yield;
+    if (found === null) continue;
+    const { repository, leaf } = found;
+    for (const subject of new Set([leaf, 'size:git:lfs' as const])) {
+      if (!mayStart.has(subject)) continue;
+      const { was, is } = decided(subject, repository);
+      if (was.allowed === is.allowed) continue;
+      const change = {
+        subject,
+        unit: repository.name,
+        before: verdictShown(was),
+        after: verdictShown(is),
+      };
+      largest.push({ bytes: sumOf(repository.usage), change });
+    }
+    if (largest.length > 2 * mostRepositories) largest = largestOf(largest);
+  }
+  return [...changes, ...largestOf(largest).map(({ change }) => change)];
+}
+
+function largestOf<Sized extends { readonly bytes: number }>(list: readonly Sized[]): Sized[] {
+  return list.toSorted((a, b) => b.bytes - a.bytes).slice(0, mostRepositories);
+}
+
+function sumOf(usage: Usage): number {
+  return usage.reduce((sum, bytes) => sum + bytes, 0);
 }
 
 function changed({ name, type, usage }: OwnerUsage, changes: ChangedOwner['changes']): ChangedOwner {
-  return { user: name, type, total: usage.reduce((sum, bytes) => sum + bytes, 0), changes };
+  return { user: name, type, total: sumOf(usage), changes };
 }
 
 /** Largest first. */

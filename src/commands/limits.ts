@@ -12,7 +12,7 @@ import {
   subjects,
 } from '../quota/index.ts';
 import { formatBytes, parseSize, writeSize } from '../text/index.ts';
-import type { Rule } from '../wire/index.ts';
+import type { OwnerState, Rule } from '../wire/index.ts';
 
 export const sizeExpected = 'write a number and a unit, such as 500M, 10G or 1.5GiB, or -1 for no limit';
 
@@ -59,6 +59,14 @@ export const scopeWords = {
   push: 'in each push',
   file: 'in each file',
 } as const satisfies Record<RuleScope, string>;
+
+/** The states of owners, of pools, and of repositories. */
+export const stateWords = {
+  over: 'over the limit',
+  grace: 'over the limit, in its grace',
+  near: 'near the limit',
+  ok: 'ok',
+} as const satisfies Record<OwnerState, string>;
 
 /** Reads `--per`. Throws `usage`. */
 export function scopeOption(text: string): RuleScope {

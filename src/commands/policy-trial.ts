@@ -7,12 +7,19 @@ import type { LintSettings } from '../policy/index.ts';
 import { leafMask, subjectsWithin } from '../quota/index.ts';
 import { counted, formatCount, formatUse } from '../text/index.ts';
 import type { ChangedOwner, LintFault, Simulation, Verdict } from '../wire/index.ts';
+import { scopeWords } from './limits.ts';
 import { escapedLines, table } from './output.ts';
 import { readPolicyFile } from './policy-file.ts';
 import { type ConfigOption, configFrom, whereIs } from './settings.ts';
 
 /** Whole lines. */
-export function simulationText({ owners, refused, graced, allowed }: Simulation): string {
+export function simulationText({
+  owners,
+  refused,
+  graced,
+  allowed,
+  not_asked: notAsked = [],
+}: Simulation): string {
   return [
     `${formatCount(refused.count)} of ${counted(owners, 'owner', 'owners')} would be newly refused, ` +
       `${formatCount(allowed.count)} would be newly allowed.\n`,
@@ -22,6 +29,7 @@ export function simulationText({ owners, refused, graced, allowed }: Simulation)
       : [`${formatCount(graced.count)} would be newly over a limit, within its grace.\n`]),
     ...changedText('NEWLY IN GRACE', graced ?? { count: 0, first: [] }),
     ...changedText('NEWLY ALLOWED', allowed),
+    ...notAsked.map(per => `Limits ${scopeWords[per]} are not part of this: they decide about what comes.\n`),
   ].join('');
 }
 
@@ -40,16 +48,19 @@ function changedText(title: string, { count, first }: Simulation['refused']): re
 
 /** A row for each limit: several kinds of data may come under one. */
 function rowsOf({ user, changes }: ChangedOwner) {
-  const byLimit = new Map<string, { readonly after: Verdict; readonly leaves: number }>();
-  for (const { subject, after } of changes) {
-    const key = JSON.stringify(after);
-    const known = byLimit.get(key) ?? { after, leaves: 0 };
-    byLimit.set(key, { after, leaves: known.leaves | leafMask(subject) });
+  const byLimit = new Map<
+    string,
+    { readonly unit: string | null; readonly after: Verdict; readonly leaves: number }
+  >();
+  for (const { subject, unit = null, after } of changes) {
+    const key = JSON.stringify([unit, after]);
+    const known = byLimit.get(key) ?? { unit, after, leaves: 0 };
+    byLimit.set(key, { unit, after, leaves: known.leaves | leafMask(subject) });
   }
-  return [...byLimit.values()].map(({ after, leaves }) => {
+  return [...byLimit.values()].map(({ unit, after, leaves }) => {
     const { used, limit } = after;
     const use = used === null || limit === null ? nothingCovers : formatUse(used, limit);
-    const what = subjectsWithin(leaves).join(', ');
+    const what = unit ?? subjectsWithin(leaves).join(', ');
     return { user, what, use, by: deciderOf(after) };
   });
 }

@@ -11,10 +11,10 @@ import {
   subjects,
   withAncestors,
 } from '../quota/index.ts';
-import { formatCount } from '../text/index.ts';
-import type { Group, Rule, User, WholePolicy } from '../wire/index.ts';
+import { formatBytes, formatCount, formatUse, printable } from '../text/index.ts';
+import type { Group, GroupUsage, Rule, User, WholePolicy } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
-import { type Created, createUnlessSame, pathStep, policyInForce } from './client.ts';
+import { type Created, createUnlessSame, pathStep, policyInForce, withQuery } from './client.ts';
 import {
   gathered,
   graceMostOption,
@@ -27,10 +27,12 @@ import {
   ruleText,
   scopeOption,
   scopeWords,
+  stateWords,
   subjectsOf,
   termsText,
 } from './limits.ts';
-import { table } from './output.ts';
+import { type Column, escapedLines, table } from './output.ts';
+import { countOf } from './settings.ts';
 
 interface RuleOptions {
   readonly limit?: string;
@@ -237,6 +239,18 @@ export const addGroup = resource('group', {
         `Members: ${users.join(', ') || 'none'}`,
       ],
     }),
+    apiCommand<GroupUsage, { top: string }>('usage <group>', {
+      summary: 'show what the members of a group use together',
+      description:
+        'Shows the limits that the members of a group have together, and the members, the largest by the first of these limits first.',
+      arguments: [groupHelp],
+      options: [new Option('--top <n>', 'the number of members').default('20')],
+      ask: (client, { top }, name: string) => {
+        const path = `/admin/quota/groups/${pathStep(name)}/usage`;
+        return client.get({ path: withQuery(path, { limit: String(countOf('--top', top)) }) });
+      },
+      text: poolsText,
+    }),
     apiCommand<Created<Group>, { rule?: readonly string[] }>('create <group>', {
       summary: 'create a group',
       arguments: [groupHelp],
@@ -308,4 +322,33 @@ function groupsTable({ groups, rules }: WholePolicy): string {
     ['USERS', group => formatCount(group.users.length), 'right'],
     ['RULES', group => group.rules.flatMap(name => shown.get(name) ?? []).join(', ') || 'none'],
   ]);
+}
+
+function poolsText({ group, pools, members }: GroupUsage): string {
+  if (pools.length === 0) {
+    return escapedLines([
+      `No rule limits the members of ${group} together; create one with softquota rule create --per group.`,
+    ]);
+  }
+  const limits = table(pools, [
+    ['RULE', pool => pool.rule],
+    ['USED TOGETHER', pool => formatBytes(pool.used), 'right'],
+    ['LIMIT', pool => formatUse(pool.used, pool.limit).limit, 'right'],
+    ['PERCENT', pool => formatUse(pool.used, pool.limit).percent, 'right'],
+    [
+      'STATE',
+      pool => [stateWords[pool.state], ...(pool.mode === undefined ? [] : [modeWords[pool.mode]])].join(', '),
+    ],
+  ]);
+  const shares = table(members, [
+    ['MEMBER', member => member.owner],
+    ...pools.map(
+      ({ rule }): Column<(typeof members)[number]> => [
+        printable(rule),
+        member => formatBytes(member.used[rule] ?? 0),
+        'right',
+      ],
+    ),
+  ]);
+  return `${limits}\n${members.length === 0 ? escapedLines(['The group has no members.']) : shares}`;
 }

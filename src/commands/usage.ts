@@ -11,42 +11,56 @@ import {
   historyRanges,
   type OwnerReport,
   type OwnerRow,
+  type RepositoryRow,
+  usageLists,
   type Verdict,
 } from '../wire/index.ts';
 import { apiCommand } from './api-command.ts';
 import { type DaemonClient, pathStep, withQuery } from './client.ts';
-import { modeWords, sizeOption, subjectsOf } from './limits.ts';
+import { modeWords, sizeOption, stateWords, subjectsOf } from './limits.ts';
 import { escapedLines, formatTime, table } from './output.ts';
 import { countOf } from './settings.ts';
 
 interface UsageOptions {
   readonly top: string;
+  readonly per: (typeof usageLists)[number];
   readonly state?: string;
 }
+
+type Listed = readonly (OwnerRow | RepositoryRow)[] | GrowingOwner;
 
 interface GrowingOwner extends OwnerReport {
   readonly growth: Growth | null;
 }
 
-export const addUsage = apiCommand<readonly OwnerRow[] | GrowingOwner, UsageOptions>('usage [owner]', {
+export const addUsage = apiCommand<Listed, UsageOptions>('usage [owner]', {
   summary: 'show how much each owner uses',
   description:
     'Shows the largest owners. With an owner: all its repositories and other data, largest first, how fast its usage grows, and ' +
-    'when it reaches the limit. Growth is shown after two days of data.',
+    'when it reaches the limit. Growth is shown after two days of data. With --per repository: the repositories of the ' +
+    "daemon's host that have a limit of their own, the fullest first.",
   arguments: ["an owner's name"],
   options: [
     new Option('--top <n>', 'the number of rows').default('20'),
-    new Option('--state <states>', 'only owners in these states: over, grace, near, ok; several with commas'),
+    new Option('--per <thing>', 'the things that are listed').choices(usageLists).default('owner'),
+    new Option(
+      '--state <states>',
+      'only what is in these states: over, grace, near, ok; several with commas',
+    ),
   ],
-  ask: async (client, { top, state }, owner?: string) => {
+  ask: async (client, { top, per, state }, owner?: string) => {
     const limit = String(countOf('--top', top));
-    if (owner === undefined) return client.get({ path: withQuery('/admin/quota/usage', { limit, state }) });
+    if (owner === undefined)
+      return client.get({ path: withQuery('/admin/quota/usage', { per, limit, state }) });
     if (state !== undefined) throw new SoftquotaError('usage', '--state: not with an owner');
+    if (per !== 'owner') throw new SoftquotaError('usage', '--per: not with an owner');
     return growingOwner(client, owner);
   },
-  text: (answer, { top, state }) => {
+  text: (answer, { top, per, state }) => {
     if (!isRows(answer)) return ownerText(answer, Number(top));
-    return answer.length === 0 && state !== undefined ? 'No owner is in this state.\n' : ownersTable(answer);
+    if (per === 'repository') return repositoriesText(answer.filter(isRepositoryRow), state);
+    const rows = answer.filter(isOwnerRow);
+    return rows.length === 0 && state !== undefined ? 'No owner is in this state.\n' : ownersTable(rows);
   },
 });
 
@@ -60,8 +74,33 @@ async function growingOwner(client: DaemonClient, owner: string): Promise<Growin
 }
 
 /** Unlike Array.isArray, also for lists that are not to be changed. */
-function isRows(answer: readonly OwnerRow[] | GrowingOwner): answer is readonly OwnerRow[] {
+function isRows(answer: Listed): answer is Exclude<Listed, GrowingOwner> {
   return Array.isArray(answer);
+}
+
+function isOwnerRow(row: OwnerRow | RepositoryRow): row is OwnerRow {
+  return 'name' in row;
+}
+
+function isRepositoryRow(row: OwnerRow | RepositoryRow): row is RepositoryRow {
+  return !isOwnerRow(row);
+}
+
+function repositoriesText(rows: readonly RepositoryRow[], state: string | undefined): string {
+  if (rows.length === 0) {
+    return state === undefined
+      ? 'No repository has a limit of its own. Give some one with softquota rule create --per repository.\n'
+      : 'No repository is in this state.\n';
+  }
+  return table(rows, [
+    ['REPOSITORY', row => row.unit],
+    ['USED', row => formatBytes(row.used), 'right'],
+    ['LIMIT', row => formatUse(row.used, row.limit).limit, 'right'],
+    ['PERCENT', row => formatUse(row.used, row.limit).percent, 'right'],
+    ['GROUP', row => row.group],
+    ['RULE', row => row.rule],
+    ['STATE', row => stateWords[row.state]],
+  ]);
 }
 
 /** Whole lines, the owners in the order that they are given in. */
@@ -143,13 +182,8 @@ function useOf({ used, limit }: OwnerRow): { readonly limit: string; readonly pe
 
 function stateText({ state, subject, partial, stale }: OwnerRow): string {
   const what = subject === 'size:all' ? '' : `: ${subjectWords(subject)}`;
-  const words = {
-    over: `over the limit${what}`,
-    grace: `over the limit, in its grace${what}`,
-    near: `near the limit${what}`,
-    ok: 'ok',
-  };
-  return [words[state], ...(partial ? ['partial'] : []), ...(stale ? ['stale'] : [])].join(', ');
+  const words = state === 'ok' ? stateWords.ok : `${stateWords[state]}${what}`;
+  return [words, ...(partial ? ['partial'] : []), ...(stale ? ['stale'] : [])].join(', ');
 }
 
 /** Says in a sentence what of the stored bytes does not count; no line where all counts. */

@@ -7,7 +7,7 @@
 import { SoftquotaError } from '../errors.ts';
 import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
-import { stateOfKind } from '../overview/index.ts';
+import { judgedKind } from '../overview/index.ts';
 import { isRepository, leaves } from '../quota/index.ts';
 import type { Space } from './space.ts';
 
@@ -92,9 +92,9 @@ export class SpaceRound {
     try {
       const decide = ledger.deciderFor(ledger.ownerUsage(ownerKey));
       return ofRepositories.some(leaf => {
-        const decision = decide(leaf);
+        const { decision, state } = judgedKind(ledger.settings, decide(leaf), 0);
         // Deleting does not help if the limit is 0.
-        return (decision.limit ?? 0) > 0 && stateOfKind(ledger.settings, decision, 0) !== 'ok';
+        return (decision.limit ?? 0) > 0 && state !== 'ok';
       });
     } catch (error) {
       if (error instanceof SoftquotaError && error.code === 'sum_too_large') return false;

@@ -16,6 +16,7 @@ import {
   hasRepositoryBounds,
   leafMask,
   noUsage,
+  type PooledBytes,
   type ReservedBytes,
   type Standing,
   type Subject,
@@ -39,7 +40,7 @@ import { Pools } from './pools.ts';
 import { Reach } from './reach.ts';
 import type { Watcher } from './reconcile-loop.ts';
 import { Reports } from './reports.ts';
-import { storedRepository } from './repositories.ts';
+import { type OwnRepository, repositoriesOf, storedRepository } from './repositories.ts';
 import { type Action, type Admission, Reservations, RoomApart } from './reservations.ts';
 import { UsageShares } from './shares.ts';
 import { UnitSources } from './unit-sources.ts';
@@ -198,6 +199,16 @@ export class Ledger {
     const pools = hasPools ? (group: string) => this.#pools.of(group, null) : undefined;
     const question = { ...this.#questionOf({ ...owner, reserved: null }), pools };
     return subject => decide({ ...question, subject });
+  }
+
+  /** The bytes of the members of a group together, without what is reserved. Throws `sum_too_large`. */
+  pooledBytes(group: string): PooledBytes {
+    return this.#pools.of(group, null);
+  }
+
+  /** All repositories that an owner has on this host. null: see `filterMapInSlices`. */
+  repositoriesOf(owner: OwnerUsage): Iterable<OwnRepository | null> {
+    return repositoriesOf(this.#parts.usage, owner);
   }
 
   /**

@@ -1,6 +1,14 @@
 /** The bytes of one repository: its own, and those of LFS units that belong to it by their names. */
 
-import { type Leaf, leafIndex, noUsage, type StoredRepository, type Usage } from '../quota/index.ts';
+import {
+  isRepository,
+  type Leaf,
+  leafIndex,
+  noUsage,
+  type StoredRepository,
+  type Usage,
+} from '../quota/index.ts';
+import { filterMapInSlices } from '../slices.ts';
 import type { UnitRecord } from '../store/index.ts';
 import { unreachableIn } from './account.ts';
 import type { OwnerUsage } from './options.ts';
@@ -40,12 +48,73 @@ export function storedRepository({
     if (unit.name.startsWith(`${path}/`) || isRepositorys(nameOf(unit.name))) units.push(unit);
   }
   const ids = new Set([path, ...units.map(({ id }) => id)]);
+  const stored = storedIn(owner, name ?? lastName(path), units);
+  return { ...stored, reserved: reservations.into(ownerKey, ids, besides) };
+}
+
+/** A repository that an owner has on this host. */
+export interface OwnRepository {
+  readonly repository: StoredRepository;
+  /** The kind of data that it is itself. */
+  readonly leaf: Leaf;
+}
+
+/** All repositories that an owner has on this host, in no order. null: see `filterMapInSlices`. */
+export function* repositoriesOf(
+  index: Pick<UsageIndex, 'account' | 'owners'>,
+  owner: Pick<OwnerUsage, 'name' | 'unreachable'>,
+): Generator<OwnRepository | null> {
+  const keyOf = (name: string) => index.owners.keyOf(name);
+  const ownerKey = keyOf(owner.name);
+  const nameOf = (place: string) => nameBehind(place, part => keyOf(part) === ownerKey);
+  const units = index.account(owner.name)?.units ?? [];
+  const byName = new Map<string, UnitRecord[]>();
+  const byPlace = new Map<string, UnitRecord[]>();
+  for (const unit of filterMapInSlices(units, each => (each.leaf === lfs ? each : undefined))) {
+    yield null;
+    if (unit === null) continue;
+    const name = nameOf(unit.name);
+    if (name !== null) listAt(byName, keyOf(name), unit);
+    for (const place of placesAround(unit.name)) listAt(byPlace, place, unit);
+  }
+  const found = filterMapInSlices(units, each =>
+    each.kind === 'walked' && isRepository(each.leaf) ? each : undefined,
+  );
+  for (const unit of found) {
+    if (unit === null) {
+      yield null;
+      continue;
+    }
+    const name = nameOf(unit.name);
+    const ofName = name === null ? [] : (byName.get(keyOf(name)) ?? []);
+    const own = [...new Set([unit, ...ofName, ...(byPlace.get(unit.name) ?? [])])];
+    const repository = { ...storedIn(owner, name ?? lastName(unit.name), own), reserved: null };
+    yield { repository, leaf: unit.leaf };
+  }
+}
+
+function storedIn(
+  owner: Pick<OwnerUsage, 'name' | 'unreachable'>,
+  name: string,
+  units: readonly UnitRecord[],
+): Pick<StoredRepository, 'name' | 'unreachable' | 'usage'> {
   return {
-    name: `${owner.name}/${name ?? lastName(path)}`,
+    name: `${owner.name}/${name}`,
     usage: sumOf(units, ({ bytes }) => bytes),
-    reserved: reservations.into(ownerKey, ids, besides),
     unreachable: owner.unreachable === null ? null : sumOf(units, unreachableIn),
   };
+}
+
+function listAt(lists: Map<string, UnitRecord[]>, key: string, unit: UnitRecord): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [unit]);
+  else list.push(unit);
+}
+
+/** The directories around an absolute path. */
+function* placesAround(path: string): Generator<string> {
+  for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1))
+    yield path.slice(0, end);
 }
 
 /** Returns what follows the owner's name in a path, without `.git`; null where it is not that owner's. */

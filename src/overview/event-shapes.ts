@@ -1,7 +1,7 @@
 /** Events, in the form in which they are read, and how they are read from what is kept. */
 
 import { z } from 'zod';
-import { leaves, subjects } from '../quota/index.ts';
+import { boundScopes, leaves, subjects } from '../quota/index.ts';
 import type { EventRecord } from '../store/index.ts';
 
 export const eventKinds = [
@@ -26,6 +26,17 @@ const ruling = {
   rule: z.string().nullable().meta({ description: 'Null for the built-in rule.' }),
 };
 
+/** The thing that the deciding rule limits, where that is not the owner. */
+const bound = {
+  per: z.enum(boundScopes).optional().meta({
+    description: 'The thing that the deciding rule limits; left out where that is what the owner stores.',
+  }),
+  share: bytes.optional().meta({ description: 'Bytes of the owner among those of a group.' }),
+  unit: z.string().optional().meta({ description: 'The repository that is limited.' }),
+  file: z.string().optional().meta({ description: 'The path or the name of the file, where it is known.' }),
+  object: z.string().optional().meta({ description: 'The id of the object with the content of the file.' }),
+};
+
 const refusalEvent = z
   .object({
     ...common,
@@ -48,6 +59,7 @@ const refusalEvent = z
     }),
     host: z.string(),
     ...ruling,
+    ...bound,
     full_disk: z.boolean().default(false).meta({
       description: 'True where the last refusal was by `[disk] MIN_FREE`, and not by a limit.',
     }),

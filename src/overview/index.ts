@@ -8,6 +8,7 @@
  * a policy change is written together with its event, so that none is missing; old events are deleted.
  */
 
+export { type LimitedRepository, limitedRepositories, type PoolState, poolStates } from './bound-states.ts';
 export {
   type Event,
   type EventKind,
@@ -28,5 +29,5 @@ export {
   reachedAt,
   totalOf,
 } from './history.ts';
-export { stateOfKind, worstKind } from './levels.ts';
+export { judgedKind, worstKind } from './levels.ts';
 export { Totals } from './totals.ts';

@@ -4,6 +4,7 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
+import { given } from '../given.ts';
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import * as quota from '../quota/index.ts';
 import { fieldsIn } from './event-shapes.ts';
@@ -84,7 +85,7 @@ export interface Nearness {
  * Returns the state that follows from a decision about a kind of data, of which so many bytes are stored.
  * With limit 0 and nothing stored the state is `ok`. Whoever is only warned is near.
  */
-export function stateOfKind(settings: Limits, decision: quota.Decision, storedBytes: number): KindState {
+function stateOfKind(settings: Limits, decision: quota.Decision, storedBytes: number): KindState {
   if (decision.by === 'no_match') return storedBytes > 0 ? 'over' : 'ok';
   const level = nextLevel(settings, decision, belowAll);
   if (level >= atLimit) return decision.allowed ? 'grace' : 'over';
@@ -93,10 +94,26 @@ export function stateOfKind(settings: Limits, decision: quota.Decision, storedBy
   return level === belowAll && !isWarned ? 'ok' : 'near';
 }
 
-interface WorstKind extends Nearness {
+interface WorstKind extends JudgedKind {
   /** All that the deciding limit counts together with the kind in the worst state. */
   readonly subject: quota.Subject;
-  readonly decision: quota.Decision;
+}
+
+/**
+ * Judges a decision about a kind of data, of which so many bytes are stored; where the limit of a group is
+ * nearer, by that one.
+ */
+export function judgedKind(settings: Limits, decision: quota.Decision, storedBytes: number): JudgedKind {
+  const judged = (by: quota.Decision): JudgedKind => ({
+    decision: by,
+    state: stateOfKind(settings, by, storedBytes),
+    fullness: fullnessOf(by, storedBytes),
+  });
+  const { near = [], reported, warned } = decision;
+  return near
+    .filter(({ per }) => per === 'group')
+    .map(pool => judged({ ...pool, ...given({ reported, warned }) }))
+    .reduce((worst, pool) => (isWorse(pool, worst) ? pool : worst), judged(decision));
 }
 
 /** The kind of data that is refused, else the nearest to its limit; of those alike the first. */
@@ -106,14 +123,8 @@ export function worstKind(
   { usage }: Pick<OwnerUsage, 'usage'>,
 ): WorstKind {
   const kindOf = (leaf: quota.Leaf): WorstKind => {
-    const decision = decide(leaf);
-    const stored = usage[quota.leafIndex(leaf)] ?? 0;
-    return {
-      subject: countedWith(leaf, decision),
-      decision,
-      state: stateOfKind(settings, decision, stored),
-      fullness: fullnessOf(decision, stored),
-    };
+    const judged = judgedKind(settings, decide(leaf), usage[quota.leafIndex(leaf)] ?? 0);
+    return { subject: countedWith(leaf, judged.decision), ...judged };
   };
   const [first, ...others] = quota.leaves;
   return others.map(kindOf).reduce((worst, kind) => (isWorse(kind, worst) ? kind : worst), kindOf(first));
@@ -127,7 +138,11 @@ function countedWith(leaf: quota.Leaf, { subjects }: quota.Decision): quota.Subj
   return wide;
 }
 
-function isWorse(a: WorstKind, b: WorstKind): boolean {
+export interface JudgedKind extends Nearness {
+  readonly decision: quota.Decision;
+}
+
+export function isWorse(a: JudgedKind, b: JudgedKind): boolean {
   if (a.state !== b.state) return kindStates.indexOf(a.state) > kindStates.indexOf(b.state);
   // A kind that may not be stored, and is not, tells less of an owner than any other.
   if (a.fullness === b.fullness) return a.decision.allowed && !b.decision.allowed;

@@ -32,6 +32,9 @@ export interface TallyLimits {
   readonly ofAnOwner: number;
 }
 
+/** The path of a file is whatever a pusher wrote; no more of it is kept. */
+const longestPath = 1000;
+
 const usualLimits: TallyLimits = { sums: 2000, ofAnOwner: 50 };
 
 interface Body extends Omit<EventOf<'refusal'>, 'id' | 'at' | 'kind' | 'last_at'> {
@@ -88,8 +91,9 @@ export class Tally {
   /** `now`: milliseconds since 1970. */
   add(refusal: ToldRefusal, refused: Refused, now: number): void {
     this.#turnTo(now);
-    const { used, limit, group, rule } = refusal.decision;
-    const ruling = { used, limit, group, rule, full_disk: refusal.decision.by === 'disk' };
+    const { by, used, limit, group, rule, per, share, unit, file } = refusal.decision;
+    const bound = { per, share, unit, file: file?.name?.slice(0, longestPath), object: file?.object };
+    const ruling = { used, limit, group, rule, ...bound, full_disk: by === 'disk' };
     const place = this.#placeFor(refusal, refused);
     const known = this.#sums.get(nameOf(place));
     const sum = known ?? this.#begin(place, refusal, now);

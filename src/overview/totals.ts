@@ -1,14 +1,19 @@
 /** Sums over all owners, each taken out and put in again when it has become another. */
 
+import { SoftquotaError } from '../errors.ts';
 import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
-import { leaves, noUsage, type Usage } from '../quota/index.ts';
+import { type CompiledGroup, leaves, noUsage, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
 import { within } from '../within.ts';
+import { poolStates } from './bound-states.ts';
 import { decidedOwner, type KindState, type Nearness, worstKind } from './levels.ts';
 
 interface TotalsOptions {
-  readonly ledger: Pick<Ledger, 'documents' | 'ownerUsage' | 'settings' | 'stateDeciderFor' | 'watch'>;
+  readonly ledger: Pick<
+    Ledger,
+    'documents' | 'ownerUsage' | 'policy' | 'pooledBytes' | 'settings' | 'stateDeciderFor' | 'watch'
+  >;
   readonly log: Pick<Log, 'error'>;
 }
 
@@ -32,6 +37,8 @@ interface CountedOwner extends Nearness {
   readonly usage: Usage;
   /** The limit for everything; -1: none. */
   readonly limit: number;
+  /** The groups whose members have a limit together with the owner. */
+  readonly pools: readonly CompiledGroup[];
 }
 
 /** Owners who have become others since this was asked for last. */
@@ -54,6 +61,10 @@ export class Totals {
   readonly #states: Record<KindState, number> = { over: 0, grace: 0, near: 0, ok: 0 };
   /** Exact, whatever they come to. */
   readonly #sums = leaves.map(() => 0n);
+  /** How near the pools of groups are to their limits, as their members were counted with it. */
+  readonly #pools = new Map<string, string>();
+  /** Groups of whom a member has become another since then. */
+  readonly #changedPools = new Set<string>();
   #isCounted = false;
   #moved = new Map<number, Usage>();
   #gone = new Set<number>();
@@ -64,6 +75,7 @@ export class Totals {
       ledger,
       reconcile: ownerKey => this.#reconcile(ownerKey),
       finish: async everybody => {
+        await this.#reconcileMembers();
         if (everybody) await this.#forgetGone();
         this.#isCounted = true;
       },
@@ -127,6 +139,7 @@ export class Totals {
     const before = this.#counted.get(ownerKey);
     const now = this.#countedNow(ownerKey, before);
     const isSame = before !== undefined && before.usage === now?.usage;
+    for (const { name } of [...(before?.pools ?? []), ...(now?.pools ?? [])]) this.#changedPools.add(name);
     this.#count(before, -1);
     this.#count(now, 1);
     if (!isSame) this.#add(before?.usage ?? noUsage, now?.usage ?? noUsage);
@@ -143,19 +156,54 @@ export class Totals {
     this.#gone.add(before.id);
   }
 
+  /** Counts all members of pools that have come nearer to a limit, or farther from it, by one of them. */
+  async #reconcileMembers(): Promise<void> {
+    const { documents, policy } = this.#ledger;
+    for (const name of this.#changedPools) {
+      this.#changedPools.delete(name);
+      const nearness = this.#nearnessOfPool(name);
+      if (this.#pools.get(name) === nearness) continue;
+      this.#pools.set(name, nearness);
+      await inSlices(policy.membersOf(name), id => {
+        const owner = documents.owners.byId(id);
+        if (owner !== undefined) this.#reconcile(owner.key);
+      });
+    }
+  }
+
+  #nearnessOfPool(name: string): string {
+    const { policy } = this.#ledger;
+    const group = policy.group(name);
+    try {
+      const pools = group === null ? [] : poolStates(this.#ledger, group, null);
+      return JSON.stringify(
+        pools.map(({ state, fullness, decision: { used } }) => [
+          state,
+          fullness,
+          // Each member with an allowance has limits of its own.
+          policy.hasAllowances ? used : null,
+        ]),
+      );
+    } catch (error) {
+      if (error instanceof SoftquotaError && error.code === 'sum_too_large') return error.code;
+      throw error;
+    }
+  }
+
   #countedNow(ownerKey: string, before: CountedOwner | undefined): CountedOwner | undefined {
     const decided = decidedOwner(this.#ledger, ownerKey);
     if (decided === null) {
       // An owner whose bytes cannot be added up counts with the last sum that could.
       const known = this.#ledger.documents.owners.named(ownerKey);
-      return known && { id: known.id, usage: before?.usage ?? noUsage, ...noLimit, limit: 0 };
+      return known && { id: known.id, usage: before?.usage ?? noUsage, ...noLimit, limit: 0, pools: [] };
     }
     const { owner, decide } = decided;
     if (owner.id === null) return undefined;
     const isSame = before !== undefined && owner.usage.every((bytes, index) => bytes === before.usage[index]);
     const usage = isSame ? before.usage : owner.usage;
     const { state, fullness } = worstKind(this.#ledger.settings, decide, owner);
-    return { id: owner.id, usage, state, fullness, limit: decide('size:all').limit ?? 0 };
+    const pools = this.#ledger.policy.groupsWithPools(owner.id);
+    return { id: owner.id, usage, state, fullness, limit: decide('size:all').limit ?? 0, pools };
   }
 
   #count(counted: CountedOwner | undefined, step: 1 | -1): void {

@@ -14,28 +14,31 @@ import { assignedGroups, groupNamed, membersByGroup } from './groups.ts';
 import { groupKind, ruleKind } from './kinds.ts';
 
 const nobody: readonly number[] = [];
+const noGroups: readonly CompiledGroup[] = [];
 
 /** Reads a snapshot that does not change any more; after a change there is another one. */
 export class Policy {
   readonly #snapshot: Snapshot;
   readonly #compiled = new Map<string, CompiledGroup | null>();
-  readonly #hasAllowances: boolean;
+  readonly hasAllowances: boolean;
   /** By the owner's id, as they count until the first of them ends. */
   readonly #allowances = new Map<number, ActiveAllowance>();
   #members: ReadonlyMap<string, readonly number[]> | null = null;
   #defaults: { readonly names: readonly string[]; readonly groups: readonly CompiledGroup[] } | null = null;
   /** All rules are in force, and limit owners. */
   readonly #isWhole: boolean;
+  readonly #hasPools: boolean;
   readonly hasGrace: boolean;
 
   constructor(snapshot: Snapshot) {
     const rules = [...snapshot.all(ruleKind)].map(([, rule]) => rule);
     const groups = [...snapshot.all(groupKind)].map(([, group]) => group);
     this.#snapshot = snapshot;
-    this.#hasAllowances = !isNone(snapshot.all(allowanceKind));
+    this.hasAllowances = !isNone(snapshot.all(allowanceKind));
     this.#isWhole =
       [...rules, ...groups].every(({ mode }) => mode === undefined) &&
       rules.every(({ per }) => per === undefined);
+    this.#hasPools = rules.some(({ per }) => per === 'group');
     this.hasGrace = rules.some(({ graceMs = 0 }) => graceMs > 0);
   }
 
@@ -59,7 +62,7 @@ export class Policy {
    * none. The clock is read only for owners who have some.
    */
   allowanceOf(ownerId: number | null, now: () => number): ActiveAllowance | null {
-    if (!this.#hasAllowances || ownerId === null) return null;
+    if (!this.hasAllowances || ownerId === null) return null;
     const known = this.#allowances.get(ownerId);
     if (known === undefined && this.#snapshot.get(allowanceKind, String(ownerId)) === undefined) return null;
     const time = now();
@@ -82,23 +85,32 @@ export class Policy {
     return this.#members.get(group) ?? nobody;
   }
 
-  /** Those that exist. Every decision asks for them. */
-  #groups(names: Iterable<string>): readonly CompiledGroup[] {
-    const found: CompiledGroup[] = [];
-    for (const name of names) {
-      const group = this.#group(name);
-      if (group !== null) found.push(group);
-    }
-    return found;
+  /** The assigned groups of an owner of which a rule limits the members together, by name. */
+  groupsWithPools(ownerId: number): readonly CompiledGroup[] {
+    if (!this.#hasPools) return noGroups;
+    return this.#groups([...assignedGroups(this.#snapshot, ownerId)].sort()).filter(({ rules }) =>
+      rules.some(({ per }) => per === 'group'),
+    );
   }
 
-  #group(name: string): CompiledGroup | null {
+  /** Null: there is none of this name. */
+  group(name: string): CompiledGroup | null {
     const known = this.#compiled.get(name);
     if (known !== undefined) return known;
     const group = groupNamed(this.#snapshot, name);
     const compiled = group === undefined ? null : compileGroup(group);
     this.#compiled.set(name, compiled);
     return compiled;
+  }
+
+  /** Those that exist. Every decision asks for them. */
+  #groups(names: Iterable<string>): readonly CompiledGroup[] {
+    const found: CompiledGroup[] = [];
+    for (const name of names) {
+      const group = this.group(name);
+      if (group !== null) found.push(group);
+    }
+    return found;
   }
 }
 

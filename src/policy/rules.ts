@@ -5,6 +5,8 @@ import { FaultList, SoftquotaError } from '../errors.ts';
 import { given } from '../given.ts';
 import {
   type GraceMost,
+  isOfIncoming,
+  limitFault,
   longestGraceMs,
   nameFault,
   type Rule,
@@ -74,18 +76,13 @@ function edited(before: Rule, edit: RuleEdit): Rule {
 /** Why such a rule cannot be; none: it can. Each names the field. */
 export function ruleFaults(rule: Rule): readonly string[] {
   const { name, limitBytes, subjects, graceMs = 0, graceMost, per = 'owner' } = rule;
-  const isOfIncoming = per === 'push' || per === 'file';
   const named = nameFault(name);
+  const limit = limitFault(limitBytes, per);
   return [
     ...(named === null ? [] : [`name: ${named}`]),
-    ...(Number.isSafeInteger(limitBytes) && limitBytes >= -1
-      ? []
-      : ['limit: expected whole bytes from 0 to 2^53 - 1, or -1 for unlimited']),
+    ...(limit === null ? [] : [`limit: ${limit}`]),
     ...(ruleScopes.includes(per) ? [] : [`per: expected one of ${ruleScopes.join(', ')}`]),
-    ...(isOfIncoming && limitBytes === 0
-      ? [`limit: expected more than 0, or -1 for unlimited, for each ${per}`]
-      : []),
-    ...(isOfIncoming && (graceMs > 0 || graceMost !== undefined)
+    ...(isOfIncoming({ per }) && (graceMs > 0 || graceMost !== undefined)
       ? [`grace: expected none for each ${per}; "default" takes it away`]
       : []),
     ...(Number.isSafeInteger(graceMs) && graceMs >= 0 && graceMs <= longestGraceMs

@@ -164,8 +164,9 @@ function warnedByGroups(question: DecisionQuestion, standing: Standing): RuledRe
   const decision = deciding === null ? null : decisionBy(step, deciding, countedAdding(judging));
   return decision === null || decision.allowed ? null : decision;
 }
+
 /** Bounds that other groups have in force do not warn, though they would refuse more. */
-function warnedByBounds(question: DecisionQuestion, standing: Standing): RuledRefused | null {
+export function warnedByBounds(question: DecisionQuestion, standing: Standing): RuledRefused | null {
   const { bounds } = standing;
   const ask = (asked: BoundGroups | undefined) =>
     asked === undefined
@@ -231,15 +232,16 @@ export function boundsOf(
   const { asked, unasked } = askBounds({ ...question, bounds: bounds ?? none, allowance, judging });
   let refused: RuledRefused | null = null;
   const near: RuledAllowed[] = [];
-  for (const { step, deciding, details } of asked) {
-    const incoming = isOfIncoming(details) ? 0 : countedAdding(judging);
-    const decision = decisionBy(step, deciding, incoming, details);
+  const decisions = asked.map(({ step, deciding, details }) =>
+    decisionBy(step, deciding, isOfIncoming(details) ? 0 : countedAdding(judging), details),
+  );
+  for (const decision of decisions) {
     const isNear = () =>
       decision.grace !== undefined || reachedThreshold(question.settings, decision) !== null;
     if (!decision.allowed) refused ??= decision;
     else if (isNear()) near.push(decision);
   }
-  return { refused, near, unasked };
+  return { decisions, refused, near, unasked };
 }
 
 /** The groups of a step, with allowances on top of their limits; a step without groups is passed over. */
@@ -255,7 +257,7 @@ export function groupsAt(
     : groups.map(group => raisedGroup(group, allowance));
 }
 
-function decisionBy(
+export function decisionBy(
   step: PrecedenceStep,
   deciding: DecidingRule,
   incoming: number,

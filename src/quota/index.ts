@@ -22,7 +22,14 @@ export {
   type Standing,
   standingIn,
 } from './decide.ts';
-export { type Decision, type DiskFull, type FullDisk, type RuledRefused, refusedByDisk } from './decision.ts';
+export {
+  type Decision,
+  type DiskFull,
+  type FullDisk,
+  type RuledAllowed,
+  type RuledRefused,
+  refusedByDisk,
+} from './decision.ts';
 export {
   type ExplainedBound,
   type ExplainedGroup,
@@ -43,6 +50,7 @@ export {
 export { hasRepositoryBounds, leastFileBytes, refusedByIncoming } from './incoming.ts';
 export type { ReservedBytes } from './judged.ts';
 export { type FindingCode, type LintedPolicy, type LintFinding, lint } from './lint.ts';
+export { decideByRepository, decidePools, repositoryBoundsIn } from './listed-bounds.ts';
 export { longestName, nameFault, ownerKey } from './names.ts';
 export {
   type ActiveAllowance,
@@ -51,6 +59,8 @@ export {
   type CompiledGroup,
   compileGroup,
   type Group,
+  isOfIncoming,
+  limitFault,
   type QuotaSettings,
   type Rule,
   type RuleMode,

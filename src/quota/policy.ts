@@ -160,8 +160,18 @@ export function raisedGroup<Group extends Pick<CompiledGroup, 'rules'>>(
 }
 
 /** Tells whether a rule is about what comes, and not about what is stored. */
-export function isOfIncoming({ per }: { readonly per?: BoundScope }): boolean {
+export function isOfIncoming({ per }: { readonly per?: RuleScope }): boolean {
   return per === 'push' || per === 'file';
+}
+
+/** Why such a limit cannot be; null: it can. */
+export function limitFault(limitBytes: number, per: RuleScope): string | null {
+  if (!Number.isSafeInteger(limitBytes) || limitBytes < -1) {
+    return 'expected whole bytes from 0 to 2^53 - 1, or -1 for unlimited';
+  }
+  return limitBytes === 0 && isOfIncoming({ per })
+    ? `expected more than 0, or -1 for unlimited, for each ${per}`
+    : null;
 }
 
 export interface QuotaSettings extends GraceSettings {

@@ -22,7 +22,7 @@ import {
 } from '../quota/index.ts';
 import { atMost, bytes, knownName, mark, mostOf, queryNumber, text } from './bounds.ts';
 import { allowance } from './requests.ts';
-import { usageTree } from './usage.ts';
+import { ownerRow, ownerState, usageTree } from './usage.ts';
 
 /**
  * The rules of `nameFault` as a regular expression of JSON Schema, for those who read the description of the
@@ -233,6 +233,53 @@ export const ownersGroups = z
   })
   .meta({ id: 'OwnersGroups' });
 
+const pool = z.object({
+  rule: z.string(),
+  subjects: ruleSubjects,
+  limit: bytes.meta({ description: '-1 if unlimited.' }),
+  used: bytes.meta({ description: 'The bytes of all members together that the rule counts.' }),
+  percent: ownerRow.shape.percent,
+  state: ownerState.meta({
+    description:
+      '`over`: the limit refuses the members; `grace`: it is passed, and its grace lets them through; `near`: the lowest threshold of WARN_AT is reached; `ok`: none of these. A rule with a `mode` has the state that it would have if it were in force.',
+  }),
+  mode: shownMode,
+});
+
+const ownPool = z
+  .object({
+    group: z.string(),
+    ...pool.shape,
+    limit: bytes.meta({ description: '-1 if unlimited. Allowances of the owner are added to it.' }),
+    share: bytes.meta({ description: 'Bytes of the owner among them.' }),
+  })
+  .meta({ id: 'OwnPool', description: 'A limit that an owner shares with the other members of a group.' });
+
+export const groupUsage = z
+  .object({
+    group: z.string(),
+    pools: z
+      .array(pool.meta({ id: 'Pool' }))
+      .readonly()
+      .meta({ description: 'The rules of the group that limit its members together, by their names.' }),
+    members: z
+      .array(
+        z
+          .object({
+            owner: z.string(),
+            used: z
+              .record(z.string(), bytes)
+              .meta({ description: 'By the name of each of these rules: the bytes that it counts.' }),
+          })
+          .meta({ id: 'PoolMember' }),
+      )
+      .readonly()
+      .meta({ description: 'One page, those first who have most below the first of these rules.' }),
+  })
+  .meta({ id: 'GroupUsage', description: 'What the members of a group use together, and each of them.' });
+
+export type GroupUsage = z.infer<typeof groupUsage>;
+
 export const quotaInfo = z
   .object({
     used: usageTree,
@@ -246,8 +293,13 @@ export const quotaInfo = z
       .readonly()
       .optional()
       .meta({ description: 'Extra bytes on top of each limit above 0; left out if there are none.' }),
+    pools: z.array(ownPool).readonly().optional().meta({
+      description: 'Limits of all members of a group together; left out if the owner is in no such group.',
+    }),
   })
   .meta({ id: 'QuotaInfo', description: 'The usage of an owner, and the effective groups.' });
+
+export type OwnPool = z.infer<typeof ownPool>;
 
 export type QuotaInfo = z.infer<typeof quotaInfo>;
 

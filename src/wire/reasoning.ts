@@ -155,7 +155,18 @@ const changedOwner = z
     user: z.string(),
     type: ownerType,
     total: bytes.meta({ description: 'The sum of all kinds of data.' }),
-    changes: z.array(z.object({ subject: z.enum(subjects), before: verdict, after: verdict })),
+    changes: z
+      .array(
+        z.object({
+          subject: z.enum(subjects),
+          unit: z.string().optional().meta({
+            description: 'The repository, where only its own limit decides otherwise.',
+          }),
+          before: verdict,
+          after: verdict,
+        }),
+      )
+      .meta({ description: 'Of repositories the 20 largest.' }),
   })
   .meta({ id: 'ChangedOwner' });
 
@@ -171,6 +182,14 @@ export const simulation = z
       description: 'Owners who would newly be over a limit within its grace; left out where there are none.',
     }),
     allowed: changedOwners.meta({ description: 'Owners who would be newly allowed.' }),
+    not_asked: z
+      .array(z.enum(['push', 'file']))
+      .readonly()
+      .optional()
+      .meta({
+        description:
+          'What rules of the policy as it would be limit besides, which has no effect on stored data; left out where there are no such rules.',
+      }),
     lint: z
       .array(policyFault)
       .readonly()

@@ -138,12 +138,12 @@ export const ownerStates = ['over', 'grace', 'near', 'ok'] as const;
 
 export type OwnerState = (typeof ownerStates)[number];
 
-const state = z.enum(ownerStates);
+export const ownerState = z.enum(ownerStates);
 
 export const ownerRow = verdict
   .extend({
     name: z.string(),
-    state: state.meta({
+    state: ownerState.meta({
       description:
         '`over`: some kind of data is refused by a limit; `grace`: a limit is passed, and its grace lets that through; `near`: the lowest threshold of WARN_AT is reached for some kind, or a limit that only warns is passed; `ok`: neither.',
     }),
@@ -171,6 +171,27 @@ export const ownerRow = verdict
   });
 
 export type OwnerRow = z.infer<typeof ownerRow>;
+
+/** The things that `GET /admin/quota/usage` lists. */
+export const usageLists = ['owner', 'repository'] as const;
+
+export const repositoryRow = z
+  .object({
+    unit: z.string().meta({ description: 'The repository, as refusals name it.' }),
+    owner: z.string(),
+    used: bytes.meta({ description: 'The bytes of the repository that the deciding rule counts.' }),
+    limit: bytes.meta({ description: '-1 if unlimited. Allowances are added to it.' }),
+    group: z.string(),
+    rule: z.string(),
+    percent: ownerRow.shape.percent,
+    state: ownerState.meta({
+      description:
+        '`over`: its limit refuses what grows it; `near`: the lowest threshold of WARN_AT is reached, or a limit that only warns is passed; `ok`: neither.',
+    }),
+  })
+  .meta({ id: 'RepositoryRow', description: 'A repository that has a limit of its own.' });
+
+export type RepositoryRow = z.infer<typeof repositoryRow>;
 
 const unitRow = z
   .object({
@@ -208,7 +229,7 @@ export const ownerReport = ownerRow
       description:
         'Largest first; of each source its 1,000 largest, of each other host that shares the quota its 20 largest.',
     }),
-    decisions: z.record(z.string(), verdict.extend({ state })).meta({
+    decisions: z.record(z.string(), verdict.extend({ state: ownerState })).meta({
       description: 'By subject, each with its state.',
     }),
     allowances: z.array(allowance).readonly().meta({

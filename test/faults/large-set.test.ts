@@ -1,16 +1,11 @@
-/**
- * A set with as many units as there may be: it holds up nobody who asks meanwhile.
- *
- * The measure is the processor time of this thread between two turns of its event loop, which other
- * programs on the host do not change.
- */
+/** A set with as many units as there may be: it holds up nobody who asks meanwhile. */
 
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { Ledger } from '../../src/ledger/index.ts';
 import { openStore } from '../../src/store/index.ts';
 import { directoryFor, lfs, settings, silentLog, used } from '../ledger/world.ts';
+import { longestTurn } from '../own-time.ts';
 
 const units = 100_000;
 const owners = units / 50;
@@ -28,23 +23,6 @@ async function* set(bytes: number): AsyncGenerator<Uint8Array> {
     });
     yield Buffer.from(piece.join(''));
   }
-}
-
-/** The longest turn of the event loop while something is done, in milliseconds of processor time. */
-async function longestTurn(act: () => Promise<unknown>): Promise<number> {
-  let isOver = false;
-  let longest = 0;
-  const acting = act().finally(() => {
-    isOver = true;
-  });
-  while (!isOver) {
-    const before = process.threadCpuUsage();
-    await nextTurn();
-    const { user, system } = process.threadCpuUsage(before);
-    longest = Math.max(longest, (user + system) / 1000);
-  }
-  await acting;
-  return longest;
 }
 
 t.test(`${units} units of ${owners} owners hold the event loop ${longestTurnMs} ms at most`, async t => {

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { Tally } from '../../src/overview/tally.ts';
 import { assign, createGroup } from '../../src/policy/index.ts';
-import { type Decision, leaves } from '../../src/quota/index.ts';
+import { leaves, type RuledRefused } from '../../src/quota/index.ts';
 import { lfs, settings, walk } from '../ledger/world.ts';
 import { hourMs, World } from './world.ts';
 
@@ -238,7 +238,7 @@ t.test('beyond so many sums those of all owners are added up together, under no 
   t.strictSame(await world.told('refusal', { owner: 'c' }), []);
 });
 
-const over: Decision = {
+const over: RuledRefused = {
   by: 'rule',
   allowed: false,
   step: 'builtin',
@@ -313,3 +313,22 @@ t.test('whatever comes, every refusal is counted once, and an hour has bounded r
   });
   fc.assert(story, { numRuns: 300 });
 });
+
+t.test(
+  'an event says what the limit of the last refusal is for, and no more of a path than fits',
+  async t => {
+    const tally = new Tally('here');
+    const refuse = (by: Partial<RuledRefused>, now: number) => {
+      const decision = { ...over, ...by };
+      const told = { owner: 'alice', actor: '', subject: lfs, mode: 'enforce', decision } as const;
+      tally.add(told, { key: 'alice', record: undefined }, now);
+      return JSON.parse(tally.take().find(({ kind }) => kind === 'refusal')?.text ?? '');
+    };
+    const file = { bytes: 1, name: 'long/'.repeat(1000), object: '5fab' };
+    const event = refuse({ per: 'file', file }, 0);
+    t.match(event, { per: 'file', object: '5fab', file: /^(long\/){200}$/ });
+    t.match(refuse({ per: 'group', share: 3 }, 1), { per: 'group', share: 3, count: 2 });
+    const last = refuse({}, 2);
+    for (const field of ['per', 'share', 'file', 'object', 'unit']) t.notOk(field in last, field);
+  },
+);

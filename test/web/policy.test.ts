@@ -16,6 +16,7 @@ import {
   withoutRule,
   withRule,
 } from '../../web/src/policy/edit.ts';
+import { type PolicyEvent, restored } from '../../web/src/policy/restore.ts';
 import { tickOf, toggled, wholeTree } from '../../web/src/policy/subject-tree.ts';
 
 const total = { name: 'total', limit: 1_000_000_000, subjects: ['size:all'] as const, per: 'owner' as const };
@@ -99,4 +100,27 @@ t.test('ticking changes that subject and nothing beside it, and twice is as befo
       if (tickOf(chosen, subject) !== 'partly') t.equal(mask(toggled(after, subject)), mask(chosen));
     }),
   );
+});
+
+t.test('a rule that limits another thing since is not changed back', async t => {
+  const { name: _, ...content } = total;
+  const edited: PolicyEvent = {
+    kind: 'policy',
+    id: 'e1',
+    at: '2026-11-28T12:00:00Z',
+    change: 'c1',
+    by: null,
+    what: 'rule',
+    action: 'edited',
+    name: 'total',
+    owner: null,
+    before: { ...content, limit: 5 },
+    after: content,
+  };
+  t.match(restored(policy, [edited]), {
+    is: 'edited',
+    policy: { rules: [{ name: 'total', limit: 5 }, lfs] },
+  });
+  const pool = withRule(policy, { ...total, per: 'group' });
+  t.match(restored(pool, [edited]), { is: 'refused', why: ['The rule total has been changed again since.'] });
 });

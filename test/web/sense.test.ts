@@ -159,6 +159,10 @@ t.test('it is what is over the limit, and what comes in thirty days at the prese
     why: /^12\.4 GB of 10 GB are used \(124 %\)\. At the present growth of 700 MB a week/,
   });
   t.match(proposal(figures(12.4e9, 10e9), { ...growth, per_day: -1e8 }, now), { size: '2.4 GB' });
+  const pool = { ...verdict, used: 12.4e9, limit: 10e9, per: 'group' as const, group: 'lab', share: 1e9 };
+  t.match(proposal({ auto_grant: null, decisions: { 'size:all': pool } }, null, now), {
+    why: '12.4 GB of 10 GB are used by all members of lab together (124 %).',
+  });
 });
 
 t.test('it is a tenth of the limit where neither calls for more, and nothing without a limit', async t => {

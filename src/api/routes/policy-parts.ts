@@ -3,17 +3,31 @@
 import { z } from 'zod';
 import type { Snapshot } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
+import { poolStates } from '../../overview/index.ts';
 import * as policy from '../../policy/index.ts';
+import { bytesUnder, leafMask } from '../../quota/index.ts';
+import { filterMapInSlices } from '../../slices.ts';
 import { printable } from '../../text/index.ts';
-import { group, newGroup, newRule, rule, ruleEdit, user } from '../../wire/index.ts';
+import {
+  type GroupUsage,
+  group,
+  groupUsage,
+  newGroup,
+  newRule,
+  rule,
+  ruleEdit,
+  user,
+} from '../../wire/index.ts';
 import { ownerToAssign } from '../owners.ts';
-import { deleteRoute, getRoute, patchRoute, postRoute, putRoute, type Route } from '../route.ts';
+import { listAddress, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
+import { type Call, deleteRoute, getRoute, patchRoute, postRoute, putRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { editOf, groupShown, newRuleFrom, ruleShown, userShown } from './shapes.ts';
+import { editOf, groupShown, newRuleFrom, poolShown, ruleShown, userShown } from './shapes.ts';
 
 const rulePath = '/admin/quota/rules/{rule}';
 
-export function policyPartRoutes({ documents, ledger, autoCreate }: ApiServices): readonly Route[] {
+export function policyPartRoutes(services: ApiServices): readonly Route[] {
+  const { documents, ledger, autoCreate } = services;
   return [
     getRoute('listRules', '/admin/quota/rules', {
       summary: 'All rules, in the order of creation',
@@ -109,6 +123,14 @@ export function policyPartRoutes({ documents, ledger, autoCreate }: ApiServices)
       answer: { status: 200, description: 'Users and organizations', schema: z.array(user) },
       handle: named => usersIn({ documents, ledger }, named.params.group),
     }),
+    getRoute('getUsageOfGroup', `${groupPath}/usage`, {
+      summary: 'What the members of a group use together, and each of them',
+      description:
+        'By the rules of the group that limit its members together (`per`: `group`). Without such rules there are no pools, and the members stand by name.',
+      query: z.strictObject(pageQuery),
+      answer: { status: 200, description: 'One page', schema: groupUsage, headers: pagingHeaders },
+      handle: ({ params, query }, call) => usageOfGroup(services, params.group, query, call),
+    }),
     putRoute('addUserToGroup', `${groupPath}/users/{user}`, {
       summary: 'Add a user or an organization to a group',
       description: 'With `[users] AUTO_CREATE = true` an unknown user is created.',
@@ -165,4 +187,42 @@ function usersIn(
     const owner = documents.owners.byId(id);
     return owner === undefined ? [] : [userShown(documents.snapshot, owner)];
   });
+}
+
+/** Throws `not_found`. */
+async function usageOfGroup(
+  { documents, ledger, baseUrl }: Pick<ApiServices, 'baseUrl' | 'documents' | 'ledger'>,
+  name: string,
+  page: z.output<z.ZodObject<typeof pageQuery>>,
+  call: Call,
+): Promise<GroupUsage> {
+  policy.mustBeGroup(documents.snapshot, name);
+  const group = ledger.policy.group(name);
+  const pools = group === null ? [] : poolStates(ledger, group, null).map(poolShown);
+  const counted = pools.map(({ rule: limit, subjects }) => ({
+    limit,
+    leaves: subjects.reduce((mask, subject) => mask | leafMask(subject), 0),
+  }));
+  const members = filterMapInSlices(ledger.policy.membersOf(name), id => {
+    const owner = ledger.ownerById(id);
+    return owner && { owner: owner.name, used: counted.map(({ leaves }) => bytesUnder(owner.usage, leaves)) };
+  });
+  const compare = (a: Member, b: Member) =>
+    (b.used[0] ?? 0) - (a.used[0] ?? 0) || (a.owner < b.owner ? -1 : Number(a.owner > b.owner));
+  const address = listAddress(baseUrl(), `/admin/quota/groups/${encodeURIComponent(name)}/usage`);
+  const shown = await tellPage(call, { entries: members, compare, address }, page);
+  return {
+    group: name,
+    pools,
+    members: shown.map(({ owner, used }) => ({
+      owner,
+      used: Object.fromEntries(counted.map(({ limit }, at) => [limit, used[at] ?? 0])),
+    })),
+  };
+}
+
+interface Member {
+  readonly owner: string;
+  /** By each of the pools. */
+  readonly used: readonly number[];
 }

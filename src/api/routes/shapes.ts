@@ -4,7 +4,13 @@ import type { Owners, Snapshot } from '../../documents/index.ts';
 import { given } from '../../given.ts';
 import { profileOf } from '../../identity/index.ts';
 import type { Ledger, OwnerUsage } from '../../ledger/index.ts';
-import { stateOfKind, worstKind } from '../../overview/index.ts';
+import {
+  judgedKind,
+  type LimitedRepository,
+  type PoolState,
+  poolStates,
+  worstKind,
+} from '../../overview/index.ts';
 import * as policy from '../../policy/index.ts';
 import * as quota from '../../quota/index.ts';
 import type { ScanRun } from '../../scan/index.ts';
@@ -25,18 +31,43 @@ export function groupShown({ name, rules }: quota.Group): wire.Group {
 /** The usage of an owner and what limits it; `show` says what is told of a group. */
 export function quotaShown<Shown>(
   { documents, ledger, now }: Pick<ApiServices, 'documents' | 'ledger' | 'now'>,
-  { id, usage, unreachable }: KnownOwner,
+  owner: KnownOwner,
   show: (group: quota.Group) => Shown,
 ): Omit<wire.QuotaInfo, 'groups'> & { readonly groups: readonly Shown[] } {
+  const { id, usage, unreachable } = owner;
   const groups = ledger.policy.groupsOf(id, ledger.settings.defaultGroups);
+  const pools = ownPools(ledger, owner);
   const allowances = policy.allowancesOf(documents.snapshot, id, now()).map(allowanceShown);
   return {
     used: quota.asTree(usage),
     ...(unreachable === null ? {} : { unreachable: quota.asTree(unreachable) }),
     groups: groups.map(show),
-    // Clients of Forgejo know no such field, so it is there only where there is something to say.
+    // Clients of Forgejo know no such fields, so they are there only where there is something to say.
     ...(allowances.length === 0 ? {} : { allowances }),
+    ...(pools.length === 0 ? {} : { pools }),
   };
+}
+
+/** The limits that an owner shares with the other members of groups, by group and rule. */
+function ownPools(ledger: Ledger, owner: KnownOwner): readonly wire.OwnPool[] {
+  return ledger.policy.groupsWithPools(owner.id).flatMap(group =>
+    poolStates(ledger, group, owner).map(pool => ({
+      group: group.name,
+      ...poolShown(pool),
+      share: pool.decision.share ?? 0,
+    })),
+  );
+}
+
+export function poolShown({ decision, state, mode }: PoolState): wire.GroupUsage['pools'][number] {
+  const { used, limit, subjects, rule } = decision;
+  return { rule: rule ?? '', subjects, limit, used, percent: percentOf(decision), state, ...given({ mode }) };
+}
+
+export function repositoryRowOf({ unit, owner, decision, state }: LimitedRepository): wire.RepositoryRow {
+  const { used, limit, group, rule } = decision;
+  const percent = percentOf(decision);
+  return { unit, owner, used, limit, group: group ?? '', rule: rule ?? '', percent, state };
 }
 
 export function userShown(snapshot: Snapshot, { id, name, type, since }: OwnerRecord): wire.User {
@@ -149,12 +180,8 @@ export async function reportOf(
 ): Promise<wire.OwnerReport> {
   const owner = ledger.ownerUsage(name);
   const decisions = quota.subjects.map(subject => {
-    const decision = ledger.deciderFor(owner)(subject);
-    const state = stateOfKind(
-      ledger.settings,
-      decision,
-      quota.bytesUnder(owner.usage, quota.leafMask(subject)),
-    );
+    const stored = quota.bytesUnder(owner.usage, quota.leafMask(subject));
+    const { decision, state } = judgedKind(ledger.settings, ledger.deciderFor(owner)(subject), stored);
     return [subject, { ...wire.verdictShown(decision), state }];
   });
   const units = (await ledger.shares.unitsOf(owner.name, { most })).map(

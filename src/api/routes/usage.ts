@@ -2,15 +2,16 @@
 
 import { z } from 'zod';
 import type { OwnerSize } from '../../ledger/index.ts';
+import { type LimitedRepository, limitedRepositories } from '../../overview/index.ts';
 import { assignedGroups, mustBeGroup } from '../../policy/index.ts';
 import { leafMask, leaves } from '../../quota/index.ts';
 import { filterMapInSlices, inSlices } from '../../slices.ts';
 import * as wire from '../../wire/index.ts';
 import { csvLine } from '../downloads.ts';
 import { listAddress, onePage, pageOf, pageQuery, tellPage } from '../pages.ts';
-import { csvRoute, getRoute, type Route } from '../route.ts';
+import { type Call, csvRoute, getRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { askedDecision, explanationOf, reportOf, rowOf } from './shapes.ts';
+import { askedDecision, explanationOf, reportOf, repositoryRowOf, rowOf } from './shapes.ts';
 
 const mostUnits = 1000;
 const mostLines = 1_000_000;
@@ -20,11 +21,14 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
   const { ledger, baseUrl } = services;
   return [
     getRoute('listUsage', '/admin/quota/usage', {
-      summary: 'Owners with their usage and limits',
-      query: z.strictObject({ ...ownersQuery, ...pageQuery }),
+      summary: 'Owners, or repositories, with their usage and limits',
+      description:
+        'With `per=repository` the repositories of this host that have a limit of their own, the highest percentage first; of the other parameters only `q`, `state`, `page` and `limit` may be there then.',
+      query: listedUsage,
       faults: [404],
-      answer: onePage(wire.ownerRow),
+      answer: onePage(z.union([wire.ownerRow, wire.repositoryRow])),
       handle: async ({ query }, call) => {
+        if (query.per === 'repository') return repositoryRows(services, query, call);
         const { owners, order, parameters } = await ownerList(services, query);
         const address = listAddress(baseUrl(), '/admin/quota/usage', parameters);
         const entries = await tellPage(call, { entries: owners, compare: order, address }, query);
@@ -65,6 +69,20 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
       handle: ({ query }) => explanationOf(services, query.user, query),
     }),
   ];
+}
+
+function* repositoriesIn(
+  ledger: ApiServices['ledger'],
+  q: string,
+  states: readonly wire.OwnerState[] | undefined,
+): Generator<LimitedRepository | null> {
+  const keyOf = (name: string) => ledger.documents.owners.keyOf(name);
+  const part = keyOf(q);
+  for (const found of limitedRepositories(ledger)) {
+    const isMeant =
+      found !== null && keyOf(found.unit).includes(part) && (states?.includes(found.state) ?? true);
+    yield isMeant ? found : null;
+  }
 }
 
 const columns = [
@@ -136,9 +154,9 @@ const states = z
   });
 
 export const ownersQuery = {
-  sort: z.enum(sortable).default('total').meta({
+  sort: z.enum(sortable).optional().meta({
     description:
-      'The order; `percent` is the percentage of the limit of the kind of data in the worst state.',
+      'The order, `total` unless given; `percent` is the percentage of the limit of the kind of data in the worst state.',
   }),
   order: z.enum(orders).optional().meta({ description: 'The default is `desc`, and `asc` for names.' }),
   q: wire.text.default('').meta({ description: 'Only owners whose names contain this text.' }),
@@ -157,6 +175,35 @@ const asked = z.object(ownersQuery);
 
 type OwnersQuery = z.output<typeof asked>;
 
+const ofOwnersOnly = ['sort', 'order', 'group', 'type'] as const;
+
+const listedUsage = z
+  .strictObject({
+    per: z.enum(wire.usageLists).default('owner').meta({ description: 'The things that are listed.' }),
+    ...ownersQuery,
+    ...pageQuery,
+  })
+  .superRefine((query, context) => {
+    if (query.per === 'owner') return;
+    for (const name of ofOwnersOnly) {
+      if (query[name] === undefined) continue;
+      context.addIssue({ code: 'custom', path: [name], message: 'expected none with per=repository' });
+    }
+  });
+
+async function repositoryRows(
+  { baseUrl, ledger }: Pick<ApiServices, 'baseUrl' | 'ledger'>,
+  { q, state, ...page }: z.output<typeof listedUsage>,
+  call: Call,
+): Promise<wire.RepositoryRow[]> {
+  const entries = repositoriesIn(ledger, q, state);
+  const parameters = { per: 'repository', q, state: state?.join(',') };
+  const address = listAddress(baseUrl(), '/admin/quota/usage', parameters);
+  const compare = (a: LimitedRepository, b: LimitedRepository) =>
+    b.fullness - a.fullness || (a.unit < b.unit ? -1 : Number(a.unit > b.unit));
+  return (await tellPage(call, { entries, compare, address }, page)).map(repositoryRowOf);
+}
+
 /** An owner's place in the list; what is shown is read when it is shown. */
 interface RankedOwner {
   readonly id: number;
@@ -166,7 +213,7 @@ interface RankedOwner {
 
 /** Throws `not_found` where there is no such group. */
 async function ownerList(services: Pick<ApiServices, 'documents' | 'ledger' | 'totals'>, query: OwnersQuery) {
-  const { sort, q, state, group, type } = query;
+  const { sort = 'total', q, state, group, type } = query;
   const isIn = group === undefined ? null : membership(services, group);
   if (state !== undefined || sort === 'percent') await services.totals.lately(countingMs);
   const order = query.order ?? (sort === 'name' ? 'asc' : 'desc');
@@ -181,7 +228,7 @@ async function ownerList(services: Pick<ApiServices, 'documents' | 'ledger' | 't
 
 function chosen(
   { ledger, totals }: Pick<ApiServices, 'ledger' | 'totals'>,
-  { sort, q, state, type }: OwnersQuery,
+  { sort = 'total', q, state, type }: OwnersQuery,
   isIn: ((ownerId: number) => boolean) | null,
 ): Generator<RankedOwner | null> {
   const { owners } = ledger.documents;

@@ -9,6 +9,7 @@ import type {
   History,
   HistoryRange,
   OwnReport,
+  QuotaInfo,
   SpaceRequest,
 } from '../../../src/wire/index.ts';
 import { ask, askStretch } from './ask.ts';
@@ -26,6 +27,8 @@ export function quotaOf(own: Own): readonly string[] {
 }
 
 export const ownReportQuery = (own: Own) => queryOf<OwnReport>([...quotaOf(own), 'report']);
+
+export const ownPoolsQuery = (own: Own) => queryOf<Pick<QuotaInfo, 'pools'>>(quotaOf(own));
 
 export const ownExplanationQuery = (own: Own, subject: Subject) =>
   queryOf<Explanation>([...quotaOf(own), 'explain'], { query: { subject } });

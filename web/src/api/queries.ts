@@ -1,6 +1,6 @@
 /** The questions of pages: each with its key, by which it is kept, and how often it is asked again. */
 
-import { infiniteQueryOptions, queryOptions } from '@tanstack/preact-query';
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/preact-query';
 import type { Event, EventKind } from '../../../src/overview/event-shapes.ts';
 import type {
   AnySession,
@@ -10,6 +10,7 @@ import type {
   Explanation,
   Finding,
   FleetHost,
+  GroupUsage,
   LintFault,
   MailWish,
   Member,
@@ -20,6 +21,8 @@ import type {
   Overview,
   OwnerReport,
   OwnerRow,
+  QuotaInfo,
+  RepositoryRow,
   ScanReport,
   SessionRow,
   SharedStore,
@@ -54,6 +57,24 @@ export const ownersQuery = (asked: OwnersAsked) =>
   pageOf<OwnerRow>([...quota, 'usage'], { query: { ...asked } });
 
 export const ownerQuery = (name: string) => queryOf<OwnerReport>([...quota, 'usage', name]);
+
+export const ownerQuotaQuery = (name: string) => queryOf<QuotaInfo>(['admin', 'users', name, 'quota']);
+
+/** Repositories that an owner has over or near a limit of their own, some of them. */
+export const limitedRepositoriesQuery = (owner: string) =>
+  pageOf<RepositoryRow>([...quota, 'usage'], {
+    query: { per: 'repository', state: 'over,near', q: owner, limit: 1000 },
+  });
+
+interface GroupUsageAsked extends Omit<PageAsked, 'q'> {
+  readonly group: string;
+}
+
+/** While another page is under way, the one before stays. */
+export const groupUsageQuery = ({ group, ...query }: GroupUsageAsked) => ({
+  ...queryOf<GroupUsage>([...quota, 'groups', group, 'usage'], { query }),
+  placeholderData: keepPreviousData,
+});
 
 export const explanationQuery = (owner: string, subject: string) =>
   queryOf<Explanation>([...quota, 'explain'], { query: { user: owner, subject } });

@@ -2,12 +2,13 @@
 
 import { useInfiniteQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';
-import { type Own, ownEventsQuery, ownReportQuery } from '../api/own-queries.ts';
+import { type Own, ownEventsQuery, ownPoolsQuery, ownReportQuery } from '../api/own-queries.ts';
 import { useSession } from '../api/session.ts';
 import { Older, What } from '../parts/event-list.tsx';
 import { Time } from '../parts/figures.tsx';
 import { History } from '../parts/history.tsx';
 import { Panel } from '../parts/page.tsx';
+import { OwnPools } from '../parts/pools.tsx';
 import { Answered, Empty, Query } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
 import { Units } from '../parts/units.tsx';
@@ -35,6 +36,11 @@ export function OwnUsage({ own, children }: OwnUsageProps) {
         return (
           <>
             <Standing own={own} report={figures} />
+            <Query of={ownPoolsQuery(own)} what="the shared limits" rows={1}>
+              {({ pools = [] }) => (
+                <OwnPools pools={pools} shareWords={own.is === 'me' ? 'Your share' : 'Own share'} />
+              )}
+            </Query>
             {!isFine && advice}
             <MoreSpace own={own} report={figures} />
             <Largest own={own} report={figures} />

@@ -1,6 +1,6 @@
 /** The values that fill a request for more: the space that usage and growth call for, and the figures. */
 
-import { formatBytes, formatUse, writeSize } from '../../../src/text/index.ts';
+import { formatBytes, formatUse, printable, writeSize } from '../../../src/text/index.ts';
 import type { Growth, OwnReport, Verdict } from '../../../src/wire/index.ts';
 import { dayWords, growthWords } from '../history/growth-words.ts';
 
@@ -72,9 +72,10 @@ function fullest({ decisions }: ProposalFigures): Verdict | null {
     );
 }
 
-function useSentence({ used, limit }: Verdict): string {
+function useSentence({ used, limit, group, per }: Verdict): string {
   const words = formatUse(used ?? 0, limit ?? 0);
-  return `${words.used} of ${words.limit} are used (${words.percent}).`;
+  const who = per === 'group' ? ` by all members of ${printable(group ?? '')} together` : '';
+  return `${words.used} of ${words.limit} are used${who} (${words.percent}).`;
 }
 
 /** To two digits, so that it reads well. */

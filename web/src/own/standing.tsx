@@ -4,7 +4,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isSubject, leaves, type Subject } from '../../../src/quota/index.ts';
-import { formatBytes, formatMoment, formatUse } from '../../../src/text/index.ts';
+import { formatBytes, formatMoment, formatUse, printable } from '../../../src/text/index.ts';
 import type { Explanation, OwnReport } from '../../../src/wire/index.ts';
 import { type Own, ownExplanationQuery } from '../api/own-queries.ts';
 import { announce } from '../parts/announcer.tsx';
@@ -74,9 +74,11 @@ function stateWords(rulings: readonly Ruling[], { mode }: OwnReport): string {
   }
 }
 
-function warnedWords({ used, limit, rule }: NonNullable<Ruling['verdict']['warned']>): string {
+function warnedWords(warned: NonNullable<Ruling['verdict']['warned']>): string {
+  const { used, limit, group, rule, per } = warned;
   const use = formatUse(used ?? 0, limit ?? 0);
-  return `You can still push and upload, but you are over the limit of ${rule}, which only warns: ${use.used} of ${use.limit} (${use.percent}).`;
+  const who = per === 'group' ? `all members of ${printable(group ?? '')} together are` : 'you are';
+  return `You can still push and upload, but ${who} over the limit of ${printable(rule ?? '')}, which only warns: ${use.used} of ${use.limit} (${use.percent}).`;
 }
 
 /** When the first of the graces ends, and how far it reaches. */
@@ -159,7 +161,8 @@ function Reason({ explained: { subject, decision, settings } }: { explained: Exp
   if (used === null || limit === null) {
     return <>No rule covers {listWords([subject])}, and data that no rule covers is refused here.</>;
   }
-  const what = counted(decision.subjects);
+  const isShared = decision.per === 'group';
+  const what = `${counted(decision.subjects)}${isShared ? ' of all members of the group' : ''}`;
   const rule = <ByRule decision={decision} />;
   if (limit === -1) {
     return (
@@ -182,7 +185,7 @@ function Reason({ explained: { subject, decision, settings } }: { explained: Exp
       {rule} allows {stored}
       {allowed && decision.grace === undefined
         ? '.'
-        : `. To ${allowed ? 'be below the limit' : 'add data'} again, ${whatToFree(used - limit, settings)}.`}
+        : `. To ${allowed ? 'be below the limit' : 'add data'} again, ${isShared ? 'the members together have to ' : ''}${whatToFree(used - limit, settings)}.`}
       <Added verdict={decision} />
     </>
   );

@@ -8,6 +8,7 @@ import { NameLink, NameLinks, Others } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { SearchedList } from '../parts/pager.tsx';
 import { PolicyList, PolicyPiece } from '../parts/policy-pages.tsx';
+import { GroupPools } from '../parts/pools.tsx';
 import { Empty } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
 import { type Group as OneGroup, withoutGroup } from '../policy/edit.ts';
@@ -63,8 +64,6 @@ export function Group({ name }: { name: string }) {
   );
 }
 
-const shownUsers = 100;
-
 function Shown({ policy, group }: { policy: WholePolicy; group: OneGroup }) {
   const { name, users } = group;
   const rules = group.rules.flatMap(each => policy.rules.find(rule => rule.name === each) ?? []);
@@ -84,26 +83,38 @@ function Shown({ policy, group }: { policy: WholePolicy; group: OneGroup }) {
           </ul>
         )}
       </Panel>
-      <Panel title={counted(users.length, 'member', 'members')}>
-        {users.length === 0 ? (
-          <Empty>
-            This group has no members. If it is one of DEFAULT_GROUPS, it applies to all owners who are in no
-            group.
-          </Empty>
-        ) : (
-          <ul class="row">
-            {users.slice(0, shownUsers).map(user => (
-              <li key={user}>
-                <NameLink page="owner">{user}</NameLink>
-              </li>
-            ))}
-            <Others count={users.length - shownUsers} />
-          </ul>
-        )}
-      </Panel>
+      {rules.some(({ per }) => per === 'group') ? (
+        <GroupPools group={name} count={users.length} />
+      ) : (
+        <Members users={users} />
+      )}
       <Panel title="Affected owners">
         <WithoutIt policy={policy} without={withoutGroup(policy, name)} what="this group" />
       </Panel>
     </>
+  );
+}
+
+const shownUsers = 100;
+
+function Members({ users }: Pick<OneGroup, 'users'>) {
+  return (
+    <Panel title={counted(users.length, 'member', 'members')}>
+      {users.length === 0 ? (
+        <Empty>
+          This group has no members. If it is one of DEFAULT_GROUPS, it applies to all owners who are in no
+          group.
+        </Empty>
+      ) : (
+        <ul class="row">
+          {users.slice(0, shownUsers).map(user => (
+            <li key={user}>
+              <NameLink page="owner">{user}</NameLink>
+            </li>
+          ))}
+          <Others count={users.length - shownUsers} />
+        </ul>
+      )}
+    </Panel>
   );
 }

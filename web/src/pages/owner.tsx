@@ -7,7 +7,13 @@ import { useState } from 'preact/hooks';
 import { leaves } from '../../../src/quota/index.ts';
 import type { Allowance, OwnerReport } from '../../../src/wire/index.ts';
 import { endAllowance, giveAllowance } from '../api/own-queries.ts';
-import { explanationQuery, ownerQuery, userQuery } from '../api/queries.ts';
+import {
+  explanationQuery,
+  limitedRepositoriesQuery,
+  ownerQuery,
+  ownerQuotaQuery,
+  userQuery,
+} from '../api/queries.ts';
 import { AllowanceTable } from '../parts/allowances.tsx';
 import { Fullness, Kind, kindWords } from '../parts/bar.tsx';
 import { Button } from '../parts/button.tsx';
@@ -16,8 +22,9 @@ import { EventList } from '../parts/event-list.tsx';
 import { Field, MoreFields, moreIn } from '../parts/field.tsx';
 import { Size, Use } from '../parts/figures.tsx';
 import { History } from '../parts/history.tsx';
-import { Name } from '../parts/name.tsx';
+import { Name, Path } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
+import { OwnPools } from '../parts/pools.tsx';
 import { Reasoning } from '../parts/reasoning.tsx';
 import { Sessions } from '../parts/sessions.tsx';
 import { Empty, Query } from '../parts/states.tsx';
@@ -25,7 +32,7 @@ import { Stored } from '../parts/stored.tsx';
 import { RowButton, Table } from '../parts/table.tsx';
 import { Tokens } from '../parts/tokens.tsx';
 import { Units } from '../parts/units.tsx';
-import { Added, Allowed, DecidedBy, limitColumns, whyColumn } from '../parts/verdict.tsx';
+import { Added, Allowed, DecidedBy, limitColumns, State, whyColumn } from '../parts/verdict.tsx';
 import { to } from '../place.ts';
 import { OwnerAccount, OwnerGroups, OwnerMembers } from './owner-account.tsx';
 
@@ -58,6 +65,10 @@ function Known({ report }: { report: OwnerReport }) {
         <Nearest report={report} />
       </Stored>
       <OwnerVerdicts report={report} />
+      <Query of={ownerQuotaQuery(name)} what="the shared limits" rows={1}>
+        {({ pools = [] }) => <OwnPools pools={pools} shareWords="Own share" hasLinks />}
+      </Query>
+      <LimitedRepositories name={name} />
       <OwnerAllowances report={report} />
       <OwnerGroups name={name} />
       <Panel
@@ -104,6 +115,38 @@ function Nearest({ report }: { report: OwnerReport }) {
         </div>
       )}
     </div>
+  );
+}
+
+/** Repositories over or near a limit of their own; nothing where there are none. */
+function LimitedRepositories({ name }: { readonly name: string }) {
+  return (
+    <Query of={limitedRepositoriesQuery(name)} what="the repositories near their limits" rows={1}>
+      {({ entries }) => {
+        const rows = entries.filter(({ owner }) => owner === name);
+        if (rows.length === 0) return null;
+        return (
+          <Panel title="Repositories over or near their limit">
+            <Table
+              caption="Repositories over or near their limit, the fullest first"
+              rows={rows}
+              keyOf={({ unit }) => unit}
+              columns={[
+                { title: 'Repository', cell: ({ unit }) => <Path>{unit}</Path> },
+                { title: 'State', cell: ({ state }) => <State state={state} /> },
+                { title: 'Used', isNumber: true, isWide: true, cell: row => <Use {...row} /> },
+                { title: '% of limit', isNumber: true, cell: row => <Fullness {...row} /> },
+                {
+                  title: 'Decided by',
+                  isWide: true,
+                  cell: row => <DecidedBy verdict={row} hasLinks />,
+                },
+              ]}
+            />
+          </Panel>
+        );
+      }}
+    </Query>
   );
 }
 

@@ -191,7 +191,17 @@ function List({ rows, asked, chosen, onChoose, onSort }: ListProps) {
     },
     ownerColumns.state,
     ownerColumns.percent,
-    { title: 'Limit', isNumber: true, isWide: true, cell: ({ limit }) => <Size bytes={limit} /> },
+    {
+      title: 'Limit',
+      isNumber: true,
+      isWide: true,
+      cell: ({ limit, per }) => (
+        <>
+          <Size bytes={limit} />
+          {per === 'group' && <span class="quiet-text"> together</span>}
+        </>
+      ),
+    },
     ownerColumns.stored,
     {
       title: 'Group',

@@ -1,14 +1,13 @@
 /** All rules, and one of them: what it limits, who has it, whom it refuses; changed and deleted. */
 
-import { subjectWords } from '../../../src/quota/index.ts';
 import type { Rule as OneRule, WholePolicy } from '../../../src/wire/index.ts';
 import { WithoutIt } from '../parts/effect.tsx';
-import { graceWords, modeWords, Size } from '../parts/figures.tsx';
+import { graceWords, kindsWords, Limit, modeWords } from '../parts/figures.tsx';
 import { NameLink, NameLinks } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { SearchedList } from '../parts/pager.tsx';
 import { PolicyList, PolicyPiece } from '../parts/policy-pages.tsx';
-import { RuleForm } from '../parts/rule-form.tsx';
+import { mayHaveGrace, RuleForm } from '../parts/rule-form.tsx';
 import { Table } from '../parts/table.tsx';
 import { groupsWith, withoutRule } from '../policy/edit.ts';
 
@@ -28,7 +27,7 @@ function List({ policy }: { policy: WholePolicy }) {
       {rows => (
         <Table
           caption="Rules"
-          empty="No rules yet. A rule limits some kinds of data, counted together, for the members of the groups that have the rule."
+          empty="No rules yet. A rule limits what each member of a group stores, what all members store together, or each repository, push or file."
           rows={rows}
           keyOf={({ name }) => name}
           columns={[
@@ -41,12 +40,8 @@ function List({ policy }: { policy: WholePolicy }) {
                 </>
               ),
             },
-            { title: 'Limit', isNumber: true, cell: ({ limit }) => <Size bytes={limit} /> },
-            {
-              title: 'Kinds of data',
-              cell: ({ subjects }) =>
-                subjects.length === 0 ? 'nothing' : subjects.map(subjectWords).join(', '),
-            },
+            { title: 'Limit', cell: rule => <Limit {...rule} /> },
+            { title: 'Kinds of data', cell: kindsWords },
             {
               title: 'Groups',
               cell: ({ name }) => <NameLinks page="group" names={groupsWith(policy, name)} />,
@@ -78,22 +73,25 @@ const modeSentences = {
 } as const;
 
 function Shown({ policy, rule }: { policy: WholePolicy; rule: OneRule }) {
-  const { name, limit, subjects, mode } = rule;
+  const { name, subjects, per, mode } = rule;
   return (
     <>
       <Panel title="Limit">
         <dl class="facts">
           <dt>Limit</dt>
           <dd>
-            <Size bytes={limit} />
+            <Limit {...rule} />
           </dd>
           <dt>Kinds of data</dt>
           <dd>
-            {subjects.length === 0 ? 'nothing' : subjects.map(subjectWords).join(', ')}{' '}
-            <code class="quiet-text">{subjects.join(' ')}</code>
+            {kindsWords(rule)} <code class="quiet-text">{subjects.join(' ')}</code>
           </dd>
-          <dt>Grace</dt>
-          <dd>{graceWords(rule) ?? 'as configured'}</dd>
+          {mayHaveGrace(per) && (
+            <>
+              <dt>Grace</dt>
+              <dd>{graceWords(rule) ?? 'as configured'}</dd>
+            </>
+          )}
           <dt>Mode</dt>
           <dd>{mode === undefined ? 'in force' : modeSentences[mode]}</dd>
           <dt>Groups with this rule</dt>

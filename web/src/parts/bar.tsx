@@ -1,6 +1,12 @@
 /** Usage by kind, as a bar and as a list. A kind has the same colour everywhere. */
 
-import { type Leaf, type Subject, subjectWords, type Usage } from '../../../src/quota/index.ts';
+import {
+  type Leaf,
+  type RuleScope,
+  type Subject,
+  subjectWords,
+  type Usage,
+} from '../../../src/quota/index.ts';
 import { formatBytes } from '../../../src/text/index.ts';
 import type { OwnerState } from '../../../src/wire/index.ts';
 import { portions } from '../usage.ts';
@@ -37,43 +43,72 @@ interface BarProps {
 }
 
 export function Bar({ usage, width, limit = -1 }: BarProps) {
-  const total = usage.reduce((sum, bytes) => sum + bytes, 0);
-  const whole = Math.max(width, total, limit, 1);
-  let before = 0;
-  const parts = portions(usage).map(({ leaf, bytes }) => {
-    const start = before;
-    before += bytes;
-    return { leaf, start, bytes };
-  });
+  const segments = portions(usage).map(({ leaf, bytes }) => ({
+    key: leaf,
+    words: kindWords(leaf),
+    bytes,
+    background: colourOf(leaf),
+  }));
+  return <SegmentBar segments={segments} width={width} limit={limit} />;
+}
+
+/** One part of what a bar shows. */
+export interface Segment {
+  readonly key: string;
+  readonly words: string;
+  readonly bytes: number;
+  /** A colour, as CSS has it. */
+  readonly background: string;
+}
+
+interface SegmentBarProps extends Required<Omit<BarProps, 'usage'>> {
+  readonly segments: readonly Segment[];
+}
+
+export function SegmentBar({ segments, width, limit }: SegmentBarProps) {
+  const total = segments.reduce((sum, { bytes }) => sum + bytes, 0);
+  const whole = Math.max(width, total, limit ?? -1, 1);
   const share = (bytes: number) => `${(bytes / whole) * 100}%`;
+  const told = segments.filter(({ bytes }) => bytes > 0);
+  let before = 0;
+  const placed = told.map(segment => {
+    const start = before;
+    before += segment.bytes;
+    return { ...segment, start, title: `${segment.words}: ${formatBytes(segment.bytes)}` };
+  });
+  const words = placed.map(({ title }) => title).join(', ');
   return (
-    <span class="bar" role="img" aria-label={barWords(usage, total)}>
-      {parts.map(({ leaf, start, bytes }) => (
+    <span class="bar" role="img" aria-label={words === '' ? 'nothing stored' : words}>
+      {placed.map(({ key, start, bytes, background, title }) => (
         <span
-          key={leaf}
-          title={`${kindWords(leaf)}: ${formatBytes(bytes)}`}
-          style={{
-            background: colourOf(leaf),
-            insetInlineStart: share(start),
-            inlineSize: share(bytes),
-          }}
+          key={key}
+          title={title}
+          style={{ background, insetInlineStart: share(start), inlineSize: share(bytes) }}
         />
       ))}
-      {limit > 0 && limit < whole && <span class="limit" style={{ insetInlineStart: share(limit) }} />}
+      {limit !== undefined && limit > 0 && limit < whole && (
+        <span class="limit" style={{ insetInlineStart: share(limit) }} />
+      )}
     </span>
   );
 }
 
-function barWords(usage: Usage, total: number): string {
-  if (total === 0) return 'nothing stored';
-  return portions(usage)
-    .map(({ leaf, bytes }) => `${subjectWords(leaf)} ${formatBytes(bytes)}`)
-    .join(', ');
+interface FullnessProps extends UseProps {
+  readonly state?: OwnerState;
+  readonly per?: RuleScope;
 }
 
-/** Shows how full a limit is: as a percentage, and as a bar under it that is full at the limit. */
-export function Fullness({ used, limit, state }: UseProps & { readonly state?: OwnerState }) {
-  const percent = <Percent used={used} limit={limit} />;
+/**
+ * Shows how full a limit is: as a percentage, and as a bar under it that is full at the limit. Says where it
+ * is that of all members of a group.
+ */
+export function Fullness({ used, limit, state, per }: FullnessProps) {
+  const percent = (
+    <>
+      <Percent used={used} limit={limit} />
+      {per === 'group' && <span class="quiet-text small"> all members together</span>}
+    </>
+  );
   if (used === null || limit === null || limit <= 0) return percent;
   const share = Math.min(1, used / limit);
   return (

@@ -9,6 +9,8 @@ export interface FieldProps {
   readonly label: string;
   readonly value: string;
   readonly onInput: (text: string) => void;
+  /** Called by Enter, which then does not send the form around it. */
+  readonly onEnter?: () => void;
   readonly hint?: string | undefined;
   /** Why it cannot be taken. */
   readonly fault?: string | undefined;
@@ -20,7 +22,8 @@ export interface FieldProps {
 }
 
 export function Field(props: FieldProps) {
-  const { label, value, onInput, hint, fault, type = 'text', required, autocomplete = 'off', isCode } = props;
+  const { label, value, onInput, onEnter, hint, fault } = props;
+  const { type = 'text', required, autocomplete = 'off', isCode } = props;
   const id = useId();
   const described = hint !== undefined || fault !== undefined;
   return (
@@ -37,6 +40,11 @@ export function Field(props: FieldProps) {
         aria-invalid={fault === undefined ? undefined : 'true'}
         aria-describedby={described ? `${id}-about` : undefined}
         onInput={event => onInput(event.currentTarget.value)}
+        onKeyDown={event => {
+          if (event.key !== 'Enter' || event.isComposing || onEnter === undefined) return;
+          event.preventDefault();
+          onEnter();
+        }}
       />
       {described && (
         <span id={`${id}-about`} class={fault === undefined ? 'quiet-text small' : 'fault small'}>
@@ -52,15 +60,19 @@ interface SizeFieldProps {
   /** Text as typed; `sizeIn` reads it. */
   readonly value: string;
   readonly onInput: (text: string) => void;
+  /** Why this size, which is one, cannot be taken. */
+  readonly fault?: string | undefined;
 }
 
 /** A size as people write it, with what it comes to. */
-export function SizeField({ label, value, onInput }: SizeFieldProps) {
+export function SizeField({ label, value, onInput, fault }: SizeFieldProps) {
   const size = parseSize(value);
   const isUntouched = value.trim() === '';
   const expected = 'such as 500M, 10G or 1.5GiB, or -1 for unlimited';
-  if (size.ok)
-    return <Field label={label} value={value} onInput={onInput} hint={comesTo(size.value)} isCode />;
+  if (size.ok) {
+    const hint = comesTo(size.value);
+    return <Field label={label} value={value} onInput={onInput} hint={hint} fault={fault} isCode />;
+  }
   return (
     <Field
       label={label}
@@ -116,9 +128,10 @@ interface ChoiceProps<Value extends string> {
   readonly value: Value;
   readonly options: readonly (readonly [value: Value, words: string])[];
   readonly onChoice: (value: Value) => void;
+  readonly hint?: string;
 }
 
-export function Choice<Value extends string>({ label, value, options, onChoice }: ChoiceProps<Value>) {
+export function Choice<Value extends string>({ label, value, options, onChoice, hint }: ChoiceProps<Value>) {
   const id = useId();
   const choose = (index: number) => {
     const option = options[index];
@@ -127,13 +140,23 @@ export function Choice<Value extends string>({ label, value, options, onChoice }
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <select id={id} value={value} onChange={event => choose(event.currentTarget.selectedIndex)}>
+      <select
+        id={id}
+        value={value}
+        aria-describedby={hint === undefined ? undefined : `${id}-about`}
+        onChange={event => choose(event.currentTarget.selectedIndex)}
+      >
         {options.map(([option, words]) => (
           <option key={option} value={option}>
             {words}
           </option>
         ))}
       </select>
+      {hint !== undefined && (
+        <span id={`${id}-about`} class="quiet-text small">
+          {hint}
+        </span>
+      )}
     </div>
   );
 }

@@ -2,8 +2,8 @@
  * Figures: sizes, percentages, times and counts, whose title has the exact value; and limits in short texts.
  */
 
-import { subjectWords } from '../../../src/quota/index.ts';
-import { formatBytes, formatUse, writeDuration } from '../../../src/text/index.ts';
+import { type RuleScope, subjectWords } from '../../../src/quota/index.ts';
+import { formatBytes, formatUse, printable, writeDuration } from '../../../src/text/index.ts';
 import type { Rule, Verdict } from '../../../src/wire/index.ts';
 
 /** Bytes; -1 is `unlimited`, null a dash. */
@@ -83,16 +83,37 @@ export function counted(count: number, one: string, several: string): string {
 
 export const modeWords = { report: 'report mode', warn: 'only warns' } as const;
 
-/** `at most 10 GB of LFS objects`, with what else the rule has. */
+/** The things that a limit is for, as they follow it: `10 GB for each member`. */
+export const scopeWords: Readonly<Record<RuleScope, string>> = {
+  owner: 'for each member',
+  group: 'for all members together',
+  repository: 'for each repository',
+  push: 'for each push',
+  file: 'for each file',
+};
+
+/** `10 GB for each member`. */
+export function Limit({ limit, per }: Pick<Rule, 'limit' | 'per'>) {
+  return (
+    <>
+      <Size bytes={limit} /> <span class="quiet-text">{scopeWords[per]}</span>
+    </>
+  );
+}
+
+/** `10 GB for each member (LFS objects)`, with what else the rule has. */
 export function limitWords(rule: Omit<Rule, 'name'>): string {
-  const { limit, subjects, mode } = rule;
-  const what = subjects.length === 0 ? 'nothing' : subjects.map(subjectWords).join(', ');
-  const limits = limit === 0 ? `0 bytes of ${what}` : `at most ${formatBytes(limit)} of ${what}`;
-  const words = limit === -1 ? `no limit for ${what}` : limits;
+  const { limit, per, mode } = rule;
+  const words = `${limit === -1 ? 'no limit' : formatBytes(limit)} ${scopeWords[per]} (${kindsWords(rule)})`;
   const grace = graceWords(rule);
   return [words, ...(grace === null ? [] : [grace]), ...(mode === undefined ? [] : [modeWords[mode]])].join(
     ', ',
   );
+}
+
+/** `private repositories, LFS objects`. */
+export function kindsWords({ subjects }: Pick<Rule, 'subjects'>): string {
+  return subjects.length === 0 ? 'nothing' : subjects.map(subjectWords).join(', ');
 }
 
 /** `grace 7d, up to 10 % over`; null: as configured. */
@@ -103,9 +124,34 @@ export function graceWords({ grace, grace_most: most }: Pick<Rule, 'grace' | 'gr
   return grace === undefined ? null : time;
 }
 
-/** `12.4 GB of 10 GB`. */
-export function useWords({ used, limit }: Pick<Verdict, 'used' | 'limit'>): string {
+interface ToldUse extends UseProps, Pick<Verdict, 'file' | 'group' | 'object' | 'share' | 'unit'> {
+  /** Undefined: the owner. */
+  readonly per?: RuleScope | undefined;
+}
+
+/** `12.4 GB of 10 GB`; with the thing that is limited, where that is not what the owner stores. */
+export function useWords(told: ToldUse): string {
+  const { used, limit, per, share } = told;
   if (used === null || limit === null) return 'no rule';
   const words = formatUse(used, limit);
-  return limit === -1 ? `${words.used}, no limit` : `${words.used} of ${words.limit}`;
+  const use = limit === -1 ? `${words.used}, no limit` : `${words.used} of ${words.limit}`;
+  switch (per) {
+    case 'group': {
+      const own = share === undefined ? '' : `, of which the owner has ${formatBytes(share)}`;
+      return `all members of ${printable(told.group ?? '')} together have ${use}${own}`;
+    }
+    case 'repository':
+      return `${printable(told.unit ?? 'the repository')} has ${use}`;
+    case 'push':
+      return `${words.used} came at once, and each push or upload may bring ${words.limit}`;
+    case 'file':
+      return `${fileWords(told)} has ${words.used}, and each file may have ${words.limit}`;
+    default:
+      return use;
+  }
+}
+
+function fileWords({ file, object }: ToldUse): string {
+  if (file !== undefined) return printable(file);
+  return object === undefined ? 'a file' : `the file with the object id ${printable(object)}`;
 }

@@ -1,7 +1,7 @@
 /** Owners chosen from all that there are, by a part of their names. */
 
 import { useQuery } from '@tanstack/preact-query';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
 import { usersQuery } from '../api/queries.ts';
 import { announce } from './announcer.tsx';
@@ -23,15 +23,28 @@ const settledMs = 120;
 
 export function OwnerPicker({ label, none = 'None.', chosen, onChange }: OwnerPickerProps) {
   const [text, setText] = useState('');
+  const [isEntered, setEntered] = useState(false);
   const asked = useSettled(text.trim(), settledMs);
   const found = useQuery({ ...usersQuery(asked), enabled: asked !== '' });
   const inIt = new Set(chosen);
-  const offered = (found.data?.entries ?? []).map(({ login }) => login).filter(login => !inIt.has(login));
+  const isWhole = (login: string) => login.toLowerCase() === asked.toLowerCase();
+  const offered = (found.data?.entries ?? [])
+    .map(({ login }) => login)
+    .filter(login => !inIt.has(login))
+    .toSorted((a, b) => Number(isWhole(b)) - Number(isWhole(a)));
   const add = (login: string) => {
     onChange([...chosen, login]);
     setText('');
     announce(`${printable(login)} is added.`);
   };
+  const isFound = text.trim() === asked && found.data !== undefined && !found.isPlaceholderData;
+  useEffect(() => {
+    // Enter may come before the answer: the first match of what was typed is added, never one of before.
+    if (!isEntered || !isFound) return;
+    setEntered(false);
+    const [first] = offered;
+    if (first !== undefined && text.trim() !== '') add(first);
+  }, [isEntered, isFound]);
   const remove = (login: string) => {
     onChange(chosen.filter(each => each !== login));
     announce(`${printable(login)} is removed.`);
@@ -57,7 +70,17 @@ export function OwnerPicker({ label, none = 'None.', chosen, onChange }: OwnerPi
           <Others count={chosen.length - shownChosen} />
         </ul>
       )}
-      <Field label="Add an owner" type="search" value={text} onInput={setText} hint="Part of the name" />
+      <Field
+        label="Add an owner"
+        type="search"
+        value={text}
+        onInput={typed => {
+          setText(typed);
+          setEntered(false);
+        }}
+        onEnter={() => setEntered(text.trim() !== '')}
+        hint="Part of the name; Enter adds the first owner found"
+      />
       {asked !== '' && found.data !== undefined && (
         <ul class="row" aria-label="Owners found">
           {offered.length === 0 && <li class="quiet-text">No other owner's name contains this text.</li>}

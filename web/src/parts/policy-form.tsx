@@ -40,7 +40,7 @@ export function PolicyForm({ policy, edited, action, done, onSaved, onCancel, ch
   useEffect(() => {
     // The button that opened the form is not there while the form is, so the heading takes the focus
     // afterwards.
-    form.current?.querySelector('input')?.focus();
+    form.current?.querySelector<HTMLElement>('input, select')?.focus();
     return () => document.querySelector('h1')?.focus({ preventScroll: true });
   }, []);
   const isChanged = edited !== null && !isSame(policy, edited);

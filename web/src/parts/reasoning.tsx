@@ -5,11 +5,12 @@
 
 import { subjectWords } from '../../../src/quota/index.ts';
 import type { Explanation } from '../../../src/wire/index.ts';
-import { modeWords, Use } from './figures.tsx';
+import { Limit, modeWords, scopeWords, Use } from './figures.tsx';
 import { NameLink } from './name.tsx';
 import { Added, Allowed } from './verdict.tsx';
 
 type Step = Explanation['steps'][number];
+type Bound = NonNullable<Explanation['bounds']>[number];
 
 const stepWords: Readonly<Record<Step['step'], string>> = {
   assigned: 'Groups of the owner',
@@ -24,7 +25,7 @@ interface ReasoningProps {
 }
 
 export function Reasoning({ explanation, hasLinks = true }: ReasoningProps) {
-  const { steps, decision, settings, reporting, warning } = explanation;
+  const { steps, bounds = [], decision, settings, reporting, warning } = explanation;
   return (
     <div class="stack">
       <p>
@@ -34,6 +35,7 @@ export function Reasoning({ explanation, hasLinks = true }: ReasoningProps) {
           ' Report mode: the refusal is only recorded, and everything is allowed.'}
       </p>
       <Steps steps={steps} hasLinks={hasLinks} />
+      <Bounds bounds={bounds} hasLinks={hasLinks} />
       <Otherwise rules="rules in report mode" reasoning={reporting} hasLinks={hasLinks} />
       <Otherwise rules="rules that only warn" reasoning={warning} hasLinks={hasLinks} />
     </div>
@@ -56,6 +58,7 @@ function Otherwise({ rules, reasoning, hasLinks }: OtherwiseProps) {
         If the {rules} were in force: <Allowed verdict={reasoning.decision} />
       </p>
       <Steps steps={reasoning.steps} hasLinks={hasLinks} />
+      <Bounds bounds={reasoning.bounds ?? []} hasLinks={hasLinks} />
     </section>
   );
 }
@@ -79,6 +82,59 @@ function Steps({ steps, hasLinks }: { readonly steps: readonly Step[]; readonly 
   );
 }
 
+interface BoundsProps {
+  readonly bounds: readonly Bound[];
+  readonly hasLinks: boolean;
+}
+
+/** Limits of other things than of the owner, which are asked after the groups have allowed. */
+function Bounds({ bounds, hasLinks }: BoundsProps) {
+  if (bounds.length === 0) return null;
+  return (
+    <div class="reasoning">
+      What the groups allow is also held to:
+      <ul>
+        {bounds.map(bound => (
+          <li key={`${bound.group} ${bound.rule}`} class={bound.decided ? 'decided' : ''}>
+            <NameLink page="rule" isLinked={hasLinks}>
+              {bound.rule}
+            </NameLink>{' '}
+            of{' '}
+            <NameLink page="group" isLinked={hasLinks}>
+              {bound.group}
+            </NameLink>
+            {': '}
+            <BoundSaid bound={bound} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function BoundSaid({ bound }: { readonly bound: Bound }) {
+  const { per, used, limit, mode, verdict, decided } = bound;
+  if (used === null || verdict === 'not_asked') {
+    return (
+      <>
+        <Limit limit={limit} per={per} />{' '}
+        <span class="quiet-text">
+          {per === 'repository'
+            ? '(asked when it is known which repository grows)'
+            : '(asked when a push or an upload comes)'}
+        </span>
+      </>
+    );
+  }
+  return (
+    <>
+      <Use used={used} limit={limit} /> {per === 'group' ? '' : scopeWords[per]}
+      <Added verdict={bound} /> {mode !== undefined && <span class="mark">{modeWords[mode]}</span>}{' '}
+      {ruleVerdicts[verdict]} {decided && <span class="mark">deciding rule</span>}
+    </>
+  );
+}
+
 function inWords({ subject, decision, settings }: Explanation): string {
   const what = subjectWords(subject);
   switch (decision.by) {
@@ -88,6 +144,7 @@ function inWords({ subject, decision, settings }: Explanation): string {
       return `No rule covers ${what}, and data that no rule covers is refused.`;
     case 'rule': {
       if (decision.limit === 0) return 'The limit of the rule is 0.';
+      if (decision.per !== 'owner') return boundSentences[decision.per];
       if (decision.allowed && decision.grace !== undefined)
         return 'The limit is exceeded, but its grace has not ended.';
       if (decision.allowed)
@@ -98,6 +155,14 @@ function inWords({ subject, decision, settings }: Explanation): string {
     }
   }
 }
+
+/** Reasons of refusals: such limits never allow. */
+const boundSentences = {
+  group: 'The members of the group together are over a limit that they share.',
+  repository: 'The repository is over its own limit.',
+  push: 'More comes at once than a push or an upload may bring.',
+  file: 'A file that comes is larger than a file may be.',
+};
 
 const groupVerdicts = {
   allows: 'allows this',
@@ -122,7 +187,7 @@ function GroupSaid({ group: { group, verdict, rules, decided }, hasLinks }: Grou
         <NameLink page="group" isLinked={hasLinks}>
           {group}
         </NameLink>
-      )}
+      )}{' '}
       {groupVerdicts[verdict]}
       <ul>
         {rules.map(rule => (

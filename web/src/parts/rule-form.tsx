@@ -1,7 +1,14 @@
 /** A rule in a form, of its own or within that of a group, and the groups that have it. */
 
 import { useState } from 'preact/hooks';
-import { nameFault, parseGraceMost, type RuleMode, type RuleSubject } from '../../../src/quota/index.ts';
+import {
+  limitFault,
+  nameFault,
+  parseGraceMost,
+  type RuleMode,
+  type RuleScope,
+  type RuleSubject,
+} from '../../../src/quota/index.ts';
 import { parseDuration, writeDuration, writeSize } from '../../../src/text/index.ts';
 import type { Rule, WholePolicy } from '../../../src/wire/index.ts';
 import { groupsWith, withGroup, withRule } from '../policy/edit.ts';
@@ -76,7 +83,7 @@ export interface TypedRule {
   readonly grace: string;
   readonly graceMost: string;
   readonly mode: PolicyMode;
-  readonly per: Rule['per'];
+  readonly per: RuleScope;
 }
 
 type PolicyMode = 'enforce' | RuleMode;
@@ -118,10 +125,10 @@ function graceIn(text: string): number | null | undefined {
 /** Null while it cannot be taken. */
 export function ruleIn({ name, size, subjects, grace: time, graceMost, mode, per }: TypedRule): Rule | null {
   const limit = sizeIn(size);
-  const grace = graceIn(time);
-  const most = graceMost.trim();
+  const grace = mayHaveGrace(per) ? graceIn(time) : undefined;
+  const most = mayHaveGrace(per) ? graceMost.trim() : '';
   if (limit === null || grace === null || nameFault(name) !== null) return null;
-  if (most !== '' && !parseGraceMost(most).ok) return null;
+  if (limitFault(limit, per) !== null || (most !== '' && !parseGraceMost(most).ok)) return null;
   return {
     name,
     limit,
@@ -143,6 +150,8 @@ interface RuleFieldsProps {
 }
 
 export function RuleFields({ rule, onChange, isNamed = false, taken = new Set() }: RuleFieldsProps) {
+  const limit = sizeIn(rule.size);
+  const fault = limit === null ? null : limitFault(limit, rule.per);
   return (
     <>
       {!isNamed && (
@@ -153,9 +162,25 @@ export function RuleFields({ rule, onChange, isNamed = false, taken = new Set() 
           onInput={name => onChange({ ...rule, name })}
         />
       )}
-      <SizeField label="Limit" value={rule.size} onInput={size => onChange({ ...rule, size })} />
-      <SubjectPicker chosen={rule.subjects} onChange={subjects => onChange({ ...rule, subjects })} />
-      <GraceFields rule={rule} onChange={onChange} />
+      <Choice
+        label="What is limited"
+        value={rule.per}
+        options={scopes}
+        onChoice={per => onChange({ ...rule, per })}
+        hint={scopeHints[rule.per]}
+      />
+      <SizeField
+        label="Limit"
+        value={rule.size}
+        onInput={size => onChange({ ...rule, size })}
+        fault={fault === null ? undefined : `This limit is not possible: ${fault}.`}
+      />
+      <SubjectPicker
+        label={rule.per === 'file' ? 'Kinds of data' : 'Kinds of data, counted together'}
+        chosen={rule.subjects}
+        onChange={subjects => onChange({ ...rule, subjects })}
+      />
+      {mayHaveGrace(rule.per) && <GraceFields rule={rule} onChange={onChange} />}
       <Choice
         label="Mode of the rule"
         value={rule.mode}
@@ -165,6 +190,27 @@ export function RuleFields({ rule, onChange, isNamed = false, taken = new Set() 
     </>
   );
 }
+
+/** Tells whether a limit of such things may be passed for a time. */
+export function mayHaveGrace(per: RuleScope): boolean {
+  return per === 'owner' || per === 'group';
+}
+
+const scopes = [
+  ['owner', 'each owner'],
+  ['group', 'all members of the group together'],
+  ['repository', 'each repository'],
+  ['push', 'each push'],
+  ['file', 'each file'],
+] as const satisfies readonly (readonly [RuleScope, string])[];
+
+const scopeHints: Readonly<Record<RuleScope, string>> = {
+  owner: 'Each user and each organization in the group may store this much, whatever the others store.',
+  group: 'The members share this much: it limits the sum of what they all store, besides the limits of each.',
+  repository: 'Each single repository may have this much, however many an owner has.',
+  push: 'One push or one upload may bring this much.',
+  file: 'Each single file that is pushed or uploaded may have this size, as it is on a disk uncompressed.',
+};
 
 function GraceFields({ rule, onChange }: Pick<RuleFieldsProps, 'onChange' | 'rule'>) {
   const most = rule.graceMost.trim();
@@ -195,9 +241,9 @@ function GraceFields({ rule, onChange }: Pick<RuleFieldsProps, 'onChange' | 'rul
 }
 
 const modes = [
-  ['enforce', 'in force'],
-  ['report', 'report only: record what it would refuse'],
-  ['warn', 'warn only: tell whoever passes the limit'],
+  ['enforce', 'enforce: refuse beyond the limit'],
+  ['report', 'report: only record refusals'],
+  ['warn', 'warn: tell, and refuse nothing'],
 ] as const satisfies readonly (readonly [PolicyMode, string])[];
 
 interface NameFieldProps {

@@ -10,11 +10,15 @@ interface SubjectPickerProps {
   readonly onChange: (chosen: readonly RuleSubject[]) => void;
 }
 
-export function SubjectPicker({ chosen, onChange }: SubjectPickerProps) {
+interface LabelledPickerProps extends SubjectPickerProps {
+  readonly label: string;
+}
+
+export function SubjectPicker({ label, chosen, onChange }: LabelledPickerProps) {
   const hint = useId();
   return (
     <fieldset aria-describedby={hint}>
-      <legend>Kinds of data, counted together</legend>
+      <legend>{label}</legend>
       <div class="tree">
         <Node branch={wholeTree} chosen={chosen} onChange={onChange} />
       </div>

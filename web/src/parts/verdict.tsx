@@ -3,7 +3,7 @@
 import type { Verdict as Decided, OwnerState } from '../../../src/wire/index.ts';
 import { Fullness } from './bar.tsx';
 import { Size, Time, Use } from './figures.tsx';
-import { NameLink } from './name.tsx';
+import { Name, NameLink } from './name.tsx';
 import type { Column } from './table.tsx';
 
 /** State of an owner: that of the kind of data in the worst state. */
@@ -32,8 +32,8 @@ export function Allowed({ verdict: { allowed, grace, state } }: AllowedProps) {
   );
 }
 
-interface VerdictProps {
-  readonly verdict: Decided;
+interface DecidedByProps {
+  readonly verdict: Pick<Decided, 'group' | 'rule' | 'used'>;
   /** Rules and groups lead to their pages, which are for administrators. */
   readonly hasLinks?: boolean;
 }
@@ -84,17 +84,30 @@ export function whyColumn<Row>({ wordsOf, keyOf, asked, onAsk }: WhyColumnProps<
   };
 }
 
+interface AddedProps {
+  readonly verdict: Pick<Decided, 'allowance' | 'garbage' | 'grace'> &
+    Partial<Pick<Decided, 'group' | 'per' | 'share'>>;
+}
+
 /**
- * Says what is stored besides and does not count, which part of the limit is there for a time only, and how
- * long it may be passed.
+ * Says whose bytes are counted, where not the owner's alone; what is stored besides and does not count; which
+ * part of the limit is there for a time only, and how long it may be passed.
  */
-export function Added({
-  verdict: { allowance, garbage, grace },
-}: {
-  readonly verdict: Pick<Decided, 'allowance' | 'garbage' | 'grace'>;
-}) {
+export function Added({ verdict: { allowance, garbage, grace, group, per, share } }: AddedProps) {
   return (
     <>
+      {per === 'group' && (
+        <span class="quiet-text">
+          {' '}
+          (all members of <Name>{group ?? ''}</Name> together
+          {share !== undefined && (
+            <>
+              ; own share: <Size bytes={share} />
+            </>
+          )}
+          )
+        </span>
+      )}
       {garbage !== undefined && (
         <span class="quiet-text">
           {' '}
@@ -136,13 +149,14 @@ export function Billed({ verdict: { garbage } }: { readonly verdict: Pick<Decide
   );
 }
 
-/** The place of the limit among the stored bytes, of which some may not count; -1: unlimited. */
-export function limitInStored({ limit, garbage }: Pick<Decided, 'limit' | 'garbage'>): number {
+/** The place of the limit among the stored bytes, of which some may not count; -1: it has none there. */
+export function limitInStored({ limit, garbage, per }: Pick<Decided, 'garbage' | 'limit' | 'per'>): number {
+  if (per !== 'owner') return -1;
   if (limit === null || limit <= 0 || garbage === undefined) return limit ?? -1;
   return limit + garbage.stored - garbage.billed;
 }
 
-export function DecidedBy({ verdict: { used, group, rule }, hasLinks = false }: VerdictProps) {
+export function DecidedBy({ verdict: { used, group, rule }, hasLinks = false }: DecidedByProps) {
   if (used === null) return <span class="quiet-text">no rule</span>;
   if (group === null || rule === null)
     return <span class="quiet-text">by the limit for everybody (TOTAL)</span>;

@@ -4,7 +4,7 @@
  */
 
 import type { Event } from '../../../src/overview/event-shapes.ts';
-import { isSubject, ruleScopes } from '../../../src/quota/index.ts';
+import { isSubject, type RuleScope, ruleScopes } from '../../../src/quota/index.ts';
 import { printable } from '../../../src/text/index.ts';
 import type { Rule, WholePolicy } from '../../../src/wire/index.ts';
 import { groupsOf, withGroup, withGroupsOf, withoutGroup, withoutRule, withRule } from './edit.ts';
@@ -77,6 +77,7 @@ function isSameContent(now: object | null, then: unknown): boolean {
 function comparable(content: unknown): string {
   return JSON.stringify([
     limitIn(content),
+    scopeIn(content),
     namesIn(content, 'subjects'),
     namesIn(content, 'rules'),
     namesIn(content, 'groups')?.toSorted(),
@@ -119,8 +120,11 @@ function ruleIn(name: string, content: unknown): Rule | null {
   const subjects = namesIn(content, 'subjects');
   if (limit === null || subjects === null) return null;
   const known = subjects.filter(each => each === 'none' || isSubject(each));
-  const per = ruleScopes.find(scope => scope === fieldsIn(content).per) ?? 'owner';
-  return { name, limit, subjects: known, ...termsIn(content), per };
+  return { name, limit, subjects: known, ...termsIn(content), per: scopeIn(content) };
+}
+
+function scopeIn(content: unknown): RuleScope {
+  return ruleScopes.find(scope => scope === fieldsIn(content).per) ?? 'owner';
 }
 
 /** The fields of a rule or a group that are there only where they are not as usual. */

@@ -1,0 +1,74 @@
+/** The states of pools and of repositories by the limits that they have, without what is reserved. */
+
+import type { Ledger, OwnerUsage } from '../ledger/index.ts';
+import * as quota from '../quota/index.ts';
+import { isWorse, judgedKind, type Nearness } from './levels.ts';
+
+type RuledDecision = quota.RuledAllowed | quota.RuledRefused;
+
+interface JudgedBound extends Nearness {
+  readonly decision: RuledDecision;
+}
+
+export interface PoolState extends JudgedBound {
+  readonly mode: quota.RuleMode | undefined;
+}
+
+/**
+ * The rules of a group that limit its members together, by name. `member`: whose share and allowance are
+ * asked for. Throws `sum_too_large`.
+ */
+export function poolStates(
+  ledger: Pick<Ledger, 'pooledBytes' | 'settings'>,
+  group: quota.CompiledGroup,
+  member: OwnerUsage | null,
+): readonly PoolState[] {
+  if (group.rules.every(({ per }) => per !== 'group')) return [];
+  const { settings } = ledger;
+  return quota
+    .decidePools(group, { settings, pool: ledger.pooledBytes(group.name), member })
+    .map(({ decision, mode }) => ({ ...judgedBound(settings, decision), mode }))
+    .sort((a, b) => ((a.decision.rule ?? '') < (b.decision.rule ?? '') ? -1 : 1));
+}
+
+export interface LimitedRepository extends JudgedBound {
+  /** As refusals name it. */
+  readonly unit: string;
+  readonly owner: string;
+}
+
+const lfs: quota.Leaf = 'size:git:lfs';
+
+type RepositoryLedger = Pick<Ledger, 'owners' | 'repositoriesOf' | 'settings' | 'standing'>;
+
+/** All repositories of this host that have a limit of their own. null: see `filterMapInSlices`. */
+export function* limitedRepositories(ledger: RepositoryLedger): Generator<LimitedRepository | null> {
+  const { settings } = ledger;
+  for (const owner of ledger.owners()) {
+    yield null;
+    const standing = quota.repositoryBoundsIn(ledger.standing(owner));
+    if (standing === null) continue;
+    const { usage } = owner;
+    for (const found of ledger.repositoriesOf(owner)) {
+      if (found === null) {
+        yield null;
+        continue;
+      }
+      const { repository, leaf } = found;
+      const kinds = repository.usage[quota.leafIndex(lfs)] === 0 ? [leaf] : [leaf, lfs];
+      let worst: JudgedBound | null = null;
+      for (const subject of kinds) {
+        const decision = quota.decideByRepository({ settings, standing, usage, subject, repository });
+        const judged = decision && judgedBound(settings, decision);
+        if (judged !== null && (worst === null || isWorse(judged, worst))) worst = judged;
+      }
+      yield worst === null ? null : { unit: repository.name, owner: owner.name, ...worst };
+    }
+  }
+}
+
+/** While quotas are switched off, nothing is near a limit. */
+function judgedBound(settings: quota.QuotaSettings, decision: RuledDecision): JudgedBound {
+  const { state, fullness } = judgedKind(settings, decision, 0);
+  return { decision, state: settings.enabled ? state : 'ok', fullness };
+}

@@ -1,0 +1,86 @@
+/** Decisions by single bounds, for lists of the things that they limit: nobody asks whether anything may start. */
+
+import { judgeOf, type PooledBytes } from './bounds.ts';
+import {
+  boundsOf,
+  type DecisionQuestion,
+  decisionBy,
+  isEnforced,
+  type Standing,
+  warnedByBounds,
+  warningStanding,
+} from './decide.ts';
+import type { RuledAllowed, RuledRefused } from './decision.ts';
+import {
+  type ActiveAllowance,
+  type CompiledGroup,
+  groupsWith,
+  type QuotaSettings,
+  type RuleMode,
+  raisedGroup,
+} from './policy.ts';
+import { noUsage, type Usage } from './subjects.ts';
+
+interface AskedPools {
+  readonly settings: QuotaSettings;
+  readonly pool: PooledBytes;
+  /** The member whose share and allowance are asked for; null: nobody. */
+  readonly member: { readonly usage: Usage; readonly allowance: ActiveAllowance | null } | null;
+}
+
+interface DecidedPool {
+  readonly decision: RuledAllowed | RuledRefused;
+  readonly mode: RuleMode | undefined;
+}
+
+/** Decides by each rule that limits the members of a group together, as if it were in force. */
+export function decidePools(
+  group: CompiledGroup,
+  { settings, pool, member }: AskedPools,
+): readonly DecidedPool[] {
+  const allowance = member?.allowance ?? null;
+  const { rules } = allowance === null ? group : raisedGroup(group, allowance);
+  return rules
+    .filter(({ per }) => per === 'group')
+    .map(rule => {
+      const { judge, detailsOf } = judgeOf('group', group.name, {
+        pools: () => pool,
+        judging: {
+          settings,
+          usage: member?.usage ?? noUsage,
+          addingBytes: 0,
+          reserved: null,
+          unreachable: null,
+          graces: undefined,
+          isTold: isEnforced(settings) && rule.mode !== 'report',
+        },
+      });
+      const deciding = { ...judge(rule), group: group.name };
+      return { decision: decisionBy('assigned', deciding, 0, detailsOf?.(deciding)), mode: rule.mode };
+    });
+}
+
+/** A standing without bounds but those of repositories; null: it has none that is in force or warns. */
+export function repositoryBoundsIn({ bounds, warning, allowance = null }: Standing): Standing | null {
+  if (bounds === undefined) return null;
+  const only = (all: typeof bounds) => ({
+    assigned: groupsWith(all.assigned, ({ per }) => per === 'repository'),
+    defaults: groupsWith(all.defaults, ({ per }) => per === 'repository'),
+  });
+  const none = { assigned: [], defaults: [], allowance };
+  const standing = { ...none, bounds: only(bounds) };
+  const whole = warning?.bounds === undefined ? standing.bounds : only(warning.bounds);
+  if ([...whole.assigned, ...whole.defaults].every(({ rules }) => rules.length === 0)) return null;
+  return warning === undefined ? standing : { ...standing, warning: { ...none, bounds: whole } };
+}
+
+/** Decides by the bound of the repository alone, in a standing as above; null: none limits it. */
+export function decideByRepository(question: DecisionQuestion): RuledAllowed | RuledRefused | null {
+  const { settings, standing } = question;
+  const askedIn = (some: Standing) => boundsOf(question, some, isEnforced(settings)).decisions[0] ?? null;
+  const asked = askedIn(standing);
+  if (standing.warning === undefined || asked?.allowed === false) return asked;
+  const warning = warningStanding(standing);
+  const warned = warnedByBounds(question, warning);
+  return warned === null ? (asked ?? askedIn(warning)) : { ...(asked ?? warned), allowed: true, warned };
+}
