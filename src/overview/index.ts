@@ -28,5 +28,5 @@ export {
   reachedAt,
   totalOf,
 } from './history.ts';
-export { stateOfKind, worstKind } from './levels.ts';
+export { fullnessOf, stateOfKind, worstKind } from './levels.ts';
 export { Totals } from './totals.ts';

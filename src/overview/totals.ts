@@ -5,10 +5,13 @@ import type { Log } from '../log.ts';
 import { leaves, noUsage, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
 import { within } from '../within.ts';
-import { decidedOwner, type KindState, type Nearness, worstKind } from './levels.ts';
+import { belowAll, decidedOwner, type KindState, type Nearness, nextLevel, worstKind } from './levels.ts';
 
 interface TotalsOptions {
-  readonly ledger: Pick<Ledger, 'documents' | 'ownerUsage' | 'settings' | 'stateDeciderFor' | 'watch'>;
+  readonly ledger: Pick<
+    Ledger,
+    'documents' | 'ownerUsage' | 'policy' | 'pools' | 'settings' | 'stateDeciderFor' | 'watch'
+  >;
   readonly log: Pick<Log, 'error'>;
 }
 
@@ -49,6 +52,7 @@ export class Totals {
   readonly #ledger: TotalsOptions['ledger'];
   readonly #loop: ReconcileLoop;
   readonly #counted = new Map<string, CountedOwner>();
+  readonly #nearPools = new Set<string>();
   #promised = 0n;
   #unlimited = 0;
   readonly #states: Record<KindState, number> = { over: 0, grace: 0, near: 0, ok: 0 };
@@ -63,6 +67,7 @@ export class Totals {
     this.#loop = new ReconcileLoop({
       ledger,
       reconcile: ownerKey => this.#reconcile(ownerKey),
+      reconcilePool: group => this.#reconcilePool(group),
       finish: async everybody => {
         if (everybody) await this.#forgetGone();
         this.#isCounted = true;
@@ -141,6 +146,17 @@ export class Totals {
     if (this.#ledger.documents.owners.byId(before.id) !== undefined) return;
     this.#moved.delete(before.id);
     this.#gone.add(before.id);
+  }
+
+  /** Members of a group are near a limit, or over it, by what others of them store. */
+  #reconcilePool(group: string): boolean {
+    const before = this.#nearPools.has(group);
+    const { pools, settings } = this.#ledger;
+    const decisions = pools.decisions(group, 'stored') ?? [];
+    const isNear = decisions.some(decision => nextLevel(settings, decision, belowAll) > belowAll);
+    if (isNear) this.#nearPools.add(group);
+    else this.#nearPools.delete(group);
+    return before || isNear;
   }
 
   #countedNow(ownerKey: string, before: CountedOwner | undefined): CountedOwner | undefined {

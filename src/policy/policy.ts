@@ -27,15 +27,21 @@ export class Policy {
   /** All rules are in force, and limit owners. */
   readonly #isWhole: boolean;
   readonly hasGrace: boolean;
+  /** The groups that have a limit of their members together. */
+  readonly pooled: ReadonlySet<string>;
 
   constructor(snapshot: Snapshot) {
-    const rules = [...snapshot.all(ruleKind)].map(([, rule]) => rule);
-    const groups = [...snapshot.all(groupKind)].map(([, group]) => group);
+    const named = [...snapshot.all(ruleKind)];
+    const rules = named.map(([, rule]) => rule);
+    const groups = [...snapshot.all(groupKind)];
     this.#snapshot = snapshot;
     this.#hasAllowances = !isNone(snapshot.all(allowanceKind));
     this.#isWhole =
-      [...rules, ...groups].every(({ mode }) => mode === undefined) &&
+      [...rules, ...groups.map(([, group]) => group)].every(({ mode }) => mode === undefined) &&
       rules.every(({ per }) => per === undefined);
+    const together = new Set(named.flatMap(([name, { per }]) => (per === 'group' ? [name] : [])));
+    const pooled = groups.filter(([, group]) => group.rules.some(rule => together.has(rule)));
+    this.pooled = new Set(pooled.map(([name]) => name));
     this.hasGrace = rules.some(({ graceMs = 0 }) => graceMs > 0);
   }
 
@@ -77,6 +83,12 @@ export class Policy {
     return names.flatMap(name => groupNamed(this.#snapshot, name) ?? []);
   }
 
+  /** The groups of an owner that have a limit of their members together. */
+  pooledOf(ownerId: number): readonly string[] {
+    if (this.pooled.size === 0) return [];
+    return assignedGroups(this.#snapshot, ownerId).filter(group => this.pooled.has(group));
+  }
+
   membersOf(group: string): readonly number[] {
     this.#members ??= membersByGroup(this.#snapshot);
     return this.#members.get(group) ?? nobody;
@@ -86,13 +98,14 @@ export class Policy {
   #groups(names: Iterable<string>): readonly CompiledGroup[] {
     const found: CompiledGroup[] = [];
     for (const name of names) {
-      const group = this.#group(name);
+      const group = this.group(name);
       if (group !== null) found.push(group);
     }
     return found;
   }
 
-  #group(name: string): CompiledGroup | null {
+  /** Null: there is none of that name. */
+  group(name: string): CompiledGroup | null {
     const known = this.#compiled.get(name);
     if (known !== undefined) return known;
     const group = groupNamed(this.#snapshot, name);

@@ -255,7 +255,7 @@ export function groupsAt(
     : groups.map(group => raisedGroup(group, allowance));
 }
 
-function decisionBy(
+export function decisionBy(
   step: PrecedenceStep,
   deciding: DecidingRule,
   incoming: number,
