@@ -26,11 +26,16 @@ export const addEvents = apiCommand<readonly Event[], { kind?: string; owner?: s
     none: 'No such events.',
     columns: [
       ['TIME', event => formatTime(event.kind === 'refusal' ? event.last_at : event.at)],
-      ['OWNER', event => event.owner ?? '-'],
+      ['OWNER', whose],
       ['EVENT', eventWords],
     ],
   },
 );
+
+function whose(event: Event): string {
+  if ('per' in event && event.per === 'group') return `group ${event.group}`;
+  return event.owner ?? '-';
+}
 
 function eventWords(event: Event): string {
   switch (event.kind) {

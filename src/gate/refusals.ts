@@ -58,6 +58,8 @@ export class Refusals {
   readonly #loop: ReconcileLoop;
   /** The keys of owners who are refused something. */
   readonly #refused = new Set<string>();
+  /** Groups whose members together are at a limit: a byte of one of them decides about all. */
+  readonly #fullPools = new Set<string>();
   /** The file says something else than `refused` does. */
   #outdated = true;
   #trouble: Away | null = null;
@@ -72,6 +74,7 @@ export class Refusals {
       pauseMs,
       retryMs,
       reconcile: ownerKey => this.#reconcile(ownerKey),
+      reconcilePool: group => this.#reconcilePool(group),
       finish: everybody => this.#finish(everybody),
       onFailed: error => this.#failed(messageOf(error)),
     });
@@ -112,6 +115,16 @@ export class Refusals {
     if (is) this.#refused.add(ownerKey);
     else this.#refused.delete(ownerKey);
     this.#outdated ||= was || is;
+  }
+
+  #reconcilePool(group: string): boolean {
+    const before = this.#fullPools.has(group);
+    // What an allowance adds to a limit is above it.
+    const decisions = this.#options.ledger.pools.decisions(group, 'reserved') ?? [];
+    const isFull = decisions.some(({ allowed, grace }) => !allowed || grace !== undefined);
+    if (isFull) this.#fullPools.add(group);
+    else this.#fullPools.delete(group);
+    return before || isFull;
   }
 
   async #finish(everybody: boolean): Promise<void> {
@@ -160,7 +173,10 @@ function headerLine(now: number, foldCase: boolean): string {
 }
 
 /** The part of the ledger that is read. */
-type RefusalLedger = Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'units'>;
+type RefusalLedger = Pick<
+  Ledger,
+  'deciderFor' | 'documents' | 'ownerUsage' | 'policy' | 'pools' | 'settings' | 'units'
+>;
 
 /** The disks on which nothing may grow. */
 interface FullDisks {
