@@ -107,7 +107,7 @@ export interface Observed {
   readonly unaskedLimits: readonly {
     readonly per: BoundScope;
     readonly subject: Subject;
-    /** Of the last time. */
+    /** The owner of the last time. */
     readonly owner: string;
     readonly count: number;
     readonly lastAt: number;

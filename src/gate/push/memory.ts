@@ -137,7 +137,7 @@ export interface UnaskedLimit extends Pick<UnaskedRecord, 'owner' | 'per' | 'sub
   readonly lastAt: number;
 }
 
-/** What was let through because a limit could not be asked, by limit and kind of data; each for a day. */
+/** Limits that could not be asked, by limit and kind of data, each for a day after the last time. */
 export class UnaskedLimits {
   readonly #all = new Map<string, UnaskedLimit>();
 
