@@ -7,6 +7,7 @@ import {
   openGate,
   openGateAt,
   PushQuestions,
+  UnaskedLimits,
   type UploadSettings,
 } from '../gate/index.ts';
 import { notes, notReady } from '../health/index.ts';
@@ -34,7 +35,8 @@ export async function openServers(
 ): Promise<Pick<Gate, 'close'> & { readonly url: string }> {
   const { current, env, log, refusals } = options;
   const { server, gate } = current.config;
-  const parts = gateServices(options);
+  const unaskedLimits = new UnaskedLimits();
+  const parts = gateServices(options, unaskedLimits);
   const pushQuestions = new PushQuestions(parts);
   const services: GateServices = { ...parts, pushQuestions };
   const shares = sharesOf(service.openFilesLimit(), log);
@@ -94,6 +96,7 @@ export async function openServers(
       {
         ...options,
         unmanagedPushes: () => pushQuestions.unmanaged,
+        unaskedLimits: () => unaskedLimits.list,
         unforeseen: services.unforeseen,
       },
       place('admin', adminMade),
@@ -141,7 +144,10 @@ function myUsageIn({ server }: Config): string | null {
   return server.rootUrl === null ? null : `${server.rootUrl}${addressOf('mine')}`;
 }
 
-function gateServices(parts: ServersOptions): Omit<GateServices, 'pushQuestions'> {
+function gateServices(
+  parts: ServersOptions,
+  unaskedLimits: UnaskedLimits,
+): Omit<GateServices, 'pushQuestions'> {
   const { current, events, fleet, ledger, measuring, notices, worker, metrics } = parts;
   const log = sparingLog(parts.log);
   // However many are refused, there are lines left for faults.
@@ -174,6 +180,10 @@ function gateServices(parts: ServersOptions): Omit<GateServices, 'pushQuestions'
       const { used, limit, group, rule } = decision;
       const what = record.mode === 'report' ? 'would be refused' : 'refused';
       refusalLog.info({ ...record, used, limit, group, rule }, what);
+    },
+    unasked: record => {
+      events.unasked(record);
+      unaskedLimits.note(record);
     },
     worker,
     pushes: measuring.pushes,

@@ -121,7 +121,10 @@ function refusalOf(services: GateServices, upload: Upload, asked: Asked, isPage:
   const told = isRefused ? first : answers.find(({ decision }) => decision.allowed);
   if (told !== undefined && !isPage) {
     const { owner, subject, decision } = told;
-    recordDecision(services, { owner: owner.name, subject, actor: '', decision });
+    // The hook asks once the push has come.
+    const isAskedLater = client === 'git' && decision.by === 'rule' && decision.allowed;
+    const known = isAskedLater ? { ...decision, unasked: [] } : decision;
+    recordDecision(services, { owner: owner.name, subject, actor: '', decision: known });
   }
   if (!isRefused) {
     if (unit !== null && !isPage) services.letThrough(unit.name);

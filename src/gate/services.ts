@@ -1,7 +1,16 @@
 import type { LargeBlobsLook, Quarantine, QuarantineLook, Upload, UploadRoute } from '../layout/index.ts';
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import type { Claimed } from '../oauth/index.ts';
-import type { Decision, DiskFull, FullDisk, Leaf, QuotaSettings, Subject } from '../quota/index.ts';
+import type {
+  BoundScope,
+  Decision,
+  DiskFull,
+  FullDisk,
+  Leaf,
+  QuotaSettings,
+  RuleScope,
+  Subject,
+} from '../quota/index.ts';
 import type { Synchronization } from '../wire/index.ts';
 import type { WorkerLink } from './worker.ts';
 
@@ -12,6 +21,11 @@ export interface RefusalRecord {
   readonly actor: string;
   readonly decision: Decision | DiskFull;
   readonly mode: QuotaSettings['mode'];
+}
+
+/** A limit that holds for what was let through, and that could not be asked. */
+export interface UnaskedRecord extends Pick<RefusalRecord, 'actor' | 'owner' | 'subject'> {
+  readonly per: BoundScope;
 }
 
 export interface Decided {
@@ -45,6 +59,7 @@ interface DecisionCounts {
   decided(
     result: 'allowed' | 'refused' | 'would_refuse',
     subject: Subject,
+    per: RuleScope,
     settings: Pick<QuotaSettings, 'enabled' | 'mode'>,
   ): void;
   /** A check was answered from memory in so many milliseconds. */
@@ -93,6 +108,8 @@ export interface GateServices {
   notUnderstood(why: string): void;
   /** For the record. `unitPath`: the repository of a push. */
   refused(record: RefusalRecord, unitPath?: string): void;
+  /** For the record, too. */
+  unasked(record: UnaskedRecord): void;
   readonly worker: PushWorker;
   /** The pushes under way. */
   readonly pushes: PushServices;

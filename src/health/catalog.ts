@@ -33,6 +33,7 @@ export const daemonFindings = {
   forge_unowned: 'notice',
   unpublished: 'wrong',
   unmanaged_push: 'wrong',
+  unasked_limit: 'notice',
   worker_missing: 'wrong',
   broken_pushes: 'notice',
   other_git: 'notice',

@@ -4,7 +4,7 @@ import { walkersOf } from '../fleet/index.ts';
 import { notFollowed } from '../layout/index.ts';
 import { renamedOwners } from '../ledger/index.ts';
 import { lintIn } from '../policy/index.ts';
-import type { FindingCode } from '../quota/index.ts';
+import { type FindingCode, isLeaf, isRepository } from '../quota/index.ts';
 import type { HostRecord, ServerAdvice } from '../store/index.ts';
 import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
@@ -33,6 +33,7 @@ export function findings(observed: Observed): readonly Finding[] {
     ...sources(observed),
     ...forges(observed),
     ...hooks(observed),
+    ...unasked(observed),
     ...workerFindings(observed),
     ...undelivered(observed),
     ...settings(observed),
@@ -220,6 +221,20 @@ function* hooks({ unmanagedPushes, unpublished }: Observed): Generator<Finding> 
   const mend =
     'give only the daemon write permission for the directory of [server] SOCKET, then reload the daemon';
   yield makeFinding('unpublished', message, mend);
+}
+
+function* unasked({ unaskedLimits, worker }: Observed): Generator<Finding> {
+  for (const { per, subject, owner, count, lastAt } of unaskedLimits) {
+    const times = `${counted(count, 'time', 'times')}, the last at ${new Date(lastAt).toISOString()} by ${printable(owner)}`;
+    const message = `a limit of each ${per} could not be asked and let ${subject} through ${times}`;
+    const isPush = isLeaf(subject) && isRepository(subject) && per !== 'repository';
+    const advice =
+      isPush && worker.state === null
+        ? 'run softquota worker as the user that git runs as, which reads what the daemon may not'
+        : 'docs/doctor.md says what to do';
+    const mend = `softquota events --kind unasked  # lists whom; ${advice}`;
+    yield makeFinding('unasked_limit', message, mend);
+  }
 }
 
 function* settings(observed: Observed): Generator<Finding> {

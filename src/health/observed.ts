@@ -3,6 +3,7 @@
 import type { FleetState, NameTaken } from '../fleet/index.ts';
 import { isWithin } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
+import type { BoundScope, Subject } from '../quota/index.ts';
 import { type FullDisk, fullDiskWords } from '../quota/index.ts';
 import type { Away, HostRecord, ServerAdvice } from '../store/index.ts';
 import { counted, printable } from '../text/index.ts';
@@ -99,6 +100,15 @@ export interface Observed {
   /** Pushes that passed because their directories are no units; the last ones in milliseconds since 1970. */
   readonly unmanagedPushes: readonly {
     readonly path: string;
+    readonly count: number;
+    readonly lastAt: number;
+  }[];
+  /** Limits that could not be asked in the last day; the last time in milliseconds since 1970. */
+  readonly unaskedLimits: readonly {
+    readonly per: BoundScope;
+    readonly subject: Subject;
+    /** The owner of the last time. */
+    readonly owner: string;
     readonly count: number;
     readonly lastAt: number;
   }[];

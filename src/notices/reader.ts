@@ -54,7 +54,12 @@ export async function readNotices(
         notices.push(noticeOf(event, { isSum: known !== undefined, isFinal }));
         seen.set(id, { at, count: event.count });
         isNew ||= known === undefined;
-      } else if (event.kind !== 'sign-in' && event.kind !== 'reclaim' && known === undefined) {
+      } else if (
+        event.kind !== 'sign-in' &&
+        event.kind !== 'reclaim' &&
+        event.kind !== 'unasked' &&
+        known === undefined
+      ) {
         notices.push(noticeOf(event, { isSum: false, isFinal: true }));
         seen.set(id, { at, count: 1 });
         isNew = true;

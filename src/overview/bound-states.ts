@@ -32,7 +32,7 @@ export function poolStates(
 }
 
 export interface LimitedRepository extends JudgedBound {
-  /** As refusals name it. */
+  /** The name that refusals have for it. */
   readonly unit: string;
   readonly owner: string;
 }

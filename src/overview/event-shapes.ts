@@ -13,6 +13,7 @@ export const eventKinds = [
   'request',
   'allowance',
   'reclaim',
+  'unasked',
 ] as const;
 
 const bytes = z.number().int();
@@ -246,6 +247,28 @@ const reclaimEvent = z
     description: 'The worker deleted what nothing reaches in a repository, or failed to.',
   });
 
+const { id, owner, actor, subject, last_at, count, others, host } = refusalEvent.shape;
+
+const unaskedEvent = z
+  .object({
+    id,
+    at: z.string().meta({ description: 'The first time.' }),
+    kind: z.literal('unasked'),
+    last_at,
+    count,
+    owner,
+    actor,
+    subject,
+    others,
+    host,
+    unasked: z.enum(boundScopes).meta({ description: 'What the limit is for, as `per` of a rule.' }),
+  })
+  .meta({
+    id: 'UnaskedEvent',
+    description:
+      'What was let through in one hour, added up, because a limit could not be asked: nobody could tell the size of what came, or the repository.',
+  });
+
 export const event = z
   .discriminatedUnion('kind', [
     refusalEvent,
@@ -256,6 +279,7 @@ export const event = z
     requestEvent,
     allowanceEvent,
     reclaimEvent,
+    unaskedEvent,
   ])
   .meta({ id: 'Event' });
 

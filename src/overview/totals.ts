@@ -59,7 +59,7 @@ export class Totals {
   readonly #states: Record<KindState, number> = { over: 0, grace: 0, near: 0, ok: 0 };
   /** Exact, whatever they come to. */
   readonly #sums = leaves.map(() => 0n);
-  /** How near the pools of groups are to their limits, as their members were counted with it. */
+  /** The nearness of pools to their limits with which their members were counted, by group. */
   readonly #pools = new Map<string, string>();
   #isCounted = false;
   #moved = new Map<number, Usage>();

@@ -61,6 +61,7 @@ t.test('a check that says its size is about what comes', async t => {
   t.match(await checked(ofPush, `${asked}&size=1000`), { status: 200 });
   t.match(await checked(ofPush, `${asked}&size=1001`), { status: 413, per: 'push', used: 1001 });
   t.match(await checked(ofPush, asked), { status: 200 }, 'of an unknown size');
+  t.strictSame(ofPush.told.unasked, ['push size:assets:packages:all']);
   t.match(await checked(ofPush, 'path=/srv/git/alice/app.git&size=1001'), { status: 413, per: 'push' });
   const ofFile = await openBounded(t, 'file', 1000);
   t.match(await checked(ofFile, `${asked}&size=1001`), { status: 413, per: 'file', used: 1001, limit: 1000 });

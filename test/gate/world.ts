@@ -61,6 +61,7 @@ export interface Told {
   readonly unforeseen: unknown[];
   uploads: UploadSettings;
   readonly notUnderstood: string[];
+  readonly unasked: string[];
 }
 
 export interface World {
@@ -124,6 +125,7 @@ export async function openWorld(
       repositoryPathsOf: () => [],
     },
     notUnderstood: [],
+    unasked: [],
   };
   const link = new WorkerLink({ mark: () => 'mark', reported: report => told.workers.push(report) });
   t.teardown(() => link.close());
@@ -142,6 +144,7 @@ export async function openWorld(
     uploads: () => told.uploads,
     notUnderstood: why => told.notUnderstood.push(why),
     refused: record => told.refused.push(record),
+    unasked: ({ per, subject }) => told.unasked.push(`${per} ${subject}`),
     pushes: {
       look: async (unit, name, deadlineMs) =>
         (await told.pushServices.look?.(unit, name, deadlineMs)) ?? { is: 'absent' },

@@ -43,7 +43,7 @@ import { fieldOf, type PushRequest, readPush } from './request.ts';
 interface PushParts
   extends Pick<
     GateServices,
-    'contact' | 'fullDisk' | 'ledger' | 'letThrough' | 'locate' | 'metrics' | 'pushes' | 'refused'
+    'contact' | 'fullDisk' | 'ledger' | 'letThrough' | 'locate' | 'metrics' | 'pushes' | 'refused' | 'unasked'
   > {
   readonly worker: PushWorker;
 }
