@@ -62,10 +62,7 @@ export function text(bytes: number): string {
   return lines.join('').slice(0, bytes);
 }
 
-export async function commit(
-  clone: Clone,
-  files: Readonly<Record<string, string | Buffer>>,
-): Promise<void> {
+export async function commit(clone: Clone, files: Readonly<Record<string, string | Buffer>>): Promise<void> {
   for (const [name, content] of Object.entries(files)) {
     const path = join(clone.folder, name);
     await mkdir(dirname(path), { recursive: true });
@@ -81,7 +78,10 @@ export async function commitMany(
   branch: string,
   others: Readonly<Record<string, string | Buffer>> = {},
 ): Promise<void> {
-  const small = Array.from({ length: many }, (_, at) => [`many/${at % 256}/${at}`, `${branch} ${at}`] as const);
+  const small = Array.from(
+    { length: many },
+    (_, at) => [`many/${at % 256}/${at}`, `${branch} ${at}`] as const,
+  );
   const files = [...small, ...Object.entries(others)].flatMap(([name, content]) => [
     Buffer.from(`M 100644 inline ${name}\ndata ${Buffer.byteLength(content)}\n`),
     Buffer.from(content),
