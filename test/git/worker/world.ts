@@ -41,7 +41,7 @@ export class World {
       repositories: this.repositories,
       isForge,
       wanted,
-      log: { error: tell, info: tell, warn: tell },
+      log: { info: tell, warn: tell },
       changed: () => this.#heard.emit('line'),
     });
     this.#heard.setMaxListeners(0);

@@ -10,8 +10,6 @@ import { must, run } from '../../../e2e/run.ts';
 import { temporaryFolder } from '../../../temporary-folder.ts';
 
 const { gits } = await findGits(['git']);
-const [program] = gits;
-if (program === undefined) throw new Error('there is no git');
 
 /** A clone, and a bare repository to which it brings its commits. */
 async function open(t: Test) {
@@ -35,6 +33,8 @@ async function open(t: Test) {
     const push = { path: bare, objects: join(bare, 'objects'), quarantine: null, hidden: [], object };
     const lines = `${'0'.repeat(tip.length)} ${tip} refs/heads/main\n`;
     const limits = { timeoutMs: 20_000, signal: new AbortController().signal };
+    const [program] = gits;
+    if (program === undefined) throw new Error('there is no git');
     return filePath({ ...push, lines }, program, limits);
   };
   const type = async (lines: readonly string[], cwd = work) => {
