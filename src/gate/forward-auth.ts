@@ -10,7 +10,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { fileBytesIn, type Upload, uploadsOf } from '../layout/index.ts';
-import { type Incoming, type Refusal, refusal, type Subject } from '../quota/index.ts';
+import { type Incoming, type Refusal, refusal, refusedByIncoming, type Subject } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { decidedFirstByDisk, recordDecision, repositoryOfUpload, startUpload } from './check.ts';
 import { contactLine, refusalText } from './refusal-text.ts';
@@ -102,6 +102,7 @@ function refusalOf(services: GateServices, upload: Upload, asked: Asked, isPage:
   const bytes = client === 'git' ? 0 : sizeBytes || asked.lengthBytes;
   const repository = repositoryOfUpload(services, upload);
   const incoming = incomingOf(upload, bytes);
+  if (upload.hasBegun) return refusalOfPart(services, upload, incoming, isPage);
   const things = { repository, incoming };
   const decide = (subject: Subject): Decided =>
     // A push is kept in mind by its hook.
@@ -133,6 +134,23 @@ function refusalOf(services: GateServices, upload: Upload, asked: Asked, isPage:
   return ledger.settings.mode === 'report' ? null : first;
 }
 
+/** Asks only about what comes. */
+function refusalOfPart(
+  services: GateServices,
+  { owner: ownerName, subject }: Upload,
+  incoming: Incoming,
+  isPage: boolean,
+): Refused | null {
+  const { ledger } = services;
+  const { settings } = ledger;
+  const owner = ledger.ownerUsage(ownerName);
+  const [asked = 'size:all'] = subjectsOf({ subject }, null);
+  const decision = refusedByIncoming({ settings, standing: ledger.standing(owner) }, asked, incoming);
+  if (decision === null) return null;
+  if (!isPage) recordDecision(services, { owner: owner.name, subject: asked, actor: '', decision });
+  return settings.mode === 'report' ? null : { owner, subject: asked, decision };
+}
+
 /** A request of 0 bytes, or of as many as the proxy does not tell, begins an upload of unknown size. */
 function incomingOf({ subject, sizeBytes, file }: Upload, bytes: number): Incoming {
   // Without a file, the request has the server itself bring something.
@@ -141,7 +159,7 @@ function incomingOf({ subject, sizeBytes, file }: Upload, bytes: number): Incomi
   return { bytes, largest: { bytes: sizeBytes || fileBytesIn(file, bytes) } };
 }
 
-function subjectsOf({ subject }: Upload, leaf: Subject | null): readonly Subject[] {
+function subjectsOf({ subject }: Pick<Upload, 'subject'>, leaf: Subject | null): readonly Subject[] {
   if (subject !== 'repository') return [subject];
   return leaf === null ? ['size:repos:private', 'size:repos:public'] : [leaf];
 }

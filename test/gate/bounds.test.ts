@@ -110,8 +110,12 @@ t.test('a file below its limit passes a proxy, in whatever form it is sent', asy
     await status(method, uri, length + 1),
   ];
   t.strictSame(await both('PUT', '/api/packages/alice/generic/a/1/b', 9000), [200, 403]);
-  t.strictSame(await both('PUT', '/api/packages/alice/npm/a', 12_001), [200, 403], 'base64');
-  t.strictSame(await both('PUT', '/@alice/tool', 12_001), [200, 403], 'base64');
+  const npm = 256 * 1024 + 12_001;
+  t.strictSame(await both('PUT', '/api/packages/alice/npm/a', npm), [200, 403], 'base64');
+  t.strictSame(await both('PUT', '/@alice/tool', npm), [200, 403], 'base64');
+  const layer = '/v2/alice/tool/blobs/uploads/5c0f?_state=a';
+  t.strictSame(await both('PATCH', layer, 9000), [200, 403], 'a layer');
+  t.strictSame(await both('PUT', layer, 9000), [200, 403], 'a layer at once');
   for (const uri of ['/api/packages/alice/pypi', '/alice/app/issues/attachments', '/alice/app/upload-file']) {
     t.strictSame(await both('POST', uri, 9000 + 4096), [200, 403], `${uri}: a form`);
   }
