@@ -217,7 +217,7 @@ export function verdictWithWords(ownerName: string, subject: Subject, decision: 
 
 /** Tells whether it is let through although it, or a rule in report mode, refuses. */
 function isOnlyReported(decision: Decided['decision'], mode: QuotaSettings['mode']): boolean {
-  return decision.allowed ? decision.reported?.allowed === false : mode === 'report';
+  return decision.allowed ? decision.reported !== undefined : mode === 'report';
 }
 
 /** The bytes that count besides the stored ones; left out where they are 0. */
@@ -278,7 +278,7 @@ export function recordDecision(
 ): void {
   const { mode } = ledger.settings;
   const { allowed, reported } = told.decision;
-  if (reported !== undefined && !reported.allowed) {
+  if (reported !== undefined) {
     metrics?.decided('would_refuse', told.subject, { ...ledger.settings, mode: 'report' });
     refused({ ...told, decision: reported, mode: 'report' }, unitPath);
     return;

@@ -69,6 +69,8 @@ interface Word {
   /** Endless for -1; less than any other for 0. */
   readonly headroom: number;
   readonly verdict: Verdict;
+  /** The end of the grace by which it lets through, else 0. */
+  readonly until: number;
 }
 
 export type ModelStep = 'assigned' | 'defaults' | 'builtin';
@@ -99,21 +101,23 @@ const rank = ({ verdict }: Word): number => ranks.indexOf(verdict);
 const byText = (a: string | null, b: string | null) => ((a ?? '') < (b ?? '') ? -1 : a === b ? 0 : 1);
 const difference = (a: number, b: number) => (a === b ? 0 : a - b);
 
-/** The smallest headroom is the strictest; ties go by name. */
-function compareStrictness(a: Word, b: Word): number {
-  const byHeadroom = rank(a) - rank(b) || difference(a.headroom, b.headroom);
-  return byHeadroom || byText(a.group, b.group) || byText(a.rule.name, b.rule.name);
+/** The grace that ends first is the strictest; without graces the smallest headroom is. */
+function strictness(a: Word, b: Word): number {
+  return rank(a) - rank(b) || a.until - b.until || difference(a.headroom, b.headroom);
+}
+
+/** Ties go by name. */
+function byStrictness(a: Word, b: Word): number {
+  return strictness(a, b) || byText(a.group, b.group) || byText(a.rule.name, b.rule.name);
 }
 
 function strictest(words: readonly Word[]): Word | null {
-  return words.toSorted(compareStrictness)[0] ?? null;
+  return words.toSorted(byStrictness)[0] ?? null;
 }
 
-/** Among groups: the most headroom; ties go by name. */
+/** Among groups, by the strictest word of each; ties go by name. */
 function mostGenerous(words: readonly Word[]): Word | null {
-  const order = (a: Word, b: Word) =>
-    rank(b) - rank(a) || difference(b.headroom, a.headroom) || byText(a.group, b.group);
-  return words.toSorted(order)[0] ?? null;
+  return words.toSorted((a, b) => strictness(b, a) || byText(a.group, b.group))[0] ?? null;
 }
 
 const isUnder = (subject: Subject, named: readonly RuleSubject[]) =>
@@ -158,9 +162,8 @@ function wordOnStored(group: string | null, rule: Limit, stocks: readonly Stock[
   const used = usedOf(rule, limit, stocks, settings);
   const over = used + (settings.precise ? addingBytes : 0) - limit;
   const left = limit === -1 ? Number.POSITIVE_INFINITY : limit - used;
-  const word = (verdict: Verdict): Word => {
-    return { group, rule, used, limit, headroom: limit === 0 ? Number.NEGATIVE_INFINITY : left, verdict };
-  };
+  const headroom = limit === 0 ? Number.NEGATIVE_INFINITY : left;
+  const word = (verdict: Verdict, until = 0) => ({ group, rule, used, limit, headroom, verdict, until });
   if (limit === -1) return word('allows');
   if (limit === 0) return word('refuses');
   if (settings.refuseWhen === 'reached' ? over < 0 : over <= 0) return word('allows');
@@ -168,18 +171,27 @@ function wordOnStored(group: string | null, rule: Limit, stocks: readonly Stock[
   const most = rule.graceMost ?? settings.graceMost ?? { percent: 10 };
   const reach = 'bytes' in most ? most.bytes : (limit * most.percent) / 100;
   const its = begun.get(rule.name);
-  // The time in which a limit only reported does not count, since nobody was warned.
-  const isTold = settings.mode === 'enforce' && rule.mode !== 'report';
+  // The time in which a limit only reported does not count, since nobody was warned. What would be refused by
+  // rules in report mode is told as if they had been in force since then.
+  const isTold = settings.mode === 'enforce' && pass.mode !== 'report';
   const since = its === undefined || (isTold && its.isReported) ? now : its.since;
-  const isRunning = now < since + (rule.graceMs ?? settings.graceMs ?? 0);
-  return word(isRunning && over < reach ? 'graced' : 'refuses');
+  const until = since + (rule.graceMs ?? settings.graceMs ?? 0);
+  return now < until && over < reach ? word('graced', until) : word('refuses');
 }
 
 /** A limit of what comes. */
 function wordOnIncoming(group: string, rule: Limit, bytes: number): Word {
   const limit = rule.limitBytes;
   const headroom = limit === -1 ? Number.POSITIVE_INFINITY : limit - bytes;
-  return { group, rule, used: bytes, limit, headroom, verdict: headroom < 0 ? 'refuses' : 'allows' };
+  return {
+    group,
+    rule,
+    used: bytes,
+    limit,
+    headroom,
+    verdict: headroom < 0 ? 'refuses' : 'allows',
+    until: 0,
+  };
 }
 
 function coveringIn({ rules }: Group, per: RuleScope, { subject }: Pass): readonly Rule[] {
@@ -238,7 +250,7 @@ function bounds(pass: Pass): readonly { readonly per: RuleScope; readonly speech
     const words = wordsOf('group', group, pass) ?? [];
     return words.map(word => ({ per: 'group', step: 'assigned', groups: [[word]] }) as const);
   });
-  const strictestFirst = pools.toSorted((a, b) => compareStrictness(a.groups[0][0], b.groups[0][0]));
+  const strictestFirst = pools.toSorted((a, b) => byStrictness(a.groups[0][0], b.groups[0][0]));
   const others = (['repository', 'push', 'file'] as const).flatMap(per => {
     for (const { step, groups } of stepsOf(pass)) {
       const covering = groups.filter(group => coveringIn(group, per, pass).length > 0);
@@ -300,7 +312,10 @@ export function decideBySentences(world: World, subject: Subject): ModelDecision
   const inForce = spoken(pass(null));
   const answer = answerOf(inForce.speech, inForce.word);
   if (!answer.allowed) return { ...answer, reported: null, warned: null, unasked: [] };
-  const withReports = spoken(pass('report'));
+  const hasReports = [...world.assigned, ...world.defaults].some(({ rules }) =>
+    rules.some(({ mode }) => mode === 'report'),
+  );
+  const withReports = hasReports ? spoken(pass('report')) : inForce;
   const report = answerOf(withReports.speech, withReports.word);
   return {
     ...answer,
