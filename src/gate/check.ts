@@ -217,7 +217,7 @@ export function verdictWithWords(ownerName: string, subject: Subject, decision: 
 
 /** Tells whether it is let through although it, or a rule in report mode, refuses. */
 function isOnlyReported(decision: Decided['decision'], mode: QuotaSettings['mode']): boolean {
-  return decision.allowed ? decision.reported?.allowed === false : mode === 'report';
+  return decision.allowed ? decision.reported !== undefined : mode === 'report';
 }
 
 /** The bytes that count besides the stored ones; left out where they are 0. */
@@ -283,7 +283,7 @@ export function recordDecision(
     // Packages and the like are in no repository.
     if (bound !== 'repository' || isInRepositories(subject)) unasked({ owner, subject, actor, per: bound });
   }
-  if (reported !== undefined && !reported.allowed) {
+  if (reported !== undefined) {
     metrics?.decided('would_refuse', subject, reported.per ?? 'owner', {
       ...ledger.settings,
       mode: 'report',
