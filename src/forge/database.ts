@@ -6,9 +6,13 @@
 
 import { messageOf } from '../errors.ts';
 import type { Parsed } from '../parsed.ts';
+import { type AboutRow, mostCharacters, type RowJudge } from './odd-rows.ts';
 
 /** The columns of a row, in the order of the statement. */
 export type Row = readonly unknown[];
+
+/** A value that is put in place of a `?`. */
+export type SqlValue = bigint | number | string;
 
 /** Tells whether something may have changed; equal marks mean that nothing has. */
 export interface ChangeMarks {
@@ -22,12 +26,16 @@ export interface ForgeDatabase {
   /** The columns of each of these tables; a table that is missing, or cannot be seen, is left out. */
   columns(tables: readonly string[]): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
   /** Reads rows, with `?` for values. The statement has a time limit. */
-  rows(sql: string, values: readonly (number | string)[]): Promise<readonly Row[]>;
+  rows(sql: string, values: readonly SqlValue[]): Promise<readonly Row[]>;
   /** Has `act` read one state of the database, if that keeps nobody waiting. */
   consistently<T>(act: () => Promise<T>): Promise<T>;
   marks(tables: readonly string[]): Promise<ChangeMarks>;
   readonly pageRows: number;
+  /** Judges the rows of this reader. */
+  judge: RowJudge;
   quoted(name: string): string;
+  /** Stands behind a column of another type that is taken as a text. */
+  readonly asText: string;
   close(): Promise<void>;
 }
 
@@ -221,27 +229,63 @@ export function forgeFaultOf(error: unknown, mend = 'see the log; it is tried ag
   return new ForgeFault('unreachable', messageOf(error), mend, { cause: error });
 }
 
+/** Columns that have a file's size, of which a table has one. */
+const sizeColumns: readonly string[] = ['size', 'file_compressed_size'];
+/** Columns whose texts have the forge's own bound or none. */
+const textColumns: readonly string[] = [
+  ...['name', 'lower_name', 'owner_name', 'email', 'path', 'disk_path', 'storage_path'],
+  ...['oid', 'uuid', 'hash_sha256', 'model_type', 'source_type'],
+];
+
+/** The columns of a statement, no text of which is longer than a name may be. */
+export function boundedColumns(db: ForgeDatabase, columns: readonly string[]): string {
+  const bounded = (name: string) => `SUBSTR(${db.quoted(name)}${db.asText}, 1, ${mostCharacters})`;
+  return columns.map(name => (textColumns.includes(name) ? bounded(name) : db.quoted(name))).join(', ');
+}
+
+const unknownRow: AboutRow = { owner: null, path: null };
+
+/**
+ * Hands rows on whose size is good, or was. `columns`: those of the table; `about`: for the others, of which
+ * the file counts for nobody.
+ */
+export function judgedRows(
+  { judge }: ForgeDatabase,
+  table: string,
+  columns: readonly string[],
+  about: (row: Row) => AboutRow = () => unknownRow,
+): { take(id: number, row: Row, give: (id: number, row: Row) => void): void; end(): void } {
+  const at = columns.findIndex(name => sizeColumns.includes(name));
+  if (at === -1) return { take: (id, row, give) => give(id, row), end: () => {} };
+  const sizes = judge.sizes(table);
+  return {
+    take: (id, row, give) => {
+      const size = sizes.judged(id, row[at], () => about(row));
+      if (size !== null) give(id, size === row[at] ? row : row.with(at, size));
+    },
+    end: sizes.end,
+  };
+}
+
 /** Gives each row, with its id, which is the first column. `mostRows`: to ask for at once. */
 export async function eachRow(
   db: ForgeDatabase,
   table: string,
   columns: readonly string[],
-  take: (id: number, row: Row) => void,
-  mostRows = Number.POSITIVE_INFINITY,
+  give: (id: number, row: Row) => void,
+  { about, mostRows = Number.POSITIVE_INFINITY }: { about?: (row: Row) => AboutRow; mostRows?: number } = {},
 ): Promise<void> {
-  const names = columns.map(name => db.quoted(name)).join(', ');
   const id = db.quoted('id');
-  const sql = `SELECT ${names} FROM ${db.quoted(table)} WHERE ${id} > ? ORDER BY ${id} LIMIT`;
-  let after = -1;
+  const sql = `SELECT ${boundedColumns(db, columns)} FROM ${db.quoted(table)} WHERE ${id} > ? ORDER BY ${id} LIMIT`;
+  const judged = judgedRows(db, table, columns, about);
+  let after: SqlValue = -1;
   for (;;) {
     const most = Math.min(mostRows, db.pageRows);
     const rows = await db.rows(`${sql} ${most}`, [after]);
-    for (const row of rows) {
-      const own = Number(row[0]);
-      take(own, row);
-      after = own;
-    }
-    if (rows.length < most) return;
+    for (const row of rows) judged.take(Number(row[0]), row, give);
+    if (rows.length < most) return judged.end();
+    const last = rows.at(-1)?.[0];
+    after = typeof last === 'bigint' || typeof last === 'string' ? last : Number(last);
   }
 }
 

@@ -63,6 +63,7 @@ export const unownedReasons = {
   artifacts_orphaned: 'artifacts of repositories that no longer exist',
   packages_orphaned: 'blobs of packages that no file refers to',
   owner_missing: 'data of owners whom the database does not have',
+  odd_rows: 'files of rows whose size cannot be believed',
 } as const;
 
 export type UnownedReason = keyof typeof unownedReasons;
@@ -71,6 +72,27 @@ export interface Unowned {
   readonly reason: UnownedReason;
   readonly count: number;
   readonly bytes: number;
+}
+
+/** A row that no forge writes. */
+export interface OddRow {
+  /** The table and the id: `lfs_meta_object 17`. */
+  readonly row: string;
+  readonly why: string;
+  /** The name of its owner; null where nobody can tell. */
+  readonly owner: string | null;
+  /** Its file, or its repository; null where nobody can tell. */
+  readonly path: string | null;
+  /** Its last good figure goes on counting for the owner. */
+  readonly isCounted: boolean;
+}
+
+export interface OddRows {
+  readonly first: readonly OddRow[];
+  readonly count: number;
+  /** Rows that count for nobody, and the bytes of their files. */
+  readonly unowned: number;
+  readonly unownedBytes: number;
 }
 
 export interface ThreadSettings {
@@ -117,7 +139,12 @@ export type Chunk =
   | { readonly is: 'members'; readonly members: readonly ForgeMembers[] }
   | { readonly is: 'repositories'; readonly repositories: RepositoryNames }
   /** The bytes of nobody, and figures that changed although no mark said so, by a full reading. */
-  | { readonly is: 'rest'; readonly unowned: readonly Unowned[]; readonly drift: readonly FigureDrift[] }
+  | {
+      readonly is: 'rest';
+      readonly unowned: readonly Unowned[];
+      readonly drift: readonly FigureDrift[];
+      readonly odd: OddRows;
+    }
   /** Lines of JSON, as sources report them; all of them together are the whole set. */
   | { readonly is: 'lines'; readonly bytes: Uint8Array };
 

@@ -1,6 +1,6 @@
 /** Connects to the database that the settings name, of any engine, and looks for what is needed there. */
 
-import { databaseOfAppIni, gogsAttachments } from './app-ini.ts';
+import { databaseOfAppIni, giteaFiles, gogsAttachments } from './app-ini.ts';
 import {
   type DatabaseAddress,
   type ForgeDatabase,
@@ -22,7 +22,7 @@ export function schemaOf(
   switch (kind) {
     case 'gitea':
     case 'forgejo':
-      return giteaSchema();
+      return giteaSchema(giteaFiles(kind, configFile, env));
     case 'gogs':
       return gogsSchema(() => gogsAttachments(configFile, env));
     case 'gitlab':

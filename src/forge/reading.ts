@@ -23,6 +23,7 @@ import {
   repositoryHash,
   unitNames,
 } from './messages.ts';
+import { RowJudge } from './odd-rows.ts';
 import { tableNames } from './open.ts';
 
 /** Number of changed names that are handled one by one, at most. */
@@ -48,6 +49,7 @@ export class ForgeReading {
   readonly #tables: Readonly<Record<string, readonly string[]>>;
   readonly #last = new Map<string, LastRead>();
   readonly #seed: string;
+  readonly #judge: RowJudge;
   /** Those who are there, by their ids, as they were told. */
   owners = new Map<number, ForgeOwner>();
   repositories = new Map<number, number>();
@@ -55,7 +57,9 @@ export class ForgeReading {
   #membersText = '';
   readonly sums = new Map<string, PartSums>();
 
-  constructor(schema: ForgeSchema, seed: string) {
+  /** `judge` knows the rows of earlier readings. */
+  constructor(schema: ForgeSchema, seed: string, judge = new RowJudge()) {
+    this.#judge = judge;
     this.#schema = schema;
     this.#tables = {
       [accountsPart]: schema.accountTables,
@@ -72,6 +76,7 @@ export class ForgeReading {
 
   /** Reads what is due, or all. Null: nothing had to be read. Throws a `ForgeFault` where there is nobody. */
   async read(db: ForgeDatabase, isFull: boolean): Promise<News | null> {
+    db.judge = this.#judge;
     const marks = await db.marks(tableNames(this.#schema.needed));
     const states = new Map(
       Object.entries(this.#tables).map(([part, tables]) => {
@@ -104,6 +109,7 @@ export class ForgeReading {
     const news: News = { chunks: [], haveLinesChanged: false, drift: [] };
     const timed = async <T>(part: string, act: () => Promise<T>): Promise<T> => {
       const start = performance.now();
+      this.#judge.begin(part);
       const result = await act();
       tookMs.set(part, performance.now() - start);
       return result;
@@ -126,17 +132,22 @@ export class ForgeReading {
   async #readAccounts(db: ForgeDatabase, news: News): Promise<void> {
     const changed: ForgeOwner[] = [];
     const [before, after] = [this.owners, new Map<number, ForgeOwner>()];
-    await this.#schema.eachOwner(db, owner => {
+    const ids: number[] = [];
+    await this.#schema.eachOwner(db, each => {
+      ids.push(each.id);
+      const owner = this.#judge.owner(each);
+      if (owner === null) return;
       after.set(owner.id, owner);
       if (!isDeepStrictEqual(before.get(owner.id), owner)) changed.push(owner);
     });
     this.owners = after;
+    this.#judge.rememberOwners(after);
     for (let start = 0; start < changed.length; start += ownersAtOnce) {
       news.chunks.push({ is: 'owners', owners: changed.slice(start, start + ownersAtOnce) });
     }
     const haveOthersCome = changed.some(({ id }) => !before.has(id));
     const havePresentChanged = haveOthersCome || after.size < before.size;
-    if (havePresentChanged) news.chunks.push({ is: 'present', ids: Float64Array.from(after.keys()).sort() });
+    if (havePresentChanged) news.chunks.push({ is: 'present', ids: Float64Array.from(ids).sort() });
     news.haveLinesChanged = changed.length > 0 || havePresentChanged;
     const members = await this.#schema.members(db);
     const text = JSON.stringify(members);
@@ -159,6 +170,7 @@ export class ForgeReading {
         after.set(id, ownerId);
         if (before.get(id) === ownerId) kept++;
       }
+      if (!this.#judge.isName(name, id)) return;
       const hash = repositoryHash(this.#seed, name);
       if (isPublic) publicOnes.push(hash);
       if (tellsOwners) {

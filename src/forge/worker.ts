@@ -6,6 +6,7 @@ import { type ForgeDatabase, forgeFaultOf } from './database.ts';
 import { unownedIn } from './forge-schema.ts';
 import { LossGuard } from './loss-guard.ts';
 import type { Answer, Chunk, Found, Question, ReadMode, Request, ThreadSettings } from './messages.ts';
+import { RowJudge } from './odd-rows.ts';
 import { forgeSchemaVersion, openForgeDatabase, schemaOf } from './open.ts';
 import { ForgeReading } from './reading.ts';
 
@@ -18,7 +19,9 @@ const schema = schemaOf(settings, process.env);
 const turns = new SerialQueue();
 /** Null: the next question connects. */
 let connection: ForgeDatabase | null = null;
-let reading = new ForgeReading(schema, seed);
+/** Rows of earlier readings: all readings begin anew after a fault. */
+const judge = new RowJudge();
+let reading = new ForgeReading(schema, seed, judge);
 let guard = new LossGuard();
 /** The reading that is under way. */
 let chunks: AsyncGenerator<Chunk, void, void> | null = null;
@@ -63,7 +66,7 @@ function inTurn<Result>(act: (db: ForgeDatabase) => Promise<Result>): Promise<Re
 async function* read(mode: ReadMode, known: Float64Array): AsyncGenerator<Chunk, void, void> {
   const isFull = mode !== 'new';
   const news = await inTurn(async db => {
-    if (mode === 'anew' || mode === 'accepted') reading = new ForgeReading(schema, seed);
+    if (mode === 'anew' || mode === 'accepted') reading = new ForgeReading(schema, seed, judge);
     if (mode === 'accepted') guard = new LossGuard();
     else guard.remember(known);
     const found = await reading.read(db, isFull);
@@ -73,6 +76,9 @@ async function* read(mode: ReadMode, known: Float64Array): AsyncGenerator<Chunk,
   });
   if (news === null) return;
   yield* news.chunks;
-  yield { is: 'rest', unowned: unownedIn([...reading.sums.values()]), drift: news.drift };
+  const odd = judge.found;
+  const oddKind = { reason: 'odd_rows', count: odd.unowned, bytes: odd.unownedBytes } as const;
+  const unowned = [...unownedIn([...reading.sums.values()]), ...(odd.unowned === 0 ? [] : [oddKind])];
+  yield { is: 'rest', unowned, drift: news.drift, odd };
   if (isFull || news.haveLinesChanged) yield* reading.lines();
 }

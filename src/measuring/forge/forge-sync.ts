@@ -15,6 +15,7 @@ import {
   forgeLeaves,
   isAmong,
   type LfsObject,
+  type OddRows,
   type ReadMode,
   type RepositoryNames,
 } from '../../forge/index.ts';
@@ -62,6 +63,7 @@ const restAfterPut = 4;
 /** Number of owners who may go at once; more are likely another database. */
 const fewOwners = 10;
 const mostFormerNames = 10_000;
+const noOddRows: OddRows = { first: [], count: 0, unowned: 0, unownedBytes: 0 };
 /** Each reads more than the one before. */
 const modes: readonly ReadMode[] = ['new', 'full', 'anew', 'accepted'];
 
@@ -96,7 +98,7 @@ export class ForgeSync {
     this.#patterns = options.patterns;
     this.#reader = new ForgeReader(options.settings);
     const { kind } = options.settings;
-    this.#observed = { kind, fault: null, readAt: null, unowned: [], refused: [], absent: 0 };
+    this.#observed = { kind, fault: null, readAt: null, unowned: [], refused: [], absent: 0, odd: noOddRows };
     this.visibility = new ForgeVisibility(this.#reader, options.ledger.documents);
   }
 
@@ -186,7 +188,11 @@ export class ForgeSync {
       if (rest !== null) await this.#removeGone(mode === 'accepted');
       if (this.#formerNames.length > 0) await this.#removeLeftBehind();
       if (this.#observed.fault !== null) log.info('the figures of the forge are used again');
-      this.#observe({ fault: null, readAt: Date.now(), ...given({ unowned: rest?.unowned }) });
+      this.#observe({
+        fault: null,
+        readAt: Date.now(),
+        ...given({ unowned: rest?.unowned, odd: rest?.odd }),
+      });
       for (const each of rest?.drift ?? [])
         log.warn({ ...each }, 'figures of the forge were other than known, though nothing showed a change');
       return Math.max(pollMs, this.#putMs * restAfterPut);
