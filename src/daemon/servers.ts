@@ -142,8 +142,10 @@ function myUsageIn({ server }: Config): string | null {
 }
 
 function gateServices(parts: ServersOptions): Omit<GateServices, 'pushQuestions'> {
-  const { current, events, fleet, ledger, measuring, notices, worker, metrics } = parts;
+  const { current, events, fleet, forge, ledger, measuring, notices, worker, metrics } = parts;
   const log = sparingLog(parts.log);
+  const settleOwner: GateServices['settleOwner'] = (name, isPush) =>
+    forge === null ? null : forge.names.settle(name, isPush);
   // However many are refused, there are lines left for faults.
   const refusalLog = sparingLog(parts.log);
   return {
@@ -153,7 +155,12 @@ function gateServices(parts: ServersOptions): Omit<GateServices, 'pushQuestions'
       const { autoCreate } = current.config.users;
       return synchronizeClaimed({ documents: ledger.documents, autoCreate, log }, claimed, null);
     },
-    locate: path => measuring.locate(path),
+    locate: async path => {
+      const unit = await measuring.locate(path);
+      if (unit.owner !== null) await settleOwner(unit.owner, false);
+      return unit;
+    },
+    settleOwner,
     fullDisk: (path, subject) => measuring.freeSpace.fullFor(path, subject),
     measureSoon: path => {
       measuring.pushes.measure(path);

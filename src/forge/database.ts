@@ -4,6 +4,7 @@
  * is long and no page is asked for twice.
  */
 
+import { setImmediate } from 'node:timers/promises';
 import { messageOf } from '../errors.ts';
 import type { Parsed } from '../parsed.ts';
 import { type AboutRow, mostCharacters, type RowJudge } from './odd-rows.ts';
@@ -284,6 +285,8 @@ export async function eachRow(
     const rows = await db.rows(`${sql} ${most}`, [after]);
     for (const row of rows) judged.take(Number(row[0]), row, give);
     if (rows.length < most) return judged.end();
+    // A database without a server never waits: others have their turn between two pages.
+    await setImmediate();
     const last = rows.at(-1)?.[0];
     after = typeof last === 'bigint' || typeof last === 'string' ? last : Number(last);
   }

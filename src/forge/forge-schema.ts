@@ -9,6 +9,7 @@ import {
   type ForgeLeaf,
   type ForgeMembers,
   type ForgeOwner,
+  type OwnerKey,
   type Unowned,
   type UnownedReason,
   unownedReasons,
@@ -44,6 +45,8 @@ export interface ForgeSchema {
   /** Tells whether only the database says whose a repository is, not its path. */
   readonly tellsOwners: boolean;
   eachOwner(db: ForgeDatabase, take: (owner: ForgeOwner) => void): Promise<void>;
+  /** One owner as the database has it now; absent: no path of a repository names one. */
+  ownerBy?(db: ForgeDatabase, key: OwnerKey, value: number | string): Promise<ForgeOwner | null>;
   /** Gives the organizations that have members, by ascending ids; asked after `eachOwner`. */
   members(db: ForgeDatabase): Promise<readonly ForgeMembers[]>;
   /** Gives those with an id by ascending ids. */

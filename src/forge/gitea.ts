@@ -6,7 +6,15 @@
  */
 
 import type { GiteaStore } from './app-ini.ts';
-import { eachRow, type ForgeDatabase, flagAt, numberAt, type Row, textAt } from './database.ts';
+import {
+  boundedColumns,
+  eachRow,
+  type ForgeDatabase,
+  flagAt,
+  numberAt,
+  type Row,
+  textAt,
+} from './database.ts';
 import {
   addMember,
   type ForgeSchema,
@@ -18,11 +26,11 @@ import {
   readObjects,
 } from './forge-schema.ts';
 import { lfsObjectsOf } from './lfs-objects.ts';
-import type { ForgeMembers, ForgeOwner } from './messages.ts';
+import type { ForgeMembers, ForgeOwner, OwnerKey } from './messages.ts';
 
 /** The tables, as far as they are read. Gitea 1.27.3 has them; see docs/forges. */
 const tables = {
-  user: ['id', 'name', 'type', 'email', 'is_admin'],
+  user: ['id', 'name', 'type', 'email', 'is_admin', 'lower_name'],
   repository: ['id', 'owner_id', 'owner_name', 'lower_name', 'is_private'],
   org_user: ['id', 'uid', 'org_id'],
   team: ['id', 'org_id', 'authorize'],
@@ -73,6 +81,7 @@ export function giteaSchema(fileIn: GiteaFile = () => null): ForgeSchema {
       },
     },
     eachOwner: eachGiteaOwner,
+    ownerBy: giteaOwnerBy,
     members: membersIn,
     eachRepository: (db, _owners, take) =>
       eachRow(db, 'repository', tables.repository, (id, row) =>
@@ -94,10 +103,27 @@ const types: Readonly<Record<number, ForgeOwner['type']>> = { 0: 'user', 1: 'org
 /** Reads the owners of Gogs, too, whose table is the same. */
 export async function eachGiteaOwner(db: ForgeDatabase, take: (owner: ForgeOwner) => void): Promise<void> {
   await eachRow(db, 'user', tables.user, (id, row) => {
-    const type = types[numberAt(row, 2)];
-    if (type === undefined) return;
-    take({ id, name: textAt(row, 1), type, email: textAt(row, 3), isAdmin: flagAt(row, 4) });
+    const owner = ownerIn(id, row);
+    if (owner !== null) take(owner);
   });
+}
+
+export async function giteaOwnerBy(
+  db: ForgeDatabase,
+  key: OwnerKey,
+  value: number | string,
+): Promise<ForgeOwner | null> {
+  const columns = boundedColumns(db, tables.user);
+  const sql = `SELECT ${columns} FROM ${db.quoted('user')} WHERE ${db.quoted(key)} = ? LIMIT 1`;
+  const [row] = await db.rows(sql, [value]);
+  return row === undefined ? null : ownerIn(numberAt(row, 0), row);
+}
+
+/** Null: nothing is theirs. */
+function ownerIn(id: number, row: Row): ForgeOwner | null {
+  const type = types[numberAt(row, 2)];
+  if (type === undefined) return null;
+  return { id, name: textAt(row, 1), type, email: textAt(row, 3), isAdmin: flagAt(row, 4) };
 }
 
 /** The value of `team.authorize` that owners have. */

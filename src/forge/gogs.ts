@@ -22,13 +22,13 @@ import {
   PartSums,
   type RowOwners,
 } from './forge-schema.ts';
-import { eachGiteaOwner } from './gitea.ts';
+import { eachGiteaOwner, giteaOwnerBy } from './gitea.ts';
 import { lfsObjectsOf } from './lfs-objects.ts';
 import { type ForgeMembers, repositoryHash } from './messages.ts';
 
 /** The tables, as far as they are read. Gogs 0.12 to 0.14 have them; see docs/forges. */
 const tables = {
-  user: ['id', 'name', 'type', 'email', 'is_admin'],
+  user: ['id', 'name', 'type', 'email', 'is_admin', 'lower_name'],
   repository: ['id', 'owner_id', 'lower_name', 'is_private'],
   org_user: ['id', 'uid', 'org_id', 'is_owner'],
   lfs_object: ['repo_id', 'oid', 'size'],
@@ -54,6 +54,7 @@ export function gogsSchema(attachmentsPath: () => string): ForgeSchema {
       },
     },
     eachOwner: eachGiteaOwner,
+    ownerBy: giteaOwnerBy,
     members: membersIn,
     eachRepository: (db, owners, take) =>
       eachRow(db, 'repository', tables.repository, (id, row) => {

@@ -107,16 +107,20 @@ export interface ThreadSettings {
  */
 export type ReadMode = 'new' | 'full' | 'anew' | 'accepted';
 
+/** A column by which an owner is found: a name in lower case, or an id. */
+export type OwnerKey = 'id' | 'lower_name';
+
 /**
  * `more` asks for what comes after a chunk, so that the one who takes them is never given more than one at a
- * time. `lfs` asks for the LFS objects of the repository of this name, at other times too. `known` has the
- * present figures, for a thread that has read nothing yet: for each owner the forge's id, then the bytes of
+ * time. `lfs` asks for the LFS objects of the repository of this name, and `owner` for one owner, at other
+ * times too. `known` has the present figures, for a thread that has read nothing yet: for each owner the forge's id, then the bytes of
  * `forgeLeaves`.
  */
 export type Question =
   | { readonly ask: 'read'; readonly mode: ReadMode; readonly known: Float64Array }
   | { readonly ask: 'more' }
-  | { readonly ask: 'lfs'; readonly name: string };
+  | { readonly ask: 'lfs'; readonly name: string }
+  | { readonly ask: 'owner'; readonly key: OwnerKey; readonly value: number | string };
 
 export interface Request {
   readonly id: number;
@@ -129,7 +133,10 @@ export type Answer =
 
 export type Found =
   /** Null: the reading has ended. */
-  { readonly chunk: Chunk | null } | { readonly objects: readonly LfsObject[] };
+  | { readonly chunk: Chunk | null }
+  | { readonly objects: readonly LfsObject[] }
+  /** Null: nobody has the name, or no path names owners. */
+  | { readonly owner: ForgeOwner | null };
 
 /** Some of a reading, in this order, without what has not changed since the last; no chunk if nothing has. */
 export type Chunk =

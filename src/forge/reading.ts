@@ -50,6 +50,9 @@ export class ForgeReading {
   readonly #last = new Map<string, LastRead>();
   readonly #seed: string;
   readonly #judge: RowJudge;
+  /** Since owners were last read. */
+  readonly #lookedUp = new Map<number, ForgeOwner>();
+  #owesLines = false;
   /** Those who are there, by their ids, as they were told. */
   owners = new Map<number, ForgeOwner>();
   repositories = new Map<number, number>();
@@ -67,6 +70,15 @@ export class ForgeReading {
       ...Object.fromEntries(Object.entries(schema.byteParts).map(([part, { tables }]) => [part, tables])),
     };
     this.#seed = seed;
+  }
+
+  /** An owner's row was read beside a reading: lines have this name from now on, also those of one under way. */
+  lookedUp(owner: ForgeOwner): void {
+    this.#lookedUp.set(owner.id, owner);
+    const known = this.owners.get(owner.id);
+    if (known === undefined || known.name === owner.name) return;
+    this.owners.set(owner.id, owner);
+    this.#owesLines = true;
   }
 
   /** Everything is due: the marks of another connection may mean something else. */
@@ -133,6 +145,7 @@ export class ForgeReading {
     const changed: ForgeOwner[] = [];
     const [before, after] = [this.owners, new Map<number, ForgeOwner>()];
     const ids: number[] = [];
+    this.#lookedUp.clear();
     await this.#schema.eachOwner(db, each => {
       ids.push(each.id);
       const owner = this.#judge.owner(each);
@@ -140,6 +153,7 @@ export class ForgeReading {
       after.set(owner.id, owner);
       if (!isDeepStrictEqual(before.get(owner.id), owner)) changed.push(owner);
     });
+    for (const owner of this.#lookedUp.values()) if (after.has(owner.id)) after.set(owner.id, owner);
     this.owners = after;
     this.#judge.rememberOwners(after);
     for (let start = 0; start < changed.length; start += ownersAtOnce) {
@@ -148,7 +162,8 @@ export class ForgeReading {
     const haveOthersCome = changed.some(({ id }) => !before.has(id));
     const havePresentChanged = haveOthersCome || after.size < before.size;
     if (havePresentChanged) news.chunks.push({ is: 'present', ids: Float64Array.from(ids).sort() });
-    news.haveLinesChanged = changed.length > 0 || havePresentChanged;
+    news.haveLinesChanged = changed.length > 0 || havePresentChanged || this.#owesLines;
+    this.#owesLines = false;
     const members = await this.#schema.members(db);
     const text = JSON.stringify(members);
     if (text !== this.#membersText) news.chunks.push({ is: 'members', members });

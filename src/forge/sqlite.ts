@@ -83,7 +83,7 @@ class SqliteDatabase implements ForgeDatabase {
   /** One state over several statements would need a lock. What changes meanwhile shows in the marks. */
   async consistently<T>(act: () => Promise<T>): Promise<T> {
     const result = await act();
-    if (this.#isImmutable) this.#refuseReplaced();
+    this.#refuseReplaced();
     return result;
   }
 

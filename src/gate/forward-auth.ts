@@ -47,6 +47,8 @@ export async function answerForwardAuth(
     }
     const uploads = uploadsOf(routes, asked.method, asked.target);
     for (const upload of uploads) {
+      const settled = services.settleOwner(upload.owner, false);
+      if (settled !== null) await settled;
       const refused = refusalOf(services, upload, asked, isPage);
       if (refused === null) continue;
       refuse(services, response, upload, refused);

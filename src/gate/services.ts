@@ -76,6 +76,11 @@ export interface GateServices {
    * was there: then whatever a template matches is said to exist.
    */
   locate(path: string): Promise<LocatedUnit & { readonly exists: boolean }>;
+  /**
+   * Has the owner who has this name in the forge now known by it; null: nobody has to be asked. Names that are
+   * known are asked about only for a push. Never rejects.
+   */
+  settleOwner(name: string, isPush: boolean): Promise<void> | null;
   measureSoon(unitPath: string): void;
   /** The disk with too little free space for this to grow; null: there is enough. Costs a look-up. */
   fullDisk(unitPath: string | null, subject: Subject): FullDisk | null;

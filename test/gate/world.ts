@@ -135,6 +135,7 @@ export async function openWorld(
       throw new SoftquotaError('not_found', 'there is no source here');
     },
     locate: path => told.locate(path),
+    settleOwner: () => null,
     measureSoon: path => told.measured.push(path),
     letThrough: path => told.letThrough.push(path),
     contact: () => told.contact,

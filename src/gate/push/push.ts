@@ -43,7 +43,15 @@ import { fieldOf, type PushRequest, readPush } from './request.ts';
 interface PushParts
   extends Pick<
     GateServices,
-    'contact' | 'fullDisk' | 'ledger' | 'letThrough' | 'locate' | 'metrics' | 'pushes' | 'refused'
+    | 'contact'
+    | 'fullDisk'
+    | 'ledger'
+    | 'letThrough'
+    | 'locate'
+    | 'metrics'
+    | 'pushes'
+    | 'refused'
+    | 'settleOwner'
   > {
   readonly worker: PushWorker;
 }

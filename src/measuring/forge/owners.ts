@@ -18,6 +18,7 @@ import {
   removeMember,
   setMember,
 } from '../../identity/index.ts';
+import type { OwnerRename } from '../../ledger/index.ts';
 import { nameFault } from '../../quota/index.ts';
 import type { Work } from '../../slices.ts';
 import type { OwnerRecord } from '../../store/index.ts';
@@ -48,7 +49,7 @@ export const forgeLinkKind: Kind<ForgeLink> = {
 export const forgeLinkKinds: readonly Kind<unknown>[] = [forgeLinkKind];
 
 /** The id in the forge of whom an owner is; undefined for an owner who is not of the forge. */
-function forgeIdOf(snapshot: Snapshot, ownerId: number): number | undefined {
+export function forgeIdOf(snapshot: Snapshot, ownerId: number): number | undefined {
   for (const [key] of snapshot.ofOwner(forgeLinkKind, ownerId)) return Number(key);
   return undefined;
 }
@@ -70,26 +71,25 @@ export interface RefusedOwner {
 
 interface SyncedOwners {
   readonly refused: readonly RefusedOwner[];
-  /** Names that somebody had before. */
-  readonly formerNames: readonly string[];
+  readonly renames: readonly OwnerRename[];
 }
 
 /** Drafts those who can be brought in. */
 export function* syncOwners(transaction: Transaction, owners: readonly ForgeOwner[]): Work<SyncedOwners> {
   const refused: RefusedOwner[] = [];
-  const formerNames: string[] = [];
+  const renames: OwnerRename[] = [];
   for (const owner of owners) {
     try {
       const before = transaction.changes.get(forgeLinkKind, String(owner.id))?.name ?? owner.name;
       syncOwner(transaction, owner);
-      if (before !== owner.name) formerNames.push(before);
+      if (before !== owner.name) renames.push({ from: before, to: owner.name });
     } catch (error) {
       if (!(error instanceof SoftquotaError)) throw error;
       refused.push({ name: owner.name, why: error.message });
     }
     yield;
   }
-  return { refused, formerNames };
+  return { refused, renames };
 }
 
 function syncOwner(transaction: Transaction, told: ForgeOwner): void {
