@@ -171,6 +171,12 @@ function gateServices(parts: ServersOptions): Omit<GateServices, 'pushQuestions'
       measuring.letThrough(path);
     },
     contact: () => contactIn(current.config),
+    showsFigures: owner => {
+      if (!current.config.gate.figures) return false;
+      return forge === null
+        ? ledger.documents.owners.named(owner) !== undefined
+        : forge.names.isPublic(owner);
+    },
     myUsage: () => myUsageIn(current.config),
     uploads: uploadSettings(() => current.config),
     notUnderstood: why => log.warn({ why }, 'a reverse proxy asks in a way that cannot be answered'),

@@ -30,7 +30,7 @@ import type { ForgeMembers, ForgeOwner, OwnerKey } from './messages.ts';
 
 /** The tables, as far as they are read. Gitea 1.27.3 has them; see docs/forges. */
 const tables = {
-  user: ['id', 'name', 'type', 'email', 'is_admin', 'lower_name'],
+  user: ['id', 'name', 'type', 'email', 'is_admin', 'lower_name', 'visibility'],
   repository: ['id', 'owner_id', 'owner_name', 'lower_name', 'is_private'],
   org_user: ['id', 'uid', 'org_id'],
   team: ['id', 'org_id', 'authorize'],
@@ -80,8 +80,8 @@ export function giteaSchema(fileIn: GiteaFile = () => null): ForgeSchema {
         count: (db, whose) => countPackages(db, whose, fileIn),
       },
     },
-    eachOwner: eachGiteaOwner,
-    ownerBy: giteaOwnerBy,
+    eachOwner: (db, take) => eachGiteaOwner(db, tables.user, take),
+    ownerBy: (db, key, value) => giteaOwnerBy(db, tables.user, key, value),
     members: membersIn,
     eachRepository: (db, _owners, take) =>
       eachRow(db, 'repository', tables.repository, (id, row) =>
@@ -101,8 +101,12 @@ export function giteaSchema(fileIn: GiteaFile = () => null): ForgeSchema {
 const types: Readonly<Record<number, ForgeOwner['type']>> = { 0: 'user', 1: 'organization', 4: 'user' };
 
 /** Reads the owners of Gogs, too, whose table is the same. */
-export async function eachGiteaOwner(db: ForgeDatabase, take: (owner: ForgeOwner) => void): Promise<void> {
-  await eachRow(db, 'user', tables.user, (id, row) => {
+export async function eachGiteaOwner(
+  db: ForgeDatabase,
+  columns: readonly string[],
+  take: (owner: ForgeOwner) => void,
+): Promise<void> {
+  await eachRow(db, 'user', columns, (id, row) => {
     const owner = ownerIn(id, row);
     if (owner !== null) take(owner);
   });
@@ -110,20 +114,21 @@ export async function eachGiteaOwner(db: ForgeDatabase, take: (owner: ForgeOwner
 
 export async function giteaOwnerBy(
   db: ForgeDatabase,
+  columns: readonly string[],
   key: OwnerKey,
   value: number | string,
 ): Promise<ForgeOwner | null> {
-  const columns = boundedColumns(db, tables.user);
-  const sql = `SELECT ${columns} FROM ${db.quoted('user')} WHERE ${db.quoted(key)} = ? LIMIT 1`;
+  const sql = `SELECT ${boundedColumns(db, columns)} FROM ${db.quoted('user')} WHERE ${db.quoted(key)} = ? LIMIT 1`;
   const [row] = await db.rows(sql, [value]);
   return row === undefined ? null : ownerIn(numberAt(row, 0), row);
 }
 
-/** Null: nothing is theirs. */
+/** Null: nothing is theirs. Pages are for all, for those who are signed in (1), or for members (2). */
 function ownerIn(id: number, row: Row): ForgeOwner | null {
   const type = types[numberAt(row, 2)];
   if (type === undefined) return null;
-  return { id, name: textAt(row, 1), type, email: textAt(row, 3), isAdmin: flagAt(row, 4) };
+  const owner = { id, name: textAt(row, 1), type, email: textAt(row, 3), isAdmin: flagAt(row, 4) };
+  return numberAt(row, 6) === 0 ? owner : { ...owner, isHidden: true };
 }
 
 /** The value of `team.authorize` that owners have. */

@@ -53,8 +53,8 @@ export function gogsSchema(attachmentsPath: () => string): ForgeSchema {
         count: (db, whose) => countAttachments(db, whose, attachmentsPath()),
       },
     },
-    eachOwner: eachGiteaOwner,
-    ownerBy: giteaOwnerBy,
+    eachOwner: (db, take) => eachGiteaOwner(db, tables.user, take),
+    ownerBy: (db, key, value) => giteaOwnerBy(db, tables.user, key, value),
     members: membersIn,
     eachRepository: (db, owners, take) =>
       eachRow(db, 'repository', tables.repository, (id, row) => {

@@ -29,6 +29,8 @@ export interface ForgeOwner {
   readonly type: 'user' | 'organization';
   readonly email: string;
   readonly isAdmin: boolean;
+  /** The forge shows the owner's page only to some; not, unless given. */
+  readonly isHidden?: boolean;
 }
 
 /** The members of an organization, by the ids of users; each has one role. */

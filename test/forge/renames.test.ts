@@ -74,6 +74,25 @@ t.test('of 50 renames, each followed by a push at once, none lets a push over th
   t.strictSame(passed, [], 'the name of another one, who is below the limit');
 });
 
+t.test('a refusal by the proxy names only owners whose pages everybody may see', async t => {
+  const { server } = await open(t);
+  await server.done('rule edit little --limit 0');
+  for (const owner of ['eve', 'carol.c_d', 'Globex-Corp']) await server.done(`group add-user small ${owner}`);
+  const said = async (owner: string) => {
+    const headers = {
+      'X-Original-URI': `/api/packages/${owner}/generic/a/1/file`,
+      'X-Original-Method': 'PUT',
+    };
+    return (await server.ask('gate', '/v1/forward-auth', { headers })).text;
+  };
+  t.match(await said('alice'), /alice/);
+  for (const owner of ['eve', 'carol.c_d', 'Globex-Corp']) {
+    t.match(await said(owner), /"This upload is refused by the quota\./, `${owner} is private or limited`);
+  }
+  await server.reload({ gate: { FIGURES: 'false' } });
+  t.notMatch(await said('alice'), /alice/);
+});
+
 t.test('an upload after an organization was renamed is refused as before', async t => {
   const { server, renamed } = await open(t);
   const upload = async (owner: string) => {

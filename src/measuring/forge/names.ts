@@ -9,7 +9,7 @@ import { sparingLog } from '../../log.ts';
 import { SerialQueue } from '../../serial-queue.ts';
 import type { Logger } from '../../service/index.ts';
 import { within } from '../../within.ts';
-import { forgeIdOf, forgeLinkKind } from './owners.ts';
+import { forgeLinkKind, forgeLinkOf } from './owners.ts';
 
 interface ForgeNamesOptions {
   readonly settings: Pick<ForgeSettings, 'kind'>;
@@ -45,15 +45,17 @@ export class ForgeNames {
   settle(name: string, isPush: boolean): Promise<void> | null {
     const { settings, isAway } = this.#options;
     // Paths of GitLab name no owner.
-    if (settings.kind === 'gitlab' || isAway() || (!isPush && this.isKnown(name))) return null;
+    if (settings.kind === 'gitlab' || isAway() || (!isPush && this.#linkOf(name) !== undefined)) return null;
     return this.#settled(name);
   }
 
-  /** Tells whether the owner of this name was taken over from the forge. */
-  isKnown(name: string): boolean {
-    const { snapshot, owners } = this.#options.ledger.documents;
-    const owner = owners.named(name);
-    return owner !== undefined && forgeIdOf(snapshot, owner.id) !== undefined;
+  /** Tells whether everybody may see the owner's page in the forge. */
+  isPublic(name: string): boolean {
+    return this.#linkOf(name)?.isHidden === false;
+  }
+
+  #linkOf(name: string): ReturnType<typeof forgeLinkOf> {
+    return forgeLinkOf(this.#options.ledger.documents, name);
   }
 
   /** A reading begins: it has whatever was taken over before. */

@@ -30,6 +30,7 @@ const link = z.strictObject({
   type: z.enum(['user', 'organization']),
   email: z.string(),
   isAdmin: z.boolean(),
+  isHidden: z.boolean().default(false),
 });
 
 /** `owner` is an id; the rest is as the forge last had it, so that only what changes there is taken over. */
@@ -49,8 +50,19 @@ export const forgeLinkKind: Kind<ForgeLink> = {
 export const forgeLinkKinds: readonly Kind<unknown>[] = [forgeLinkKind];
 
 /** The id in the forge of whom an owner is; undefined for an owner who is not of the forge. */
-export function forgeIdOf(snapshot: Snapshot, ownerId: number): number | undefined {
+function forgeIdOf(snapshot: Snapshot, ownerId: number): number | undefined {
   for (const [key] of snapshot.ofOwner(forgeLinkKind, ownerId)) return Number(key);
+  return undefined;
+}
+
+/** The owner of this name as the forge last had it; undefined for one who is not of the forge. */
+export function forgeLinkOf(
+  { snapshot, owners }: Pick<Documents, 'snapshot' | 'owners'>,
+  name: string,
+): ForgeLink | undefined {
+  const owner = owners.named(name);
+  if (owner === undefined) return undefined;
+  for (const [, link] of snapshot.ofOwner(forgeLinkKind, owner.id)) return link;
   return undefined;
 }
 
@@ -103,8 +115,8 @@ function syncOwner(transaction: Transaction, told: ForgeOwner): void {
     before === undefined || known === undefined
       ? linked(transaction, owner)
       : changed(transaction, known, before, owner);
-  const { name, type, email, isAdmin } = owner;
-  const link: ForgeLink = { owner: record.id, name, type, email, isAdmin };
+  const { name, type, email, isAdmin, isHidden = false } = owner;
+  const link: ForgeLink = { owner: record.id, name, type, email, isAdmin, isHidden };
   changes.put(forgeLinkKind, String(owner.id), link);
 }
 
