@@ -59,37 +59,42 @@ export function columnsByTable(rows: readonly Row[]): ReadonlyMap<string, Readon
   return found;
 }
 
-/** By engine: codes of a refused user, a missing table or column, and the statement that gives the right. */
+/** By engine: codes of a refused sign-in, a missing right, and a missing table or column; the right's statement. */
 const servers = {
   postgres: {
-    // invalid_password, invalid_authorization_specification, insufficient_privilege
-    denied: ['28P01', '28000', '42501'],
+    // invalid_password, invalid_authorization_specification
+    signIn: ['28P01', '28000'],
+    // insufficient_privilege
+    denied: ['42501'],
     // undefined_table, undefined_column
     missing: ['42P01', '42703'],
     grant: ({ user }: DatabaseServerAddress) => `GRANT SELECT ON ALL TABLES IN SCHEMA public TO "${user}"`,
   },
   mysql: {
-    denied: [
-      'ER_ACCESS_DENIED_ERROR',
-      'ER_DBACCESS_DENIED_ERROR',
-      'ER_TABLEACCESS_DENIED_ERROR',
-      'ER_COLUMNACCESS_DENIED_ERROR',
-      'ER_ACCESS_DENIED_NO_PASSWORD_ERROR',
-    ],
+    signIn: ['ER_ACCESS_DENIED_ERROR', 'ER_ACCESS_DENIED_NO_PASSWORD_ERROR'],
+    denied: ['ER_DBACCESS_DENIED_ERROR', 'ER_TABLEACCESS_DENIED_ERROR', 'ER_COLUMNACCESS_DENIED_ERROR'],
     missing: ['ER_NO_SUCH_TABLE', 'ER_BAD_FIELD_ERROR'],
     grant: ({ database, user }: DatabaseServerAddress) => `GRANT SELECT ON ${database}.* TO '${user}'@'%'`,
   },
 } as const;
 
+/** The statement by which the database's administrator lets the user read; null: a file needs none. */
+export function grantFor(address: DatabaseAddress): string | null {
+  if (address.engine === 'sqlite') return null;
+  return servers[address.engine].grant(address);
+}
+
 export function serverFault(address: DatabaseServerAddress, error: unknown): ForgeFault {
   if (error instanceof ForgeFault) return error;
-  const { denied, missing, grant } = servers[address.engine];
+  const { signIn, denied, missing, grant } = servers[address.engine];
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const message = `${shownAddress(address)}: ${messageOf(error)}`;
   const options = { cause: error };
+  if (signIn.some(one => one === code)) {
+    return new ForgeFault('rights', message, 'correct the user or the password in [forge]', options);
+  }
   if (denied.some(one => one === code)) {
-    const mend = `correct the user or the password, or give the right to read: ${grant(address)}`;
-    return new ForgeFault('rights', message, mend, options);
+    return new ForgeFault('rights', message, `give the right to read: ${grant(address)}`, options);
   }
   if (missing.some(one => one === code)) {
     return new ForgeFault('schema', message, 'see the versions in docs/forges', options);
