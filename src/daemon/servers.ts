@@ -148,8 +148,10 @@ function gateServices(
   parts: ServersOptions,
   unaskedLimits: UnaskedLimits,
 ): Omit<GateServices, 'pushQuestions'> {
-  const { current, events, fleet, ledger, measuring, notices, worker, metrics } = parts;
+  const { current, events, fleet, forge, ledger, measuring, notices, worker, metrics } = parts;
   const log = sparingLog(parts.log);
+  const settleOwner: GateServices['settleOwner'] = (name, isPush) =>
+    forge === null ? null : forge.names.settle(name, isPush);
   // However many are refused, there are lines left for faults.
   const refusalLog = sparingLog(parts.log);
   return {
@@ -159,7 +161,12 @@ function gateServices(
       const { autoCreate } = current.config.users;
       return synchronizeClaimed({ documents: ledger.documents, autoCreate, log }, claimed, null);
     },
-    locate: path => measuring.locate(path),
+    locate: async path => {
+      const unit = await measuring.locate(path);
+      if (unit.owner !== null) await settleOwner(unit.owner, false);
+      return unit;
+    },
+    settleOwner,
     fullDisk: (path, subject) => measuring.freeSpace.fullFor(path, subject),
     measureSoon: path => {
       measuring.pushes.measure(path);
@@ -170,6 +177,12 @@ function gateServices(
       measuring.letThrough(path);
     },
     contact: () => contactIn(current.config),
+    showsFigures: owner => {
+      if (!current.config.gate.figures) return false;
+      return forge === null
+        ? ledger.documents.owners.named(owner) !== undefined
+        : forge.names.isPublic(owner);
+    },
     myUsage: () => myUsageIn(current.config),
     uploads: uploadSettings(() => current.config),
     notUnderstood: why => log.warn({ why }, 'a reverse proxy asks in a way that cannot be answered'),

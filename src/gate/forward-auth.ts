@@ -47,6 +47,8 @@ export async function answerForwardAuth(
     }
     const uploads = uploadsOf(routes, asked.method, asked.target);
     for (const upload of uploads) {
+      const settled = services.settleOwner(upload.owner, false);
+      if (settled !== null) await settled;
       const refused = refusalOf(services, upload, asked, isPage);
       if (refused === null) continue;
       refuse(services, response, upload, refused);
@@ -82,6 +84,9 @@ interface Refused extends Pick<Decided, 'owner'> {
   readonly subject: Subject;
   readonly decision: Refusal;
 }
+
+/** Nobody has signed in yet, and may not even know that the owner exists. */
+const hidden = 'This upload is refused by the quota.';
 
 /** A client would repeat what is answered by 503. */
 const notByQuota = 'This request is refused, and not, or no longer, by the quota.';
@@ -181,8 +186,14 @@ function refuse(
   upload: Upload,
   { owner, subject, decision }: Refused,
 ): void {
-  const message = refusal(owner.name, subject, decision);
   const contact = services.contact();
+  if (!services.showsFigures(owner.name)) {
+    const help = contact === null ? '' : ` ${contactLine(contact)}`;
+    if (upload.client === 'git') send(response, hidden, `${hidden}${help}\n`, 'text/plain; charset=utf-8');
+    else sendJson(response, hidden, help);
+    return;
+  }
+  const message = refusal(owner.name, subject, decision);
   if (upload.client === 'git') {
     const words = { ownerName: owner.name, subject, decision, isPush: false, repositoryBytes: null, contact };
     send(response, message, refusalText(words), 'text/plain; charset=utf-8');

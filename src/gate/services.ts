@@ -91,6 +91,11 @@ export interface GateServices {
    * was there: then whatever a template matches is said to exist.
    */
   locate(path: string): Promise<LocatedUnit & { readonly exists: boolean }>;
+  /**
+   * Has the owner who has this name in the forge now known by it; null: nobody has to be asked. Names that are
+   * known are asked about only for a push. Never rejects.
+   */
+  settleOwner(name: string, isPush: boolean): Promise<void> | null;
   measureSoon(unitPath: string): void;
   /** The disk with too little free space for this to grow; null: there is enough. Costs a look-up. */
   fullDisk(unitPath: string | null, subject: Subject): FullDisk | null;
@@ -100,6 +105,8 @@ export interface GateServices {
   synchronize(claimed: Claimed): Promise<Synchronization>;
   /** Contact for a refused pusher: `[hooks] CONTACT`, else the page My usage. */
   contact(): string | null;
+  /** Tells whether strangers may know the figures of the owner of this name: proxies ask before any sign-in. */
+  showsFigures(owner: string): boolean;
   /** The address of the page My usage; null: nobody said where the web UI is. */
   myUsage(): string | null;
   /** Routes that a reverse proxy may ask about, as configured now. */

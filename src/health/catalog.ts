@@ -29,6 +29,7 @@ export const daemonFindings = {
   forge_away: 'wrong',
   forge_rows_gone: 'wrong',
   forge_owner_refused: 'wrong',
+  forge_row_odd: 'wrong',
   forge_owners_absent: 'notice',
   forge_unowned: 'notice',
   unpublished: 'wrong',

@@ -187,13 +187,21 @@ const noDirectories = { count: 0, bytes: 0 };
 
 function* forges({ forge, ledger }: Observed): Generator<Finding> {
   if (forge === null) return;
-  const { fault, refused, absent } = forge;
+  const { fault, refused, absent, odd } = forge;
   const code = fault?.code === 'gone' ? 'forge_rows_gone' : 'forge_away';
   if (fault !== null) yield makeFinding(code, forgeAway(fault), fault.mend);
   yield* listed({ first: refused, count: refused.length }, ({ name, why }) => {
     const message = `${printable(name)} of the forge cannot be taken over: ${printable(why)}`;
     const mend = 'rename or delete the owner of softquota who is in the way';
     return makeFinding('forge_owner_refused', message, mend);
+  });
+  yield* listed(odd, ({ row, why, owner, path, isCounted }) => {
+    const place = [row, owner ?? 'of an owner who is not known', ...(path === null ? [] : [path])].join(', ');
+    const effect = isCounted
+      ? 'its last good figure goes on counting'
+      : 'what it stands for counts for nobody';
+    const message = printable(`${place}: ${why}, so ${effect}`);
+    return makeFinding('forge_row_odd', message, "correct or delete the row in the forge's database");
   });
   if (absent > 0) {
     const message = `${formatCount(absent)} owners at once are not in the forge's database any more, so none of them is deleted`;

@@ -63,6 +63,15 @@ export interface ObservedForge {
   readonly refused: readonly { readonly name: string; readonly why: string }[];
   /** Owners who are not in the forge any more, and are not deleted because they are so many; else 0. */
   readonly absent: number;
+  /** Rows that no forge writes. `row`: table and id; null where nobody can tell. */
+  readonly odd: Listed<{
+    readonly row: string;
+    readonly why: string;
+    readonly owner: string | null;
+    readonly path: string | null;
+    /** Its last good figure goes on counting for the owner. */
+    readonly isCounted: boolean;
+  }>;
 }
 
 export interface Observed {

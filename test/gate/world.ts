@@ -46,6 +46,7 @@ export interface Asked {
 export interface Told {
   contact: string | null;
   fullDisk: FullDisk | null;
+  showsFigures: boolean;
   reasons: readonly string[];
   notes: readonly string[];
   locate: GateServices['locate'];
@@ -104,6 +105,7 @@ export async function openWorld(
   const told: Told = {
     contact: null,
     fullDisk: null,
+    showsFigures: true,
     reasons: [],
     notes: [],
     locate: async path => {
@@ -137,6 +139,8 @@ export async function openWorld(
       throw new SoftquotaError('not_found', 'there is no source here');
     },
     locate: path => told.locate(path),
+    settleOwner: () => null,
+    showsFigures: owner => told.showsFigures && ledger.documents.owners.named(owner) !== undefined,
     measureSoon: path => told.measured.push(path),
     letThrough: path => told.letThrough.push(path),
     contact: () => told.contact,
