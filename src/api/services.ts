@@ -62,6 +62,10 @@ export interface ApiServices extends FaultServices {
   readonly documents: Documents;
   readonly ledger: Ledger;
   readonly scanner: Scanner;
+  /** The name of a unit as people read it. */
+  unitName(unit: { readonly kind: 'walked' | 'reported'; readonly name: string }): string;
+  /** Tells whether it is what forks of a project that is gone have in common. */
+  isInherited(path: string): boolean;
   /** Believes that most rows of the forge's database are gone, if they are. */
   acceptGone(): void;
   readonly identity: Identity;

@@ -52,6 +52,8 @@ function eventWords(event: Event): string {
       return event.fault === null
         ? `freed ${formatBytes(Math.max(0, event.freed))} in ${event.repository}`
         : `not collected: ${event.repository}: ${event.fault}`;
+    case 'inherited':
+      return `${formatBytes(event.bytes)} of ${event.repository}, which counted for ${event.from} before`;
   }
 }
 

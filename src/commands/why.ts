@@ -62,7 +62,11 @@ function repositoriesText(found: SpaceAnswer): string {
     ['UNREACHABLE', unreachable, 'right'],
     ['MEASURED', each => each.fault ?? formatTime(each.measured_at)],
   ]);
-  return `${head}\n${shown}`;
+  return `${head}\n${shown}${repositories.filter(({ inherited }) => inherited).map(inheritedText).join('')}`;
+}
+
+function inheritedText({ name }: RepositorySpace): string {
+  return `${printable(name)}: what forks of a deleted project have in common. It counts for the oldest fork of that project's owner, else for the oldest fork of all.\n`;
 }
 
 function reportText({ repositories, report, reported_at: at, state }: SpaceAnswer): string {
@@ -70,6 +74,7 @@ function reportText({ repositories, report, reported_at: at, state }: SpaceAnswe
   if (repository === undefined || report === null) return '';
   const parts = [
     headText(repository, report),
+    ...(repository.inherited ? [inheritedText(repository)] : []),
     ...(state === 'done' ? [] : [`The figures are those of ${formatTime(at)}.\n`]),
     pathsText(report),
     refsText(report),

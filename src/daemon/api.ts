@@ -131,6 +131,8 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
     metrics: metrics && { token: current.config.metrics.token, text: () => metrics.text() },
     now: Date.now,
     scanner: measuring.scanner,
+    unitName: unit => measuring.nameOf(unit),
+    isInherited: path => measuring.placed(path)?.isInherited ?? false,
     acceptGone: () => forge?.acceptGone(),
     contact: () => current.config.hooks.contact,
     asking: () => current.config.requests,

@@ -115,10 +115,7 @@ export class Daemon {
         isForgiving: () => ledger.settings.garbage === 'forgive',
         ledger,
         forge,
-        pageOf: unit => {
-          const roots = measuring.scanner.places().map(({ path }) => path);
-          return spacePage(current.config.server.rootUrl, unit, roots);
-        },
+        pageOf: unit => spacePage(current.config.server.rootUrl, unit, measuring.nameOf(unit)),
         quarantineRemoved: unit => measuring.pushes.lookAgain(unit),
         collected: figures => {
           const { freed_bytes: freed = 0, fault = null } = figures.collected ?? {};
@@ -142,6 +139,7 @@ export class Daemon {
           visibility,
           repositories: worker,
           pushWorker: worker,
+          inherited: told => events.inherited(told),
           onFullChanged: () => refusals.lookAtAll(),
           missingKeys: () => keys.missing,
           accepted: async () => {

@@ -1,7 +1,6 @@
 /** The lines about the space of a repository that its refused pushes show. */
 
 import { posix } from 'node:path';
-import { unitName } from '../api/index.ts';
 import type { UnitRecord } from '../store/index.ts';
 import { formatBytes, formatCount, printable } from '../text/index.ts';
 import { addressOf, type SpaceReport } from '../wire/index.ts';
@@ -61,15 +60,15 @@ const longestLink = 400;
 
 /**
  * Gives the address of the page about a repository's space. Empty where nobody said what softquota's address
- * is. `roots`: the directories that templates begin with.
+ * is. `unitName`: as people read it.
  */
 export function spacePage(
   rootUrl: string | null,
-  { id, owner }: Pick<UnitRecord, 'id' | 'owner'>,
-  roots: readonly string[],
+  { owner }: Pick<UnitRecord, 'owner'>,
+  unitName: string,
 ): string {
   if (rootUrl === null || owner === null) return '';
-  const name = unitName({ kind: 'walked', name: id }, roots).replace(/\/?\.git$/, '');
+  const name = unitName.replace(/\/?\.git$/, '');
   const below = posix.relative(owner, name);
   const repo = below.startsWith('..') || below === '' ? name : below;
   const page = `${rootUrl}${addressOf('space', owner)}?${new URLSearchParams({ repo })}`;

@@ -18,12 +18,10 @@ export {
   type ForgeSettings,
   forgeKinds,
   forgeLeaves,
-  isAmong,
-  ownerIdIn,
-  type PlaceOwnerColumns,
   type ReadMode,
   type RepositoryNames,
   unownedReasons,
 } from './messages.ts';
 export { probeForge, sqliteFileOf } from './open.ts';
+export { type Claim, claimsIn, isAmong, type PlaceColumns } from './places.ts';
 export { ForgeReader } from './reader.ts';

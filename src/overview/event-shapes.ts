@@ -13,6 +13,7 @@ export const eventKinds = [
   'request',
   'allowance',
   'reclaim',
+  'inherited',
 ] as const;
 
 const bytes = z.number().int();
@@ -237,6 +238,22 @@ const reclaimEvent = z
     description: 'The worker deleted what nothing reaches in a repository, or failed to.',
   });
 
+const inheritedEvent = z
+  .object({
+    ...common,
+    kind: z.literal('inherited'),
+    owner: z.string().meta({ description: 'The owner for whom the repository counts from now on.' }),
+    from: z.string().meta({ description: 'The owner for whom it counted before.' }),
+    repository: z.string().meta({ description: 'Its name, such as `pool of group/project`.' }),
+    host: z.string(),
+    bytes,
+  })
+  .meta({
+    id: 'InheritedEvent',
+    description:
+      'What forks of a project share counts for the owner of one of the forks, because the project is gone.',
+  });
+
 export const event = z
   .discriminatedUnion('kind', [
     refusalEvent,
@@ -247,14 +264,20 @@ export const event = z
     requestEvent,
     allowanceEvent,
     reclaimEvent,
+    inheritedEvent,
   ])
   .meta({ id: 'Event' });
 
 /** The kinds that owners see: who changed what of the policy is for administrators. */
-export const ownEventKinds = ['refusal', 'threshold', 'grace'] as const satisfies readonly EventKind[];
+export const ownEventKinds = [
+  'refusal',
+  'threshold',
+  'grace',
+  'inherited',
+] as const satisfies readonly EventKind[];
 
 export const ownEvent = z
-  .discriminatedUnion('kind', [refusalEvent, thresholdEvent, graceEvent])
+  .discriminatedUnion('kind', [refusalEvent, thresholdEvent, graceEvent, inheritedEvent])
   .meta({ id: 'OwnEvent', description: 'The events that owners see about themselves.' });
 
 export type Event = z.infer<typeof event>;

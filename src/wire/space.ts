@@ -81,6 +81,9 @@ const time = z.string().meta({ description: 'ISO 8601.' });
 const repositorySpace = z
   .object({
     name: z.string(),
+    inherited: z.boolean().optional().meta({
+      description: 'True: forks of a project that is gone have it in common, and it counts for one of them.',
+    }),
     stored_bytes: bytes.meta({ description: 'The whole directory, as it counts.' }),
     reachable_bytes: bytes.nullable().meta({ description: 'Null: not measured yet.' }),
     unreachable_bytes: bytes.nullable(),

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { isoTime, printable } from '../../text/index.ts';
 import * as wire from '../../wire/index.ts';
-import { unitName } from '../owners.ts';
 import { getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices, SpaceState } from '../services.ts';
 import { ownerScopes } from './own-quotas.ts';
@@ -13,7 +12,7 @@ const mostRepositories = 1000;
 
 interface RepositoryUnit {
   readonly path: string;
-  /** The part of the path that varies. */
+  /** As people read it. */
   readonly name: string;
   readonly bytes: number;
 }
@@ -102,14 +101,13 @@ function spaceOf(
 }
 
 /** An owner's repositories on this host, the largest first. */
-function repositoriesOf({ ledger, scanner }: ApiServices, owner: string): readonly RepositoryUnit[] {
-  const roots = scanner.places().map(({ path }) => path);
+function repositoriesOf({ ledger, unitName }: ApiServices, owner: string): readonly RepositoryUnit[] {
   return ledger.units
     .unitsOf(owner)
     .filter(({ kind, leaf }) => kind === 'walked' && isGit(leaf))
     .map(unit => ({
       path: unit.id,
-      name: unitName({ kind: 'walked', name: unit.id }, roots),
+      name: unitName(unit),
       bytes: unit.bytes,
     }));
 }
@@ -118,12 +116,13 @@ function isGit(leaf: string): boolean {
   return leaf.startsWith('size:repos:') || leaf === 'size:assets:wiki';
 }
 
-function figuresOf({ space }: ApiServices, { path, name, bytes }: RepositoryUnit): wire.RepositorySpace {
+function figuresOf({ space, isInherited }: ApiServices, { path, name, bytes }: RepositoryUnit): wire.RepositorySpace {
   const found = space.figures(path);
   const measured = found?.measured ?? null;
   const collected = found?.collected ?? null;
   return {
     name,
+    ...(isInherited(path) ? { inherited: true } : {}),
     stored_bytes: bytes,
     reachable_bytes: measured?.reachable_bytes ?? null,
     unreachable_bytes: measured?.unreachable_bytes ?? null,

@@ -169,6 +169,8 @@ function toldOf(event: Event): Told {
       const mark = isGood ? 'freed' : 'not collected';
       return { mark, look: isGood ? 'good' : 'bad', words: reclaimWords(event) };
     }
+    case 'inherited':
+      return { mark: 'counts from now on', words: inheritedWords(event) };
   }
 }
 
@@ -206,6 +208,10 @@ function refusalWords(event: EventOf<'refusal'>): string {
 function reclaimWords({ repository, freed, fault }: EventOf<'reclaim'>): string {
   const what = fault === null ? formatBytes(Math.max(0, freed)) : printable(fault);
   return `${what} in ${printable(repository)}`;
+}
+
+function inheritedWords({ repository, from, bytes }: EventOf<'inherited'>): string {
+  return `${formatBytes(bytes)} of ${printable(repository)}, which counted for ${printable(from)} before`;
 }
 
 function levelWords({ direction, from, to: now }: EventOf<'threshold'>): string {
