@@ -26,9 +26,7 @@ const inheritedFlag = 2;
 
 /** The hashes may come in any order; the claims of one repository keep theirs. */
 export function placeColumns(hashes: readonly number[], claims: readonly Claim[]): PlaceColumns {
-  const order = Uint32Array.from(hashes.keys()).sort(
-    (a, b) => (hashes[a] ?? 0) - (hashes[b] ?? 0) || a - b,
-  );
+  const order = Uint32Array.from(hashes.keys()).sort((a, b) => (hashes[a] ?? 0) - (hashes[b] ?? 0) || a - b);
   const ordered = Array.from(order, at => claims[at]).filter(claim => claim !== undefined);
   let end = 0;
   return {

@@ -116,7 +116,10 @@ function isGit(leaf: string): boolean {
   return leaf.startsWith('size:repos:') || leaf === 'size:assets:wiki';
 }
 
-function figuresOf({ space, isInherited }: ApiServices, { path, name, bytes }: RepositoryUnit): wire.RepositorySpace {
+function figuresOf(
+  { space, isInherited }: ApiServices,
+  { path, name, bytes }: RepositoryUnit,
+): wire.RepositorySpace {
   const found = space.figures(path);
   const measured = found?.measured ?? null;
   const collected = found?.collected ?? null;
