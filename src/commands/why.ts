@@ -3,7 +3,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
-import type { ReclaimRun, RepositorySpace, SpaceAnswer, SpaceReport } from '../wire/index.ts';
+import {
+  gitlabMaintenance,
+  isKeptByGitlab,
+  type ReclaimRun,
+  type RepositorySpace,
+  type SpaceAnswer,
+  type SpaceReport,
+} from '../wire/index.ts';
 import { apiCommand } from './api-command.ts';
 import { type DaemonClient, withQuery } from './client.ts';
 import { escapedLines, formatTime, table } from './output.ts';
@@ -85,11 +92,18 @@ function reportText({ repositories, report, reported_at: at, state }: SpaceAnswe
   return parts.filter(part => part !== '').join('\n');
 }
 
-function headText({ name, stored_bytes: stored }: RepositorySpace, report: SpaceReport): string {
+function headText(
+  { name, stored_bytes: stored, of_gitlab: isOfGitlab = false }: RepositorySpace,
+  report: SpaceReport,
+): string {
   return escapedLines([
     `${name} takes ${formatBytes(stored)}: ${formatBytes(report.reachable_bytes)} reachable, ${formatBytes(report.unreachable_bytes)} unreachable.`,
     ...(report.unreachable_bytes > 0
-      ? ['What is unreachable goes when garbage is collected: softquota reclaim, by an administrator.']
+      ? [
+          isOfGitlab
+            ? 'GitLab removes what is unreachable within ten days.'
+            : 'What is unreachable goes when garbage is collected: softquota reclaim, by an administrator.',
+        ]
       : []),
     ...(report.kept_bytes > 0 ? [`.keep files hold packs of ${formatBytes(report.kept_bytes)}.`] : []),
     ...(report.leftover_bytes > 0
@@ -131,12 +145,14 @@ function advice(words: string, all: readonly { readonly commands: readonly strin
 }
 
 function namespacesText({ namespaces }: SpaceReport): string {
-  return namespaces
+  const isGitlabs = namespaces.some(({ name }) => isKeptByGitlab(name));
+  const lines = namespaces
     .map(({ name, refs, bytes }) => {
       const what = name === 'reflogs' ? 'Reflogs' : `${counted(refs, 'ref', 'refs')} in ${printable(name)}`;
       return `${what} alone ${name !== 'reflogs' && refs === 1 ? 'holds' : 'hold'} ${formatBytes(bytes)}.\n`;
     })
     .join('');
+  return isGitlabs ? `${lines}${gitlabMaintenance}\n` : lines;
 }
 
 function lfsText({ lfs }: SpaceReport): string {

@@ -3,7 +3,7 @@
 import { posix } from 'node:path';
 import type { UnitRecord } from '../store/index.ts';
 import { formatBytes, formatCount, printable } from '../text/index.ts';
-import { addressOf, type SpaceReport } from '../wire/index.ts';
+import { addressOf, isKeptByGitlab, type SpaceReport } from '../wire/index.ts';
 
 const mostNamed = 3;
 const longestName = 200;
@@ -33,6 +33,12 @@ function candidates({ paths, refs, ...report }: SpaceReport) {
     ...refs
       .filter(ref => !ref.default_branch)
       .map(({ name, frees }) => ({ words: refWords(name), bytes: frees })),
+    {
+      words: 'history that GitLab keeps: see Settings, Repository, Repository maintenance of the project',
+      bytes: report.namespaces
+        .filter(({ name }) => isKeptByGitlab(name))
+        .reduce((sum, { bytes }) => sum + bytes, 0),
+    },
     {
       words: 'objects that nothing reaches: go with the next garbage collection',
       bytes: report.unreachable_bytes,

@@ -84,6 +84,9 @@ const repositorySpace = z
     inherited: z.boolean().optional().meta({
       description: 'True: forks of a project that is gone have it in common, and it counts for one of them.',
     }),
+    of_gitlab: z.boolean().optional().meta({
+      description: 'True: GitLab collects its garbage, within ten days, and softquota does not.',
+    }),
     stored_bytes: bytes.meta({ description: 'The whole directory, as it counts.' }),
     reachable_bytes: bytes.nullable().meta({ description: 'Null: not measured yet.' }),
     unreachable_bytes: bytes.nullable(),

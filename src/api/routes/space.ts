@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
+import { isOfGitaly } from '../../layout/index.ts';
 import { isoTime, printable } from '../../text/index.ts';
 import * as wire from '../../wire/index.ts';
 import { getRoute, postRoute, type Route } from '../route.ts';
@@ -126,6 +127,7 @@ function figuresOf(
   return {
     name,
     ...(isInherited(path) ? { inherited: true } : {}),
+    ...(isOfGitaly(path) ? { of_gitlab: true } : {}),
     stored_bytes: bytes,
     reachable_bytes: measured?.reachable_bytes ?? null,
     unreachable_bytes: measured?.unreachable_bytes ?? null,
@@ -166,7 +168,7 @@ function unitsFor(services: ApiServices, repository: string | undefined): readon
     const all: RepositoryUnit[] = [];
     for (const { id, kind, owner, leaf, bytes } of ledger.units.units) {
       if (kind !== 'walked' || owner === null || !isGit(leaf)) continue;
-      if (all.length < mostRepositories && unreachableIn(services, id) > 0)
+      if (all.length < mostRepositories && unreachableIn(services, id) > 0 && !isOfGitaly(id))
         all.push({ path: id, name: id, bytes });
     }
     return all;

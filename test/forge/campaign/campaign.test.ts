@@ -99,7 +99,11 @@ async function runs(t: Test, server: Server, { sql }: Pick<MadeDatabase, 'sql'>,
       continue;
     }
     t.strictSame(last, expected, `after ${done} operations`);
-    t.comment(server.daemon.log.slice(-3000));
+    const nobodys = stored.filter(({ owners }) => owners.length === 0);
+    const byLeaf = Map.groupBy(nobodys, ({ leaf }) => leaf);
+    for (const [leaf, all] of byLeaf)
+      t.comment(`nobody's: ${all.length} of ${leaf}, ${all.reduce((sum, { bytes }) => sum + bytes, 0)} B`);
+    t.comment((await server.ask('admin', '/api/v1/admin/quota/overview')).text.match(/"nobody":.*?\]/)?.[0]);
     return;
   }
 }
