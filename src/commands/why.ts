@@ -33,8 +33,7 @@ export const addWhy = apiCommand<SpaceAnswer>('why <owner[/repository]>', {
     if (owner === '') throw new SoftquotaError('usage', 'expected OWNER or OWNER/REPOSITORY');
     return spaceOf(client, owner, repository);
   },
-  text: (found, _, asked: string) =>
-    partsOf(asked).repository === '' ? repositoriesText(found) : reportText(found),
+  text: found => (found.state === 'none' ? repositoriesText(found) : reportText(found)),
   status: ({ state, message }) => {
     if (state !== 'failed') return exitCodes.done;
     tellNote(message ?? 'the repository cannot be examined');
@@ -69,7 +68,10 @@ function repositoriesText(found: SpaceAnswer): string {
     ['UNREACHABLE', unreachable, 'right'],
     ['MEASURED', each => each.fault ?? formatTime(each.measured_at)],
   ]);
-  return `${head}\n${shown}${repositories.filter(({ inherited }) => inherited).map(inheritedText).join('')}`;
+  return `${head}\n${shown}${repositories
+    .filter(({ inherited }) => inherited)
+    .map(inheritedText)
+    .join('')}`;
 }
 
 function inheritedText({ name }: RepositorySpace): string {

@@ -132,7 +132,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
     now: Date.now,
     scanner: measuring.scanner,
     unitName: unit => measuring.nameOf(unit),
-    isInherited: path => measuring.placed(path)?.isInherited ?? false,
+    placed: path => measuring.placed(path),
     acceptGone: () => forge?.acceptGone(),
     contact: () => current.config.hooks.contact,
     asking: () => current.config.requests,

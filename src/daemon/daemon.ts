@@ -122,7 +122,8 @@ export class Daemon {
           measuring.measureSoon(figures.path);
           metrics?.collected(freed, fault !== null);
           const owner = ledger.units.unit(figures.path)?.owner ?? null;
-          events.collected({ owner, repository: figures.path, freed, fault });
+          const repository = measuring.placed(figures.path)?.title ?? figures.path;
+          events.collected({ owner, repository, freed, fault });
         },
         measure: () => current.config.scan.measure,
         now: Date.now,
@@ -148,6 +149,7 @@ export class Daemon {
           },
         }),
       );
+      ledger.titleOf = path => measuring.placed(path)?.title ?? null;
       if (forge !== null) open(forge);
       else if (keys.missing.length === 0) await forgetForge(ledger, log);
       const identity = open(new Identity({ documents: ledger.documents, now: Date.now, log }));

@@ -41,7 +41,10 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
       query: asked.extend({ user: wire.knownName.min(1) }),
       faults: [404, 503],
       answer: { status: 200, description: 'The space', schema: wire.spaceAnswer },
-      handle: ({ query }) => spaceOf(services, query.user, query),
+      handle: ({ query }) => {
+        const { owner, repository } = partsOf(services, [query.user, query.repo ?? ''].join('/'));
+        return spaceOf(services, owner, { ...query, repo: repository || undefined });
+      },
     }),
     ...ownerScopes(services).map(({ of, path, read, owner }) =>
       getRoute(`getSpaceOf${of}`, `${path}/space`, {
@@ -101,6 +104,14 @@ function spaceOf(
   };
 }
 
+/** Takes `OWNER/REPOSITORY` apart. The names of subgroups have slashes, too: the longest known one is meant. */
+function partsOf({ documents }: ApiServices, asked: string) {
+  const names = asked.replace(/\/$/, '').split('/');
+  const isKnown = (length: number) => documents.owners.named(names.slice(0, length).join('/')) !== undefined;
+  const length = [...names.keys()].map(at => at + 1).findLast(isKnown) ?? 1;
+  return { owner: names.slice(0, length).join('/'), repository: names.slice(length).join('/') };
+}
+
 /** An owner's repositories on this host, the largest first. */
 function repositoriesOf({ ledger, unitName }: ApiServices, owner: string): readonly RepositoryUnit[] {
   return ledger.units
@@ -118,7 +129,7 @@ function isGit(leaf: string): boolean {
 }
 
 function figuresOf(
-  { space, isInherited }: ApiServices,
+  { space, placed }: ApiServices,
   { path, name, bytes }: RepositoryUnit,
 ): wire.RepositorySpace {
   const found = space.figures(path);
@@ -126,7 +137,7 @@ function figuresOf(
   const collected = found?.collected ?? null;
   return {
     name,
-    ...(isInherited(path) ? { inherited: true } : {}),
+    ...(placed(path)?.isInherited ? { inherited: true } : {}),
     ...(isOfGitaly(path) ? { of_gitlab: true } : {}),
     stored_bytes: bytes,
     reachable_bytes: measured?.reachable_bytes ?? null,
@@ -175,6 +186,6 @@ function unitsFor(services: ApiServices, repository: string | undefined): readon
   }
   const unit = repository.startsWith('/') ? ledger.units.unitAt(repository) : null;
   if (unit !== null && isGit(unit.leaf)) return [{ path: unit.id, name: unit.id, bytes: unit.bytes }];
-  const [owner = '', ...rest] = repository.split('/');
-  return [named(repositoriesOf(services, owner), owner, rest.join('/'))];
+  const { owner, repository: name } = partsOf(services, repository);
+  return [named(repositoriesOf(services, owner), owner, name)];
 }

@@ -9,7 +9,7 @@ import {
   type PlaceColumns,
   type RepositoryNames,
 } from '../../forge/index.ts';
-import type { StorageSettings } from '../../layout/index.ts';
+import { isPool, type StorageSettings } from '../../layout/index.ts';
 import type { Leaf } from '../../quota/index.ts';
 import { ownerNameOf } from './owners.ts';
 
@@ -39,6 +39,8 @@ export class ForgeVisibility {
   readonly #documents: Documents;
   #publicHashes: Float64Array | null = null;
   #places: PlaceColumns | null = null;
+  /** The ids of the owners for whom pools count, by hashes; the ledger only has names, which change. */
+  readonly #poolOwners = new Map<number, number | undefined>();
 
   constructor(reader: ForgeReader, documents: Documents) {
     this.#reader = reader;
@@ -58,15 +60,18 @@ export class ForgeVisibility {
 
   /**
    * The repository at this path; null where paths name the owners, or while nothing was read. `counted`: the
-   * owner for whom it has counted so far; of several who may have it, this one goes on.
+   * owner for whom it counts by the ledger. Of several who may have a pool, the one who had it goes on.
    */
   placed(path: string, counted: string | null): PlacedRepository | null {
     if (this.#places === null) return null;
-    const claims = claimsIn(this.#places, this.#reader.hashOf(repositoryNameOf(path)));
+    const hash = this.#reader.hashOf(repositoryNameOf(path));
+    const claims = claimsIn(this.#places, hash);
     const nameOf = ({ ownerId }: Claim) => ownerNameOf(this.#documents, ownerId) ?? undefined;
-    const [first] = claims;
-    const claim =
-      claims.length > 1 ? (claims.find(each => nameOf(each) === (counted ?? undefined)) ?? first) : first;
+    const before = this.#poolOwners.get(hash);
+    const hadIt = (claim: Claim) =>
+      before === undefined ? nameOf(claim) === counted : claim.ownerId === before;
+    const claim = claims.length > 1 ? (claims.find(hadIt) ?? claims[0]) : claims[0];
+    if (isPool(path)) this.#poolOwners.set(hash, claim?.ownerId);
     if (claim === undefined)
       return { owner: null, leaf: 'size:repos:private', title: null, isInherited: false };
     const { title, isPublic, isInherited } = claim;

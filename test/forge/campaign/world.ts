@@ -1,6 +1,6 @@
 /** What campaigns of random changes have in common: tables whose changes are statements, and what is stored. */
 
-import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Numbers } from '../../numbers.ts';
 
@@ -82,7 +82,9 @@ function literal(value: Value | undefined): string {
 export function writeRepository(path: string, bytes: number): void {
   for (const name of ['objects', 'refs']) mkdirSync(join(path, name), { recursive: true });
   writeFileSync(join(path, 'HEAD'), 'ref: refs/heads/main\n');
-  writeFileSync(join(path, 'objects', 'data'), Buffer.alloc(bytes));
+  // As git does: what is there is never written again.
+  writeFileSync(join(path, 'objects', 'new'), Buffer.alloc(bytes));
+  renameSync(join(path, 'objects', 'new'), join(path, 'objects', 'data'));
 }
 
 export function repositoryBytes(path: string): number {

@@ -9,7 +9,12 @@ import { lstat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { decodePath, encodePath, isQuarantineName, quarantinePath } from '../../../layout/index.ts';
 import { formatBytes, printable } from '../../../text/index.ts';
-import { gitlabMaintenance, isKeptByGitlab, type JudgedPush, type PushJudgement } from '../../../wire/index.ts';
+import {
+  gitlabMaintenance,
+  isKeptByGitlab,
+  type JudgedPush,
+  type PushJudgement,
+} from '../../../wire/index.ts';
 import { entryNames, identity, isThere } from '../files.ts';
 import { pushProcesses, seesAllProcesses } from '../quarantines/processes.ts';
 import { bashQuoted } from '../space/explain.ts';
@@ -232,8 +237,9 @@ async function othersText(
       : ` It leaves ${first.join(', ')}${more}, which may hold the history that it replaces: replace or delete these ` +
         `refs in the same push, ${example}`;
   const keeper = hidden.some(isKeptByGitlab) ? `: ${gitlabMaintenance}` : ', such as those of pull requests.';
-  const left =
-    hidden.length === 0 ? others : `${others} Refs to which nobody can push may hold that history${keeper}`;
+  const kept =
+    hidden.length === 0 ? '' : ` Refs to which nobody can push may hold the history that it replaces${keeper}`;
+  const left = `${kept}${others}`;
   const detached = refs.values.get('HEAD');
   if (detached === undefined) return left;
   const replaced = [detached, ...news.map(object => `^${object}`)];

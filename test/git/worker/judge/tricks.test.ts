@@ -89,7 +89,7 @@ t.test('the words name no ref that nobody can push to, but who keeps it and wher
   await stays(t, world);
   t.match(world.last, /GitLab keeps it for merge requests and pipelines/);
   t.match(world.last, /Settings, Repository, Repository\s+maintenance/);
-  t.notMatch(world.last, /keep-around|git push/);
+  t.notMatch(world.last, /keep-around|--delete/);
 });
 
 t.test('a branch takes commits only', async t => {
