@@ -60,6 +60,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
     'bounded',
     'text',
     'quota',
+    'layout',
     'wire',
     'service',
     'scan',

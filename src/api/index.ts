@@ -6,6 +6,5 @@
  * `{"message", "code", "url"}`.
  */
 
-export { unitName } from './owners.ts';
 export { serveEverybody, serveLocally } from './server.ts';
 export type { ApiServices, Outlook, SpaceService, SpaceState } from './services.ts';

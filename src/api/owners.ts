@@ -1,6 +1,5 @@
 /** Owners as addresses and bodies name them, and what they are to a caller. */
 
-import { posix } from 'node:path';
 import type { Documents, Transaction } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { type Caller, type Role, roleIn } from '../identity/index.ts';
@@ -81,19 +80,4 @@ function unknown(name: string): SoftquotaError {
     `there is no user or organization ${shown}; create it with softquota user create or POST /api/v1/admin/users; ` +
       'with [users] AUTO_CREATE = true, adding a name to a group also creates it',
   );
-}
-
-/** The part of a walked unit's path that varies: below its template's first directory, one of `roots`. */
-export function unitName(
-  { kind, name }: { readonly kind: 'walked' | 'reported'; readonly name: string },
-  roots: readonly string[],
-): string {
-  if (kind === 'reported') return name;
-  const below = roots
-    .map(root => (root === '/' ? root : `${root}/`))
-    .filter(root => name.startsWith(root) && name.length > root.length)
-    .map(root => name.slice(root.length))
-    .sort((a, b) => a.length - b.length);
-  // A template without anything that varies, or another host's, which may have others.
-  return below[0] ?? posix.basename(name);
 }

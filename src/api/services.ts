@@ -62,6 +62,10 @@ export interface ApiServices extends FaultServices {
   readonly documents: Documents;
   readonly ledger: Ledger;
   readonly scanner: Scanner;
+  /** The name of a unit as people read it. */
+  unitName(unit: { readonly kind: 'walked' | 'reported'; readonly name: string }): string;
+  /** What a forge's database knows of the repository at a path that names nobody; null: nothing. */
+  placed(path: string): { readonly title: string | null; readonly isInherited: boolean } | null;
   /** Believes that most rows of the forge's database are gone, if they are. */
   acceptGone(): void;
   readonly identity: Identity;

@@ -60,6 +60,8 @@ function eventWords(event: Event): string {
         : `not collected: ${event.repository}: ${event.fault}`;
     case 'unasked':
       return unaskedWords(event);
+    case 'inherited':
+      return `${formatBytes(event.bytes)} of ${event.repository}, which counted for ${event.from} before`;
   }
 }
 

@@ -139,7 +139,7 @@ function ownerText(report: GrowingOwner, top: number): string {
   ];
   const isShared = new Set(report.units.map(({ host }) => host)).size > 1;
   const units = table(shown, [
-    ['UNIT', unit => (isShared ? `${unit.host}:${unit.name}` : unit.name)],
+    ['UNIT', ({ host, name, title = name }) => (isShared ? `${host}:${title}` : title)],
     ['KIND', unit => unit.subject.replace(/^size:/, '')],
     ['SIZE', unit => formatBytes(unit.bytes) + (unit.partial ? ' (partly last known)' : ''), 'right'],
     ['MEASURED', unit => formatTime(unit.measured_at)],

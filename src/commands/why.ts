@@ -3,7 +3,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
-import type { ReclaimRun, RepositorySpace, SpaceAnswer, SpaceReport } from '../wire/index.ts';
+import {
+  gitlabMaintenance,
+  isKeptByGitlab,
+  type ReclaimRun,
+  type RepositorySpace,
+  type SpaceAnswer,
+  type SpaceReport,
+} from '../wire/index.ts';
 import { apiCommand } from './api-command.ts';
 import { type DaemonClient, withQuery } from './client.ts';
 import { escapedLines, formatTime, table } from './output.ts';
@@ -26,8 +33,7 @@ export const addWhy = apiCommand<SpaceAnswer>('why <owner[/repository]>', {
     if (owner === '') throw new SoftquotaError('usage', 'expected OWNER or OWNER/REPOSITORY');
     return spaceOf(client, owner, repository);
   },
-  text: (found, _, asked: string) =>
-    partsOf(asked).repository === '' ? repositoriesText(found) : reportText(found),
+  text: found => (found.state === 'none' ? repositoriesText(found) : reportText(found)),
   status: ({ state, message }) => {
     if (state !== 'failed') return exitCodes.done;
     tellNote(message ?? 'the repository cannot be examined');
@@ -62,7 +68,14 @@ function repositoriesText(found: SpaceAnswer): string {
     ['UNREACHABLE', unreachable, 'right'],
     ['MEASURED', each => each.fault ?? formatTime(each.measured_at)],
   ]);
-  return `${head}\n${shown}`;
+  return `${head}\n${shown}${repositories
+    .filter(({ inherited }) => inherited)
+    .map(inheritedText)
+    .join('')}`;
+}
+
+function inheritedText({ name }: RepositorySpace): string {
+  return `${printable(name)}: what forks of a deleted project have in common. It counts for the oldest fork of that project's owner, else for the oldest fork of all.\n`;
 }
 
 function reportText({ repositories, report, reported_at: at, state }: SpaceAnswer): string {
@@ -70,6 +83,7 @@ function reportText({ repositories, report, reported_at: at, state }: SpaceAnswe
   if (repository === undefined || report === null) return '';
   const parts = [
     headText(repository, report),
+    ...(repository.inherited ? [inheritedText(repository)] : []),
     ...(state === 'done' ? [] : [`The figures are those of ${formatTime(at)}.\n`]),
     pathsText(report),
     refsText(report),
@@ -80,11 +94,18 @@ function reportText({ repositories, report, reported_at: at, state }: SpaceAnswe
   return parts.filter(part => part !== '').join('\n');
 }
 
-function headText({ name, stored_bytes: stored }: RepositorySpace, report: SpaceReport): string {
+function headText(
+  { name, stored_bytes: stored, of_gitlab: isOfGitlab = false }: RepositorySpace,
+  report: SpaceReport,
+): string {
   return escapedLines([
     `${name} takes ${formatBytes(stored)}: ${formatBytes(report.reachable_bytes)} reachable, ${formatBytes(report.unreachable_bytes)} unreachable.`,
     ...(report.unreachable_bytes > 0
-      ? ['What is unreachable goes when garbage is collected: softquota reclaim, by an administrator.']
+      ? [
+          isOfGitlab
+            ? 'GitLab removes what is unreachable within ten days.'
+            : 'What is unreachable goes when garbage is collected: softquota reclaim, by an administrator.',
+        ]
       : []),
     ...(report.kept_bytes > 0 ? [`.keep files hold packs of ${formatBytes(report.kept_bytes)}.`] : []),
     ...(report.leftover_bytes > 0
@@ -126,12 +147,14 @@ function advice(words: string, all: readonly { readonly commands: readonly strin
 }
 
 function namespacesText({ namespaces }: SpaceReport): string {
-  return namespaces
+  const isGitlabs = namespaces.some(({ name }) => isKeptByGitlab(name));
+  const lines = namespaces
     .map(({ name, refs, bytes }) => {
       const what = name === 'reflogs' ? 'Reflogs' : `${counted(refs, 'ref', 'refs')} in ${printable(name)}`;
       return `${what} alone ${name !== 'reflogs' && refs === 1 ? 'holds' : 'hold'} ${formatBytes(bytes)}.\n`;
     })
     .join('');
+  return isGitlabs ? `${lines}${gitlabMaintenance}\n` : lines;
 }
 
 function lfsText({ lfs }: SpaceReport): string {

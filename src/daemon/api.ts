@@ -133,6 +133,8 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
     metrics: metrics && { token: current.config.metrics.token, text: () => metrics.text() },
     now: Date.now,
     scanner: measuring.scanner,
+    unitName: unit => measuring.nameOf(unit),
+    placed: path => measuring.placed(path),
     acceptGone: () => forge?.acceptGone(),
     contact: () => current.config.hooks.contact,
     asking: () => current.config.requests,

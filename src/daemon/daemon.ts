@@ -116,17 +116,15 @@ export class Daemon {
         isForgiving: () => ledger.settings.garbage === 'forgive',
         ledger,
         forge,
-        pageOf: unit => {
-          const roots = measuring.scanner.places().map(({ path }) => path);
-          return spacePage(current.config.server.rootUrl, unit, roots);
-        },
+        pageOf: unit => spacePage(current.config.server.rootUrl, unit, measuring.nameOf(unit)),
         quarantineRemoved: unit => measuring.pushes.lookAgain(unit),
         collected: figures => {
           const { freed_bytes: freed = 0, fault = null } = figures.collected ?? {};
           measuring.measureSoon(figures.path);
           metrics?.collected(freed, fault !== null);
           const owner = ledger.units.unit(figures.path)?.owner ?? null;
-          events.collected({ owner, repository: figures.path, freed, fault });
+          const repository = measuring.placed(figures.path)?.title ?? figures.path;
+          events.collected({ owner, repository, freed, fault });
         },
         measure: () => current.config.scan.measure,
         now: Date.now,
@@ -143,6 +141,7 @@ export class Daemon {
           visibility,
           repositories: worker,
           pushWorker: worker,
+          inherited: told => events.inherited(told),
           onFullChanged: () => refusals.lookAtAll(),
           missingKeys: () => keys.missing,
           accepted: async () => {
@@ -151,6 +150,7 @@ export class Daemon {
           },
         }),
       );
+      ledger.titleOf = path => measuring.placed(path)?.title ?? null;
       if (forge !== null) open(forge);
       else if (keys.missing.length === 0) await forgetForge(ledger, log);
       const identity = open(new Identity({ documents: ledger.documents, now: Date.now, log }));

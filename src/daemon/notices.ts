@@ -1,6 +1,5 @@
 /** The notices of this daemon: what they read, and the faults that it knows of. */
 
-import { unitName } from '../api/index.ts';
 import { hungDisks } from '../health/index.ts';
 import { Notices, type PresentFault, type PresentFaults, type Summary } from '../notices/index.ts';
 import { judgedKind } from '../overview/index.ts';
@@ -24,10 +23,7 @@ export function openNotices(parts: DaemonParts): Notices {
     events,
     ledger,
     host,
-    unitName: unit => {
-      const roots = measuring.scanner.places().map(({ path }) => path);
-      return unitName(unit, roots);
-    },
+    unitName: unit => measuring.nameOf(unit),
     keys,
     baseUrl,
     now: Date.now,

@@ -1,10 +1,9 @@
 /** The lines about the space of a repository that its refused pushes show. */
 
 import { posix } from 'node:path';
-import { unitName } from '../api/index.ts';
 import type { UnitRecord } from '../store/index.ts';
 import { formatBytes, formatCount, printable } from '../text/index.ts';
-import { addressOf, type SpaceReport } from '../wire/index.ts';
+import { addressOf, isKeptByGitlab, type SpaceReport } from '../wire/index.ts';
 
 const mostNamed = 3;
 const longestName = 200;
@@ -35,6 +34,12 @@ function candidates({ paths, refs, ...report }: SpaceReport) {
       .filter(ref => !ref.default_branch)
       .map(({ name, frees }) => ({ words: refWords(name), bytes: frees })),
     {
+      words: 'history that GitLab keeps: see Settings, Repository, Repository maintenance of the project',
+      bytes: report.namespaces
+        .filter(({ name }) => isKeptByGitlab(name))
+        .reduce((sum, { bytes }) => sum + bytes, 0),
+    },
+    {
       words: 'objects that nothing reaches: go with the next garbage collection',
       bytes: report.unreachable_bytes,
     },
@@ -61,15 +66,15 @@ const longestLink = 400;
 
 /**
  * Gives the address of the page about a repository's space. Empty where nobody said what softquota's address
- * is. `roots`: the directories that templates begin with.
+ * is. `unitName`: as people read it.
  */
 export function spacePage(
   rootUrl: string | null,
-  { id, owner }: Pick<UnitRecord, 'id' | 'owner'>,
-  roots: readonly string[],
+  { owner }: Pick<UnitRecord, 'owner'>,
+  unitName: string,
 ): string {
   if (rootUrl === null || owner === null) return '';
-  const name = unitName({ kind: 'walked', name: id }, roots).replace(/\/?\.git$/, '');
+  const name = unitName.replace(/\/?\.git$/, '');
   const below = posix.relative(owner, name);
   const repo = below.startsWith('..') || below === '' ? name : below;
   const page = `${rootUrl}${addressOf('space', owner)}?${new URLSearchParams({ repo })}`;

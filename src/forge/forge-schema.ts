@@ -15,6 +15,7 @@ import {
   unownedReasons,
 } from './messages.ts';
 import type { AboutRow } from './odd-rows.ts';
+import type { Claim } from './places.ts';
 
 /** Columns by table; `new or old`: a table that has another name in older versions. */
 export type NeededColumns = Readonly<Record<string, readonly string[]>>;
@@ -26,6 +27,14 @@ export interface ForgeRepository {
   /** The name by which a path leads to it, in lower case: see `repositoryNameOf`. */
   readonly name: string;
   readonly isPublic: boolean;
+}
+
+/** A repository whose path does not say whose it is. */
+export interface PlacedRepository {
+  readonly id: number | null;
+  readonly name: string;
+  /** See `claimsIn`; without any it is nobody's. */
+  readonly claims: readonly Claim[];
 }
 
 /** A part of a reading that has bytes, such as all LFS objects. */
@@ -42,18 +51,18 @@ export interface ForgeSchema {
   readonly accountTables: readonly string[];
   readonly repositoryTables: readonly string[];
   readonly byteParts: Readonly<Record<string, BytePart>>;
-  /** Tells whether only the database says whose a repository is, not its path. */
-  readonly tellsOwners: boolean;
   eachOwner(db: ForgeDatabase, take: (owner: ForgeOwner) => void): Promise<void>;
   /** One owner as the database has it now; absent: no path of a repository names one. */
   ownerBy?(db: ForgeDatabase, key: OwnerKey, value: number | string): Promise<ForgeOwner | null>;
   /** Gives the organizations that have members, by ascending ids; asked after `eachOwner`. */
   members(db: ForgeDatabase): Promise<readonly ForgeMembers[]>;
+  /** Tells whether only the database says whose a repository is, not its path: all are placed ones. */
+  readonly tellsOwners: boolean;
   /** Gives those with an id by ascending ids. */
   eachRepository(
     db: ForgeDatabase,
     owners: RowOwners['owners'],
-    take: (repository: ForgeRepository) => void,
+    take: (repository: ForgeRepository | PlacedRepository) => void,
   ): Promise<void>;
   lfsObjects(db: ForgeDatabase, name: string): Promise<readonly LfsObject[]>;
 }

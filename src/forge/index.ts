@@ -18,13 +18,11 @@ export {
   type ForgeSettings,
   forgeKinds,
   forgeLeaves,
-  isAmong,
   type OddRows,
-  ownerIdIn,
-  type PlaceOwnerColumns,
   type ReadMode,
   type RepositoryNames,
   unownedReasons,
 } from './messages.ts';
 export { probeForge, sqliteFileOf } from './open.ts';
+export { type Claim, claimsIn, isAmong, type PlaceColumns } from './places.ts';
 export { ForgeReader } from './reader.ts';

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import type { Leaf } from '../quota/index.ts';
 import type { ForgeFault } from './database.ts';
 import type { LfsObject } from './lfs-objects.ts';
+import type { PlaceColumns } from './places.ts';
 
 export const forgeKinds = ['gitea', 'forgejo', 'gogs', 'gitlab'] as const;
 
@@ -158,10 +159,10 @@ export type Chunk =
   | { readonly is: 'lines'; readonly bytes: Uint8Array };
 
 export interface RepositoryNames {
-  /** Hashes of the names of public repositories, ascending. */
+  /** Hashes of the names of public repositories, ascending; none where `places` says it. */
   readonly publicHashes: Float64Array;
-  /** The owners of repositories whose paths name none. */
-  readonly owners: PlaceOwnerColumns | null;
+  /** The owners of repositories whose paths name none; null where paths name them. */
+  readonly places: PlaceColumns | null;
   /** Names of repositories that have become public, private or another one's; null: too many to name. */
   readonly changed: readonly string[] | null;
 }
@@ -178,40 +179,4 @@ export interface FigureDrift {
  */
 export function repositoryHash(seed: string, name: string): number {
   return createHash('sha1').update(seed).update(name).digest().readUIntBE(0, 6);
-}
-
-export function isAmong(sorted: Float64Array, wanted: number): boolean {
-  return rowOf(sorted, wanted) !== -1;
-}
-
-/** The owners of repositories by the hashes of their names, which ascend. */
-export interface PlaceOwnerColumns {
-  readonly hashes: Float64Array;
-  readonly ownerIds: Float64Array;
-}
-
-/** The hashes may come in any order. */
-export function placeOwnerColumns(hashes: readonly number[], ownerIds: readonly number[]): PlaceOwnerColumns {
-  const order = Uint32Array.from(hashes.keys()).sort((a, b) => (hashes[a] ?? 0) - (hashes[b] ?? 0));
-  return {
-    hashes: Float64Array.from(order, at => hashes[at] ?? 0),
-    ownerIds: Float64Array.from(order, at => ownerIds[at] ?? 0),
-  };
-}
-
-export function ownerIdIn({ hashes, ownerIds }: PlaceOwnerColumns, hash: number): number | null {
-  return ownerIds[rowOf(hashes, hash)] ?? null;
-}
-
-/** The place of a number among others in ascending order, or -1. */
-function rowOf(sorted: Float64Array, wanted: number): number {
-  let [low, high] = [0, sorted.length - 1];
-  while (low <= high) {
-    const middle = (low + high) >>> 1;
-    const found = sorted[middle] ?? 0;
-    if (found === wanted) return middle;
-    if (found < wanted) low = middle + 1;
-    else high = middle - 1;
-  }
-  return -1;
 }

@@ -9,14 +9,8 @@
 import { statSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { nameFault } from '../quota/index.ts';
-import {
-  type ForgeOwner,
-  type OddRow,
-  type OddRows,
-  ownerIdIn,
-  type PlaceOwnerColumns,
-  placeOwnerColumns,
-} from './messages.ts';
+import type { ForgeOwner, OddRow, OddRows } from './messages.ts';
+import { firstRowOf } from './places.ts';
 
 /** Number of rows that are named, at most; the others are counted. */
 const mostNamed = 1000;
@@ -29,6 +23,12 @@ export const mostCharacters = 600;
 export interface AboutRow {
   readonly owner: string | null;
   readonly path: string | null;
+}
+
+/** Sizes by the ids of rows, which ascend. */
+interface SizeColumns {
+  readonly ids: Float64Array;
+  readonly sizes: Float64Array;
 }
 
 interface PartFound {
@@ -44,7 +44,7 @@ export class RowJudge {
   readonly #parts = new Map<string, PartFound>();
   #part: PartFound = { named: [], count: 0, unowned: 0, unownedBytes: 0 };
   /** The sizes of rows by their ids, by table, as they were last read. */
-  readonly #sizes = new Map<string, PlaceOwnerColumns>();
+  readonly #sizes = new Map<string, SizeColumns>();
   #owners: ReadonlyMap<number, ForgeOwner> = new Map();
 
   /** All that follows is of this part, which is read anew. */
@@ -65,7 +65,7 @@ export class RowJudge {
     const judged = (id: number, value: unknown, about: () => AboutRow): number | null => {
       const size = Number(value ?? 0);
       const isGood = Number.isSafeInteger(size) && size >= 0 && size <= mostBytes;
-      const counted = isGood || before === undefined ? null : ownerIdIn(before, id);
+      const counted = isGood || before === undefined ? null : sizeIn(before, id);
       if (!isGood)
         this.#found(`${table} ${id}`, `its size is ${String(value).slice(0, 40)}`, about(), counted);
       const known = isGood ? size : counted;
@@ -75,7 +75,7 @@ export class RowJudge {
       }
       return known;
     };
-    return { judged, end: () => this.#sizes.set(table, placeOwnerColumns(ids, sizes)) };
+    return { judged, end: () => this.#sizes.set(table, sizeColumns(ids, sizes)) };
   }
 
   /** Gives the owner, or as the last good row had it; null: nobody can have the name. */
@@ -139,6 +139,19 @@ function sizeOnDisk(path: string): number {
     if (systemCode(error) === null) throw error;
     return 0;
   }
+}
+
+function sizeColumns(ids: readonly number[], sizes: readonly number[]): SizeColumns {
+  const order = Uint32Array.from(ids.keys()).sort((a, b) => (ids[a] ?? 0) - (ids[b] ?? 0));
+  return {
+    ids: Float64Array.from(order, at => ids[at] ?? 0),
+    sizes: Float64Array.from(order, at => sizes[at] ?? 0),
+  };
+}
+
+function sizeIn({ ids, sizes }: SizeColumns, id: number): number | null {
+  const row = firstRowOf(ids, id);
+  return ids[row] === id ? (sizes[row] ?? null) : null;
 }
 
 function shortened(name: string): string {

@@ -16,15 +16,13 @@ import {
   type ForgeLeaf,
   type ForgeOwner,
   forgeLeaves,
-  isAmong,
-  ownerIdIn,
-  placeOwnerColumns,
   type RepositoryNames,
   repositoryHash,
   unitNames,
 } from './messages.ts';
 import { RowJudge } from './odd-rows.ts';
 import { tableNames } from './open.ts';
+import { type Claim, claimsIn, isAmong, placeColumns } from './places.ts';
 
 /** Number of changed names that are handled one by one, at most. */
 const mostChangedNames = 10_000;
@@ -175,30 +173,36 @@ export class ForgeReading {
     const before = this.repositories;
     const after = new Map<number, number>();
     const publicOnes: number[] = [];
-    const [hashes, ownerIds]: [number[], number[]] = [[], []];
+    const [hashes, claims]: [number[], Claim[]] = [[], []];
     const known = this.#names;
-    const { tellsOwners } = this.#schema;
     const changed: string[] = [];
     let kept = 0;
-    await this.#schema.eachRepository(db, this.owners, ({ id, ownerId, name, isPublic }) => {
-      if (id !== null) {
+    const place = (hash: number, found: readonly Claim[]): boolean => {
+      for (const claim of found) {
+        hashes.push(hash);
+        claims.push(claim);
+      }
+      return known?.places != null && !isDeepStrictEqual(claimsIn(known.places, hash), found);
+    };
+    await this.#schema.eachRepository(db, this.owners, repository => {
+      const { id, name } = repository;
+      const isPlaced = 'claims' in repository;
+      const ownerId = isPlaced ? repository.claims[0]?.ownerId : repository.ownerId;
+      if (id !== null && ownerId !== undefined) {
         after.set(id, ownerId);
         if (before.get(id) === ownerId) kept++;
       }
       if (!this.#judge.isName(name, id)) return;
       const hash = repositoryHash(this.#seed, name);
+      const isPublic = !isPlaced && repository.isPublic;
       if (isPublic) publicOnes.push(hash);
-      if (tellsOwners) {
-        hashes.push(hash);
-        ownerIds.push(ownerId);
-      }
+      const hasMoved = isPlaced && place(hash, repository.claims);
       if (known === null || changed.length > mostChangedNames) return;
-      const hasMoved = known.owners !== null && ownerIdIn(known.owners, hash) !== ownerId;
       if (hasMoved || isAmong(known.publicHashes, hash) !== isPublic) changed.push(name);
     });
     const names = {
       publicHashes: Float64Array.from(publicOnes).sort(),
-      owners: tellsOwners ? placeOwnerColumns(hashes, ownerIds) : null,
+      places: this.#schema.tellsOwners ? placeColumns(hashes, claims) : null,
     };
     if (!isDeepStrictEqual(known, names)) {
       const areFew = known !== null && changed.length <= mostChangedNames;

@@ -17,3 +17,4 @@ export type { Action, Reservation } from './reservations.ts';
 export type { KnownUnit, UsageShares } from './shares.ts';
 export type { OwnerRename, SourceReport } from './unit-sources.ts';
 export { forgeSource, type OwnerSize } from './usage-index.ts';
+export type { WalkedRecord } from './walks.ts';

@@ -54,6 +54,8 @@ const systemClock: Clock = {
 };
 
 export class Ledger {
+  /** Gives the name of a repository whose path has none, if somebody knows it. */
+  titleOf: (path: string) => string | null = () => null;
   /** The documents, the policy among them. */
   readonly documents: Documents;
   /** Documents as far as they are shared with other hosts. */
@@ -185,7 +187,10 @@ export class Ledger {
     const { reservations } = this;
     const { usage } = this.#parts;
     const isAsked = path !== null && hasRepositoryBounds(asked.standing);
-    const repository = isAsked ? storedRepository({ usage, reservations, owner, path, besides }) : null;
+    const title = path === null ? null : this.titleOf(path);
+    const repository = isAsked
+      ? storedRepository({ usage, reservations, owner, path, title, besides })
+      : null;
     const question = { ...asked, incoming, repository };
     return (subject: Subject, addingBytes = 0): Decision => {
       const reserved = this.#reservedApart(owner, subject, addingBytes);

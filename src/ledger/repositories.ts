@@ -20,6 +20,8 @@ interface AskedRepository {
   readonly reservations: Pick<Reservations, 'into'>;
   readonly owner: Pick<OwnerUsage, 'name' | 'unreachable'>;
   readonly path: string;
+  /** The name by which its forge knows it; null: its path says it. */
+  readonly title: string | null;
   /** The ids of reservations that do not count. */
   readonly besides: ReadonlySet<string>;
 }
@@ -32,6 +34,7 @@ export function storedRepository({
   reservations,
   owner,
   path,
+  title,
   besides,
 }: AskedRepository): StoredRepository | null {
   const { owners } = index;
@@ -49,7 +52,8 @@ export function storedRepository({
   }
   const ids = new Set([path, ...units.map(({ id }) => id)]);
   const stored = storedIn(owner, name ?? lastName(path), units);
-  return { ...stored, reserved: reservations.into(ownerKey, ids, besides) };
+  const named = title === null ? stored : { ...stored, name: title };
+  return { ...named, reserved: reservations.into(ownerKey, ids, besides) };
 }
 
 /** A repository that an owner has on this host. */

@@ -12,7 +12,7 @@ import { type Reports, reportedId } from './reports.ts';
 import type { Reservations } from './reservations.ts';
 
 /** The result of walking a unit; see `UnitRecord`. */
-type WalkedRecord = Omit<UnitRecord, 'id' | 'kind' | 'host' | 'name'> & { readonly path: string };
+export type WalkedRecord = Omit<UnitRecord, 'id' | 'kind' | 'host' | 'name'> & { readonly path: string };
 
 interface WalksOptions extends LedgerParts {
   readonly reports: Reports;

@@ -6,7 +6,7 @@ import { SoftquotaError } from '../errors.ts';
 import type { Fleet } from '../fleet/index.ts';
 import type { LocatedUnit, PushWorker } from '../gate/index.ts';
 import type { Observed } from '../health/index.ts';
-import type { Ledger, OwnerRename } from '../ledger/index.ts';
+import type { Ledger, OwnerRename, WalkedRecord } from '../ledger/index.ts';
 import { isRepository } from '../quota/index.ts';
 import {
   createScanner,
@@ -21,13 +21,21 @@ import {
 } from '../scan/index.ts';
 import type { Logger } from '../service/index.ts';
 import { inSlices } from '../slices.ts';
+import type { UnitRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import { FollowUps } from './follow-ups.ts';
-import { type Attribution, attributed, type ForgeVisibility } from './forge/visibility.ts';
+import {
+  type Attribution,
+  attributed,
+  type ForgeVisibility,
+  type Inherited,
+  type PlacedRepository,
+} from './forge/visibility.ts';
 import { FreeSpace } from './free-space.ts';
 import { tellLongWalks } from './long-walks.ts';
 import { isElsewhere, ownPathsOf, rootsIn, sharedPathOf } from './places.ts';
 import { type PushClock, Pushes } from './pushes.ts';
+import { unitName } from './unit-name.ts';
 
 /** Milliseconds that a check waits for the disk to say what a path is; less than a hook waits for it. */
 const locateDeadlineMs = 1000;
@@ -56,10 +64,12 @@ interface MeasuringParts {
   /** Null: this host walks all that it has. */
   readonly fleet: Pick<Fleet, 'passOn'> | null;
   /** Tells what is public if a forge's database is read; null if none is. */
-  readonly visibility: Pick<ForgeVisibility, 'leafOf' | 'ownerOf'> | null;
+  readonly visibility: Pick<ForgeVisibility, 'leafOf' | 'placed'> | null;
   readonly repositories: RepositoryWatch;
   /** The git user's worker, for what the daemon may not read; null: there is none. */
   readonly pushWorker: Pick<PushWorker, 'isHere' | 'largeFiles' | 'quarantine'> | null;
+  /** What forks of a project that is gone have in common counts for another owner. */
+  readonly inherited: (told: Inherited) => void;
   /** Called when a disk has become full, or is so no longer. */
   onFullChanged(): void;
   /** Names of the keys that are missing in app.ini; see `KeptKeys`. */
@@ -285,17 +295,8 @@ export class Measuring {
       if (!mayHave(unit.name)) return;
       const { leaf, owner } = this.#attributed(unit.name, unit);
       if (leaf === unit.leaf && owner === unit.owner) return;
-      const { bytes, files, partial, measuredAt, seq } = unit;
-      this.#parts.ledger.walks.record({
-        path: unit.name,
-        owner,
-        leaf,
-        bytes,
-        files,
-        partial,
-        measuredAt,
-        seq,
-      });
+      const { name: path, bytes, files, partial, measuredAt, seq } = unit;
+      this.#take({ path, owner, leaf, bytes, files, partial, measuredAt, seq }, unit);
     });
   }
 
@@ -314,6 +315,28 @@ export class Measuring {
     for (const { path, owner, leaf, bytes, files, partial, measuredAt } of moved)
       walks.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
     for (const { path } of moved.slice(0, mostWaiting)) this.measureSoon(path);
+  }
+
+  /** The repository at this path, whose path names nobody, as the forge's database has it; null: it is none. */
+  placed(path: string): PlacedRepository | null {
+    const { ledger, visibility } = this.#parts;
+    return visibility?.placed(path, ledger.units.unit(path)?.owner ?? null) ?? null;
+  }
+
+  /** The name of a unit as people read it. */
+  nameOf(unit: { readonly kind: 'walked' | 'reported'; readonly name: string }): string {
+    const roots = this.scanner.places().map(({ path }) => path);
+    return unitName(unit, roots, unit.kind === 'walked' ? this.placed(unit.name) : null);
+  }
+
+  /** Has the ledger take a unit; `before`: as it was so far. */
+  #take(walked: WalkedRecord, before: UnitRecord | undefined): void {
+    const { owner, path, bytes } = walked;
+    const from = before?.owner ?? null;
+    const placed = owner === from ? null : this.placed(path);
+    this.#parts.ledger.walks.record(walked);
+    if (placed?.isInherited !== true || from === null || owner === null) return;
+    this.#parts.inherited({ owner, from, repository: this.nameOf({ kind: 'walked', name: path }), bytes });
   }
 
   #attributed(path: string, found: Attribution): Attribution {
@@ -341,7 +364,7 @@ export class Measuring {
     const bytes = Math.min(measurement.bytes + this.pushes.bytesOf(path), Number.MAX_SAFE_INTEGER);
     const { leaf, owner } = this.#attributed(path, unit);
     const before = this.#parts.ledger.units.unit(path);
-    this.#parts.ledger.walks.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
+    this.#take({ path, owner, leaf, bytes, files, partial, measuredAt, seq }, before);
     // Nothing was seen of a repository without objects.
     if (isRepository(leaf) && measurement.objects !== null) {
       if (before === undefined) this.#parts.repositories.appeared(path);

@@ -7,7 +7,7 @@
  * between, reading ends at the first page on which nothing is new.
  */
 
-import type { EventOf, Events } from '../overview/index.ts';
+import type { Event, EventOf, Events } from '../overview/index.ts';
 import { subjectWords } from '../quota/index.ts';
 import { counted, formatBytes, formatMoment, formatUse, printable } from '../text/index.ts';
 import type { NoticeDocument, ReadPosition } from './kinds.ts';
@@ -54,12 +54,7 @@ export async function readNotices(
         notices.push(noticeOf(event, { isSum: known !== undefined, isFinal }));
         seen.set(id, { at, count: event.count });
         isNew ||= known === undefined;
-      } else if (
-        event.kind !== 'sign-in' &&
-        event.kind !== 'reclaim' &&
-        event.kind !== 'unasked' &&
-        known === undefined
-      ) {
+      } else if (isTold(event) && known === undefined) {
         notices.push(noticeOf(event, { isSum: false, isFinal: true }));
         seen.set(id, { at, count: 1 });
         isNew = true;
@@ -92,6 +87,10 @@ function positionOf(
 }
 
 type ToldEvent = EventOf<'threshold' | 'grace' | 'refusal' | 'request' | 'allowance'>;
+
+function isTold(event: Event): event is ToldEvent {
+  return ['threshold', 'grace', 'refusal', 'request', 'allowance'].includes(event.kind);
+}
 
 interface Told {
   /** It was told before in the same hour, and now with all that came after. */

@@ -14,6 +14,7 @@ export const eventKinds = [
   'allowance',
   'reclaim',
   'unasked',
+  'inherited',
 ] as const;
 
 const bytes = z.number().int();
@@ -269,6 +270,22 @@ const unaskedEvent = z
       'What was let through in one hour, added up, because a limit could not be asked: nobody could tell the size of what came, or the repository.',
   });
 
+const inheritedEvent = z
+  .object({
+    ...common,
+    kind: z.literal('inherited'),
+    owner: z.string().meta({ description: 'The owner for whom the repository counts from now on.' }),
+    from: z.string().meta({ description: 'The owner for whom it counted before.' }),
+    repository: z.string().meta({ description: 'Its name, such as `pool of group/project`.' }),
+    host: z.string(),
+    bytes,
+  })
+  .meta({
+    id: 'InheritedEvent',
+    description:
+      'What forks of a project share counts for the owner of one of the forks, because the project is gone.',
+  });
+
 export const event = z
   .discriminatedUnion('kind', [
     refusalEvent,
@@ -280,14 +297,20 @@ export const event = z
     allowanceEvent,
     reclaimEvent,
     unaskedEvent,
+    inheritedEvent,
   ])
   .meta({ id: 'Event' });
 
 /** The kinds that owners see: who changed what of the policy is for administrators. */
-export const ownEventKinds = ['refusal', 'threshold', 'grace'] as const satisfies readonly EventKind[];
+export const ownEventKinds = [
+  'refusal',
+  'threshold',
+  'grace',
+  'inherited',
+] as const satisfies readonly EventKind[];
 
 export const ownEvent = z
-  .discriminatedUnion('kind', [refusalEvent, thresholdEvent, graceEvent])
+  .discriminatedUnion('kind', [refusalEvent, thresholdEvent, graceEvent, inheritedEvent])
   .meta({ id: 'OwnEvent', description: 'The events that owners see about themselves.' });
 
 export type Event = z.infer<typeof event>;

@@ -56,6 +56,9 @@ const mostOfAnHour = 10_000;
 const mostLookedAt = 20_000;
 const lookedAtOnce = 500;
 
+/** The fields of an event that its teller knows. */
+type Told<Kind extends EventKind> = Omit<EventOf<Kind>, 'id' | 'at' | 'kind' | 'host'>;
+
 export class Events {
   readonly #options: EventsOptions;
   readonly #tally: Tally;
@@ -118,22 +121,26 @@ export class Events {
   }
 
   /** The worker collected garbage; `owner` null: nobody's. */
-  collected({
-    owner,
-    repository,
-    freed,
-    fault,
-  }: Omit<EventOf<'reclaim'>, 'id' | 'at' | 'kind' | 'host'>): void {
+  collected({ owner, repository, freed, fault }: Told<'reclaim'>): void {
     if (fault === null && freed < leastFreedBytes) return;
+    this.#enqueue('reclaim', owner, { repository, freed, fault });
+  }
+
+  /** What forks share counts for another owner, because the project that they come from is gone. */
+  inherited({ owner, ...fields }: Told<'inherited'>): void {
+    this.#enqueue('inherited', owner, fields);
+  }
+
+  #enqueue(kind: EventKind, owner: string | null, fields: object): void {
     const { ledger, now, host } = this.#options;
     const record = owner === null ? undefined : ledger.documents.owners.named(owner);
     const event = {
       id: this.#ids.next(),
-      kind: 'reclaim',
+      kind,
       at: now(),
       ownerId: record?.id ?? null,
       ownerKey: record?.key ?? null,
-      text: JSON.stringify({ owner, repository, host, freed, fault }),
+      text: JSON.stringify({ owner, host, ...fields }),
     };
     ledger.eventLog.enqueue({ events: [event] });
   }

@@ -7,6 +7,7 @@ export * from './accounts.ts';
 export * from './auths.ts';
 export * from './bounds.ts';
 export * from './figures.ts';
+export * from './hidden-refs.ts';
 export * from './mapping.ts';
 export * from './notices.ts';
 export * from './operation.ts';

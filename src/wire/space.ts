@@ -81,6 +81,12 @@ const time = z.string().meta({ description: 'ISO 8601.' });
 const repositorySpace = z
   .object({
     name: z.string(),
+    inherited: z.boolean().optional().meta({
+      description: 'True: forks of a project that is gone have it in common, and it counts for one of them.',
+    }),
+    of_gitlab: z.boolean().optional().meta({
+      description: 'True: GitLab collects its garbage, within ten days, and softquota does not.',
+    }),
     stored_bytes: bytes.meta({ description: 'The whole directory, as it counts.' }),
     reachable_bytes: bytes.nullable().meta({ description: 'Null: not measured yet.' }),
     unreachable_bytes: bytes.nullable(),

@@ -197,6 +197,9 @@ const unitRow = z
   .object({
     host: z.string().meta({ description: 'The `[server] HOST_ID` of the host that it is on.' }),
     name: z.string().meta({ description: 'The path of a walked unit, the name of a reported one.' }),
+    title: z.string().optional().meta({
+      description: 'The name by which its forge knows it, where the path does not say it: `group/project`.',
+    }),
     kind: z.enum(['walked', 'reported']),
     source: z.string().nullable().meta({
       description: 'The source that reported it with its whole set; null for all others, and on other hosts.',

@@ -44,6 +44,18 @@ t.test('the three that free most are named, in order, with the page', async t =>
   ]);
 });
 
+t.test('a history that GitLab keeps is removed in the project, and its refs are not named', async t => {
+  const namespaces = [
+    { name: 'refs/keep-around/', refs: 12, bytes: 2_000_000 },
+    { name: 'refs/merge-requests/', refs: 3, bytes: 1_000_000 },
+    { name: 'refs/pull/', refs: 3, bytes: 5_000_000 },
+  ];
+  t.match(spaceLines({ ...report, namespaces }, ''), [
+    /frees the most/,
+    /3 MB {2}history that GitLab keeps: see Settings, Repository, Repository maintenance/,
+  ]);
+});
+
 t.test('without a page there is no link, and where nothing frees anything no line', async t => {
   t.match(spaceLines({ ...report, leftover_bytes: 7 }, ''), [/frees the most/, /7 B {2}leftovers of broken/]);
   t.same(spaceLines({ ...report, refs: [ref('refs/heads/main', 9, true)] }, 'https://quota.example'), []);

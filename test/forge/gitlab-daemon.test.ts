@@ -76,6 +76,22 @@ t.test('each repository counts for its owner, and goes with a transfer and a ren
   if (site === undefined) throw new Error('bob has a repository');
   const check = await server.ask('gate', `/v1/check?path=${encodeURIComponent(site.path)}`);
   t.match(JSON.parse(check.text), { allowed: true, owner: 'bob', subject: 'size:repos:private' });
+  t.match(
+    (await server.softquota(['usage', 'bob'])).stdout,
+    /bob\/project-5 /,
+    'by the name that people know',
+  );
+  const names = (await server.softquota(['why', 'team'])).stdout;
+  t.match(names, /team\/project-2\.wiki /);
+  t.match(names, /team\/platform\/project-3\.design /);
+  t.match(names, /team\/project-2\/snippets\/2 /);
+  t.match((await server.softquota(['why', 'Alice'])).stdout, /Alice\/snippets\/1 /);
+  t.notMatch(names, /@hashed|[0-9a-f]{64}/);
+  for (const asked of ['team/platform/project-3', 'team/pool of team/platform/deep/project-4']) {
+    const { stderr } = await server.softquota(['why', asked]);
+    t.match(stderr, /no worker/, `${asked} is found, and a worker would look`);
+  }
+  t.match((await server.softquota(['why', 'team/project-9'])).stderr, /team has no repository project-9/);
   const scanned = await server.softquota(['scan', 'bob']);
   t.equal(scanned.code, 0, `one owner's are measured, too: ${scanned.stdout}${scanned.stderr}`);
   const nobodys = made.find(({ owner }) => owner === null)?.path ?? '';
@@ -110,3 +126,59 @@ t.test('each repository counts for its owner, and goes with a transfer and a ren
   await server.start();
   await matches(server, 'crew', team);
 });
+
+t.test(
+  'a pool whose project is deleted counts for a fork of its owner, else for the oldest fork',
+  async t => {
+    const { server, made, sql } = await open(t);
+    await sql(`INSERT INTO projects (id, namespace_id, visibility_level, path, pool_repository_id) VALUES
+    (6, 2, 20, 'fork', 7), (8, 9, 0, 'copy', 7), (9, 1, 20, 'other', 7)`);
+    await server.start();
+    const pool = made.find(({ path }) => path.includes('@pools'));
+    if (pool === undefined) throw new Error('there is a pool');
+    const has = (owner: string, leaf: string) =>
+      until(
+        async () => {
+          const { text } = await server.ask('gate', `/v1/check?path=${encodeURIComponent(pool.path)}`);
+          const found: { readonly owner: string; readonly subject: string } = JSON.parse(text);
+          return (found.owner === owner && found.subject === leaf) || null;
+        },
+        () => `the pool does not come to count for ${owner} as ${leaf}`,
+      );
+    const why = async (owner: string) => (await server.softquota(['why', owner])).stdout;
+    const deleteProject = (id: number) =>
+      sql(`BEGIN; DELETE FROM projects WHERE id = ${id};
+      UPDATE pool_repositories SET source_project_id = NULL WHERE source_project_id = ${id}; COMMIT`);
+    await has('team', 'size:repos:public');
+    t.match(await why('team'), /pool of team\/platform\/deep\/project-4/);
+    t.notMatch(await why('team'), /deleted/);
+
+    await deleteProject(4);
+    await has('team', 'size:repos:private');
+    t.match(
+      await why('team'),
+      /pool of team\/platform\/copy: what forks of a deleted project have in common/,
+    );
+    const inherited = async () =>
+      JSON.parse((await server.ask('admin', '/api/v1/admin/quota/events?kind=inherited')).text);
+    t.strictSame(await inherited(), [], 'nothing has changed for anybody');
+
+    await server.stop();
+    await server.start();
+    await has('team', 'size:repos:private');
+    t.pass('also after a restart');
+
+    await deleteProject(8);
+    await has('bob', 'size:repos:public');
+    t.match(await why('bob'), /pool of bob\/fork/);
+    const [event] = await until(async () => ((await inherited()).length > 0 ? inherited() : null));
+    t.match(event, { owner: 'bob', from: 'team', repository: 'pool of bob/fork', bytes: pool.bytes });
+    const { stdout } = await server.softquota(['events', '--kind', 'inherited']);
+    t.match(stdout, /bob .* of pool of bob\/fork, which counted for team before/);
+
+    await deleteProject(9);
+    await sql('DELETE FROM projects WHERE id = 6');
+    await until(async () => !(await why('bob')).includes('pool of') || null);
+    t.pass('it is nobody’s without a member');
+  },
+);

@@ -24,7 +24,13 @@ export const gitlabTables: Tables = {
     user_id: 'number',
     requested_at: 'time',
   },
-  projects: { id: 'key', namespace_id: 'number', visibility_level: 'number' },
+  projects: {
+    id: 'key',
+    namespace_id: 'number',
+    visibility_level: 'number',
+    path: 'text',
+    pool_repository_id: 'number',
+  },
   snippets: { id: 'key', author_id: 'number', project_id: 'number', visibility_level: 'number' },
   pool_repositories: { id: 'key', disk_path: 'text', source_project_id: 'number' },
   lfs_objects: { id: 'key', oid: 'text', size: 'number' },
@@ -147,6 +153,8 @@ export function gitlabRows(artifacts: 'p_ci_job_artifacts' | 'ci_job_artifacts')
       id,
       namespace_id: namespace,
       visibility_level: level,
+      path: `project-${id}`,
+      pool_repository_id: id === 4 ? 7 : null,
     })),
     snippets: snippets.map(({ id, author, project, level }) => ({
       id,

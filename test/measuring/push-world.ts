@@ -97,6 +97,7 @@ export class PushWorld {
       log: silentLog as never,
       fleet: null,
       visibility: null,
+      inherited: () => {},
       repositories: {
         changed: nothing,
         mayHaveChanged: path => looks.push(path),

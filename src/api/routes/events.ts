@@ -151,6 +151,8 @@ function cellsOf(told: Event): Readonly<Record<string, unknown>> {
       const { repository: name, freed: bytes, fault: words } = told;
       return { ...told, action: words === null ? 'freed' : 'failed', name, bytes, words };
     }
+    case 'inherited':
+      return { ...told, action: 'inherited', name: told.repository, words: `from ${told.from}` };
   }
 }
 

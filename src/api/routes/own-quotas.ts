@@ -12,7 +12,7 @@ import { ownEvent, ownEventKinds } from '../../overview/index.ts';
 import { leafMask, leaves, type Subject } from '../../quota/index.ts';
 import { printable } from '../../text/index.ts';
 import * as wire from '../../wire/index.ts';
-import { type KnownOwner, knownOwner, roleOver, unitName } from '../owners.ts';
+import { type KnownOwner, knownOwner, roleOver } from '../owners.ts';
 import { forgivingPage, listAddress, onePage, pageOf, tellPages } from '../pages.ts';
 import type { Tag } from '../route.ts';
 import { getRoute, type Route } from '../route.ts';
@@ -38,7 +38,7 @@ const mostUnits = 100_000;
 const unitsQuery = z.object(forgivingPage({ usual: 50, most: 1000 }));
 
 function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[] {
-  const { ledger, scanner, baseUrl } = services;
+  const { ledger, unitName, baseUrl } = services;
   const { of, path, read, owner } = scope;
   return [
     getRoute(`getQuotaOf${of}`, path, {
@@ -77,8 +77,7 @@ function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[]
           const { units, more } = await ledger.shares.someUnitsOf(name, { of, most });
           const { entries, total } = await pageOf(units, input.query, bySize);
           tellPages(call, input.query, total + more, addressIn(scope, baseUrl(), name, `/${list}`));
-          const roots = scanner.places().map(place => place.path);
-          return entries.map(unit => ({ name: unitName(unit, roots), size: unit.bytes }));
+          return entries.map(unit => ({ name: unitName(unit), size: unit.bytes }));
         },
       }),
     ),
@@ -143,14 +142,13 @@ function figureRoutes(services: ApiServices, scope: OwnerScope): readonly Route[
 }
 
 async function ownReportOf(services: ApiServices, name: string): Promise<wire.OwnReport> {
-  const { ledger, contact, scanner, asking } = services;
+  const { ledger, contact, unitName, asking } = services;
   const { known, units, ...report } = await reportOf(services, name, mostReported);
   const { enabled, autoGrant } = asking();
   const { mode, warnAt } = ledger.settings;
-  const roots = scanner.places().map(({ path }) => path);
   return {
     ...report,
-    units: units.slice(0, mostReported).map(unit => ({ ...unit, name: unitName(unit, roots) })),
+    units: units.slice(0, mostReported).map(unit => ({ ...unit, name: unitName(unit) })),
     unit_count: ledger.shares.unitCountOf(name),
     mode,
     may_ask: enabled,

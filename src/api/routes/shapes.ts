@@ -174,7 +174,7 @@ export function rowOf(ledger: Ledger, owner: OwnerUsage): wire.OwnerRow {
 
 /** Tells the `most` largest units of each source. */
 export async function reportOf(
-  { documents, ledger, now }: Pick<ApiServices, 'documents' | 'ledger' | 'now'>,
+  { documents, ledger, now, placed }: Pick<ApiServices, 'documents' | 'ledger' | 'now' | 'placed'>,
   name: string,
   most: number,
 ): Promise<wire.OwnerReport> {
@@ -186,7 +186,9 @@ export async function reportOf(
   });
   const units = (await ledger.shares.unitsOf(owner.name, { most })).map(
     ({ host, name, kind, source, leaf: subject, bytes, files, partial, measuredAt }): wire.UnitRow => {
-      return { host, name, kind, source, subject, bytes, files, partial, measured_at: isoTime(measuredAt) };
+      const title = (kind === 'walked' && placed(name)?.title) || undefined;
+      const row = { host, name, kind, source, subject, bytes, files, partial };
+      return { ...row, ...given({ title }), measured_at: isoTime(measuredAt) };
     },
   );
   return {

@@ -2,9 +2,9 @@
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
+import { isOfGitaly } from '../../layout/index.ts';
 import { isoTime, printable } from '../../text/index.ts';
 import * as wire from '../../wire/index.ts';
-import { unitName } from '../owners.ts';
 import { getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices, SpaceState } from '../services.ts';
 import { ownerScopes } from './own-quotas.ts';
@@ -13,7 +13,7 @@ const mostRepositories = 1000;
 
 interface RepositoryUnit {
   readonly path: string;
-  /** The part of the path that varies. */
+  /** As people read it. */
   readonly name: string;
   readonly bytes: number;
 }
@@ -41,7 +41,10 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
       query: asked.extend({ user: wire.knownName.min(1) }),
       faults: [404, 503],
       answer: { status: 200, description: 'The space', schema: wire.spaceAnswer },
-      handle: ({ query }) => spaceOf(services, query.user, query),
+      handle: ({ query }) => {
+        const { owner, repository } = partsOf(services, [query.user, query.repo ?? ''].join('/'));
+        return spaceOf(services, owner, { ...query, repo: repository || undefined });
+      },
     }),
     ...ownerScopes(services).map(({ of, path, read, owner }) =>
       getRoute(`getSpaceOf${of}`, `${path}/space`, {
@@ -101,15 +104,22 @@ function spaceOf(
   };
 }
 
+/** Takes `OWNER/REPOSITORY` apart. The names of subgroups have slashes, too: the longest known one is meant. */
+function partsOf({ documents }: ApiServices, asked: string) {
+  const names = asked.replace(/\/$/, '').split('/');
+  const isKnown = (length: number) => documents.owners.named(names.slice(0, length).join('/')) !== undefined;
+  const length = [...names.keys()].map(at => at + 1).findLast(isKnown) ?? 1;
+  return { owner: names.slice(0, length).join('/'), repository: names.slice(length).join('/') };
+}
+
 /** An owner's repositories on this host, the largest first. */
-function repositoriesOf({ ledger, scanner }: ApiServices, owner: string): readonly RepositoryUnit[] {
-  const roots = scanner.places().map(({ path }) => path);
+function repositoriesOf({ ledger, unitName }: ApiServices, owner: string): readonly RepositoryUnit[] {
   return ledger.units
     .unitsOf(owner)
     .filter(({ kind, leaf }) => kind === 'walked' && isGit(leaf))
     .map(unit => ({
       path: unit.id,
-      name: unitName({ kind: 'walked', name: unit.id }, roots),
+      name: unitName(unit),
       bytes: unit.bytes,
     }));
 }
@@ -118,12 +128,17 @@ function isGit(leaf: string): boolean {
   return leaf.startsWith('size:repos:') || leaf === 'size:assets:wiki';
 }
 
-function figuresOf({ space }: ApiServices, { path, name, bytes }: RepositoryUnit): wire.RepositorySpace {
+function figuresOf(
+  { space, placed }: ApiServices,
+  { path, name, bytes }: RepositoryUnit,
+): wire.RepositorySpace {
   const found = space.figures(path);
   const measured = found?.measured ?? null;
   const collected = found?.collected ?? null;
   return {
     name,
+    ...(placed(path)?.isInherited ? { inherited: true } : {}),
+    ...(isOfGitaly(path) ? { of_gitlab: true } : {}),
     stored_bytes: bytes,
     reachable_bytes: measured?.reachable_bytes ?? null,
     unreachable_bytes: measured?.unreachable_bytes ?? null,
@@ -164,13 +179,13 @@ function unitsFor(services: ApiServices, repository: string | undefined): readon
     const all: RepositoryUnit[] = [];
     for (const { id, kind, owner, leaf, bytes } of ledger.units.units) {
       if (kind !== 'walked' || owner === null || !isGit(leaf)) continue;
-      if (all.length < mostRepositories && unreachableIn(services, id) > 0)
+      if (all.length < mostRepositories && unreachableIn(services, id) > 0 && !isOfGitaly(id))
         all.push({ path: id, name: id, bytes });
     }
     return all;
   }
   const unit = repository.startsWith('/') ? ledger.units.unitAt(repository) : null;
   if (unit !== null && isGit(unit.leaf)) return [{ path: unit.id, name: unit.id, bytes: unit.bytes }];
-  const [owner = '', ...rest] = repository.split('/');
-  return [named(repositoriesOf(services, owner), owner, rest.join('/'))];
+  const { owner, repository: name } = partsOf(services, repository);
+  return [named(repositoriesOf(services, owner), owner, name)];
 }

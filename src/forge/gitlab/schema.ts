@@ -7,16 +7,17 @@ import { createHash } from 'node:crypto';
 import { eachRow, type ForgeDatabase, flagAt, numberAt, textAt } from '../database.ts';
 import {
   addMember,
-  type ForgeRepository,
   type ForgeSchema,
   membersById,
   type NeededColumns,
   PartSums,
+  type PlacedRepository,
   type RowOwners,
   readObjects,
 } from '../forge-schema.ts';
 import { type LfsObject, mostLfsObjects, objectIn } from '../lfs-objects.ts';
 import type { ForgeMembers, ForgeOwner, OwnerLevel } from '../messages.ts';
+import type { Claim } from '../places.ts';
 
 export function gitlabSchema(level: OwnerLevel): ForgeSchema {
   const namespaces = new Namespaces(level);
@@ -132,40 +133,60 @@ async function countGitlabPackages(db: ForgeDatabase, whose: RowOwners): Promise
 const publicLevel = 20;
 /** No namespace has this id. */
 const noOwner = 0;
+/** GitLab itself allows less for a whole path. */
+const longestTitle = 1000;
 
 /** Gives projects first, which have an id; fills `snippets` with the ids of owners by the ids of snippets. */
 async function eachGitlabRepository(
   db: ForgeDatabase,
   namespaces: Namespaces,
   snippets: Map<number, number>,
-  take: (repository: ForgeRepository) => void,
+  take: (repository: PlacedRepository) => void,
 ): Promise<void> {
-  const owners = new Map<number, number>();
-  const levels = new Map<number, number>();
+  const projects = new Map<number, Claim>();
+  /** By the ids of pools, then of owners: of each owner's members the one with the lowest id. */
+  const pools = new Map<number, Map<number, Claim>>();
   await eachRow(db, 'projects', gitlabTables.projects, (id, row) => {
-    const ownerId = namespaces.ownerIdOf(numberAt(row, 1)) ?? noOwner;
-    const level = numberAt(row, 2);
-    owners.set(id, ownerId);
-    levels.set(id, level);
-    take({ id, ownerId, name: placeOf('@hashed', id), isPublic: level === publicLevel });
+    const namespace = numberAt(row, 1);
+    const claim = {
+      ownerId: namespaces.ownerIdOf(namespace) ?? noOwner,
+      isPublic: numberAt(row, 2) === publicLevel,
+      title: `${namespaces.fullPathOf(namespace)}/${textAt(row, 3)}`.slice(0, longestTitle),
+      isInherited: false,
+    };
+    projects.set(id, claim);
+    const pool = numberAt(row, 4);
+    if (pool !== 0) {
+      const members = pools.get(pool) ?? new Map<number, Claim>();
+      pools.set(pool, members);
+      if (!members.has(claim.ownerId)) members.set(claim.ownerId, claim);
+    }
+    take({ id, name: placeOf('@hashed', id), claims: [claim] });
   });
   await eachRow(db, 'snippets', gitlabTables.snippets, (id, row) => {
-    const project = numberAt(row, 2);
-    const owner = project === 0 ? namespaces.ownerIdOfUser(numberAt(row, 1)) : owners.get(project);
-    const ownerId = owner ?? noOwner;
+    const [author, project] = [numberAt(row, 1), numberAt(row, 2)];
+    const authorId = namespaces.ownerIdOfUser(author) ?? noOwner;
+    const of = projects.get(project);
+    const ownerId = (project === 0 ? authorId : of?.ownerId) ?? noOwner;
     snippets.set(id, ownerId);
+    const above = project === 0 ? namespaces.fullPathOf(authorId) : (of?.title ?? '');
+    const title = `${above}/snippets/${id}`;
     const isPublic = numberAt(row, 3) === publicLevel;
-    take({ id: null, ownerId, name: placeOf('@snippets', id), isPublic });
-  });
-  await eachRow(db, 'pool_repositories', gitlabTables.pool_repositories, (_, row) => {
-    const hash = textAt(row, 1).split('/').at(-1) ?? '';
-    const project = numberAt(row, 2);
     take({
       id: null,
-      ownerId: owners.get(project) ?? noOwner,
-      name: `@pools/${hash}`,
-      isPublic: levels.get(project) === publicLevel,
+      name: placeOf('@snippets', id),
+      claims: [{ ownerId, isPublic, title, isInherited: false }],
     });
+  });
+  await eachRow(db, 'pool_repositories', gitlabTables.pool_repositories, (id, row) => {
+    const hash = textAt(row, 1).split('/').at(-1) ?? '';
+    const source = projects.get(numberAt(row, 2));
+    const heirs = [...(pools.get(id)?.values() ?? [])].map(member => ({ ...member, isInherited: true }));
+    const claims = (source === undefined ? heirs : [source]).map(claim => ({
+      ...claim,
+      title: `pool of ${claim.title}`,
+    }));
+    take({ id: null, name: `@pools/${hash}`, claims });
   });
 }
 
@@ -328,7 +349,7 @@ const gitlabTables = {
   namespaces: ['id', 'path', 'type', 'parent_id', 'owner_id'],
   users: ['id', 'email', 'admin'],
   members: ['id', 'source_type', 'source_id', 'user_id', 'access_level', 'requested_at'],
-  projects: ['id', 'namespace_id', 'visibility_level'],
+  projects: ['id', 'namespace_id', 'visibility_level', 'path', 'pool_repository_id'],
   snippets: ['id', 'author_id', 'project_id', 'visibility_level'],
   pool_repositories: ['id', 'disk_path', 'source_project_id'],
   lfs_objects: ['id', 'size', 'oid'],

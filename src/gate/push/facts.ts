@@ -7,6 +7,7 @@ import { basename, posix } from 'node:path';
 import { SoftquotaError } from '../../errors.ts';
 import { isQuarantineName, type Quarantine, type QuarantineLook } from '../../layout/index.ts';
 import { type Leaf, nameFault } from '../../quota/index.ts';
+import { hiddenRefs } from '../../wire/index.ts';
 import { knownUnitAt } from '../check.ts';
 import { pathIn } from '../request.ts';
 import type { GateServices, LocatedUnit } from '../services.ts';
@@ -82,7 +83,7 @@ const gitolite: GitServer = {
 const gitea: GitServer = {
   isHere: fields => fieldOf(fields, 'GITEA_REPO_NAME') !== '',
   actor: fields => fieldOf(fields, 'GITEA_PUSHER_NAME'),
-  hidden: ['refs/pull/'],
+  hidden: hiddenRefs.gitea,
 };
 
 const gogs: GitServer = {
@@ -127,7 +128,7 @@ const gitlab: GitServer = {
     const isWiki = fieldOf(fields, 'GL_REPOSITORY').includes('wiki');
     return { ownerName, leaf: isWiki ? 'size:assets:wiki' : 'size:repos:private' };
   },
-  hidden: ['refs/keep-around/', 'refs/merge-requests/', 'refs/pipelines/', 'refs/environments/'],
+  hidden: hiddenRefs.gitlab,
   prefix: 'GL-HOOK-ERR: ',
 };
 

@@ -10,7 +10,7 @@
 import { unlink } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../errors.ts';
-import { encodePath } from '../../layout/index.ts';
+import { encodePath, isOfGitaly } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import { alternatesOf } from '../../scan/index.ts';
 import { formatBytes } from '../../text/index.ts';
@@ -61,6 +61,8 @@ interface Known {
   isOverdue: boolean;
 }
 
+const gitlabCollects =
+  'softquota collects no garbage in repositories of GitLab: GitLab removes what is unreachable itself, within ten days';
 const roundMs = 600_000;
 const restForRound = 19;
 const measureMs = 600_000;
@@ -118,6 +120,8 @@ export class Reclaim {
 
   /** Collects now, as far as the expiry allows; rejects with the reason where that cannot be. */
   async collectNow(path: string): Promise<CollectedNow> {
+    // Gitaly takes no lock that git's own programs know, so two collections would run at a time.
+    if (isOfGitaly(path)) throw new UnusableRepository(gitlabCollects);
     const known = this.#meet(path);
     return this.#queues.run(path, () => this.#collect(path, known), true);
   }
@@ -227,7 +231,7 @@ export class Reclaim {
         async view => {
           const measured = await measure(view);
           const tookMs = performance.now() - begun;
-          if (tookMs > slowMs && begun - known.bitmapAt > dayMs) {
+          if (tookMs > slowMs && begun - known.bitmapAt > dayMs && !isOfGitaly(path)) {
             known.bitmapAt = begun;
             await writeBitmap(view);
           }
@@ -254,7 +258,7 @@ export class Reclaim {
 
   /** Plans it for when all garbage of now is older than the expiry; GitLab does it itself. */
   #planCollection(path: string, known: Known, { stored, unreachableBytes }: Reachability): void {
-    if (this.#options.run !== 'gc' || path.includes('/@hashed/')) return;
+    if (this.#options.run !== 'gc' || isOfGitaly(path)) return;
     const isWorth =
       unreachableBytes >= Math.max(leastGarbage, stored.bytes * leastShare) ||
       stored.loose > mostLoose ||

@@ -2,45 +2,86 @@
 
 import type { Documents } from '../../documents/index.ts';
 import {
+  type Claim,
+  claimsIn,
   type ForgeReader,
   isAmong,
-  ownerIdIn,
-  type PlaceOwnerColumns,
+  type PlaceColumns,
   type RepositoryNames,
 } from '../../forge/index.ts';
-import type { StorageSettings } from '../../layout/index.ts';
+import { isPool, type StorageSettings } from '../../layout/index.ts';
 import type { Leaf } from '../../quota/index.ts';
 import { ownerNameOf } from './owners.ts';
+
+/** A repository whose path names nobody, as the forge's database has it. */
+export interface PlacedRepository {
+  /** Null for nobody, and undefined while it is not known. */
+  readonly owner: string | null | undefined;
+  readonly leaf: Leaf;
+  /** The name by which people know it; null where the database does not have it. */
+  readonly title: string | null;
+  /** It is what forks of a project that is gone have in common, and counts for one of them. */
+  readonly isInherited: boolean;
+}
+
+/** What forks of a project that is gone have in common counts for another owner. */
+export interface Inherited {
+  readonly owner: string;
+  /** The owner for whom it counted before. */
+  readonly from: string;
+  /** Its title. */
+  readonly repository: string;
+  readonly bytes: number;
+}
 
 export class ForgeVisibility {
   readonly #reader: ForgeReader;
   readonly #documents: Documents;
   #publicHashes: Float64Array | null = null;
-  #owners: PlaceOwnerColumns | null = null;
+  #places: PlaceColumns | null = null;
+  /** The ids of the owners for whom pools count, by hashes; the ledger only has names, which change. */
+  readonly #poolOwners = new Map<number, number | undefined>();
 
   constructor(reader: ForgeReader, documents: Documents) {
     this.#reader = reader;
     this.#documents = documents;
   }
 
-  take({ publicHashes, owners }: RepositoryNames): void {
+  take({ publicHashes, places }: RepositoryNames): void {
     this.#publicHashes = publicHashes;
-    this.#owners = owners;
+    this.#places = places;
   }
 
   /** The leaf of the repository at this path; null while nothing was read. */
   leafOf(path: string): Leaf | null {
     if (this.#publicHashes === null) return null;
-    const isPublic = isAmong(this.#publicHashes, this.#reader.hashOf(repositoryNameOf(path)));
-    return isPublic ? 'size:repos:public' : 'size:repos:private';
+    return leafFor(isAmong(this.#publicHashes, this.#reader.hashOf(repositoryNameOf(path))));
   }
 
-  /** The owner of the repository at this path; null for nobody, and undefined while it is not known. */
-  ownerOf(path: string): string | null | undefined {
-    if (this.#owners === null) return undefined;
-    const id = ownerIdIn(this.#owners, this.#reader.hashOf(repositoryNameOf(path)));
-    return id === null ? null : (ownerNameOf(this.#documents, id) ?? undefined);
+  /**
+   * The repository at this path; null where paths name the owners, or while nothing was read. `counted`: the
+   * owner for whom it counts by the ledger. Of several who may have a pool, the one who had it goes on.
+   */
+  placed(path: string, counted: string | null): PlacedRepository | null {
+    if (this.#places === null) return null;
+    const hash = this.#reader.hashOf(repositoryNameOf(path));
+    const claims = claimsIn(this.#places, hash);
+    const nameOf = ({ ownerId }: Claim) => ownerNameOf(this.#documents, ownerId) ?? undefined;
+    const before = this.#poolOwners.get(hash);
+    const hadIt = (claim: Claim) =>
+      before === undefined ? nameOf(claim) === counted : claim.ownerId === before;
+    const claim = claims.length > 1 ? (claims.find(hadIt) ?? claims[0]) : claims[0];
+    if (isPool(path)) this.#poolOwners.set(hash, claim?.ownerId);
+    if (claim === undefined)
+      return { owner: null, leaf: 'size:repos:private', title: null, isInherited: false };
+    const { title, isPublic, isInherited } = claim;
+    const [beside = ''] = /\.(?:wiki|design)(?=\.git$)/.exec(path) ?? [];
+    return { owner: nameOf(claim), leaf: leafFor(isPublic), title: `${title}${beside}`, isInherited };
   }
+}
+
+function leafFor(isPublic: boolean): Leaf {
+  return isPublic ? 'size:repos:public' : 'size:repos:private';
 }
 
 /** The owner and the leaf that a unit counts for. */
@@ -58,18 +99,19 @@ export function attributed(
   found: Attribution,
   known: Attribution | undefined,
   storages: readonly StorageSettings[],
-  visibility: Pick<ForgeVisibility, 'leafOf' | 'ownerOf'> | null,
+  visibility: Pick<ForgeVisibility, 'leafOf' | 'placed'> | null,
 ): Attribution {
   const isForges = storages.some(each => each.visibility === 'forge');
   const hasVisibility = found.leaf === 'size:repos:public' || found.leaf === 'size:repos:private';
+  const placed = visibility?.placed(path, known?.owner ?? null) ?? null;
   const leaf =
     hasVisibility && visibility !== null && isForges
-      ? (visibility.leafOf(path) ?? known?.leaf ?? found.leaf)
+      ? (placed?.leaf ?? visibility.leafOf(path) ?? known?.leaf ?? found.leaf)
       : found.leaf;
   const kind = leaf === 'size:assets:wiki' ? 'wiki' : leaf.startsWith('size:repos:') ? 'repos' : null;
   if (!storages.some(one => one.kind === kind && one.owner.by === 'forge'))
     return { leaf, owner: found.owner };
-  const owner = visibility?.ownerOf(path);
+  const owner = placed?.owner;
   return { leaf, owner: owner === undefined ? (known?.owner ?? null) : owner };
 }
 

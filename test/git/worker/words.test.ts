@@ -1,7 +1,7 @@
 /** Reports of the worker on a repository always fit its present state. */
 
 import { once } from 'node:events';
-import { mkdir, readdir, rm, symlink, utimes } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, symlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import t, { type Test } from 'tap';
@@ -147,3 +147,23 @@ t.test('a repository in reftable format is for the first git that can read it', 
   const why = /reftable format, which git 2\.39\.5 \(git\) cannot read: .*\[reclaim\] GIT/;
   t.match(await next(), { fault: why });
 });
+
+t.test(
+  'GitLab collects its own garbage: it is measured there, and nothing is repacked or deleted',
+  async t => {
+    const { repository, path, reclaim, next, push } = await open(t);
+    await push('main', 5000);
+    await push('big', 100_000);
+    await repository.push(':big');
+    const hashed = repository.server.path('git/@hashed/ab.git');
+    await mkdir(join(hashed, '..'), { recursive: true });
+    await rename(path, hashed);
+    await settle(hashed);
+    const before = await readdir(join(hashed, 'objects'), { recursive: true });
+    await t.rejects(reclaim.collectNow(hashed), /GitLab removes what is unreachable itself, within ten days/);
+    reclaim.pushed(hashed);
+    const { measured } = await next(hashed);
+    t.ok((measured?.unreachable_bytes ?? 0) > 100_000);
+    t.same(await readdir(join(hashed, 'objects'), { recursive: true }), before);
+  },
+);

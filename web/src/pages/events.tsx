@@ -20,6 +20,7 @@ const kinds = [
   ['allowance', 'allowances'],
   ['reclaim', 'collected garbage'],
   ['unasked', 'limits that could not be asked'],
+  ['inherited', 'pools of deleted projects'],
 ] as const satisfies readonly (readonly [EventKind | '', string])[];
 
 const pageSize = 50;

@@ -174,6 +174,8 @@ function toldOf(event: Event): Told {
       const words = `limit of each ${event.unasked}: ${subjectWords(event.subject)}, ${times}`;
       return { mark: 'not asked', look: 'near', words };
     }
+    case 'inherited':
+      return { mark: 'counts from now on', words: inheritedWords(event) };
   }
 }
 
@@ -211,6 +213,10 @@ function refusalWords(event: EventOf<'refusal'>): string {
 function reclaimWords({ repository, freed, fault }: EventOf<'reclaim'>): string {
   const what = fault === null ? formatBytes(Math.max(0, freed)) : printable(fault);
   return `${what} in ${printable(repository)}`;
+}
+
+function inheritedWords({ repository, from, bytes }: EventOf<'inherited'>): string {
+  return `${formatBytes(bytes)} of ${printable(repository)}, which counted for ${printable(from)} before`;
 }
 
 function levelWords({ direction, from, to: now }: EventOf<'threshold'>): string {

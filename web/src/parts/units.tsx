@@ -16,7 +16,7 @@ const atMost = 1000;
 
 /** Columns of every table of units. */
 export const unitColumns = {
-  name: { title: 'Path or name', cell: ({ name }) => <Path>{name}</Path> },
+  name: { title: 'Path or name', cell: ({ name, title = name }) => <Path>{title}</Path> },
   kind: {
     title: 'Kind',
     isWide: true,

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { printable } from '../../../src/text/index.ts';
+import { gitlabMaintenance, isKeptByGitlab } from '../../../src/wire/hidden-refs.ts';
 import type { SpaceReport } from '../../../src/wire/index.ts';
 import { announce } from '../parts/announcer.tsx';
 import { Button } from '../parts/button.tsx';
@@ -60,6 +61,7 @@ export function Takers({ report }: { readonly report: SpaceReport }) {
               </>
             )}{' '}
             alone hold <Size bytes={bytes} />; a push cannot delete them.
+            {isKeptByGitlab(name) ? ` ${gitlabMaintenance}` : ''}
           </p>
         ))}
       </Panel>

@@ -9,7 +9,12 @@ import { lstat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { decodePath, encodePath, isQuarantineName, quarantinePath } from '../../../layout/index.ts';
 import { formatBytes, printable } from '../../../text/index.ts';
-import type { JudgedPush, PushJudgement } from '../../../wire/index.ts';
+import {
+  gitlabMaintenance,
+  isKeptByGitlab,
+  type JudgedPush,
+  type PushJudgement,
+} from '../../../wire/index.ts';
 import { entryNames, identity, isThere } from '../files.ts';
 import { pushProcesses, seesAllProcesses } from '../quarantines/processes.ts';
 import { bashQuoted } from '../space/explain.ts';
@@ -208,9 +213,11 @@ async function othersText(
   const pushed = new Set(changes.map(({ name }) => name));
   const replacing = news.slice(0, mostReplacing).map(object => `--no-merged=${object}`);
   const held: string[] = [];
+  const hidden: string[] = [];
   await view
     .lines([{ args: ['for-each-ref', '--format=%(refname)', ...replacing] }], name => {
-      if (!pushed.has(name)) held.push(name);
+      if (isHidden(name, settings)) hidden.push(name);
+      else if (!pushed.has(name)) held.push(name);
     })
     .catch((error: unknown) => {
       // git fails for an object that is no commit: then no ref is named.
@@ -218,17 +225,23 @@ async function othersText(
     });
   const decoded = (name: string) => decodePath(Buffer.from(name, 'latin1'));
   const first = held.slice(0, mostNamed).map(name => printable(decoded(name)));
-  const elsewhere = held.find(name => !/^refs\/(?:heads|tags)\//.test(name) && !isHidden(name, settings));
+  const elsewhere = held.find(name => !/^refs\/(?:heads|tags)\//.test(name));
   const example =
     elsewhere === undefined
       ? "for example: git push --force origin 'refs/heads/*' 'refs/tags/*'"
       : `or first delete it: git push origin --delete ${bashQuoted(decoded(elsewhere))}`;
   const more = held.length > mostNamed ? ` and ${held.length - mostNamed} more` : '';
-  const left =
+  const others =
     first.length === 0
       ? ''
       : ` It leaves ${first.join(', ')}${more}, which may hold the history that it replaces: replace or delete these ` +
         `refs in the same push, ${example}`;
+  const keeper = hidden.some(isKeptByGitlab) ? `: ${gitlabMaintenance}` : ', such as those of pull requests.';
+  const kept =
+    hidden.length === 0
+      ? ''
+      : ` Refs to which nobody can push may hold the history that it replaces${keeper}`;
+  const left = `${kept}${others}`;
   const detached = refs.values.get('HEAD');
   if (detached === undefined) return left;
   const replaced = [detached, ...news.map(object => `^${object}`)];

@@ -1,9 +1,10 @@
 /** The whole report about one repository: what takes the space, and what would free how much. */
 
-import { decodePath } from '../../../layout/index.ts';
+import { decodePath, isPool } from '../../../layout/index.ts';
 import { printable, shellQuoted } from '../../../text/index.ts';
-import type { SpaceReport } from '../../../wire/index.ts';
+import { everyHiddenRef, type SpaceReport } from '../../../wire/index.ts';
 import { inLatin1 } from '../files.ts';
+import { isHidden, receiveSettingsOf } from '../judge/changes.ts';
 import { type LargePath, largestPaths } from './largest-paths.ts';
 import { lfsObjects, unneededLfs } from './lfs.ts';
 import { allTips, bytesOf, objectsOf, storedObjects } from './measure.ts';
@@ -43,7 +44,11 @@ export async function explainSpace(
   // In the index of a pack, for each object.
   const overhead = (view.settings.objectFormat === 'sha1' ? 28 : 40) + (stored.hasReverseIndex ? 4 : 0);
   const { refs, isCut: isListCut } = await listRefs(view);
-  const holding = await holdingRefs(view, refs, reached, { deadline, overhead });
+  const settings = await receiveSettingsOf(view, everyHiddenRef);
+  const isPushed = ({ name }: Ref) => !isHidden(inLatin1(name), settings);
+  const holding = await holdingRefs(view, refs, reached, { deadline, overhead, isPushed });
+  const shown = <Advice extends { readonly commands: string[] }>(advice: Advice): Advice =>
+    isPool(view.path) ? { ...advice, commands: [] } : advice;
   return {
     object_bytes: stored.bytes,
     reachable_bytes: history.bytes,
@@ -53,8 +58,8 @@ export async function explainSpace(
     loose_objects: stored.loose,
     kept_bytes: stored.keptBytes,
     leftover_bytes: stored.leftoverBytes,
-    paths: history.paths.map(path => pathAdvice(path, overhead)),
-    refs: holding.refs,
+    paths: history.paths.map(path => pathAdvice(path, overhead)).map(shown),
+    refs: holding.refs.map(shown),
     namespaces: await holdingNamespaces(view, refs, reached.bytes),
     lfs: lfs === null ? null : await unneededLfs(view, lfs, history.shortBlobs),
     cut: history.isCut || isListCut || holding.isCut,
@@ -121,6 +126,8 @@ interface Reached {
 interface HoldingOptions {
   readonly deadline: number;
   readonly overhead: number;
+  /** Tells whether somebody can push to a ref. */
+  readonly isPushed: (ref: Ref) => boolean;
 }
 
 /** The refs that alone hold much; `isCut`: not all could be looked at within the time. */
@@ -128,9 +135,11 @@ async function holdingRefs(
   view: RepositoryView,
   refs: readonly Ref[],
   reached: Reached,
-  { deadline, overhead }: HoldingOptions,
+  { deadline, overhead, isPushed }: HoldingOptions,
 ): Promise<{ readonly refs: SpaceReport['refs']; readonly isCut: boolean }> {
-  const candidates = [...(await ownCommits(view, refs))].sort(([, a], [, b]) => b - a);
+  const candidates = [...(await ownCommits(view, refs))]
+    .filter(([ref]) => isPushed(ref))
+    .sort(([, a], [, b]) => b - a);
   let isCut = candidates.length > mostMeasured;
   const holding: SpaceReport['refs'] = [];
   for (const [ref, commits] of candidates.slice(0, mostMeasured)) {

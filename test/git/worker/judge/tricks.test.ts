@@ -82,6 +82,16 @@ t.test('a ref that git hides is not deleted, also if a client names it', async t
   t.equal(await world.refs(), refs);
 });
 
+t.test('the words name no ref that nobody can push to, but who keeps it and where it goes', async t => {
+  const world = await full(t);
+  await world.server('update-ref', 'refs/keep-around/1234', 'old');
+  world.hidden = ['refs/keep-around/'];
+  await stays(t, world);
+  t.match(world.last, /GitLab keeps it for merge requests and pipelines/);
+  t.match(world.last, /Settings, Repository, Repository\s+maintenance/);
+  t.notMatch(world.last, /keep-around|--delete/);
+});
+
 t.test('a branch takes commits only', async t => {
   const world = await full(t);
   const blob = await world.git('rev-parse', 'fresh:fresh');

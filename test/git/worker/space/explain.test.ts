@@ -84,7 +84,7 @@ t.test('a file that was moved, and one that is there twice, are said to free wha
   t.same(wrongOnes(await predictions(repository, 0.05)), []);
 });
 
-t.test('a ref that others hold too frees nothing, and hidden ones are named', async t => {
+t.test('a ref that others hold too frees nothing, and hidden ones are counted and not named', async t => {
   const repository = await Repository.open(t);
   await repository.commit({ a: 1000 });
   await repository.push('main');
@@ -101,7 +101,25 @@ t.test('a ref that others hold too frees nothing, and hidden ones are named', as
   const after = await explained(repository);
   t.match(after.namespaces, [{ name: 'refs/pull/', refs: 1 }]);
   t.ok((after.namespaces[0]?.bytes ?? 0) > 90_000);
-  t.match(after.refs[0], { name: 'refs/pull/7/head' });
+  t.same(after.refs, []);
+});
+
+t.test('in a pool of GitLab there is nothing that anybody can push', async t => {
+  const repository = await Repository.open(t);
+  await repository.commit({ a: 200_000 });
+  await repository.push('main');
+  await repository.git('checkout', '-q', '-b', 'topic');
+  await repository.commit({ b: 90_000 });
+  await repository.push('topic:refs/remotes/origin/heads/topic');
+  const pool = join(dirname(repository.path), '@pools/ab/cd/pool.git');
+  await mkdir(dirname(pool), { recursive: true });
+  await rename(repository.path, pool);
+  const { paths, refs } = await explained({ path: pool });
+  t.ok(paths.length > 0 && refs.length > 0);
+  t.same(
+    [...paths, ...refs].flatMap(({ commands }) => commands),
+    [],
+  );
 });
 
 t.test('names of refs beyond ASCII, and files that look like options', async t => {

@@ -1,0 +1,11 @@
+/** Repositories that a Gitaly keeps, known by their paths: it collects their garbage itself. */
+
+/** A repository of a project, a wiki, a snippet or a pool. */
+export function isOfGitaly(path: string): boolean {
+  return /\/@(?:hashed|snippets|pools|cluster)\//.test(path);
+}
+
+/** A pool has what forks share: nobody pushes to it. */
+export function isPool(path: string): boolean {
+  return /\/(?:@pools|@cluster\/pools)\//.test(path);
+}
