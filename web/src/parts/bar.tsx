@@ -106,7 +106,7 @@ export function Fullness({ used, limit, state, per }: FullnessProps) {
   const percent = (
     <>
       <Percent used={used} limit={limit} />
-      {per === 'group' && <span class="quiet-text small"> all members together</span>}
+      {per === 'group' && <span class="quiet-text small of-all"> all members together</span>}
     </>
   );
   if (used === null || limit === null || limit <= 0) return percent;
