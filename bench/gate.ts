@@ -1,11 +1,12 @@
 /** Claim: on one core the gate answers at least half as many checks a second as Go's net/http gives constant answers. */
 
 import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Asked, type Asking, ask } from './asking.ts';
-import { type Server, scan, startDaemon, startProgram, startServer } from './daemon.ts';
+import { type Server, scan, softquota, startDaemon, startProgram, startServer } from './daemon.ts';
 import {
   count,
   type Figure,
@@ -29,6 +30,9 @@ const walkMs = 5000;
 const goalRatio = 0.5;
 const goalMs = 2;
 const goalWalkMs = 5;
+const members = 1000;
+const pooledRounds = 10;
+const goalPool = 0.95;
 
 const directory = makeGround();
 const root = join(directory, 'git');
@@ -62,6 +66,7 @@ const figures = [
   ...(await compare(byOwner, { connection: 'kept', connections: 64 })),
   ...(await compare(byPath, { connection: 'each', connections: 16 })),
   await walking(),
+  await pooled(),
 ];
 await daemon.stop();
 print({
@@ -186,6 +191,49 @@ async function walking(): Promise<Figure> {
       met: busy.p99Ms < goalWalkMs,
       reason: 'the walkers, the commands that begin the walks and the asker share two cores with the gate.',
     },
+  };
+}
+
+/** Checks of the members of a pool, in turn with those of owners in a group without one, at one daemon. */
+async function pooled(): Promise<Figure> {
+  const each = { name: 'each', limit: '1P', subjects: ['size:all'] };
+  const pool = { name: 'pool', limit: '1P', per: 'group', subjects: ['size:all'] };
+  const users = (from: number) => Array.from({ length: members }, (_, at) => `owner-${from + at}`);
+  const policy = {
+    rules: [each, pool],
+    groups: [
+      { name: 'together', rules: ['each', 'pool'], users: users(0) },
+      { name: 'apart', rules: ['each'], users: users(members) },
+    ],
+  };
+  const file = join(directory, 'policy.json');
+  writeFileSync(file, JSON.stringify(policy));
+  execFileSync(process.execPath, [softquota, 'policy', 'import', file, '--yes', '--config', config]);
+  const { socket, pid } = daemon;
+  const asked = { together: [] as Asked[], apart: [] as Asked[] };
+  for (let round = -warmRounds; round < pooledRounds; round++) {
+    for (const [at, found] of [asked.together, asked.apart].entries()) {
+      const addresses = byOwner.addresses.slice(at * members, (at + 1) * members);
+      const one = await ask({
+        ...byOwner,
+        addresses,
+        connection: 'kept',
+        socket,
+        pid,
+        milliseconds: roundMs,
+      });
+      if (round >= 0) found.push(one);
+    }
+  }
+  const [ours, without] = [asked.together.map(perCore), asked.apart.map(perCore)];
+  const ratio = ratioOf(ours, without);
+  tell(`members of a pool: ${spread(ours, count)}, without ${spread(without, count)}, ${ratio.toFixed(3)}`);
+  return {
+    what: `checks of ${count(members)} members of a pool, for each second of the server's processor time`,
+    ours: spread(ours, count),
+    instead: `in a group without a pool ${spread(without, count)}`,
+    ratio,
+    goal: goalOf(`at least ${goalPool} × without`, ratio >= goalPool, asked.together),
   };
 }
 

@@ -99,7 +99,7 @@ _softquota() {
 	*' --total' | *' --subject' | *' --size' | *' --top' | 'softquota usage --state' | *' --owner' | *' --limit' | 'softquota rule create --per' | *' --grace' | *' --grace-most' | *' --mode' | 'softquota rule edit --per' | *' --rule' | *' --search' | *' --email' | *' --full-name' | *' --name' | *' --until' | *' --for' | *' --words' | *' --why' | *' --address' | *' --user' | *' --scope' | *' --expires' | *' --from' | *' --gitolite' | *' --socket' | *' --client' | *' --on-error' | *' --last-for') return ;;
 	'softquota usage --per') words='owner repository' options= ;;
 	*' --range') words='day week month year all' options= ;;
-	*' --kind') words='refusal threshold grace policy sign-in request allowance reclaim' options= ;;
+	*' --kind') words='refusal threshold grace policy sign-in request allowance reclaim unasked' options= ;;
 	*' --type') words='user organization' options= ;;
 	*' --role') words='owner member' options= ;;
 	'softquota request list --state') words='open granted declined withdrawn all' options= ;;

@@ -79,7 +79,7 @@ complete -c softquota -n '__softquota_is "softquota history"' -l range -x -a 'da
 complete -c softquota -n '__softquota_is "softquota history"' -l help -s h -d 'print this help'
 complete -c softquota -n '__softquota_is "softquota events"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
 complete -c softquota -n '__softquota_is "softquota events"' -l json -d 'print JSON, for programs'
-complete -c softquota -n '__softquota_is "softquota events"' -l kind -x -a 'refusal threshold grace policy sign-in request allowance reclaim' -d 'only this kind'
+complete -c softquota -n '__softquota_is "softquota events"' -l kind -x -a 'refusal threshold grace policy sign-in request allowance reclaim unasked' -d 'only this kind'
 complete -c softquota -n '__softquota_is "softquota events"' -l owner -x -d 'only events of this owner'
 complete -c softquota -n '__softquota_is "softquota events"' -l limit -x -d 'the number of events, at most 1000'
 complete -c softquota -n '__softquota_is "softquota events"' -l help -s h -d 'print this help'

@@ -5,6 +5,7 @@ import { type Event, type EventOf, eventKinds } from '../overview/index.ts';
 import { counted, formatBytes, formatUse } from '../text/index.ts';
 import { apiCommand } from './api-command.ts';
 import { withQuery } from './client.ts';
+import { scopeWords } from './limits.ts';
 import { formatTime } from './output.ts';
 import { countOf } from './settings.ts';
 
@@ -26,11 +27,16 @@ export const addEvents = apiCommand<readonly Event[], { kind?: string; owner?: s
     none: 'No such events.',
     columns: [
       ['TIME', event => formatTime(event.kind === 'refusal' ? event.last_at : event.at)],
-      ['OWNER', event => event.owner ?? '-'],
+      ['OWNER', whose],
       ['EVENT', eventWords],
     ],
   },
 );
+
+function whose(event: Event): string {
+  if ('per' in event && event.per === 'group') return `group ${event.group}`;
+  return event.owner ?? '-';
+}
 
 function eventWords(event: Event): string {
   switch (event.kind) {
@@ -52,6 +58,8 @@ function eventWords(event: Event): string {
       return event.fault === null
         ? `freed ${formatBytes(Math.max(0, event.freed))} in ${event.repository}`
         : `not collected: ${event.repository}: ${event.fault}`;
+    case 'unasked':
+      return unaskedWords(event);
   }
 }
 
@@ -67,6 +75,12 @@ function refusalWords({ mode, subject, count, actor, others, ...use }: EventOf<'
   const who = actor === null ? '' : ` by ${actor}`;
   const several = others ? ', several owners or users' : '';
   return `${verdict}: ${subject}, ${counted(count, 'time', 'times')}${who}${several}; ${useWords(use)}`;
+}
+
+function unaskedWords({ unasked, subject, count, actor, others }: EventOf<'unasked'>): string {
+  const who = actor === null ? '' : ` by ${actor}`;
+  const several = others ? ', several owners or users' : '';
+  return `let through, limit ${scopeWords[unasked]} not asked: ${subject}, ${counted(count, 'time', 'times')}${who}${several}`;
 }
 
 function useWords({

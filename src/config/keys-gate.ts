@@ -45,6 +45,10 @@ export const gate = keysOf('gate', {
     text: 'allow',
     doc: 'The answer to a proxy about an upload that cannot be decided: `allow` or `deny`.',
   }),
+  figures: key('FIGURES', kind.flag, {
+    text: 'true',
+    doc: 'With `false`, a refusal to a proxy names no owner, usage and limit, since it comes before the sign-in. An owner whose page the forge shows only to some, or who does not exist, is never named.',
+  }),
   addr: key('ADDR', listenAddress, {
     text: '127.0.0.1',
     doc: 'The address of PORT. In a container, `0.0.0.0`.',

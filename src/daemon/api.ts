@@ -80,6 +80,7 @@ export interface ServedParts extends DaemonParts {
 interface ApiParts extends Omit<ServedParts, 'log'> {
   readonly log: Log;
   unmanagedPushes(): Observed['unmanagedPushes'];
+  unaskedLimits(): Observed['unaskedLimits'];
   unforeseen(error: unknown): void;
 }
 
@@ -121,7 +122,8 @@ export async function openApi(
 const deadlineMs = 1000;
 
 function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string): ApiServices {
-  const { current, forge, measuring, metrics, refusals, unmanagedPushes, worker, ...asked } = parts;
+  const { current, forge, measuring, metrics, refusals, unaskedLimits, unmanagedPushes, worker, ...asked } =
+    parts;
   const { fleet, host, ledger, secretKeys } = asked;
   return {
     ...asked,
@@ -155,6 +157,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         defaultGroups: config.quota.defaultGroups,
         unpublished: refusals.trouble,
         unmanagedPushes: unmanagedPushes(),
+        unaskedLimits: unaskedLimits(),
         worker: worker.observed(config),
         notices: asked.notices.places(),
         configWrittenAt: await current.writtenSince(),

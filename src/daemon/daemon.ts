@@ -107,6 +107,7 @@ export class Daemon {
           log,
           patterns: patternsOf(config.scan),
           schedule: startSchedule,
+          renamed: renames => measuring.ownersRenamed(renames),
           visibilityChanged: mayHave => void measuring.visibilityChanged(mayHave),
         });
       const visibility = forge?.visibility ?? null;

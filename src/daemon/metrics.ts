@@ -11,7 +11,7 @@ import type { Ledger } from '../ledger/index.ts';
 import type { ForgeSync, Measuring } from '../measuring/index.ts';
 import type { Notices } from '../notices/index.ts';
 import type { Totals } from '../overview/index.ts';
-import { leaves, type QuotaSettings, type Subject } from '../quota/index.ts';
+import { leaves, type QuotaSettings, type RuleScope, type Subject } from '../quota/index.ts';
 import { version } from '../version.ts';
 import type { DaemonWorker } from './worker-state.ts';
 
@@ -32,7 +32,7 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #shown = new Map<MetricName, Gauge | Counter>();
   readonly #durations: Histogram;
-  /** By result, subject and mode; a check only adds one to a number. */
+  /** By result, subject, what is limited, and mode; a check only adds one to a number. */
   readonly #decisions = new Map<string, { readonly labels: Record<string, string>; count: number }>();
   #asked: Promise<MetricsText> | null = null;
 
@@ -53,13 +53,14 @@ export class Metrics {
   decided(
     result: 'allowed' | 'refused' | 'would_refuse',
     subject: Subject,
+    per: RuleScope,
     { enabled, mode }: Pick<QuotaSettings, 'enabled' | 'mode'>,
   ): void {
     const inForce = enabled ? mode : 'off';
-    const key = `${result} ${subject} ${inForce}`;
+    const key = `${result} ${subject} ${per} ${inForce}`;
     const known = this.#decisions.get(key);
     if (known !== undefined) known.count += 1;
-    else this.#decisions.set(key, { labels: { result, subject, mode: inForce }, count: 1 });
+    else this.#decisions.set(key, { labels: { result, subject, per, mode: inForce }, count: 1 });
   }
 
   took(milliseconds: number): void {
@@ -171,8 +172,9 @@ export const metricSpecs = {
     ({ ledger: { settings } }) => settings.enabled && settings.mode === 'enforce',
   ),
   softquota_decisions_total: counter(
-    'Decisions since the start; result is allowed, refused or would_refuse, mode is enforce, report or off',
-    ['result', 'subject', 'mode'],
+    'Decisions since the start; result is allowed, refused or would_refuse, per is what the deciding rule limits ' +
+      '(owner, group, repository, push or file), mode is enforce, report or off',
+    ['result', 'subject', 'per', 'mode'],
   ),
   softquota_decision_duration_seconds: {
     kind: 'histogram',

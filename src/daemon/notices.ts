@@ -3,6 +3,7 @@
 import { unitName } from '../api/index.ts';
 import { hungDisks } from '../health/index.ts';
 import { Notices, type PresentFault, type PresentFaults, type Summary } from '../notices/index.ts';
+import { judgedKind } from '../overview/index.ts';
 import { everyRequest } from '../policy/index.ts';
 import { bytesUnder, fullDiskWords, leafMask } from '../quota/index.ts';
 import { filterMapInSlices } from '../slices.ts';
@@ -82,7 +83,7 @@ async function summaryOf(parts: DaemonParts, since: number): Promise<Summary> {
     fullAt: outlook.fullAt,
     refusals: days.filter(({ day }) => day >= first).reduce((sum, { count }) => sum + count, 0),
     openRequests: open.length,
-    worst: await worstOf(parts),
+    worst: [...(await worstOf(parts)), ...worstPools(parts)],
   };
 }
 
@@ -98,4 +99,17 @@ async function worstOf({ ledger, totals }: DaemonParts): Promise<Summary['worst'
     (a, b) => b.fullness - a.fullness || (a.name < b.name ? -1 : 1),
   );
   return fullest.first;
+}
+
+/** The limits of members together that are near or passed, the fullest first. */
+function worstPools({ ledger: { policy, pools, settings } }: DaemonParts): Summary['worst'] {
+  return [...policy.pooled]
+    .flatMap(group => pools.decisions(group, 'stored') ?? [])
+    .map(decision => {
+      const { state, fullness } = judgedKind(settings, decision, 0);
+      return { name: `group ${decision.group}, rule ${decision.rule}`, state, fullness };
+    })
+    .filter(({ state }) => state !== 'ok')
+    .sort((a, b) => b.fullness - a.fullness || (a.name < b.name ? -1 : 1))
+    .slice(0, mostWorst);
 }

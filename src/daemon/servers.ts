@@ -7,6 +7,7 @@ import {
   openGate,
   openGateAt,
   PushQuestions,
+  UnaskedLimits,
   type UploadSettings,
 } from '../gate/index.ts';
 import { notes, notReady } from '../health/index.ts';
@@ -34,7 +35,8 @@ export async function openServers(
 ): Promise<Pick<Gate, 'close'> & { readonly url: string }> {
   const { current, env, log, refusals } = options;
   const { server, gate } = current.config;
-  const parts = gateServices(options);
+  const unaskedLimits = new UnaskedLimits();
+  const parts = gateServices(options, unaskedLimits);
   const pushQuestions = new PushQuestions(parts);
   const services: GateServices = { ...parts, pushQuestions };
   const shares = sharesOf(service.openFilesLimit(), log);
@@ -94,6 +96,7 @@ export async function openServers(
       {
         ...options,
         unmanagedPushes: () => pushQuestions.unmanaged,
+        unaskedLimits: () => unaskedLimits.list,
         unforeseen: services.unforeseen,
       },
       place('admin', adminMade),
@@ -141,9 +144,14 @@ function myUsageIn({ server }: Config): string | null {
   return server.rootUrl === null ? null : `${server.rootUrl}${addressOf('mine')}`;
 }
 
-function gateServices(parts: ServersOptions): Omit<GateServices, 'pushQuestions'> {
-  const { current, events, fleet, ledger, measuring, notices, worker, metrics } = parts;
+function gateServices(
+  parts: ServersOptions,
+  unaskedLimits: UnaskedLimits,
+): Omit<GateServices, 'pushQuestions'> {
+  const { current, events, fleet, forge, ledger, measuring, notices, worker, metrics } = parts;
   const log = sparingLog(parts.log);
+  const settleOwner: GateServices['settleOwner'] = (name, isPush) =>
+    forge === null ? null : forge.names.settle(name, isPush);
   // However many are refused, there are lines left for faults.
   const refusalLog = sparingLog(parts.log);
   return {
@@ -153,7 +161,12 @@ function gateServices(parts: ServersOptions): Omit<GateServices, 'pushQuestions'
       const { autoCreate } = current.config.users;
       return synchronizeClaimed({ documents: ledger.documents, autoCreate, log }, claimed, null);
     },
-    locate: path => measuring.locate(path),
+    locate: async path => {
+      const unit = await measuring.locate(path);
+      if (unit.owner !== null) await settleOwner(unit.owner, false);
+      return unit;
+    },
+    settleOwner,
     fullDisk: (path, subject) => measuring.freeSpace.fullFor(path, subject),
     measureSoon: path => {
       measuring.pushes.measure(path);
@@ -164,6 +177,12 @@ function gateServices(parts: ServersOptions): Omit<GateServices, 'pushQuestions'
       measuring.letThrough(path);
     },
     contact: () => contactIn(current.config),
+    showsFigures: owner => {
+      if (!current.config.gate.figures) return false;
+      return forge === null
+        ? ledger.documents.owners.named(owner) !== undefined
+        : forge.names.isPublic(owner);
+    },
     myUsage: () => myUsageIn(current.config),
     uploads: uploadSettings(() => current.config),
     notUnderstood: why => log.warn({ why }, 'a reverse proxy asks in a way that cannot be answered'),
@@ -174,6 +193,10 @@ function gateServices(parts: ServersOptions): Omit<GateServices, 'pushQuestions'
       const { used, limit, group, rule } = decision;
       const what = record.mode === 'report' ? 'would be refused' : 'refused';
       refusalLog.info({ ...record, used, limit, group, rule }, what);
+    },
+    unasked: record => {
+      events.unasked(record);
+      unaskedLimits.note(record);
     },
     worker,
     pushes: measuring.pushes,

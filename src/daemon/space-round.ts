@@ -12,7 +12,10 @@ import { isRepository, leaves } from '../quota/index.ts';
 import type { Space } from './space.ts';
 
 export interface SpaceRoundOptions {
-  readonly ledger: Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'units' | 'watch'>;
+  readonly ledger: Pick<
+    Ledger,
+    'deciderFor' | 'documents' | 'ownerUsage' | 'policy' | 'settings' | 'units' | 'watch'
+  >;
   readonly space: Pick<Space, 'isDue' | 'look'>;
   readonly log: Pick<Log, 'error'>;
   /** Milliseconds between two looks, at least; two seconds unless given. */

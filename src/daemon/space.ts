@@ -119,7 +119,7 @@ export class Space implements SpaceService {
     const first: { path: string; why: string }[] = [];
     for (const { path, measured, fault } of this.#figures.values()) {
       unreachableBytes += measured?.unreachable_bytes ?? 0;
-      if (fault === null) continue;
+      if (fault === null || !this.#options.isUnit(path)) continue;
       count += 1;
       if (first.length < mostFailing) first.push({ path, why: fault });
     }

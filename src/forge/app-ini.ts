@@ -52,6 +52,45 @@ export function gogsAttachments(file: string | null, env: Environment): string {
   return outside(file, resolve(gogsHome(file, env), value('attachment', 'PATH') ?? 'data/attachments'));
 }
 
+const stores = {
+  lfs: { section: 'lfs', hash: 2 },
+  attachments: { section: 'attachment', hash: 1 },
+  packages: { section: 'packages', hash: 2 },
+  actions_artifacts: { section: 'actions', hash: 0 },
+} as const;
+
+/** A directory of Gitea and Forgejo, below which a file lies by the beginning of its name. */
+export type GiteaStore = keyof typeof stores;
+
+/** Gives the paths of files in those directories; null where no app.ini says it, or it is no such file's name. */
+export function giteaFiles(
+  kind: IniKind,
+  file: string | null,
+  env: Environment,
+): (store: GiteaStore, name: string) => string | null {
+  const directories = new Map<GiteaStore, string>();
+  const directoryOf = (store: GiteaStore, config: string): string => {
+    const value = valuesOf(kind, config, env);
+    const { work, data } = directoriesOf(config, value);
+    const named = [value(stores[store].section, 'PATH'), value(`storage.${store}`, 'PATH')];
+    const content = store === 'lfs' ? value('server', 'LFS_CONTENT_PATH') : null;
+    return resolve(work, named.find(path => path !== null) ?? content ?? `${data}/${store}`);
+  };
+  return (store, name) => {
+    if (file === null || !/^[\w-]+(?:[./]\w+)*$/.test(name)) return null;
+    const directory = directories.get(store) ?? directoryOf(store, file);
+    directories.set(store, directory);
+    const { hash } = stores[store];
+    const levels = hash === 0 ? [] : [name.slice(0, hash), name.slice(hash, 2 * hash)];
+    return resolve(directory, ...levels, store === 'lfs' ? name.slice(2 * hash) : name);
+  };
+}
+
+function directoriesOf(file: string, value: IniValues): { readonly work: string; readonly data: string } {
+  const work = value('', 'WORK_PATH') ?? /^(.*)\/custom\/conf\/[^/]+$/.exec(file)?.[1] ?? dirname(file);
+  return { work, data: resolve(work, value('server', 'APP_DATA_PATH') ?? 'data') };
+}
+
 function valuesOf(kind: IniKind, file: string, env: Environment): IniValues {
   const written = readIniText(textOf(file));
   return (section, key) => {
@@ -88,8 +127,7 @@ const names = { gitea: ['gitea.db'], forgejo: ['forgejo.db', 'gitea.db'] } as co
 function sqlitePath(kind: IniKind, file: string, value: IniValues, env: Environment): string {
   const path = value('database', 'PATH');
   if (kind === 'gogs') return outside(file, resolve(gogsHome(file, env), path ?? 'data/gogs.db'));
-  const work = value('', 'WORK_PATH') ?? /^(.*)\/custom\/conf\/[^/]+$/.exec(file)?.[1] ?? dirname(file);
-  const data = resolve(work, value('server', 'APP_DATA_PATH') ?? 'data');
+  const { work, data } = directoriesOf(file, value);
   if (path !== null) return resolve(work, path);
   // Forgejo's own name; installations that come from Gitea have the other one.
   const [first = '', second = first] = names[kind].map(name => `${data}/${name}`);

@@ -4,11 +4,16 @@
  * is long and no page is asked for twice.
  */
 
+import { setImmediate } from 'node:timers/promises';
 import { messageOf } from '../errors.ts';
 import type { Parsed } from '../parsed.ts';
+import { type AboutRow, mostCharacters, type RowJudge } from './odd-rows.ts';
 
 /** The columns of a row, in the order of the statement. */
 export type Row = readonly unknown[];
+
+/** A value that is put in place of a `?`. */
+export type SqlValue = bigint | number | string;
 
 /** Tells whether something may have changed; equal marks mean that nothing has. */
 export interface ChangeMarks {
@@ -22,12 +27,16 @@ export interface ForgeDatabase {
   /** The columns of each of these tables; a table that is missing, or cannot be seen, is left out. */
   columns(tables: readonly string[]): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
   /** Reads rows, with `?` for values. The statement has a time limit. */
-  rows(sql: string, values: readonly (number | string)[]): Promise<readonly Row[]>;
+  rows(sql: string, values: readonly SqlValue[]): Promise<readonly Row[]>;
   /** Has `act` read one state of the database, if that keeps nobody waiting. */
   consistently<T>(act: () => Promise<T>): Promise<T>;
   marks(tables: readonly string[]): Promise<ChangeMarks>;
   readonly pageRows: number;
+  /** Judges the rows of this reader. */
+  judge: RowJudge;
   quoted(name: string): string;
+  /** Stands behind a column of another type that is taken as a text. */
+  readonly asText: string;
   close(): Promise<void>;
 }
 
@@ -50,37 +59,42 @@ export function columnsByTable(rows: readonly Row[]): ReadonlyMap<string, Readon
   return found;
 }
 
-/** By engine: codes of a refused user, a missing table or column, and the statement that gives the right. */
+/** By engine: codes of a refused sign-in, a missing right, and a missing table or column; the right's statement. */
 const servers = {
   postgres: {
-    // invalid_password, invalid_authorization_specification, insufficient_privilege
-    denied: ['28P01', '28000', '42501'],
+    // invalid_password, invalid_authorization_specification
+    signIn: ['28P01', '28000'],
+    // insufficient_privilege
+    denied: ['42501'],
     // undefined_table, undefined_column
     missing: ['42P01', '42703'],
     grant: ({ user }: DatabaseServerAddress) => `GRANT SELECT ON ALL TABLES IN SCHEMA public TO "${user}"`,
   },
   mysql: {
-    denied: [
-      'ER_ACCESS_DENIED_ERROR',
-      'ER_DBACCESS_DENIED_ERROR',
-      'ER_TABLEACCESS_DENIED_ERROR',
-      'ER_COLUMNACCESS_DENIED_ERROR',
-      'ER_ACCESS_DENIED_NO_PASSWORD_ERROR',
-    ],
+    signIn: ['ER_ACCESS_DENIED_ERROR', 'ER_ACCESS_DENIED_NO_PASSWORD_ERROR'],
+    denied: ['ER_DBACCESS_DENIED_ERROR', 'ER_TABLEACCESS_DENIED_ERROR', 'ER_COLUMNACCESS_DENIED_ERROR'],
     missing: ['ER_NO_SUCH_TABLE', 'ER_BAD_FIELD_ERROR'],
     grant: ({ database, user }: DatabaseServerAddress) => `GRANT SELECT ON ${database}.* TO '${user}'@'%'`,
   },
 } as const;
 
+/** The statement by which the database's administrator lets the user read; null: a file needs none. */
+export function grantFor(address: DatabaseAddress): string | null {
+  if (address.engine === 'sqlite') return null;
+  return servers[address.engine].grant(address);
+}
+
 export function serverFault(address: DatabaseServerAddress, error: unknown): ForgeFault {
   if (error instanceof ForgeFault) return error;
-  const { denied, missing, grant } = servers[address.engine];
+  const { signIn, denied, missing, grant } = servers[address.engine];
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const message = `${shownAddress(address)}: ${messageOf(error)}`;
   const options = { cause: error };
+  if (signIn.some(one => one === code)) {
+    return new ForgeFault('rights', message, 'correct the user or the password in [forge]', options);
+  }
   if (denied.some(one => one === code)) {
-    const mend = `correct the user or the password, or give the right to read: ${grant(address)}`;
-    return new ForgeFault('rights', message, mend, options);
+    return new ForgeFault('rights', message, `give the right to read: ${grant(address)}`, options);
   }
   if (missing.some(one => one === code)) {
     return new ForgeFault('schema', message, 'see the versions in docs/forges', options);
@@ -221,27 +235,65 @@ export function forgeFaultOf(error: unknown, mend = 'see the log; it is tried ag
   return new ForgeFault('unreachable', messageOf(error), mend, { cause: error });
 }
 
+/** Columns that have a file's size, of which a table has one. */
+const sizeColumns: readonly string[] = ['size', 'file_compressed_size'];
+/** Columns whose texts have the forge's own bound or none. */
+const textColumns: readonly string[] = [
+  ...['name', 'lower_name', 'owner_name', 'email', 'path', 'disk_path', 'storage_path'],
+  ...['oid', 'uuid', 'hash_sha256', 'model_type', 'source_type'],
+];
+
+/** The columns of a statement, no text of which is longer than a name may be. */
+export function boundedColumns(db: ForgeDatabase, columns: readonly string[]): string {
+  const bounded = (name: string) => `SUBSTR(${db.quoted(name)}${db.asText}, 1, ${mostCharacters})`;
+  return columns.map(name => (textColumns.includes(name) ? bounded(name) : db.quoted(name))).join(', ');
+}
+
+const unknownRow: AboutRow = { owner: null, path: null };
+
+/**
+ * Hands rows on whose size is good, or was. `columns`: those of the table; `about`: for the others, of which
+ * the file counts for nobody.
+ */
+export function judgedRows(
+  { judge }: ForgeDatabase,
+  table: string,
+  columns: readonly string[],
+  about: (row: Row) => AboutRow = () => unknownRow,
+): { take(id: number, row: Row, give: (id: number, row: Row) => void): void; end(): void } {
+  const at = columns.findIndex(name => sizeColumns.includes(name));
+  if (at === -1) return { take: (id, row, give) => give(id, row), end: () => {} };
+  const sizes = judge.sizes(table);
+  return {
+    take: (id, row, give) => {
+      const size = sizes.judged(id, row[at], () => about(row));
+      if (size !== null) give(id, size === row[at] ? row : row.with(at, size));
+    },
+    end: sizes.end,
+  };
+}
+
 /** Gives each row, with its id, which is the first column. `mostRows`: to ask for at once. */
 export async function eachRow(
   db: ForgeDatabase,
   table: string,
   columns: readonly string[],
-  take: (id: number, row: Row) => void,
-  mostRows = Number.POSITIVE_INFINITY,
+  give: (id: number, row: Row) => void,
+  { about, mostRows = Number.POSITIVE_INFINITY }: { about?: (row: Row) => AboutRow; mostRows?: number } = {},
 ): Promise<void> {
-  const names = columns.map(name => db.quoted(name)).join(', ');
   const id = db.quoted('id');
-  const sql = `SELECT ${names} FROM ${db.quoted(table)} WHERE ${id} > ? ORDER BY ${id} LIMIT`;
-  let after = -1;
+  const sql = `SELECT ${boundedColumns(db, columns)} FROM ${db.quoted(table)} WHERE ${id} > ? ORDER BY ${id} LIMIT`;
+  const judged = judgedRows(db, table, columns, about);
+  let after: SqlValue = -1;
   for (;;) {
     const most = Math.min(mostRows, db.pageRows);
     const rows = await db.rows(`${sql} ${most}`, [after]);
-    for (const row of rows) {
-      const own = Number(row[0]);
-      take(own, row);
-      after = own;
-    }
-    if (rows.length < most) return;
+    for (const row of rows) judged.take(Number(row[0]), row, give);
+    if (rows.length < most) return judged.end();
+    // A database without a server never waits: others have their turn between two pages.
+    await setImmediate();
+    const last = rows.at(-1)?.[0];
+    after = typeof last === 'bigint' || typeof last === 'string' ? last : Number(last);
   }
 }
 

@@ -1,6 +1,7 @@
 /** A kind of forge: its tables, its rows, and the bytes by owner and leaf that they add up to. */
 
-import { eachRow, type ForgeDatabase, numberAt } from './database.ts';
+import { given } from '../given.ts';
+import { eachRow, type ForgeDatabase, numberAt, type Row } from './database.ts';
 import type { LfsObject } from './lfs-objects.ts';
 import type { RowSum } from './loss-guard.ts';
 import {
@@ -8,10 +9,12 @@ import {
   type ForgeLeaf,
   type ForgeMembers,
   type ForgeOwner,
+  type OwnerKey,
   type Unowned,
   type UnownedReason,
   unownedReasons,
 } from './messages.ts';
+import type { AboutRow } from './odd-rows.ts';
 
 /** Columns by table; `new or old`: a table that has another name in older versions. */
 export type NeededColumns = Readonly<Record<string, readonly string[]>>;
@@ -42,6 +45,8 @@ export interface ForgeSchema {
   /** Tells whether only the database says whose a repository is, not its path. */
   readonly tellsOwners: boolean;
   eachOwner(db: ForgeDatabase, take: (owner: ForgeOwner) => void): Promise<void>;
+  /** One owner as the database has it now; absent: no path of a repository names one. */
+  ownerBy?(db: ForgeDatabase, key: OwnerKey, value: number | string): Promise<ForgeOwner | null>;
   /** Gives the organizations that have members, by ascending ids; asked after `eachOwner`. */
   members(db: ForgeDatabase): Promise<readonly ForgeMembers[]>;
   /** Gives those with an id by ascending ids. */
@@ -175,8 +180,10 @@ export async function readObjects(
   db: ForgeDatabase,
   table: string,
   columns: readonly string[],
+  about?: (row: Row) => AboutRow,
 ): Promise<ObjectSums<number>> {
   const objects = new ObjectSums<number>();
-  await eachRow(db, table, columns, (id, row) => objects.add(id, numberAt(row, 1)));
+  const take = (id: number, row: Row) => objects.add(id, numberAt(row, 1));
+  await eachRow(db, table, columns, take, given({ about }));
   return objects;
 }

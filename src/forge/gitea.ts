@@ -5,7 +5,16 @@
  * database needs many times as long for the same with joins over everything.
  */
 
-import { eachRow, type ForgeDatabase, flagAt, numberAt, textAt } from './database.ts';
+import type { GiteaStore } from './app-ini.ts';
+import {
+  boundedColumns,
+  eachRow,
+  type ForgeDatabase,
+  flagAt,
+  numberAt,
+  type Row,
+  textAt,
+} from './database.ts';
 import {
   addMember,
   type ForgeSchema,
@@ -17,28 +26,31 @@ import {
   readObjects,
 } from './forge-schema.ts';
 import { lfsObjectsOf } from './lfs-objects.ts';
-import type { ForgeMembers, ForgeOwner } from './messages.ts';
+import type { ForgeMembers, ForgeOwner, OwnerKey } from './messages.ts';
 
 /** The tables, as far as they are read. Gitea 1.27.3 has them; see docs/forges. */
 const tables = {
-  user: ['id', 'name', 'type', 'email', 'is_admin'],
+  user: ['id', 'name', 'type', 'email', 'is_admin', 'lower_name', 'visibility'],
   repository: ['id', 'owner_id', 'owner_name', 'lower_name', 'is_private'],
   org_user: ['id', 'uid', 'org_id'],
   team: ['id', 'org_id', 'authorize'],
   team_user: ['id', 'team_id', 'uid'],
   lfs_meta_object: ['id', 'oid', 'size', 'repository_id'],
-  attachment: ['id', 'repo_id', 'release_id', 'size'],
-  action_artifact: ['id', 'repo_id', 'file_compressed_size', 'status'],
+  attachment: ['id', 'repo_id', 'release_id', 'size', 'uuid'],
+  action_artifact: ['id', 'repo_id', 'file_compressed_size', 'status', 'storage_path'],
   package: ['id', 'owner_id', 'repo_id'],
   package_version: ['id', 'package_id'],
   package_file: ['id', 'version_id', 'blob_id'],
-  package_blob: ['id', 'size'],
+  package_blob: ['id', 'size', 'hash_sha256'],
 } as const satisfies NeededColumns;
 
 /** The number that Gitea 1.27.3 has in its table `version`. */
 export const triedSchemaVersion = 343;
 
-export function giteaSchema(): ForgeSchema {
+/** The path of a file in one of the forge's directories; null where nobody can tell. */
+export type GiteaFile = (store: GiteaStore, name: string) => string | null;
+
+export function giteaSchema(fileIn: GiteaFile = () => null): ForgeSchema {
   return {
     needed: tables,
     versionTable: 'version',
@@ -46,17 +58,30 @@ export function giteaSchema(): ForgeSchema {
     repositoryTables: ['repository'],
     tellsOwners: false,
     byteParts: {
-      lfs: { tables: ['lfs_meta_object'], isByRepository: true, count: countLfs },
-      attachments: { tables: ['attachment'], isByRepository: true, count: countAttachments },
-      artifacts: { tables: ['action_artifact'], isByRepository: true, count: countArtifacts },
+      lfs: {
+        tables: ['lfs_meta_object'],
+        isByRepository: true,
+        count: (db, whose) => countLfs(db, whose, fileIn),
+      },
+      attachments: {
+        tables: ['attachment'],
+        isByRepository: true,
+        count: (db, whose) => countAttachments(db, whose, fileIn),
+      },
+      artifacts: {
+        tables: ['action_artifact'],
+        isByRepository: true,
+        count: (db, whose) => countArtifacts(db, whose, fileIn),
+      },
       packages: {
         tables: ['package', 'package_version', 'package_file', 'package_blob'],
         // Packages have owners of their own.
         isByRepository: false,
-        count: countPackages,
+        count: (db, whose) => countPackages(db, whose, fileIn),
       },
     },
-    eachOwner: eachGiteaOwner,
+    eachOwner: (db, take) => eachGiteaOwner(db, tables.user, take),
+    ownerBy: (db, key, value) => giteaOwnerBy(db, tables.user, key, value),
     members: membersIn,
     eachRepository: (db, _owners, take) =>
       eachRow(db, 'repository', tables.repository, (id, row) =>
@@ -76,12 +101,34 @@ export function giteaSchema(): ForgeSchema {
 const types: Readonly<Record<number, ForgeOwner['type']>> = { 0: 'user', 1: 'organization', 4: 'user' };
 
 /** Reads the owners of Gogs, too, whose table is the same. */
-export async function eachGiteaOwner(db: ForgeDatabase, take: (owner: ForgeOwner) => void): Promise<void> {
-  await eachRow(db, 'user', tables.user, (id, row) => {
-    const type = types[numberAt(row, 2)];
-    if (type === undefined) return;
-    take({ id, name: textAt(row, 1), type, email: textAt(row, 3), isAdmin: flagAt(row, 4) });
+export async function eachGiteaOwner(
+  db: ForgeDatabase,
+  columns: readonly string[],
+  take: (owner: ForgeOwner) => void,
+): Promise<void> {
+  await eachRow(db, 'user', columns, (id, row) => {
+    const owner = ownerIn(id, row);
+    if (owner !== null) take(owner);
   });
+}
+
+export async function giteaOwnerBy(
+  db: ForgeDatabase,
+  columns: readonly string[],
+  key: OwnerKey,
+  value: number | string,
+): Promise<ForgeOwner | null> {
+  const sql = `SELECT ${boundedColumns(db, columns)} FROM ${db.quoted('user')} WHERE ${db.quoted(key)} = ? LIMIT 1`;
+  const [row] = await db.rows(sql, [value]);
+  return row === undefined ? null : ownerIn(numberAt(row, 0), row);
+}
+
+/** Null: nothing is theirs. Pages are for all, for those who are signed in (1), or for members (2). */
+function ownerIn(id: number, row: Row): ForgeOwner | null {
+  const type = types[numberAt(row, 2)];
+  if (type === undefined) return null;
+  const owner = { id, name: textAt(row, 1), type, email: textAt(row, 3), isAdmin: flagAt(row, 4) };
+  return numberAt(row, 6) === 0 ? owner : { ...owner, isHidden: true };
 }
 
 /** The value of `team.authorize` that owners have. */
@@ -104,44 +151,65 @@ async function membersIn(db: ForgeDatabase): Promise<readonly ForgeMembers[]> {
   return membersById(owners, all);
 }
 
-async function countLfs(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
+/** The name of the owner of a repository; null: there is none. */
+function ownerOfRepository({ owners, repositories }: RowOwners, id: number): string | null {
+  return owners.get(repositories.get(id) ?? 0)?.name ?? null;
+}
+
+async function countLfs(db: ForgeDatabase, whose: RowOwners, fileIn: GiteaFile): Promise<PartSums> {
   const objects = new ObjectSums<string>();
-  await eachRow(db, 'lfs_meta_object', tables.lfs_meta_object, (_, row) => {
+  const take = (_: number, row: Row) => {
     const oid = textAt(row, 1);
     objects.add(oid, numberAt(row, 2));
     objects.addOwner(oid, whose.repositories.get(numberAt(row, 3)));
+  };
+  const about = (row: Row) => ({
+    owner: ownerOfRepository(whose, numberAt(row, 3)),
+    path: fileIn('lfs', textAt(row, 1)),
   });
+  await eachRow(db, 'lfs_meta_object', tables.lfs_meta_object, take, { about });
   return objects.sums('size:git:lfs', whose, 'lfs_orphaned');
 }
 
-async function countAttachments(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
+async function countAttachments(db: ForgeDatabase, whose: RowOwners, fileIn: GiteaFile): Promise<PartSums> {
   const [issues, releases] = ['size:assets:attachments:issues', 'size:assets:attachments:releases'] as const;
   const sums = new PartSums([issues, releases], whose);
-  await eachRow(db, 'attachment', tables.attachment, (_, row) => {
+  const take = (_: number, row: Row) => {
     const isOfRelease = numberAt(row, 2) !== 0;
     const owner = whose.repositories.get(numberAt(row, 1));
     sums.add(isOfRelease ? releases : issues, owner, numberAt(row, 3), 'attachments_orphaned');
+  };
+  const about = (row: Row) => ({
+    owner: ownerOfRepository(whose, numberAt(row, 1)),
+    path: fileIn('attachments', textAt(row, 4)),
   });
+  await eachRow(db, 'attachment', tables.attachment, take, { about });
   return sums;
 }
 
 /** The values of `action_artifact.status` whose files are there: stored, and waiting for deletion. */
 const storedArtifacts = [2, 5];
 
-async function countArtifacts(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
+async function countArtifacts(db: ForgeDatabase, whose: RowOwners, fileIn: GiteaFile): Promise<PartSums> {
   const leaf = 'size:assets:artifacts';
   const sums = new PartSums([leaf], whose);
-  await eachRow(db, 'action_artifact', tables.action_artifact, (_, row) => {
+  const take = (_: number, row: Row) => {
     if (!storedArtifacts.includes(numberAt(row, 3))) return;
     sums.add(leaf, whose.repositories.get(numberAt(row, 1)), numberAt(row, 2), 'artifacts_orphaned');
+  };
+  const about = (row: Row) => ({
+    owner: ownerOfRepository(whose, numberAt(row, 1)),
+    path: fileIn('actions_artifacts', textAt(row, 4)),
   });
+  await eachRow(db, 'action_artifact', tables.action_artifact, take, { about });
   return sums;
 }
 
 /** Counts each blob once for each owner. */
-async function countPackages(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
+async function countPackages(db: ForgeDatabase, whose: RowOwners, fileIn: GiteaFile): Promise<PartSums> {
   const owners = await ownersByVersion(db);
-  const blobs = await readObjects(db, 'package_blob', tables.package_blob);
+  const about = (row: Row) => ({ owner: null, path: fileIn('packages', textAt(row, 2)) });
+  const blobs = await readObjects(db, 'package_blob', tables.package_blob, about);
   await eachRow(db, 'package_file', tables.package_file, (_, row) => {
     const owner = owners.get(numberAt(row, 1));
     if (owner !== undefined) blobs.addOwner(numberAt(row, 2), owner);

@@ -2,7 +2,17 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, systemCode } from '../errors.ts';
 import { printable } from '../text/index.ts';
-import { eachRow, type ForgeDatabase, ForgeFault, flagAt, numberAt, type Row, textAt } from './database.ts';
+import {
+  boundedColumns,
+  eachRow,
+  type ForgeDatabase,
+  ForgeFault,
+  flagAt,
+  judgedRows,
+  numberAt,
+  type Row,
+  textAt,
+} from './database.ts';
 import {
   addMember,
   type ForgeSchema,
@@ -12,13 +22,13 @@ import {
   PartSums,
   type RowOwners,
 } from './forge-schema.ts';
-import { eachGiteaOwner } from './gitea.ts';
+import { eachGiteaOwner, giteaOwnerBy } from './gitea.ts';
 import { lfsObjectsOf } from './lfs-objects.ts';
-import type { ForgeMembers } from './messages.ts';
+import { type ForgeMembers, repositoryHash } from './messages.ts';
 
 /** The tables, as far as they are read. Gogs 0.12 to 0.14 have them; see docs/forges. */
 const tables = {
-  user: ['id', 'name', 'type', 'email', 'is_admin'],
+  user: ['id', 'name', 'type', 'email', 'is_admin', 'lower_name'],
   repository: ['id', 'owner_id', 'lower_name', 'is_private'],
   org_user: ['id', 'uid', 'org_id', 'is_owner'],
   lfs_object: ['repo_id', 'oid', 'size'],
@@ -43,7 +53,8 @@ export function gogsSchema(attachmentsPath: () => string): ForgeSchema {
         count: (db, whose) => countAttachments(db, whose, attachmentsPath()),
       },
     },
-    eachOwner: eachGiteaOwner,
+    eachOwner: (db, take) => eachGiteaOwner(db, tables.user, take),
+    ownerBy: (db, key, value) => giteaOwnerBy(db, tables.user, key, value),
     members: membersIn,
     eachRepository: (db, owners, take) =>
       eachRow(db, 'repository', tables.repository, (id, row) => {
@@ -70,7 +81,7 @@ async function membersIn(db: ForgeDatabase): Promise<readonly ForgeMembers[]> {
 
 async function countLfs(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
   const objects = new ObjectSums<string>();
-  await eachObject(db, row => {
+  await eachObject(db, whose, row => {
     const oid = textAt(row, 1);
     objects.add(oid, numberAt(row, 2));
     objects.addOwner(oid, whose.repositories.get(numberAt(row, 0)));
@@ -79,16 +90,21 @@ async function countLfs(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> 
 }
 
 /** Rows of LFS objects have no id: pages go by repository, and by object inside one, the primary key. */
-async function eachObject(db: ForgeDatabase, take: (row: Row) => void): Promise<void> {
+async function eachObject(db: ForgeDatabase, whose: RowOwners, give: (row: Row) => void): Promise<void> {
   const [repository, oid] = ['repo_id', 'oid'].map(name => db.quoted(name));
-  const columns = tables.lfs_object.map(name => db.quoted(name)).join(', ');
+  const columns = boundedColumns(db, tables.lfs_object);
   const select = `SELECT ${columns} FROM ${db.quoted('lfs_object')} WHERE`;
   const order = `ORDER BY ${repository}, ${oid} LIMIT`;
+  const judged = judgedRows(db, 'lfs_object', tables.lfs_object, row => ({
+    owner: whose.owners.get(whose.repositories.get(numberAt(row, 0)) ?? 0)?.name ?? null,
+    path: null,
+  }));
   let after = { repository: -1, oid: '' };
   const page = async (where: string, values: readonly (number | string)[]): Promise<boolean> => {
     const most = db.pageRows;
     const rows = await db.rows(`${select} ${where} ${order} ${most}`, values);
-    for (const row of rows) take(row);
+    for (const row of rows)
+      judged.take(repositoryHash('', `${row[0]} ${row[1]}`), row, (_, each) => give(each));
     const last = rows.at(-1);
     if (last !== undefined) after = { repository: numberAt(last, 0), oid: textAt(last, 1) };
     return rows.length === most;
@@ -96,6 +112,7 @@ async function eachObject(db: ForgeDatabase, take: (row: Row) => void): Promise<
   while (await page(`${repository} > ?`, [after.repository])) {
     while (await page(`${repository} = ? AND ${oid} > ?`, [after.repository, after.oid]));
   }
+  judged.end();
 }
 
 const issues = 'size:assets:attachments:issues';
@@ -118,7 +135,7 @@ async function countAttachments(db: ForgeDatabase, whose: RowOwners, directory: 
     const owner = repository === undefined ? undefined : whose.repositories.get(repository);
     sums.add(releaseId === 0 ? issues : releases, owner, bytes, 'attachments_orphaned');
   };
-  await eachRow(db, 'attachment', tables.attachment, take, attachmentRows);
+  await eachRow(db, 'attachment', tables.attachment, take, { mostRows: attachmentRows });
   return sums;
 }
 

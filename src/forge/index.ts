@@ -19,6 +19,7 @@ export {
   forgeKinds,
   forgeLeaves,
   isAmong,
+  type OddRows,
   ownerIdIn,
   type PlaceOwnerColumns,
   type ReadMode,

@@ -29,6 +29,8 @@ export interface ForgeOwner {
   readonly type: 'user' | 'organization';
   readonly email: string;
   readonly isAdmin: boolean;
+  /** The forge shows the owner's page only to some; not, unless given. */
+  readonly isHidden?: boolean;
 }
 
 /** The members of an organization, by the ids of users; each has one role. */
@@ -63,6 +65,7 @@ export const unownedReasons = {
   artifacts_orphaned: 'artifacts of repositories that no longer exist',
   packages_orphaned: 'blobs of packages that no file refers to',
   owner_missing: 'data of owners whom the database does not have',
+  odd_rows: 'files of rows whose size cannot be believed',
 } as const;
 
 export type UnownedReason = keyof typeof unownedReasons;
@@ -71,6 +74,27 @@ export interface Unowned {
   readonly reason: UnownedReason;
   readonly count: number;
   readonly bytes: number;
+}
+
+/** A row that no forge writes. */
+export interface OddRow {
+  /** The table and the id: `lfs_meta_object 17`. */
+  readonly row: string;
+  readonly why: string;
+  /** The name of its owner; null where nobody can tell. */
+  readonly owner: string | null;
+  /** Its file, or its repository; null where nobody can tell. */
+  readonly path: string | null;
+  /** Its last good figure goes on counting for the owner. */
+  readonly isCounted: boolean;
+}
+
+export interface OddRows {
+  readonly first: readonly OddRow[];
+  readonly count: number;
+  /** Rows that count for nobody, and the bytes of their files. */
+  readonly unowned: number;
+  readonly unownedBytes: number;
 }
 
 export interface ThreadSettings {
@@ -85,16 +109,20 @@ export interface ThreadSettings {
  */
 export type ReadMode = 'new' | 'full' | 'anew' | 'accepted';
 
+/** A column by which an owner is found: a name in lower case, or an id. */
+export type OwnerKey = 'id' | 'lower_name';
+
 /**
  * `more` asks for what comes after a chunk, so that the one who takes them is never given more than one at a
- * time. `lfs` asks for the LFS objects of the repository of this name, at other times too. `known` has the
- * present figures, for a thread that has read nothing yet: for each owner the forge's id, then the bytes of
+ * time. `lfs` asks for the LFS objects of the repository of this name, and `owner` for one owner, at other
+ * times too. `known` has the present figures, for a thread that has read nothing yet: for each owner the forge's id, then the bytes of
  * `forgeLeaves`.
  */
 export type Question =
   | { readonly ask: 'read'; readonly mode: ReadMode; readonly known: Float64Array }
   | { readonly ask: 'more' }
-  | { readonly ask: 'lfs'; readonly name: string };
+  | { readonly ask: 'lfs'; readonly name: string }
+  | { readonly ask: 'owner'; readonly key: OwnerKey; readonly value: number | string };
 
 export interface Request {
   readonly id: number;
@@ -107,7 +135,10 @@ export type Answer =
 
 export type Found =
   /** Null: the reading has ended. */
-  { readonly chunk: Chunk | null } | { readonly objects: readonly LfsObject[] };
+  | { readonly chunk: Chunk | null }
+  | { readonly objects: readonly LfsObject[] }
+  /** Null: nobody has the name, or no path names owners. */
+  | { readonly owner: ForgeOwner | null };
 
 /** Some of a reading, in this order, without what has not changed since the last; no chunk if nothing has. */
 export type Chunk =
@@ -117,7 +148,12 @@ export type Chunk =
   | { readonly is: 'members'; readonly members: readonly ForgeMembers[] }
   | { readonly is: 'repositories'; readonly repositories: RepositoryNames }
   /** The bytes of nobody, and figures that changed although no mark said so, by a full reading. */
-  | { readonly is: 'rest'; readonly unowned: readonly Unowned[]; readonly drift: readonly FigureDrift[] }
+  | {
+      readonly is: 'rest';
+      readonly unowned: readonly Unowned[];
+      readonly drift: readonly FigureDrift[];
+      readonly odd: OddRows;
+    }
   /** Lines of JSON, as sources report them; all of them together are the whole set. */
   | { readonly is: 'lines'; readonly bytes: Uint8Array };
 

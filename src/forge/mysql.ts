@@ -7,8 +7,10 @@ import {
   type ForgeDatabase,
   limits,
   type Row,
+  type SqlValue,
   serverFault,
 } from './database.ts';
+import { RowJudge } from './odd-rows.ts';
 
 export async function openMysql(address: DatabaseServerAddress): Promise<ForgeDatabase> {
   let connection: Connection | null = null;
@@ -53,7 +55,7 @@ export async function openMysql(address: DatabaseServerAddress): Promise<ForgeDa
 
 function databaseOn(connection: Connection, address: DatabaseServerAddress, product: string): ForgeDatabase {
   let unsettled = 0;
-  const rows = async (...asked: [sql: string, values: readonly (number | string)[], timeoutMs?: number]) => {
+  const rows = async (...asked: [sql: string, values: readonly SqlValue[], timeoutMs?: number]) => {
     try {
       return await rowsOf(connection, ...asked);
     } catch (error) {
@@ -65,6 +67,8 @@ function databaseOn(connection: Connection, address: DatabaseServerAddress, prod
   return {
     product,
     pageRows: limits.pageRows,
+    judge: new RowJudge(),
+    asText: '',
     quoted: name => `\`${name}\``,
     rows,
     columns: async tables => {
@@ -99,7 +103,7 @@ function databaseOn(connection: Connection, address: DatabaseServerAddress, prod
 async function rowsOf(
   connection: Connection,
   sql: string,
-  values: readonly (number | string)[],
+  values: readonly SqlValue[],
   timeout = limits.statementMs + limits.connectMs,
 ): Promise<readonly Row[]> {
   const [rows] = await connection.query<RowDataPacket[][]>({ sql, values: [...values], timeout });

@@ -1,11 +1,12 @@
 /** Connects to the database that the settings name, of any engine, and looks for what is needed there. */
 
-import { databaseOfAppIni, gogsAttachments } from './app-ini.ts';
+import { databaseOfAppIni, giteaFiles, gogsAttachments } from './app-ini.ts';
 import {
   type DatabaseAddress,
   type ForgeDatabase,
   ForgeFault,
   forgeFaultOf,
+  grantFor,
   parseDatabaseAddress,
 } from './database.ts';
 import type { ForgeSchema, NeededColumns } from './forge-schema.ts';
@@ -22,7 +23,7 @@ export function schemaOf(
   switch (kind) {
     case 'gitea':
     case 'forgejo':
-      return giteaSchema();
+      return giteaSchema(giteaFiles(kind, configFile, env));
     case 'gogs':
       return gogsSchema(() => gogsAttachments(configFile, env));
     case 'gitlab':
@@ -36,9 +37,10 @@ export async function openForgeDatabase(
   { needed }: ForgeSchema,
   env: NodeJS.ProcessEnv,
 ): Promise<ForgeDatabase> {
-  const db = await openedAt(chosenAddress(settings, env));
+  const address = chosenAddress(settings, env);
+  const db = await openedAt(address);
   try {
-    await checkTables(db, needed, settings.kind);
+    await checkTables(db, needed, settings.kind, grantFor(address));
     return db;
   } catch (error) {
     await db.close();
@@ -94,7 +96,12 @@ function namesOf(table: string): readonly string[] {
   return table.split(' or ');
 }
 
-async function checkTables(db: ForgeDatabase, needed: NeededColumns, forge: string): Promise<void> {
+async function checkTables(
+  db: ForgeDatabase,
+  needed: NeededColumns,
+  forge: string,
+  grant: string | null,
+): Promise<void> {
   const present = await db.columns(tableNames(needed));
   const missing = Object.entries(needed).flatMap(([table, columns]) => {
     const there = namesOf(table)
@@ -107,7 +114,7 @@ async function checkTables(db: ForgeDatabase, needed: NeededColumns, forge: stri
   throw new ForgeFault(
     'schema',
     `the database is not as ${forge} has it: ${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing, or may not be read`,
-    'if the forge is being upgraded, wait; else give the right to read these, or see docs/forges for the versions that softquota reads',
+    `if the forge is being upgraded, wait; else give the right to read these${grant === null ? '' : ` (${grant})`}, or see docs/forges for the versions that softquota reads`,
   );
 }
 

@@ -9,6 +9,7 @@ import {
   type Row,
   serverFault,
 } from './database.ts';
+import { RowJudge } from './odd-rows.ts';
 
 /** A statement that takes a running server no time. */
 const brief = (text: string) => ({ text, query_timeout: limits.answerMs });
@@ -71,6 +72,8 @@ export async function openPostgres(address: DatabaseServerAddress): Promise<Forg
     return {
       product: `PostgreSQL ${String(version)}`,
       pageRows: limits.pageRows,
+      judge: new RowJudge(),
+      asText: '::text',
       quoted: name => `"${name}"`,
       // A part of a divided table may have the table's former name, but only some of its rows.
       columns: async tables =>

@@ -12,8 +12,10 @@ import type { LfsObject } from './lfs-objects.ts';
 import {
   type Answer,
   type Chunk,
+  type ForgeOwner,
   type ForgeSettings,
   type Found,
+  type OwnerKey,
   type Question,
   type ReadMode,
   type Request,
@@ -49,6 +51,12 @@ export class ForgeReader {
   async lfsObjects(name: string): Promise<readonly LfsObject[]> {
     const found = await this.#ask({ ask: 'lfs', name: name.toLowerCase() });
     return 'objects' in found ? found.objects : [];
+  }
+
+  /** The owner as the forge has it now, also during a reading. Throws a `ForgeFault`. */
+  async ownerBy(key: OwnerKey, value: number | string): Promise<ForgeOwner | null> {
+    const found = await this.#ask({ ask: 'owner', key, value });
+    return 'owner' in found ? found.owner : null;
   }
 
   /** The number by which readings know a repository; `name`: `owner/name`. */

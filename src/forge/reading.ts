@@ -23,6 +23,7 @@ import {
   repositoryHash,
   unitNames,
 } from './messages.ts';
+import { RowJudge } from './odd-rows.ts';
 import { tableNames } from './open.ts';
 
 /** Number of changed names that are handled one by one, at most. */
@@ -48,6 +49,10 @@ export class ForgeReading {
   readonly #tables: Readonly<Record<string, readonly string[]>>;
   readonly #last = new Map<string, LastRead>();
   readonly #seed: string;
+  readonly #judge: RowJudge;
+  /** Since owners were last read. */
+  readonly #lookedUp = new Map<number, ForgeOwner>();
+  #owesLines = false;
   /** Those who are there, by their ids, as they were told. */
   owners = new Map<number, ForgeOwner>();
   repositories = new Map<number, number>();
@@ -55,7 +60,9 @@ export class ForgeReading {
   #membersText = '';
   readonly sums = new Map<string, PartSums>();
 
-  constructor(schema: ForgeSchema, seed: string) {
+  /** `judge` knows the rows of earlier readings. */
+  constructor(schema: ForgeSchema, seed: string, judge = new RowJudge()) {
+    this.#judge = judge;
     this.#schema = schema;
     this.#tables = {
       [accountsPart]: schema.accountTables,
@@ -65,6 +72,15 @@ export class ForgeReading {
     this.#seed = seed;
   }
 
+  /** An owner's row was read beside a reading: lines have this name from now on, also those of one under way. */
+  lookedUp(owner: ForgeOwner): void {
+    this.#lookedUp.set(owner.id, owner);
+    const known = this.owners.get(owner.id);
+    if (known === undefined || known.name === owner.name) return;
+    this.owners.set(owner.id, owner);
+    this.#owesLines = true;
+  }
+
   /** Everything is due: the marks of another connection may mean something else. */
   reconnected(): void {
     this.#last.clear();
@@ -72,6 +88,7 @@ export class ForgeReading {
 
   /** Reads what is due, or all. Null: nothing had to be read. Throws a `ForgeFault` where there is nobody. */
   async read(db: ForgeDatabase, isFull: boolean): Promise<News | null> {
+    db.judge = this.#judge;
     const marks = await db.marks(tableNames(this.#schema.needed));
     const states = new Map(
       Object.entries(this.#tables).map(([part, tables]) => {
@@ -104,6 +121,7 @@ export class ForgeReading {
     const news: News = { chunks: [], haveLinesChanged: false, drift: [] };
     const timed = async <T>(part: string, act: () => Promise<T>): Promise<T> => {
       const start = performance.now();
+      this.#judge.begin(part);
       const result = await act();
       tookMs.set(part, performance.now() - start);
       return result;
@@ -126,18 +144,26 @@ export class ForgeReading {
   async #readAccounts(db: ForgeDatabase, news: News): Promise<void> {
     const changed: ForgeOwner[] = [];
     const [before, after] = [this.owners, new Map<number, ForgeOwner>()];
-    await this.#schema.eachOwner(db, owner => {
+    const ids: number[] = [];
+    this.#lookedUp.clear();
+    await this.#schema.eachOwner(db, each => {
+      ids.push(each.id);
+      const owner = this.#judge.owner(each);
+      if (owner === null) return;
       after.set(owner.id, owner);
       if (!isDeepStrictEqual(before.get(owner.id), owner)) changed.push(owner);
     });
+    for (const owner of this.#lookedUp.values()) if (after.has(owner.id)) after.set(owner.id, owner);
     this.owners = after;
+    this.#judge.rememberOwners(after);
     for (let start = 0; start < changed.length; start += ownersAtOnce) {
       news.chunks.push({ is: 'owners', owners: changed.slice(start, start + ownersAtOnce) });
     }
     const haveOthersCome = changed.some(({ id }) => !before.has(id));
     const havePresentChanged = haveOthersCome || after.size < before.size;
-    if (havePresentChanged) news.chunks.push({ is: 'present', ids: Float64Array.from(after.keys()).sort() });
-    news.haveLinesChanged = changed.length > 0 || havePresentChanged;
+    if (havePresentChanged) news.chunks.push({ is: 'present', ids: Float64Array.from(ids).sort() });
+    news.haveLinesChanged = changed.length > 0 || havePresentChanged || this.#owesLines;
+    this.#owesLines = false;
     const members = await this.#schema.members(db);
     const text = JSON.stringify(members);
     if (text !== this.#membersText) news.chunks.push({ is: 'members', members });
@@ -159,6 +185,7 @@ export class ForgeReading {
         after.set(id, ownerId);
         if (before.get(id) === ownerId) kept++;
       }
+      if (!this.#judge.isName(name, id)) return;
       const hash = repositoryHash(this.#seed, name);
       if (isPublic) publicOnes.push(hash);
       if (tellsOwners) {

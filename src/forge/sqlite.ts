@@ -13,7 +13,8 @@ import { pathToFileURL } from 'node:url';
 import { readBounded } from '../bounded/index.ts';
 import { messageOf, systemCode } from '../errors.ts';
 import { printable } from '../text/index.ts';
-import { type ChangeMarks, type ForgeDatabase, ForgeFault, type Row } from './database.ts';
+import { type ChangeMarks, type ForgeDatabase, ForgeFault, type Row, type SqlValue } from './database.ts';
+import { RowJudge } from './odd-rows.ts';
 
 /** Milliseconds that a page should hold its lock, and that a statement waits for the forge's own lock. */
 const pageMs = 8;
@@ -31,6 +32,8 @@ export function openSqlite(path: string): ForgeDatabase {
 
 class SqliteDatabase implements ForgeDatabase {
   readonly product: string;
+  judge = new RowJudge();
+  readonly asText = '';
   readonly #path: string;
   readonly #db: DatabaseSync;
   readonly #isImmutable: boolean;
@@ -66,7 +69,7 @@ class SqliteDatabase implements ForgeDatabase {
     return found;
   }
 
-  async rows(sql: string, values: readonly (number | string)[]): Promise<readonly Row[]> {
+  async rows(sql: string, values: readonly SqlValue[]): Promise<readonly Row[]> {
     const start = performance.now();
     const rows = this.#all(sql, values);
     const ms = performance.now() - start;
@@ -80,7 +83,7 @@ class SqliteDatabase implements ForgeDatabase {
   /** One state over several statements would need a lock. What changes meanwhile shows in the marks. */
   async consistently<T>(act: () => Promise<T>): Promise<T> {
     const result = await act();
-    if (this.#isImmutable) this.#refuseReplaced();
+    this.#refuseReplaced();
     return result;
   }
 
@@ -99,12 +102,14 @@ class SqliteDatabase implements ForgeDatabase {
     if (isOther || (this.#isImmutable && existsSync(`${this.#path}-wal`))) throw replaced(this.#path);
   }
 
-  #all(sql: string, values: readonly (number | string)[]): readonly Row[] {
+  #all(sql: string, values: readonly SqlValue[]): readonly Row[] {
     const until = performance.now() + busyMs;
     for (;;) {
       try {
         const statement = this.#db.prepare(sql);
         statement.setReturnArrays(true);
+        // Otherwise one number above 2^53 would be a fault of all rows.
+        statement.setReadBigInts(true);
         const rows: readonly unknown[] = statement.all(...values);
         return rows.filter(row => Array.isArray(row));
       } catch (error) {

@@ -6,6 +6,7 @@ import { type ForgeDatabase, forgeFaultOf } from './database.ts';
 import { unownedIn } from './forge-schema.ts';
 import { LossGuard } from './loss-guard.ts';
 import type { Answer, Chunk, Found, Question, ReadMode, Request, ThreadSettings } from './messages.ts';
+import { RowJudge } from './odd-rows.ts';
 import { forgeSchemaVersion, openForgeDatabase, schemaOf } from './open.ts';
 import { ForgeReading } from './reading.ts';
 
@@ -14,12 +15,41 @@ const port = parentPort;
 // The reader passes these settings to the thread that it starts.
 const { settings, seed } = workerData as ThreadSettings;
 const schema = schemaOf(settings, process.env);
-/** Ends with what is done in the database: one thing after the other, so that none fails for another. */
-const turns = new SerialQueue();
-/** Null: the next question connects. */
-let connection: ForgeDatabase | null = null;
-let reading = new ForgeReading(schema, seed);
+/** A connection on which one thing is done after the other, so that none fails for another. */
+class Turns {
+  readonly #turns = new SerialQueue();
+  readonly #opened: () => void;
+  /** Null: the next question connects. */
+  #connection: ForgeDatabase | null = null;
+
+  constructor(opened: () => void = () => {}) {
+    this.#opened = opened;
+  }
+
+  run<Result>(act: (db: ForgeDatabase) => Promise<Result>): Promise<Result> {
+    return this.#turns.run(async () => {
+      try {
+        if (this.#connection === null) {
+          this.#connection = await openForgeDatabase(settings, schema, process.env);
+          this.#opened();
+        }
+        return await act(this.#connection);
+      } catch (error) {
+        await this.#connection?.close().catch(() => {});
+        this.#connection = null;
+        throw forgeFaultOf(error);
+      }
+    });
+  }
+}
+
+/** Rows of earlier readings: all readings begin anew after a fault. */
+const judge = new RowJudge();
+let reading = new ForgeReading(schema, seed, judge);
 let guard = new LossGuard();
+const readings = new Turns(() => reading.reconnected());
+/** Questions that wait for no reading. */
+const lookUps = new Turns();
 /** The reading that is under way. */
 let chunks: AsyncGenerator<Chunk, void, void> | null = null;
 
@@ -36,7 +66,15 @@ port.on('message', async ({ id, question }: Request) => {
 
 async function find(question: Question): Promise<Found> {
   if (question.ask === 'lfs') {
-    return { objects: await inTurn(db => schema.lfsObjects(db, question.name)) };
+    return { objects: await readings.run(db => schema.lfsObjects(db, question.name)) };
+  }
+  if (question.ask === 'owner') {
+    const lookUp = (db: ForgeDatabase) =>
+      db.consistently(async () => schema.ownerBy?.(db, question.key, question.value) ?? null);
+    // The connection may have been broken since it was last used.
+    const owner = await lookUps.run(lookUp).catch(() => lookUps.run(lookUp));
+    if (owner !== null) reading.lookedUp(owner);
+    return { owner };
   }
   if (question.ask === 'read') chunks = read(question.mode, question.known);
   if (chunks === null) throw new Error('no reading is under way');
@@ -44,26 +82,10 @@ async function find(question: Question): Promise<Found> {
   return { chunk: step.done ? null : step.value };
 }
 
-function inTurn<Result>(act: (db: ForgeDatabase) => Promise<Result>): Promise<Result> {
-  return turns.run(async () => {
-    try {
-      if (connection === null) {
-        connection = await openForgeDatabase(settings, schema, process.env);
-        reading.reconnected();
-      }
-      return await act(connection);
-    } catch (error) {
-      await connection?.close().catch(() => {});
-      connection = null;
-      throw forgeFaultOf(error);
-    }
-  });
-}
-
 async function* read(mode: ReadMode, known: Float64Array): AsyncGenerator<Chunk, void, void> {
   const isFull = mode !== 'new';
-  const news = await inTurn(async db => {
-    if (mode === 'anew' || mode === 'accepted') reading = new ForgeReading(schema, seed);
+  const news = await readings.run(async db => {
+    if (mode === 'anew' || mode === 'accepted') reading = new ForgeReading(schema, seed, judge);
     if (mode === 'accepted') guard = new LossGuard();
     else guard.remember(known);
     const found = await reading.read(db, isFull);
@@ -73,6 +95,9 @@ async function* read(mode: ReadMode, known: Float64Array): AsyncGenerator<Chunk,
   });
   if (news === null) return;
   yield* news.chunks;
-  yield { is: 'rest', unowned: unownedIn([...reading.sums.values()]), drift: news.drift };
+  const odd = judge.found;
+  const oddKind = { reason: 'odd_rows', count: odd.unowned, bytes: odd.unownedBytes } as const;
+  const unowned = [...unownedIn([...reading.sums.values()]), ...(odd.unowned === 0 ? [] : [oddKind])];
+  yield { is: 'rest', unowned, drift: news.drift, odd };
   if (isFull || news.haveLinesChanged) yield* reading.lines();
 }

@@ -217,7 +217,7 @@ export function verdictWithWords(ownerName: string, subject: Subject, decision: 
 
 /** Tells whether it is let through although it, or a rule in report mode, refuses. */
 function isOnlyReported(decision: Decided['decision'], mode: QuotaSettings['mode']): boolean {
-  return decision.allowed ? decision.reported?.allowed === false : mode === 'report';
+  return decision.allowed ? decision.reported !== undefined : mode === 'report';
 }
 
 /** The bytes that count besides the stored ones; left out where they are 0. */
@@ -272,20 +272,32 @@ export function decidedFirstByDisk<Found extends OwnerDecision>(
  * through. `unitPath`: the repository of a push.
  */
 export function recordDecision(
-  { ledger, metrics, refused }: Pick<GateServices, 'ledger' | 'metrics' | 'refused'>,
+  { ledger, metrics, refused, unasked }: Pick<GateServices, 'ledger' | 'metrics' | 'refused' | 'unasked'>,
   told: Omit<RefusalRecord, 'mode'>,
   unitPath?: string,
 ): void {
   const { mode } = ledger.settings;
-  const { allowed, reported } = told.decision;
-  if (reported !== undefined && !reported.allowed) {
-    metrics?.decided('would_refuse', told.subject, { ...ledger.settings, mode: 'report' });
+  const { allowed, reported, per = 'owner' } = told.decision;
+  const { owner, subject, actor } = told;
+  for (const bound of told.decision.unasked ?? []) {
+    // Packages and the like are in no repository.
+    if (bound !== 'repository' || isInRepositories(subject)) unasked({ owner, subject, actor, per: bound });
+  }
+  if (reported !== undefined) {
+    metrics?.decided('would_refuse', subject, reported.per ?? 'owner', {
+      ...ledger.settings,
+      mode: 'report',
+    });
     refused({ ...told, decision: reported, mode: 'report' }, unitPath);
     return;
   }
   const result = mode === 'report' ? 'would_refuse' : 'refused';
-  metrics?.decided(allowed ? 'allowed' : result, told.subject, ledger.settings);
+  metrics?.decided(allowed ? 'allowed' : result, subject, per, ledger.settings);
   if (!allowed) refused({ ...told, mode }, unitPath);
+}
+
+function isInRepositories(subject: Subject): boolean {
+  return isLeaf(subject) && (isRepository(subject) || subject === 'size:git:lfs');
 }
 
 /** Seconds that the bytes of an upload count if they never arrive. */

@@ -10,7 +10,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { fileBytesIn, type Upload, uploadsOf } from '../layout/index.ts';
-import { type Incoming, type Refusal, refusal, type Subject } from '../quota/index.ts';
+import { type Incoming, type Refusal, refusal, refusedByIncoming, type Subject } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { decidedFirstByDisk, recordDecision, repositoryOfUpload, startUpload } from './check.ts';
 import { contactLine, refusalText } from './refusal-text.ts';
@@ -47,6 +47,8 @@ export async function answerForwardAuth(
     }
     const uploads = uploadsOf(routes, asked.method, asked.target);
     for (const upload of uploads) {
+      const settled = services.settleOwner(upload.owner, false);
+      if (settled !== null) await settled;
       const refused = refusalOf(services, upload, asked, isPage);
       if (refused === null) continue;
       refuse(services, response, upload, refused);
@@ -83,6 +85,9 @@ interface Refused extends Pick<Decided, 'owner'> {
   readonly decision: Refusal;
 }
 
+/** Nobody has signed in yet, and may not even know that the owner exists. */
+const hidden = 'This upload is refused by the quota.';
+
 /** A client would repeat what is answered by 503. */
 const notByQuota = 'This request is refused, and not, or no longer, by the quota.';
 
@@ -102,6 +107,7 @@ function refusalOf(services: GateServices, upload: Upload, asked: Asked, isPage:
   const bytes = client === 'git' ? 0 : sizeBytes || asked.lengthBytes;
   const repository = repositoryOfUpload(services, upload);
   const incoming = incomingOf(upload, bytes);
+  if (upload.hasBegun) return refusalOfPart(services, upload, incoming, isPage);
   const things = { repository, incoming };
   const decide = (subject: Subject): Decided =>
     // A push is kept in mind by its hook.
@@ -121,13 +127,33 @@ function refusalOf(services: GateServices, upload: Upload, asked: Asked, isPage:
   const told = isRefused ? first : answers.find(({ decision }) => decision.allowed);
   if (told !== undefined && !isPage) {
     const { owner, subject, decision } = told;
-    recordDecision(services, { owner: owner.name, subject, actor: '', decision });
+    // The hook asks once the push has come.
+    const isAskedLater = client === 'git' && decision.by === 'rule' && decision.allowed;
+    const known = isAskedLater ? { ...decision, unasked: [] } : decision;
+    recordDecision(services, { owner: owner.name, subject, actor: '', decision: known });
   }
   if (!isRefused) {
     if (unit !== null && !isPage) services.letThrough(unit.name);
     return null;
   }
   return ledger.settings.mode === 'report' ? null : first;
+}
+
+/** Asks only about what comes. */
+function refusalOfPart(
+  services: GateServices,
+  { owner: ownerName, subject }: Upload,
+  incoming: Incoming,
+  isPage: boolean,
+): Refused | null {
+  const { ledger } = services;
+  const { settings } = ledger;
+  const owner = ledger.ownerUsage(ownerName);
+  const [asked = 'size:all'] = subjectsOf({ subject }, null);
+  const decision = refusedByIncoming({ settings, standing: ledger.standing(owner) }, asked, incoming);
+  if (decision === null) return null;
+  if (!isPage) recordDecision(services, { owner: owner.name, subject: asked, actor: '', decision });
+  return settings.mode === 'report' ? null : { owner, subject: asked, decision };
 }
 
 /** A request of 0 bytes, or of as many as the proxy does not tell, begins an upload of unknown size. */
@@ -138,7 +164,7 @@ function incomingOf({ subject, sizeBytes, file }: Upload, bytes: number): Incomi
   return { bytes, largest: { bytes: sizeBytes || fileBytesIn(file, bytes) } };
 }
 
-function subjectsOf({ subject }: Upload, leaf: Subject | null): readonly Subject[] {
+function subjectsOf({ subject }: Pick<Upload, 'subject'>, leaf: Subject | null): readonly Subject[] {
   if (subject !== 'repository') return [subject];
   return leaf === null ? ['size:repos:private', 'size:repos:public'] : [leaf];
 }
@@ -160,8 +186,14 @@ function refuse(
   upload: Upload,
   { owner, subject, decision }: Refused,
 ): void {
-  const message = refusal(owner.name, subject, decision);
   const contact = services.contact();
+  if (!services.showsFigures(owner.name)) {
+    const help = contact === null ? '' : ` ${contactLine(contact)}`;
+    if (upload.client === 'git') send(response, hidden, `${hidden}${help}\n`, 'text/plain; charset=utf-8');
+    else sendJson(response, hidden, help);
+    return;
+  }
+  const message = refusal(owner.name, subject, decision);
   if (upload.client === 'git') {
     const words = { ownerName: owner.name, subject, decision, isPush: false, repositoryBytes: null, contact };
     send(response, message, refusalText(words), 'text/plain; charset=utf-8');

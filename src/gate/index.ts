@@ -10,6 +10,7 @@
  */
 
 export { type Gate, openGate, openGateAt } from './gate.ts';
+export { UnaskedLimits } from './push/memory.ts';
 export { PushQuestions } from './push/push.ts';
 export { Refusals, refusedFile } from './refusals.ts';
 export type {

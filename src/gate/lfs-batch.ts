@@ -78,6 +78,7 @@ export async function answerLfsBatch(
     const objects = objectsToUpload(passed);
     const asked = objects.length === 0 ? [] : uploads;
     let refused: string | undefined;
+    for (const { owner } of asked) await services.settleOwner(owner, false);
     for (const upload of asked) refused ??= refusalOf(services, upload, objects) ?? undefined;
     if (refused === undefined) response.writeHead(passed.status, passed.headers).end(passed.body);
     else fail(response, 507, refused);

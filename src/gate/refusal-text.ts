@@ -112,7 +112,7 @@ export const askAgain: PushAnswer = { status: 202, text: '' };
 export const notManaged: PushAnswer = { status: 404, text: '' };
 
 const mostLines = 20;
-const longestLine = 1000;
+export const longestLine = 1000;
 const mostSpaceLines = 5;
 const longestName = 80;
 

@@ -16,12 +16,14 @@ import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
 import { encodePath } from '../layout/index.ts';
-import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
+import { type Ledger, type OwnerUsage, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import {
   type FullDisk,
   fullDiskWords,
+  hasRepositoryBounds,
   isRepository,
+  type Leaf,
   refusal,
   type Subject,
   subjects,
@@ -58,6 +60,8 @@ export class Refusals {
   readonly #loop: ReconcileLoop;
   /** The keys of owners who are refused something. */
   readonly #refused = new Set<string>();
+  /** Groups whose members together are at a limit: a byte of one of them decides about all. */
+  readonly #fullPools = new Set<string>();
   /** The file says something else than `refused` does. */
   #outdated = true;
   #trouble: Away | null = null;
@@ -72,6 +76,7 @@ export class Refusals {
       pauseMs,
       retryMs,
       reconcile: ownerKey => this.#reconcile(ownerKey),
+      reconcilePool: group => this.#reconcilePool(group),
       finish: everybody => this.#finish(everybody),
       onFailed: error => this.#failed(messageOf(error)),
     });
@@ -112,6 +117,16 @@ export class Refusals {
     if (is) this.#refused.add(ownerKey);
     else this.#refused.delete(ownerKey);
     this.#outdated ||= was || is;
+  }
+
+  #reconcilePool(group: string): boolean {
+    const before = this.#fullPools.has(group);
+    // What an allowance adds to a limit is above it.
+    const decisions = this.#options.ledger.pools.decisions(group, 'reserved') ?? [];
+    const isFull = decisions.some(({ allowed, grace }) => !allowed || grace !== undefined);
+    if (isFull) this.#fullPools.add(group);
+    else this.#fullPools.delete(group);
+    return before || isFull;
   }
 
   async #finish(everybody: boolean): Promise<void> {
@@ -160,7 +175,10 @@ function headerLine(now: number, foldCase: boolean): string {
 }
 
 /** The part of the ledger that is read. */
-type RefusalLedger = Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'units'>;
+type RefusalLedger = Pick<
+  Ledger,
+  'deciderFor' | 'documents' | 'ownerUsage' | 'policy' | 'pools' | 'settings' | 'standing' | 'units'
+>;
 
 /** The disks on which nothing may grow. */
 interface FullDisks {
@@ -177,17 +195,21 @@ function isRefused(ledger: RefusalLedger, disks: FullDisks, ownerKey: string): b
 function* refusedLines(ledger: RefusalLedger, disks: FullDisks, ownerKey: string): Generator<string> {
   const messages = new Map<Subject, string>();
   const { enabled, mode } = ledger.settings;
-  const hasFull = disks.areAny && enabled && mode === 'enforce';
+  const isEnforced = enabled && mode === 'enforce';
+  const hasFull = disks.areAny && isEnforced;
   for (const [subject, message] of refusals(ledger, hasFull ? disks : null, ownerKey)) {
     messages.set(subject, message);
     if (isWritable(ownerKey)) yield `owner\t${ownerKey}\t${subject}\t${message}\n`;
   }
-  if (messages.size === 0 && !hasFull) return;
+  const owner = isEnforced ? exactly(() => ledger.ownerUsage(ownerKey)) : null;
+  const bounded = owner !== null && hasRepositoryBounds(ledger.standing(owner)) ? owner : null;
+  if (messages.size === 0 && !hasFull && bounded === null) return;
   for (const { kind, name, leaf } of ledger.units.unitsOf(ownerKey)) {
     if (kind !== 'walked' || !isRepository(leaf) || !isWritable(name)) continue;
     const disk = hasFull ? disks.at(name, leaf) : null;
-    const message = disk === null ? messages.get(leaf) : diskMessage(disk);
-    if (message !== undefined) {
+    const ofOwner = disk === null ? messages.get(leaf) : diskMessage(disk);
+    const message = ofOwner ?? (bounded && tooLarge(ledger, bounded, name, leaf));
+    if (message !== undefined && message !== null) {
       yield `path\t${name}\t${message}\n`;
     }
   }
@@ -209,6 +231,12 @@ function* refusals(
     if (disk !== null) yield [subject, diskMessage(disk)];
     else if (decision !== null && !decision.allowed) yield [subject, refusal(owner.name, subject, decision)];
   }
+}
+
+/** The first line that a pusher to this repository would read; null: it is not refused. */
+function tooLarge(ledger: RefusalLedger, owner: OwnerUsage, path: string, leaf: Leaf): string | null {
+  const decision = exactly(() => ledger.deciderFor(owner, { repository: path })(leaf));
+  return decision === null || decision.allowed ? null : refusal(owner.name, leaf, decision);
 }
 
 function diskMessage(disk: FullDisk): string {

@@ -1,7 +1,16 @@
 import type { LargeBlobsLook, Quarantine, QuarantineLook, Upload, UploadRoute } from '../layout/index.ts';
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import type { Claimed } from '../oauth/index.ts';
-import type { Decision, DiskFull, FullDisk, Leaf, QuotaSettings, Subject } from '../quota/index.ts';
+import type {
+  BoundScope,
+  Decision,
+  DiskFull,
+  FullDisk,
+  Leaf,
+  QuotaSettings,
+  RuleScope,
+  Subject,
+} from '../quota/index.ts';
 import type { Synchronization } from '../wire/index.ts';
 import type { WorkerLink } from './worker.ts';
 
@@ -12,6 +21,11 @@ export interface RefusalRecord {
   readonly actor: string;
   readonly decision: Decision | DiskFull;
   readonly mode: QuotaSettings['mode'];
+}
+
+/** A limit that holds for what was let through, and that could not be asked. */
+export interface UnaskedRecord extends Pick<RefusalRecord, 'actor' | 'owner' | 'subject'> {
+  readonly per: BoundScope;
 }
 
 export interface Decided {
@@ -45,6 +59,7 @@ interface DecisionCounts {
   decided(
     result: 'allowed' | 'refused' | 'would_refuse',
     subject: Subject,
+    per: RuleScope,
     settings: Pick<QuotaSettings, 'enabled' | 'mode'>,
   ): void;
   /** A check was answered from memory in so many milliseconds. */
@@ -76,6 +91,11 @@ export interface GateServices {
    * was there: then whatever a template matches is said to exist.
    */
   locate(path: string): Promise<LocatedUnit & { readonly exists: boolean }>;
+  /**
+   * Has the owner who has this name in the forge now known by it; null: nobody has to be asked. Names that are
+   * known are asked about only for a push. Never rejects.
+   */
+  settleOwner(name: string, isPush: boolean): Promise<void> | null;
   measureSoon(unitPath: string): void;
   /** The disk with too little free space for this to grow; null: there is enough. Costs a look-up. */
   fullDisk(unitPath: string | null, subject: Subject): FullDisk | null;
@@ -85,6 +105,8 @@ export interface GateServices {
   synchronize(claimed: Claimed): Promise<Synchronization>;
   /** Contact for a refused pusher: `[hooks] CONTACT`, else the page My usage. */
   contact(): string | null;
+  /** Tells whether strangers may know the figures of the owner of this name: proxies ask before any sign-in. */
+  showsFigures(owner: string): boolean;
   /** The address of the page My usage; null: nobody said where the web UI is. */
   myUsage(): string | null;
   /** Routes that a reverse proxy may ask about, as configured now. */
@@ -93,6 +115,8 @@ export interface GateServices {
   notUnderstood(why: string): void;
   /** For the record. `unitPath`: the repository of a push. */
   refused(record: RefusalRecord, unitPath?: string): void;
+  /** For the record, too. */
+  unasked(record: UnaskedRecord): void;
   readonly worker: PushWorker;
   /** The pushes under way. */
   readonly pushes: PushServices;

@@ -4,7 +4,7 @@ import { walkersOf } from '../fleet/index.ts';
 import { notFollowed } from '../layout/index.ts';
 import { renamedOwners } from '../ledger/index.ts';
 import { lintIn } from '../policy/index.ts';
-import type { FindingCode } from '../quota/index.ts';
+import { type FindingCode, isLeaf, isRepository } from '../quota/index.ts';
 import type { HostRecord, ServerAdvice } from '../store/index.ts';
 import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
@@ -33,6 +33,7 @@ export function findings(observed: Observed): readonly Finding[] {
     ...sources(observed),
     ...forges(observed),
     ...hooks(observed),
+    ...unasked(observed),
     ...workerFindings(observed),
     ...undelivered(observed),
     ...settings(observed),
@@ -186,13 +187,21 @@ const noDirectories = { count: 0, bytes: 0 };
 
 function* forges({ forge, ledger }: Observed): Generator<Finding> {
   if (forge === null) return;
-  const { fault, refused, absent } = forge;
+  const { fault, refused, absent, odd } = forge;
   const code = fault?.code === 'gone' ? 'forge_rows_gone' : 'forge_away';
   if (fault !== null) yield makeFinding(code, forgeAway(fault), fault.mend);
   yield* listed({ first: refused, count: refused.length }, ({ name, why }) => {
     const message = `${printable(name)} of the forge cannot be taken over: ${printable(why)}`;
     const mend = 'rename or delete the owner of softquota who is in the way';
     return makeFinding('forge_owner_refused', message, mend);
+  });
+  yield* listed(odd, ({ row, why, owner, path, isCounted }) => {
+    const place = [row, owner ?? 'of an owner who is not known', ...(path === null ? [] : [path])].join(', ');
+    const effect = isCounted
+      ? 'its last good figure goes on counting'
+      : 'what it stands for counts for nobody';
+    const message = printable(`${place}: ${why}, so ${effect}`);
+    return makeFinding('forge_row_odd', message, "correct or delete the row in the forge's database");
   });
   if (absent > 0) {
     const message = `${formatCount(absent)} owners at once are not in the forge's database any more, so none of them is deleted`;
@@ -220,6 +229,20 @@ function* hooks({ unmanagedPushes, unpublished }: Observed): Generator<Finding> 
   const mend =
     'give only the daemon write permission for the directory of [server] SOCKET, then reload the daemon';
   yield makeFinding('unpublished', message, mend);
+}
+
+function* unasked({ unaskedLimits, worker }: Observed): Generator<Finding> {
+  for (const { per, subject, owner, count, lastAt } of unaskedLimits) {
+    const times = `${counted(count, 'time', 'times')}, the last at ${new Date(lastAt).toISOString()} by ${printable(owner)}`;
+    const message = `a limit of each ${per} could not be asked and let ${subject} through ${times}`;
+    const isPush = isLeaf(subject) && isRepository(subject) && per !== 'repository';
+    const advice =
+      isPush && worker.state === null
+        ? 'run softquota worker as the user that git runs as, which reads what the daemon may not'
+        : 'docs/doctor.md says what to do';
+    const mend = `softquota events --kind unasked  # lists whom; ${advice}`;
+    yield makeFinding('unasked_limit', message, mend);
+  }
 }
 
 function* settings(observed: Observed): Generator<Finding> {

@@ -3,6 +3,7 @@
 import type { FleetState, NameTaken } from '../fleet/index.ts';
 import { isWithin } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
+import type { BoundScope, Subject } from '../quota/index.ts';
 import { type FullDisk, fullDiskWords } from '../quota/index.ts';
 import type { Away, HostRecord, ServerAdvice } from '../store/index.ts';
 import { counted, printable } from '../text/index.ts';
@@ -62,6 +63,15 @@ export interface ObservedForge {
   readonly refused: readonly { readonly name: string; readonly why: string }[];
   /** Owners who are not in the forge any more, and are not deleted because they are so many; else 0. */
   readonly absent: number;
+  /** Rows that no forge writes. `row`: table and id; null where nobody can tell. */
+  readonly odd: Listed<{
+    readonly row: string;
+    readonly why: string;
+    readonly owner: string | null;
+    readonly path: string | null;
+    /** Its last good figure goes on counting for the owner. */
+    readonly isCounted: boolean;
+  }>;
 }
 
 export interface Observed {
@@ -99,6 +109,15 @@ export interface Observed {
   /** Pushes that passed because their directories are no units; the last ones in milliseconds since 1970. */
   readonly unmanagedPushes: readonly {
     readonly path: string;
+    readonly count: number;
+    readonly lastAt: number;
+  }[];
+  /** Limits that could not be asked in the last day; the last time in milliseconds since 1970. */
+  readonly unaskedLimits: readonly {
+    readonly per: BoundScope;
+    readonly subject: Subject;
+    /** The owner of the last time. */
+    readonly owner: string;
     readonly count: number;
     readonly lastAt: number;
   }[];

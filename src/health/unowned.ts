@@ -9,6 +9,7 @@ const reasonWords: Readonly<Record<string, string>> = {
   artifacts_orphaned: 'artifacts of repositories that no longer exist',
   packages_orphaned: 'blobs of packages that no file refers to',
   owner_missing: 'data of owners whom the database does not have',
+  odd_rows: 'files of rows whose size cannot be believed',
 };
 
 /** By the reason for which the forge's database has no owner of them. */
@@ -28,6 +29,10 @@ function wordsOf(kind: string, reason: string): Pick<UnownedKind, 'what' | 'mend
     case 'gitea packages_orphaned':
     case 'gogs packages_orphaned':
       return { what, mend: 'nothing: the forge removes them after a day' };
+    case 'gitea odd_rows':
+    case 'gogs odd_rows':
+    case 'gitlab odd_rows':
+      return { what, mend: 'softquota doctor names the rows (forge_row_odd); correct or delete them' };
     default:
       return { what, mend: seeDocs };
   }

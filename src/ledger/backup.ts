@@ -7,7 +7,7 @@
 
 import { z } from 'zod';
 import { messageOf, SoftquotaError } from '../errors.ts';
-import { graceKind } from '../policy/index.ts';
+import { graceKind, poolGraceKind } from '../policy/index.ts';
 import { isLeaf } from '../quota/index.ts';
 import {
   type DocumentRecord,
@@ -25,8 +25,11 @@ import { version } from '../version.ts';
 import type { Ledger } from './ledger.ts';
 
 /** The newest format; a document in which nothing needs it has an older one. */
-const format = 2;
+const format = 3;
+const formatWithoutPools = 2;
 const formatWithoutGraces = 1;
+
+const graceKinds = [graceKind.name, poolGraceKind.name];
 
 const reportedUnit = z.strictObject({
   id: z.string(),
@@ -53,15 +56,15 @@ const level = z.strictObject({ owner_id: whole, text: z.string() });
 /** Times are milliseconds since 1970; each `text` is as the store has it. */
 const document = z.strictObject({
   softquota: z.literal('backup'),
-  format: z.literal([formatWithoutGraces, format]),
+  format: z.literal([formatWithoutGraces, formatWithoutPools, format]),
   /** Version of the softquota that made it. */
   version: z.string(),
   host: z.string(),
   taken_at: whole,
   owners: z.array(ownerShape),
   policy: z.array(documentShape),
-  /** Times since which owners are over limits that have a grace; left out if nobody is. */
-  graces: z.array(documentShape.extend({ kind: z.literal(graceKind.name) })).optional(),
+  /** Times since which owners and groups are over limits that have a grace; left out if nobody is. */
+  graces: z.array(documentShape.extend({ kind: z.literal(graceKinds) })).optional(),
   /** The units that programs reported, which no walk finds. */
   reported_units: z.array(reportedUnit),
   /** Newest first. */
@@ -82,12 +85,12 @@ export async function backupOf(
   const events: EventRecord[] = [];
   for await (const page of eventPages(ledger.eventLog)) events.push(...page);
   const levels = await ledger.eventLog.levels();
-  const graces = [...ledger.documents.volatileRecords()].flatMap(({ kind, key, text }) =>
-    kind === graceKind.name ? [{ kind: graceKind.name, key, text }] : [],
-  );
+  const graces = [...ledger.documents.volatileRecords()].filter(({ kind }) => graceKinds.includes(kind));
+  const hasPools = graces.some(({ kind }) => kind === poolGraceKind.name);
+  const formatOfGraces = hasPools ? format : formatWithoutPools;
   return {
     softquota: 'backup',
-    format: graces.length === 0 ? formatWithoutGraces : format,
+    format: graces.length === 0 ? formatWithoutGraces : formatOfGraces,
     version,
     host,
     taken_at: Date.now(),

@@ -1,19 +1,21 @@
 /**
  * The graces of owners: begun when an owner is first seen over a limit, and ended when the owner is below it
- * again, or the limit has no grace any more.
+ * again, or the limit has no grace any more. A limit of a group's members together has one for all of them.
  *
  * A decision reads what has begun from memory. Where nothing has begun yet it decides as if it began now, so
  * the moment until an owner is seen makes no difference. What has begun counts here at once, and is written
  * as soon as the store takes it. Where hosts share a quota, one at a time begins and ends graces.
  */
 
-import type { Documents } from '../documents/index.ts';
+import type { Documents, Kind } from '../documents/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
-import { type GraceDocument, graceKind, type Policy } from '../policy/index.ts';
+import { type GraceDocument, graceKind, type Policy, poolGraceKind } from '../policy/index.ts';
 import {
   type Graces,
   type PassedLimits,
+  type PooledBytes,
   passedLimits,
+  passedPoolLimits,
   type RunningGrace,
   type Standing,
 } from '../quota/index.ts';
@@ -25,7 +27,9 @@ interface GracesLedger {
   readonly documents: Documents;
   readonly policy: Policy;
   readonly settings: LedgerSettings;
+  readonly pools: { of(group: string, owner: null): PooledBytes };
   readonly walks: { readonly lastSweep: SweepRecord | null };
+  ownerById(id: number): OwnerUsage | undefined;
   ownerUsage(ownerName: string): OwnerUsage;
   standing(owner: Pick<OwnerUsage, 'id' | 'allowance'>): Standing;
   watch(watcher: Watcher): () => void;
@@ -46,12 +50,16 @@ interface GraceStart {
 const longestWaitMs = 60_000;
 const mostAtOnce = 1000;
 
+const kinds = [graceKind, poolGraceKind] as const;
+
 const nothingBegun: ReadonlyMap<string | null, RunningGrace> = new Map();
 
 export class OwnerGraces {
   readonly #options: OwnerGracesOptions;
-  /** By the owner's id: what is not written yet; an empty one is to be taken out. */
-  readonly #pending = new Map<number, GraceDocument>();
+  /** By the key of the document: what is not written yet; an empty one is to be taken out. */
+  readonly #pending = new Map<Kind<GraceDocument>, Map<string, GraceDocument>>(
+    kinds.map(kind => [kind, new Map()]),
+  );
   /** The documents as decisions read them, by themselves. */
   readonly #read = new WeakMap<GraceDocument, ReadonlyMap<string | null, RunningGrace>>();
   #loop: ReconcileLoop | null = null;
@@ -73,7 +81,15 @@ export class OwnerGraces {
 
   /** Graces of an owner, read also if no limit has one. */
   now(ownerId: number | null): Graces {
-    const document = ownerId === null ? undefined : this.#documentOf(ownerId);
+    return this.#gracesIn(ownerId === null ? undefined : this.#documentOf(graceKind, String(ownerId)));
+  }
+
+  /** The graces of a group's members together; null: no limit has a grace. */
+  ofPool(group: string): Graces | null {
+    return this.#isSet ? this.#gracesIn(this.#documentOf(poolGraceKind, group)) : null;
+  }
+
+  #gracesIn(document: GraceDocument | undefined): Graces {
     return {
       now: this.#options.clock.wall(),
       begun: document === undefined ? nothingBegun : this.#begunIn(document),
@@ -87,6 +103,7 @@ export class OwnerGraces {
       ledger: this.#options.ledger,
       pauseMs,
       reconcile: ownerKey => this.#reconcile(ownerKey),
+      reconcilePool: group => this.#reconcilePool(group),
       finish: everybody => this.#finish(everybody),
       onFailed: error => this.#failed(error),
     });
@@ -101,9 +118,10 @@ export class OwnerGraces {
   reconsider(): void {
     const { documents } = this.#options.ledger;
     const now = this.#options.clock.wall();
-    for (const [ownerId, until] of this.#ends()) {
-      const owner = until > this.#endedUntil && until <= now ? documents.owners.byId(ownerId) : undefined;
-      if (owner !== undefined) this.#options.tell(owner.key);
+    for (const { ownerIds, until } of this.#ends()) {
+      const isOver = until > this.#endedUntil && until <= now;
+      const owners = isOver ? ownerIds().flatMap(id => documents.owners.byId(id) ?? []) : [];
+      for (const { key } of owners) this.#options.tell(key);
     }
     this.#endedUntil = now;
     this.#wait();
@@ -125,9 +143,9 @@ export class OwnerGraces {
     return (settings.graceMs ?? 0) > 0 || policy.hasGrace;
   }
 
-  #documentOf(ownerId: number): GraceDocument | undefined {
-    const pending = this.#pending.get(ownerId);
-    return pending ?? this.#options.ledger.documents.snapshot.get(graceKind, String(ownerId));
+  #documentOf(kind: Kind<GraceDocument>, key: string): GraceDocument | undefined {
+    const pending = this.#pending.get(kind)?.get(key);
+    return pending ?? this.#options.ledger.documents.snapshot.get(kind, key);
   }
 
   #begunIn(document: GraceDocument): ReadonlyMap<string | null, RunningGrace> {
@@ -139,52 +157,81 @@ export class OwnerGraces {
   }
 
   #reconcile(ownerKey: string): void {
-    const { ledger, clock } = this.#options;
+    const { ledger } = this.#options;
     const owner = ledger.documents.owners.named(ownerKey);
-    if (owner === undefined || !this.#isTurn()) return;
-    const before = this.#documentOf(owner.id) ?? [];
-    if (!this.#isSet && before.length === 0) return;
-    const seen = this.#passedBy(ownerKey);
-    if (seen === null) return;
-    const after = documentAfter(before, seen.passed, clock.wall(), seen.isStale);
-    if (JSON.stringify(after) !== JSON.stringify(before)) this.#pending.set(owner.id, after);
+    if (owner === undefined) return;
+    this.#follow(graceKind, String(owner.id), () => {
+      const { usage, unreachable, allowance, id, stale } = ledger.ownerUsage(ownerKey);
+      const standing = ledger.standing({ id, allowance });
+      return { passed: passedLimits(ledger.settings, standing, usage, unreachable), isStale: () => stale };
+    });
   }
 
-  /** Null where the owner's bytes cannot be added up. */
-  #passedBy(ownerKey: string): { readonly passed: PassedLimits; readonly isStale: boolean } | null {
+  #reconcilePool(group: string): boolean {
     const { ledger } = this.#options;
+    const compiled = ledger.policy.group(group);
+    if (compiled === null) return false;
+    this.#follow(poolGraceKind, group, () => {
+      const passed = passedPoolLimits(ledger.settings, compiled, ledger.pools.of(group, null));
+      const isStale = () => ledger.policy.membersOf(group).some(id => ledger.ownerById(id)?.stale === true);
+      return { passed, isStale };
+    });
+    // All members are told once it is written.
+    return false;
+  }
+
+  /** Begins and ends the graces of a document. It stays as it is where bytes cannot be added up. */
+  #follow(
+    kind: Kind<GraceDocument>,
+    key: string,
+    see: () => { readonly passed: PassedLimits; readonly isStale: () => boolean },
+  ): void {
+    const { ledger, clock } = this.#options;
+    const before = this.#documentOf(kind, key) ?? [];
+    if (!this.#isTurn() || (!this.#isSet && before.length === 0)) return;
     try {
-      const owner = ledger.ownerUsage(ownerKey);
-      const passed = passedLimits(ledger.settings, ledger.standing(owner), owner.usage, owner.unreachable);
-      return { passed, isStale: owner.stale || ledger.walks.lastSweep === null };
+      const { passed, isStale } = see();
+      const mayBeStale = before.length > 0 && (ledger.walks.lastSweep === null || isStale());
+      const after = documentAfter(before, passed, clock.wall(), mayBeStale);
+      if (JSON.stringify(after) !== JSON.stringify(before)) this.#pending.get(kind)?.set(key, after);
     } catch (error) {
-      if (error instanceof SoftquotaError && error.code === 'sum_too_large') return null;
-      throw error;
+      if (!(error instanceof SoftquotaError && error.code === 'sum_too_large')) throw error;
     }
   }
 
   async #finish(everybody: boolean): Promise<void> {
     const { documents } = this.#options.ledger;
-    if (everybody && this.#isTurn()) {
-      for (const [key] of documents.snapshot.all(graceKind)) {
-        if (documents.owners.byId(Number(key)) === undefined) this.#pending.set(Number(key), []);
-      }
-    }
-    const waiting = [...this.#pending];
+    if (everybody && this.#isTurn()) this.#endGone();
+    const waiting = kinds.flatMap(kind =>
+      [...(this.#pending.get(kind) ?? [])].map(([key, document]) => ({ kind, key, document })),
+    );
     for (let at = 0; at < waiting.length; at += mostAtOnce) {
       const some = waiting.slice(at, at + mostAtOnce);
       await documents.transact(({ changes }) => {
-        for (const [ownerId, document] of some) {
-          if (document.length === 0) changes.remove(graceKind, String(ownerId));
-          else changes.put(graceKind, String(ownerId), document);
+        for (const { kind, key, document } of some) {
+          if (document.length === 0) changes.remove(kind, key);
+          else changes.put(kind, key, document);
         }
       });
-      for (const [ownerId, document] of some) {
-        if (this.#pending.get(ownerId) === document) this.#pending.delete(ownerId);
+      for (const { kind, key, document } of some) {
+        const pending = this.#pending.get(kind);
+        if (pending?.get(key) === document) pending.delete(key);
       }
     }
     this.#trouble = null;
     this.reconsider();
+  }
+
+  /** Takes out those of owners who are gone, and of groups that have no such limit any more. */
+  #endGone(): void {
+    const { documents, policy } = this.#options.ledger;
+    const { snapshot } = documents;
+    for (const [key] of snapshot.all(graceKind)) {
+      if (documents.owners.byId(Number(key)) === undefined) this.#pending.get(graceKind)?.set(key, []);
+    }
+    for (const [group] of snapshot.all(poolGraceKind)) {
+      if (!policy.pooled.has(group)) this.#pending.get(poolGraceKind)?.set(group, []);
+    }
   }
 
   #failed(error: unknown): void {
@@ -199,20 +246,22 @@ export class OwnerGraces {
     clearTimeout(this.#timer);
     const now = this.#options.clock.wall();
     let next = Number.POSITIVE_INFINITY;
-    for (const [, until] of this.#ends()) if (until > now) next = Math.min(next, until);
+    for (const { until } of this.#ends()) if (until > now) next = Math.min(next, until);
     if (this.#loop === null || next === Number.POSITIVE_INFINITY) return;
     this.#timer = setTimeout(() => this.reconsider(), Math.min(next - now, longestWaitMs)).unref();
   }
 
-  /** The end of each grace that has begun, with the owner's id. */
-  *#ends(): Generator<readonly [ownerId: number, until: number]> {
-    const { ledger } = this.#options;
-    const { snapshot } = ledger.documents;
-    const usual = ledger.settings.graceMs ?? 0;
-    for (const [key, document] of snapshot.all(graceKind)) {
-      for (const { rule, since } of document) {
-        const own = rule === null ? undefined : ledger.policy.graceMsOf(rule);
-        yield [Number(key), since + (own ?? usual)];
+  /** The end of each grace that has begun, and whose it is. */
+  *#ends(): Generator<{ readonly until: number; readonly ownerIds: () => readonly number[] }> {
+    const { policy, settings, documents } = this.#options.ledger;
+    const usual = settings.graceMs ?? 0;
+    for (const kind of kinds) {
+      for (const [key, document] of documents.snapshot.all(kind)) {
+        const ownerIds = () => (kind === graceKind ? [Number(key)] : policy.membersOf(key));
+        for (const { rule, since } of document) {
+          const own = rule === null ? undefined : policy.graceMsOf(rule);
+          yield { until: since + (own ?? usual), ownerIds };
+        }
       }
     }
   }

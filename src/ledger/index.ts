@@ -15,5 +15,5 @@ export { ReconcileLoop } from './reconcile-loop.ts';
 export { renamedOwners } from './renamed-owners.ts';
 export type { Action, Reservation } from './reservations.ts';
 export type { KnownUnit, UsageShares } from './shares.ts';
-export type { SourceReport } from './unit-sources.ts';
+export type { OwnerRename, SourceReport } from './unit-sources.ts';
 export { forgeSource, type OwnerSize } from './usage-index.ts';

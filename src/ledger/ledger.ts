@@ -7,7 +7,7 @@
  */
 
 import { type Applied, DocumentReplica, Documents, EventLog, OwnerRegistry } from '../documents/index.ts';
-import { graceKind, Policy, policyKinds } from '../policy/index.ts';
+import { graceKind, Policy, policyKinds, poolGraceKind } from '../policy/index.ts';
 import {
   type Decision,
   decide,
@@ -16,7 +16,6 @@ import {
   hasRepositoryBounds,
   leafMask,
   noUsage,
-  type PooledBytes,
   type ReservedBytes,
   type Standing,
   type Subject,
@@ -68,6 +67,7 @@ export class Ledger {
   readonly allowanceEnds: AllowanceEnds;
   /** Begins and ends the graces of owners over a limit, from its start on. */
   readonly graces: OwnerGraces;
+  readonly pools = new Pools(this);
   readonly shares: UsageShares;
   readonly #roomApart: RoomApart;
   readonly reach: Reach;
@@ -75,7 +75,6 @@ export class Ledger {
   readonly #store: Store;
   readonly #parts: LedgerParts;
   readonly #watchers = new Set<Watcher>();
-  readonly #pools = new Pools(this);
   readonly #now: () => number;
   #policy: Policy;
   #settings: LedgerSettings;
@@ -196,14 +195,9 @@ export class Ledger {
 
   /** Decides by what is stored: what is reserved may never come. `hasPools`: bounds of groups are asked. */
   stateDeciderFor(owner: OwnerUsage, hasPools = true): (subject: Subject) => Decision {
-    const pools = hasPools ? (group: string) => this.#pools.of(group, null) : undefined;
+    const pools = hasPools ? (group: string) => this.pools.of(group, null) : undefined;
     const question = { ...this.#questionOf({ ...owner, reserved: null }), pools };
     return subject => decide({ ...question, subject });
-  }
-
-  /** The bytes of the members of a group together, without what is reserved. Throws `sum_too_large`. */
-  pooledBytes(group: string): PooledBytes {
-    return this.#pools.of(group, null);
   }
 
   /** All repositories that an owner has on this host. null: see `filterMapInSlices`. */
@@ -256,7 +250,7 @@ export class Ledger {
   /** All that bears on a decision about an owner, whatever is asked. */
   #questionOf(owner: OwnerUsage) {
     const { usage, reserved, unreachable } = owner;
-    const pools = (group: string) => this.#pools.of(group, owner);
+    const pools = (group: string) => this.pools.of(group, owner);
     const settings = this.#settings;
     return { settings, standing: this.standing(owner), usage, reserved, unreachable, pools };
   }
@@ -315,7 +309,11 @@ export class Ledger {
   async #load({ kinds = [] }: LedgerOptions): Promise<void> {
     const kept = await this.#store.load();
     const { owners } = this.#parts.usage;
-    this.documents.load([...policyKinds, graceKind, ...kinds], kept.documents, kept.replicated);
+    this.documents.load(
+      [...policyKinds, graceKind, poolGraceKind, ...kinds],
+      kept.documents,
+      kept.replicated,
+    );
     this.#policy = new Policy(this.documents.snapshot);
     loadOwners(this.#parts, kept.owners);
     this.walks.load(kept.roots, kept.sweep);
@@ -332,18 +330,26 @@ export class Ledger {
 
   #tell(ownerKey: string | null): void {
     const owner = ownerKey === null ? null : this.#parts.usage.owners.byKey(ownerKey);
-    if (owner !== undefined) this.#pools.changed(owner?.id ?? null);
+    if (owner !== undefined) this.pools.changed(owner?.id ?? null);
+    this.#announce(ownerKey);
+  }
+
+  #announce(ownerKey: string | null): void {
     for (const watcher of this.#watchers) watcher(ownerKey);
   }
 
   #onApplied(applied: Applied): void {
-    const { isPolicy, owners } = affectedBy(applied, this.documents.owners);
+    const { isPolicy, owners, areOwnersSame } = affectedBy(applied, this.documents.owners, this.#policy);
     if (isPolicy) {
       this.#policy = new Policy(this.documents.snapshot);
       this.allowanceEnds.reconsider();
     }
     for (const key of applied.goneOwners) this.#parts.usage.close(key);
-    for (const ownerKey of owners) this.#tell(ownerKey);
+    for (const ownerKey of owners) {
+      // A change of rules and groups changes nobody's bytes.
+      if (ownerKey === null && areOwnersSame) this.#announce(null);
+      else this.#tell(ownerKey);
+    }
   }
 
   #usageOf(

@@ -1,7 +1,17 @@
 /** The bytes of the members of a group together. */
 
+import { SoftquotaError } from '../errors.ts';
 import type { Policy } from '../policy/index.ts';
-import { noUsage, type PooledBytes, type ReservedBytes, type Usage } from '../quota/index.ts';
+import {
+  noUsage,
+  type PoolDecision,
+  type PooledBytes,
+  poolDecisions,
+  type QuotaSettings,
+  type ReservedBytes,
+  type Usage,
+} from '../quota/index.ts';
+import type { OwnerGraces } from './graces.ts';
 import type { OwnerUsage } from './options.ts';
 
 interface OwnersById {
@@ -41,25 +51,29 @@ interface Contribution {
 }
 
 interface KeptPool {
+  /** The one that its members are of. */
+  policy: Policy | null;
   readonly usage: number[];
   readonly unreachable: number[];
   /** By mask. */
   readonly reserved: Map<number, number>;
   /** By the owner's id. */
   readonly members: Map<number, Contribution>;
-  /** Members whose part has changed since. */
+  /** Members whose part may have changed since. */
   readonly changed: Set<number>;
 }
 
 interface PoolsLedger extends OwnersById {
   readonly policy: Policy;
+  readonly settings: QuotaSettings;
+  readonly graces: Pick<OwnerGraces, 'ofPool'>;
   /** The usage has what is reserved, too. */
   ownerUsage(ownerName: string): OwnerUsage;
 }
 
 /**
  * The sums of groups, kept up to date: a check adds up only those members whose bytes have changed since the
- * last one. After a change of the policy the members of a group are added up once.
+ * last one, or who have come or left with a change of the policy.
  */
 export class Pools {
   readonly #ledger: PoolsLedger;
@@ -79,30 +93,56 @@ export class Pools {
   /** The bytes of the members, with those of `owner` that are reserved as the owner says; null: with none. */
   of(group: string, owner: Pick<OwnerUsage, 'id' | 'reserved'> | null): PooledBytes {
     const pool = this.#current(group);
-    if (owner === null) return { usage: pool.usage, unreachable: pool.unreachable, reserved: null };
+    const graces = this.#ledger.graces.ofPool(group);
+    const stored = {
+      usage: pool.usage,
+      unreachable: pool.unreachable,
+      ...(graces === null ? {} : { graces }),
+    };
+    if (owner === null) return { ...stored, reserved: null };
     const own = owner.id === null ? undefined : pool.members.get(owner.id);
     const reserved = new Map(pool.reserved);
     for (const { mask, bytes } of own?.reserved ?? []) addTo(reserved, mask, -bytes);
     for (const { mask, bytes } of owner.reserved ?? []) addTo(reserved, mask, bytes);
     return {
-      usage: pool.usage,
-      unreachable: pool.unreachable,
+      ...stored,
       reserved: [...reserved].map(([mask, bytes]) => ({ mask, bytes })),
     };
   }
 
+  /**
+   * Decides by the limits that a group's members have together, whoever asks: by what is stored, or by what
+   * is reserved as well. Null: their bytes cannot be added up.
+   */
+  decisions(group: string, by: 'stored' | 'reserved'): readonly PoolDecision[] | null {
+    const { policy, settings } = this.#ledger;
+    const compiled = policy.group(group);
+    if (compiled === null || !settings.enabled) return [];
+    try {
+      return poolDecisions(settings, compiled, this.of(group, by === 'stored' ? null : nobody));
+    } catch (error) {
+      if (error instanceof SoftquotaError && error.code === 'sum_too_large') return null;
+      throw error;
+    }
+  }
+
   #current(group: string): KeptPool {
     const { policy } = this.#ledger;
-    if (policy !== this.#policy) this.#kept.clear();
+    if (policy !== this.#policy) {
+      for (const name of this.#kept.keys()) if (!policy.pooled.has(name)) this.#kept.delete(name);
+    }
     this.#policy = policy;
     const pool = this.#kept.get(group) ?? {
+      policy: null,
       usage: [...noUsage],
       unreachable: [...noUsage],
       reserved: new Map(),
       members: new Map(),
-      changed: new Set(policy.membersOf(group)),
+      changed: new Set(),
     };
     this.#kept.set(group, pool);
+    if (pool.policy !== policy) followMembers(pool, policy.membersOf(group));
+    pool.policy = policy;
     for (const id of [...pool.changed]) {
       const owner = this.#ledger.ownerById(id);
       const { usage, unreachable, reserved } =
@@ -117,6 +157,19 @@ export class Pools {
     return pool;
   }
 }
+
+function followMembers(pool: KeptPool, ids: readonly number[]): void {
+  const now = new Set(ids);
+  for (const [id, part] of pool.members) {
+    if (now.has(id)) continue;
+    count(pool, part, -1);
+    pool.members.delete(id);
+    pool.changed.delete(id);
+  }
+  for (const id of ids) if (!pool.members.has(id)) pool.changed.add(id);
+}
+
+const nobody = { id: null, reserved: null };
 
 const nothing: Pick<OwnerUsage, 'reserved' | 'unreachable' | 'usage'> = {
   usage: noUsage,

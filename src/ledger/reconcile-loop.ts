@@ -1,9 +1,11 @@
 /**
  * Reconciles owners whose decisions may have changed: not at once, but in rounds, so that many changes are
- * one round, and a slice at a time, so that everybody can be reconciled while all else goes on.
+ * one round, and a slice at a time, so that everybody can be reconciled while all else goes on. After them
+ * come the groups that have a limit of their members together, of whom one may have changed.
  */
 
 import type { Documents } from '../documents/index.ts';
+import type { Policy } from '../policy/index.ts';
 import { inSlices } from '../slices.ts';
 
 /**
@@ -14,13 +16,22 @@ import { inSlices } from '../slices.ts';
 export type Watcher = (ownerKey: string | null) => void;
 
 interface ReconcileLoopOptions {
-  readonly ledger: { readonly documents: Pick<Documents, 'owners'>; watch(watcher: Watcher): () => void };
+  readonly ledger: {
+    readonly documents: Pick<Documents, 'owners'>;
+    readonly policy: Pick<Policy, 'membersOf' | 'pooled' | 'pooledOf'>;
+    watch(watcher: Watcher): () => void;
+  };
   /** Milliseconds between two rounds, at least; a second unless given. */
   readonly pauseMs?: number | undefined;
   /** Milliseconds before what failed is tried again; ten seconds unless given. */
   readonly retryMs?: number | undefined;
   /** Reconciles an owner whose decisions may have changed. The owner may be gone. */
   reconcile(ownerKey: string): void;
+  /**
+   * Reconciles a group of which the members' sum, or its limit, may have changed. Returns true where all its
+   * members are to be reconciled as well. Absent: groups are nothing to it.
+   */
+  reconcilePool?(group: string): boolean;
   /** Ends a round, of `everybody` or some. Where it rejects it is called again, within `retryMs`. */
   finish(everybody: boolean): Promise<void>;
   /** Called when a round could not be ended. */
@@ -34,6 +45,11 @@ export class ReconcileLoop {
   readonly #options: ReconcileLoopOptions;
   /** Owners whose decisions may have changed since they were reconciled. */
   readonly #pending = new Set<string>();
+  readonly #pendingPools = new Set<string>();
+  /** The ids of members who are reconciled because of others in their groups. */
+  readonly #fellows = new Set<number>();
+  /** The policy when groups were reconciled last. */
+  #policy: ReconcileLoopOptions['ledger']['policy'] | null = null;
   #everybodyPending = false;
   /** Since a round ended well. */
   #everybodyReconciled = false;
@@ -118,21 +134,37 @@ export class ReconcileLoop {
   }
 
   async #reconcile(): Promise<void> {
-    const { ledger, reconcile } = this.#options;
+    const { ledger, reconcile, reconcilePool = () => false } = this.#options;
+    const { owners } = ledger.documents;
     const reconcileNext = (ownerKey: string) => {
       this.#pending.delete(ownerKey);
+      const id = owners.named(ownerKey)?.id;
+      for (const group of id === undefined ? [] : ledger.policy.pooledOf(id)) this.#pendingPools.add(group);
       reconcile(ownerKey);
     };
     if (this.#everybodyPending) {
       this.#everybodyPending = false;
       this.#everybodyReconciled = true;
       try {
-        await inSlices(ledger.documents.owners.all, ({ key }) => reconcileNext(key));
+        await inSlices(owners.all, ({ key }) => reconcileNext(key));
       } catch (error) {
         this.#everybodyPending = true;
         throw error;
       }
     }
     await inSlices(this.#pending, reconcileNext);
+    const { policy } = ledger;
+    // Who left a group is not in it any more.
+    if (policy !== this.#policy) for (const group of policy.pooled) this.#pendingPools.add(group);
+    this.#policy = policy;
+    await inSlices(this.#pendingPools, group => {
+      this.#pendingPools.delete(group);
+      if (reconcilePool(group)) for (const id of policy.membersOf(group)) this.#fellows.add(id);
+    });
+    await inSlices(this.#fellows, id => {
+      this.#fellows.delete(id);
+      const owner = owners.byId(id);
+      if (owner !== undefined) reconcile(owner.key);
+    });
   }
 }

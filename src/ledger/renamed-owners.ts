@@ -7,14 +7,18 @@ import { assignedGroups } from '../policy/index.ts';
 import type { LintFinding } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import type { Ledger } from './ledger.ts';
+import { forgeSource } from './usage-index.ts';
 
 const dayMs = 86_400_000;
 
 export function renamedOwners({
   documents,
+  sources,
   units,
   walks,
-}: Pick<Ledger, 'documents' | 'units' | 'walks'>): readonly LintFinding[] {
+}: Pick<Ledger, 'documents' | 'sources' | 'units' | 'walks'>): readonly LintFinding[] {
+  // A forge tells by itself who has another name.
+  if (sources.report(forgeSource) !== undefined) return [];
   const { owners, snapshot } = documents;
   const left = [...walks.emptied].flatMap(([key, at]) => {
     const owner = owners.byKey(key);

@@ -31,6 +31,12 @@ export interface SourceReport extends UnitSource {
   readonly isStale: boolean;
 }
 
+/** The names of an owner before and after. */
+export interface OwnerRename {
+  readonly from: string;
+  readonly to: string;
+}
+
 type SourceState = Omit<SourceReport, 'isStale'>;
 
 interface UnitSourcesOptions extends LedgerParts {
@@ -141,6 +147,17 @@ export class UnitSources {
         throw error;
       }
     });
+  }
+
+  /** Has figures of a source count under other names until its next set comes; names may be exchanged. */
+  move(name: string, renames: readonly OwnerRename[]): void {
+    const moved = renames.flatMap(({ from, to }) => {
+      const account = this.#options.usage.account(from);
+      const share = account?.sourceShare(name);
+      return account === undefined || share === undefined ? [] : [{ account, share, to }];
+    });
+    for (const { account, share } of moved) account.takeSource(share);
+    for (const { share, to } of moved) this.#options.accountFor(to).putSource(share);
   }
 
   /** Takes a source out with all that it reported. Rejects with `not_found`, `conflict` or `store_away`. */

@@ -6,7 +6,7 @@ import { SoftquotaError } from '../errors.ts';
 import type { Fleet } from '../fleet/index.ts';
 import type { LocatedUnit, PushWorker } from '../gate/index.ts';
 import type { Observed } from '../health/index.ts';
-import type { Ledger } from '../ledger/index.ts';
+import type { Ledger, OwnerRename } from '../ledger/index.ts';
 import { isRepository } from '../quota/index.ts';
 import {
   createScanner,
@@ -299,6 +299,23 @@ export class Measuring {
     });
   }
 
+  /** A forge renamed the directories of owners with their names: what is in them counts there at once. */
+  ownersRenamed(renames: readonly OwnerRename[]): void {
+    const { units, walks } = this.#parts.ledger;
+    const seq = walks.nextSeq();
+    const moved = renames.flatMap(({ from, to }) =>
+      units.unitsOf(from).flatMap(unit => {
+        const path = unit.kind === 'walked' ? renamedPath(unit.name, from, to) : unit.name;
+        return path === unit.name ? [] : [{ ...unit, before: unit.name, path, owner: to, seq }];
+      }),
+    );
+    const paths = new Set(moved.map(({ path }) => path));
+    for (const { before } of moved) if (!paths.has(before)) walks.recordGone(before, seq);
+    for (const { path, owner, leaf, bytes, files, partial, measuredAt } of moved)
+      walks.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
+    for (const { path } of moved.slice(0, mostWaiting)) this.measureSoon(path);
+  }
+
   #attributed(path: string, found: Attribution): Attribution {
     const { ledger, visibility } = this.#parts;
     return attributed(path, found, ledger.units.unit(path), this.#config.storages, visibility);
@@ -369,6 +386,13 @@ export class Measuring {
     this.#missesKeys = this.#parts.missingKeys().length > 0;
     this.#measured.resolve();
   }
+}
+
+/** The path of `…/owner/name` under another name of the owner, in lower case as forges have it. */
+function renamedPath(path: string, from: string, to: string): string {
+  const names = path.split('/');
+  const at = names.length - 2;
+  return names[at] === from.toLowerCase() ? names.with(at, to.toLowerCase()).join('/') : path;
 }
 
 const none = { first: [], count: 0 };

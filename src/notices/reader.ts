@@ -54,7 +54,12 @@ export async function readNotices(
         notices.push(noticeOf(event, { isSum: known !== undefined, isFinal }));
         seen.set(id, { at, count: event.count });
         isNew ||= known === undefined;
-      } else if (event.kind !== 'sign-in' && event.kind !== 'reclaim' && known === undefined) {
+      } else if (
+        event.kind !== 'sign-in' &&
+        event.kind !== 'reclaim' &&
+        event.kind !== 'unasked' &&
+        known === undefined
+      ) {
         notices.push(noticeOf(event, { isSum: false, isFinal: true }));
         seen.set(id, { at, count: 1 });
         isNew = true;
@@ -149,8 +154,8 @@ function sentenceOf(event: ToldEvent): string {
 }
 
 function thresholdSentence(event: EventOf<'threshold'>): string {
-  const { owner, direction, from, to, used, limit, grace_until: graceUntil } = event;
-  const stands = useSentence(owner, used, limit);
+  const { direction, from, to, grace_until: graceUntil } = event;
+  const stands = useSentence(event);
   if (direction === 'up') {
     if (to !== 'limit') return `${to} % of the limit is reached: ${stands}`;
     const begin = graceUntil === undefined ? null : formatMoment(Date.parse(graceUntil));
@@ -159,17 +164,19 @@ function thresholdSentence(event: EventOf<'threshold'>): string {
   return `Below ${from === 'limit' ? 'the limit' : `${from} % of the limit`} again: ${stands}`;
 }
 
-function graceSentence({ owner, ended_by: endedBy, mode, used, limit }: EventOf<'grace'>): string {
+function graceSentence(event: EventOf<'grace'>): string {
+  const { ended_by: endedBy, mode } = event;
   const refused = mode === 'report' ? 'would be refused' : 'is refused';
   const why = endedBy === 'time' ? 'The grace has ended' : 'The grace does not reach so far';
-  return `${why}: ${useSentence(owner, used, limit)} What adds data ${refused} until usage is below the limit.`;
+  return `${why}: ${useSentence(event)} What adds data ${refused} until usage is below the limit.`;
 }
 
-function useSentence(owner: string, used: number | null, limit: number | null): string {
+function useSentence({ owner, group, used, limit }: EventOf<'threshold' | 'grace'>): string {
   const use = formatUse(used ?? 0, limit ?? -1);
+  const has = owner === null ? `the group ${group} has` : `${owner} uses`;
   return limit === null || limit === -1
-    ? `${owner} uses ${use.used}, without a limit.`
-    : `${owner} uses ${use.used} of ${use.limit} (${use.percent}).`;
+    ? `${has} ${use.used}, without a limit.`
+    : `${has} ${use.used} of ${use.limit} (${use.percent}).`;
 }
 
 function refusalSentence(event: EventOf<'refusal'>): string {

@@ -42,7 +42,9 @@ function mailRecipients(
       ? ownersAddresses(notice.owner, documents)
       : [];
   const isTheirs = type !== 'request' || notice.data.action === 'asked';
-  const isForAdmins = type === 'digest' || (mail.adminEvents.includes(type) && isTheirs);
+  // A group that has a limit together has no address: administrators stand in for it.
+  const isOfGroup = notice.data.per === 'group' && type !== 'digest' && mail.ownerEvents.includes(type);
+  const isForAdmins = type === 'digest' || isOfGroup || (mail.adminEvents.includes(type) && isTheirs);
   const known = new Set(owners.map(({ address }) => address));
   const admins = isForAdmins ? adminAddresses(mail, documents) : [];
   return [

@@ -119,7 +119,7 @@ export interface Summary {
   readonly fullAt: number | null;
   readonly refusals: number;
   readonly openRequests: number;
-  /** The owners who are nearest to a limit, with the percentage of it. */
+  /** The owners and groups who are nearest to a limit, with the percentage of it. */
   readonly worst: readonly { readonly name: string; readonly state: string; readonly fullness: number }[];
 }
 

@@ -19,20 +19,20 @@ export interface PoolState extends JudgedBound {
  * asked for. Throws `sum_too_large`.
  */
 export function poolStates(
-  ledger: Pick<Ledger, 'pooledBytes' | 'settings'>,
+  ledger: Pick<Ledger, 'pools' | 'settings'>,
   group: quota.CompiledGroup,
   member: OwnerUsage | null,
 ): readonly PoolState[] {
   if (group.rules.every(({ per }) => per !== 'group')) return [];
   const { settings } = ledger;
   return quota
-    .decidePools(group, { settings, pool: ledger.pooledBytes(group.name), member })
+    .decidePools(group, { settings, pool: ledger.pools.of(group.name, null), member })
     .map(({ decision, mode }) => ({ ...judgedBound(settings, decision), mode }))
     .sort((a, b) => ((a.decision.rule ?? '') < (b.decision.rule ?? '') ? -1 : 1));
 }
 
 export interface LimitedRepository extends JudgedBound {
-  /** As refusals name it. */
+  /** The name that refusals have for it. */
   readonly unit: string;
   readonly owner: string;
 }

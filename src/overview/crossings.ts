@@ -2,8 +2,9 @@
  * Records when owners reach a threshold or the limit, when a grace ends, and when they are back below it.
  *
  * Each kind of data has a level. Kinds that change from one level to another together, because of the same
- * rule, are one event. Levels are stored, so that a restart records nothing again. While quotas are switched
- * off, all levels stay the same.
+ * rule, are one event. A limit of a group's members together has a level of its own, and its events are about
+ * no single owner. Levels are stored, so that a restart records nothing again. While quotas are switched off,
+ * all levels stay the same.
  *
  * If hosts share a quota, only one host at a time records; another host continues from the last recorded
  * levels.
@@ -13,7 +14,7 @@ import { EventIds } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
-import { type Decision, type Leaf, leaves } from '../quota/index.ts';
+import { type Decision, type Leaf, leafMask, leaves } from '../quota/index.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
 import { type EventOf, isoOf } from './event-shapes.ts';
 import {
@@ -28,13 +29,24 @@ import {
   levelText,
   lowest,
   nextLevel,
+  poolLevelsIn,
+  poolLevelText,
   refusing,
 } from './levels.ts';
 
 export interface CrossingsOptions {
   readonly ledger: Pick<
     Ledger,
-    'documents' | 'eventLog' | 'kept' | 'ownerUsage' | 'settings' | 'stateDeciderFor' | 'walks' | 'watch'
+    | 'documents'
+    | 'eventLog'
+    | 'kept'
+    | 'ownerUsage'
+    | 'policy'
+    | 'pools'
+    | 'settings'
+    | 'stateDeciderFor'
+    | 'walks'
+    | 'watch'
   >;
   readonly log: Pick<Log, 'error'>;
   /** Milliseconds since 1970. */
@@ -48,10 +60,16 @@ export interface CrossingsOptions {
 /** Number of crossings that are handed over at once, and waited for. */
 const mostAtOnce = 5000;
 
-interface Crossing {
+/** The levels of groups are kept together, under an id that no owner has. */
+const poolsId = 0;
+
+interface Step {
   readonly from: Level;
   readonly to: Level;
   readonly decision: Decision;
+}
+
+interface Crossing extends Step {
   readonly leaves: Leaf[];
 }
 
@@ -61,6 +79,7 @@ export class Crossings {
   readonly #ids = new EventIds('t');
   /** By owner id; of owners not at the lowest of all. Null: what was told last could not be read yet. */
   #levels: Map<number, Levels> | null = null;
+  #pools = new Map<string, ReadonlyMap<string, Level>>();
   #events: EventRecord[] = [];
   #moved = new Set<number>();
 
@@ -71,6 +90,7 @@ export class Crossings {
       ledger,
       pauseMs,
       reconcile: ownerKey => this.#reconcile(ownerKey),
+      reconcilePool: group => this.#reconcilePool(group),
       finish: everybody => this.#finish(everybody),
       onFailed: error => {
         // That the store is away is said by who looks after it.
@@ -117,7 +137,9 @@ export class Crossings {
 
   async #resume(): Promise<void> {
     const kept = await this.#options.ledger.eventLog.levels();
-    this.#levels = new Map(kept.map(({ ownerId, text }) => [ownerId, levelsIn(text)]));
+    const ofOwners = kept.filter(({ ownerId }) => ownerId !== poolsId);
+    this.#levels = new Map(ofOwners.map(({ ownerId, text }) => [ownerId, levelsIn(text)]));
+    this.#pools = new Map(poolLevelsIn(kept.find(({ ownerId }) => ownerId === poolsId)?.text ?? ''));
   }
 
   #reconcile(ownerKey: string): void {
@@ -132,18 +154,12 @@ export class Crossings {
     const crossings = new Map<string, Crossing>();
     const next: Level[] = [];
     for (const leaf of leaves) {
-      const decision = decided.decide(leaf);
-      const from = inForce(settings, levelOf(last, leaf));
-      const reached = nextLevel(settings, decision, from);
-      // After a restore, what no sweep has measured yet is only missing.
-      const to = ledger.walks.lastSweep === null ? Math.max(reached, from) : reached;
+      const step = this.#step(decided.decide(leaf), levelOf(last, leaf));
+      const { from, to, decision } = step;
       next.push(to);
-      const { group, rule, grace } = decision;
-      // Between two levels over a limit, only the end of a grace is told.
-      const isSilent = from >= atLimit && to >= atLimit && (to !== refusing || grace === undefined);
-      if (from === to || isSilent) continue;
-      const together = JSON.stringify([from, to, group, rule]);
-      const crossing = crossings.get(together) ?? { from, to, decision, leaves: [] };
+      if (isSilent(step)) continue;
+      const together = JSON.stringify([from, to, decision.group, decision.rule]);
+      const crossing = crossings.get(together) ?? { ...step, leaves: [] };
       crossing.leaves.push(leaf);
       crossings.set(together, crossing);
     }
@@ -154,11 +170,53 @@ export class Crossings {
     for (const crossing of crossings.values()) this.#events.push(this.#eventOf(owner, crossing));
   }
 
-  #eventOf(owner: OwnerRecord, { from, to, decision, leaves: subjects }: Crossing): EventRecord {
+  #reconcilePool(group: string): boolean {
+    if (this.#levels === null || !this.#isMine) return false;
+    const { ledger } = this.#options;
+    const decisions = ledger.settings.enabled ? ledger.pools.decisions(group, 'stored') : null;
+    if (decisions === null) return false;
+    const last = this.#pools.get(group) ?? new Map<string, Level>();
+    const next = new Map<string, Level>();
+    for (const decision of decisions) {
+      const rule = decision.rule ?? '';
+      const step = this.#step(decision, last.get(rule) ?? belowAll);
+      if (step.to !== belowAll) next.set(rule, step.to);
+      const isOf = (leaf: Leaf) => decision.subjects.some(one => (leafMask(one) & leafMask(leaf)) !== 0);
+      if (!isSilent(step)) this.#events.push(this.#eventOf(null, { ...step, leaves: leaves.filter(isOf) }));
+    }
+    this.#put(group, next);
+    // An event of a group is about none of its members.
+    return false;
+  }
+
+  #put(group: string, next: ReadonlyMap<string, Level>): void {
+    const last = this.#pools.get(group) ?? new Map<string, Level>();
+    if (next.size === last.size && [...next].every(([rule, level]) => level === last.get(rule))) return;
+    if (next.size === 0) this.#pools.delete(group);
+    else this.#pools.set(group, next);
+    this.#moved.add(poolsId);
+  }
+
+  #step(decision: Decision, last: Level): Step {
+    const { settings, walks } = this.#options.ledger;
+    const from = inForce(settings, last);
+    const reached = nextLevel(settings, decision, from);
+    // After a restore, what no sweep has measured yet is only missing.
+    return { from, to: walks.lastSweep === null ? Math.max(reached, from) : reached, decision };
+  }
+
+  /** `owner` is null for the members of a group together. */
+  #eventOf(owner: OwnerRecord | null, { from, to, decision, leaves: subjects }: Crossing): EventRecord {
     const { used, limit, group, rule, grace, allowed } = decision;
     const at = this.#options.now();
-    const common = { owner: owner.name, subjects, used, limit, group, rule };
-    const record = { id: this.#ids.next(), at, ownerId: owner.id, ownerKey: owner.key };
+    const whose = owner === null ? ({ owner: null, per: 'group' } as const) : { owner: owner.name };
+    const common = { ...whose, subjects, used, limit, group, rule };
+    const record = {
+      id: this.#ids.next(),
+      at,
+      ownerId: owner?.id ?? null,
+      ownerKey: owner?.key ?? null,
+    };
     if (from === atLimit && grace !== undefined) {
       const event: Omit<EventOf<'grace'>, 'id' | 'at' | 'kind'> = {
         ...common,
@@ -191,6 +249,11 @@ export class Crossings {
     }
     const levelsById = this.#levels;
     if (everybody) this.#forgetGone(levelsById);
+    const textOf = (ownerId: number) => {
+      if (ownerId === poolsId) return this.#pools.size === 0 ? null : poolLevelText(this.#pools);
+      const levels = levelsById.get(ownerId);
+      return levels === undefined ? null : levelText(levels);
+    };
     const moved = [...this.#moved];
     const events = this.#events;
     this.#moved = new Set();
@@ -201,10 +264,10 @@ export class Crossings {
       ledger.eventLog.enqueue({
         events: events.slice(at, at + mostAtOnce),
         levels: ids.flatMap(ownerId => {
-          const levels = levelsById.get(ownerId);
-          return levels === undefined ? [] : [{ ownerId, text: levelText(levels) }];
+          const text = textOf(ownerId);
+          return text === null ? [] : [{ ownerId, text }];
         }),
-        goneLevels: ids.filter(ownerId => !levelsById.has(ownerId)),
+        goneLevels: ids.filter(ownerId => textOf(ownerId) === null),
       });
       // The queue of notes has room for so many; more of them wait here.
       if (at + mostAtOnce < longest) await ledger.kept();
@@ -217,7 +280,14 @@ export class Crossings {
       levels.delete(ownerId);
       this.#moved.add(ownerId);
     }
+    const { pooled } = this.#options.ledger.policy;
+    for (const group of this.#pools.keys()) if (!pooled.has(group)) this.#put(group, new Map());
   }
+}
+
+/** Between two levels over a limit, only the end of a grace is told. */
+function isSilent({ from, to, decision: { grace } }: Step): boolean {
+  return from === to || (from >= atLimit && to >= atLimit && (to !== refusing || grace === undefined));
 }
 
 function isAway(error: unknown): boolean {

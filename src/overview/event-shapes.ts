@@ -13,6 +13,7 @@ export const eventKinds = [
   'request',
   'allowance',
   'reclaim',
+  'unasked',
 ] as const;
 
 const bytes = z.number().int();
@@ -74,11 +75,20 @@ const level = z
   .nullable()
   .meta({ description: 'A threshold in percent of the limit, or `limit`; null: below all thresholds.' });
 
+const limited = {
+  owner: z.string().nullable().meta({
+    description: 'Null: the members of the group together, with `per`; only administrators see it.',
+  }),
+  per: z.literal('group').optional().meta({
+    description: "There if the limit is of the group's members together, whose usage is `used`.",
+  }),
+};
+
 const thresholdEvent = z
   .object({
     ...common,
     kind: z.literal('threshold'),
-    owner: z.string(),
+    ...limited,
     direction: z.enum(['up', 'down']),
     from: level,
     to: level,
@@ -91,15 +101,15 @@ const thresholdEvent = z
   .meta({
     id: 'ThresholdEvent',
     description:
-      'An owner reached a threshold of WARN_AT or the limit, or is back below it. The latter is recorded only when a fiftieth of ' +
-      'it is free, so that small changes around a threshold do not fill the record.',
+      'An owner, or the members of a group together, reached a threshold of WARN_AT or the limit, or are back below it. The ' +
+      'latter is recorded only when a fiftieth of it is free, so that small changes around a threshold do not fill the record.',
   });
 
 const graceEvent = z
   .object({
     ...common,
     kind: z.literal('grace'),
-    owner: z.string(),
+    ...limited,
     ended_by: z.enum(['time', 'size']).meta({
       description:
         '`time`: it had its time; `size`: usage is higher than it allows, and refused before its end.',
@@ -114,7 +124,7 @@ const graceEvent = z
   })
   .meta({
     id: 'GraceEvent',
-    description: 'The grace of an owner over a limit ended, and refusals began.',
+    description: 'The grace of an owner, or of a group, over a limit ended, and refusals began.',
   });
 
 const author = z
@@ -237,6 +247,28 @@ const reclaimEvent = z
     description: 'The worker deleted what nothing reaches in a repository, or failed to.',
   });
 
+const { id, owner, actor, subject, last_at, count, others, host } = refusalEvent.shape;
+
+const unaskedEvent = z
+  .object({
+    id,
+    at: z.string().meta({ description: 'The first time.' }),
+    kind: z.literal('unasked'),
+    last_at,
+    count,
+    owner,
+    actor,
+    subject,
+    others,
+    host,
+    unasked: z.enum(boundScopes).meta({ description: 'What the limit is for, as `per` of a rule.' }),
+  })
+  .meta({
+    id: 'UnaskedEvent',
+    description:
+      'What was let through in one hour, added up, because a limit could not be asked: nobody could tell the size of what came, or the repository.',
+  });
+
 export const event = z
   .discriminatedUnion('kind', [
     refusalEvent,
@@ -247,6 +279,7 @@ export const event = z
     requestEvent,
     allowanceEvent,
     reclaimEvent,
+    unaskedEvent,
   ])
   .meta({ id: 'Event' });
 

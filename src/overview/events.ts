@@ -16,7 +16,7 @@ import {
   isoOf,
 } from './event-shapes.ts';
 import { dayMs, dayOf, hourMs } from './history.ts';
-import { dayKind, Tally, type TallyLimits, type ToldRefusal } from './tally.ts';
+import { dayKind, Tally, type TallyLimits, type ToldRefusal, type ToldUnasked } from './tally.ts';
 
 export type { ToldRefusal } from './tally.ts';
 
@@ -106,6 +106,14 @@ export class Events {
       record: ledger.documents.owners.named(refusal.owner),
     };
     this.#tally.add(refusal, refused, now());
+    this.#flushing ??= setTimeout(() => this.#flush(), pauseMs).unref();
+  }
+
+  unasked(told: ToldUnasked): void {
+    const { ledger, now, pauseMs = 1000 } = this.#options;
+    const { owners } = ledger.documents;
+    const letThrough = { key: owners.keyOf(told.owner), record: owners.named(told.owner) };
+    this.#tally.addUnasked(told, letThrough, now());
     this.#flushing ??= setTimeout(() => this.#flush(), pauseMs).unref();
   }
 
@@ -262,7 +270,9 @@ function toldOf<Kind extends EventKind>(record: EventRecord, kinds: readonly Kin
 
 async function refusalsOf(ledger: Pick<Ledger, 'eventLog' | 'kept'>): Promise<readonly EventRecord[]> {
   try {
-    return await ledger.eventLog.events({ kind: 'refusal', limit: mostOfAnHour });
+    const kinds = ['refusal', 'unasked'] as const;
+    const found = kinds.map(kind => ledger.eventLog.events({ kind, limit: mostOfAnHour }));
+    return (await Promise.all(found)).flat();
   } catch (error) {
     if (error instanceof SoftquotaError && error.code === 'store_away') return [];
     throw error;

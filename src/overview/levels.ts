@@ -3,6 +3,7 @@
  * the worst one. Levels have some play downwards, so that small changes there change no level.
  */
 
+import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
 import { given } from '../given.ts';
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
@@ -63,6 +64,28 @@ export function levelsIn(text: string): Levels {
     const level = byLeaf[leaf];
     return typeof level === 'number' && level > belowAll && level <= refusing ? level : belowAll;
   });
+}
+
+/** By the group and the rule that limits its members together; those at the lowest are not in it. */
+export type PoolLevels = ReadonlyMap<string, ReadonlyMap<string, Level>>;
+
+const levelOfPool = z.tuple([z.string(), z.string(), z.number().min(belowAll).max(refusing)]);
+const levelsOfPools = z.array(levelOfPool).catch([]);
+
+export function poolLevelText(levels: PoolLevels): string {
+  const pools = [...levels].flatMap(([group, rules]) =>
+    [...rules].map(([rule, level]) => [group, rule, level]),
+  );
+  return JSON.stringify({ pools });
+}
+
+/** Reads levels; what is none counts as the lowest. */
+export function poolLevelsIn(text: string): PoolLevels {
+  const pools = levelsOfPools.parse(fieldsIn(text).pools);
+  const byGroup = Map.groupBy(pools, ([group]) => group);
+  return new Map(
+    [...byGroup].map(([group, rules]) => [group, new Map(rules.map(([, rule, level]) => [rule, level]))]),
+  );
 }
 
 export function levelOf(levels: Levels, leaf: quota.Leaf): Level {
@@ -150,7 +173,7 @@ export function isWorse(a: JudgedKind, b: JudgedKind): boolean {
 }
 
 /** Returns the percentage of the limit. At limit 0, any stored byte makes an owner fuller than all others. */
-function fullnessOf({ by, used, limit }: quota.Decision, storedBytes: number): number {
+export function fullnessOf({ by, used, limit }: quota.Decision, storedBytes: number): number {
   if (by === 'no_match') return storedBytes > 0 ? Number.MAX_VALUE : -1;
   if (limit === 0) return used > 0 ? Number.MAX_VALUE : -1;
   return limit === -1 ? -1 : Math.floor((used / limit) * 100);

@@ -6,7 +6,8 @@
  */
 
 import { EventIds } from '../documents/index.ts';
-import type { Decision, DiskFull, QuotaSettings, Subject } from '../quota/index.ts';
+import { given } from '../given.ts';
+import type { BoundScope, Decision, DiskFull, QuotaSettings, Subject } from '../quota/index.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
 import { type EventOf, eventOf, isoOf } from './event-shapes.ts';
 import { dayOf, hourOf } from './history.ts';
@@ -18,6 +19,11 @@ export interface ToldRefusal {
   readonly actor: string;
   readonly decision: Decision | DiskFull;
   readonly mode: QuotaSettings['mode'];
+}
+
+/** Told of what was let through, since a limit could not be asked. */
+export interface ToldUnasked extends Pick<ToldRefusal, 'actor' | 'owner' | 'subject'> {
+  readonly per: BoundScope;
 }
 
 interface Refused {
@@ -35,10 +41,21 @@ export interface TallyLimits {
 /** The path of a file is whatever a pusher wrote; no more of it is kept. */
 const longestPath = 1000;
 
+const noRuling = {
+  mode: 'enforce',
+  used: null,
+  limit: null,
+  group: null,
+  rule: null,
+  full_disk: false,
+} as const;
+
 const usualLimits: TallyLimits = { sums: 2000, ofAnOwner: 50 };
 
 interface Body extends Omit<EventOf<'refusal'>, 'id' | 'at' | 'kind' | 'last_at'> {
   readonly lastAt: string;
+  /** The limit that could not be asked; absent: it is a refusal. */
+  readonly unasked?: BoundScope;
 }
 
 /** One row of the record, as it grows. */
@@ -55,7 +72,8 @@ interface DaySum extends Pick<EventRecord, 'id' | 'at'> {
 }
 
 /** Owner, actor, kind of data and mode of refusals that are counted together. */
-type Place = Pick<Body, 'actor' | 'subject' | 'mode' | 'others'> & Pick<EventRecord, 'ownerId' | 'ownerKey'>;
+type Place = Pick<Body, 'actor' | 'subject' | 'mode' | 'others' | 'unasked'> &
+  Pick<EventRecord, 'ownerId' | 'ownerKey'>;
 
 export class Tally {
   readonly #host: string;
@@ -79,11 +97,11 @@ export class Tally {
     this.#turnTo(now);
     for (const record of kept) {
       const event = eventOf(record);
-      if (event?.kind !== 'refusal' || event.host !== this.#host || hourOf(record.at) !== this.#hour)
-        continue;
+      if (event?.kind !== 'refusal' && event?.kind !== 'unasked') continue;
+      if (event.host !== this.#host || hourOf(record.at) !== this.#hour) continue;
       const { id, at, kind, last_at: lastAt, ...told } = event;
       const { ownerId, ownerKey } = record;
-      const body = { ...told, lastAt };
+      const body = { ...noRuling, ...told, lastAt };
       this.#put({ ...body, ownerId, ownerKey }, { id, at: record.at, ownerId, ownerKey, body });
     }
   }
@@ -95,24 +113,28 @@ export class Tally {
     const bound = { per, share, unit, file: file?.name?.slice(0, longestPath), object: file?.object };
     const ruling = { used, limit, group, rule, ...bound, full_disk: by === 'disk' };
     const place = this.#placeFor(refusal, refused);
-    const known = this.#sums.get(nameOf(place));
-    const sum = known ?? this.#begin(place, refusal, now);
-    sum.body = {
-      ...sum.body,
-      // Several owners have no single limit.
-      ...(place.ownerKey === null ? {} : ruling),
-      count: sum.body.count + 1,
-      lastAt: isoOf(now),
-    };
-    this.#changed.add(sum);
+    // Several owners have no single limit.
+    this.#addTo(place, refusal.owner, place.ownerKey === null ? {} : ruling, now);
     this.#addToDay(now);
+  }
+
+  addUnasked({ per: unasked, ...told }: ToldUnasked, letThrough: Refused, now: number): void {
+    this.#turnTo(now);
+    const place = this.#placeFor({ ...told, mode: 'enforce', unasked }, letThrough);
+    this.#addTo(place, told.owner, {}, now);
+  }
+
+  #addTo(place: Place, owner: string, ruling: Partial<Body>, now: number): void {
+    const sum = this.#sums.get(nameOf(place)) ?? this.#begin(place, owner, now);
+    sum.body = { ...sum.body, ...ruling, count: sum.body.count + 1, lastAt: isoOf(now) };
+    this.#changed.add(sum);
   }
 
   /** Takes the sums that have changed since they were taken last. */
   take(): readonly EventRecord[] {
     const taken = [...this.#changed].map(({ body, ...record }) => ({
       ...record,
-      kind: 'refusal',
+      kind: body.unasked === undefined ? 'refusal' : 'unasked',
       text: JSON.stringify(body),
     }));
     this.#changed.clear();
@@ -144,9 +166,13 @@ export class Tally {
   }
 
   /** Its own, or where there is no room for that, with others of the owner, or of all owners. */
-  #placeFor({ actor, subject, mode }: ToldRefusal, { key: ownerKey, record }: Refused): Place {
+  #placeFor(
+    { actor, subject, mode, unasked }: Omit<ToldRefusal, 'decision'> & Pick<Place, 'unasked'>,
+    { key: ownerKey, record }: Refused,
+  ): Place {
     const ownerId = record?.id ?? null;
-    const own = { ownerId, ownerKey, actor: actor === '' ? null : actor, subject, mode, others: false };
+    const named = { actor: actor === '' ? null : actor, subject, mode, others: false };
+    const own: Place = { ownerId, ownerKey, ...named, ...given({ unasked }) };
     if (this.#sums.has(nameOf(own))) return own;
     const isFull = this.#sums.size >= this.#limits.sums;
     if (!isFull && (this.#ofOwners.get(ownerKey) ?? 0) < this.#limits.ofAnOwner) return own;
@@ -155,7 +181,7 @@ export class Tally {
     return { ...ofOwner, ownerId: null, ownerKey: null };
   }
 
-  #begin(place: Place, { owner }: ToldRefusal, now: number): Sum {
+  #begin(place: Place, owner: string, now: number): Sum {
     const { ownerId, ownerKey, ...named } = place;
     const sum: Sum = {
       id: this.#ids.next(),
@@ -163,16 +189,12 @@ export class Tally {
       ownerId,
       ownerKey,
       body: {
+        ...noRuling,
         ...named,
         owner: ownerKey === null ? null : owner,
         host: this.#host,
         count: 0,
         lastAt: isoOf(now),
-        used: null,
-        limit: null,
-        group: null,
-        rule: null,
-        full_disk: false,
       },
     };
     this.#put(place, sum);
@@ -187,6 +209,6 @@ export class Tally {
 }
 
 /** Neither keys nor actors have NULs in them. The id keeps apart those who had a name one after the other. */
-function nameOf({ others, ownerId, ownerKey, actor, subject, mode }: Place): string {
-  return `${others}\0${ownerId ?? ''}\0${ownerKey ?? ''}\0${actor ?? ''}\0${subject}\0${mode}`;
+function nameOf({ others, ownerId, ownerKey, actor, subject, mode, unasked }: Place): string {
+  return `${unasked ?? ''}\0${others}\0${ownerId ?? ''}\0${ownerKey ?? ''}\0${actor ?? ''}\0${subject}\0${mode}`;
 }

@@ -3,7 +3,7 @@
 import { SoftquotaError } from '../errors.ts';
 import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
-import { type CompiledGroup, leaves, noUsage, type Usage } from '../quota/index.ts';
+import { leaves, noUsage, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
 import { within } from '../within.ts';
 import { poolStates } from './bound-states.ts';
@@ -12,7 +12,7 @@ import { decidedOwner, type KindState, type Nearness, worstKind } from './levels
 interface TotalsOptions {
   readonly ledger: Pick<
     Ledger,
-    'documents' | 'ownerUsage' | 'policy' | 'pooledBytes' | 'settings' | 'stateDeciderFor' | 'watch'
+    'documents' | 'ownerUsage' | 'policy' | 'pools' | 'settings' | 'stateDeciderFor' | 'watch'
   >;
   readonly log: Pick<Log, 'error'>;
 }
@@ -37,8 +37,6 @@ interface CountedOwner extends Nearness {
   readonly usage: Usage;
   /** The limit for everything; -1: none. */
   readonly limit: number;
-  /** The groups whose members have a limit together with the owner. */
-  readonly pools: readonly CompiledGroup[];
 }
 
 /** Owners who have become others since this was asked for last. */
@@ -61,10 +59,8 @@ export class Totals {
   readonly #states: Record<KindState, number> = { over: 0, grace: 0, near: 0, ok: 0 };
   /** Exact, whatever they come to. */
   readonly #sums = leaves.map(() => 0n);
-  /** How near the pools of groups are to their limits, as their members were counted with it. */
+  /** The nearness of pools to their limits with which their members were counted, by group. */
   readonly #pools = new Map<string, string>();
-  /** Groups of whom a member has become another since then. */
-  readonly #changedPools = new Set<string>();
   #isCounted = false;
   #moved = new Map<number, Usage>();
   #gone = new Set<number>();
@@ -74,8 +70,8 @@ export class Totals {
     this.#loop = new ReconcileLoop({
       ledger,
       reconcile: ownerKey => this.#reconcile(ownerKey),
+      reconcilePool: group => this.#reconcilePool(group),
       finish: async everybody => {
-        await this.#reconcileMembers();
         if (everybody) await this.#forgetGone();
         this.#isCounted = true;
       },
@@ -139,7 +135,6 @@ export class Totals {
     const before = this.#counted.get(ownerKey);
     const now = this.#countedNow(ownerKey, before);
     const isSame = before !== undefined && before.usage === now?.usage;
-    for (const { name } of [...(before?.pools ?? []), ...(now?.pools ?? [])]) this.#changedPools.add(name);
     this.#count(before, -1);
     this.#count(now, 1);
     if (!isSame) this.#add(before?.usage ?? noUsage, now?.usage ?? noUsage);
@@ -156,19 +151,12 @@ export class Totals {
     this.#gone.add(before.id);
   }
 
-  /** Counts all members of pools that have come nearer to a limit, or farther from it, by one of them. */
-  async #reconcileMembers(): Promise<void> {
-    const { documents, policy } = this.#ledger;
-    for (const name of this.#changedPools) {
-      this.#changedPools.delete(name);
-      const nearness = this.#nearnessOfPool(name);
-      if (this.#pools.get(name) === nearness) continue;
-      this.#pools.set(name, nearness);
-      await inSlices(policy.membersOf(name), id => {
-        const owner = documents.owners.byId(id);
-        if (owner !== undefined) this.#reconcile(owner.key);
-      });
-    }
+  /** Members of a group come nearer to a limit, or farther from it, by what others of them store. */
+  #reconcilePool(group: string): boolean {
+    const nearness = this.#nearnessOfPool(group);
+    const isSame = this.#pools.get(group) === nearness;
+    this.#pools.set(group, nearness);
+    return !isSame;
   }
 
   #nearnessOfPool(name: string): string {
@@ -195,15 +183,14 @@ export class Totals {
     if (decided === null) {
       // An owner whose bytes cannot be added up counts with the last sum that could.
       const known = this.#ledger.documents.owners.named(ownerKey);
-      return known && { id: known.id, usage: before?.usage ?? noUsage, ...noLimit, limit: 0, pools: [] };
+      return known && { id: known.id, usage: before?.usage ?? noUsage, ...noLimit, limit: 0 };
     }
     const { owner, decide } = decided;
     if (owner.id === null) return undefined;
     const isSame = before !== undefined && owner.usage.every((bytes, index) => bytes === before.usage[index]);
     const usage = isSame ? before.usage : owner.usage;
     const { state, fullness } = worstKind(this.#ledger.settings, decide, owner);
-    const pools = this.#ledger.policy.groupsWithPools(owner.id);
-    return { id: owner.id, usage, state, fullness, limit: decide('size:all').limit ?? 0, pools };
+    return { id: owner.id, usage, state, fullness, limit: decide('size:all').limit ?? 0 };
   }
 
   #count(counted: CountedOwner | undefined, step: 1 | -1): void {

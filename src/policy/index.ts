@@ -40,6 +40,7 @@ export {
   mustBeGroup,
   mustBeRule,
   policyKinds,
+  poolGraceKind,
   ruleContent,
   ruleKind,
 } from './kinds.ts';

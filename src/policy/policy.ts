@@ -14,7 +14,6 @@ import { assignedGroups, groupNamed, membersByGroup } from './groups.ts';
 import { groupKind, ruleKind } from './kinds.ts';
 
 const nobody: readonly number[] = [];
-const noGroups: readonly CompiledGroup[] = [];
 
 /** Reads a snapshot that does not change any more; after a change there is another one. */
 export class Policy {
@@ -27,18 +26,22 @@ export class Policy {
   #defaults: { readonly names: readonly string[]; readonly groups: readonly CompiledGroup[] } | null = null;
   /** All rules are in force, and limit owners. */
   readonly #isWhole: boolean;
-  readonly #hasPools: boolean;
   readonly hasGrace: boolean;
+  /** The groups that have a limit of their members together. */
+  readonly pooled: ReadonlySet<string>;
 
   constructor(snapshot: Snapshot) {
-    const rules = [...snapshot.all(ruleKind)].map(([, rule]) => rule);
-    const groups = [...snapshot.all(groupKind)].map(([, group]) => group);
+    const named = [...snapshot.all(ruleKind)];
+    const rules = named.map(([, rule]) => rule);
+    const groups = [...snapshot.all(groupKind)];
     this.#snapshot = snapshot;
     this.hasAllowances = !isNone(snapshot.all(allowanceKind));
     this.#isWhole =
-      [...rules, ...groups].every(({ mode }) => mode === undefined) &&
+      [...rules, ...groups.map(([, group]) => group)].every(({ mode }) => mode === undefined) &&
       rules.every(({ per }) => per === undefined);
-    this.#hasPools = rules.some(({ per }) => per === 'group');
+    const together = new Set(named.flatMap(([name, { per }]) => (per === 'group' ? [name] : [])));
+    const pooled = groups.filter(([, group]) => group.rules.some(rule => together.has(rule)));
+    this.pooled = new Set(pooled.map(([name]) => name));
     this.hasGrace = rules.some(({ graceMs = 0 }) => graceMs > 0);
   }
 
@@ -80,6 +83,12 @@ export class Policy {
     return names.flatMap(name => groupNamed(this.#snapshot, name) ?? []);
   }
 
+  /** The groups of an owner that have a limit of their members together. */
+  pooledOf(ownerId: number): readonly string[] {
+    if (this.pooled.size === 0) return [];
+    return assignedGroups(this.#snapshot, ownerId).filter(group => this.pooled.has(group));
+  }
+
   membersOf(group: string): readonly number[] {
     this.#members ??= membersByGroup(this.#snapshot);
     return this.#members.get(group) ?? nobody;
@@ -87,13 +96,10 @@ export class Policy {
 
   /** The assigned groups of an owner of which a rule limits the members together, by name. */
   groupsWithPools(ownerId: number): readonly CompiledGroup[] {
-    if (!this.#hasPools) return noGroups;
-    return this.#groups([...assignedGroups(this.#snapshot, ownerId)].sort()).filter(({ rules }) =>
-      rules.some(({ per }) => per === 'group'),
-    );
+    return this.#groups(this.pooledOf(ownerId).toSorted());
   }
 
-  /** Null: there is none of this name. */
+  /** Null: there is none of that name. */
   group(name: string): CompiledGroup | null {
     const known = this.#compiled.get(name);
     if (known !== undefined) return known;

@@ -25,7 +25,6 @@ import {
   countedAdding,
   type DecidingRule,
   decidingAmong,
-  decidingRule,
   type Judge,
   type Judging,
   judgedBy,
@@ -126,7 +125,7 @@ export function decide(question: DecisionQuestion): Decision {
   const warned = warning === undefined ? null : warnedBy(question);
   return {
     ...decision,
-    ...(reported === null || (reported.allowed && reported.grace === undefined) ? {} : { reported }),
+    ...(reported === null || reported.allowed ? {} : { reported }),
     ...(warned === null ? {} : { warned }),
   };
 }
@@ -141,10 +140,10 @@ export function warningStanding({ warning, ...standing }: Standing): Standing {
 
 /**
  * Tells which rule that only warns would refuse an owner whom the rules in force let through: of the groups
- * that such a rule closes, the one that leaves most, else a bound. `uncovered` refuses nobody because of a
- * warning.
+ * that such a rule closes, the one that leaves most, else a bound. A group that only warns has nothing to deny.
  */
-function warnedBy(question: DecisionQuestion): RuledRefused | null {
+function warnedBy(asked: DecisionQuestion): RuledRefused | null {
+  const question: DecisionQuestion = { ...asked, settings: { ...asked.settings, uncovered: 'default' } };
   const standing = warningStanding(question.standing);
   return warnedByGroups(question, standing) ?? warnedByBounds(question, standing);
 }
@@ -157,12 +156,25 @@ function warnedByGroups(question: DecisionQuestion, standing: Standing): RuledRe
   const asked = subjectBit(subject);
   const judging = judgingOf(question, standing.graces, isTold);
   const judge: Judge = rule => judgedBy(rule, judging);
-  const closed = groupsWith(groupsAt(step, settings, standing), ({ mode }) => mode === 'warn').filter(
-    group => decidingRule(group, asked, judge)?.verdict === 'refuses',
+  const closed = closedByWarning(
+    groupsAt(step, settings, standing),
+    groups => decidingAmong(groups, asked, judge)?.verdict === 'refuses',
   );
   const deciding = decidingAmong(closed, asked, judge);
   const decision = deciding === null ? null : decisionBy(step, deciding, countedAdding(judging));
   return decision === null || decision.allowed ? null : decision;
+}
+
+/** The groups that refuse only because of rules that warn, with these rules. */
+function closedByWarning<Group extends CompiledGroup | BuiltinGroup>(
+  groups: readonly Group[],
+  refuse: (groups: readonly Group[]) => boolean,
+): readonly Group[] {
+  const warning = (group: Group, isWarning: boolean) =>
+    groupsWith([group], ({ mode }) => (mode === 'warn') === isWarning);
+  return groups
+    .filter(group => refuse(warning(group, true)) && !refuse(warning(group, false)))
+    .flatMap(group => warning(group, true));
 }
 
 /** Bounds that other groups have in force do not warn, though they would refuse more. */
@@ -176,8 +188,8 @@ export function warnedByBounds(question: DecisionQuestion, standing: Standing): 
   if (bounds === undefined || refused === null || refused.per === 'group') return refused;
   const step = refused.step === 'defaults' ? 'defaults' : 'assigned';
   const askAmong = (groups: readonly CompiledGroup[]) => ask({ assigned: [], defaults: [], [step]: groups });
-  const warning = groupsWith(bounds[step], ({ mode, per }) => mode === 'warn' && per === refused.per);
-  return askAmong(warning.filter(group => askAmong([group]) !== null));
+  const ofIt = groupsWith(bounds[step], ({ per }) => per === refused.per);
+  return askAmong(closedByWarning(ofIt, groups => askAmong(groups) !== null));
 }
 
 /** Tells whether owners are told what limits refuse, so that their graces run. */

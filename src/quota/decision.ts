@@ -63,8 +63,8 @@ export interface Ruled extends Partial<BoundDetails> {
 
 export interface RuledAllowed extends Ruled {
   readonly allowed: true;
-  /** The decision if all in report mode were in force; absent where that allows, and not by a grace. */
-  readonly reported?: Decision;
+  /** The refusal if all in report mode were in force; absent where that allows. */
+  readonly reported?: RuledRefused | NoMatch;
   /** The refusal by a rule that only warns, if it were in force; absent where there is none. */
   readonly warned?: RuledRefused;
   /** Bounds that allow, of which a grace runs or a threshold is reached; absent where there are none. */

@@ -68,6 +68,7 @@ export {
   ruleModes,
   ruleScopes,
 } from './policy.ts';
+export { type PoolDecision, passedPoolLimits, poolDecisions } from './pools.ts';
 export {
   addBytes,
   asTree,

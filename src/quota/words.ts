@@ -146,7 +146,7 @@ export function reportedRefusal(
   decision: Decision | DiskFull,
 ): string | null {
   const { reported } = decision;
-  return reported === undefined || reported.allowed ? null : refusal(ownerName, subject, reported);
+  return reported === undefined ? null : refusal(ownerName, subject, reported);
 }
 
 function graceLeft({ until, below }: Grace): string {

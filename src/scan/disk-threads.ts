@@ -31,7 +31,7 @@ interface DiskThreadsOptions {
   readonly mounts: Mounts;
   /** After this time without progress a disk is taken not to answer. */
   readonly hungAfterMs: number;
-  readonly log: Log;
+  readonly log: Pick<Log, 'error' | 'warn'>;
   /** Called when a disk answers that was told not to. */
   readonly onAnswer: () => void;
   /** Number of walkers that may wait for the next batch. */
@@ -76,6 +76,7 @@ interface Urgent {
 }
 
 const usualMost = 8;
+const mostPackReaders = 4;
 /** A thread takes some 10 MB, and a walker keeps the memory that its largest unit took. */
 const usualRestMs = 60_000;
 /** A thread without a question ends at once. */
@@ -88,6 +89,11 @@ const mostImpatient = 2;
 const mostHangs = 8;
 const looksEach = 10;
 const longestLookMs = 500;
+
+/** Threads that read whole packs: on others, short questions about the same disk would wait for them. */
+export function packThreads(parts: Pick<DiskThreadsOptions, 'hungAfterMs' | 'log' | 'mounts'>): DiskThreads {
+  return new DiskThreads({ ...parts, workers: 0, most: mostPackReaders, onAnswer: () => {} });
+}
 
 export class DiskThreads {
   readonly #options: DiskThreadsOptions;

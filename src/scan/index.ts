@@ -15,6 +15,7 @@ export {
 } from './alternates.ts';
 export type { PushFacts, UnitPushes } from './counting.ts';
 export { Directories } from './directories.ts';
+export { type DiskThreads, packThreads } from './disk-threads.ts';
 export { type LargeBlobsQuestion, lookForLargeBlobs } from './large-blobs.ts';
 export type { Figures, ScannerOptions } from './options.ts';
 export {

@@ -37,6 +37,8 @@ const mostTold = 10;
 /** More are not kept beside each other: only the largest. */
 const mostKept = 10_000;
 const mostFiles = 200_000;
+/** Files between two looks at the time. */
+const filesEach = 100;
 /** No deflated byte holds more. */
 const mostInflatedBytes = 1032;
 const longestLooseHead = 512;
@@ -99,16 +101,18 @@ function whyUntold(error: unknown): string {
 
 function findIn(quarantine: string, overBytes: number, mayGoOn: () => void): Findings {
   const found = new Findings();
+  const loose: LooseFile[] = [];
   found.attempt(() => {
     for (const entry of listedEntries(quarantine)) {
       const below = `${quarantine}/${entry.name}`;
       if (!entry.isDirectory()) continue;
       found.attempt(() => {
         if (entry.name === 'pack') addPacked(below, overBytes, mayGoOn, found);
-        else if (isFanOut(entry.name)) addLoose(below, entry.name, overBytes, mayGoOn, found);
+        else if (isFanOut(entry.name)) addLooseFiles(below, entry.name, overBytes, mayGoOn, loose);
       });
     }
   });
+  found.attempt(() => addLoose(loose, overBytes, mayGoOn, found));
   return found;
 }
 
@@ -139,23 +143,43 @@ function addFromPack(
   }
 }
 
-function addLoose(
+interface LooseFile {
+  readonly object: string;
+  readonly path: string;
+  /** Of the file. */
+  readonly bytes: number;
+}
+
+function addLooseFiles(
   directory: string,
   firstByte: string,
   overBytes: number,
   mayGoOn: () => void,
-  found: Findings,
+  files: LooseFile[],
 ): void {
   for (const { name } of filesIn(directory, mayGoOn)) {
     if (!/^[0-9a-f]{38}$|^[0-9a-f]{62}$/.test(name)) continue;
     const path = `${directory}/${name}`;
+    beforeLook(path);
+    const bytes = lstatSync(encodePath(path), { throwIfNoEntry: false })?.size ?? 0;
+    // What is smaller cannot be so large: this spares the reading of nearly all.
+    if (bytes * mostInflatedBytes >= overBytes) files.push({ object: firstByte + name, path, bytes });
+  }
+}
+
+/** Reads the heads of loose objects: where time is over, those of small files are not read. */
+function addLoose(
+  files: readonly LooseFile[],
+  overBytes: number,
+  mayGoOn: () => void,
+  found: Findings,
+): void {
+  for (const [at, { object, path }] of files.toSorted((a, b) => b.bytes - a.bytes).entries()) {
+    if (at % filesEach === 0) mayGoOn();
     found.attempt(() => {
       beforeLook(path);
-      const stats = lstatSync(encodePath(path), { throwIfNoEntry: false });
-      // It cannot be so large: this spares the reading of nearly all.
-      if (stats === undefined || stats.size * mostInflatedBytes < overBytes) return;
       const bytes = looseBlobBytes(path);
-      if (bytes !== null && bytes > overBytes) found.blobs.set(firstByte + name, bytes);
+      if (bytes !== null && bytes > overBytes) found.blobs.set(object, bytes);
     });
   }
 }
@@ -181,7 +205,7 @@ function looseBlobBytes(path: string): number | null {
 function* filesIn(directory: string, mayGoOn: () => void) {
   let files = 0;
   for (const entry of listedEntries(directory)) {
-    if (files % 100 === 0) mayGoOn();
+    if (files % filesEach === 0) mayGoOn();
     files += 1;
     if (files > mostFiles) throw new CannotTell(`there are more than ${mostFiles} files`);
     if (entry.isFile()) yield entry;

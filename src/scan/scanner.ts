@@ -19,7 +19,7 @@ import {
 import type { Leaf } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { within } from '../within.ts';
-import { DiskThreads } from './disk-threads.ts';
+import { DiskThreads, packThreads } from './disk-threads.ts';
 import type { ScannerOptions, ScannerParts } from './options.ts';
 import { Run, type ScanRun, type SweepRequest, type WorkEstimate } from './run.ts';
 import { isCovered } from './schedule.ts';
@@ -77,15 +77,7 @@ export function createScanner(options: ScannerOptions) {
       request({ kind: 'sweep' });
     },
   });
-  // They read whole packs: on the other threads short questions about the same disk would wait for them.
-  const packThreads = new DiskThreads({
-    mounts,
-    hungAfterMs,
-    log,
-    workers: 0,
-    most: 4,
-    onAnswer: () => {},
-  });
+  const packReaders = packThreads({ mounts, hungAfterMs, log });
   let disks: Promise<readonly WatchedDisk[]> | null = null;
   const parts: ScannerParts = {
     options,
@@ -259,7 +251,7 @@ export function createScanner(options: ScannerOptions) {
       deadlineMs: number,
     ): Promise<Answered<Ask>> =>
       ask === 'large blobs'
-        ? packThreads.ask(ask, given, null, deadlineMs)
+        ? packReaders.ask(ask, given, null, deadlineMs)
         : threads.ask(ask, given, path, deadlineMs),
     /** The links that are followed; none before the storage is resolved. */
     links: followed,
@@ -313,7 +305,7 @@ export function createScanner(options: ScannerOptions) {
       closed.resolve();
       watch.close();
       measuring.close();
-      const left = await Promise.all([threads.close(closeMs), packThreads.close(closeMs)]);
+      const left = await Promise.all([threads.close(closeMs), packReaders.close(closeMs)]);
       return left[0] + left[1];
     },
   };

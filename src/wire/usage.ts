@@ -107,7 +107,7 @@ export function verdictShown(decision: Decision | DiskFull): Verdict {
     ...boundShown(decision),
     ...withEnds(decision.allowance, decision.grace),
     ...(garbage === undefined ? {} : { garbage }),
-    ...(reported === undefined || reported.allowed ? {} : { reported: passedBy(reported) }),
+    ...(reported === undefined ? {} : { reported: passedBy(reported) }),
     ...(warned === undefined ? {} : { warned: passedBy(warned) }),
   };
 }

@@ -118,6 +118,7 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
 
   addUserToGroup: put(`${groups}/free/users/alice`),
   listUsersInGroup: get(`${groups}/free/users`),
+  getUsageOfGroup: get(`${groups}/free/usage`),
   getQuotaOfUser: get('/admin/users/alice/quota'),
   lintPolicy: get('/admin/quota/lint'),
   simulatePolicy: post('/admin/quota/simulate', {

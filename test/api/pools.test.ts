@@ -1,4 +1,4 @@
-/** What the members of groups use together, and repositories near their limits, over the API. */
+/** Pools of groups, and repositories near their limits, over the API. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -3,7 +3,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { simulation } from '../../src/wire/index.ts';
+import { z } from 'zod';
+import { event } from '../../src/overview/index.ts';
+import { finding, simulation } from '../../src/wire/index.ts';
+import { until } from '../e2e/ask.ts';
 import { measure, messageOf, repository } from './people.ts';
 import { World } from './world.ts';
 
@@ -64,6 +67,55 @@ t.test('a trial of a policy tells whom a group together would refuse', async t =
       count: 2,
       first: [{ user: 'alice', changes: [{ after: { per: 'group', used: 110, share: 60, limit: 100 } }] }],
     },
+  });
+});
+
+t.test('what a limit could not be asked about is added up, and doctor says so', async t => {
+  const world = await World.open(t);
+  await world.report('alice', 'size:git:lfs', 60);
+  const each = { limit: 1000, subjects: ['size:all'] };
+  await world.must(201, 'POST', '/admin/quota/groups', {
+    body: {
+      name: 'lab',
+      rules: [
+        { name: 'file', per: 'file', ...each },
+        { name: 'repository', per: 'repository', ...each },
+      ],
+    },
+  });
+  await world.must(204, 'PUT', '/admin/quota/groups/lab/users/alice');
+  const check = (query: string) => world.gate('GET', `/v1/check?owner=alice&${query}`);
+  t.equal((await check('subject=size:git:lfs&size=10&actor=bob')).status, 200);
+  t.equal((await check('subject=size:assets:packages:all&actor=bob')).status, 200);
+  t.equal((await check('subject=size:assets:packages:all&actor=bob')).status, 200);
+  t.equal((await check('subject=size:assets:packages:all&size=10')).status, 200, 'it is in no repository');
+  const events = async () =>
+    z.array(event).parse(await world.get('/admin/quota/events?kind=unasked&limit=10'));
+  const told = [
+    { owner: 'alice', actor: 'bob', subject: 'size:assets:packages:all', unasked: 'file' },
+    { owner: 'alice', actor: 'bob', subject: 'size:git:lfs', unasked: 'repository' },
+  ];
+  const found = await until(async () => ((await events()).length === 2 ? events() : null));
+  t.match(found, [
+    { ...told[0], count: 2 },
+    { ...told[1], count: 1 },
+  ]);
+  t.match(await world.get('/admin/quota/events?kind=refusal'), [], 'nothing was refused');
+  const findings = z.array(finding).parse(await world.get('/admin/quota/findings'));
+  t.match(
+    findings.filter(({ code }) => code === 'unasked_limit').map(({ message }) => message),
+    [
+      /^a limit of each repository could not be asked and let size:git:lfs through 1 time, .* by alice$/,
+      /^a limit of each file .*packages:all through 2 times/,
+    ],
+  );
+  const csv = await world.must(200, 'GET', '/admin/quota/events.csv?kind=unasked');
+  t.match(csv.text, /limit of each file not asked/);
+  await world.restart();
+  await check('subject=size:assets:packages:all&actor=bob');
+  await until(async () => {
+    const [first, ...others] = await events();
+    return others.length === 1 && first?.kind === 'unasked' && first.count === 3 ? true : null;
   });
 });
 

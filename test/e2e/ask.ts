@@ -10,6 +10,7 @@ export interface Question {
   /** Goes out as JSON; a buffer as it is. */
   readonly body?: unknown;
   readonly accept?: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Rejects where the daemon does not answer. */
@@ -19,7 +20,7 @@ export async function ask(socketPath: string, path: string, question: Question =
   const { method = body === undefined ? 'GET' : 'POST' } = question;
   const length = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) };
   const type = typeof body === 'string' ? { 'Content-Type': 'application/json' } : {};
-  const headers = { Accept: accept, ...type, ...length };
+  const headers = { Accept: accept, ...type, ...length, ...question.headers };
   return answerIn(await send({ agent: false, to: { socketPath }, method, path, headers, body }));
 }
 

@@ -152,6 +152,19 @@ async function files(folder: string): Promise<readonly string[]> {
   return entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name));
 }
 
+/** Lets each file of alice's have a megabyte, and no limit of stored bytes refuse her. */
+async function limitFiles(server: Server): Promise<void> {
+  const rules = [
+    { name: 'each-file', limit: 1_000_000, per: 'file', subjects: ['size:all'] },
+    { name: 'no-other', limit: -1, subjects: ['size:all'] },
+  ];
+  await server.admin('/admin/quota/groups', { body: { name: 'files', rules } });
+  await server.admin('/admin/quota/groups/files/users/alice', { method: 'PUT' });
+}
+
+/** The end of the words of a refusal for a file of so many bytes. */
+const tooLarge = (bytes: RegExp) => new RegExp(`This file has ${bytes.source} MB; a file may have 1 MB`);
+
 t.test('Verdaccio: npm publish is refused and says why, npm install is never asked', async t => {
   const { server, folder, port, url, uses } = await open(t, openVerdaccio, { gate: { PRESET: 'verdaccio' } });
   const signUp = await fetch(`${url}/-/user/org.couchdb.user:alice`, {
@@ -191,6 +204,20 @@ t.test('Verdaccio: npm publish is refused and says why, npm install is never ask
   t.match(await npm(user, 'unpublish', '@alice/tool', '--force'), { code: 0 }, 'she may make room');
   await uses(900_000);
   t.match(await publish('2.0.0'), { code: 0 });
+
+  await limitFiles(server);
+  const large = async (version: string, bytes: number): Promise<Run> => {
+    const directory = join(server.folder, `tool-${version}`);
+    await mkdir(directory);
+    await writeFile(join(directory, 'package.json'), JSON.stringify({ name: '@alice/tool', version }));
+    await writeFile(join(directory, 'content'), randomBytes(bytes));
+    await writeFile(join(directory, 'README.md'), 'all that one has to know\n'.repeat(4000));
+    return npm(directory, 'publish');
+  };
+  const [passed, held] = [await large('3.0.0', 900_000), await large('4.0.0', 1_500_000)];
+  t.match(passed, { code: 0 }, 'a file that is small enough, with a README of 100 kB');
+  t.not(held.code, 0);
+  t.match(held.stderr, tooLarge(/1\.\d+/));
 });
 
 t.test('docker-registry: skopeo is refused before a layer, and says why; pulling is never asked', async t => {
@@ -219,6 +246,35 @@ t.test('docker-registry: skopeo is refused before a layer, and says why; pulling
   t.match(await skopeo('copy', '--src-tls-verify=false', image, `dir:${pulled}`), { code: 0 });
   t.match(await skopeo('inspect', '--tls-verify=false', image), { code: 0 });
   t.match(await skopeo('delete', '--tls-verify=false', image), { code: 0 }, 'she may make room');
+});
+
+t.test('docker-registry: a layer that is too large is refused before it comes, and says why', async t => {
+  const { server, folder, url, uses } = await open(t, openDistribution, { gate: { PRESET: 'distribution' } });
+  const curl = async (...args: readonly string[]): Promise<string> =>
+    (await run('curl', ['-q', '-s', '-S', '-i', ...args])).stdout;
+  /** Begins an upload, and gives the address at which it goes on. */
+  const begin = async (): Promise<string> => {
+    const said = await curl('-X', 'POST', '-H', 'Content-Length: 0', `${url}/v2/alice/app/blobs/uploads/`);
+    const [, path = ''] = /^Location: (?:http:\/\/[^/]+)?(\/\S+)/im.exec(said) ?? [];
+    return url + path;
+  };
+  const put = async (address: string, bytes: number): Promise<string> => {
+    const file = join(server.folder, `layer-${bytes}`);
+    const content = randomBytes(bytes);
+    await writeFile(file, content);
+    const digest = createHash('sha256').update(content).digest('hex');
+    return curl('-T', file, `${address}&digest=sha256:${digest}`);
+  };
+  await uses(1000);
+  await limitFiles(server);
+  t.match(await put(await begin(), 900_000), / 201 Created/);
+  const address = await begin();
+  const before = await files(join(folder, 'storage'));
+  t.match(await put(address, 1_100_000), tooLarge(/1\.1/));
+  t.same(await files(join(folder, 'storage')), before, 'nothing was stored');
+  await server.admin('/admin/quota/groups/files/users/alice', { method: 'DELETE' });
+  await uses(2_000_000);
+  t.match(await put(address, 900_001), / 201 Created/, 'softly: what has begun ends well');
 });
 
 /** A section that docs/uploads.md has for servers of one's own. */

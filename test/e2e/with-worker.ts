@@ -24,7 +24,7 @@ export async function withWorker(
     gits,
     isAlone: true,
     reclaim: { run: 'gc', expireMs: 3_600_000, ...reclaim },
-    log: { info: () => {}, warn: () => {} },
+    log: { error: () => {}, info: () => {}, warn: () => {} },
   });
   await worker.start();
   t.teardown(() => worker.close());

@@ -2,8 +2,9 @@
 
 import t from 'tap';
 import type { Ledger } from '../../src/ledger/index.ts';
-import { graceKind } from '../../src/policy/index.ts';
-import { settings, walk } from '../ledger/world.ts';
+import { Events } from '../../src/overview/index.ts';
+import { assign, createGroup, graceKind, poolGraceKind } from '../../src/policy/index.ts';
+import { settings, silentLog, walk } from '../ledger/world.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { type Member, member, sharedStore } from './world.ts';
 
@@ -60,6 +61,52 @@ t.test('a grace is the same on every host, also on one that comes later, and end
   await until([...hosts, three], () =>
     [...hosts, three].every(({ ledger }) => begunOn(ledger) === undefined),
   );
+});
+
+t.test('members on several hosts have one grace together, and one event of it', async t => {
+  const { address } = await startSingle(t);
+  const one = await member(t, { address, host: 'one' });
+  const two = await member(t, { address, host: 'two' });
+  const hosts = [one, two];
+  for (const { ledger, fleet } of hosts) {
+    ledger.settings = { ...week, totalBytes: -1 };
+    ledger.graces.start({ pauseMs: 0, isTurn: () => fleet === one.fleet });
+    fleet.start();
+  }
+  await one.ledger.documents.transact(transaction => {
+    const { changes } = transaction;
+    const together = { name: 'together', limitBytes: 1000, subjects: ['size:all' as const] };
+    createGroup(changes, { name: 'lab', rules: [{ ...together, per: 'group' }] });
+    for (const name of ['alice', 'bob']) assign(changes, transaction.createOwner(name).id, 'lab');
+  });
+  const recorded = await Promise.all(
+    hosts.map(async ({ ledger, fleet }) => {
+      const turn = { isTelling: fleet === one.fleet };
+      const common = { ledger, log: silentLog, now: Date.now, pauseMs: 0, keepMs: 1e9 };
+      const events = await Events.open({ ...common, host: 'any', turn });
+      t.teardown(() => events.close());
+      events.start();
+      return events;
+    }),
+  );
+  walk(one.ledger, 'alice/app', 450);
+  walk(two.ledger, 'bob/lib', 600);
+  for (const host of hosts) swept(host);
+  const begunIn = ({ documents }: Ledger) => documents.snapshot.get(poolGraceKind, 'lab');
+  await until(hosts, () => hosts.every(({ ledger }) => begunIn(ledger) !== undefined));
+  t.strictSame(begunIn(two.ledger), begunIn(one.ledger));
+  const grace = { until: (begunIn(one.ledger)?.[0]?.since ?? 0) + week.graceMs, below: 1100 };
+  for (const { ledger } of hosts) {
+    for (const name of ['alice', 'bob']) {
+      const { decision } = ledger.decide(name, 'size:all');
+      t.match(decision, { allowed: true, near: [{ per: 'group', used: 1050, grace }] });
+    }
+  }
+  for (const events of recorded) await events.kept();
+  const page = await recorded[1]?.list({ kind: 'threshold', limit: 10 });
+  t.match(page?.events, [{ owner: null, group: 'lab', to: 'limit', used: 1050 }]);
+  walk(two.ledger, 'bob/lib', 100);
+  await until(hosts, () => hosts.every(({ ledger }) => begunIn(ledger) === undefined));
 });
 
 t.test('while usage elsewhere may be unknown, nobody is taken to be below a limit', async t => {

@@ -7,7 +7,7 @@ import type { Rows, Tables } from './made.ts';
 
 /** Tables as the models of Gogs 0.14 have them, as far as they say something of owners and bytes. */
 export const gogsTables: Tables = {
-  user: { id: 'key', name: 'text', email: 'text', type: 'number', is_admin: 'flag' },
+  user: { id: 'key', name: 'text', lower_name: 'text', email: 'text', type: 'number', is_admin: 'flag' },
   repository: { id: 'key', owner_id: 'number', lower_name: 'text', is_private: 'flag' },
   org_user: { id: 'key', uid: 'number', org_id: 'number', is_owner: 'flag' },
   lfs_object: { repo_id: 'number', oid: 'text', size: 'number' },
@@ -74,6 +74,7 @@ export const gogsRows: Rows = {
   user: users.map(({ id, name, type, admin }) => ({
     id,
     name,
+    lower_name: name.toLowerCase(),
     email: `${name}@git.example`,
     type,
     is_admin: admin,

@@ -61,6 +61,7 @@ t.test('a check that says its size is about what comes', async t => {
   t.match(await checked(ofPush, `${asked}&size=1000`), { status: 200 });
   t.match(await checked(ofPush, `${asked}&size=1001`), { status: 413, per: 'push', used: 1001 });
   t.match(await checked(ofPush, asked), { status: 200 }, 'of an unknown size');
+  t.strictSame(ofPush.told.unasked, ['push size:assets:packages:all']);
   t.match(await checked(ofPush, 'path=/srv/git/alice/app.git&size=1001'), { status: 413, per: 'push' });
   const ofFile = await openBounded(t, 'file', 1000);
   t.match(await checked(ofFile, `${asked}&size=1001`), { status: 413, per: 'file', used: 1001, limit: 1000 });
@@ -109,8 +110,12 @@ t.test('a file below its limit passes a proxy, in whatever form it is sent', asy
     await status(method, uri, length + 1),
   ];
   t.strictSame(await both('PUT', '/api/packages/alice/generic/a/1/b', 9000), [200, 403]);
-  t.strictSame(await both('PUT', '/api/packages/alice/npm/a', 12_001), [200, 403], 'base64');
-  t.strictSame(await both('PUT', '/@alice/tool', 12_001), [200, 403], 'base64');
+  const npm = 256 * 1024 + 12_001;
+  t.strictSame(await both('PUT', '/api/packages/alice/npm/a', npm), [200, 403], 'base64');
+  t.strictSame(await both('PUT', '/@alice/tool', npm), [200, 403], 'base64');
+  const layer = '/v2/alice/tool/blobs/uploads/5c0f?_state=a';
+  t.strictSame(await both('PATCH', layer, 9000), [200, 403], 'a layer');
+  t.strictSame(await both('PUT', layer, 9000), [200, 403], 'a layer at once');
   for (const uri of ['/api/packages/alice/pypi', '/alice/app/issues/attachments', '/alice/app/upload-file']) {
     t.strictSame(await both('POST', uri, 9000 + 4096), [200, 403], `${uri}: a form`);
   }

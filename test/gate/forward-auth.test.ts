@@ -221,3 +221,33 @@ t.test('a body is not read, however long it is', async t => {
   const body = Buffer.alloc(1_000_000);
   t.equal((await ask('/v1/forward-auth', asking(packageUrl, 'PUT', { method: 'POST', body }))).status, 200);
 });
+
+t.test(
+  'strangers learn no figures of an owner whose page they may not see, nor of one who does not exist',
+  async t => {
+    const world = await openWorld(t, { totalBytes: 0 });
+    const { ask, told, walk } = world;
+    told.uploads = uploads;
+    told.contact = 'https://git.example/quota';
+    walk('/srv/git/alice/app.git', 'alice', 900_000);
+    const words = 'This upload is refused by the quota.';
+    const isHidden = async (uri: string, method?: string) => {
+      const { status, phrase, headers, text } = await ask('/v1/forward-auth', asking(uri, method));
+      t.equal(status, 403);
+      t.equal(phrase, words);
+      t.equal(headers['x-quota-message'], words);
+      t.match(text, words);
+      t.notMatch(text, /alice|nobody|900|kB/);
+    };
+    t.match(
+      (await ask('/v1/forward-auth', asking(packageUrl))).text,
+      /alice/,
+      'who is known to all is named',
+    );
+    await isHidden('/api/packages/nobody/generic/tool/1.0/file');
+    told.showsFigures = false;
+    await isHidden(packageUrl);
+    await isHidden(pushUrl, 'GET');
+    t.match(told.refused.at(-1), { owner: 'alice' }, 'the record has all of it');
+  },
+);

@@ -21,6 +21,7 @@ import t, { type Test } from 'tap';
 import { type Refusals, refusedFile } from '../../src/gate/index.ts';
 import { encodePath } from '../../src/layout/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
+import { assign, createGroup, unassign } from '../../src/policy/index.ts';
 import { type Leaf, leaves, type QuotaSettings, refusal, subjects } from '../../src/quota/index.ts';
 import { lfs, settings, World, type WorldOptions, walk } from '../ledger/world.ts';
 import { publishedBy } from './world.ts';
@@ -61,6 +62,63 @@ t.test('owners over the limit and their repositories are in it, with the pushers
   const [header] = readFileSync(file, 'utf8').split('\n');
   t.match(header, /^softquota refused\t1\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\tCASE=fold$/);
   t.equal((await lines()).length, subjects.length + 2);
+});
+
+t.test('every member of a full group is in it at once, until it is free again or they leave', async t => {
+  const { ledger, refusals, lines } = await publishing(t);
+  await ledger.documents.transact(transaction => {
+    const { changes } = transaction;
+    const together = { name: 'together', limitBytes: 1000, subjects: ['size:all' as const] };
+    createGroup(changes, { name: 'lab', rules: [{ ...together, per: 'group' }] });
+    for (const name of ['alice', 'bob', 'carol']) assign(changes, transaction.createOwner(name).id, 'lab');
+  });
+  walk(ledger, 'alice/app', 500);
+  walk(ledger, 'bob/app', 400);
+  refusals.start();
+  const owners = async () => new Set((await lines()).map(line => line.split('\t')[1]));
+  t.strictSame(await owners(), new Set());
+  walk(ledger, 'bob/app', 600);
+  const full = await lines();
+  for (const [name, share] of [
+    ['alice', '500 B'],
+    ['bob', '600 B'],
+  ]) {
+    const message = `The group lab has 1.1 kB of 1 kB, of which you have ${share}.`;
+    for (const line of everySubject(`${name}`, message)) t.ok(full.includes(line), line);
+    t.ok(full.includes(`path\t/srv/git/${name}/app.git\t${message}`));
+  }
+  t.ok((await owners()).has('carol'));
+  await ledger.documents.transact(transaction => {
+    unassign(transaction.changes, transaction.mustBeOwner('carol').id, 'lab');
+  });
+  t.strictSame(await owners(), new Set(['alice', 'bob', '/srv/git/alice/app.git', '/srv/git/bob/app.git']));
+  walk(ledger, 'alice/app', 100);
+  t.strictSame(await owners(), new Set());
+  const parts = [{ id: 'one', bytes: 500 }];
+  const upload = { ownerName: 'alice', subject: lfs, parts, isReported: true, unit: null, seconds: 60 };
+  ledger.admit(upload);
+  t.ok((await owners()).has('bob'), 'what a member has reserved fills it, too');
+});
+
+t.test('repositories over a bound of each repository are in it by their paths', async t => {
+  const { ledger, refusals, lines } = await publishing(t);
+  walk(ledger, 'alice/large', 700);
+  walk(ledger, 'alice/small', 400);
+  await ledger.documents.transact(transaction => {
+    const { changes } = transaction;
+    const each = { name: 'each', limitBytes: 500, subjects: ['size:git:all' as const] };
+    createGroup(changes, { name: 'students', rules: [{ ...each, per: 'repository' }] });
+    assign(changes, transaction.mustBeOwner('alice').id, 'students');
+  });
+  refusals.start();
+  const tooLarge = (name: string, has: string) =>
+    `path\t/srv/git/alice/${name}.git\tRepository alice/${name} is too large: it has ${has} of 500 B.`;
+  t.strictSame(await lines(), [tooLarge('large', '700 B')]);
+  walk(ledger, 'alice/large', 100);
+  walk(ledger, 'alice/small.git/lfs', 200, { leaf: lfs, path: '/srv/git/alice/small.git/lfs' });
+  t.strictSame(await lines(), [tooLarge('small', '600 B')]);
+  ledger.settings = { ...settings, mode: 'report' };
+  t.strictSame(await lines(), []);
 });
 
 t.test('names that would make other lines are left out, and bytes that are no UTF-8 stay', async t => {

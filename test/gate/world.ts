@@ -46,6 +46,7 @@ export interface Asked {
 export interface Told {
   contact: string | null;
   fullDisk: FullDisk | null;
+  showsFigures: boolean;
   reasons: readonly string[];
   notes: readonly string[];
   locate: GateServices['locate'];
@@ -61,6 +62,7 @@ export interface Told {
   readonly unforeseen: unknown[];
   uploads: UploadSettings;
   readonly notUnderstood: string[];
+  readonly unasked: string[];
 }
 
 export interface World {
@@ -103,6 +105,7 @@ export async function openWorld(
   const told: Told = {
     contact: null,
     fullDisk: null,
+    showsFigures: true,
     reasons: [],
     notes: [],
     locate: async path => {
@@ -124,6 +127,7 @@ export async function openWorld(
       repositoryPathsOf: () => [],
     },
     notUnderstood: [],
+    unasked: [],
   };
   const link = new WorkerLink({ mark: () => 'mark', reported: report => told.workers.push(report) });
   t.teardown(() => link.close());
@@ -135,6 +139,8 @@ export async function openWorld(
       throw new SoftquotaError('not_found', 'there is no source here');
     },
     locate: path => told.locate(path),
+    settleOwner: () => null,
+    showsFigures: owner => told.showsFigures && ledger.documents.owners.named(owner) !== undefined,
     measureSoon: path => told.measured.push(path),
     letThrough: path => told.letThrough.push(path),
     contact: () => told.contact,
@@ -142,6 +148,7 @@ export async function openWorld(
     uploads: () => told.uploads,
     notUnderstood: why => told.notUnderstood.push(why),
     refused: record => told.refused.push(record),
+    unasked: ({ per, subject }) => told.unasked.push(`${per} ${subject}`),
     pushes: {
       look: async (unit, name, deadlineMs) =>
         (await told.pushServices.look?.(unit, name, deadlineMs)) ?? { is: 'absent' },

@@ -39,6 +39,7 @@ export async function observed(t: Test, differing: Partial<Observed> = {}): Prom
     sweepEveryMs: 900_000,
     unpublished: null,
     unmanagedPushes: [],
+    unaskedLimits: [],
     worker: { isWanted: false, ...idle, state: null, silentMs: 0 },
     notices: [],
     sweepError: null,

@@ -177,7 +177,7 @@ t.test('a document that cannot be restored whole is refused, and says why', asyn
   refused('{"some": "json"}', /no backup of softquota/);
   refused(
     JSON.stringify({ ...document, format: 99, version: '9.0.0' }),
-    /made by softquota 9\.0\.0, in format 99; this version knows formats up to 2/,
+    /made by softquota 9\.0\.0, in format 99; this version knows formats up to 3/,
   );
   t.equal(document.format, 1, 'an older softquota restores it as well');
   const session = { kind: 'session', key: 'x', text: '{}' };

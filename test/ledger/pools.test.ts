@@ -8,7 +8,7 @@ import { Pools } from '../../src/ledger/pools.ts';
 import { assign, createGroup, createRule, deleteGroup, unassign } from '../../src/policy/index.ts';
 import { bytesUnder, leafMask } from '../../src/quota/index.ts';
 import { isLong } from '../run-length.ts';
-import { lfs, repos, SetClock, World, walk } from './world.ts';
+import { lfs, repos, SetClock, settings, World, walk } from './world.ts';
 
 const names = ['alice', 'bob', 'carol'] as const;
 const pool = { name: 'together', limitBytes: 100, subjects: ['size:all'], per: 'group' } as const;
@@ -54,6 +54,8 @@ t.test('a member whose bytes cannot be added up is counted once they can', async
   let isTooLarge = true;
   const pools = new Pools({
     policy: ledger.policy,
+    settings,
+    graces: ledger.graces,
     ownerById: id => ledger.ownerById(id),
     ownerUsage: name => {
       if (isTooLarge) throw new SoftquotaError('sum_too_large', 'too large');

@@ -235,3 +235,31 @@ t.test('a quarantine that the daemon may not read is measured by the worker', as
   t.same(await pushes.look(world.repository, quarantine.name, 10_000), { is: 'unreadable' });
   t.ok(existsSync(place));
 });
+
+t.test(
+  'large files that the daemon may not read are told by the worker, as long as time is left',
+  async t => {
+    const seen = { is: 'seen', blobs: [{ object: 'a'.repeat(40), bytes: 7 }] } as const;
+    const left: number[] = [];
+    const pushWorker = {
+      isHere: true,
+      quarantine: async () => null,
+      largeFiles: async (_unit: string, _name: string, _over: number, deadlineMs: number) => {
+        left.push(deadlineMs);
+        return seen;
+      },
+    };
+    const world = await PushWorld.open(t, { hasHooks: false, pushWorker });
+    const { pushes } = world.measuring;
+    const name = 'tmp_objdir-incoming-aaaaaa';
+    const pack = join(world.repository, 'objects', name, 'pack/pack-0123.pack');
+    fill(pack, 1);
+    t.same(await pushes.largeFiles(world.repository, name, 5, 10_000), seen);
+    t.ok(
+      left.every(each => each > 2000 && each <= 10_000),
+      `${left}`,
+    );
+    pushWorker.isHere = false;
+    t.match(await pushes.largeFiles(world.repository, name, 5, 10_000), { is: 'unknown' });
+  },
+);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { setMailWanted, setMember, wantsMail } from '../../src/identity/index.ts';
 import { ownerUnsubscribing } from '../../src/notices/index.ts';
-import { ask, createAllowance, grantRequest } from '../../src/policy/index.ts';
+import { ask, assign, createAllowance, createGroup, grantRequest } from '../../src/policy/index.ts';
 import { until } from '../e2e/ask.ts';
 import { directoryFor } from '../ledger/world.ts';
 import { Mailbox } from './mailbox.ts';
@@ -45,6 +45,33 @@ ${/https:\S+unsubscribe\S+/.exec(mail?.text ?? '')?.[0]}`,
   t.match(mail?.raw, /^From: softquota <quota@git\.example>\r$/m);
   t.match(mail?.raw, /^Auto-Submitted: auto-generated\r$/m);
   t.match(mail?.raw, /^Message-ID: <t-\S+@git\.example>\r$/im);
+});
+
+t.test('a limit of members together is one mail to administrators, and one notice', async t => {
+  const mailbox = await Mailbox.open(t);
+  const receiver = await Receiver.open(t);
+  const world = await World.open(t, { mail: mailAt(mailbox.port), webhooks: [hookAt(receiver.url)] });
+  await world.pass();
+  for (const name of ['alice', 'bob']) await world.user(name, `${name}@git.example`);
+  await world.ledger.documents.transact(transaction => {
+    const together = { name: 'together', limitBytes: 2000, subjects: ['size:all' as const] };
+    createGroup(transaction.changes, { name: 'lab', rules: [{ ...together, per: 'group' }] });
+    for (const name of ['alice', 'bob']) assign(transaction.changes, transaction.mustBeOwner(name).id, 'lab');
+  });
+  await world.pass();
+  receiver.taken.length = 0;
+  await world.store('alice', 900);
+  await world.store('bob', 950);
+  for (let passes = 0; passes < 5; passes++) await world.pass(minuteMs);
+  const [mail, ...others] = mailbox.take();
+  t.same(others, []);
+  const message = '90 % of the limit is reached: the group lab has 1.85 kB of 2 kB (92 %).';
+  t.match(mail, { to: 'root@git.example', subject: `[softquota] ${message}` });
+  t.notMatch(mail?.text, /alice|bob/);
+  t.match(
+    receiver.taken.map(({ json }) => json),
+    [{ type: 'threshold', data: { owner: null, per: 'group', group: 'lab', to: 90, message } }],
+  );
 });
 
 t.test('who comes over a limit into a grace reads when refusals begin', async t => {

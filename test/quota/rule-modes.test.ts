@@ -31,8 +31,9 @@ const rule = (name: string, limitBytes: number, more: Partial<Rule> = {}): Rule 
   ...more,
 });
 const stored = usageOf({ 'size:git:lfs': 500 });
-const ask = (assigned: readonly Group[], defaults: readonly Group[] = []) =>
+const ask = (assigned: readonly Group[], defaults: readonly Group[] = [], more: object = {}) =>
   decide({
+    ...more,
     settings: plainSettings,
     standing: standingOf(assigned, defaults),
     usage: stored,
@@ -57,6 +58,19 @@ t.test('a rule in report mode says what it would refuse', async t => {
     ask([{ name: 'g', rules: [rule('total', 1000), rule('x', 600, { mode: 'report' })] }]).reported,
     undefined,
   );
+});
+
+t.test('a grace that lets a rule in force pass is no news of one that only reports', async t => {
+  const groups: readonly Group[] = [
+    { name: 'g', rules: [rule('total', 490), rule('x', 600, { mode: 'report' })] },
+  ];
+  const decision = decide({
+    settings: { ...plainSettings, graceMs: 1000 },
+    standing: { ...standingOf(groups, []), graces: { now: 0, begun: new Map() } },
+    usage: stored,
+    subject: 'size:git:lfs',
+  });
+  t.match(decision, { allowed: true, rule: 'total', grace: { until: 1000 }, reported: undefined });
 });
 
 t.test('a group with rules in report mode alone is as if nobody were in it', async t => {
@@ -172,6 +186,34 @@ t.test('a rule that only warns tells who passes its limit, and refuses nothing',
     { name: 'h', rules: [rule('more', 2000), rule('soft', 50, { mode: 'warn' })] },
   ];
   t.match(ask(closed), { allowed: true, rule: 'more', warned: { group: 'h', rule: 'soft', limit: 50 } });
+  const both = closed.map(one => ({ ...one, rules: [...one.rules, rule('softer', 90, { mode: 'warn' })] }));
+  t.match(ask(both), { warned: { group: 'h', rule: 'soft' } }, 'a group that refuses anyway is not meant');
+  const files = [
+    {
+      name: 'g',
+      rules: [rule('most', 100, { per: 'file' }), rule('softer', 90, { per: 'file', mode: 'warn' })],
+    },
+    {
+      name: 'h',
+      rules: [rule('more', 500, { per: 'file' }), rule('soft', 50, { per: 'file', mode: 'warn' })],
+    },
+  ];
+  const brought = { bytes: 200, largest: { bytes: 200 } };
+  t.match(ask(files, [], { incoming: brought }), { allowed: true, warned: { group: 'h', rule: 'soft' } });
+});
+
+t.test('a group that only warns of something else hides no warning of the default groups', async t => {
+  const wikis = rule('wikis', 10, { mode: 'warn', subjects: ['size:assets:wiki'] });
+  const decision = decide({
+    settings: { ...plainSettings, uncovered: 'deny' },
+    standing: standingOf(
+      [{ name: 'g', rules: [wikis] }],
+      [{ name: 'd', rules: [rule('soft', 400, { mode: 'warn' })] }],
+    ),
+    usage: stored,
+    subject: 'size:git:lfs',
+  });
+  t.match(decision, { allowed: true, step: 'builtin', warned: { group: 'd', rule: 'soft' } });
 });
 
 t.test('who is only warned needs no group for it, is told at once, and sees why', async t => {
@@ -218,25 +260,13 @@ t.test('the decision is that without them, and the reported one that with them i
     fc.property(question, ([by, assigned, defaults, used, asked, adding]) => {
       const answer = (on: Standing) =>
         decide({ settings: by, standing: on, usage: used, subject: asked, addingBytes: adding });
-      const { reported, warned, ...decision } = answer(standingOf(assigned, defaults));
+      const { reported, warned: _, ...decision } = answer(standingOf(assigned, defaults));
       const plain = answer(standing(only(assigned), only(defaults)));
-      const refusing = (also: RuleMode) => {
-        const all = answer(standing(only(assigned, also), only(defaults, also)));
-        return plain.allowed && plain.by === 'rule' && !all.allowed ? all : undefined;
-      };
-      const warns = refusing('warn');
+      const all = answer(standing(only(assigned, 'report'), only(defaults, 'report')));
+      const refused = plain.allowed && plain.by === 'rule' && !all.allowed ? all : undefined;
       return (
         JSON.stringify(decision) === JSON.stringify(plain) &&
-        JSON.stringify(reported) === JSON.stringify(refusing('report')) &&
-        (warned !== undefined) === (warns?.by === 'rule') &&
-        (warned === undefined ||
-          [...assigned, ...defaults].some(
-            ({ name, rules }) =>
-              name === warned.group &&
-              rules.some(
-                each => each.name === warned.rule && each.mode === 'warn' && warned.limit < warned.used + 31,
-              ),
-          ))
+        JSON.stringify(reported) === JSON.stringify(refused)
       );
     }),
     { numRuns: 4000 },

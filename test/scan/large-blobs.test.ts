@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { mock } from 'node:test';
 import { deflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
@@ -129,6 +130,25 @@ t.test('commits, trees and tags are no files, also as deltas', async t => {
   ground.git(ground.repository, 'config', 'receive.unpackLimit', '10000');
   ground.refuse('HEAD:main', 'v1');
   t.same(sizesOf(ground.look(8000)), [9000], 'loose');
+});
+
+t.test('where time is over, the largest loose objects were read', async t => {
+  const ground = pushedGround(t);
+  const quarantine = ground.quarantine;
+  const add = (name: number, content: Buffer) => {
+    const id = name.toString(16).padStart(40, '0');
+    mkdirSync(join(quarantine, id.slice(0, 2)), { recursive: true });
+    const object = Buffer.concat([Buffer.from(`blob ${content.length}\0`), content]);
+    writeFileSync(join(quarantine, id.slice(0, 2), id.slice(2)), deflateSync(object));
+  };
+  for (let name = 0; name < 300; name++)
+    add(name, name % 30 === 17 ? text(200_000 + name) : randomBytes(500));
+  // Each look at the clock takes a millisecond: three for the list, then one for each hundred.
+  let now = 0;
+  const clock = mock.method(performance, 'now', () => Math.min(now++, 7));
+  t.teardown(() => clock.mock.restore());
+  const largest = [287, 257, 227, 197, 167, 137, 107, 77, 47, 17].map(each => 200_000 + each);
+  t.same(sizesOf(ground.look(100_000, 8)), largest);
 });
 
 t.test('100,000 objects are looked through, and the largest are told', async t => {

@@ -145,6 +145,8 @@ function cellsOf(told: Event): Readonly<Record<string, unknown>> {
       return { ...told, actor: told.by?.name };
     case 'allowance':
       return { ...told, actor: told.by?.name, words: told.why };
+    case 'unasked':
+      return { ...told, action: `limit of each ${told.unasked} not asked` };
     case 'reclaim': {
       const { repository: name, freed: bytes, fault: words } = told;
       return { ...told, action: words === null ? 'freed' : 'failed', name, bytes, words };

@@ -292,6 +292,8 @@ async function eachGitlabOwner(
       type: isGroup ? 'organization' : 'user',
       email: user?.email ?? '',
       isAdmin: user?.isAdmin ?? false,
+      // Groups may be private, and users never are.
+      ...(isGroup ? { isHidden: true } : {}),
     });
   }
 }

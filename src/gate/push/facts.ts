@@ -210,7 +210,7 @@ export interface PushPlace {
   readonly unit: LocatedUnit | null;
 }
 
-interface PlaceServices extends Pick<GateServices, 'locate'> {
+interface PlaceServices extends Pick<GateServices, 'locate' | 'settleOwner'> {
   readonly ledger: Pick<GateServices['ledger'], 'units'>;
 }
 
@@ -223,6 +223,8 @@ export async function findPlace(
   facts: ServerFacts,
 ): Promise<PushPlace | 'no unit' | 'no owner'> {
   const unit = await unitAt(services, pathIn(facts.directory));
+  // The owner of a moment ago may have another name now.
+  if (unit !== null && unit.owner !== null) await services.settleOwner(unit.owner, true);
   if (unit !== null && unit.owner !== null) return { ownerName: unit.owner, leaf: unit.leaf, unit };
   if (facts.claim !== null) return { ...facts.claim, unit: null };
   return unit === null ? 'no unit' : 'no owner';

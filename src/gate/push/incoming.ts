@@ -9,6 +9,7 @@ import {
   refusedByIncoming,
 } from '../../quota/index.ts';
 import { type JudgedPush, workerAnswers } from '../../wire/index.ts';
+import { longestLine } from '../refusal-text.ts';
 import type { Decided, GateServices, PushWorker } from '../services.ts';
 import type { Arriving, PushPlace } from './facts.ts';
 
@@ -93,6 +94,10 @@ export async function explainFile(
     const advice = ['To see its name:', `  git rev-list --objects HEAD | grep ${object}`];
     return { ...decided, advice };
   }
-  const advice = commands.flatMap(({ what, lines }) => [what, ...lines.map(line => `  ${line}`)]);
+  // Of a longer line only the beginning is shown, and the beginning of a command is another command.
+  const advice = commands
+    .map(({ what, lines }) => [what, ...lines.map(line => `  ${line}`)])
+    .filter(lines => lines.every(line => line.length <= longestLine))
+    .flat();
   return { ...decided, decision: { ...decision, file: { ...file, name: path } }, advice };
 }

@@ -1,6 +1,6 @@
 /** Remembers earlier pushes: their questions, refs that they wrote over the limit, and those into no unit. */
 
-import type { AllowedPush, PushAnswer } from '../services.ts';
+import type { AllowedPush, PushAnswer, UnaskedRecord } from '../services.ts';
 
 export interface AskedPush {
   /**
@@ -127,6 +127,30 @@ export class RefAllowance {
       return;
     }
     this.reset(except);
+  }
+}
+
+/** Limits of one kind that could not be asked about some data, as `findings` has them. */
+export interface UnaskedLimit extends Pick<UnaskedRecord, 'owner' | 'per' | 'subject'> {
+  readonly count: number;
+  /** Milliseconds since 1970. */
+  readonly lastAt: number;
+}
+
+/** Limits that could not be asked, by limit and kind of data, each for a day after the last time. */
+export class UnaskedLimits {
+  readonly #all = new Map<string, UnaskedLimit>();
+
+  note({ owner, per, subject }: UnaskedRecord): void {
+    const key = `${per} ${subject}`;
+    const count = (this.#all.get(key)?.count ?? 0) + 1;
+    this.#all.set(key, { owner, per, subject, count, lastAt: Date.now() });
+  }
+
+  get list(): readonly UnaskedLimit[] {
+    const since = Date.now() - dayMs;
+    for (const [key, { lastAt }] of this.#all) if (lastAt <= since) this.#all.delete(key);
+    return [...this.#all.values()];
   }
 }
 

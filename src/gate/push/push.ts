@@ -43,7 +43,16 @@ import { fieldOf, type PushRequest, readPush } from './request.ts';
 interface PushParts
   extends Pick<
     GateServices,
-    'contact' | 'fullDisk' | 'ledger' | 'letThrough' | 'locate' | 'metrics' | 'pushes' | 'refused'
+    | 'contact'
+    | 'fullDisk'
+    | 'ledger'
+    | 'letThrough'
+    | 'locate'
+    | 'metrics'
+    | 'pushes'
+    | 'refused'
+    | 'settleOwner'
+    | 'unasked'
   > {
   readonly worker: PushWorker;
 }
@@ -55,6 +64,8 @@ const heldMs = 2500;
 /** The bytes of a line in a ref's log. */
 const logLineBytes = 512;
 const takenBack = 'the push was asked about anew';
+/** The first commit of a forge's own: a README, a license, a small template. */
+const mostFirstBytes = 100_000;
 /** The names behind a list that was cut count as so many. */
 const cutNames = 1000;
 
@@ -204,10 +215,14 @@ export class PushQuestions {
     return this.#foldersUnderWay.add(unit, folders.written) ? null : tooManyFolders;
   }
 
-  /** Tells whether a forge itself pushes, to open a pull request. */
-  async #isForges({ request, changes, place }: Omit<MeasuredPush, 'incoming'>): Promise<boolean> {
-    if (request.isCut || !changes.arePulls || place.unit === null || !isInternal(request.fields))
-      return false;
+  /** Tells whether a forge itself pushes, to open a pull request or to begin a repository. */
+  async #isForges({ request, changes, place, growth }: Omit<MeasuredPush, 'incoming'>): Promise<boolean> {
+    const { created, updated, deleted } = changes;
+    const isSmall = growth.quarantine !== null && growth.bytes <= mostFirstBytes;
+    // Pull requests aside, it pushes into a new repository only: a README, a template.
+    const isFirst = created === 1 && updated + deleted === 0 && isSmall;
+    if (request.isCut || place.unit === null || !isInternal(request.fields)) return false;
+    if (!changes.arePulls && !isFirst) return false;
     const found = await this.#parts.pushes.existingNames(place.unit.path, [giteaFile]);
     return found.length > 0;
   }

@@ -3,9 +3,9 @@
 import { basename, dirname } from 'node:path';
 import type { Fields } from '../../bounded/index.ts';
 import { messageOf, SoftquotaError } from '../../errors.ts';
-import { quarantinePath, type StorageSettings } from '../../layout/index.ts';
+import { type LargeBlobsLook, Mounts, quarantinePath, type StorageSettings } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
-import { lookAtQuarantine, lookForLargeBlobs } from '../../scan/index.ts';
+import { type DiskThreads, lookAtQuarantine, packThreads } from '../../scan/index.ts';
 import { version } from '../../version.ts';
 import { type SpaceReport, type WorkerReport, type WorkerTask, workerTask } from '../../wire/index.ts';
 import type { WantedSettings } from '../hooks/install.ts';
@@ -34,7 +34,7 @@ export interface WorkerOptions {
   readonly isAlone: boolean;
   /** Null where `[reclaim] RUN` is never. */
   readonly reclaim: Pick<ReclaimOptions, 'run' | 'expireMs' | 'roundEveryMs'> | null;
-  readonly log: Pick<Log, 'info' | 'warn'>;
+  readonly log: Pick<Log, 'error' | 'info' | 'warn'>;
 }
 
 /** The daemon gives the worker up after some of these. */
@@ -48,7 +48,9 @@ const mostExplained = 2;
 /** The daemon gives up before. */
 const judgeMs = 120_000;
 const pushMs = 86_400_000;
-const mostBlobsMs = 300;
+const hungAfterMs = 30_000;
+/** For threads that have to end with the worker. */
+const closeMs = 1000;
 /** Hooks come into new repositories within a second. */
 const walkWithHooksMs = 200;
 const walkMs = 60_000;
@@ -61,6 +63,7 @@ export class Worker {
   /** Reports that somebody waits for, and those that are made before anybody asks. */
   readonly #explained = { urgent: 0, others: 0 };
   readonly #quarantines: Quarantines;
+  readonly #packReaders: DiskThreads;
   readonly #connection: DaemonConnection;
   #daemonVersion = version;
   #timer: NodeJS.Timeout | undefined;
@@ -88,6 +91,7 @@ export class Worker {
       },
     });
     this.#quarantines = new Quarantines({ repositories, isAlone, log, changed });
+    this.#packReaders = packThreads({ mounts: new Mounts(), hungAfterMs, log });
     this.#hooks = hooks && new KeepHooks({ repositories, isForge, wanted: hooks, log, changed });
     const [first] = options.gits;
     if (reclaim === null || first === undefined) return;
@@ -113,6 +117,7 @@ export class Worker {
       this.#repositories.close(),
       this.#reclaim?.close(),
       this.#quarantines.close(),
+      this.#packReaders.close(closeMs),
     ]);
   }
 
@@ -137,6 +142,7 @@ export class Worker {
     if (!success) throw new Error('the worker is of another version than the daemon');
     if (task.kind !== 'space' && task.kind !== 'reclaim') {
       const objects = this.#repositories.objectsPathOf(task.path);
+      if (task.kind === 'large_blobs') return largeBlobs({ ...task, objects }, this.#packReaders);
       return pushTask({ ...task, objects }, signal, this.#options);
     }
     const program = gitOf(this.#options.gits, '', task.path);
@@ -208,7 +214,10 @@ function textsIn(list: unknown): readonly string[] {
   return Array.isArray(list) ? list.filter(each => typeof each === 'string') : [];
 }
 
-type PushTask = Exclude<WorkerTask, { readonly kind: 'reclaim' | 'space' }> & { readonly objects: string };
+type TaskOf<Kind extends WorkerTask['kind']> = Extract<WorkerTask, { readonly kind: Kind }> & {
+  readonly objects: string;
+};
+type PushTask = TaskOf<'brings_back' | 'file_path' | 'judge' | 'outcome' | 'quarantine'>;
 
 /** Does tasks about pushes that are under way: judges them, sees to their end, measures their quarantines. */
 async function pushTask(
@@ -217,7 +226,6 @@ async function pushTask(
   { gits, isAlone }: { readonly gits: readonly GitProgram[]; readonly isAlone: boolean },
 ): Promise<object> {
   if (task.kind === 'quarantine') return measured(task);
-  if (task.kind === 'large_blobs') return largeBlobs(task);
   const program = gitOf(gits, task.exec_path, task.path);
   if (program === null) throw new Error('there is no git that can judge');
   if (task.kind === 'file_path') return filePath(task, program, { timeoutMs: task.deadline_ms, signal });
@@ -227,12 +235,7 @@ async function pushTask(
   return { kept: await isKept(task, program, { timeoutMs: pushMs, signal, isAlone }) };
 }
 
-function measured({
-  path,
-  name,
-  measure,
-  objects,
-}: Extract<PushTask, { readonly kind: 'quarantine' }>): object {
+function measured({ path, name, measure, objects }: TaskOf<'quarantine'>): object {
   const place = quarantinePath(path, name, objects);
   const look = place === null ? null : lookAtQuarantine(dirname(place), basename(place), measure);
   if (look?.is !== 'seen') throw new Error('the quarantine is not there, or cannot be read');
@@ -240,16 +243,14 @@ function measured({
   return { id, bytes, has_objects: hasObjects, sample };
 }
 
-function largeBlobs({
-  path,
-  name,
-  over_bytes: overBytes,
-  deadline_ms: deadlineMs,
-  objects,
-}: Extract<PushTask, { readonly kind: 'large_blobs' }>): object {
+/** Looks on a thread, since packs may take seconds. Rejects where a disk does not answer. */
+async function largeBlobs(
+  { path, name, over_bytes: overBytes, deadline_ms: deadlineMs, objects }: TaskOf<'large_blobs'>,
+  readers: DiskThreads,
+): Promise<LargeBlobsLook> {
   const quarantine = quarantinePath(path, name, objects);
   if (quarantine === null) return { is: 'unknown', why: 'its quarantine is none of git' };
-  // All else in the worker waits meanwhile.
-  const withinMs = Math.min(deadlineMs, mostBlobsMs);
-  return lookForLargeBlobs({ quarantine, objects, overBytes, deadlineMs: withinMs });
+  // A thread that gives up by itself need not be left behind.
+  const question = { quarantine, objects, overBytes, deadlineMs: 0.9 * deadlineMs };
+  return readers.ask('large blobs', [question], null, deadlineMs);
 }

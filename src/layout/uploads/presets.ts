@@ -16,6 +16,7 @@ export interface PresetRoute {
   readonly subject: RouteSubject;
   /** Absent: the whole body. */
   readonly file?: FileForm;
+  readonly hasBegun?: boolean;
   /** It is at the root of the host, whatever path the server has. */
   readonly isAtRoot?: boolean;
 }
@@ -25,13 +26,17 @@ const releases = 'size:assets:attachments:releases';
 const lfs = 'size:git:lfs';
 const packages = 'size:assets:packages:all';
 
-/** A container registry: an upload of a layer begins, or a layer of another image is taken over. */
-const containers: PresetRoute = {
-  methods: ['POST'],
-  urls: ['/v2/{owner}/**/blobs/uploads'],
-  subject: packages,
-  isAtRoot: true,
-};
+/** A container registry: an upload of a layer begins, or a layer of another image is taken over; it comes. */
+const containers: readonly PresetRoute[] = [
+  { methods: ['POST'], urls: ['/v2/{owner}/**/blobs/uploads'], subject: packages, isAtRoot: true },
+  {
+    methods: ['PATCH', 'PUT'],
+    urls: ['/v2/{owner}/**/blobs/uploads/*'],
+    subject: packages,
+    isAtRoot: true,
+    hasBegun: true,
+  },
+];
 
 const giteaPackagesThatGrowNothing: PresetRoute = {
   methods: ['PUT', 'POST'],
@@ -66,7 +71,7 @@ const gitea: readonly PresetRoute[] = [
   },
   { methods: ['PUT'], urls: ['/api/packages/{owner}/**'], subject: packages },
   { methods: ['POST'], urls: ['/api/packages/{owner}/**'], subject: packages, file: 'part' },
-  containers,
+  ...containers,
   {
     methods: ['POST'],
     urls: [
@@ -167,7 +172,7 @@ export const presetRoutes = {
     // The project as a path; as a number it names no owner.
     { methods: ['PUT'], urls: gitlabPackages, subject: packages },
     { methods: ['POST'], urls: gitlabPackages, subject: packages, file: 'part' },
-    containers,
+    ...containers,
     {
       methods: ['POST'],
       urls: [
@@ -203,7 +208,7 @@ export const presetRoutes = {
     // It takes a package with any two names behind it, too.
     { methods: ['PUT'], urls: ['/@{owner}/*', '/@{owner}/*/**'], subject: packages, file: 'base64' },
   ],
-  distribution: [containers],
+  distribution: containers,
 } as const satisfies Readonly<Record<string, readonly PresetRoute[]>>;
 
 export type PresetName = keyof typeof presetRoutes;
@@ -250,14 +255,14 @@ export function routesOf(
 
 function made(
   preset: PresetName,
-  { methods, urls, subject, file = 'whole', isAtRoot = false }: PresetRoute,
+  { methods, urls, subject, file = 'whole', isAtRoot = false, hasBegun = false }: PresetRoute,
   prefix: string,
   client: UploadRoute['client'],
 ): UploadRoute {
   const templates = urls.map(url => known(isAtRoot ? url : `${prefix}${url}`));
   // A project's number names no owner.
   const isNoOwner = (name: string) => preset === 'gitlab' && (gitlabNames.has(name) || /^\d+$/.test(name));
-  return { name: preset, templates, methods, subject, owner: null, isNoOwner, client, file };
+  return { name: preset, templates, methods, subject, owner: null, isNoOwner, client, file, hasBegun };
 }
 
 /** A template of ours that cannot be parsed is a mistake of ours. */

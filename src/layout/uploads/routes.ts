@@ -203,10 +203,12 @@ export type FileForm = 'base64' | 'part' | 'whole';
 
 /** The boundary of a form, and its other fields, are no longer than this. */
 const longestFormBytes = 4096;
+/** What else is in the JSON: npm sends the README of the package twice. */
+const longestAroundBytes = 256 * 1024;
 
 /** The bytes of the file in a body of this length: rather fewer, so that no limit refuses a smaller file. */
 export function fileBytesIn(form: FileForm, lengthBytes: number): number {
-  if (form === 'base64') return Math.floor((lengthBytes / 4) * 3);
+  if (form === 'base64') return Math.floor((Math.max(0, lengthBytes - longestAroundBytes) / 4) * 3);
   return form === 'part' ? Math.max(0, lengthBytes - longestFormBytes) : lengthBytes;
 }
 
@@ -224,6 +226,8 @@ export interface UploadRoute {
   readonly client: 'git' | 'any';
   /** Absent: the whole body. */
   readonly file?: FileForm;
+  /** The request goes on with an upload that was let through: limits of what is stored are not asked again. */
+  readonly hasBegun?: boolean;
 }
 
 /** An upload that is about to start. */
@@ -237,6 +241,7 @@ export interface Upload {
   readonly sizeBytes: number;
   readonly client: UploadRoute['client'];
   readonly file: FileForm;
+  readonly hasBegun: boolean;
 }
 
 /**
@@ -282,7 +287,7 @@ function firstMatch(
 }
 
 function uploadTo(
-  { name, client, file = 'whole' }: UploadRoute,
+  { name, client, file = 'whole', hasBegun = false }: UploadRoute,
   subject: Upload['subject'],
   owner: string,
   { repo, size }: Captured,
@@ -298,6 +303,7 @@ function uploadTo(
     sizeBytes,
     client,
     file,
+    hasBegun,
   };
 }
 

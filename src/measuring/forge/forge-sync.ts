@@ -15,16 +15,18 @@ import {
   forgeLeaves,
   isAmong,
   type LfsObject,
+  type OddRows,
   type ReadMode,
   type RepositoryNames,
 } from '../../forge/index.ts';
 import { given } from '../../given.ts';
 import type { ObservedForge } from '../../health/index.ts';
-import { forgeSource, type Ledger } from '../../ledger/index.ts';
+import { forgeSource, type Ledger, type OwnerRename } from '../../ledger/index.ts';
 import { leafIndex } from '../../quota/index.ts';
 import type { Patterns, Schedule } from '../../scan/index.ts';
 import type { Logger } from '../../service/index.ts';
 import { inSlices } from '../../slices.ts';
+import { ForgeNames } from './names.ts';
 import {
   forgeLinkKind,
   type RefusedOwner,
@@ -45,6 +47,8 @@ interface ForgeSyncOptions {
   schedule(patterns: Patterns, tick: () => void): Schedule;
   /** Repositories at the paths that `mayHave` takes have become public, private or another one's. */
   visibilityChanged(mayHave: (path: string) => boolean): void;
+  /** These owners have other names in the forge, and their directories as well. */
+  renamed(renames: readonly OwnerRename[]): void;
   /** Milliseconds between two questions for what is new; 2000 unless given. */
   readonly pollMs?: number;
 }
@@ -62,6 +66,7 @@ const restAfterPut = 4;
 /** Number of owners who may go at once; more are likely another database. */
 const fewOwners = 10;
 const mostFormerNames = 10_000;
+const noOddRows: OddRows = { first: [], count: 0, unowned: 0, unownedBytes: 0 };
 /** Each reads more than the one before. */
 const modes: readonly ReadMode[] = ['new', 'full', 'anew', 'accepted'];
 
@@ -70,6 +75,7 @@ export class ForgeSync {
   readonly #reader: ForgeReader;
   #observed: ObservedForge;
   readonly visibility: ForgeVisibility;
+  readonly names: ForgeNames;
   #patterns: Patterns;
   #schedule: Schedule | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -96,7 +102,15 @@ export class ForgeSync {
     this.#patterns = options.patterns;
     this.#reader = new ForgeReader(options.settings);
     const { kind } = options.settings;
-    this.#observed = { kind, fault: null, readAt: null, unowned: [], refused: [], absent: 0 };
+    this.#observed = { kind, fault: null, readAt: null, unowned: [], refused: [], absent: 0, odd: noOddRows };
+    this.names = new ForgeNames({
+      settings: options.settings,
+      ledger: options.ledger,
+      reader: this.#reader,
+      isAway: () => this.#isClosed || this.#observed.fault !== null,
+      take: owners => this.#takeOwners(owners),
+      log: options.log,
+    });
     this.visibility = new ForgeVisibility(this.#reader, options.ledger.documents);
   }
 
@@ -186,7 +200,11 @@ export class ForgeSync {
       if (rest !== null) await this.#removeGone(mode === 'accepted');
       if (this.#formerNames.length > 0) await this.#removeLeftBehind();
       if (this.#observed.fault !== null) log.info('the figures of the forge are used again');
-      this.#observe({ fault: null, readAt: Date.now(), ...given({ unowned: rest?.unowned }) });
+      this.#observe({
+        fault: null,
+        readAt: Date.now(),
+        ...given({ unowned: rest?.unowned, odd: rest?.odd }),
+      });
       for (const each of rest?.drift ?? [])
         log.warn({ ...each }, 'figures of the forge were other than known, though nothing showed a change');
       return Math.max(pollMs, this.#putMs * restAfterPut);
@@ -233,9 +251,13 @@ export class ForgeSync {
     const [link] = this.#options.ledger.documents.snapshot.all(forgeLinkKind);
     const later: AccountsChunk[] = [];
     let rest: RestChunk | null = null;
+    this.names.readingBegins();
     for await (const chunk of reading) {
-      if (chunk.is === 'rest') rest = chunk;
-      else if (chunk.is === 'lines') await this.#put(linesOf(chunk.bytes, reading));
+      if (chunk.is === 'rest') {
+        rest = chunk;
+        // Lines have names: nobody gets another one until they count.
+        await this.names.inTurn(() => this.#putLines(reading));
+      } else if (chunk.is === 'lines') throw new Error('lines come after the rest');
       else if (chunk.is === 'repositories') this.#takeRepositories(chunk.repositories);
       else if (link === undefined) later.push(chunk);
       else await this.#takeAccounts(chunk);
@@ -253,7 +275,7 @@ export class ForgeSync {
     const { documents } = this.#options.ledger;
     switch (chunk.is) {
       case 'owners':
-        await this.#takeOwners(chunk.owners);
+        await this.names.takeRead(chunk.owners);
         break;
       case 'present':
         this.#present = chunk.ids;
@@ -266,10 +288,13 @@ export class ForgeSync {
 
   async #takeOwners(owners: readonly ForgeOwner[]): Promise<void> {
     const { ledger, log } = this.#options;
-    const { refused, formerNames } = await ledger.documents.transactInSlices(transaction =>
+    const { refused, renames } = await ledger.documents.transactInSlices(transaction =>
       syncOwners(transaction, owners),
     );
     this.#haveNamesChanged = this.#options.settings.kind === 'gitlab';
+    ledger.sources.move(forgeSource, renames);
+    this.#options.renamed(renames);
+    const formerNames = renames.map(({ from }) => from);
     this.#formerNames = [...this.#formerNames, ...formerNames].slice(-mostFormerNames);
     for (const { name } of owners) this.#refused.delete(name);
     for (const each of refused) {
@@ -283,6 +308,11 @@ export class ForgeSync {
     this.visibility.take(repositories);
     const changed = repositories.changed === null ? null : new Set(repositories.changed);
     this.#options.visibilityChanged(path => changed?.has(repositoryNameOf(path)) ?? true);
+  }
+
+  async #putLines(reading: AsyncGenerator<Chunk, void, void>): Promise<void> {
+    const { value: first } = await reading.next();
+    if (first?.is === 'lines') await this.#put(linesOf(first.bytes, reading));
   }
 
   async #put(lines: AsyncIterable<Uint8Array>): Promise<void> {

@@ -18,6 +18,7 @@ import {
   removeMember,
   setMember,
 } from '../../identity/index.ts';
+import type { OwnerRename } from '../../ledger/index.ts';
 import { nameFault } from '../../quota/index.ts';
 import type { Work } from '../../slices.ts';
 import type { OwnerRecord } from '../../store/index.ts';
@@ -29,6 +30,7 @@ const link = z.strictObject({
   type: z.enum(['user', 'organization']),
   email: z.string(),
   isAdmin: z.boolean(),
+  isHidden: z.boolean().default(false),
 });
 
 /** `owner` is an id; the rest is as the forge last had it, so that only what changes there is taken over. */
@@ -53,6 +55,17 @@ function forgeIdOf(snapshot: Snapshot, ownerId: number): number | undefined {
   return undefined;
 }
 
+/** The owner of this name as the forge last had it; undefined for one who is not of the forge. */
+export function forgeLinkOf(
+  { snapshot, owners }: Pick<Documents, 'snapshot' | 'owners'>,
+  name: string,
+): ForgeLink | undefined {
+  const owner = owners.named(name);
+  if (owner === undefined) return undefined;
+  for (const [, link] of snapshot.ofOwner(forgeLinkKind, owner.id)) return link;
+  return undefined;
+}
+
 /** The name of the owner who is linked to an id of the forge; null if none is. */
 export function ownerNameOf(
   { snapshot, owners }: Pick<Documents, 'snapshot' | 'owners'>,
@@ -70,26 +83,25 @@ export interface RefusedOwner {
 
 interface SyncedOwners {
   readonly refused: readonly RefusedOwner[];
-  /** Names that somebody had before. */
-  readonly formerNames: readonly string[];
+  readonly renames: readonly OwnerRename[];
 }
 
 /** Drafts those who can be brought in. */
 export function* syncOwners(transaction: Transaction, owners: readonly ForgeOwner[]): Work<SyncedOwners> {
   const refused: RefusedOwner[] = [];
-  const formerNames: string[] = [];
+  const renames: OwnerRename[] = [];
   for (const owner of owners) {
     try {
       const before = transaction.changes.get(forgeLinkKind, String(owner.id))?.name ?? owner.name;
       syncOwner(transaction, owner);
-      if (before !== owner.name) formerNames.push(before);
+      if (before !== owner.name) renames.push({ from: before, to: owner.name });
     } catch (error) {
       if (!(error instanceof SoftquotaError)) throw error;
       refused.push({ name: owner.name, why: error.message });
     }
     yield;
   }
-  return { refused, formerNames };
+  return { refused, renames };
 }
 
 function syncOwner(transaction: Transaction, told: ForgeOwner): void {
@@ -103,8 +115,8 @@ function syncOwner(transaction: Transaction, told: ForgeOwner): void {
     before === undefined || known === undefined
       ? linked(transaction, owner)
       : changed(transaction, known, before, owner);
-  const { name, type, email, isAdmin } = owner;
-  const link: ForgeLink = { owner: record.id, name, type, email, isAdmin };
+  const { name, type, email, isAdmin, isHidden = false } = owner;
+  const link: ForgeLink = { owner: record.id, name, type, email, isAdmin, isHidden };
   changes.put(forgeLinkKind, String(owner.id), link);
 }
 

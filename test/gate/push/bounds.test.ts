@@ -1,4 +1,4 @@
-/** The limit of a repository at a push. */
+/** Limits of a repository and of a file at a push. */
 
 import t from 'tap';
 import { assign, createGroup, createRule } from '../../../src/policy/index.ts';
@@ -22,4 +22,27 @@ t.test('a repository over its limit takes no push but a smaller history', async 
   t.match(await push({ fields: { process: '4' }, lines: updates('refs/heads/main') }), { status: 200 });
   walk(unit, 'bob', 4 * MB);
   t.match(await push({ fields: { process: '5' } }), { status: 200 });
+});
+
+t.test('a line of the advice that is too long to be shown whole is left out', async t => {
+  const world = await openPushWorld(t);
+  const { push, ledger, worker, services } = world;
+  await ledger.documents.transact(transaction => {
+    const { changes } = transaction;
+    createRule(changes, { name: 'each', limitBytes: MB, subjects: ['size:all'], per: 'file' });
+    createGroup(changes, { name: 'g', rules: [{ name: 'each' }] });
+    assign(changes, transaction.mustBeOwner('bob').id, 'g');
+  });
+  const object = 'a'.repeat(40);
+  services.largeFiles = async () => ({ is: 'seen', blobs: [{ object, bytes: 2 * MB }] });
+  const commands = [
+    { what: 'To take it out:', lines: ['git rm', `git rm ${'x'.repeat(992)}`] },
+    { what: 'To keep it:', lines: [`git lfs ${'x'.repeat(990)}`] },
+  ];
+  worker({ isHere: true, ask: async () => ({ path: 'a\nfile', commands }) });
+  const { status, text } = await push();
+  t.equal(status, 413);
+  t.match(text, /^a\\u\{a\}file has 2 MB; a file may have 1 MB\.\n/);
+  t.notMatch(text, 'To take it out');
+  t.match(text, `\nTo keep it:\n  git lfs ${'x'.repeat(990)}\n`);
 });

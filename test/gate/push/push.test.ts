@@ -301,6 +301,22 @@ t.test('opening a pull request passes, where the forge itself pushes', async t =
   t.equal((await push({ fields: { ...fields, more: 'yes' }, lines })).status, 413, 'a list that was cut');
 });
 
+t.test("a forge's own first commit passes, if it is small", async t => {
+  const { push, walk, names, brings, told } = await openPushWorld(t);
+  walk(unit, 'bob', 11 * MB);
+  names.add('hooks/pre-receive.d/gitea');
+  const fields = { GITEA_INTERNAL_PUSH: 'true', script: './hooks/pre-receive.d/00-softquota' };
+  const status = async (lines: string) => (await push({ fields, lines })).status;
+  brings(5000);
+  t.equal(await status(creates('refs/heads/main')), 200);
+  t.equal(told.pushes.length, 1, 'its bytes count');
+  t.equal(await status(updates('refs/heads/main')), 413);
+  t.equal(await status(creates('refs/heads/main', 'refs/heads/b')), 413);
+  t.equal((await push({ lines: creates('refs/heads/main') })).status, 413, 'of a user');
+  brings(200_000);
+  t.equal(await status(creates('refs/heads/main')), 413, 'a large template');
+});
+
 t.test('a few refs without objects pass over the limit, many and deep ones grow', async t => {
   const { status, walk, brings, told } = await openPushWorld(t);
   brings(1072, { hasObjects: false, sample: null });

@@ -41,6 +41,7 @@ t.test('a schedule that is reloaded is the forge’s from then on', async t => {
       running.set(patterns, tick);
       return { close: () => void running.delete(patterns), interval: () => 1000 };
     },
+    renamed: () => {},
     visibilityChanged: () => {},
   });
   t.teardown(async () => {

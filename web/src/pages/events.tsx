@@ -19,6 +19,7 @@ const kinds = [
   ['request', 'requests for more space'],
   ['allowance', 'allowances'],
   ['reclaim', 'collected garbage'],
+  ['unasked', 'limits that could not be asked'],
 ] as const satisfies readonly (readonly [EventKind | '', string])[];
 
 const pageSize = 50;

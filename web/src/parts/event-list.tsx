@@ -169,6 +169,11 @@ function toldOf(event: Event): Told {
       const mark = isGood ? 'freed' : 'not collected';
       return { mark, look: isGood ? 'good' : 'bad', words: reclaimWords(event) };
     }
+    case 'unasked': {
+      const times = counted(event.count, 'time', 'times');
+      const words = `limit of each ${event.unasked}: ${subjectWords(event.subject)}, ${times}`;
+      return { mark: 'not asked', look: 'near', words };
+    }
   }
 }
 

@@ -24,14 +24,14 @@ export async function filePath(
   return inQuarantine(push, program, limits, async view => {
     const found = await findFile(view, tips, push.object);
     if (found === null) return { path: null, commands: [] };
-    const { path, commit, versions } = found;
+    const { path, commit, isOnlyVersion } = found;
     const isTip = tips.includes(commit);
     const withParents = await view.git(['rev-list', '--parents', '-n', '1', commit]);
     const before = withParents.includes(' ') ? `${commit.slice(0, abbreviated)}^` : null;
     return {
       path: path.slice(0, longestName),
       // A shell takes no line that is much longer.
-      commands: path.length > longestName ? [] : commandsFor(path, { isTip, before, versions }),
+      commands: path.length > longestName ? [] : commandsFor(path, { isTip, before, isOnlyVersion }),
     };
   });
 }
@@ -45,8 +45,8 @@ interface FoundFile {
   readonly path: string;
   /** The first that has it. */
   readonly commit: string;
-  /** Number of commits that change it, up to 2; also 2 where it cannot be told. */
-  readonly versions: number;
+  /** One commit alone changes it. */
+  readonly isOnlyVersion: boolean;
 }
 
 async function findFile(
@@ -64,7 +64,7 @@ async function findFile(
     return line.slice(0, Math.max(0, space)) === object ? { name: line.slice(space + 1), commit } : null;
   });
   if (file === null) return null;
-  const path = decodePath(Buffer.from(file.name, 'latin1'));
+  const path = decodePath(Buffer.from(await wholeName(view, file, object), 'latin1'));
   // Smaller versions may have come before it. Without their number the name is told all the same.
   const commits: string[] = [];
   const leftMs = Math.max(0, Math.floor(versionsShare * (endsAt - performance.now())));
@@ -75,7 +75,26 @@ async function findFile(
     each => (commits.push(each) > 1 ? each : null),
     AbortSignal.timeout(leftMs),
   ).catch(() => commits.push(file.commit, file.commit));
-  return { path, commit: commits[0] ?? file.commit, versions: Math.max(1, commits.length) };
+  return { path, commit: commits[0] ?? file.commit, isOnlyVersion: commits.length === 1 };
+}
+
+/** Completes a name, in Latin-1: `rev-list` tells it up to its first line feed. */
+async function wholeName(
+  view: RepositoryView,
+  { name, commit }: { readonly name: string; readonly commit: string },
+  object: string,
+): Promise<string> {
+  const named = async (words: readonly string[]): Promise<string | null> => {
+    let whole: string | null = null;
+    const take = (entry: string): void => {
+      const [, its, path] = /^\d+ blob ([0-9a-f]+)\t(.*)$/s.exec(entry) ?? [];
+      if (its === object) whole ??= path ?? null;
+    };
+    await view.lines([{ args: ['ls-tree', '-r', '-z', ...words] }], take, '', { end: '\0' });
+    return whole;
+  };
+  const path = decodePath(Buffer.from(name, 'latin1'));
+  return (await named([commit, '--', path])) ?? (await named([commit])) ?? name;
 }
 
 /** Lists what the new commits bring until `tell` has something to say of a line; null: it had nothing. */
@@ -113,21 +132,29 @@ async function firstLine<Told>(
 /** The lines of a shell in the pusher's clone. `before`: the commit before the first with the file. */
 function commandsFor(
   path: string,
-  { isTip, before, versions }: { isTip: boolean; before: string | null; versions: number },
+  { isTip, before, isOnlyVersion }: { isTip: boolean; before: string | null; isOnlyVersion: boolean },
 ): FoundFilePath['commands'] {
   const name = bashQuoted(path);
-  const remove = `git rm -q --cached --ignore-unmatch -- ${name}`;
+  const remove = `git rm -q --cached --ignore-unmatch -- ${bashQuoted(fromTop(path))}`;
   const amend = 'git commit -q --amend --no-edit --allow-empty';
   const lfs = `git lfs migrate import --include=${name}`;
   const inLfs = isPlainPattern(path) ? [{ what: 'To keep it in git LFS:', lines: [lfs] }] : [];
   if (isTip) return [{ what: 'To take it out of your last commit:', lines: [remove, amend] }, ...inLfs];
+  // Neither is git given such a name here, nor git filter-repo there.
+  if (!path.isWellFormed()) return [];
   const [since, range] = before === null ? ['--root', 'HEAD'] : [before, `${before}..HEAD`];
   const rebase = `git rebase -q --rebase-merges --exec ${bashQuoted(`${remove} && ${amend}`)} ${since}`;
   const pathOption = `--path${path.startsWith('-') ? '=' : ' '}${name}`;
   const filter = `git filter-repo --force --invert-paths ${pathOption} --refs ${range}`;
-  // A later change of the file would stop the rebase.
-  const outOf = { what: 'To take it out of your commits:', lines: [versions === 1 ? rebase : filter] };
+  // A later change of the file would stop the rebase, and its shell may not be the one that is typed in.
+  const line = isOnlyVersion && !name.startsWith('$') ? rebase : filter;
+  const outOf = { what: 'To take it out of your commits:', lines: [line] };
   return [outOf, ...inLfs];
+}
+
+/** What git takes for this very path, in whatever folder it is typed. */
+function fromTop(path: string): string {
+  return /^[A-Za-z0-9.][^*?[\\]*$/.test(path) ? `:/${path}` : `:(top,literal)${path}`;
 }
 
 /** git LFS takes patterns, separated by commas. */

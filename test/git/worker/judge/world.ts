@@ -78,7 +78,7 @@ export class World extends GitWorld {
       gits,
       isAlone: true,
       reclaim: null,
-      log: { info: () => {}, warn: () => {} },
+      log: { error: () => {}, info: () => {}, warn: () => {} },
       ...options,
     });
     await this.worker.start();

@@ -1,0 +1,146 @@
+/**
+ * Rows that no forge writes: with a size below 0 or above that of any disk, or a name that nobody can have.
+ * One of them must not keep the others from being read.
+ *
+ * The last good figure of such a row goes on counting for its owner. Without one, since softquota was
+ * started, its file on the disk counts for nobody.
+ */
+
+import { statSync } from 'node:fs';
+import { systemCode } from '../errors.ts';
+import { nameFault } from '../quota/index.ts';
+import {
+  type ForgeOwner,
+  type OddRow,
+  type OddRows,
+  ownerIdIn,
+  type PlaceOwnerColumns,
+  placeOwnerColumns,
+} from './messages.ts';
+
+/** Number of rows that are named, at most; the others are counted. */
+const mostNamed = 1000;
+/** No file is as large, and as many of them as a table has can be added up. */
+const mostBytes = 2 ** 50;
+/** Characters of a text that are read, at most; more than a name may have. */
+export const mostCharacters = 600;
+
+/** The name of the row's owner, and its file; null where nobody can tell. */
+export interface AboutRow {
+  readonly owner: string | null;
+  readonly path: string | null;
+}
+
+interface PartFound {
+  readonly named: OddRow[];
+  count: number;
+  /** Those that count for nobody. */
+  unowned: number;
+  unownedBytes: number;
+}
+
+export class RowJudge {
+  /** By parts of a reading, each of which is replaced as a whole. */
+  readonly #parts = new Map<string, PartFound>();
+  #part: PartFound = { named: [], count: 0, unowned: 0, unownedBytes: 0 };
+  /** The sizes of rows by their ids, by table, as they were last read. */
+  readonly #sizes = new Map<string, PlaceOwnerColumns>();
+  #owners: ReadonlyMap<number, ForgeOwner> = new Map();
+
+  /** All that follows is of this part, which is read anew. */
+  begin(part: string): void {
+    this.#part = { named: [], count: 0, unowned: 0, unownedBytes: 0 };
+    this.#parts.set(part, this.#part);
+  }
+
+  /** Judges the sizes of a table, by the ids of its rows. */
+  sizes(table: string): {
+    /** Gives the size that counts for the row's owner; null: none does. */
+    judged(id: number, value: unknown, about: () => AboutRow): number | null;
+    /** The table has been read to its end. */
+    end(): void;
+  } {
+    const before = this.#sizes.get(table);
+    const [ids, sizes]: [number[], number[]] = [[], []];
+    const judged = (id: number, value: unknown, about: () => AboutRow): number | null => {
+      const size = Number(value ?? 0);
+      const isGood = Number.isSafeInteger(size) && size >= 0 && size <= mostBytes;
+      const counted = isGood || before === undefined ? null : ownerIdIn(before, id);
+      if (!isGood)
+        this.#found(`${table} ${id}`, `its size is ${String(value).slice(0, 40)}`, about(), counted);
+      const known = isGood ? size : counted;
+      if (known !== null) {
+        ids.push(id);
+        sizes.push(known);
+      }
+      return known;
+    };
+    return { judged, end: () => this.#sizes.set(table, placeOwnerColumns(ids, sizes)) };
+  }
+
+  /** Gives the owner, or as the last good row had it; null: nobody can have the name. */
+  owner(owner: ForgeOwner): ForgeOwner | null {
+    const fault = nameFault(owner.name);
+    if (fault === null) return owner;
+    const known = this.#owners.get(owner.id) ?? null;
+    const about = { owner: known?.name ?? shortened(owner.name), path: null };
+    this.#note(`user ${owner.id}`, `its name cannot be taken: ${fault}`, about, known === null ? null : 0);
+    return known;
+  }
+
+  /** These are the owners that the last reading had. */
+  rememberOwners(owners: ReadonlyMap<number, ForgeOwner>): void {
+    this.#owners = owners;
+  }
+
+  /** Tells whether a path may lead to a repository of this name, `owner/name`. */
+  isName(name: string, id: number | null): boolean {
+    const isName = name.length < mostCharacters && !/\p{Cc}/u.test(name);
+    const about = { owner: null, path: shortened(name) };
+    if (!isName) this.#note(`repository ${id ?? ''}`.trim(), 'its name cannot be taken', about, 0);
+    return isName;
+  }
+
+  get found(): OddRows {
+    const parts = [...this.#parts.values()];
+    const sum = (key: 'count' | 'unowned' | 'unownedBytes') =>
+      parts.reduce((all, part) => all + part[key], 0);
+    return {
+      first: parts.flatMap(({ named }) => named).slice(0, mostNamed),
+      count: sum('count'),
+      unowned: sum('unowned'),
+      unownedBytes: sum('unownedBytes'),
+    };
+  }
+
+  #found(row: string, why: string, about: AboutRow, counted: number | null): void {
+    const bytes = counted === null && about.path !== null ? sizeOnDisk(about.path) : 0;
+    if (counted === null) {
+      this.#part.unowned++;
+      this.#part.unownedBytes += bytes;
+    }
+    this.#note(row, why, about, counted);
+  }
+
+  #note(row: string, why: string, about: AboutRow, counted: number | null): void {
+    this.#part.count++;
+    if (this.#part.named.length < mostNamed) {
+      this.#part.named.push({ row, why, ...about, isCounted: counted !== null });
+    }
+  }
+}
+
+/** 0: it is not there, or nobody may look; its path is named. */
+function sizeOnDisk(path: string): number {
+  try {
+    const stats = statSync(path);
+    return stats.isFile() ? stats.size : 0;
+  } catch (error) {
+    if (systemCode(error) === null) throw error;
+    return 0;
+  }
+}
+
+function shortened(name: string): string {
+  return name.length > 80 ? `${name.slice(0, 80)}...` : name;
+}

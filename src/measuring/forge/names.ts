@@ -1,0 +1,111 @@
+/**
+ * The names that owners have in the forge at this moment. Between two readings somebody may have got another
+ * one, who would be a stranger with no bytes and no group: so pushes and unknown names ask the forge.
+ */
+
+import type { ForgeOwner, ForgeReader, ForgeSettings } from '../../forge/index.ts';
+import type { Ledger } from '../../ledger/index.ts';
+import { sparingLog } from '../../log.ts';
+import { SerialQueue } from '../../serial-queue.ts';
+import type { Logger } from '../../service/index.ts';
+import { within } from '../../within.ts';
+import { forgeLinkKind, forgeLinkOf } from './owners.ts';
+
+interface ForgeNamesOptions {
+  readonly settings: Pick<ForgeSettings, 'kind'>;
+  readonly ledger: Pick<Ledger, 'documents'>;
+  readonly reader: Pick<ForgeReader, 'ownerBy'>;
+  /** The last reading failed: nobody waits for another failure. */
+  isAway(): boolean;
+  /** Takes over owners who are new, or other than before. */
+  take(owners: readonly ForgeOwner[]): Promise<void>;
+  readonly log: Logger;
+}
+
+/** Names that are asked about at a time, at most. */
+const mostAtOnce = 1000;
+/** Less than a hook waits. */
+const deadlineMs = 1500;
+
+export class ForgeNames {
+  readonly #options: ForgeNamesOptions;
+  readonly #log: ReturnType<typeof sparingLog>;
+  readonly #asked = new Map<string, Promise<void>>();
+  /** Rows are read and taken over one after the other, so that none takes the place of a later one. */
+  readonly #turns = new SerialQueue();
+  /** The ids of owners who were taken over since the last reading began. */
+  readonly #taken = new Set<number>();
+
+  constructor(options: ForgeNamesOptions) {
+    this.#options = options;
+    this.#log = sparingLog(options.log);
+  }
+
+  /** Implements `GateServices.settleOwner`. */
+  settle(name: string, isPush: boolean): Promise<void> | null {
+    const { settings, isAway } = this.#options;
+    // Paths of GitLab name no owner.
+    if (settings.kind === 'gitlab' || isAway() || (!isPush && this.#linkOf(name) !== undefined)) return null;
+    return this.#settled(name);
+  }
+
+  /** Tells whether everybody may see the owner's page in the forge. */
+  isPublic(name: string): boolean {
+    return this.#linkOf(name)?.isHidden === false;
+  }
+
+  #linkOf(name: string): ReturnType<typeof forgeLinkOf> {
+    return forgeLinkOf(this.#options.ledger.documents, name);
+  }
+
+  /** A reading begins: it has whatever was taken over before. */
+  readingBegins(): void {
+    this.#taken.clear();
+  }
+
+  /** Does something while no name changes here. */
+  inTurn<Done>(act: () => Promise<Done>): Promise<Done> {
+    return this.#turns.run(act);
+  }
+
+  /** Takes over the owners of a reading; those whose rows were read since it began are read once more. */
+  takeRead(owners: readonly ForgeOwner[]): Promise<void> {
+    const { reader, take } = this.#options;
+    return this.#turns.run(async () => {
+      const now: ForgeOwner[] = [];
+      for (const owner of owners) {
+        now.push(this.#taken.has(owner.id) ? ((await reader.ownerBy('id', owner.id)) ?? owner) : owner);
+      }
+      await take(now);
+    });
+  }
+
+  async #settled(name: string): Promise<void> {
+    const key = name.toLowerCase();
+    const asking =
+      this.#asked.get(key) ?? this.#turns.run(() => this.#ask(name)).finally(() => this.#asked.delete(key));
+    if (this.#asked.size < mostAtOnce) this.#asked.set(key, asking);
+    try {
+      const isLate = await within(
+        asking.then(() => false),
+        deadlineMs,
+        true,
+      );
+      if (isLate) this.#log.warn({ owner: name }, 'the forge does not tell in time who has this name');
+    } catch (error) {
+      if (!this.#options.isAway()) this.#log.warn({ err: error }, 'the forge does not tell who has a name');
+    }
+  }
+
+  async #ask(name: string): Promise<void> {
+    const { reader, ledger, take } = this.#options;
+    const found = await reader.ownerBy('lower_name', name.toLowerCase());
+    if (found === null) return;
+    const { snapshot, owners } = ledger.documents;
+    const link = snapshot.get(forgeLinkKind, String(found.id));
+    const known = link === undefined ? undefined : owners.byId(link.owner);
+    if (link?.name === found.name && known?.name === found.name) return;
+    this.#taken.add(found.id);
+    await take([found]);
+  }
+}

@@ -1,0 +1,109 @@
+/** Owners who rename themselves and store on at once: they stay who they were, with their limits. */
+
+import { mkdir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import t, { type Test } from 'tap';
+import { until } from '../e2e/ask.ts';
+import { Clone } from '../e2e/clone.ts';
+import { must } from '../e2e/run.ts';
+import { Server } from '../e2e/server.ts';
+import { writeSqlite } from './fixture.ts';
+
+t.setTimeout(600_000);
+
+async function open(t: Test) {
+  const server = await Server.open(t, { started: false });
+  const root = join(server.folder, 'repositories');
+  const database = join(server.folder, 'gitea.db');
+  writeSqlite(database);
+  for (const owner of ['alice', 'eve']) {
+    await mkdir(join(root, owner), { recursive: true });
+    await must('git', ['init', '-q', '--bare', join(root, owner, 'app.git')]);
+  }
+  await server.configure({
+    forge: { KIND: 'gitea', DATABASE: `sqlite:${database}` },
+    'storage.repos': { PATH: `${root}/{owner}/{repo}.git` },
+    'storage.wiki': { PATH: null },
+    'storage.lfs': { PATH: null },
+    'storage.attachments.issues': { PATH: null },
+    quota: { ENABLED: 'true' },
+    'quota.default': { TOTAL: '1G' },
+    gate: { PRESET: 'gitea' },
+  });
+  await server.start();
+  await server.done(['hooks', 'install', root]);
+  await until(async () => ((await server.usageByLeaf('acme'))['size:git:lfs'] === undefined ? null : true));
+  await server.done('rule create little --limit 1k --subject size:all');
+  await server.done('group create small');
+  await server.done('group add-rule small little');
+  for (const owner of ['alice', 'acme']) await server.done(`group add-user small ${owner}`);
+  /** Renames as Gitea does: rows and directory, before anybody can use the new name. */
+  const renamed = async (from: string, to: string) => {
+    const db = new DatabaseSync(database, { timeout: 5000 });
+    db.exec('BEGIN IMMEDIATE');
+    db.prepare('UPDATE user SET name = ?, lower_name = ? WHERE lower_name = ?').run(to, to, from);
+    db.prepare('UPDATE repository SET owner_name = ? WHERE owner_name = ?').run(to, from);
+    if (from !== 'acme') await rename(join(root, from), join(root, to));
+    db.exec('COMMIT');
+    db.close();
+  };
+  return { server, root, renamed };
+}
+
+t.test('of 50 renames, each followed by a push at once, none lets a push over the limit pass', async t => {
+  const { server, root, renamed } = await open(t);
+  const clone = await Clone.of(server, join(root, 'alice/app.git'));
+  await clone.commit(10_000);
+  t.match(await clone.push(), { code: 1, said: /Quota exceeded: alice uses/ });
+  let name = 'alice';
+  const passed: string[] = [];
+  const renameAndPush = async (to: string) => {
+    await renamed(name, to);
+    name = to;
+    await clone.commit(100);
+    await clone.git('remote', 'set-url', 'origin', join(root, to, 'app.git'));
+    const { code, said } = await clone.push();
+    if (code !== 1 || !said.includes(`Quota exceeded: ${to} uses`)) passed.push(`${to}: ${code} ${said}`);
+  };
+  for (let at = 0; at < 49; at++) await renameAndPush(`alice-${at}`);
+  t.strictSame(passed, []);
+
+  await renamed('eve', 'somebody');
+  await renameAndPush('eve');
+  t.strictSame(passed, [], 'the name of another one, who is below the limit');
+});
+
+t.test('a refusal by the proxy names only owners whose pages everybody may see', async t => {
+  const { server } = await open(t);
+  await server.done('rule edit little --limit 0');
+  for (const owner of ['eve', 'carol.c_d', 'Globex-Corp']) await server.done(`group add-user small ${owner}`);
+  const said = async (owner: string) => {
+    const headers = {
+      'X-Original-URI': `/api/packages/${owner}/generic/a/1/file`,
+      'X-Original-Method': 'PUT',
+    };
+    return (await server.ask('gate', '/v1/forward-auth', { headers })).text;
+  };
+  t.match(await said('alice'), /alice/);
+  for (const owner of ['eve', 'carol.c_d', 'Globex-Corp']) {
+    t.match(await said(owner), /"This upload is refused by the quota\./, `${owner} is private or limited`);
+  }
+  await server.reload({ gate: { FIGURES: 'false' } });
+  t.notMatch(await said('alice'), /alice/);
+});
+
+t.test('an upload after an organization was renamed is refused as before', async t => {
+  const { server, renamed } = await open(t);
+  const upload = async (owner: string) => {
+    const headers = {
+      'X-Original-URI': `/api/packages/${owner}/generic/a/1/file`,
+      'X-Original-Method': 'PUT',
+    };
+    return (await server.ask('gate', '/v1/forward-auth', { headers })).status;
+  };
+  t.equal(await upload('acme'), 403);
+  await renamed('acme', 'acme-2');
+  t.equal(await upload('acme-2'), 403);
+  t.equal(await upload('nobody-has-it'), 200);
+});
