@@ -189,6 +189,8 @@ t.test('a rule is made: its kinds are ticked with the space bar', async t => {
   await tab.page.focus('::-p-aria(Name of the rule)');
   await tab.page.keyboard.type('by-keyboard');
   await tab.page.keyboard.press('Tab');
+  await reads(tab, 'What is limited', 'main');
+  await tab.page.keyboard.press('Tab');
   await tab.page.keyboard.type('2.5 GiB');
   await tab.page.keyboard.press('Tab');
   await tab.page.keyboard.press('Space');

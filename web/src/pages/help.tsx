@@ -72,6 +72,7 @@ const forEverybody: readonly Section[] = [
     title: 'My usage',
     text: [
       'Shows what you store, by kind of data, and how full your limits are. If you are over a limit, pushes and uploads of that kind are refused until you delete something or get more space. A push or upload that has begun is finished.',
+      'A limit may be shared: all members of a group store that much together. Then the page shows the sum, the limit and your share.',
       'You can always delete branches, tags, packages and other data. The server frees the space of deleted commits at its next garbage collection, and the figures fall after the next measurement.',
       'With "Ask for more space" you send a request to the administrators. The answer appears on the same page.',
       'If the server sends mails, you can switch off those about your usage at the end of the page.',
@@ -136,6 +137,7 @@ const forAdministrators: readonly Section[] = [
     title: 'Groups',
     text: [
       'A group has rules and members. If an owner is in several groups, it is enough that one of them allows an action. Owners in no group have the default groups, or else the limit TOTAL of app.ini.',
+      'A group whose members share a limit shows how full it is, and the members, largest first. The shared limit and the limit of each member hold both.',
       'Before you save an edit, the page shows which owners would be newly refused or allowed.',
     ],
     commands: ['softquota group list', 'softquota group add-rule GROUP RULE'],
@@ -144,7 +146,9 @@ const forAdministrators: readonly Section[] = [
     id: 'rules',
     title: 'Rules',
     text: [
-      'A rule is a limit for some kinds of data together. It has an effect only in a group. Sizes are written as 500M, 10 GB or 1.5GiB; -1 means no limit, and 0 means that nothing may be stored.',
+      'A rule says first what is limited: what each owner stores, what all members of the group store together, each repository, each push, or each file. It has an effect only in a group.',
+      'The limit is for some kinds of data together; for each file, for files of these kinds. Sizes are written as 500M, 10 GB or 1.5GiB; -1 means no limit, and 0 means that nothing may be stored.',
+      'In the mode report, refusals are only recorded. In the mode warn, whoever passes the limit is told, and refused nothing.',
     ],
     commands: ['softquota rule edit RULE --limit 10G'],
   },

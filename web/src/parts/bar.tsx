@@ -104,10 +104,10 @@ interface FullnessProps extends UseProps {
  */
 export function Fullness({ used, limit, state, per }: FullnessProps) {
   const percent = (
-    <>
-      <Percent used={used} limit={limit} />
-      {per === 'group' && <span class="quiet-text small"> all members together</span>}
-    </>
+    <span>
+      <Percent used={used} limit={limit} />{' '}
+      {per === 'group' && <span class="quiet-text small of-all">all members together</span>}
+    </span>
   );
   if (used === null || limit === null || limit <= 0) return percent;
   const share = Math.min(1, used / limit);

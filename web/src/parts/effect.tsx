@@ -13,7 +13,7 @@ import { to } from '../place.ts';
 import { draftOf, replacementOf } from '../policy/edit.ts';
 import { save, trialQuery } from '../policy/trial.ts';
 import { Confirm, type ConfirmProps } from './dialog.tsx';
-import { counted, Size, useWords } from './figures.tsx';
+import { counted, Size, scopeWords, useWords } from './figures.tsx';
 import { NameLink, Others } from './name.tsx';
 import { Answered, type Asked } from './states.tsx';
 
@@ -45,7 +45,7 @@ export function Effect({ trial, isCurrent }: EffectProps) {
 const nobody = { count: 0, first: [] };
 
 export function Changes({ simulation }: { readonly simulation: Simulation }) {
-  const { owners, refused, graced = nobody, allowed, lint } = simulation;
+  const { owners, refused, graced = nobody, allowed, not_asked: notAsked = [], lint } = simulation;
   return (
     <div class="stack">
       {refused.count === 0 && graced.count === 0 && allowed.count === 0 ? (
@@ -56,6 +56,12 @@ export function Changes({ simulation }: { readonly simulation: Simulation }) {
           <Changed what="newly over a limit, in its grace" owners={graced} side="after" isFuture isBad />
           <Changed what="newly allowed" owners={allowed} side="after" isFuture />
         </>
+      )}
+      {notAsked.length > 0 && (
+        <p>
+          Limits {notAsked.map(per => scopeWords[per]).join(' and ')} change nothing about what is stored.
+          They decide when a push or an upload comes.
+        </p>
       )}
       {lint.length > 0 && (
         <div>
@@ -107,9 +113,13 @@ function Changed({ what, owners: { count, first }, side, isFuture = false, isBad
  */
 function changeWords({ changes }: ChangedOwner, side: ChangedProps['side']): string {
   const kinds = new Map<string, Subject[]>();
-  for (const change of changes) {
-    const use = useWords(change[side]);
-    kinds.set(use, [...(kinds.get(use) ?? []), change.subject]);
+  for (const { subject, unit, [side]: verdict } of changes) {
+    const use = useWords(verdict);
+    const told =
+      unit === undefined || verdict.per === 'repository'
+        ? use
+        : `${printable(unit)}, while the owner has ${use}`;
+    kinds.set(told, [...(kinds.get(told) ?? []), subject]);
   }
   return [...kinds].map(([use, subjects]) => `${listWords(fewest(subjects))}: ${use}`).join('; ');
 }
