@@ -29,8 +29,8 @@ _softquota() {
 	'softquota rule') options='--config --help -h' words='list show create edit delete help' paths= ;;
 	'softquota rule list') options='--config --json --help -h' words='' paths= ;;
 	'softquota rule show') options='--config --json --help -h' words='' paths= ;;
-	'softquota rule create') options='--config --json --per --grace --grace-most --mode --limit --subject --help -h' words='' paths= ;;
-	'softquota rule edit') options='--config --json --per --grace --grace-most --mode --limit --subject --help -h' words='' paths= ;;
+	'softquota rule create') options='--config --json --per --grace --grace-most --mode --warn-at --limit --subject --help -h' words='' paths= ;;
+	'softquota rule edit') options='--config --json --per --grace --grace-most --mode --warn-at --limit --subject --help -h' words='' paths= ;;
 	'softquota rule delete') options='--config --help -h' words='' paths= ;;
 	'softquota group') options='--config --help -h' words='list show create delete add-rule remove-rule add-user remove-user help' paths= ;;
 	'softquota group list') options='--config --json --help -h' words='' paths= ;;
@@ -95,7 +95,7 @@ _softquota() {
 	esac
 	case "$command $before" in
 	*' --config' | *' --forge-config' | *' --token-file' | *' --gitlab' | *' --hooks-path' | *' --programs' | *' --dir') _softquota_paths "$current" && return ;;
-	*' --total' | *' --subject' | *' --size' | *' --top' | 'softquota usage --state' | *' --owner' | *' --limit' | *' --per' | *' --grace' | *' --grace-most' | *' --mode' | *' --rule' | *' --search' | *' --email' | *' --full-name' | *' --name' | *' --until' | *' --for' | *' --words' | *' --why' | *' --address' | *' --user' | *' --scope' | *' --expires' | *' --from' | *' --gitolite' | *' --socket' | *' --client' | *' --on-error' | *' --last-for') return ;;
+	*' --total' | *' --subject' | *' --size' | *' --top' | 'softquota usage --state' | *' --owner' | *' --limit' | *' --per' | *' --grace' | *' --grace-most' | *' --mode' | *' --warn-at' | *' --rule' | *' --search' | *' --email' | *' --full-name' | *' --name' | *' --until' | *' --for' | *' --words' | *' --why' | *' --address' | *' --user' | *' --scope' | *' --expires' | *' --from' | *' --gitolite' | *' --socket' | *' --client' | *' --on-error' | *' --last-for') return ;;
 	*' --range') words='day week month year all' options= ;;
 	*' --kind') words='refusal threshold grace policy sign-in request allowance reclaim' options= ;;
 	*' --type') words='user organization' options= ;;
