@@ -35,7 +35,7 @@ export interface Rule extends GraceTerms {
   readonly mode?: RuleMode;
   /** The thing that it limits; absent: the owner. */
   readonly per?: BoundScope;
-  /** As in `QuotaSettings`; absent: as there. */
+  /** Whole percents of the limit, ascending; absent: those of `QuotaSettings`. */
   readonly warnAt?: readonly number[];
 }
 
