@@ -71,6 +71,7 @@ export const fieldWords: Readonly<Record<string, string>> = {
   leaves: 'The kinds of data in the order in which points have their bytes.',
   limit: 'A limit in bytes; -1: unlimited.',
   grace: 'How long the limit may be passed before refusals begin, in seconds; `default`: as configured.',
+  warn_at: 'Percentages of the limit at which is warned, such as `[50, 80]`; `default`: as configured.',
   grace_most: 'How far the limit may be passed meanwhile, such as `10 %` or `5G`; `default`: as configured.',
   per: 'The thing that a rule limits: an owner, a group, a repository, a push or a file.',
   'in query.limit': 'The number of entries on a page.',

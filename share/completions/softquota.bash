@@ -29,8 +29,8 @@ _softquota() {
 	'softquota rule') options='--config --help -h' words='list show create edit delete help' paths= ;;
 	'softquota rule list') options='--config --json --help -h' words='' paths= ;;
 	'softquota rule show') options='--config --json --help -h' words='' paths= ;;
-	'softquota rule create') options='--config --json --per --grace --grace-most --mode --limit --subject --help -h' words='' paths= ;;
-	'softquota rule edit') options='--config --json --per --grace --grace-most --mode --limit --subject --help -h' words='' paths= ;;
+	'softquota rule create') options='--config --json --per --grace --grace-most --mode --warn-at --limit --subject --help -h' words='' paths= ;;
+	'softquota rule edit') options='--config --json --per --grace --grace-most --mode --warn-at --limit --subject --help -h' words='' paths= ;;
 	'softquota rule delete') options='--config --help -h' words='' paths= ;;
 	'softquota group') options='--config --help -h' words='list show usage create delete add-rule remove-rule add-user remove-user help' paths= ;;
 	'softquota group list') options='--config --json --help -h' words='' paths= ;;
@@ -96,10 +96,10 @@ _softquota() {
 	esac
 	case "$command $before" in
 	*' --config' | *' --forge-config' | *' --token-file' | *' --gitlab' | *' --hooks-path' | *' --programs' | *' --dir') _softquota_paths "$current" && return ;;
-	*' --total' | *' --subject' | *' --size' | *' --top' | 'softquota usage --state' | *' --owner' | *' --limit' | 'softquota rule create --per' | *' --grace' | *' --grace-most' | *' --mode' | 'softquota rule edit --per' | *' --rule' | *' --search' | *' --email' | *' --full-name' | *' --name' | *' --until' | *' --for' | *' --words' | *' --why' | *' --address' | *' --user' | *' --scope' | *' --expires' | *' --from' | *' --gitolite' | *' --socket' | *' --client' | *' --on-error' | *' --last-for') return ;;
+	*' --total' | *' --subject' | *' --size' | *' --top' | 'softquota usage --state' | *' --owner' | *' --limit' | 'softquota rule create --per' | *' --grace' | *' --grace-most' | *' --mode' | *' --warn-at' | 'softquota rule edit --per' | *' --rule' | *' --search' | *' --email' | *' --full-name' | *' --name' | *' --until' | *' --for' | *' --words' | *' --why' | *' --address' | *' --user' | *' --scope' | *' --expires' | *' --from' | *' --gitolite' | *' --socket' | *' --client' | *' --on-error' | *' --last-for') return ;;
 	'softquota usage --per') words='owner repository' options= ;;
 	*' --range') words='day week month year all' options= ;;
-	*' --kind') words='refusal threshold grace policy sign-in request allowance reclaim unasked' options= ;;
+	*' --kind') words='refusal threshold grace policy sign-in request allowance reclaim unasked inherited' options= ;;
 	*' --type') words='user organization' options= ;;
 	*' --role') words='owner member' options= ;;
 	'softquota request list --state') words='open granted declined withdrawn all' options= ;;

@@ -1,6 +1,6 @@
 /** Limits and subjects, as people type and read them. */
 
-import { duration, graceMost, nearest } from '../config/index.ts';
+import { duration, graceMost, nearest, percentages } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Parsed } from '../parsed.ts';
 import {
@@ -78,12 +78,22 @@ export function scopeOption(text: string): RuleScope {
 export const modeWords = { report: 'only reported', warn: 'only warned of' } as const;
 
 /** Terms of a rule besides its limit; none if all is as configured and in force. */
-export function termsText({ grace, grace_most: most, mode }: Omit<Rule, 'name'>): readonly string[] {
+export function termsText({
+  grace,
+  grace_most: most,
+  mode,
+  warn_at: warnAt,
+}: Omit<Rule, 'name'>): readonly string[] {
   const reach = most === undefined ? '' : `up to ${most} over`;
   const time = grace === undefined ? '' : grace === 0 ? 'no grace' : `grace ${duration.print(grace * 1000)}`;
   const terms =
     time === '' && reach !== '' ? `grace ${reach}` : [time, reach].filter(text => text !== '').join(' ');
-  return [...(terms === '' ? [] : [terms]), ...(mode === undefined ? [] : [modeWords[mode]])];
+  const warned = warnAt?.length === 0 ? 'never warned' : `warned at ${warnAt?.join(', ')} %`;
+  return [
+    ...(terms === '' ? [] : [terms]),
+    ...(warnAt === undefined ? [] : [warned]),
+    ...(mode === undefined ? [] : [modeWords[mode]]),
+  ];
 }
 
 const asConfigured = 'default';
@@ -101,6 +111,17 @@ export function graceMostOption(text: string): string {
   if (text === asConfigured) return text;
   const expected = 'write a percentage of the limit, such as "10 %", a size, such as 5G, or default';
   return graceMost.print(optionValue('--grace-most', text, graceMost.parse(text), expected));
+}
+
+/** Reads `--warn-at`: percentages, or `default`. Throws `usage`. */
+export function warnAtOption(text: string): readonly number[] | typeof asConfigured {
+  if (text === asConfigured) return text;
+  if (text === 'none') return [];
+  const expected =
+    'write whole percentages from 1 to 100 with commas between, such as 50,80, or none, or default';
+  const parsed = optionValue('--warn-at', text, percentages.parse(text), expected);
+  if (parsed.length > 0) return [...parsed].sort((a, b) => a - b);
+  throw new SoftquotaError('usage', `--warn-at ${text}: no percentage; ${expected}`);
 }
 
 /** Reads `--mode`. Throws `usage`. */

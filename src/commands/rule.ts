@@ -30,6 +30,7 @@ import {
   stateWords,
   subjectsOf,
   termsText,
+  warnAtOption,
 } from './limits.ts';
 import { type Column, escapedLines, table } from './output.ts';
 import { countOf } from './settings.ts';
@@ -41,6 +42,7 @@ interface RuleOptions {
   readonly graceMost?: string;
   readonly mode?: string;
   readonly per?: string;
+  readonly warnAt?: string;
 }
 
 const limitHelp = 'a size: 500M, 10G, 1.5GiB; 0 allows nothing, -1 is unlimited';
@@ -54,11 +56,15 @@ const graceMostHelp =
 
 const perHelp = `the thing that it limits: ${ruleScopes.join(', ')}; owner, unless given`;
 
+const warnAtHelp =
+  'percentages of the limit at which is warned: 50,80; none; default: as [quota] WARN_AT says';
+
 const termOptions = [
   new Option('--per <scope>', perHelp),
   new Option('--grace <duration>', graceHelp),
   new Option('--grace-most <most>', graceMostHelp),
   new Option('--mode <mode>', modeHelp),
+  new Option('--warn-at <percentages>', warnAtHelp),
 ];
 
 const subjectsHelp = `\nSubjects:${[...subjects, 'none']
@@ -135,7 +141,7 @@ export const addRule = resource('rule', {
         if (Object.values(fields).some(value => value !== undefined)) return fields;
         throw new SoftquotaError(
           'usage',
-          'nothing to change: give --limit, --subject, --per, --grace, --grace-most or --mode',
+          'nothing to change: give --limit, --subject, --per, --grace, --grace-most, --mode or --warn-at',
         );
       },
       text: rule => [`Rule ${rule.name} is now: ${ruleText(rule)}.`],
@@ -157,21 +163,24 @@ interface SentFields {
   readonly grace_most: string | undefined;
   readonly mode: 'enforce' | RuleMode | undefined;
   readonly per: RuleScope | undefined;
+  readonly warn_at: readonly number[] | 'default' | undefined;
 }
 
 /** Tells whether a rule is as these fields would make it; what is left out is as usual. */
-function isAs(found: Rule, { limit, subjects, grace, grace_most: most, mode, per }: SentFields): boolean {
+function isAs(found: Rule, { limit, subjects, grace, grace_most: most, ...fields }: SentFields): boolean {
+  const { mode, per, warn_at: warnAt } = fields;
   return (
     found.limit === limit &&
     isDeepStrictEqual(found.subjects.toSorted(), subjects?.toSorted()) &&
     (found.grace ?? 'default') === (grace ?? 'default') &&
     (found.grace_most ?? 'default') === (most ?? 'default') &&
     (found.mode ?? 'enforce') === (mode ?? 'enforce') &&
-    found.per === (per ?? 'owner')
+    found.per === (per ?? 'owner') &&
+    isDeepStrictEqual(found.warn_at ?? 'default', warnAt ?? 'default')
   );
 }
 
-function fieldsOf({ limit, subject, grace, graceMost, mode, per }: RuleOptions): SentFields {
+function fieldsOf({ limit, subject, grace, graceMost, mode, per, warnAt }: RuleOptions): SentFields {
   return {
     limit: limit === undefined ? undefined : limitOf(limit),
     subjects: subject === undefined ? undefined : subjectsOf(subject),
@@ -179,6 +188,7 @@ function fieldsOf({ limit, subject, grace, graceMost, mode, per }: RuleOptions):
     grace_most: graceMost === undefined ? undefined : graceMostOption(graceMost),
     mode: mode === undefined ? undefined : modeOption(mode),
     per: per === undefined ? undefined : scopeOption(per),
+    warn_at: warnAt === undefined ? undefined : warnAtOption(warnAt),
   };
 }
 

@@ -12,6 +12,6 @@ export { variableOf, type Where } from './find.ts';
 export { compareConfigs, merged, printConfig } from './in-force.ts';
 export { type ConfigFault, formatFaults, type Key } from './key.ts';
 export { type MailSettings, type NoticeType, noticeTypes, type WebhookSettings } from './keys-notices.ts';
-export { duration, graceMost } from './kinds.ts';
+export { duration, graceMost, percentages } from './kinds.ts';
 export { encodeValue } from './lines.ts';
 export { guardedNames, type LoadedConfig, loadAgain, loadConfig, type RefusedConfig } from './load.ts';

@@ -48,17 +48,10 @@ export const quota = keysOf('quota', {
     text: 'enforce',
     doc: '`enforce` refuses; `report` decides and records in the same way, but allows everything. Single rules can be in report mode, too.',
   }),
-  warnAt: key(
-    'WARN_AT',
-    kind.listOf(
-      kind.wholeNumber(1, 100),
-      'Write whole percentages from 1 to 100, separated by commas, such as 80, 90',
-    ),
-    {
-      text: '80, 90',
-      doc: 'Percentages of a limit at which pushers are warned. Empty: no warnings.',
-    },
-  ),
+  warnAt: key('WARN_AT', kind.percentages, {
+    text: '80, 90',
+    doc: 'Percentages of a limit at which pushers are warned. Empty: no warnings.',
+  }),
 });
 
 export const quotaDefault = keysOf('quota.default', {

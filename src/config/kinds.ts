@@ -207,6 +207,11 @@ export const freeSpace: ValueType<FreeSpaceSetting> = {
   print: space => ('percent' in space ? `${space.percent}%` : printedBytes(space.bytes)),
 };
 
+export const percentages = listOf(
+  wholeNumber(1, 100),
+  'Write whole percentages from 1 to 100, separated by commas, such as 80, 90',
+);
+
 export const graceMost: ValueType<GraceMost> = {
   expected: 'Write a percentage of the limit, such as 10 %, or a number and a unit, such as 5G',
   parse: parseGraceMost,

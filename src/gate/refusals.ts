@@ -121,7 +121,7 @@ export class Refusals {
 
   #reconcilePool(group: string): boolean {
     const before = this.#fullPools.has(group);
-    // What an allowance adds to a limit is above it.
+    // An allowance only raises the limit.
     const decisions = this.#options.ledger.pools.decisions(group, 'reserved') ?? [];
     const isFull = decisions.some(({ allowed, grace }) => !allowed || grace !== undefined);
     if (isFull) this.#fullPools.add(group);

@@ -3,6 +3,7 @@
 import { SoftquotaError } from '../errors.ts';
 import type { Policy } from '../policy/index.ts';
 import {
+  type Graces,
   noUsage,
   type PoolDecision,
   type PooledBytes,
@@ -11,7 +12,6 @@ import {
   type ReservedBytes,
   type Usage,
 } from '../quota/index.ts';
-import type { OwnerGraces } from './graces.ts';
 import type { OwnerUsage } from './options.ts';
 
 interface OwnersById {
@@ -66,7 +66,7 @@ interface KeptPool {
 interface PoolsLedger extends OwnersById {
   readonly policy: Policy;
   readonly settings: QuotaSettings;
-  readonly graces: Pick<OwnerGraces, 'ofPool'>;
+  readonly graces: { ofPool(group: string): Graces | null };
   /** The usage has what is reserved, too. */
   ownerUsage(ownerName: string): OwnerUsage;
 }

@@ -154,7 +154,7 @@ export class ReconcileLoop {
     }
     await inSlices(this.#pending, reconcileNext);
     const { policy } = ledger;
-    // Who left a group is not in it any more.
+    // A member who left a group is not in it any more.
     if (policy !== this.#policy) for (const group of policy.pooled) this.#pendingPools.add(group);
     this.#policy = policy;
     await inSlices(this.#pendingPools, group => {

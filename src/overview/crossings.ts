@@ -199,7 +199,8 @@ export class Crossings {
 
   #step(decision: Decision, last: Level): Step {
     const { settings, walks } = this.#options.ledger;
-    const from = inForce(settings, last);
+    const { warnAt = settings.warnAt } = decision;
+    const from = inForce({ warnAt }, last);
     const reached = nextLevel(settings, decision, from);
     // After a restore, what no sweep has measured yet is only missing.
     return { from, to: walks.lastSweep === null ? Math.max(reached, from) : reached, decision };

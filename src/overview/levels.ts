@@ -47,7 +47,8 @@ export function nextLevel(settings: Limits, decision: quota.Decision, last: Leve
   const isHeld = (percent: number) => used / limit >= (percent / 100) * play;
   const isRefusalHeld = grace === undefined || used >= grace.below * play;
   const heldAtLimit = isRefusalHeld ? refusing : atLimit;
-  const held = isHeld(100) ? heldAtLimit : (settings.warnAt.findLast(isHeld) ?? belowAll);
+  const { warnAt = settings.warnAt } = decision;
+  const held = isHeld(100) ? heldAtLimit : (warnAt.findLast(isHeld) ?? belowAll);
   return Math.max(reached, Math.min(last, held));
 }
 

@@ -31,6 +31,7 @@ const rule = z.strictObject({
   graceMost: graceMost.exactOptional(),
   mode: z.enum(ruleModes).exactOptional(),
   per: z.enum(boundScopes).exactOptional(),
+  warnAt: z.array(z.number().int().min(1).max(100)).readonly().exactOptional(),
 });
 
 export type RuleDocument = z.infer<typeof rule>;
@@ -42,9 +43,9 @@ export const ruleKind: Kind<RuleDocument> = {
   describe: (name, document) => ({ name, ownerId: null, content: ruleContent(document) }),
 };
 
-/** Describes a rule without its name, for API and audit log. Forgejo's clients do not know the last four. */
+/** Describes a rule without its name, for API and audit log. Forgejo's clients do not know the last five. */
 export function ruleContent(rule: Omit<RuleDocument, 'place'>) {
-  const { limitBytes: limit, subjects, graceMs, graceMost: most, mode: inMode, per } = rule;
+  const { limitBytes: limit, subjects, graceMs, graceMost: most, mode: inMode, per, warnAt } = rule;
   return {
     limit,
     subjects,
@@ -52,6 +53,7 @@ export function ruleContent(rule: Omit<RuleDocument, 'place'>) {
     ...(most === undefined ? {} : { grace_most: graceMostText(most) }),
     ...(inMode === undefined ? {} : { mode: inMode }),
     ...(per === undefined ? {} : { per }),
+    ...(warnAt === undefined ? {} : { warn_at: warnAt }),
   };
 }
 

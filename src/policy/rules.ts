@@ -35,6 +35,8 @@ export interface RuleEdit extends Partial<Pick<Rule, 'limitBytes' | 'subjects'>>
   readonly mode?: 'enforce' | RuleMode;
   /** The thing that it limits. `ruleFaults` names what is none of them. */
   readonly per?: RuleScope;
+  /** Percentages of the limit, in any order; null: as configured. */
+  readonly warnAt?: readonly number[] | null;
 }
 
 export function rulesIn(snapshot: Snapshot): readonly Rule[] {
@@ -61,13 +63,14 @@ export function ruleFrom(
 function edited(before: Rule, edit: RuleEdit): Rule {
   const graceMs = edit.graceMs === undefined ? before.graceMs : edit.graceMs;
   const graceMost = edit.graceMost === undefined ? before.graceMost : edit.graceMost;
+  const warnAt = edit.warnAt === undefined ? before.warnAt : edit.warnAt;
   const mode = edit.mode ?? before.mode;
   const per = edit.per ?? before.per ?? 'owner';
   return {
     name: before.name,
     limitBytes: edit.limitBytes ?? before.limitBytes,
     subjects: edit.subjects ?? before.subjects,
-    ...given({ graceMs, graceMost }),
+    ...given({ graceMs, graceMost, warnAt: warnAt && [...new Set(warnAt)].sort((a, b) => a - b) }),
     ...(mode === undefined || mode === 'enforce' ? {} : { mode }),
     ...(per === 'owner' ? {} : { per }),
   };

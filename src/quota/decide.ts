@@ -287,6 +287,7 @@ export function decisionBy(
     subjects: rule.subjects,
     reserved,
     incoming,
+    ...(rule.warnAt === undefined ? {} : { warnAt: rule.warnAt }),
   } as const;
   const raised = rule.allowance === undefined ? plain : { ...plain, allowance: rule.allowance };
   const forgiven = garbage === null ? raised : { ...raised, garbage };
@@ -301,8 +302,8 @@ export function decisionBy(
  * not be; null below all of them, and without a limit.
  */
 export function reachedThreshold(
-  { warnAt }: Pick<QuotaSettings, 'warnAt'>,
-  { allowed, used, limit }: Pick<Decision, 'allowed' | 'used' | 'limit'>,
+  settings: Pick<QuotaSettings, 'warnAt'>,
+  { allowed, used, limit, warnAt = settings.warnAt }: Pick<Decision, 'allowed' | 'used' | 'limit' | 'warnAt'>,
 ): number | null {
   if (!allowed || used === null || limit === null || limit <= 0) return null;
   const hundredth = Math.floor(limit / 100);

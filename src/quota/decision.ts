@@ -24,6 +24,7 @@ interface NotRuled {
   readonly share?: never;
   readonly unit?: never;
   readonly file?: never;
+  readonly warnAt?: never;
 }
 
 interface Disabled extends NotRuled {
@@ -59,6 +60,8 @@ export interface Ruled extends Partial<BoundDetails> {
   readonly group: string | null;
   readonly rule: string | null;
   readonly subjects: readonly RuleSubject[];
+  /** The thresholds of the rule's own; absent: WARN_AT. */
+  readonly warnAt?: readonly number[];
 }
 
 export interface RuledAllowed extends Ruled {

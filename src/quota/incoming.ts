@@ -31,12 +31,13 @@ export function leastFileBytes({ settings, standing }: OwnerPolicy, subject: Sub
   if (!settings.enabled) return null;
   const limits = boundGroups(standing)
     .flatMap(group => boundsAt('file', [group], subject, null))
-    .flatMap(({ rules }) => rules.map(({ limitBytes }) => limitBytes))
-    .filter(limit => limit !== -1);
+    .flatMap(({ rules }) => rules.filter(({ limitBytes }) => limitBytes !== -1));
   if (limits.length === 0) return null;
-  const percent = Math.min(100, ...settings.warnAt);
   // A file of just so many bytes reaches the threshold.
-  return Math.max(0, Math.ceil((Math.min(...limits) / 100) * percent) - 1);
+  const reached = limits.map(({ limitBytes, warnAt = settings.warnAt }) =>
+    Math.ceil((limitBytes / 100) * Math.min(100, ...warnAt)),
+  );
+  return Math.max(0, Math.min(...reached) - 1);
 }
 
 /** Tells whether a rule, in force or not, is about repositories. */

@@ -35,6 +35,8 @@ export interface Rule extends GraceTerms {
   readonly mode?: RuleMode;
   /** The thing that it limits; absent: the owner. */
   readonly per?: BoundScope;
+  /** Whole percents of the limit, ascending; absent: those of `QuotaSettings`. */
+  readonly warnAt?: readonly number[];
 }
 
 export interface Group {
@@ -63,6 +65,7 @@ export interface CompiledRule extends GraceTerms {
   readonly counts: number;
   readonly mode?: RuleMode;
   readonly per?: BoundScope;
+  readonly warnAt?: readonly number[];
 }
 
 export interface CompiledGroup {

@@ -122,6 +122,22 @@ const newMode = z.enum(['enforce', ...ruleModes], { error: 'expected enforce, re
     '`report`: what it would refuse is recorded, and let through; `warn`: who passes its limit is told, and refused nothing; `enforce`, as it is unless given: it is in force.',
 });
 
+const warnAtExpected = 'expected a list of whole percentages from 1 to 100, or "default" for as configured';
+
+const percentage = z
+  .number({ error: warnAtExpected })
+  .int({ error: warnAtExpected })
+  .min(1, { error: warnAtExpected })
+  .max(100, { error: warnAtExpected });
+
+const newWarnAt = z
+  .union([z.literal(asConfigured), z.array(percentage).max(100).readonly()], { error: warnAtExpected })
+  .meta({
+    description:
+      'Percentages of the limit at which pushers are warned and events are sent; an empty list: none; `default`: as `[quota] WARN_AT` says.',
+    examples: [[50, 80]],
+  });
+
 const scopeMeta = {
   description:
     'The thing that it limits: all that an `owner` stores, as it is unless given; the members of its `group` together; each `repository`; all that a `push` or an upload brings; each `file` of that.',
@@ -158,6 +174,10 @@ const graceFields = {
     }),
 };
 
+const shownWarnAt = z.array(z.number().int()).readonly().optional().meta({
+  description: 'The percentages of its own at which is warned. Left out: as `[quota] WARN_AT` says.',
+});
+
 export const shownMode = z.enum(ruleModes).optional().meta({
   description:
     '`report`: what it would refuse is recorded, and let through; `warn`: who passes its limit is told, and refused nothing. Left out: it is in force.',
@@ -174,12 +194,18 @@ export function graceMostFrom(text: string): GraceMost | null {
   return parsed?.ok === true ? parsed.value : null;
 }
 
+/** Null: as configured. */
+export function warnAtFrom(warnAt: z.output<typeof newWarnAt>): readonly number[] | null {
+  return warnAt === asConfigured ? null : warnAt;
+}
+
 /** Null is as good as left out in all of them, as clients of other languages write it. */
 const newTerms = {
   per: newScope.nullish(),
   grace: newGrace.nullish(),
   grace_most: newGraceMost.nullish(),
   mode: newMode.nullish(),
+  warn_at: newWarnAt.nullish(),
 };
 
 export const newRule = z
@@ -202,6 +228,7 @@ export const rule = z
     ...graceFields,
     mode: shownMode,
     per: shownScope,
+    warn_at: shownWarnAt,
   })
   .meta({ id: 'Rule' });
 

@@ -28,6 +28,26 @@ t.test('a rule takes a grace and a mode, gives them back, and loses them again',
   t.match((await world.must(200, 'PATCH', `${rules}/total`, { body: { grace: 0 } })).json, { grace: 0 });
 });
 
+t.test('a rule takes percentages of its own at which is warned, in order, and loses them again', async t => {
+  const world = await World.open(t);
+  const created = await world.must(201, 'POST', rules, { body: { ...total, warn_at: [80, 50, 80] } });
+  t.strictSame(created.json, { ...shown, warn_at: [50, 80] });
+  const path = `${rules}/total`;
+  await world.must(200, 'PATCH', path, { body: { warn_at: null, limit: 2000 } });
+  t.match(await world.get(path), { limit: 2000, warn_at: [50, 80] }, 'null is as good as left out');
+  t.strictSame((await world.must(200, 'PATCH', path, { body: { warn_at: [] } })).json, {
+    ...shown,
+    limit: 2000,
+    warn_at: [],
+  });
+  const plain = await world.must(200, 'PATCH', path, { body: { warn_at: 'default', limit: 1000 } });
+  t.strictSame(plain.json, shown);
+  for (const wrong of [50, [0], [101], [1.5], ['50'], 'never']) {
+    const { json } = await world.must(422, 'PATCH', path, { body: { warn_at: wrong } });
+    t.match(withMessage.parse(json).message, /warn_at.*: expected a list of whole percentages from 1 to 100/);
+  }
+});
+
 t.test('what is no grace is refused with what is expected', async t => {
   const world = await World.open(t);
   const fault = async (more: object) =>

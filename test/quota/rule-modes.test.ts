@@ -8,6 +8,7 @@ import {
   explain,
   type Group,
   lint,
+  noUsage,
   passedLimits,
   type Rule,
   type RuleMode,
@@ -271,4 +272,35 @@ t.test('the decision is that without them, and the reported one that with them i
     }),
     { numRuns: 4000 },
   );
+});
+
+t.test('a rule warns at percentages of its own, whatever it limits', t => {
+  const settings = { ...plainSettings, warnAt: [80, 90] };
+  const warnAt = [50];
+  const at = (per: 'repository' | 'push' | 'file' | 'group', own: object) => {
+    const rule = { name: 'own', limitBytes: 100, subjects: ['size:all' as const], per, ...own };
+    const assigned = [compileGroup({ name: 'lab', rules: [rule] })];
+    const stored = { usage: usageOf({ 'size:repos:private': 60 }), reserved: null, unreachable: null };
+    return decide({
+      settings,
+      standing: standingIn({ assigned, defaults: [] }),
+      usage: noUsage,
+      subject: 'size:repos:private',
+      pools: () => stored,
+      repository: { name: 'alice/app', ...stored },
+      incoming: { bytes: 60, largest: { bytes: 60, name: 'video.bin' } },
+    });
+  };
+  for (const [per, words] of [
+    ['group', 'The group lab has 60 B of 100 B, of which you have 0 B.'],
+    ['repository', 'Repository alice/app has 60 B of 100 B.'],
+    ['push', 'This push brings 60 B; a push may bring 100 B.'],
+    ['file', 'video.bin has 60 B; a file may have 100 B.'],
+  ] as const) {
+    const warned = (own: object) => warning(settings, 'alice', 'size:repos:private', at(per, own));
+    t.equal(warned({ warnAt }), `Quota warning: ${words}`);
+    t.equal(warned({}), null);
+    t.equal(warned({ warnAt: [] }), null);
+  }
+  t.end();
 });

@@ -91,11 +91,13 @@ export function editOf({
   grace_most: most,
   mode,
   per,
+  warn_at: warnAt,
 }: wire.RuleEdit): policy.RuleEdit {
   return {
     ...given({ limitBytes: limit, subjects, mode, per }),
     ...(grace === undefined || grace === null ? {} : { graceMs: wire.graceMsFrom(grace) }),
     ...(most === undefined || most === null ? {} : { graceMost: wire.graceMostFrom(most) }),
+    ...(warnAt === undefined || warnAt === null ? {} : { warnAt: wire.warnAtFrom(warnAt) }),
   };
 }
 
