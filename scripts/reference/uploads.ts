@@ -93,11 +93,15 @@ function early(): string {
 function table(routes: readonly PresetRoute[]): string {
   const rows = routes.flatMap(route =>
     route.urls.map(url => {
-      const { methods, subject } = route;
+      const { methods, subject, hasBegun = false } = route;
       const isGrowing = subject !== 'none';
       const owner = /\{owner\}/.test(url) ? '`{owner}`' : 'none';
       const cells = isGrowing
-        ? [owner, subjectWords(subject), shownFor(url, subject)]
+        ? [
+            owner,
+            subjectWords(subject) + (hasBegun ? ', by limits of a push and a file alone' : ''),
+            shownFor(url, subject),
+          ]
         : ['', 'grows nothing: not asked about', ''];
       return `| \`${url}\` | ${methods.join(', ')} | ${cells.join(' | ')} |\n`;
     }),

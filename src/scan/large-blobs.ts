@@ -146,7 +146,7 @@ function addFromPack(
 interface LooseFile {
   readonly object: string;
   readonly path: string;
-  /** Of the file. */
+  /** The size of the file itself. */
   readonly bytes: number;
 }
 
@@ -162,7 +162,7 @@ function addLooseFiles(
     const path = `${directory}/${name}`;
     beforeLook(path);
     const bytes = lstatSync(encodePath(path), { throwIfNoEntry: false })?.size ?? 0;
-    // What is smaller cannot be so large: this spares the reading of nearly all.
+    // A smaller file cannot hold so much: this spares the reading of nearly all.
     if (bytes * mostInflatedBytes >= overBytes) files.push({ object: firstByte + name, path, bytes });
   }
 }

@@ -94,7 +94,7 @@ export async function explainFile(
     const advice = ['To see its name:', `  git rev-list --objects HEAD | grep ${object}`];
     return { ...decided, advice };
   }
-  // Of a longer line only the beginning is shown, and the beginning of a command is another command.
+  // A longer line is cut where it is shown, and the beginning of a command is another command.
   const advice = commands
     .map(({ what, lines }) => [what, ...lines.map(line => `  ${line}`)])
     .filter(lines => lines.every(line => line.length <= longestLine))

@@ -203,7 +203,7 @@ export type FileForm = 'base64' | 'part' | 'whole';
 
 /** The boundary of a form, and its other fields, are no longer than this. */
 const longestFormBytes = 4096;
-/** What else is in the JSON: npm sends the README of the package twice. */
+/** The other fields of the JSON: npm sends the README of the package in it. */
 const longestAroundBytes = 256 * 1024;
 
 /** The bytes of the file in a body of this length: rather fewer, so that no limit refuses a smaller file. */

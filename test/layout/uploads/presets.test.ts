@@ -14,8 +14,8 @@ const container: readonly Row[] = [
   ['POST /v2/alice/app/blobs/uploads/', `alice ${packages}`],
   ['POST /v2/alice/team/app/blobs/uploads/?mount=sha256:1&from=bob/app', `alice ${packages}`],
   ['POST /v2/alice/blobs/uploads/', `alice ${packages}`],
-  ['PATCH /v2/alice/app/blobs/uploads/0123', null],
-  ['PUT /v2/alice/app/blobs/uploads/0123?digest=sha256:1', null],
+  ['PATCH /v2/alice/app/blobs/uploads/0123', `alice ${packages}, begun`],
+  ['PUT /v2/alice/app/blobs/uploads/0123?digest=sha256:1', `alice ${packages}, begun`],
   ['PUT /v2/alice/app/manifests/latest', null],
   ['HEAD GET DELETE /v2/alice/app/blobs/sha256:1', null],
   ['GET DELETE /v2/alice/app/manifests/latest', null],
@@ -156,7 +156,8 @@ const tables: Readonly<Record<PresetName, readonly Row[]>> = {
 
 function allTold(preset: PresetName, method: string, address: string, { base = '/', early = false } = {}) {
   return uploadsOf(routesOf([preset], base, early), method, address).map(
-    ({ owner, subject, sizeBytes }) => `${owner} ${subject}${sizeBytes > 0 ? ` ${sizeBytes}` : ''}`,
+    ({ owner, subject, sizeBytes, hasBegun }) =>
+      `${owner} ${subject}${sizeBytes > 0 ? ` ${sizeBytes}` : ''}${hasBegun ? ', begun' : ''}`,
   );
 }
 

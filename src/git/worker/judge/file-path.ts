@@ -152,7 +152,7 @@ function commandsFor(
   return [outOf, ...inLfs];
 }
 
-/** What git takes for this very path, in whatever folder it is typed. */
+/** Returns what git takes for this very path, in whatever folder it is typed. */
 function fromTop(path: string): string {
   return /^[A-Za-z0-9.][^*?[\\]*$/.test(path) ? `:/${path}` : `:(top,literal)${path}`;
 }
