@@ -349,7 +349,7 @@ const policyMends: Readonly<Record<FindingCode, string>> = {
   shadowed_default_group: 'remove it from [quota] DEFAULT_GROUPS',
   matches_nothing: 'set its subjects, or delete it',
   unreachable_rule: 'delete it, or lower its limit',
-  idle_bound: 'put it into a group that owners are added to, or change its limit',
+  idle_bound: 'delete it, change its limit, or move it to a group that owners are added to',
   uncovered_subject: 'add a rule, or see [quota] UNCOVERED',
   perhaps_renamed:
     'softquota user edit OLD --name NEW keeps everything; if it is somebody else: remove the old owner from the groups, or delete the old owner',

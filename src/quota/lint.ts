@@ -67,7 +67,8 @@ export function lint(policy: LintedPolicy): readonly LintFinding[] {
   const isAssigned = ({ name }: CompiledGroup) =>
     assignments === undefined || (assignments.get(name) ?? 0) > 0;
   // Rules that only report or warn limit nobody, and so make nothing else superfluous. Nor do bounds.
-  const enforced = groupsWith(groupsInMode(groups, null), ({ per }) => per === undefined);
+  const inForce = groupsInMode(groups, null);
+  const enforced = groupsWith(inForce, ({ per }) => per === undefined);
   const enforcedDefaults = enforced.filter(group => defaultGroups.includes(group.name));
   const assigned = enforced.filter(isAssigned);
   return [
@@ -79,7 +80,7 @@ export function lint(policy: LintedPolicy): readonly LintFinding[] {
     ...enforced.flatMap(group => unreachable(group, settings)),
     ...assigned.flatMap(group => uncoveredOfGroup(group, enforcedDefaults, settings)),
     ...uncovered(enforcedDefaults, settings, 'Owners without a group'),
-    ...groups.flatMap(group => idleBounds(group, defaults)),
+    ...groups.flatMap(group => idleBounds(group, policy, inForce)),
   ];
 }
 
@@ -219,10 +220,20 @@ function uncovered(
 }
 
 /** Finds bounds that can be seen to hold for nobody, or never to be the first that refuses. */
-function idleBounds(group: CompiledGroup, defaults: readonly CompiledGroup[]): readonly LintFinding[] {
-  const isDefault = defaults.includes(group);
+function idleBounds(
+  group: CompiledGroup,
+  { defaultGroups, assignments, settings }: LintedPolicy,
+  inForce: readonly CompiledGroup[],
+): readonly LintFinding[] {
+  const defaults = inForce.filter(({ name }) => defaultGroups.includes(name));
+  const isDefault = defaultGroups.includes(group.name);
   return group.rules.flatMap(rule => {
-    const why = isDefault && rule.per === 'group' ? onlyForAssigned : aboveBound(rule, group);
+    const why =
+      rule.per === 'group'
+        ? isDefault
+          ? onlyForAssigned
+          : neverFilled(rule, group, assignments?.get(group.name) ?? 0)
+        : (aboveBound(rule, group) ?? (isDefault ? lifted(rule, group, defaults, settings) : null));
     if (why === null) return [];
     const message = `${ruleOf(rule, group)} ${why}.`;
     return [{ code: 'idle_bound', group: group.name, rule: nameOf(rule), message }];
@@ -231,6 +242,42 @@ function idleBounds(group: CompiledGroup, defaults: readonly CompiledGroup[]): r
 
 const onlyForAssigned =
   'limits the members of the group together, and holds for nobody who is in it only by DEFAULT_GROUPS';
+
+/** Tells which limit of each member the pool has room for; of 0 members nothing is known. */
+function neverFilled(pool: CompiledRule, { rules }: CompiledGroup, members: number): string | null {
+  const own = rules.find(
+    ({ per, limitBytes, counts, mode }) =>
+      per === undefined &&
+      mode === undefined &&
+      (counts & pool.counts) === pool.counts &&
+      limitBytes > 0 &&
+      members > 0 &&
+      limitBytes * members <= pool.limitBytes,
+  );
+  return own === undefined
+    ? null
+    : `has room for all that rule ${quoted(nameOf(own))} allows each of the ${members} members, so only more members, or other groups of theirs, can fill it`;
+}
+
+/** Tells which default group always allows more than a bound of another default group. */
+function lifted(
+  rule: CompiledRule,
+  group: CompiledGroup,
+  defaults: readonly CompiledGroup[],
+  settings: QuotaSettings,
+): string | null {
+  if (rule.per === undefined || rule.mode !== undefined) return null;
+  const alone = { ...group, rules: [rule] };
+  const other = groupsWith(defaults, ({ per }) => per === rule.per).find(
+    each =>
+      each.name !== group.name &&
+      alwaysAllowsAsMuch(each, alone, settings) &&
+      (!alwaysAllowsAsMuch(alone, each, settings) || each.name < group.name),
+  );
+  return other === undefined
+    ? null
+    : `never decides: ${quoted(other.name)}, also a default group, always allows at least as much`;
+}
 
 function aboveBound(rule: CompiledRule, { rules }: CompiledGroup): string | null {
   if (rule.per !== 'file') return null;

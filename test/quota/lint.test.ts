@@ -228,3 +228,35 @@ t.test('a bound that holds for nobody, or never refuses first, is found, and lim
   ]);
   t.equal(findings.length, 2);
 });
+
+t.test('a pool that has room for the limits of all its members is found', async t => {
+  const pool = (limitBytes: number): Rule => ({ ...ruleOf('pool', limitBytes, 'size:all'), per: 'group' });
+  const ask = (limitBytes: number, members: number) =>
+    faults({
+      groups: [{ name: 'g', rules: [total, pool(limitBytes)] }],
+      assignments: new Map([['g', members]]),
+    });
+  t.same(ask(300, 3), [{ code: 'idle_bound', group: 'g', rule: 'pool' }]);
+  t.same(ask(299, 3), []);
+  t.same(ask(300, 4), []);
+});
+
+t.test('a bound of a default group that another one always lifts is found', async t => {
+  const file = (name: string, limitBytes: number): Rule => ({
+    ...ruleOf(name, limitBytes, 'size:all'),
+    per: 'file',
+  });
+  const groups = [
+    { name: 'g', rules: [total, file('small', 5)] },
+    { name: 'h', rules: [file('any', -1)] },
+  ];
+  t.same(faults({ groups, defaultGroups: ['g', 'h'] }), [{ code: 'idle_bound', group: 'g', rule: 'small' }]);
+  t.same(faults({ groups, defaultGroups: ['g'] }), []);
+});
+
+t.test('a group that has nothing but bounds is found where UNCOVERED = deny', async t => {
+  const groups = [{ name: 'g', rules: [{ ...ruleOf('file', 5, 'size:all'), per: 'file' as const }] }];
+  const denied = [{ code: 'uncovered_subject', group: 'g', subject: 'size:all' }];
+  t.same(faults({ groups }, { uncovered: 'deny' }), denied);
+  t.same(faults({ groups }), []);
+});
