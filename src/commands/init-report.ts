@@ -176,6 +176,7 @@ function workerLines({ worker, next }: InitReport): readonly string[] {
     `Then start the worker, which runs as ${worker.user} and measures what was deleted:`,
     `    ${next.worker}`,
     ...worker.units.map(path => `Written for it: ${path}.`),
+    'Once the hooks are installed, [hooks] KEEP = true has it guard repositories that others make or copy there, too.',
   ];
 }
 

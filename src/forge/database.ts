@@ -7,10 +7,28 @@
 import { setImmediate } from 'node:timers/promises';
 import { messageOf } from '../errors.ts';
 import type { Parsed } from '../parsed.ts';
-import { type AboutRow, mostCharacters, type RowJudge } from './odd-rows.ts';
 
 /** The columns of a row, in the order of the statement. */
 export type Row = readonly unknown[];
+
+/** Characters of a text that are read, at most; more than a name may have. */
+export const mostCharacters = 600;
+
+/** The name of the row's owner, and its file; null where nobody can tell. */
+export interface AboutRow {
+  readonly owner: string | null;
+  readonly path: string | null;
+}
+
+export interface SizeJudge {
+  /** Judges the sizes of a table, by the ids of its rows. */
+  sizes(table: string): {
+    /** Gives the size that counts for the row's owner; null: none does. */
+    judged(id: number, value: unknown, about: () => AboutRow): number | null;
+    /** The table has been read to its end. */
+    end(): void;
+  };
+}
 
 /** A value that is put in place of a `?`. */
 export type SqlValue = bigint | number | string;
@@ -33,7 +51,7 @@ export interface ForgeDatabase {
   marks(tables: readonly string[]): Promise<ChangeMarks>;
   readonly pageRows: number;
   /** Judges the rows of this reader. */
-  judge: RowJudge;
+  judge: SizeJudge;
   quoted(name: string): string;
   /** Stands behind a column of another type that is taken as a text. */
   readonly asText: string;

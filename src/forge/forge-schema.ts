@@ -1,7 +1,7 @@
 /** A kind of forge: its tables, its rows, and the bytes by owner and leaf that they add up to. */
 
 import { given } from '../given.ts';
-import { eachRow, type ForgeDatabase, numberAt, type Row } from './database.ts';
+import { type AboutRow, eachRow, type ForgeDatabase, numberAt, type Row } from './database.ts';
 import type { LfsObject } from './lfs-objects.ts';
 import type { RowSum } from './loss-guard.ts';
 import {
@@ -14,7 +14,6 @@ import {
   type UnownedReason,
   unownedReasons,
 } from './messages.ts';
-import type { AboutRow } from './odd-rows.ts';
 import type { Claim } from './places.ts';
 
 /** Columns by table; `new or old`: a table that has another name in older versions. */

@@ -9,6 +9,7 @@
 import { statSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { nameFault } from '../quota/index.ts';
+import { type AboutRow, mostCharacters, type SizeJudge } from './database.ts';
 import type { ForgeOwner, OddRow, OddRows } from './messages.ts';
 import { firstRowOf } from './places.ts';
 
@@ -16,14 +17,6 @@ import { firstRowOf } from './places.ts';
 const mostNamed = 1000;
 /** No file is as large, and as many of them as a table has can be added up. */
 const mostBytes = 2 ** 50;
-/** Characters of a text that are read, at most; more than a name may have. */
-export const mostCharacters = 600;
-
-/** The name of the row's owner, and its file; null where nobody can tell. */
-export interface AboutRow {
-  readonly owner: string | null;
-  readonly path: string | null;
-}
 
 /** Sizes by the ids of rows, which ascend. */
 interface SizeColumns {
@@ -39,7 +32,7 @@ interface PartFound {
   unownedBytes: number;
 }
 
-export class RowJudge {
+export class RowJudge implements SizeJudge {
   /** By parts of a reading, each of which is replaced as a whole. */
   readonly #parts = new Map<string, PartFound>();
   #part: PartFound = { named: [], count: 0, unowned: 0, unownedBytes: 0 };
@@ -53,13 +46,7 @@ export class RowJudge {
     this.#parts.set(part, this.#part);
   }
 
-  /** Judges the sizes of a table, by the ids of its rows. */
-  sizes(table: string): {
-    /** Gives the size that counts for the row's owner; null: none does. */
-    judged(id: number, value: unknown, about: () => AboutRow): number | null;
-    /** The table has been read to its end. */
-    end(): void;
-  } {
+  sizes(table: string): ReturnType<SizeJudge['sizes']> {
     const before = this.#sizes.get(table);
     const [ids, sizes]: [number[], number[]] = [[], []];
     const judged = (id: number, value: unknown, about: () => AboutRow): number | null => {
