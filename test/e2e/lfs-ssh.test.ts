@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { builtForge } from '../forge/real-forge.ts';
 import { some } from '../run-length.ts';
+import { until } from './ask.ts';
 import { Clone } from './clone.ts';
 import { run } from './run.ts';
 import { type Ini, Server } from './server.ts';
@@ -85,8 +86,8 @@ for (const shell of some(['git-shell', 'sh'], 1)) {
     t.match(stderr, /^Nothing from this upload was stored\. You can still delete data/m);
     t.match(stderr, 'https://git.example/quota');
     t.strictSame(await stored(server, 'alice/app'), before, 'nothing came');
-    const events = JSON.stringify(await server.json('events --kind refusal'));
-    t.match(events, 'size:git:lfs', 'the refusal is on record');
+    const recorded = async () => JSON.stringify(await server.json('events --kind refusal'));
+    await until(async () => ((await recorded()).includes('size:git:lfs') ? true : null));
 
     await clone.git('checkout', '-q', '-b', 'smaller', 'HEAD~1');
     t.match((await clone.push(['smaller:again'])).stderr, /new branch/, 'objects that are there are none');
