@@ -354,7 +354,7 @@ complete -c softquota -n '__softquota_is "softquota hooks install"' -l on-error 
 complete -c softquota -n '__softquota_is "softquota hooks install"' -l last-for -x -d 'how long the last published list is valid: hours or days, such as 24h (the default)'
 complete -c softquota -n '__softquota_is "softquota hooks install"' -l gitlab -r -F -d 'also install them into custom_hooks_dir of GitLab'\''s Gitaly'
 complete -c softquota -n '__softquota_is "softquota hooks install"' -l hooks-path -r -F -d 'also install them into a directory for core.hooksPath'
-complete -c softquota -n '__softquota_is "softquota hooks install"' -l programs -r -F -d 'also write upload, quota and receive-pack/git into a directory'
+complete -c softquota -n '__softquota_is "softquota hooks install"' -l programs -r -F -d 'also write upload, quota and receive-pack into a directory'
 complete -c softquota -n '__softquota_is "softquota hooks install"' -l help -s h -d 'print this help'
 complete -c softquota -n '__softquota_is "softquota hooks install"' -F
 complete -c softquota -n '__softquota_is "softquota hooks status"' -l config -r -F -d 'a configuration; the hooks have to use its SOCKET'

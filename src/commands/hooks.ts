@@ -42,7 +42,7 @@ export const addHooks = resource('hooks', {
         ),
         new Option('--gitlab <dir>', "also install them into custom_hooks_dir of GitLab's Gitaly"),
         new Option('--hooks-path <dir>', 'also install them into a directory for core.hooksPath'),
-        new Option('--programs <dir>', 'also write upload, quota and receive-pack/git into a directory'),
+        new Option('--programs <dir>', 'also write upload, quota and receive-pack into a directory'),
       ],
     }),
     hooksCommand('status', {

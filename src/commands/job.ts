@@ -29,7 +29,7 @@ export interface HooksOptions extends CommonOptions {
   readonly gitlab?: string;
   /** A directory for core.hooksPath. */
   readonly hooksPath?: string;
-  /** A directory for upload, quota and receive-pack/git. */
+  /** A directory for upload, quota and receive-pack. */
   readonly programs?: string;
 }
 

@@ -235,7 +235,7 @@ function textFor(services: GateServices, { subject, unit }: Question, { owner, d
     const warned = warning(services.ledger.settings, owner.name, subject, decision);
     return warned === null ? '' : `${warned}\n`;
   }
-  const isPush = unit !== null && isRepository(unit.leaf);
+  const isPush = unit !== null && isRepository(unit.leaf) && subject !== 'size:git:lfs';
   return refusalText({
     ownerName: owner.name,
     subject,
@@ -313,9 +313,9 @@ const mostLookedAt = 200;
  */
 export function startUpload(
   services: GateServices,
-  { ownerName, subject, parts, things }: Pick<Action, 'ownerName' | 'subject' | 'parts' | 'things'>,
+  { ownerName, subject, path, parts, things }: Place & Pick<Action, 'parts' | 'things'>,
 ): Decided {
-  return decidedFirstByDisk(services, { ownerName, subject, path: null }, () => {
+  return decidedFirstByDisk(services, { ownerName, subject, path }, () => {
     const { ledger, letThrough } = services;
     // The owner is part of each id: several may upload the same object.
     const ownParts = parts.map(({ id, bytes }) => ({ id: `upload ${ownerName} ${id}`, bytes }));

@@ -115,7 +115,13 @@ function refusalOf(services: GateServices, upload: Upload, asked: Asked, isPage:
       ? decidedFirstByDisk(services, { ownerName, subject, path }, () =>
           ledger.decide(ownerName, subject, bytes, things),
         )
-      : startUpload(services, { ownerName, subject, parts: [{ id: partId(asked), bytes }], things });
+      : startUpload(services, {
+          ownerName,
+          subject,
+          path: null,
+          parts: [{ id: partId(asked), bytes }],
+          things,
+        });
   const subjects = subjectsOf(upload, unit?.leaf ?? null);
   const answers = subjects.map(subject => ({ subject, ...decide(subject) }));
   // A repository that is not known may become public or private.

@@ -26,6 +26,7 @@ import { answerCheck } from './check.ts';
 import { claims, claimsNested, longestClaimsBytes } from './claims.ts';
 import { answerForwardAuth, forwardAuthAddress, refusalAddress } from './forward-auth.ts';
 import { answerLfsBatch, isLfsBatch } from './lfs-batch.ts';
+import { answerObjects } from './lfs-objects.ts';
 import { answerPush, BodyRoom, pushAddress } from './push/request.ts';
 import {
   changed,
@@ -75,9 +76,15 @@ const healthz: Route = {
   handle: () => healthReply({ reasons: [], notes: [] }),
 };
 
+const check: Route = {
+  methods: asking,
+  handle: (services, parameters) =>
+    parameters.has('objects') ? answerObjects(services, parameters) : answerCheck(services, parameters),
+};
+
 /** By address; one that ends in a slash has all below it. */
 const openRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
-  ['/v1/check', { methods: asking, handle: answerCheck }],
+  ['/v1/check', check],
   ['/v1/quota', { methods: ['GET', 'HEAD'], handle: ownerQuota }],
   ['/v1/changed', { methods: ['POST'], handle: changed }],
   [reservationsAddress, { methods: ['POST'], handle: reserve }],

@@ -20,9 +20,10 @@ import { z } from 'zod';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import { type Upload, uploadsOf, withoutBase } from '../layout/index.ts';
 import { jsonOf } from '../parsed.ts';
-import { type Incoming, refusal } from '../quota/index.ts';
+import { refusal } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { recordDecision, repositoryOfUpload, startUpload } from './check.ts';
+import { type ComingObject, incomingOf, uploadPartsOf } from './lfs-objects.ts';
 import { contactLine } from './refusal-text.ts';
 import { bodyOf, requestAddress } from './request.ts';
 import type { GateServices } from './services.ts';
@@ -88,13 +89,8 @@ export async function answerLfsBatch(
   }
 }
 
-interface LfsObject {
-  readonly oid: string;
-  readonly size: number;
-}
-
 /** The objects that the server would take, by its answer, whatever the client wrote. */
-function objectsToUpload({ status, body }: Passed): readonly LfsObject[] {
+function objectsToUpload({ status, body }: Passed): readonly ComingObject[] {
   if (status !== 200) return [];
   const objects = offered.safeParse(jsonOf(body.toString())).data?.objects ?? [];
   // One by one: an object that is odd hides no other.
@@ -102,24 +98,17 @@ function objectsToUpload({ status, body }: Passed): readonly LfsObject[] {
 }
 
 /** Null: let through, and the room for it is kept. A refusal is on record, as that of a check is. */
-function refusalOf(services: GateServices, upload: Upload, objects: readonly LfsObject[]): string | null {
+function refusalOf(services: GateServices, upload: Upload, objects: readonly ComingObject[]): string | null {
   const subject = 'size:git:lfs';
   const { owner: ownerName } = upload;
   const { mode } = services.ledger.settings;
-  // An object that is asked for again takes its own place.
-  const parts = objects.map(({ oid, size }) => ({ id: `lfs ${oid}`, bytes: size }));
+  const parts = uploadPartsOf(objects);
   const things = { repository: repositoryOfUpload(services, upload), incoming: incomingOf(objects) };
-  const { owner, decision } = startUpload(services, { ownerName, subject, parts, things });
+  const { owner, decision } = startUpload(services, { ownerName, subject, path: null, parts, things });
   recordDecision(services, { owner: owner.name, subject, actor: '', decision });
   if (decision.allowed || mode === 'report') return null;
   const contact = services.contact();
   return `${refusal(owner.name, subject, decision)}${contact === null ? '' : ` ${contactLine(contact)}`}`;
-}
-
-function incomingOf(objects: readonly LfsObject[]): Incoming {
-  const bytes = objects.reduce((sum, { size }) => sum + size, 0);
-  const [largest] = objects.toSorted((a, b) => b.size - a.size);
-  return { bytes, largest: largest === undefined ? null : { bytes: largest.size, object: largest.oid } };
 }
 
 /** Asks the LFS server the same; rejects where it does not answer in time, or with too much. */

@@ -45,6 +45,7 @@ export const daemonFindings = {
   repository_unguarded: 'wrong',
   notices_dead: 'notice',
   root_away: 'wrong',
+  root_unused: 'notice',
   disk_hangs: 'wrong',
   no_storage: 'wrong',
   secret_lost: 'wrong',

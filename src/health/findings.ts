@@ -56,7 +56,7 @@ function* undelivered({ notices }: Observed): Generator<Finding> {
 /** Measures everything again, and waits for the end. */
 const scan = 'softquota scan';
 
-function* answers({ ledger, rootsAway, hangs }: Observed): Generator<Finding> {
+function* answers({ ledger, rootsAway, rootsUnused, hangs }: Observed): Generator<Finding> {
   if (ledger.walks.lastSweep === null) yield makeFinding('not_swept', 'no sweep has finished yet', scan);
   if (ledger.storeAway !== null) {
     const mend =
@@ -70,6 +70,15 @@ function* answers({ ledger, rootsAway, hangs }: Observed): Generator<Finding> {
   for (const { path, why } of rootsAway) {
     const mend = `mount the file system, or restore the missing data; if the present state is intended: ${scan} --accept-moved  # removes the missing units`;
     yield makeFinding('root_away', `storage root ${printable(path)}: ${why}`, mend);
+  }
+  for (const { path, unused } of rootsUnused) {
+    if (unused === 'expected') continue;
+    const message = `storage root ${printable(path)}: it is not there, so its PATH matches nothing yet`;
+    yield makeFinding(
+      'root_unused',
+      message,
+      'correct PATH in app.ini if it is mistyped; else wait: it counts when it comes',
+    );
   }
 }
 
@@ -302,8 +311,10 @@ function* unmeasured({ ledger, unread }: Observed): Generator<Finding> {
   });
 }
 
-function* places({ unread, faults, leftovers, rootsAway, uid }: Observed): Generator<Finding> {
-  const isAway = ({ path }: TroubledPlace): boolean => rootsAway.some(root => root.path === path);
+function* places(observed: Observed): Generator<Finding> {
+  const { unread, faults, leftovers, rootsAway, rootsUnused, uid } = observed;
+  const isAway = ({ path }: TroubledPlace): boolean =>
+    rootsAway.some(root => root.path === path) || rootsUnused.some(root => root.path === path);
   const away = unread.first.filter(isAway).length;
   const others = { first: unread.first.filter(place => !isAway(place)), count: unread.count - away };
   yield* listed(others, place =>

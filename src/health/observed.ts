@@ -85,6 +85,8 @@ export interface Observed {
   readonly storages: number;
   /** Storage roots that are missing or have become another file system, by the last sweep. */
   readonly rootsAway: readonly TroubledPlace[];
+  /** Storage roots that are not there, and never were; `expected`: they may come. */
+  readonly rootsUnused: readonly { readonly path: string; readonly unused: 'expected' | 'doubtful' | null }[];
   readonly shortDisks: readonly ObservedShortage[];
   /** Promise of the limits beside what the disks have; see `[disk]`. */
   readonly outlook: {

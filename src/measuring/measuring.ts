@@ -92,6 +92,7 @@ export class Measuring {
   /** On the monotonic clock. */
   #sweptAt: number | null = null;
   #rootsAway: Observed['rootsAway'] = [];
+  #rootsUnused: Observed['rootsUnused'] = [];
   #hangingThreads = 0;
   /** Until a whole sweep has ended without: what walks before may not know the storage that is back. */
   #missesKeys: boolean;
@@ -257,6 +258,7 @@ export class Measuring {
       walking,
       sweepError: ended?.error ?? null,
       rootsAway: this.#rootsAway,
+      rootsUnused: this.#rootsUnused,
       sweptAgoMs: this.#sweptAt === null ? null : performance.now() - this.#sweptAt,
       sweepEveryMs: this.#schedule?.interval('sweep') ?? Number.POSITIVE_INFINITY,
       unread: { count: unread.count, first: unread.first.map(({ path, error: why }) => ({ path, why })) },
@@ -391,6 +393,7 @@ export class Measuring {
     walks.unplaced = unplaced;
     if (sweep.acceptMoved) await this.#parts.accepted();
     this.#rootsAway = sweep.roots.flatMap(({ path, away }) => (away === null ? [] : [{ path, why: away }]));
+    this.#rootsUnused = sweep.roots.filter(({ unused }) => unused !== null);
     for (const root of this.#rootsAway) {
       this.#parts.log.error(root, 'a storage root is missing; its units keep their last known bytes');
     }
@@ -400,8 +403,8 @@ export class Measuring {
 
   #recordWhole({ startedAt, finishedAt, units, roots }: Sweep): void {
     this.#sweptAt = performance.now();
-    const present = roots.flatMap(({ path, device, inode, fileSystem, away }) =>
-      away === null ? [{ path, device, inode, fileSystem }] : [],
+    const present = roots.flatMap(({ path, device, inode, fileSystem, away, unused }) =>
+      away === null && unused === null ? [{ path, device, inode, fileSystem }] : [],
     );
     const configured = new Set(roots.map(({ path }) => path));
     const isConfigured = (path: string) => this.#missesKeys || configured.has(path);

@@ -3,7 +3,7 @@
 import { boundsAt, type Incoming } from './bounds.ts';
 import { boundsOf, isEnforced, type Standing } from './decide.ts';
 import type { RuledRefused } from './decision.ts';
-import type { CompiledGroup, QuotaSettings } from './policy.ts';
+import { type CompiledGroup, isOfIncoming, type QuotaSettings } from './policy.ts';
 import { noUsage, type Subject } from './subjects.ts';
 
 interface OwnerPolicy {
@@ -43,6 +43,11 @@ export function leastFileBytes({ settings, standing }: OwnerPolicy, subject: Sub
 /** Tells whether a rule, in force or not, is about repositories. */
 export function hasRepositoryBounds(standing: Standing): boolean {
   return boundGroups(standing).some(({ rules }) => rules.some(({ per }) => per === 'repository'));
+}
+
+/** Tells whether a rule, in force or not, is about what a push brings or about files. */
+export function hasIncomingBounds(standing: Standing): boolean {
+  return boundGroups(standing).some(({ rules }) => rules.some(isOfIncoming));
 }
 
 function boundGroups({ bounds, reporting, warning }: Standing): readonly CompiledGroup[] {

@@ -7,6 +7,7 @@
  * the way; who does says so.
  */
 
+import { basename, dirname } from 'node:path';
 import { isWithin, type Root } from '../layout/index.ts';
 import { inSlices } from '../slices.ts';
 import { areSame } from './file-system.ts';
@@ -15,6 +16,11 @@ import { areSame } from './file-system.ts';
 export interface SweptRoot extends Pick<Root, 'written' | 'path' | 'device' | 'inode' | 'fileSystem'> {
   /** Why none of the units below it may be dropped; null where it is as it should be. */
   readonly away: string | null;
+  /**
+   * A directory that is not there, and in which no unit was ever known: `expected` for what GitLab makes beside
+   * its other repositories when it needs it, `doubtful` for all others; null for a root that is no such.
+   */
+  readonly unused: 'expected' | 'doubtful' | null;
 }
 
 /** Standing of a known unit after a sweep. */
@@ -90,7 +96,9 @@ export function sweptRoots(
     const now = after.find(other => other.written === written);
     const doubt = (): string | null =>
       acceptMoved ? null : doubtOf(isOther(root, figures.rootRecord(path)), known.get(path) ?? [], findings);
-    const isDropped = isDangling(root) && (acceptMoved || (known.get(path) ?? []).length === 0);
+    const isUnknown = (known.get(path) ?? []).length === 0;
+    const isUnused = root.state === 'missing' && isUnknown && figures.rootRecord(path) === undefined;
+    const isDropped = isUnused || (isDangling(root) && (acceptMoved || isUnknown));
     const away = isDropped
       ? null
       : root.state !== 'present'
@@ -98,8 +106,19 @@ export function sweptRoots(
         : now?.path !== path || isChanged(root, now)
           ? 'changed meanwhile'
           : doubt();
-    return { written, path, device, inode, fileSystem, away };
+    const isExpected = isUnused && isBesideOthers(path, before, findings.seen);
+    const unused = isUnused ? (isExpected ? 'expected' : 'doubtful') : null;
+    return { written, path, device, inode, fileSystem, away, unused };
   });
+}
+
+/** The directories that GitLab makes with the first snippet, and the first fork of a public project. */
+const madeLater = ['@snippets', '@pools'];
+
+function isBesideOthers(path: string, roots: readonly Root[], seen: ReadonlySet<string>): boolean {
+  if (!madeLater.includes(basename(path))) return false;
+  const beside = roots.filter(root => root.path !== path && dirname(root.path) === dirname(path));
+  return [...seen].some(unit => beside.some(root => isWithin(unit, root.path)));
 }
 
 /** Tells whether it is a link whose target is missing: nobody waits for it if nothing was known there. */

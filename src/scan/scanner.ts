@@ -15,6 +15,7 @@ import {
   Mounts,
   objectsPathOf,
   type StorageKind,
+  walkedRoots,
 } from '../layout/index.ts';
 import type { Leaf } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
@@ -46,6 +47,8 @@ export interface TemplatePlace {
 const mostRuns = 50;
 const progressMs = 10_000;
 const closeMs = 800;
+/** Between two looks whether a root that is not there has come, and for each of them. */
+const missingLookMs = 2000;
 const usualHungAfterMs = 30_000;
 const betweenRootsLooksMs = 1000;
 
@@ -95,6 +98,7 @@ export function createScanner(options: ScannerOptions) {
     measure: path => measuring.measure(path, 'change'),
     sweep: sweepInDoubt,
   });
+  let missingLook = setTimeout(() => void lookForMissing(), missingLookMs).unref();
   const closed = Promise.withResolvers<void>();
   const ready = Promise.race([prepare(), closed.promise]);
 
@@ -234,6 +238,13 @@ export function createScanner(options: ScannerOptions) {
     return true;
   }
 
+  /** A root that is not there is looked for, so that it counts soon after it has come. */
+  async function lookForMissing(): Promise<void> {
+    if (context !== null && walkedRoots(context.layout).some(({ state }) => state === 'missing'))
+      await lookAtRoots(missingLookMs);
+    if (!isClosed) missingLook = setTimeout(() => void lookForMissing(), missingLookMs).unref();
+  }
+
   function followed(): Links {
     return context?.layout.links ?? new Map();
   }
@@ -300,6 +311,7 @@ export function createScanner(options: ScannerOptions) {
      */
     close: async (): Promise<number> => {
       isClosed = true;
+      clearTimeout(missingLook);
       current?.abort.abort();
       next();
       closed.resolve();

@@ -104,6 +104,7 @@ async function survey(options: SweepOptions): Promise<void> {
   measuring.swept(roots);
   // Below a link to nothing there is nothing that could be read another time.
   for (const root of before) if (isDangling(root)) unread.delete(root.path);
+  for (const { path, unused } of roots) if (unused !== null) unread.delete(path);
   for (const { path, away } of roots) {
     if (away === null) continue;
     if (away === 'another file system') run.problems.faults.add([{ path, what: `it has become ${away}` }]);

@@ -205,7 +205,7 @@ export class RealForge {
 }
 
 /** The directory of a built forge, as scripts/real-forge gives it. */
-export async function builtForge(kind: ForgeKind, version?: string): Promise<string> {
+export async function builtForge(kind: ForgeKind | 'git-lfs-transfer', version?: string): Promise<string> {
   const { HOME, XDG_CACHE_HOME } = process.env;
   const env = { ...(HOME ? { HOME } : {}), ...(XDG_CACHE_HOME ? { XDG_CACHE_HOME } : {}) };
   return (await must(script, version === undefined ? [kind] : [kind, version], { env })).trim();

@@ -27,6 +27,7 @@ export async function observed(t: Test, differing: Partial<Observed> = {}): Prom
     defaultGroups: [],
     storages: 1,
     rootsAway: [],
+    rootsUnused: [],
     shortDisks: [],
     outlook: { promisedBytes: 0, sizeBytes: 0, fullAt: null },
     keepsFree: false,

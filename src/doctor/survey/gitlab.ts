@@ -74,9 +74,8 @@ const hashedKinds = ['@hashed', '@snippets', '@pools'];
 /** The owners as the database has them; objects that forks share belong to where they came from. */
 function byForge(root: string): Proposal {
   const source = { by: 'forge' } as const;
-  const repositories = hashedKinds
-    .filter(kind => isDirectory(join(root, kind)))
-    .map(kind => `${root}/${kind}/*/*/{repo}.git`);
+  // Snippets and pools may come later.
+  const repositories = hashedKinds.map(kind => `${root}/${kind}/*/*/{repo}.git`);
   return {
     storages: [
       section('repos', repositories, source),

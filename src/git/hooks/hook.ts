@@ -112,7 +112,7 @@ export function parsePolicies(
 }
 
 /** The programs that ask beside the two hooks. */
-export const programNames = ['upload', 'quota', 'receive-pack/git'] as const;
+export const programNames = ['upload', 'quota', 'receive-pack/git', 'receive-pack/git-lfs-transfer'] as const;
 
 type ProgramName = (typeof programNames)[number];
 

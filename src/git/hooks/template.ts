@@ -4,6 +4,7 @@
  * forge replaces `hooks/pre-receive` of a repository that it makes, and leaves alone what its own hook runs.
  */
 
+import { stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isWithin } from '../../layout/index.ts';
 import { Folder, physicalPath, reasonOf } from './folder.ts';
@@ -30,11 +31,13 @@ export interface ForgeTemplate {
   readonly fault: string | null;
 }
 
-type Kind = 'gitea' | 'gogs';
+type Kind = 'gitea' | 'gogs' | 'soft-serve';
 
 /** The template lies in this folder of ours below the forge's root, by this name. */
 const ownFolder = '.softquota';
 const templateFolder = 'template';
+/** The hook of soft-serve, in hooks/NAME.d. */
+const softServeFile = 'soft-serve';
 
 /** Writes a template for each root with repositories of a forge; `areForges`: for all, as Gitea's. */
 export async function writeForgeTemplates(
@@ -45,7 +48,7 @@ export async function writeForgeTemplates(
 ): Promise<readonly ForgeTemplate[]> {
   const written: ForgeTemplate[] = [];
   for (const path of await pathsOf(roots)) {
-    const kind = kindBelow(path, results) ?? (areForges ? 'gitea' : null);
+    const kind = (await kindBelow(path, results)) ?? (areForges ? 'gitea' : null);
     if (kind === null) continue;
     const template = join(path, ownFolder, templateFolder);
     const fault = await write(path, kind, wanted).then(() => null, reasonOf);
@@ -61,20 +64,25 @@ async function pathsOf(roots: readonly string[]): Promise<readonly string[]> {
 }
 
 /** The forge whose repositories lie below the root; null where there are none, or the root is one itself. */
-function kindBelow(root: string, results: readonly InstallResult[]): Kind | null {
+async function kindBelow(root: string, results: readonly InstallResult[]): Promise<Kind | null> {
   for (const result of results) {
     if ('fault' in result || result.repository === root || !isWithin(result.repository, root)) continue;
     const { file } = result.hooks['pre-receive'];
     if (file.startsWith(`${customFolder}/`)) return 'gogs';
-    if (file.endsWith(`/${folderFile}`)) return 'gitea';
+    if (!file.endsWith(`/${folderFile}`)) continue;
+    const beside = join(result.repository, dirname(file), softServeFile);
+    return await stat(beside).then(
+      () => 'soft-serve',
+      () => 'gitea',
+    );
   }
   return null;
 }
 
 function advice(kind: Kind, template: string): Pick<ForgeTemplate, 'where' | 'lines'> {
-  if (kind === 'gogs')
+  if (kind !== 'gitea')
     return {
-      where: 'Run this as the user of Gogs',
+      where: `Run this as the user of ${kind === 'gogs' ? 'Gogs' : 'soft-serve'}`,
       lines: [`git config --global init.templateDir ${template}`],
     };
   return {
@@ -90,7 +98,7 @@ async function write(root: string, kind: Kind, wanted: WantedSettings): Promise<
   await using template = await top.directoryOrMade(`${ownFolder}/${templateFolder}`, made);
   // Gogs writes its own hooks there, and makes no repository where it is missing.
   await using hooks = await template.directoryOrMade('hooks', made);
-  if (kind === 'gitea') await installInFolders(hooks, wanted);
+  if (kind !== 'gogs') await installInFolders(hooks, wanted);
   else {
     await using custom = await template.directoryOrMade(customFolder, made);
     await installIn(custom, { wanted });
@@ -149,7 +157,7 @@ export async function installGlobally(
   return { directory: folder.path, hooks };
 }
 
-/** Writes upload, quota and receive-pack/git with these settings into a directory; gives their paths. */
+/** Writes upload, quota and receive-pack with these settings into a directory; gives their paths. */
 export async function writePrograms(directory: string, wanted: WantedSettings): Promise<readonly string[]> {
   await using folder = await openOrMake(directory);
   const written: string[] = [];

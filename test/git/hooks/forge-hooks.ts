@@ -17,6 +17,16 @@ done
 exit $failed
 `;
 
+/** Does to a repository what soft-serve does when it makes it. */
+export async function makeSoftServeHooks(repository: string): Promise<void> {
+  for (const name of ['pre-receive', 'post-receive']) {
+    await mkdir(join(repository, `hooks/${name}.d`), { recursive: true });
+    await rm(join(repository, 'hooks', name), { force: true });
+    await script(join(repository, 'hooks', name), folderRunner);
+    await script(join(repository, `hooks/${name}.d/soft-serve`), '#!/bin/sh\ncat >/dev/null\n');
+  }
+}
+
 /** Does to a repository what Gitea and Forgejo do when they make it, and when hooks are resynchronized. */
 export async function makeForgeHooks(repository: string): Promise<void> {
   for (const name of ['pre-receive', 'post-receive']) {

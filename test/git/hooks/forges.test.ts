@@ -18,7 +18,7 @@ import {
   writeForgeTemplates,
 } from '../../../src/git/index.ts';
 import { Gate, refused } from '../../hooks/gate.ts';
-import { gogsDelegate, makeForgeHooks } from './forge-hooks.ts';
+import { gogsDelegate, makeForgeHooks, makeSoftServeHooks } from './forge-hooks.ts';
 import { Server } from './server.ts';
 
 async function open(t: Test) {
@@ -94,6 +94,35 @@ t.test('with the template every new repository is guarded before its first push'
   await writeForgeTemplates([server.path('git')], report, wanted);
   t.equal((await stat(guard)).ino, ino, 'doing it again changes nothing');
 });
+
+t.test(
+  'soft-serve gets its own setting for new repositories, which are guarded before its hooks come',
+  async t => {
+    const { server, gate, wanted, install, push, statusOf } = await open(t);
+    const first = await server.repository('git/app.git');
+    await makeSoftServeHooks(first);
+    const report = await install([first]);
+    t.ok(await statusOf(first));
+    const [forge] = await writeForgeTemplates([server.path('git')], report, wanted);
+    const template = server.path('git/.softquota/template');
+    const setting = `git config --global init.templateDir ${template}`;
+    t.match(forge, { where: 'Run this as the user of soft-serve', lines: [setting], fault: null });
+    const home = server.path('home');
+    await mkdir(home);
+    const env = { HOME: home, GIT_CONFIG_GLOBAL: join(home, '.gitconfig') };
+    await server.git(['config', '--global', 'init.templateDir', template], undefined, env);
+    const made = server.path('git/team/new.git');
+    t.equal((await server.git(['init', '-q', '--bare', made], undefined, env)).code, 0);
+    await makeSoftServeHooks(made);
+    gate.answer = refused('no\n');
+    for (const repository of [first, made])
+      t.match(await push(repository), { code: 1, stderr: /remote: no/ });
+    t.same(
+      gate.pushes().map(({ parameters }) => parameters.get('directory')),
+      [first, made],
+    );
+  },
+);
 
 t.test('no template is written through a link', async t => {
   const { server, wanted, install } = await open(t);

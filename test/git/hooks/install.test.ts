@@ -356,7 +356,9 @@ t.test('one directory serves core.hooksPath, another one Gitaly, and a third oth
   const programs = await writePrograms(server.path('lib'), wanted);
   t.same(
     programs,
-    ['upload', 'quota', 'receive-pack/git'].map(name => server.path('lib', name)),
+    ['upload', 'quota', 'receive-pack/git', 'receive-pack/git-lfs-transfer'].map(name =>
+      server.path('lib', name),
+    ),
   );
   for (const program of programs) {
     t.same(settingsIn(await readFile(program)), { ...defaultSettings, ...wanted });

@@ -1,0 +1,65 @@
+/**
+ * LFS objects that come together, as a batch names them, and the question about them in `/v1/check`.
+ *
+ * hooks/receive-pack/git-lfs-transfer asks first without an object: must each batch be asked about? Where the
+ * owner is not refused and no limit is about what comes, it need not follow the upload.
+ */
+
+import { badParameter } from '../errors.ts';
+import { hasIncomingBounds, type Incoming } from '../quota/index.ts';
+import { excerpt } from '../text/index.ts';
+import { answered, askedQuestion, decidedFirstByDisk, repositoryOf, startUpload } from './check.ts';
+import { type Parameters, type Reply, replyWith } from './request.ts';
+import type { GateServices } from './services.ts';
+
+export interface ComingObject {
+  readonly oid: string;
+  readonly size: number;
+}
+
+/** The parts of an upload; an object that is asked for again takes its own place. */
+export function uploadPartsOf(objects: readonly ComingObject[]) {
+  return objects.map(({ oid, size }) => ({ id: `lfs ${oid}`, bytes: size }));
+}
+
+export function incomingOf(objects: readonly ComingObject[]): Incoming {
+  const bytes = objects.reduce((sum, { size }) => sum + size, 0);
+  const [largest] = objects.toSorted((a, b) => b.size - a.size);
+  return { bytes, largest: largest === undefined ? null : { bytes: largest.size, object: largest.oid } };
+}
+
+/**
+ * `/v1/check` with `objects`: without any, 200 if none has to be asked about, else 202, and nothing is on
+ * record.
+ */
+export async function answerObjects(services: GateServices, parameters: Parameters): Promise<Reply> {
+  const { ledger } = services;
+  const objects = objectsIn(parameters.get('objects') ?? '');
+  const question = await askedQuestion(services, parameters);
+  const { ownerName, subject, unit } = question;
+  const place = { ownerName, subject, path: unit?.path ?? null };
+  const repository = repositoryOf(ledger, unit);
+  if (objects.length > 0) {
+    const things = { repository, incoming: incomingOf(objects) };
+    return answered(
+      services,
+      question,
+      startUpload(services, { ...place, parts: uploadPartsOf(objects), things }),
+    );
+  }
+  const { owner, decision } = decidedFirstByDisk(services, place, () =>
+    ledger.decide(ownerName, subject, 0, { repository }),
+  );
+  const isAskedAgain =
+    !decision.allowed || ledger.settings.precise || hasIncomingBounds(ledger.standing(owner));
+  return replyWith(isAskedAgain ? 202 : 200, { ask_again: isAskedAgain }, '');
+}
+
+function objectsIn(text: string): readonly ComingObject[] {
+  const lines = text.split('\n').filter(line => line !== '');
+  return lines.map(line => {
+    const [, oid = '', size = ''] = /^([0-9a-f]{1,128}) (\d{1,15})$/.exec(line) ?? [];
+    if (oid === '') throw badParameter(`objects has ${excerpt(line)}, where an id and a size are expected`);
+    return { oid, size: Number(size) };
+  });
+}
