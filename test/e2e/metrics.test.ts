@@ -79,7 +79,10 @@ t.test('decisions are counted by what was asked about, beside what stands and ho
   for (let at = 0; at < 2; at++) t.equal((await check('alice', { size: 5 })).status, 413);
   const text = (await server.ask('admin', '/metrics')).text;
   const decided = (result: string, subject: string, mode = 'enforce') =>
-    figureIn(text, `softquota_decisions_total{result="${result}",subject="${subject}",per="owner",mode="${mode}"}`);
+    figureIn(
+      text,
+      `softquota_decisions_total{result="${result}",subject="${subject}",per="owner",mode="${mode}"}`,
+    );
   t.equal(decided('allowed', 'size:repos:private'), 5);
   t.equal(decided('refused', 'size:repos:private'), 4);
   t.equal(decided('allowed', 'size:git:lfs'), 3);
