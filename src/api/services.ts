@@ -64,7 +64,7 @@ export interface ApiServices extends FaultServices {
   readonly scanner: Scanner;
   /** The name of a unit as people read it. */
   unitName(unit: { readonly kind: 'walked' | 'reported'; readonly name: string }): string;
-  /** What a forge's database knows of the repository at a path that names nobody; null: nothing. */
+  /** The repository at a path that names nobody, by the database of a forge; null: it does not know it. */
   placed(path: string): { readonly title: string | null; readonly isInherited: boolean } | null;
   /** Believes that most rows of the forge's database are gone, if they are. */
   acceptGone(): void;

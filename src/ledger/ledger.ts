@@ -207,7 +207,7 @@ export class Ledger {
 
   /** All repositories that an owner has on this host. null: see `filterMapInSlices`. */
   repositoriesOf(owner: OwnerUsage): Iterable<OwnRepository | null> {
-    return repositoriesOf(this.#parts.usage, owner);
+    return repositoriesOf(this.#parts.usage, owner, this.titleOf);
   }
 
   /**

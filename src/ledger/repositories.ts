@@ -67,6 +67,7 @@ export interface OwnRepository {
 export function* repositoriesOf(
   index: Pick<UsageIndex, 'account' | 'owners'>,
   owner: Pick<OwnerUsage, 'name' | 'unreachable'>,
+  titleOf: (path: string) => string | null,
 ): Generator<OwnRepository | null> {
   const keyOf = (name: string) => index.owners.keyOf(name);
   const ownerKey = keyOf(owner.name);
@@ -92,7 +93,8 @@ export function* repositoriesOf(
     const name = nameOf(unit.name);
     const ofName = name === null ? [] : (byName.get(keyOf(name)) ?? []);
     const own = [...new Set([unit, ...ofName, ...(byPlace.get(unit.name) ?? [])])];
-    const repository = { ...storedIn(owner, name ?? lastName(unit.name), own), reserved: null };
+    const stored = storedIn(owner, name ?? lastName(unit.name), own);
+    const repository = { ...stored, name: titleOf(unit.name) ?? stored.name, reserved: null };
     yield { repository, leaf: unit.leaf };
   }
 }

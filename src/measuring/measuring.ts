@@ -29,7 +29,7 @@ import {
   attributed,
   type ForgeVisibility,
   type Inherited,
-  type PlacedRepository,
+  type KnownPlace,
 } from './forge/visibility.ts';
 import { FreeSpace } from './free-space.ts';
 import { tellLongWalks } from './long-walks.ts';
@@ -68,7 +68,7 @@ interface MeasuringParts {
   readonly repositories: RepositoryWatch;
   /** The git user's worker, for what the daemon may not read; null: there is none. */
   readonly pushWorker: Pick<PushWorker, 'isHere' | 'largeFiles' | 'quarantine'> | null;
-  /** What forks of a project that is gone have in common counts for another owner. */
+  /** A pool whose project is gone counts for another owner. */
   readonly inherited: (told: Inherited) => void;
   /** Called when a disk has become full, or is so no longer. */
   onFullChanged(): void;
@@ -320,7 +320,7 @@ export class Measuring {
   }
 
   /** The repository at this path, whose path names nobody, as the forge's database has it; null: it is none. */
-  placed(path: string): PlacedRepository | null {
+  placed(path: string): KnownPlace | null {
     const { ledger, visibility } = this.#parts;
     return visibility?.placed(path, ledger.units.unit(path)?.owner ?? null) ?? null;
   }

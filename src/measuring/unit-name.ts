@@ -1,7 +1,7 @@
 /** Names of units as people read them. */
 
 import { posix } from 'node:path';
-import type { PlacedRepository } from './forge/visibility.ts';
+import type { KnownPlace } from './forge/visibility.ts';
 
 /**
  * The name by which its forge knows a walked unit; else the part of its path that varies: below its
@@ -10,7 +10,7 @@ import type { PlacedRepository } from './forge/visibility.ts';
 export function unitName(
   { kind, name }: { readonly kind: 'walked' | 'reported'; readonly name: string },
   roots: readonly string[],
-  placed: PlacedRepository | null,
+  placed: KnownPlace | null,
 ): string {
   if (kind === 'reported') return name;
   if (placed !== null && placed.title !== null) return placed.title;

@@ -126,7 +126,7 @@ export class Events {
     this.#enqueue('reclaim', owner, { repository, freed, fault });
   }
 
-  /** What forks share counts for another owner, because the project that they come from is gone. */
+  /** A pool counts for another owner, because the project that it was made from is gone. */
   inherited({ owner, ...fields }: Told<'inherited'>): void {
     this.#enqueue('inherited', owner, fields);
   }

@@ -19,7 +19,7 @@ export function isKeptByGitlab(name: string): boolean {
   return hiddenRefs.gitlab.some(each => name.startsWith(each));
 }
 
-/** Where a person removes a history that such refs hold. */
+/** The words about the history that such refs hold, and the page on which a person removes it. */
 export const gitlabMaintenance =
   'GitLab keeps it for merge requests and pipelines. An owner of the project removes it in the project: ' +
   'Settings, Repository, Repository maintenance.';

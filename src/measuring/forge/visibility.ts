@@ -14,7 +14,7 @@ import type { Leaf } from '../../quota/index.ts';
 import { ownerNameOf } from './owners.ts';
 
 /** A repository whose path names nobody, as the forge's database has it. */
-export interface PlacedRepository {
+export interface KnownPlace {
   /** Null for nobody, and undefined while it is not known. */
   readonly owner: string | null | undefined;
   readonly leaf: Leaf;
@@ -24,7 +24,7 @@ export interface PlacedRepository {
   readonly isInherited: boolean;
 }
 
-/** What forks of a project that is gone have in common counts for another owner. */
+/** A pool whose project is gone counts for another owner. */
 export interface Inherited {
   readonly owner: string;
   /** The owner for whom it counted before. */
@@ -62,7 +62,7 @@ export class ForgeVisibility {
    * The repository at this path; null where paths name the owners, or while nothing was read. `counted`: the
    * owner for whom it counts by the ledger. Of several who may have a pool, the one who had it goes on.
    */
-  placed(path: string, counted: string | null): PlacedRepository | null {
+  placed(path: string, counted: string | null): KnownPlace | null {
     if (this.#places === null) return null;
     const hash = this.#reader.hashOf(repositoryNameOf(path));
     const claims = claimsIn(this.#places, hash);

@@ -1,4 +1,4 @@
-/** What campaigns of random changes have in common: tables whose changes are statements, and what is stored. */
+/** Parts of all campaigns of random changes: tables whose changes are statements, and what is stored. */
 
 import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -82,7 +82,7 @@ function literal(value: Value | undefined): string {
 export function writeRepository(path: string, bytes: number): void {
   for (const name of ['objects', 'refs']) mkdirSync(join(path, name), { recursive: true });
   writeFileSync(join(path, 'HEAD'), 'ref: refs/heads/main\n');
-  // As git does: what is there is never written again.
+  // git never writes into a file that is there, and sweeps rely on that.
   writeFileSync(join(path, 'objects', 'new'), Buffer.alloc(bytes));
   renameSync(join(path, 'objects', 'new'), join(path, 'objects', 'data'));
 }
