@@ -165,3 +165,8 @@ export function refusedText(
     ...more,
   });
 }
+
+/** Refuses in softquota's own words, whatever limits say. */
+export function refusedInWords(words: string): PushAnswer {
+  return { status: 413, text: saying(words) };
+}

@@ -44,6 +44,18 @@ export const monotonicClock: FollowUpClock = {
   },
 };
 
+/** Gets the events of the repositories that are measured here. */
+export interface RepositoryWatch {
+  /** A hook of another host says that something was pushed into a repository that is walked here. */
+  changed(path: string): void;
+  /** A check let something through before: it may have come by now. */
+  mayHaveChanged(path: string): void;
+  /** A walk found another size than the one before. */
+  resized(path: string): void;
+  /** A walk found a unit that was not known. */
+  appeared(path: string): void;
+}
+
 export class FollowUps {
   readonly #options: FollowUpsOptions;
   readonly #clock: FollowUpClock;

@@ -6,6 +6,7 @@
  * next sweep. Owners and walks that look wrong are reported as findings.
  */
 
+export type { RepositoryWatch } from './follow-ups.ts';
 export { ForgeSync } from './forge/forge-sync.ts';
 export { forgeLinkKinds } from './forge/owners.ts';
-export { Measuring, type RepositoryWatch } from './measuring.ts';
+export { Measuring } from './measuring.ts';

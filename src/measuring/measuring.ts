@@ -23,7 +23,7 @@ import type { Logger } from '../service/index.ts';
 import { inSlices } from '../slices.ts';
 import type { UnitRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
-import { FollowUps } from './follow-ups.ts';
+import { FollowUps, type RepositoryWatch } from './follow-ups.ts';
 import {
   type Attribution,
   attributed,
@@ -35,6 +35,7 @@ import { FreeSpace } from './free-space.ts';
 import { tellLongWalks } from './long-walks.ts';
 import { isElsewhere, ownPathsOf, rootsIn, sharedPathOf } from './places.ts';
 import { type PushClock, Pushes } from './pushes.ts';
+import { moveUnits } from './renamed-units.ts';
 import { unitName } from './unit-name.ts';
 
 /** Milliseconds that a check waits for the disk to say what a path is; less than a hook waits for it. */
@@ -44,18 +45,6 @@ const heardDeadlineMs = 15_000;
 
 /** Number of walks that wait for a walker, at most; what only follows a check comes later. */
 const mostWaiting = 64;
-
-/** Gets the events of the repositories that are measured here. */
-export interface RepositoryWatch {
-  /** A hook of another host says that something was pushed into a repository that is walked here. */
-  changed(path: string): void;
-  /** A check let something through before: it may have come by now. */
-  mayHaveChanged(path: string): void;
-  /** A walk found another size than the one before. */
-  resized(path: string): void;
-  /** A walk found a unit that was not known. */
-  appeared(path: string): void;
-}
 
 interface MeasuringParts {
   readonly config: Config;
@@ -304,19 +293,8 @@ export class Measuring {
 
   /** A forge renamed the directories of owners with their names: what is in them counts there at once. */
   ownersRenamed(renames: readonly OwnerRename[]): void {
-    const { units, walks } = this.#parts.ledger;
-    const seq = walks.nextSeq();
-    const moved = renames.flatMap(({ from, to }) =>
-      units.unitsOf(from).flatMap(unit => {
-        const path = unit.kind === 'walked' ? renamedPath(unit.name, from, to) : unit.name;
-        return path === unit.name ? [] : [{ ...unit, before: unit.name, path, owner: to, seq }];
-      }),
-    );
-    const paths = new Set(moved.map(({ path }) => path));
-    for (const { before } of moved) if (!paths.has(before)) walks.recordGone(before, seq);
-    for (const { path, owner, leaf, bytes, files, partial, measuredAt } of moved)
-      walks.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
-    for (const { path } of moved.slice(0, mostWaiting)) this.measureSoon(path);
+    const paths = moveUnits(this.#parts.ledger, renames);
+    for (const path of paths.slice(0, mostWaiting)) this.measureSoon(path);
   }
 
   /** The repository at this path, whose path names nobody, as the forge's database has it; null: it is none. */
@@ -412,13 +390,6 @@ export class Measuring {
     this.#missesKeys = this.#parts.missingKeys().length > 0;
     this.#measured.resolve();
   }
-}
-
-/** The path of `…/owner/name` under another name of the owner, in lower case as forges have it. */
-function renamedPath(path: string, from: string, to: string): string {
-  const names = path.split('/');
-  const at = names.length - 2;
-  return names[at] === from.toLowerCase() ? names.with(at, to.toLowerCase()).join('/') : path;
 }
 
 const none = { first: [], count: 0 };

@@ -3,8 +3,7 @@
 import { z } from 'zod';
 import { longestName } from '../quota/index.ts';
 import { emailPattern, longestEmail } from '../text/index.ts';
-import { atMost, mark, mostOf, text } from './bounds.ts';
-import { nameOrNothing, newName } from './policy.ts';
+import { atMost, mark, mostOf, nameOrNothing, newName, text } from './bounds.ts';
 import { ownerType } from './usage.ts';
 
 export const user = z

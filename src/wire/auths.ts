@@ -6,9 +6,8 @@
 
 import { z } from 'zod';
 import { longestName } from '../quota/index.ts';
-import { text as anyText, atMost, mostOf } from './bounds.ts';
+import { text as anyText, atMost, mostOf, nameOrNothing, newName } from './bounds.ts';
 import { longestMappedName, longestMappingText, mostMapped } from './mapping.ts';
-import { nameOrNothing, newName } from './policy.ts';
 
 const text = anyText.nullish();
 const name = anyText.meta({ maxLength: longestName, pattern: nameOrNothing }).nullish();

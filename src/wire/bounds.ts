@@ -4,6 +4,7 @@
  */
 
 import { z } from 'zod';
+import { longestName, nameFault } from '../quota/index.ts';
 
 /** An owner's name may have come from a file of so many bytes. */
 const longestKnownName = 4096;
@@ -67,3 +68,24 @@ export function queryNumber(least: number, most: number, usual: number) {
 }
 
 export const bytes = z.number().int();
+
+/**
+ * The rules of `nameFault` as a regular expression of JSON Schema, for those who read the description of the
+ * API. It has no classes of Unicode, which not every reader of such a schema knows.
+ */
+const namePattern = String.raw`^(?!\.{1,2}$)(?!\s*$)[^\u0000-\u001f\u007f-\u009f]+$`;
+
+export const nameOrNothing = `^$|${namePattern}`;
+
+export const newName = z
+  .string()
+  .refine(name => nameFault(name) === null, {
+    error: issue => nameFault(String(issue.input)) ?? 'it cannot be taken',
+  })
+  .meta({
+    minLength: 1,
+    maxLength: longestName,
+    pattern: namePattern,
+    description:
+      'Up to 255 characters without control characters, not only spaces, not `.` or `..`; it compares exactly.',
+  });

@@ -11,8 +11,6 @@ import {
   type GraceMost,
   isSubject,
   longestGraceMs,
-  longestName,
-  nameFault,
   parseGraceMost,
   type RuleScope,
   type RuleSubject,
@@ -20,30 +18,9 @@ import {
   ruleScopes,
   subjects,
 } from '../quota/index.ts';
-import { atMost, bytes, knownName, mark, mostOf, queryNumber, text } from './bounds.ts';
+import { atMost, bytes, knownName, mark, mostOf, newName, queryNumber, text } from './bounds.ts';
 import { allowance } from './requests.ts';
 import { ownerRow, ownerState, usageTree } from './usage.ts';
-
-/**
- * The rules of `nameFault` as a regular expression of JSON Schema, for those who read the description of the
- * API. It has no classes of Unicode, which not every reader of such a schema knows.
- */
-const namePattern = String.raw`^(?!\.{1,2}$)(?!\s*$)[^\u0000-\u001f\u007f-\u009f]+$`;
-
-export const nameOrNothing = `^$|${namePattern}`;
-
-export const newName = z
-  .string()
-  .refine(name => nameFault(name) === null, {
-    error: issue => nameFault(String(issue.input)) ?? 'it cannot be taken',
-  })
-  .meta({
-    minLength: 1,
-    maxLength: longestName,
-    pattern: namePattern,
-    description:
-      'Up to 255 characters without control characters, not only spaces, not `.` or `..`; it compares exactly.',
-  });
 
 const wholeBytes = 'expected whole bytes from 0 to 2^53 - 1, or -1 for unlimited';
 

@@ -13,7 +13,7 @@ const mostRepositories = 1000;
 
 interface RepositoryUnit {
   readonly path: string;
-  /** As people read it. */
+  /** The name that people read. */
   readonly name: string;
   readonly bytes: number;
 }

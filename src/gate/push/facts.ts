@@ -241,3 +241,8 @@ async function unitAt(services: PlaceServices, path: string): Promise<LocatedUni
     throw error;
   }
 }
+
+/** The part of a question's identity that its quarantine is. */
+export function seenAs(look: QuarantineLook | null): string {
+  return look?.is === 'seen' ? `${look.quarantine.id} ${look.quarantine.bytes}` : String(look?.is);
+}

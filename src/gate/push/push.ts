@@ -7,7 +7,6 @@
  */
 
 import { basename } from 'node:path';
-import type { QuarantineLook } from '../../layout/index.ts';
 import type { Incoming } from '../../quota/index.ts';
 import { workInSlices } from '../../slices.ts';
 import type { JudgedPush } from '../../wire/index.ts';
@@ -17,6 +16,7 @@ import {
   askAgain,
   goOn,
   notManaged,
+  refusedInWords,
   refusedText,
   saying,
   shortened,
@@ -32,6 +32,7 @@ import {
   type PushPlace,
   pushGrowth,
   type ServerFacts,
+  seenAs,
   serverFacts,
 } from './facts.ts';
 import { explainFile, incomingBy, orByIncoming } from './incoming.ts';
@@ -117,7 +118,7 @@ export class PushQuestions {
   async answer(body: Buffer): Promise<PushAnswer> {
     const askedAt = performance.now();
     const request = readPush(body);
-    if (request === null) return refusing('the environment of this push is too large to be checked.');
+    if (request === null) return refusedInWords('the environment of this push is too large to be checked.');
     const facts = serverFacts(request.fields);
     const answer = await this.#answerOf(request, facts, askedAt);
     return { ...answer, text: shownText(answer.text, facts.prefix) };
@@ -151,9 +152,9 @@ export class PushQuestions {
     const { tooDeep, folders } = changes;
     if (tooDeep !== null) {
       const name = shortened(tooDeep);
-      return refusing(`${name} has more than 50 levels. Names with more than 50 levels are refused.`);
+      return refusedInWords(`${name} has more than 50 levels. Names with more than 50 levels are refused.`);
     }
-    if (folders.areTooMany) return refusing(tooManyFolders);
+    if (folders.areTooMany) return refusedInWords(tooManyFolders);
     const existing = await this.#existingFor(changes, place);
     const { arriving } = facts;
     const look =
@@ -234,7 +235,7 @@ export class PushQuestions {
     const earlier = this.#asked.find(unit, key);
     if (earlier?.identity === identity) return this.#held(earlier.answer);
     const fault = this.#folderFault(push, unit);
-    if (fault !== null) return Promise.resolve(refusing(fault));
+    if (fault !== null) return Promise.resolve(refusedInWords(fault));
     const before = earlier === null ? null : this.#takeBack(earlier, unit, push.growth);
     const { promise: answer, resolve, reject } = Promise.withResolvers<PushAnswer>();
     const asked: AskedPush = { identity, answer, allowed: null, over: new AbortController() };
@@ -380,15 +381,6 @@ export class PushQuestions {
   get #settings() {
     return this.#parts.ledger.settings;
   }
-}
-
-/** Refuses in softquota's own words, whatever limits say. */
-function refusing(words: string): PushAnswer {
-  return { status: 413, text: saying(words) };
-}
-
-function seenAs(look: QuarantineLook | null): string {
-  return look?.is === 'seen' ? `${look.quarantine.id} ${look.quarantine.bytes}` : String(look?.is);
 }
 
 /** The key under which refs over the limit are added up: a limit may be for one leaf alone. */
