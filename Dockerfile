@@ -6,7 +6,7 @@
 FROM --platform=$BUILDPLATFORM node:24-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
-RUN npm ci --ignore-scripts
+RUN npm ci --ignore-scripts --omit=dev
 COPY tsconfig.json ./
 COPY scripts/build scripts/bundle.ts ./scripts/
 COPY src ./src

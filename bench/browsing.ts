@@ -1,8 +1,8 @@
 /** A page in Chromium: what its first load brings, and when what is asked for there can be seen. */
 
 import { readFileSync } from 'node:fs';
-import type { CDPSession, Page } from 'puppeteer-core';
 import { z } from 'zod';
+import type { CDPSession, Page } from '../test/e2e/browser.ts';
 
 export interface FirstLoad {
   /** Bytes that came over the wire, heads included. */

@@ -1,7 +1,7 @@
 /**
- * Looks at the packages of other people: none is installed together with softquota, which has all that it
- * needs in dist/, so that npm runs nobody's script as root. None that is bundled there has a known
- * vulnerability of high severity or more, as far as the registry answers.
+ * Looks at the packages of other people: at `npm start` none runs a script that package.json does not name,
+ * and none that is bundled into dist/ has a known vulnerability of high severity or more, as far as the
+ * registry answers. The published package needs none of them.
  *
  * In:   package-lock.json, or another one that is named; beside it dist/, as it was built. Out: what was found.
  * Exit: 0 nothing is wrong, or the registry does not answer; 1 something is.
@@ -25,9 +25,16 @@ const licenses = [
 const lock = z.object({
   packages: z.record(
     z.string(),
-    z.object({ dev: z.boolean().default(false), resolved: z.string().optional() }),
+    z.object({
+      dev: z.boolean().default(false),
+      hasInstallScript: z.boolean().default(false),
+      resolved: z.string().optional(),
+    }),
   ),
 });
+
+/** The packages of which it is decided whether their scripts run. */
+const manifest = z.object({ allowScripts: z.record(z.string(), z.boolean()).default({}) });
 
 const audited = z.object({
   metadata: z.object({}),
@@ -35,10 +42,14 @@ const audited = z.object({
 });
 
 const { packages } = lock.parse(JSON.parse(readFileSync(file, 'utf8')));
-const faults = Object.entries(packages).flatMap(([path, { dev, resolved }]) => [
-  ...(dev || path === ''
+const { allowScripts } = manifest.parse(
+  JSON.parse(readFileSync(join(dirname(file), 'package.json'), 'utf8')),
+);
+const isDecided = (path: string) => (path.split('node_modules/').at(-1) ?? '') in allowScripts;
+const faults = Object.entries(packages).flatMap(([path, { dev, hasInstallScript, resolved }]) => [
+  ...(dev || !hasInstallScript || isDecided(path)
     ? []
-    : [`${path} would be installed with softquota; bundle it, as a development dependency`]),
+    : [`${path} runs a script when it is installed; decide about it in allowScripts of package.json`]),
   ...(resolved === undefined ? [] : [`${path} says where it was downloaded from`]),
 ]);
 for (const found of [...faults, ...vulnerable()]) {

@@ -14,11 +14,11 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import puppeteer, { type Browser, type Page } from 'puppeteer-core';
 import { startRedis } from '../bench/redis.ts';
 import { localAdminClient } from '../src/commands/client.ts';
 import { addressOf, signInLink } from '../src/wire/index.ts';
 import { ask } from '../test/e2e/ask.ts';
+import { type Running as Browser, type Page, puppeteer } from '../test/e2e/browser.ts';
 import { organizations, pictured, picturedFleet, sockets } from './pictured-server.ts';
 
 const out = fileURLToPath(new URL('../docs/screenshots/', import.meta.url));

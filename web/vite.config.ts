@@ -18,6 +18,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     license: { fileName: 'licenses.txt' },
+    // How long plugins take says nothing to whoever starts softquota.
+    rolldownOptions: { checks: { bundlerTimings: false } },
     target: 'es2023',
   },
   server: { proxy: { '/api': process.env.SOFTQUOTA_URL ?? 'http://127.0.0.1:3080' } },

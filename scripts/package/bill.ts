@@ -20,7 +20,7 @@ const bill = z.looseObject({
   dependencies: z.array(z.object({ ref: z.string(), dependsOn: z.array(z.string()) })),
 });
 
-/** npm's word for what is in devDependencies, as everything is that is bundled. */
+/** npm's word for what is in devDependencies. */
 const development = 'cdx:npm:package:development';
 
 /** Writes it in CycloneDX's form. */

@@ -9,6 +9,7 @@ import {
   cp,
   lutimes,
   mkdir,
+  mkdtemp,
   readdir,
   readFile,
   rename,
@@ -16,7 +17,7 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { runTool } from './tool.ts';
@@ -38,13 +39,25 @@ export async function readManifest(folder: string): Promise<Manifest> {
   return manifest.parse(json);
 }
 
-/** Packs what npm publishes into `folder`; returns the file. */
+/**
+ * Packs what npm publishes into `folder`; returns the file. Packages that softquota is built of are no
+ * dependencies of it there, since dist/ has all of them.
+ */
 export async function packForNpm(folder: string): Promise<string> {
-  const { name, version } = await readManifest(checkout);
-  await runTool('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder], {
-    cwd: checkout,
-  });
-  return join(folder, `${name}-${version}.tgz`);
+  const { dependencies: _, devDependencies: __, ...published } = await readManifest(checkout);
+  const file = join(folder, `${published.name}-${published.version}.tgz`);
+  const work = await mkdtemp(join(folder, 'npm-'));
+  await npmPack(checkout, work);
+  await runTool('tar', ['-xzf', join(work, basename(file)), '-C', work]);
+  const packed = join(work, 'package');
+  await writeFile(join(packed, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
+  await npmPack(packed, folder);
+  await rm(work, { recursive: true });
+  return file;
+}
+
+async function npmPack(from: string, folder: string): Promise<void> {
+  await runTool('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder], { cwd: from });
 }
 
 /**

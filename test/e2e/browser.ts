@@ -6,10 +6,12 @@
  */
 
 import { join } from 'node:path';
-import puppeteer, { type Page, type Browser as Running } from 'puppeteer-core';
+import puppeteer, { type CDPSession, type Page, type Browser as Running } from 'puppeteer-core';
 import { type Teardown, temporaryFolder } from '../temporary-folder.ts';
 import { until } from './ask.ts';
 import { plainEnvironment } from './run.ts';
+
+export { type CDPSession, type Page, puppeteer, type Running };
 
 const program = '/usr/bin/chromium-headless-shell';
 

@@ -97,7 +97,7 @@ const packages = [
   'preact',
   'ajv',
   'tap',
-  'puppeteer-core',
+  'mysql2',
   'swagger-ui-dist',
   'typescript',
 ].filter((_, index) => isLong || index < 1);
