@@ -38,7 +38,9 @@ if (import.meta.main) {
   process.chdir(join(import.meta.dirname, '..'));
   const paths = process.argv.length > 2 ? process.argv.slice(2) : folders;
   const files = paths.flatMap(path =>
-    statSync(path).isDirectory() ? globSync(join(path, '**/*.{ts,tsx}')).sort() : [path],
+    statSync(path).isDirectory()
+      ? globSync(join(path, '**/*.{ts,tsx}'), { exclude: ['**/node_modules'] }).sort()
+      : [path],
   );
   const found = files.flatMap(file => fragments(readFileSync(file, 'utf8')).map(line => `${file}:${line}`));
   for (const line of found) console.error(line);

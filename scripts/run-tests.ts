@@ -70,7 +70,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 // Those that need more than an ordinary run may take are there in the long run only.
-const allTests = globSync('test/**/*.test.ts').filter(path => isLong || !path.endsWith('.long.test.ts'));
+const allTests = globSync('test/**/*.test.ts', { exclude: ['**/node_modules'] }).filter(
+  path => isLong || !path.endsWith('.long.test.ts'),
+);
 const given = process.argv.slice(2);
 const [first] = given;
 let isCovered = true;

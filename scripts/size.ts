@@ -63,7 +63,7 @@ for (const file of globSync(`src/${kinds}`).toSorted()) {
 }
 const rows = [...modules].map(([name, sizes]) => row(name, sum(sizes)));
 const others = ['web/src', 'test', 'bench', 'scripts'].map(folder =>
-  row(folder, sum(globSync(`${folder}/${kinds}`).map(sizeOf))),
+  row(folder, sum(globSync(`${folder}/${kinds}`, { exclude: ['**/node_modules'] }).map(sizeOf))),
 );
 const table = [
   '| | files | code | comments | lines | exported names |',
