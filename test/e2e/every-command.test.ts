@@ -63,7 +63,13 @@ async function linesOf(server: Server, pass: string): Promise<readonly string[]>
     ...['check alice --json', 'usage --json', 'why alice', 'explain alice', 'history alice', 'events'],
     ...['reclaim', 'scan --verify', 'rule create small --limit 1M --subject size:all --grace 7d'],
     ...['rule list', 'rule show small', 'rule edit small --grace-most 5% --mode report'],
-    ...['group create free', 'group list', 'group show free', 'group add-rule free small'],
+    ...[
+      'group create free',
+      'group list',
+      'group show free',
+      'group usage free',
+      'group add-rule free small',
+    ],
     ...['group remove-rule free small', 'group add-user free alice', 'group remove-user free alice'],
     ...[
       'auth list',

@@ -221,7 +221,7 @@ t.test('one command on a GitLab counts what its database says, hashed repositori
 
   await server.sql("ALTER ROLE softquota PASSWORD 'other'");
   const closed = await told({ folder }, join(folder, 'data'), '--config', 'other/app.ini');
-  t.match(closed.forge, { fault: { code: 'rights', mend: /GRANT SELECT/ } });
+  t.match(closed.forge, { fault: { code: 'rights', mend: /correct the user or the password/ } });
   t.notMatch(await readFile(join(folder, 'other/app.ini'), 'utf8'), /OWNER = forge/);
   t.match(closed.next.forge, /softquota init \S+ --forge-config \S+gitlab\.rb --config /);
 });
