@@ -107,7 +107,10 @@ export class Daemon {
           log,
           patterns: patternsOf(config.scan),
           schedule: startSchedule,
-          renamed: renames => measuring.ownersRenamed(renames),
+          renamed: renames => {
+            // Paths of GitLab name no owner.
+            if (config.forge?.kind !== 'gitlab') measuring.ownersRenamed(renames);
+          },
           visibilityChanged: mayHave => void measuring.visibilityChanged(mayHave),
         });
       const visibility = forge?.visibility ?? null;

@@ -285,7 +285,7 @@ export function judgedRows(
   return {
     take: (id, row, give) => {
       const size = sizes.judged(id, row[at], () => about(row));
-      if (size !== null) give(id, size === row[at] ? row : row.with(at, size));
+      if (size !== null) give(id, size === Number(row[at]) ? row : row.with(at, size));
     },
     end: sizes.end,
   };

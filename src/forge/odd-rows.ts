@@ -77,7 +77,7 @@ export class RowJudge implements SizeJudge {
 
   /** These are the owners that the last reading had. */
   rememberOwners(owners: ReadonlyMap<number, ForgeOwner>): void {
-    this.#owners = owners;
+    this.#owners = new Map(owners);
   }
 
   /** Tells whether a path may lead to a repository of this name, `owner/name`. */

@@ -1,6 +1,7 @@
 /** The thread that reads a forge's database: node:sqlite blocks, and so does counting a million rows. */
 
 import { parentPort, workerData } from 'node:worker_threads';
+import { nameFault } from '../quota/index.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { type ForgeDatabase, forgeFaultOf } from './database.ts';
 import { unownedIn } from './forge-schema.ts';
@@ -73,7 +74,9 @@ async function find(question: Question): Promise<Found> {
       db.consistently(async () => schema.ownerBy?.(db, question.key, question.value) ?? null);
     // The connection may have been broken since it was last used.
     const owner = await lookUps.run(lookUp).catch(() => lookUps.run(lookUp));
-    if (owner !== null) reading.lookedUp(owner);
+    // A name that nobody can have is judged by the next reading.
+    if (owner === null || nameFault(owner.name) !== null) return { owner: null };
+    reading.lookedUp(owner);
     return { owner };
   }
   if (question.ask === 'read') chunks = read(question.mode, question.known);

@@ -58,8 +58,9 @@ export async function answerObjects(services: GateServices, parameters: Paramete
 function objectsIn(text: string): readonly ComingObject[] {
   const lines = text.split('\n').filter(line => line !== '');
   return lines.map(line => {
-    const [, oid = '', size = ''] = /^([0-9a-f]{1,128}) (\d{1,15})$/.exec(line) ?? [];
+    const [, oid = '', size = ''] = /^([0-9a-f]{1,128}) (\d{1,30})$/.exec(line) ?? [];
     if (oid === '') throw badParameter(`objects has ${excerpt(line)}, where an id and a size are expected`);
-    return { oid, size: Number(size) };
+    // The real program takes sizes that no file has.
+    return { oid, size: Math.min(Number(size), Number.MAX_SAFE_INTEGER) };
   });
 }

@@ -19,12 +19,12 @@ import { encodePath } from '../layout/index.ts';
 import { type Ledger, type OwnerUsage, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import {
+  decideByRepository,
   type FullDisk,
   fullDiskWords,
-  hasRepositoryBounds,
   isRepository,
-  type Leaf,
   refusal,
+  repositoryBoundsIn,
   type Subject,
   subjects,
 } from '../quota/index.ts';
@@ -177,7 +177,15 @@ function headerLine(now: number, foldCase: boolean): string {
 /** The part of the ledger that is read. */
 type RefusalLedger = Pick<
   Ledger,
-  'deciderFor' | 'documents' | 'ownerUsage' | 'policy' | 'pools' | 'settings' | 'standing' | 'units'
+  | 'deciderFor'
+  | 'documents'
+  | 'ownerUsage'
+  | 'policy'
+  | 'pools'
+  | 'repositoriesOf'
+  | 'settings'
+  | 'standing'
+  | 'units'
 >;
 
 /** The disks on which nothing may grow. */
@@ -202,14 +210,14 @@ function* refusedLines(ledger: RefusalLedger, disks: FullDisks, ownerKey: string
     if (isWritable(ownerKey)) yield `owner\t${ownerKey}\t${subject}\t${message}\n`;
   }
   const owner = isEnforced ? exactly(() => ledger.ownerUsage(ownerKey)) : null;
-  const bounded = owner !== null && hasRepositoryBounds(ledger.standing(owner)) ? owner : null;
-  if (messages.size === 0 && !hasFull && bounded === null) return;
+  const tooLarge = owner === null ? new Map<string, string>() : tooLargeOf(ledger, owner);
+  if (messages.size === 0 && !hasFull && tooLarge.size === 0) return;
   for (const { kind, name, leaf } of ledger.units.unitsOf(ownerKey)) {
     if (kind !== 'walked' || !isRepository(leaf) || !isWritable(name)) continue;
     const disk = hasFull ? disks.at(name, leaf) : null;
     const ofOwner = disk === null ? messages.get(leaf) : diskMessage(disk);
-    const message = ofOwner ?? (bounded && tooLarge(ledger, bounded, name, leaf));
-    if (message !== undefined && message !== null) {
+    const message = ofOwner ?? tooLarge.get(name);
+    if (message !== undefined) {
       yield `path\t${name}\t${message}\n`;
     }
   }
@@ -233,10 +241,20 @@ function* refusals(
   }
 }
 
-/** The first line that a pusher to this repository would read; null: it is not refused. */
-function tooLarge(ledger: RefusalLedger, owner: OwnerUsage, path: string, leaf: Leaf): string | null {
-  const decision = exactly(() => ledger.deciderFor(owner, { repository: path })(leaf));
-  return decision === null || decision.allowed ? null : refusal(owner.name, leaf, decision);
+/** The repositories of an owner that are over a limit of their own, with the first line that a pusher would read. */
+function tooLargeOf(ledger: RefusalLedger, owner: OwnerUsage): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const { settings } = ledger;
+  const standing = repositoryBoundsIn(ledger.standing(owner));
+  if (standing === null) return found;
+  for (const each of ledger.repositoriesOf(owner)) {
+    if (each === null) continue;
+    const { path, repository, leaf: subject } = each;
+    const question = { settings, standing, usage: owner.usage, subject, repository };
+    const decision = exactly(() => decideByRepository(question));
+    if (decision?.allowed === false) found.set(path, refusal(owner.name, subject, decision));
+  }
+  return found;
 }
 
 function diskMessage(disk: FullDisk): string {

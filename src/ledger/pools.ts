@@ -87,7 +87,9 @@ export class Pools {
   /** The bytes of this owner have changed; null: anybody's may have. */
   changed(ownerId: number | null): void {
     if (ownerId === null) this.#kept.clear();
-    else for (const pool of this.#kept.values()) if (pool.members.has(ownerId)) pool.changed.add(ownerId);
+    // Members who came with a later policy are looked at with it.
+    else
+      for (const group of this.#ledger.policy.pooledOf(ownerId)) this.#kept.get(group)?.changed.add(ownerId);
   }
 
   /** The bytes of the members, with those of `owner` that are reserved as the owner says; null: with none. */
@@ -166,6 +168,7 @@ function followMembers(pool: KeptPool, ids: readonly number[]): void {
     pool.members.delete(id);
     pool.changed.delete(id);
   }
+  for (const id of pool.changed) if (!now.has(id)) pool.changed.delete(id);
   for (const id of ids) if (!pool.members.has(id)) pool.changed.add(id);
 }
 

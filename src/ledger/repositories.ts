@@ -58,6 +58,7 @@ export function storedRepository({
 
 /** A repository that an owner has on this host. */
 export interface OwnRepository {
+  readonly path: string;
   readonly repository: StoredRepository;
   /** The kind of data that it is itself. */
   readonly leaf: Leaf;
@@ -95,7 +96,7 @@ export function* repositoriesOf(
     const own = [...new Set([unit, ...ofName, ...(byPlace.get(unit.name) ?? [])])];
     const stored = storedIn(owner, name ?? lastName(unit.name), own);
     const repository = { ...stored, name: titleOf(unit.name) ?? stored.name, reserved: null };
-    yield { repository, leaf: unit.leaf };
+    yield { path: unit.name, repository, leaf: unit.leaf };
   }
 }
 

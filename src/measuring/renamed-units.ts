@@ -2,7 +2,7 @@
 
 import type { Ledger, OwnerRename } from '../ledger/index.ts';
 
-/** Has the units count under their new paths, for the new names; gives these paths. */
+/** Has the units count under their new paths, for the new names; gives the old and the new paths. */
 export function moveUnits(
   { units, walks }: Pick<Ledger, 'units' | 'walks'>,
   renames: readonly OwnerRename[],
@@ -16,9 +16,12 @@ export function moveUnits(
   );
   const paths = new Set(moved.map(({ path }) => path));
   for (const { before } of moved) if (!paths.has(before)) walks.recordGone(before, seq);
-  for (const { path, owner, leaf, bytes, files, partial, measuredAt } of moved)
+  for (const { path, owner, leaf, bytes, files, partial, measuredAt } of moved) {
+    // A walk may have found it there already.
+    if (units.unitAt(path)?.name === path) continue;
     walks.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
-  return moved.map(({ path }) => path);
+  }
+  return moved.flatMap(({ before, path }) => [path, before]);
 }
 
 /** The path of `…/owner/name` under another name of the owner, in lower case as forges have it. */

@@ -43,7 +43,12 @@ function mailRecipients(
       : [];
   const isTheirs = type !== 'request' || notice.data.action === 'asked';
   // A group that has a limit together has no address: administrators stand in for it.
-  const isOfGroup = notice.data.per === 'group' && type !== 'digest' && mail.ownerEvents.includes(type);
+  const isOfGroup =
+    notice.owner === null &&
+    notice.data.per === 'group' &&
+    type !== 'digest' &&
+    isForOwner(notice) &&
+    mail.ownerEvents.includes(type);
   const isForAdmins = type === 'digest' || isOfGroup || (mail.adminEvents.includes(type) && isTheirs);
   const known = new Set(owners.map(({ address }) => address));
   const admins = isForAdmins ? adminAddresses(mail, documents) : [];

@@ -190,7 +190,9 @@ export class Totals {
     const isSame = before !== undefined && owner.usage.every((bytes, index) => bytes === before.usage[index]);
     const usage = isSame ? before.usage : owner.usage;
     const { state, fullness } = worstKind(this.#ledger.settings, decide, owner);
-    return { id: owner.id, usage, state, fullness, limit: decide('size:all').limit ?? 0 };
+    // A limit that members have together is promised to none of them.
+    const own = this.#ledger.stateDeciderFor(owner, false);
+    return { id: owner.id, usage, state, fullness, limit: own('size:all').limit ?? 0 };
   }
 
   #count(counted: CountedOwner | undefined, step: 1 | -1): void {

@@ -102,7 +102,11 @@ type Services = Pick<ApiServices, 'history' | 'ledger' | 'now' | 'totals'>;
 
 /** The history of one owner, with the growth against the limit for everything. */
 export function pastOf(services: Services, owner: KnownOwner, range: Range): Promise<wire.History> {
-  return pastShown(services, { ownerId: owner.id, range }, services.ledger.deciderFor(owner)('size:all'));
+  return pastShown(
+    services,
+    { ownerId: owner.id, range },
+    services.ledger.stateDeciderFor(owner, false)('size:all'),
+  );
 }
 
 async function pastOfAll(services: Services, range: Range): Promise<wire.History> {

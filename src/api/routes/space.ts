@@ -87,7 +87,7 @@ function spaceOf(
   const unit = repository === undefined ? null : named(units, owner, repository);
   const shown = units.slice(0, mostRepositories).map(each => figuresOf(services, each));
   const usage = services.ledger.ownerUsage(owner);
-  const { garbage } = services.ledger.deciderFor(usage)('size:all');
+  const { garbage } = services.ledger.stateDeciderFor(usage, false)('size:all');
   const after = newerThan === undefined ? 0 : Date.parse(newerThan);
   const state: SpaceState | null = unit === null ? null : services.space.explain(unit.path, after);
   const last = state?.last ?? null;

@@ -66,7 +66,7 @@ const heldMs = 2500;
 const logLineBytes = 512;
 const takenBack = 'the push was asked about anew';
 /** The first commit of a forge's own: a README, a license, a small template. */
-const mostFirstBytes = 100_000;
+const mostFirstBytes = 20_000;
 /** The names behind a list that was cut count as so many. */
 const cutNames = 1000;
 

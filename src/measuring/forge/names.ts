@@ -6,6 +6,7 @@
 import type { ForgeOwner, ForgeReader, ForgeSettings } from '../../forge/index.ts';
 import type { Ledger } from '../../ledger/index.ts';
 import { sparingLog } from '../../log.ts';
+import { nameFault } from '../../quota/index.ts';
 import { SerialQueue } from '../../serial-queue.ts';
 import type { Logger } from '../../service/index.ts';
 import { within } from '../../within.ts';
@@ -22,8 +23,9 @@ interface ForgeNamesOptions {
   readonly log: Logger;
 }
 
-/** Names that are asked about at a time, at most. */
+/** Names that are asked about at a time, at most, and those of them of whom nobody need have signed in. */
 const mostAtOnce = 1000;
+const mostStrangers = 10;
 /** Less than a hook waits. */
 const deadlineMs = 1500;
 
@@ -46,7 +48,9 @@ export class ForgeNames {
     const { settings, isAway } = this.#options;
     // Paths of GitLab name no owner.
     if (settings.kind === 'gitlab' || isAway() || (!isPush && this.#linkOf(name) !== undefined)) return null;
-    return this.#settled(name);
+    // Anybody may ask about any name; pushes come from those who have signed in.
+    const isTooMuch = this.#asked.size >= (isPush ? mostAtOnce : mostStrangers);
+    return isTooMuch || nameFault(name) !== null ? null : this.#settled(name);
   }
 
   /** Tells whether everybody may see the owner's page in the forge. */
@@ -84,7 +88,7 @@ export class ForgeNames {
     const key = name.toLowerCase();
     const asking =
       this.#asked.get(key) ?? this.#turns.run(() => this.#ask(name)).finally(() => this.#asked.delete(key));
-    if (this.#asked.size < mostAtOnce) this.#asked.set(key, asking);
+    this.#asked.set(key, asking);
     try {
       const isLate = await within(
         asking.then(() => false),

@@ -30,7 +30,7 @@ const link = z.strictObject({
   type: z.enum(['user', 'organization']),
   email: z.string(),
   isAdmin: z.boolean(),
-  isHidden: z.boolean().default(false),
+  isHidden: z.boolean().default(true),
 });
 
 /** `owner` is an id; the rest is as the forge last had it, so that only what changes there is taken over. */

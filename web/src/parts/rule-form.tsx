@@ -84,6 +84,8 @@ export interface TypedRule {
   readonly graceMost: string;
   readonly mode: PolicyMode;
   readonly per: RuleScope;
+  /** Percentages of its own, which the form keeps; undefined: as configured. */
+  readonly warnAt: Rule['warn_at'];
 }
 
 type PolicyMode = 'enforce' | RuleMode;
@@ -96,9 +98,19 @@ export const newRule: TypedRule = {
   graceMost: '',
   mode: 'enforce',
   per: 'owner',
+  warnAt: undefined,
 };
 
-export function typedOf({ name, limit, subjects, grace, grace_most: most, mode, per }: Rule): TypedRule {
+export function typedOf({
+  name,
+  limit,
+  subjects,
+  grace,
+  grace_most: most,
+  mode,
+  per,
+  warn_at: warnAt,
+}: Rule): TypedRule {
   const time = grace === undefined ? '' : grace === 0 ? noGrace : writeDuration(grace * 1000);
   return {
     name,
@@ -108,6 +120,7 @@ export function typedOf({ name, limit, subjects, grace, grace_most: most, mode, 
     graceMost: most ?? '',
     mode: mode ?? 'enforce',
     per,
+    warnAt,
   };
 }
 
@@ -123,7 +136,16 @@ function graceIn(text: string): number | null | undefined {
 }
 
 /** Null while it cannot be taken. */
-export function ruleIn({ name, size, subjects, grace: time, graceMost, mode, per }: TypedRule): Rule | null {
+export function ruleIn({
+  name,
+  size,
+  subjects,
+  grace: time,
+  graceMost,
+  mode,
+  per,
+  warnAt,
+}: TypedRule): Rule | null {
   const limit = sizeIn(size);
   const grace = mayHaveGrace(per) ? graceIn(time) : undefined;
   const most = mayHaveGrace(per) ? graceMost.trim() : '';
@@ -136,6 +158,7 @@ export function ruleIn({ name, size, subjects, grace: time, graceMost, mode, per
     ...(grace === undefined ? {} : { grace }),
     ...(most === '' ? {} : { grace_most: most }),
     ...(mode === 'enforce' ? {} : { mode }),
+    ...(warnAt === undefined ? {} : { warn_at: warnAt }),
     per,
   };
 }

@@ -128,12 +128,13 @@ function scopeIn(content: unknown): RuleScope {
 }
 
 /** The fields of a rule or a group that are there only where they are not as usual. */
-function termsIn(content: unknown): Pick<Rule, 'grace' | 'grace_most' | 'mode'> {
-  const { grace, grace_most: most, mode } = fieldsIn(content);
+function termsIn(content: unknown): Pick<Rule, 'grace' | 'grace_most' | 'mode' | 'warn_at'> {
+  const { grace, grace_most: most, mode, warn_at: warnAt } = fieldsIn(content);
   return {
     ...(typeof grace === 'number' ? { grace } : {}),
     ...(typeof most === 'string' ? { grace_most: most } : {}),
     ...(mode === 'report' || mode === 'warn' ? { mode } : {}),
+    ...(Array.isArray(warnAt) ? { warn_at: warnAt.filter(each => typeof each === 'number') } : {}),
   };
 }
 
