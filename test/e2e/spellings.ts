@@ -88,11 +88,15 @@ export function testSpellings(name: keyof typeof proxies): void {
     const { headers, open } = proxies[name];
     const server = await Server.open(t, {
       ini: {
+        quota: { DEFAULT_GROUPS: 'everybody' },
         'quota.default': { TOTAL: '0' },
         gate: { PRESET: presetNames.join(), HEADERS: headers, PORT: String(await freePort()) },
         lfs: { UPSTREAM: `http://127.0.0.1:${forgePort}/` },
       },
     });
+    // Layers of an image are asked about by limits of what comes alone.
+    const rules = [{ name: 'tiny', limit: 1, subjects: ['size:all'], per: 'push' }];
+    await server.admin('/admin/quota/groups', { body: { name: 'everybody', rules } });
     const port = await open(t, server, forgePort);
     const passed: string[] = [];
     const tried = some(ways, 4);
