@@ -87,17 +87,21 @@ export function sweptRoots(
   before: readonly Root[],
   after: readonly Root[],
   findings: SweepFindings,
-  figures: Pick<KnownRoots, 'rootRecord'>,
+  figures: KnownRoots,
   known: ReadonlyMap<string, readonly string[]>,
   acceptMoved: boolean,
 ): SweptRoot[] {
+  let hasStrays: boolean | null = null;
   return before.map(root => {
     const { written, path, device, inode, fileSystem } = root;
     const now = after.find(other => other.written === written);
     const doubt = (): string | null =>
       acceptMoved ? null : doubtOf(isOther(root, figures.rootRecord(path)), known.get(path) ?? [], findings);
     const isUnknown = (known.get(path) ?? []).length === 0;
-    const isUnused = root.state === 'missing' && isUnknown && figures.rootRecord(path) === undefined;
+    const isNew = root.state === 'missing' && isUnknown && figures.rootRecord(path) === undefined;
+    // Units below no root: a link that is gone may have led there.
+    if (isNew) hasStrays ??= hasUnitBesides(before, figures);
+    const isUnused = isNew && hasStrays === false;
     const isDropped = isUnused || (isDangling(root) && (acceptMoved || isUnknown));
     const away = isDropped
       ? null
@@ -110,6 +114,11 @@ export function sweptRoots(
     const unused = isUnused ? (isExpected ? 'expected' : 'doubtful') : null;
     return { written, path, device, inode, fileSystem, away, unused };
   });
+}
+
+function hasUnitBesides(roots: readonly Root[], figures: Pick<KnownRoots, 'knownBelow'>): boolean {
+  for (const unit of figures.knownBelow('/')) if (!roots.some(root => isWithin(unit, root.path))) return true;
+  return false;
 }
 
 /** The directories that GitLab makes with the first snippet, and the first fork of a public project. */

@@ -33,7 +33,7 @@ function swept(
   acceptMoved: boolean,
 ): readonly SweptRoot[] {
   const below = new Map(before.map(({ path }) => [path, known.filter(unit => unit.startsWith(`${path}/`))]));
-  return sweptRoots(before, after, findings, records, below, acceptMoved);
+  return sweptRoots(before, after, findings, { ...records, knownBelow: () => known }, below, acceptMoved);
 }
 
 t.test('a unit that was not seen below a root that is as it was is gone', async t => {
@@ -50,11 +50,20 @@ t.test('a unit that was not seen below a root that is as it was is gone', async 
 t.test('units below a root that is missing are away', async t => {
   for (const state of ['missing', 'unreadable', 'not a directory'] as const) {
     const roots = [root('/srv', { state, device: 0n, inode: 0n }), root('/mnt')];
-    const standing = classifyKnownUnit(none, none, swept(roots, roots, nothing, knowing([]), false));
+    const known = knowing(['/srv/a', '/mnt/a', '/data/a']);
+    const standing = classifyKnownUnit(none, none, swept(roots, roots, nothing, known, false));
     t.equal(standing('/srv/a'), 'away');
     t.equal(standing('/mnt/a'), 'gone');
     t.equal(standing('/data/a'), 'away', 'the missing root may have led there by a link');
   }
+});
+
+t.test('a missing root that never had units keeps no unit, unless a link may have led from it', async t => {
+  const roots = [root('/srv', { state: 'missing', device: 0n, inode: 0n }), root('/mnt')];
+  const standing = (known: readonly string[]) =>
+    classifyKnownUnit(none, none, swept(roots, roots, nothing, knowing(known), false));
+  t.equal(standing(['/mnt/a'])('/mnt/a'), 'gone');
+  t.equal(standing(['/mnt/a', '/data/a'])('/data/a'), 'away');
 });
 
 t.test('the units behind a link to nothing are away until somebody says that it is meant', async t => {
