@@ -11,8 +11,14 @@ import { defineConfig } from 'vitepress';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-const forges = ['gitea', 'forgejo', 'gogs', 'gitlab'] as const;
-const names = { gitea: 'Gitea', forgejo: 'Forgejo', gogs: 'Gogs', gitlab: 'GitLab' };
+const forges = ['gitea', 'forgejo', 'gogs', 'gitlab', 'soft-serve'] as const;
+const names = {
+  gitea: 'Gitea',
+  forgejo: 'Forgejo',
+  gogs: 'Gogs',
+  gitlab: 'GitLab',
+  'soft-serve': 'soft-serve',
+};
 
 /** Chapters, in the order of docs/README.md; pages by their path below docs/. */
 const chapters: Readonly<Record<string, Readonly<Record<string, string>>>> = {

@@ -7,6 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { systemCode } from '../../src/errors.ts';
 import { until } from '../e2e/ask.ts';
 import { must, run } from '../e2e/run.ts';
 import { type Teardown, temporaryFolder } from '../temporary-folder.ts';
@@ -167,7 +168,14 @@ function signalAll(child: ChildProcess | null, signal: 'SIGSTOP' | 'SIGCONT'): v
   const pid = child?.pid;
   if (pid === undefined) return;
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
-  for (const each of [pid, ...children.map(Number)]) process.kill(each, signal);
+  for (const each of [pid, ...children.map(Number)]) {
+    try {
+      process.kill(each, signal);
+    } catch (error) {
+      // Servers end children of their own at any time.
+      if (systemCode(error) !== 'ESRCH') throw error;
+    }
+  }
 }
 
 /** A folder that the server's user can write; it stays until the server has ended. */

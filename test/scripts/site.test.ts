@@ -65,9 +65,12 @@ for (const [what, link, said] of [
 ] as const) {
   t.test(`a link to a ${what} that is not there fails the build`, async t => {
     const tree = t.testdir({ 'README.md': `[See](${link}).\n` });
-    cpSync(join(checkout, 'site'), join(tree, 'site'), { recursive: true });
-    cpSync(join(checkout, 'package.json'), join(tree, 'package.json'));
-    symlinkSync(join(checkout, 'node_modules'), join(tree, 'node_modules'));
+    const asItIs = { recursive: true, preserveTimestamps: true };
+    for (const path of ['site/.vitepress', 'site/package.json', 'site/package-lock.json', 'package.json'])
+      cpSync(join(checkout, path), join(tree, path), asItIs);
+    cpSync(join(checkout, 'scripts/setup'), join(tree, 'scripts/setup'), asItIs);
+    for (const path of ['node_modules', 'site/node_modules'])
+      symlinkSync(join(checkout, path), join(tree, path));
     const built = await run('npm', ['run', '--silent', 'docs'], { cwd: tree, env: { HOME: tree } });
     t.not(built.code, 0);
     t.match(built.stdout + built.stderr, said);
