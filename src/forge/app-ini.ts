@@ -62,7 +62,7 @@ const stores = {
 /** A directory of Gitea and Forgejo, below which a file lies by the beginning of its name. */
 export type GiteaStore = keyof typeof stores;
 
-/** Gives the paths of files in those directories; null where no app.ini says it, or it is no such file's name. */
+/** Gives the paths of files in those directories; null where no app.ini says it, or no file is called so. */
 export function giteaFiles(
   kind: IniKind,
   file: string | null,

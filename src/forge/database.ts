@@ -77,7 +77,7 @@ export function columnsByTable(rows: readonly Row[]): ReadonlyMap<string, Readon
   return found;
 }
 
-/** By engine: codes of a refused sign-in, a missing right, and a missing table or column; the right's statement. */
+/** By engine: codes of a refused sign-in, a missing right, a missing table or column; the right's words. */
 const servers = {
   postgres: {
     // invalid_password, invalid_authorization_specification

@@ -116,8 +116,8 @@ export type OwnerKey = 'id' | 'lower_name';
 /**
  * `more` asks for what comes after a chunk, so that the one who takes them is never given more than one at a
  * time. `lfs` asks for the LFS objects of the repository of this name, and `owner` for one owner, at other
- * times too. `known` has the present figures, for a thread that has read nothing yet: for each owner the forge's id, then the bytes of
- * `forgeLeaves`.
+ * times too. `known` has the present figures, for a thread that has read nothing yet: for each owner the
+ * forge's id, then the bytes of `forgeLeaves`.
  */
 export type Question =
   | { readonly ask: 'read'; readonly mode: ReadMode; readonly known: Float64Array }

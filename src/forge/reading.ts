@@ -70,7 +70,7 @@ export class ForgeReading {
     this.#seed = seed;
   }
 
-  /** An owner's row was read beside a reading: lines have this name from now on, also those of one under way. */
+  /** An owner's row was read beside a reading: all lines from now on have this name. */
   lookedUp(owner: ForgeOwner): void {
     this.#lookedUp.set(owner.id, owner);
     const known = this.owners.get(owner.id);

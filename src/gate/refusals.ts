@@ -241,7 +241,7 @@ function* refusals(
   }
 }
 
-/** The repositories of an owner that are over a limit of their own, with the first line that a pusher would read. */
+/** The owner's repositories that are over a limit of their own, with the first line that a pusher reads. */
 function tooLargeOf(ledger: RefusalLedger, owner: OwnerUsage): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   const { settings } = ledger;

@@ -105,7 +105,7 @@ export interface GateServices {
   synchronize(claimed: Claimed): Promise<Synchronization>;
   /** Contact for a refused pusher: `[hooks] CONTACT`, else the page My usage. */
   contact(): string | null;
-  /** Tells whether strangers may know the figures of the owner of this name: proxies ask before any sign-in. */
+  /** Tells whether strangers may know this owner's figures: proxies ask before any sign-in. */
   showsFigures(owner: string): boolean;
   /** The address of the page My usage; null: nobody said where the web UI is. */
   myUsage(): string | null;

@@ -297,7 +297,7 @@ export class Measuring {
     for (const path of paths.slice(0, mostWaiting)) this.measureSoon(path);
   }
 
-  /** The repository at this path, whose path names nobody, as the forge's database has it; null: it is none. */
+  /** The repository at this path, which names nobody, as the forge's database has it; null: it is none. */
   placed(path: string): KnownPlace | null {
     const { ledger, visibility } = this.#parts;
     return visibility?.placed(path, ledger.units.unit(path)?.owner ?? null) ?? null;

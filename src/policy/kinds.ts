@@ -114,7 +114,7 @@ export type GraceDocument = z.infer<typeof graces>;
  */
 export const graceKind: Kind<GraceDocument> = { name: 'grace', durability: 'volatile', schema: graces };
 
-/** When the members of a group were first seen over its limits together. By the group's name, and kept as graces. */
+/** When the members of a group were first seen over its limits together, by its name; kept as graces. */
 export const poolGraceKind: Kind<GraceDocument> = {
   name: 'pool-grace',
   durability: 'volatile',

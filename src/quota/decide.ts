@@ -140,7 +140,7 @@ export function warningStanding({ warning, ...standing }: Standing): Standing {
 
 /**
  * Tells which rule that only warns would refuse an owner whom the rules in force let through: of the groups
- * that such a rule closes, the one that leaves most, else a bound. A group that only warns has nothing to deny.
+ * that such a rule closes, the one that leaves most, else a bound. A group that only warns denies nothing.
  */
 function warnedBy(asked: DecisionQuestion): RuledRefused | null {
   const question: DecisionQuestion = { ...asked, settings: { ...asked.settings, uncovered: 'default' } };

@@ -1,4 +1,4 @@
-/** Decisions by single bounds, for lists of the things that they limit: nobody asks whether anything may start. */
+/** Decisions by single bounds, for lists of the things that they limit: nothing is about to start. */
 
 import { judgeOf, type PooledBytes } from './bounds.ts';
 import {

@@ -17,8 +17,8 @@ export interface SweptRoot extends Pick<Root, 'written' | 'path' | 'device' | 'i
   /** Why none of the units below it may be dropped; null where it is as it should be. */
   readonly away: string | null;
   /**
-   * A directory that is not there, and in which no unit was ever known: `expected` for what GitLab makes beside
-   * its other repositories when it needs it, `doubtful` for all others; null for a root that is no such.
+   * A directory that is not there, and in which no unit was ever known: `expected` for what GitLab makes
+   * beside its other repositories when it needs it, `doubtful` for all others; null for any other root.
    */
   readonly unused: 'expected' | 'doubtful' | null;
 }

@@ -20,7 +20,7 @@ const { clone, limit, server } = await openLimited(
   owners.map(owner => `${owner}/a`),
 );
 
-/** A working copy with a first commit on the server, under the limit unless its repository has to begin large. */
+/** A working copy with a first commit on the server, under the limit unless it has to begin large. */
 async function begun(owner: string, first: Readonly<Record<string, string>> = { begin: 'begin' }) {
   const work = await clone(`${owner}/a`);
   await commit(work, first);

@@ -1,5 +1,5 @@
 /**
- * LFS over ssh: git-lfs, sshd and git-lfs-transfer, all of them real, with hooks/receive-pack/git-lfs-transfer
+ * LFS over ssh: git-lfs, sshd and git-lfs-transfer, all real, with hooks/receive-pack/git-lfs-transfer
  * before the real one, as docs/receive-pack.md has it configured.
  */
 

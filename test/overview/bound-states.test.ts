@@ -1,4 +1,4 @@
-/** The list of repositories with limits of their own says what decisions about them say, and holds up nobody. */
+/** The list of repositories with limits of their own says what decisions say, and holds up nobody. */
 
 import t, { type Test } from 'tap';
 import { pageOf } from '../../src/api/pages.ts';

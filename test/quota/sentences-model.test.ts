@@ -1,4 +1,4 @@
-/** On random policies with all that a rule can limit, `decide` says what the sentences of docs/policy.md say. */
+/** On random policies with all that a rule can limit, `decide` says what docs/policy.md says. */
 
 import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';

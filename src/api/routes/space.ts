@@ -104,7 +104,7 @@ function spaceOf(
   };
 }
 
-/** Takes `OWNER/REPOSITORY` apart. The names of subgroups have slashes, too: the longest known one is meant. */
+/** Takes `OWNER/REPOSITORY` apart. Names of subgroups have slashes, too: the longest known one is meant. */
 function partsOf({ documents }: ApiServices, asked: string) {
   const names = asked.replace(/\/$/, '').split('/');
   const isKnown = (length: number) => documents.owners.named(names.slice(0, length).join('/')) !== undefined;

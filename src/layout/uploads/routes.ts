@@ -226,7 +226,7 @@ export interface UploadRoute {
   readonly client: 'git' | 'any';
   /** Absent: the whole body. */
   readonly file?: FileForm;
-  /** The request goes on with an upload that was let through: limits of what is stored are not asked again. */
+  /** It goes on with an upload that was let through: limits of what is stored are not asked again. */
   readonly hasBegun?: boolean;
 }
 
