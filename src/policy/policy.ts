@@ -23,7 +23,8 @@ export class Policy {
   /** By the owner's id, as they count until the first of them ends. */
   readonly #allowances = new Map<number, ActiveAllowance>();
   #members: ReadonlyMap<string, readonly number[]> | null = null;
-  #defaults: { readonly names: readonly string[]; readonly groups: readonly CompiledGroup[] } | null = null;
+  /** For one list of default groups, by the assigned groups; there are few such sets, and many owners. */
+  #standings: { readonly defaults: readonly string[]; readonly found: Map<string, Standing> } | null = null;
   /** All rules are in force, and limit owners. */
   readonly #isWhole: boolean;
   readonly hasGrace: boolean;
@@ -47,12 +48,18 @@ export class Policy {
 
   /** The groups that bear on an owner; `ownerId` is null for one never heard of. */
   standing(ownerId: number | null, defaultGroups: readonly string[]): Standing {
-    const assigned = ownerId === null ? [] : this.#groups(assignedGroups(this.#snapshot, ownerId));
-    if (this.#defaults?.names !== defaultGroups) {
-      this.#defaults = { names: defaultGroups, groups: this.#groups(new Set(defaultGroups)) };
+    if (this.#standings?.defaults !== defaultGroups) {
+      this.#standings = { defaults: defaultGroups, found: new Map() };
     }
-    const all = { assigned, defaults: this.#defaults.groups };
-    return this.#isWhole ? all : standingIn(all);
+    const { found } = this.#standings;
+    const assigned = ownerId === null ? [] : assignedGroups(this.#snapshot, ownerId);
+    const names = assigned.join('\n');
+    const known = found.get(names);
+    if (known !== undefined) return known;
+    const all = { assigned: this.#groups(assigned), defaults: this.#groups(new Set(defaultGroups)) };
+    const standing = this.#isWhole ? all : standingIn(all);
+    found.set(names, standing);
+    return standing;
   }
 
   /** The grace of a rule's own, in milliseconds; undefined: as configured, or there is no such rule. */
@@ -109,7 +116,7 @@ export class Policy {
     return compiled;
   }
 
-  /** Those that exist. Every decision asks for them. */
+  /** Those that exist. */
   #groups(names: Iterable<string>): readonly CompiledGroup[] {
     const found: CompiledGroup[] = [];
     for (const name of names) {

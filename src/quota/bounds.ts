@@ -110,7 +110,10 @@ interface BoundQuestion extends BoundedThings {
 export function askBounds(question: BoundQuestion): BoundAnswers {
   const asked: AskedBound[] = [];
   const unasked: BoundScope[] = [];
+  const groups = [...question.bounds.assigned, ...question.bounds.defaults];
   for (const per of boundScopes) {
+    // Most scopes have no rule, and each check asks for all of them.
+    if (!groups.some(({ rules }) => rules.some(rule => rule.per === per))) continue;
     const found = per === 'group' ? poolsOf(question) : boundOf(per, question);
     if (found === 'unknown') unasked.push(per);
     else asked.push(...found);
