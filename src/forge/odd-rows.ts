@@ -3,7 +3,7 @@
  * One of them must not keep the others from being read.
  *
  * The last good figure of such a row goes on counting for its owner. Without one, since softquota was
- * started, its file on the disk counts for nobody.
+ * started and among the first 5,000,000 rows of a table, its file on the disk counts for nobody.
  */
 
 import { statSync } from 'node:fs';
@@ -18,11 +18,10 @@ const mostNamed = 1000;
 /** No file is as large, and as many of them as a table has can be added up. */
 const mostBytes = 2 ** 50;
 
-/** Sizes by the ids of rows, which ascend. */
-interface SizeColumns {
-  readonly ids: Float64Array;
-  readonly sizes: Float64Array;
-}
+/** Rows of a table whose sizes are remembered, at most: 80 MB, which are no part of the thread's heap. */
+const mostRemembered = 5_000_000;
+/** By so many rows the columns grow, in their places. */
+const rowsAtOnce = 64 * 1024;
 
 interface PartFound {
   readonly named: OddRow[];
@@ -32,12 +31,52 @@ interface PartFound {
   unownedBytes: number;
 }
 
+/** Sizes by the ids of rows, in columns that grow. */
+class RowSizes {
+  #ids = growingColumn();
+  #sizes = growingColumn();
+  #rows = 0;
+  #doAscend = true;
+
+  add(id: number, size: number): void {
+    if (this.#rows === mostRemembered) return;
+    if (this.#rows === this.#ids.length) this.#resize(Math.min(this.#rows + rowsAtOnce, mostRemembered));
+    this.#doAscend &&= this.#rows === 0 || (this.#ids[this.#rows - 1] ?? 0) <= id;
+    this.#ids[this.#rows] = id;
+    this.#sizes[this.#rows] = size;
+    this.#rows++;
+  }
+
+  /** All rows are there. The hashes that Gogs has for ids come in any order. */
+  end(): void {
+    this.#resize(this.#rows);
+    if (this.#doAscend) return;
+    const [ids, sizes] = [this.#ids, this.#sizes];
+    const order = Uint32Array.from(ids.keys()).sort((a, b) => (ids[a] ?? 0) - (ids[b] ?? 0));
+    this.#ids = Float64Array.from(order, at => ids[at] ?? 0);
+    this.#sizes = Float64Array.from(order, at => sizes[at] ?? 0);
+  }
+
+  of(id: number): number | null {
+    const row = firstRowOf(this.#ids, id);
+    return this.#ids[row] === id ? (this.#sizes[row] ?? null) : null;
+  }
+
+  #resize(rows: number): void {
+    for (const column of [this.#ids, this.#sizes]) column.buffer.resize(rows * column.BYTES_PER_ELEMENT);
+  }
+}
+
+function growingColumn(): Float64Array<ArrayBuffer> {
+  return new Float64Array(new ArrayBuffer(0, { maxByteLength: mostRemembered * 8 }));
+}
+
 export class RowJudge implements SizeJudge {
   /** By parts of a reading, each of which is replaced as a whole. */
   readonly #parts = new Map<string, PartFound>();
   #part: PartFound = { named: [], count: 0, unowned: 0, unownedBytes: 0 };
   /** The sizes of rows by their ids, by table, as they were last read. */
-  readonly #sizes = new Map<string, SizeColumns>();
+  readonly #sizes = new Map<string, RowSizes>();
   #owners: ReadonlyMap<number, ForgeOwner> = new Map();
 
   /** All that follows is of this part, which is read anew. */
@@ -48,21 +87,22 @@ export class RowJudge implements SizeJudge {
 
   sizes(table: string): ReturnType<SizeJudge['sizes']> {
     const before = this.#sizes.get(table);
-    const [ids, sizes]: [number[], number[]] = [[], []];
+    const sizes = new RowSizes();
     const judged = (id: number, value: unknown, about: () => AboutRow): number | null => {
       const size = Number(value ?? 0);
       const isGood = Number.isSafeInteger(size) && size >= 0 && size <= mostBytes;
-      const counted = isGood || before === undefined ? null : sizeIn(before, id);
+      const counted = isGood || before === undefined ? null : before.of(id);
       if (!isGood)
         this.#found(`${table} ${id}`, `its size is ${String(value).slice(0, 40)}`, about(), counted);
       const known = isGood ? size : counted;
-      if (known !== null) {
-        ids.push(id);
-        sizes.push(known);
-      }
+      if (known !== null) sizes.add(id, known);
       return known;
     };
-    return { judged, end: () => this.#sizes.set(table, sizeColumns(ids, sizes)) };
+    const end = () => {
+      sizes.end();
+      this.#sizes.set(table, sizes);
+    };
+    return { judged, end };
   }
 
   /** Gives the owner, or as the last good row had it; null: nobody can have the name. */
@@ -126,19 +166,6 @@ function sizeOnDisk(path: string): number {
     if (systemCode(error) === null) throw error;
     return 0;
   }
-}
-
-function sizeColumns(ids: readonly number[], sizes: readonly number[]): SizeColumns {
-  const order = Uint32Array.from(ids.keys()).sort((a, b) => (ids[a] ?? 0) - (ids[b] ?? 0));
-  return {
-    ids: Float64Array.from(order, at => ids[at] ?? 0),
-    sizes: Float64Array.from(order, at => sizes[at] ?? 0),
-  };
-}
-
-function sizeIn({ ids, sizes }: SizeColumns, id: number): number | null {
-  const row = firstRowOf(ids, id);
-  return ids[row] === id ? (sizes[row] ?? null) : null;
 }
 
 function shortened(name: string): string {
