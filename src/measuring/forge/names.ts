@@ -10,7 +10,7 @@ import { nameFault } from '../../quota/index.ts';
 import { SerialQueue } from '../../serial-queue.ts';
 import type { Logger } from '../../service/index.ts';
 import { within } from '../../within.ts';
-import { forgeLinkKind, forgeLinkOf } from './owners.ts';
+import { forgeIdOf, forgeLinkKind, forgeLinkOf } from './owners.ts';
 
 interface ForgeNamesOptions {
   readonly settings: Pick<ForgeSettings, 'kind'>;
@@ -28,6 +28,8 @@ const mostAtOnce = 1000;
 const mostStrangers = 10;
 /** Less than a hook waits. */
 const deadlineMs = 1500;
+/** Owners who gave their names on, one to the other, since the last reading, at most. */
+const mostHolders = 10;
 
 export class ForgeNames {
   readonly #options: ForgeNamesOptions;
@@ -109,7 +111,25 @@ export class ForgeNames {
     const link = snapshot.get(forgeLinkKind, String(found.id));
     const known = link === undefined ? undefined : owners.byId(link.owner);
     if (link?.name === found.name && known?.name === found.name) return;
-    this.#taken.add(found.id);
-    await take([found]);
+    const all = await this.#withHolders(found);
+    for (const { id } of all) this.#taken.add(id);
+    await take(all);
+  }
+
+  /** Those who have the name here, and another one in the forge, come first: their data goes with them. */
+  async #withHolders(found: ForgeOwner): Promise<readonly ForgeOwner[]> {
+    const { snapshot, owners } = this.#options.ledger.documents;
+    const all = [found];
+    let { name } = found;
+    while (all.length <= mostHolders) {
+      const holder = owners.named(name);
+      const id = holder === undefined ? undefined : forgeIdOf(snapshot, holder.id);
+      if (id === undefined || all.some(owner => owner.id === id)) break;
+      const row = await this.#options.reader.ownerBy('id', id);
+      if (row === null) break;
+      all.unshift(row);
+      ({ name } = row);
+    }
+    return all;
   }
 }

@@ -50,7 +50,7 @@ export const forgeLinkKind: Kind<ForgeLink> = {
 export const forgeLinkKinds: readonly Kind<unknown>[] = [forgeLinkKind];
 
 /** The id in the forge of whom an owner is; undefined for an owner who is not of the forge. */
-function forgeIdOf(snapshot: Snapshot, ownerId: number): number | undefined {
+export function forgeIdOf(snapshot: Snapshot, ownerId: number): number | undefined {
   for (const [key] of snapshot.ofOwner(forgeLinkKind, ownerId)) return Number(key);
   return undefined;
 }
