@@ -2,7 +2,7 @@
 
 import type { Ledger, OwnerRename } from '../ledger/index.ts';
 
-/** Has the units count under their new paths, for the new names; gives the old and the new paths. */
+/** Has the units count under their new paths, for the new names; gives the new paths, then the old ones. */
 export function moveUnits(
   { units, walks }: Pick<Ledger, 'units' | 'walks'>,
   renames: readonly OwnerRename[],
@@ -14,14 +14,14 @@ export function moveUnits(
       return path === unit.name ? [] : [{ ...unit, before: unit.name, path, owner: to, seq }];
     }),
   );
-  const paths = new Set(moved.map(({ path }) => path));
-  for (const { before } of moved) if (!paths.has(before)) walks.recordGone(before, seq);
+  // Owners may have exchanged their names: nothing is put until all have left their paths.
+  for (const { before } of moved) walks.recordGone(before, seq);
   for (const { path, owner, leaf, bytes, files, partial, measuredAt } of moved) {
     // A walk may have found it there already.
     if (units.unitAt(path)?.name === path) continue;
     walks.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
   }
-  return moved.flatMap(({ before, path }) => [path, before]);
+  return [...moved.map(({ path }) => path), ...moved.map(({ before }) => before)];
 }
 
 /** The path of `…/owner/name` under another name of the owner, in lower case as forges have it. */

@@ -1,0 +1,40 @@
+/** Units go with their owners when a forge renames their directories. */
+
+import t from 'tap';
+import { moveUnits } from '../../src/measuring/renamed-units.ts';
+import { used, World, walk } from '../ledger/world.ts';
+
+t.test('owners who exchange their names keep their own data', async t => {
+  const ledger = await new World(t).open();
+  walk(ledger, 'a/x', 100);
+  walk(ledger, 'a/y', 50);
+  walk(ledger, 'b/x', 7);
+  const paths = moveUnits(ledger, [
+    { from: 'a', to: 'b' },
+    { from: 'b', to: 'a' },
+  ]);
+  t.strictSame([used(ledger, 'a'), used(ledger, 'b')], [7, 150]);
+  const bytesAt = (name: string) => ledger.units.unit(`/srv/git/${name}.git`)?.bytes;
+  t.strictSame(['a/x', 'a/y', 'b/x', 'b/y'].map(bytesAt), [7, undefined, 100, 50]);
+  const wanted = ['b/x', 'b/y', 'a/x'].map(name => `/srv/git/${name}.git`);
+  t.strictSame(paths.slice(0, 3), wanted, 'new paths are measured before old ones');
+});
+
+t.test('a name that is given on in a row takes nobody’s data along', async t => {
+  const ledger = await new World(t).open();
+  walk(ledger, 'a/x', 100);
+  walk(ledger, 'b/x', 7);
+  moveUnits(ledger, [
+    { from: 'a', to: 'b' },
+    { from: 'b', to: 'c' },
+  ]);
+  t.strictSame([used(ledger, 'a'), used(ledger, 'b'), used(ledger, 'c')], [0, 100, 7]);
+});
+
+t.test('data that a walk has found under the new name already counts as it was found', async t => {
+  const ledger = await new World(t).open();
+  walk(ledger, 'a/x', 100);
+  walk(ledger, 'b/x', 120);
+  moveUnits(ledger, [{ from: 'a', to: 'b' }]);
+  t.strictSame([used(ledger, 'a'), used(ledger, 'b')], [0, 120]);
+});
