@@ -143,9 +143,13 @@ export function warningStanding({ warning, ...standing }: Standing): Standing {
  * that such a rule closes, the one that leaves most, else a bound. A group that only warns denies nothing.
  */
 function warnedBy(asked: DecisionQuestion): RuledRefused | null {
-  const question: DecisionQuestion = { ...asked, settings: { ...asked.settings, uncovered: 'default' } };
+  const question = warningQuestion(asked);
   const standing = warningStanding(question.standing);
   return warnedByGroups(question, standing) ?? warnedByBounds(question, standing);
+}
+
+export function warningQuestion(asked: DecisionQuestion): DecisionQuestion {
+  return { ...asked, settings: { ...asked.settings, uncovered: 'default' } };
 }
 
 function warnedByGroups(question: DecisionQuestion, standing: Standing): RuledRefused | null {

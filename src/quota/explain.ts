@@ -16,6 +16,7 @@ import {
   judgingOf,
   reportingStanding,
   type Standing,
+  warningQuestion,
   warningStanding,
 } from './decide.ts';
 import { type Decision, type PrecedenceStep, precedence, type Ruled } from './decision.ts';
@@ -98,19 +99,22 @@ export function explain(question: DecisionQuestion): Explanation {
   const { settings, standing, subject } = question;
   const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
   const isTold = isEnforced(settings);
-  const asIf = (other: Standing, isOthersTold: boolean) =>
-    reasonsFor(question, other, decideFrom(question, other, isOthersTold), isOthersTold);
+  const decision = decide(question);
+  const asIf = (asked: DecisionQuestion, other: Standing, isOthersTold: boolean) =>
+    reasonsFor(asked, other, decideFrom(asked, other, isOthersTold), isOthersTold);
+  // Where no rule covers the subject, no rule warns either.
+  const warned = decision.by === 'rule' ? warningQuestion(question) : question;
   return {
     subject,
     settings: { enabled, refuseWhen, uncovered, precise, mode, totalBytes },
     addingBytes: precise ? (question.addingBytes ?? 0) : 0,
-    ...reasonsFor(question, standing, decide(question), isTold),
+    ...reasonsFor(question, standing, decision, isTold),
     ...(standing.reporting === undefined || !enabled
       ? {}
-      : { reporting: asIf(reportingStanding(standing), false) }),
+      : { reporting: asIf(question, reportingStanding(standing), false) }),
     ...(standing.warning === undefined || !enabled
       ? {}
-      : { warning: asIf(warningStanding(standing), isTold) }),
+      : { warning: asIf(warned, warningStanding(standing), isTold) }),
   };
 }
 

@@ -217,6 +217,26 @@ t.test('a group that only warns of something else hides no warning of the defaul
   t.match(decision, { allowed: true, step: 'builtin', warned: { group: 'd', rule: 'soft' } });
 });
 
+t.test('a group that only warns of something else denies nothing in what explains a warning', async t => {
+  const wikis = rule('wikis', 10, { mode: 'warn', subjects: ['size:assets:wiki'] });
+  const question = {
+    settings: { ...plainSettings, uncovered: 'deny' },
+    standing: standingOf([{ name: 'g', rules: [wikis] }], []),
+    usage: stored,
+    subject: 'size:git:lfs',
+  } as const;
+  t.match(explain(question), {
+    decision: { allowed: true, step: 'builtin', warned: undefined },
+    warning: { decision: { allowed: true, step: 'builtin' } },
+  });
+  const other = { name: 'other', rules: [rule('packages', 10, { subjects: ['size:assets:packages:all'] })] };
+  const denied = { by: 'no_match', step: 'assigned' };
+  t.match(explain({ ...question, standing: standingOf([other, { name: 'g', rules: [wikis] }], []) }), {
+    decision: denied,
+    warning: { decision: denied },
+  });
+});
+
 t.test('who is only warned needs no group for it, is told at once, and sees why', async t => {
   const groups: readonly Group[] = [
     { name: 'g', rules: [rule('small', 400, { mode: 'warn', graceMs: 1000 })] },
