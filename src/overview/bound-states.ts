@@ -16,7 +16,7 @@ export interface PoolState extends JudgedBound {
 
 /**
  * The rules of a group that limit its members together, by name. `member`: whose share and allowance are
- * asked for. Throws `sum_too_large`.
+ * asked for.
  */
 export function poolStates(
   ledger: Pick<Ledger, 'pools' | 'settings'>,
@@ -27,7 +27,7 @@ export function poolStates(
   const { settings } = ledger;
   return quota
     .decidePools(group, { settings, pool: ledger.pools.of(group.name, null), member })
-    .map(({ decision, mode }) => ({ ...judgedBound(settings, decision), mode }))
+    .map(({ decision, rule }) => ({ ...judgedBound(settings, decision), mode: rule.mode }))
     .sort((a, b) => ((a.decision.rule ?? '') < (b.decision.rule ?? '') ? -1 : 1));
 }
 
@@ -39,12 +39,15 @@ export interface LimitedRepository extends JudgedBound {
 
 const lfs: quota.Leaf = 'size:git:lfs';
 
-type RepositoryLedger = Pick<Ledger, 'owners' | 'repositoriesOf' | 'settings' | 'standing'>;
+type RepositoryLedger = Pick<Ledger, 'repositoriesOf' | 'settings' | 'standing'>;
 
-/** All repositories of this host that have a limit of their own. null: see `filterMapInSlices`. */
-export function* limitedRepositories(ledger: RepositoryLedger): Generator<LimitedRepository | null> {
+/** The repositories of this host that have a limit of their own. null: see `filterMapInSlices`. */
+export function* limitedRepositories(
+  ledger: RepositoryLedger,
+  owners: Iterable<OwnerUsage>,
+): Generator<LimitedRepository | null> {
   const { settings } = ledger;
-  for (const owner of ledger.owners()) {
+  for (const owner of owners) {
     yield null;
     const standing = quota.repositoryBoundsIn(ledger.standing(owner));
     if (standing === null) continue;

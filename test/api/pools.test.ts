@@ -169,6 +169,8 @@ t.test('repositories with a limit of their own stand by their percentage', async
   const second = await world.must(200, 'GET', `${list}&state=near&page=2&limit=1`);
   t.strictSame(second.json, [rows[3]]);
   t.match(second.headers.link, /per=repository&state=near&page=3&limit=1>; rel="next"/);
+  t.strictSame(await world.get(`${list}&owner=BOB`), rows.slice(3));
+  t.strictSame(await world.get(`${list}&owner=bo`), [], 'an owner is meant by the whole name');
   t.match(
     await world.get('/user/quota/explain?subject=size:repos:private', { as: 'alice' }),
     { bounds: [{ per: 'repository', verdict: 'not_asked', limit: 1000 }] },
@@ -186,6 +188,7 @@ t.test('a list of usage is of owners or of repositories', async t => {
   t.match(await fault('per=file'), /per: expected one of owner, repository/);
   t.match(await fault('per=repository&sort=name&group=free'), /sort: expected none.*group: expected none/s);
   t.match(await fault('per=repository&state=full'), /state: expected over/);
+  t.match(await fault('owner=bob'), /owner: expected none with per=owner/);
   await world.must(403, 'GET', list, { as: 'alice' });
 });
 

@@ -102,6 +102,7 @@ const columns = [
   'limit',
   'group',
   'rule',
+  'per',
   'bytes',
   'until',
   'words',
@@ -146,7 +147,7 @@ function cellsOf(told: Event): Readonly<Record<string, unknown>> {
     case 'allowance':
       return { ...told, actor: told.by?.name, words: told.why };
     case 'unasked':
-      return { ...told, action: `limit of each ${told.unasked} not asked` };
+      return { ...told, action: `limit of each ${told.unasked} not asked`, per: told.unasked };
     case 'reclaim': {
       const { repository: name, freed: bytes, fault: words } = told;
       return { ...told, action: words === null ? 'freed' : 'failed', name, bytes, words };

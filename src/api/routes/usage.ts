@@ -23,7 +23,7 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
     getRoute('listUsage', '/admin/quota/usage', {
       summary: 'Owners, or repositories, with their usage and limits',
       description:
-        'With `per=repository` the repositories of this host that have a limit of their own, the highest percentage first; of the other parameters only `q`, `state`, `page` and `limit` may be there then.',
+        'With `per=repository` the repositories of this host that have a limit of their own, the highest percentage first; of the other parameters only `owner`, `q`, `state`, `page` and `limit` may be there then.',
       query: listedUsage,
       faults: [404],
       answer: onePage(z.union([wire.ownerRow, wire.repositoryRow])),
@@ -73,14 +73,15 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
 
 function* repositoriesIn(
   ledger: ApiServices['ledger'],
-  q: string,
-  states: readonly wire.OwnerState[] | undefined,
+  { owner, q, state }: Pick<z.output<typeof listedUsage>, 'owner' | 'q' | 'state'>,
 ): Generator<LimitedRepository | null> {
-  const keyOf = (name: string) => ledger.documents.owners.keyOf(name);
-  const part = keyOf(q);
-  for (const found of limitedRepositories(ledger)) {
+  const { owners: known } = ledger.documents;
+  const part = known.keyOf(q);
+  const only = owner === undefined ? null : ledger.ownerById(known.named(owner)?.id ?? 0);
+  const owners = only === null ? ledger.owners() : only === undefined ? [] : [only];
+  for (const found of limitedRepositories(ledger, owners)) {
     const isMeant =
-      found !== null && keyOf(found.unit).includes(part) && (states?.includes(found.state) ?? true);
+      found !== null && known.keyOf(found.unit).includes(part) && (state?.includes(found.state) ?? true);
     yield isMeant ? found : null;
   }
 }
@@ -180,24 +181,26 @@ const ofOwnersOnly = ['sort', 'order', 'group', 'type'] as const;
 const listedUsage = z
   .strictObject({
     per: z.enum(wire.usageLists).default('owner').meta({ description: 'The things that are listed.' }),
+    owner: wire.knownName.min(1).optional().meta({
+      description: 'Only repositories of this owner; to be there only with `per=repository`.',
+    }),
     ...ownersQuery,
     ...pageQuery,
   })
   .superRefine((query, context) => {
-    if (query.per === 'owner') return;
-    for (const name of ofOwnersOnly) {
+    for (const name of query.per === 'owner' ? (['owner'] as const) : ofOwnersOnly) {
       if (query[name] === undefined) continue;
-      context.addIssue({ code: 'custom', path: [name], message: 'expected none with per=repository' });
+      context.addIssue({ code: 'custom', path: [name], message: `expected none with per=${query.per}` });
     }
   });
 
 async function repositoryRows(
   { baseUrl, ledger }: Pick<ApiServices, 'baseUrl' | 'ledger'>,
-  { q, state, ...page }: z.output<typeof listedUsage>,
+  { owner, q, state, ...page }: z.output<typeof listedUsage>,
   call: Call,
 ): Promise<wire.RepositoryRow[]> {
-  const entries = repositoriesIn(ledger, q, state);
-  const parameters = { per: 'repository', q, state: state?.join(',') };
+  const entries = repositoriesIn(ledger, { owner, q, state });
+  const parameters = { per: 'repository', owner, q, state: state?.join(',') };
   const address = listAddress(baseUrl(), '/admin/quota/usage', parameters);
   const compare = (a: LimitedRepository, b: LimitedRepository) =>
     b.fullness - a.fullness || (a.unit < b.unit ? -1 : Number(a.unit > b.unit));

@@ -63,7 +63,7 @@ export const ownerQuotaQuery = (name: string) => queryOf<QuotaInfo>(['admin', 'u
 /** Repositories that an owner has over or near a limit of their own, some of them. */
 export const limitedRepositoriesQuery = (owner: string) =>
   pageOf<RepositoryRow>([...quota, 'usage'], {
-    query: { per: 'repository', state: 'over,near', q: owner, limit: 1000 },
+    query: { per: 'repository', state: 'over,near', owner, limit: 1000 },
   });
 
 interface GroupUsageAsked extends Omit<PageAsked, 'q'> {

@@ -122,8 +122,7 @@ function Nearest({ report }: { report: OwnerReport }) {
 function LimitedRepositories({ name }: { readonly name: string }) {
   return (
     <Query of={limitedRepositoriesQuery(name)} what="the repositories near their limits" rows={1}>
-      {({ entries }) => {
-        const rows = entries.filter(({ owner }) => owner === name);
+      {({ entries: rows }) => {
         if (rows.length === 0) return null;
         return (
           <Panel title="Repositories over or near their limit">
