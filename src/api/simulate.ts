@@ -3,10 +3,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ChangeSet, type Documents, type Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import { type Ledger, type LedgerSettings, type OwnerUsage, sumsOfPools } from '../ledger/index.ts';
+import { type Ledger, type LedgerSettings, type OwnerUsage, Pools } from '../ledger/index.ts';
 import { lintIn, Policy, replacePolicy, ruleKind, type WholeGroup } from '../policy/index.ts';
 import {
   type CompiledGroup,
+  type Decision,
   decide,
   type Graces,
   hasRepositoryBounds,
@@ -33,8 +34,8 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
   const lint = lintIn(changes, then);
   const found: Record<Effect, ChangedOwner[]> = { refused: [], allowed: [], graced: [] };
   const isAlike = comparison(settings, then);
-  const before = { policy: inForce, settings, pools: sumsOfPools(ledger, inForce) };
-  const after = { policy: drafted, settings: then, pools: sumsOfPools(ledger, drafted) };
+  const before = rulingBy(ledger, inForce, settings);
+  const after = rulingBy(ledger, drafted, then);
   let owners = 0;
   const findAll = function* (): Work<void> {
     for (const owner of ledger.owners()) {
@@ -128,6 +129,17 @@ interface Ruling {
   readonly pools: (group: string) => PooledBytes;
 }
 
+function rulingBy(ledger: Ledger, policy: Policy, settings: LedgerSettings): Ruling {
+  const pools = new Pools({
+    policy,
+    settings,
+    graces: { ofPool: group => ledger.graces.poolNow(group) },
+    ownerById: id => ledger.ownerById(id),
+    ownerUsage: name => ledger.ownerUsage(name),
+  });
+  return { policy, settings, pools: group => pools.of(group, null) };
+}
+
 /** Tells whether owners of these groups are decided about alike before and after; false: it may not be so. */
 type Comparison = (was: Standing, is: Standing) => boolean;
 
@@ -186,35 +198,35 @@ function* changesFor(
   };
   const ofOwner = leaves.map(subject => ({ subject, ...decided(subject, null) }));
   const changes: ChangedOwner['changes'] = ofOwner.flatMap(({ subject, was, is }) => {
-    const isNewlyGraced = is.allowed && is.grace !== undefined && was.grace === undefined;
-    return was.allowed === is.allowed && !isNewlyGraced
+    const graced = is.allowed && gracedBy(was) === undefined ? gracedBy(is) : undefined;
+    return was.allowed === is.allowed && graced === undefined
       ? []
-      : [{ subject, before: verdictShown(was), after: verdictShown(is) }];
+      : [{ subject, before: verdictShown(was), after: verdictShown(graced ?? is) }];
   });
   if (![before, after].some(hasRepositoryBounds)) return changes;
   const mayStart = new Set(
     ofOwner.flatMap(({ subject, was, is }) => (was.allowed && is.allowed ? subject : [])),
   );
-  let largest: { readonly bytes: number; readonly change: ChangedOwner['changes'][number] }[] = [];
+  let largest: { readonly bytes: number; readonly changes: ChangedOwner['changes'] }[] = [];
   for (const found of ledger.repositoriesOf(owner)) {
     yield;
     if (found === null) continue;
     const { repository, leaf } = found;
-    for (const subject of new Set([leaf, 'size:git:lfs' as const])) {
-      if (!mayStart.has(subject)) continue;
+    const changesOfIt = [...new Set([leaf, 'size:git:lfs' as const])].flatMap(subject => {
+      if (!mayStart.has(subject)) return [];
       const { was, is } = decided(subject, repository);
-      if (was.allowed === is.allowed) continue;
-      const change = {
-        subject,
-        unit: repository.name,
-        before: verdictShown(was),
-        after: verdictShown(is),
-      };
-      largest.push({ bytes: sumOf(repository.usage), change });
-    }
+      const verdicts = { before: verdictShown(was), after: verdictShown(is) };
+      return was.allowed === is.allowed ? [] : [{ subject, unit: repository.name, ...verdicts }];
+    });
+    if (changesOfIt.length > 0) largest.push({ bytes: sumOf(repository.usage), changes: changesOfIt });
     if (largest.length > 2 * mostRepositories) largest = largestOf(largest);
   }
-  return [...changes, ...largestOf(largest).map(({ change }) => change)];
+  return [...changes, ...largestOf(largest).flatMap(each => each.changes)];
+}
+
+/** The decision about a limit that is passed within its grace: an owner's, or one of a group together. */
+function gracedBy(decision: Decision): Decision | undefined {
+  return [decision, ...(decision.near ?? [])].find(({ grace }) => grace !== undefined);
 }
 
 function largestOf<Sized extends { readonly bytes: number }>(list: readonly Sized[]): Sized[] {

@@ -122,7 +122,7 @@ export class Refusals {
   #reconcilePool(group: string): boolean {
     const before = this.#fullPools.has(group);
     // An allowance only raises the limit.
-    const decisions = this.#options.ledger.pools.decisions(group, 'reserved') ?? [];
+    const decisions = this.#options.ledger.pools.decisions(group, 'reserved');
     const isFull = decisions.some(({ allowed, grace }) => !allowed || grace !== undefined);
     if (isFull) this.#fullPools.add(group);
     else this.#fullPools.delete(group);

@@ -18,10 +18,7 @@ const forAnybody = [ruleKind, groupKind];
 /** More owners than these are not named one by one. */
 const mostNamed = 1000;
 
-/**
- * Gives whether the policy has changed, and the owners affected, by key; null among them: anybody may be.
- * `areOwnersSame`: nobody was created, renamed or deleted.
- */
+/** Gives whether the policy has changed, and the owners affected, by key; null among them: anybody may be. */
 export function affectedBy(
   { documents, owners, renewedOwners, goneOwners }: Applied,
   known: Owners,
@@ -29,13 +26,11 @@ export function affectedBy(
 ): {
   readonly isPolicy: boolean;
   readonly owners: Iterable<string | null>;
-  readonly areOwnersSame: boolean;
 } {
-  const areOwnersSame = owners.length + renewedOwners.length + goneOwners.length === 0;
   const isPolicy = policyKinds.some(({ name }) => documents.has(name));
   if (goneOwners.length > 0 || forAnybody.some(({ name }) => documents.has(name))) {
     // A renewed owner is somebody else now besides.
-    return { isPolicy, areOwnersSame, owners: [null, ...renewedOwners.map(({ key }) => key)] };
+    return { isPolicy, owners: [null, ...renewedOwners.map(({ key }) => key)] };
   }
   // All of them are kept by the owner's id.
   const byId = [assignmentKind, allowanceKind, graceKind].flatMap(({ name }) => [
@@ -44,10 +39,9 @@ export function affectedBy(
   const pools = [...(documents.get(poolGraceKind.name)?.keys() ?? [])];
   const assigned = [...byId.map(Number), ...pools.flatMap(group => policy.membersOf(group))];
   // To look at everybody once costs less than to name so many.
-  if (owners.length + assigned.length > mostNamed) return { isPolicy, areOwnersSame, owners: [null] };
+  if (owners.length + assigned.length > mostNamed) return { isPolicy, owners: [null] };
   return {
     isPolicy,
-    areOwnersSame,
     owners: new Set([
       ...owners.map(({ key }) => key),
       ...assigned.flatMap(ownerId => known.byId(ownerId)?.key ?? []),

@@ -86,7 +86,12 @@ export class OwnerGraces {
 
   /** The graces of a group's members together; null: no limit has a grace. */
   ofPool(group: string): Graces | null {
-    return this.#isSet ? this.#gracesIn(this.#documentOf(poolGraceKind, group)) : null;
+    return this.#isSet ? this.poolNow(group) : null;
+  }
+
+  /** Graces of a group's members together, read also if no limit has one. */
+  poolNow(group: string): Graces {
+    return this.#gracesIn(this.#documentOf(poolGraceKind, group));
   }
 
   #gracesIn(document: GraceDocument | undefined): Graces {
@@ -169,7 +174,7 @@ export class OwnerGraces {
 
   #reconcilePool(group: string): boolean {
     const { ledger } = this.#options;
-    const compiled = ledger.policy.group(group);
+    const compiled = ledger.policy.pool(group);
     if (compiled === null) return false;
     this.#follow(poolGraceKind, group, () => {
       const passed = passedPoolLimits(ledger.settings, compiled, ledger.pools.of(group, null));

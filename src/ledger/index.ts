@@ -9,7 +9,7 @@
 export { type Backup, backupOf, parseBackup, type Restored, restore } from './backup.ts';
 export { Ledger } from './ledger.ts';
 export type { ActionThings, Clock, LedgerSettings, OwnerDecision, OwnerUsage } from './options.ts';
-export { sumsOfPools } from './pools.ts';
+export { Pools } from './pools.ts';
 export type { Reach } from './reach.ts';
 export { ReconcileLoop } from './reconcile-loop.ts';
 export { renamedOwners } from './renamed-owners.ts';

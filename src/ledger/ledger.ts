@@ -7,7 +7,7 @@
  */
 
 import { type Applied, DocumentReplica, Documents, EventLog, OwnerRegistry } from '../documents/index.ts';
-import { graceKind, Policy, policyKinds, poolGraceKind } from '../policy/index.ts';
+import { assignmentKind, graceKind, Policy, policyKinds, poolGraceKind } from '../policy/index.ts';
 import {
   type Decision,
   decide,
@@ -184,12 +184,11 @@ export class Ledger {
     besides: ReadonlySet<string>,
   ) {
     const asked = this.#questionOf(owner);
-    const { reservations } = this;
+    const { reservations, titleOf } = this;
     const { usage } = this.#parts;
     const isAsked = path !== null && hasRepositoryBounds(asked.standing);
-    const title = path === null ? null : this.titleOf(path);
     const repository = isAsked
-      ? storedRepository({ usage, reservations, owner, path, title, besides })
+      ? storedRepository({ usage, reservations, owner, path, titleOf, besides })
       : null;
     const question = { ...asked, incoming, repository };
     return (subject: Subject, addingBytes = 0): Decision => {
@@ -344,17 +343,16 @@ export class Ledger {
   }
 
   #onApplied(applied: Applied): void {
-    const { isPolicy, owners, areOwnersSame } = affectedBy(applied, this.documents.owners, this.#policy);
+    const { isPolicy, owners } = affectedBy(applied, this.documents.owners, this.#policy);
     if (isPolicy) {
       this.#policy = new Policy(this.documents.snapshot);
+      const assigned = applied.documents.get(assignmentKind.name)?.keys() ?? [];
+      this.pools.policyChanged(new Set([...assigned].map(Number)));
       this.allowanceEnds.reconsider();
     }
     for (const key of applied.goneOwners) this.#parts.usage.close(key);
-    for (const ownerKey of owners) {
-      // A change of rules and groups changes nobody's bytes.
-      if (ownerKey === null && areOwnersSame) this.#announce(null);
-      else this.#tell(ownerKey);
-    }
+    for (const { id } of applied.owners) this.pools.changed(id);
+    for (const ownerKey of owners) this.#announce(ownerKey);
   }
 
   #usageOf(

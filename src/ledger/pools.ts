@@ -1,83 +1,52 @@
 /** The bytes of the members of a group together. */
 
-import { SoftquotaError } from '../errors.ts';
 import type { Policy } from '../policy/index.ts';
 import {
+  type Decision,
+  decidePools,
   type Graces,
+  leaves,
   noUsage,
-  type PoolDecision,
   type PooledBytes,
-  poolDecisions,
   type QuotaSettings,
   type ReservedBytes,
   type Usage,
 } from '../quota/index.ts';
 import type { OwnerUsage } from './options.ts';
 
-interface OwnersById {
-  ownerById(id: number): OwnerUsage | undefined;
-}
-
-/** Adds up the members of each group that is asked about, once. Nothing that is reserved is among them. */
-export function sumsOfPools(owners: OwnersById, policy: Policy): (group: string) => PooledBytes {
-  const known = new Map<string, PooledBytes>();
-  return group => {
-    const found = known.get(group) ?? sumOf(policy.membersOf(group).map(id => owners.ownerById(id)));
-    known.set(group, found);
-    return found;
-  };
-}
-
-function sumOf(members: readonly (OwnerUsage | undefined)[]): PooledBytes {
-  let usage = noUsage;
-  let unreachable: Usage | null = null;
-  for (const member of members) {
-    if (member === undefined) continue;
-    usage = added(usage, member.usage);
-    if (member.unreachable !== null) unreachable = added(unreachable ?? noUsage, member.unreachable);
-  }
-  return { usage, unreachable, reserved: null };
-}
-
-function added(a: Usage, b: Usage): Usage {
-  return a.map((bytes, index) => bytes + (b[index] ?? 0));
-}
-
 /** The part of one member in the sums of a pool. */
-interface Contribution {
-  readonly usage: Usage;
-  readonly unreachable: Usage;
-  readonly reserved: readonly ReservedBytes[];
-}
+type Contribution = Pick<OwnerUsage, 'reserved' | 'unreachable' | 'usage'>;
 
 interface KeptPool {
-  /** The one that its members are of. */
-  policy: Policy | null;
-  readonly usage: number[];
-  readonly unreachable: number[];
+  /** Exact, whatever they come to, as all sums here. */
+  readonly usage: bigint[];
+  readonly unreachable: bigint[];
   /** By mask. */
-  readonly reserved: Map<number, number>;
+  readonly reserved: Map<number, bigint>;
   /** By the owner's id. */
   readonly members: Map<number, Contribution>;
-  /** Members whose part may have changed since. */
+  /** Owners whose part may have changed since, or who have come or left. */
   readonly changed: Set<number>;
+  /** The sums as decisions read them; null: they are to be made. */
+  stored: Pick<PooledBytes, 'isCapped' | 'unreachable' | 'usage'> | null;
 }
 
-interface PoolsLedger extends OwnersById {
+interface PoolsLedger {
   readonly policy: Policy;
   readonly settings: QuotaSettings;
   readonly graces: { ofPool(group: string): Graces | null };
+  ownerById(id: number): OwnerUsage | undefined;
   /** The usage has what is reserved, too. */
   ownerUsage(ownerName: string): OwnerUsage;
 }
 
 /**
  * The sums of groups, kept up to date: a check adds up only those members whose bytes have changed since the
- * last one, or who have come or left with a change of the policy.
+ * last one, or who have come or left with a change of the policy. Sums that pass 2^53 - 1 stand at that.
+ * A member whose own bytes cannot be added up counts as nothing.
  */
 export class Pools {
   readonly #ledger: PoolsLedger;
-  #policy: Policy | null = null;
   readonly #kept = new Map<string, KeptPool>();
 
   constructor(ledger: PoolsLedger) {
@@ -87,111 +56,109 @@ export class Pools {
   /** The bytes of this owner have changed; null: anybody's may have. */
   changed(ownerId: number | null): void {
     if (ownerId === null) this.#kept.clear();
-    // Members who came with a later policy are looked at with it.
     else
       for (const group of this.#ledger.policy.pooledOf(ownerId)) this.#kept.get(group)?.changed.add(ownerId);
+  }
+
+  /** There is another policy, in which these owners may be in other groups. */
+  policyChanged(ownerIds: ReadonlySet<number>): void {
+    const { pooled } = this.#ledger.policy;
+    for (const [group, { members, changed }] of this.#kept) {
+      if (!pooled.has(group)) this.#kept.delete(group);
+      const fewer = ownerIds.size < members.size ? ownerIds : members.keys();
+      for (const id of fewer) if (ownerIds.has(id) && members.has(id)) changed.add(id);
+    }
+    for (const id of ownerIds) this.changed(id);
   }
 
   /** The bytes of the members, with those of `owner` that are reserved as the owner says; null: with none. */
   of(group: string, owner: Pick<OwnerUsage, 'id' | 'reserved'> | null): PooledBytes {
     const pool = this.#current(group);
     const graces = this.#ledger.graces.ofPool(group);
-    const stored = {
-      usage: pool.usage,
-      unreachable: pool.unreachable,
-      ...(graces === null ? {} : { graces }),
-    };
+    pool.stored ??= { usage: capped(pool.usage), unreachable: capped(pool.unreachable), isCapped: true };
+    const stored = graces === null ? pool.stored : { ...pool.stored, graces };
     if (owner === null) return { ...stored, reserved: null };
     const own = owner.id === null ? undefined : pool.members.get(owner.id);
     const reserved = new Map(pool.reserved);
-    for (const { mask, bytes } of own?.reserved ?? []) addTo(reserved, mask, -bytes);
-    for (const { mask, bytes } of owner.reserved ?? []) addTo(reserved, mask, bytes);
+    addAll(reserved, own?.reserved ?? [], -1n);
+    addAll(reserved, owner.reserved ?? [], 1n);
     return {
       ...stored,
-      reserved: [...reserved].map(([mask, bytes]) => ({ mask, bytes })),
+      reserved: [...reserved].map(([mask, bytes]) => ({ mask, bytes: Number(bytes) })),
     };
   }
 
   /**
-   * Decides by the limits that a group's members have together, whoever asks: by what is stored, or by what
-   * is reserved as well. Null: their bytes cannot be added up.
+   * Decides by the limits in force that a group's members have together, whoever asks: by what is stored, or
+   * by what is reserved as well.
    */
-  decisions(group: string, by: 'stored' | 'reserved'): readonly PoolDecision[] | null {
+  decisions(group: string, by: 'stored' | 'reserved'): readonly Decision[] {
     const { policy, settings } = this.#ledger;
-    const compiled = policy.group(group);
+    const compiled = policy.pool(group);
     if (compiled === null || !settings.enabled) return [];
-    try {
-      return poolDecisions(settings, compiled, this.of(group, by === 'stored' ? null : nobody));
-    } catch (error) {
-      if (error instanceof SoftquotaError && error.code === 'sum_too_large') return null;
-      throw error;
-    }
+    const pool = this.of(group, by === 'stored' ? null : nobody);
+    return decidePools(compiled, { settings, pool, member: null })
+      .filter(({ rule }) => rule.mode === undefined)
+      .map(({ decision }) => decision);
   }
 
   #current(group: string): KeptPool {
-    const { policy } = this.#ledger;
-    if (policy !== this.#policy) {
-      for (const name of this.#kept.keys()) if (!policy.pooled.has(name)) this.#kept.delete(name);
-    }
-    this.#policy = policy;
     const pool = this.#kept.get(group) ?? {
-      policy: null,
-      usage: [...noUsage],
-      unreachable: [...noUsage],
+      usage: leaves.map(() => 0n),
+      unreachable: leaves.map(() => 0n),
       reserved: new Map(),
       members: new Map(),
-      changed: new Set(),
+      changed: new Set(this.#ledger.policy.membersOf(group)),
+      stored: null,
     };
     this.#kept.set(group, pool);
-    if (pool.policy !== policy) followMembers(pool, policy.membersOf(group));
-    pool.policy = policy;
-    for (const id of [...pool.changed]) {
-      const owner = this.#ledger.ownerById(id);
-      const { usage, unreachable, reserved } =
-        owner === undefined ? nothing : this.#ledger.ownerUsage(owner.name);
-      const part = { usage, unreachable: unreachable ?? noUsage, reserved: reserved ?? [] };
-      count(pool, pool.members.get(id), -1);
-      count(pool, part, 1);
-      pool.members.set(id, part);
-      // Not before: the bytes of an owner may be too many to be added up.
+    for (const id of pool.changed) {
+      const part = this.#partOf(id, group);
+      count(pool, pool.members.get(id), -1n);
+      count(pool, part, 1n);
+      if (part === undefined) pool.members.delete(id);
+      else pool.members.set(id, part);
       pool.changed.delete(id);
+      pool.stored = null;
     }
     return pool;
   }
-}
 
-function followMembers(pool: KeptPool, ids: readonly number[]): void {
-  const now = new Set(ids);
-  for (const [id, part] of pool.members) {
-    if (now.has(id)) continue;
-    count(pool, part, -1);
-    pool.members.delete(id);
-    pool.changed.delete(id);
+  #partOf(id: number, group: string): Contribution | undefined {
+    const { policy } = this.#ledger;
+    const owner = policy.pooledOf(id).includes(group) ? this.#ledger.ownerById(id) : undefined;
+    if (owner === undefined) return undefined;
+    const { usage, unreachable, reserved } = this.#ledger.ownerUsage(owner.name);
+    return { usage, unreachable, reserved };
   }
-  for (const id of pool.changed) if (!now.has(id)) pool.changed.delete(id);
-  for (const id of ids) if (!pool.members.has(id)) pool.changed.add(id);
 }
 
 const nobody = { id: null, reserved: null };
 
-const nothing: Pick<OwnerUsage, 'reserved' | 'unreachable' | 'usage'> = {
-  usage: noUsage,
-  unreachable: null,
-  reserved: null,
-};
-
-function count(pool: KeptPool, part: Contribution | undefined, sign: 1 | -1): void {
+function count(pool: KeptPool, part: Contribution | undefined, sign: 1n | -1n): void {
   if (part === undefined) return;
-  for (const [index, bytes] of part.usage.entries())
-    pool.usage[index] = (pool.usage[index] ?? 0) + sign * bytes;
-  for (const [index, bytes] of part.unreachable.entries()) {
-    pool.unreachable[index] = (pool.unreachable[index] ?? 0) + sign * bytes;
-  }
-  for (const { mask, bytes } of part.reserved) addTo(pool.reserved, mask, sign * bytes);
+  addUsage(pool.usage, part.usage, sign);
+  addUsage(pool.unreachable, part.unreachable ?? noUsage, sign);
+  addAll(pool.reserved, part.reserved ?? [], sign);
 }
 
-function addTo(sums: Map<number, number>, mask: number, bytes: number): void {
-  const sum = (sums.get(mask) ?? 0) + bytes;
-  if (sum === 0) sums.delete(mask);
-  else sums.set(mask, sum);
+function addUsage(sums: bigint[], usage: Usage, sign: 1n | -1n): void {
+  for (const [index, bytes] of usage.entries()) {
+    // Most owners have nothing of most kinds of data.
+    if (bytes !== 0) sums[index] = (sums[index] ?? 0n) + sign * BigInt(bytes);
+  }
+}
+
+function addAll(sums: Map<number, bigint>, reserved: readonly ReservedBytes[], sign: 1n | -1n): void {
+  for (const { mask, bytes } of reserved) {
+    const sum = (sums.get(mask) ?? 0n) + sign * BigInt(bytes);
+    if (sum === 0n) sums.delete(mask);
+    else sums.set(mask, sum);
+  }
+}
+
+const most = BigInt(Number.MAX_SAFE_INTEGER);
+
+function capped(sums: readonly bigint[]): Usage {
+  return sums.map(sum => Number(sum < most ? sum : most));
 }

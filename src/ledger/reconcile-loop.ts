@@ -28,8 +28,8 @@ interface ReconcileLoopOptions {
   /** Reconciles an owner whose decisions may have changed. The owner may be gone. */
   reconcile(ownerKey: string): void;
   /**
-   * Reconciles a group of which the members' sum, or its limit, may have changed. Returns true where all its
-   * members are to be reconciled as well. Absent: groups are nothing to it.
+   * Reconciles a group of which the members' sum, or its limit, may have changed, or which has gone. Returns
+   * true where all its members are to be reconciled as well. Absent: groups are nothing to it.
    */
   reconcilePool?(group: string): boolean;
   /** Ends a round, of `everybody` or some. Where it rejects it is called again, within `retryMs`. */
@@ -154,8 +154,10 @@ export class ReconcileLoop {
     }
     await inSlices(this.#pending, reconcileNext);
     const { policy } = ledger;
-    // A member who left a group is not in it any more.
-    if (policy !== this.#policy) for (const group of policy.pooled) this.#pendingPools.add(group);
+    // A member who left a group is not in it any more, and neither may the group be there.
+    if (policy !== this.#policy) {
+      for (const group of [...(this.#policy?.pooled ?? []), ...policy.pooled]) this.#pendingPools.add(group);
+    }
     this.#policy = policy;
     await inSlices(this.#pendingPools, group => {
       this.#pendingPools.delete(group);

@@ -16,14 +16,33 @@ import type { Reservations } from './reservations.ts';
 import type { UsageIndex } from './usage-index.ts';
 
 interface AskedRepository {
-  readonly usage: Pick<UsageIndex, 'account' | 'owners' | 'unit'>;
+  readonly usage: OwnersUnits & Pick<UsageIndex, 'unit'>;
   readonly reservations: Pick<Reservations, 'into'>;
-  readonly owner: Pick<OwnerUsage, 'name' | 'unreachable'>;
+  readonly owner: AskedOwner;
   readonly path: string;
-  /** The name by which its forge knows it; null: its path says it. */
-  readonly title: string | null;
+  readonly titleOf: TitleOf;
   /** The ids of reservations that do not count. */
   readonly besides: ReadonlySet<string>;
+}
+
+type OwnersUnits = Pick<UsageIndex, 'account' | 'owners'>;
+
+type AskedOwner = Pick<OwnerUsage, 'name' | 'unreachable'>;
+
+/** The name by which its forge knows the repository at a path; null: its path says it. */
+type TitleOf = (path: string) => string | null;
+
+/** A place of a repository, with the unit there. */
+interface Place {
+  readonly path: string;
+  readonly unit?: UnitRecord | undefined;
+}
+
+interface FoundRepository {
+  readonly path: string;
+  readonly repository: StoredRepository;
+  /** Its own one and those of its LFS objects. */
+  readonly units: readonly UnitRecord[];
 }
 
 const lfs: Leaf = 'size:git:lfs';
@@ -34,26 +53,19 @@ export function storedRepository({
   reservations,
   owner,
   path,
-  title,
+  titleOf,
   besides,
 }: AskedRepository): StoredRepository | null {
   const { owners } = index;
   const ownerKey = owners.keyOf(owner.name);
-  const own = index.unit(path);
-  if (own !== undefined && (own.owner === null || owners.keyOf(own.owner) !== ownerKey)) return null;
-  const nameOf = (place: string) => nameBehind(place, part => owners.keyOf(part) === ownerKey);
-  const name = nameOf(path);
-  const isRepositorys = (other: string | null) =>
-    name !== null && other !== null && owners.keyOf(name) === owners.keyOf(other);
-  const units = own === undefined ? [] : [own];
-  for (const unit of index.account(owner.name)?.units ?? []) {
-    if (unit.leaf !== lfs || unit === own) continue;
-    if (unit.name.startsWith(`${path}/`) || isRepositorys(nameOf(unit.name))) units.push(unit);
+  const unit = index.unit(path);
+  if (unit !== undefined && (unit.owner === null || owners.keyOf(unit.owner) !== ownerKey)) return null;
+  for (const found of repositoriesAt([{ path, unit }], index, owner, titleOf)) {
+    if (found === null) continue;
+    const ids = new Set([path, ...found.units.map(({ id }) => id)]);
+    return { ...found.repository, reserved: reservations.into(ownerKey, ids, besides) };
   }
-  const ids = new Set([path, ...units.map(({ id }) => id)]);
-  const stored = storedIn(owner, name ?? lastName(path), units);
-  const named = title === null ? stored : { ...stored, name: title };
-  return { ...named, reserved: reservations.into(ownerKey, ids, besides) };
+  return null;
 }
 
 /** A repository that an owner has on this host. */
@@ -66,50 +78,59 @@ export interface OwnRepository {
 
 /** All repositories that an owner has on this host, in no order. null: see `filterMapInSlices`. */
 export function* repositoriesOf(
-  index: Pick<UsageIndex, 'account' | 'owners'>,
-  owner: Pick<OwnerUsage, 'name' | 'unreachable'>,
-  titleOf: (path: string) => string | null,
+  index: OwnersUnits,
+  owner: AskedOwner,
+  titleOf: TitleOf,
 ): Generator<OwnRepository | null> {
+  const places = filterMapInSlices(index.account(owner.name)?.units ?? [], unit =>
+    unit.kind === 'walked' && isRepository(unit.leaf) ? { path: unit.name, unit } : undefined,
+  );
+  for (const found of repositoriesAt(places, index, owner, titleOf)) {
+    const leaf = found?.units[0]?.leaf;
+    yield found === null || leaf === undefined ? null : { ...found, leaf };
+  }
+}
+
+/** The repositories of an owner at these places, in their order. null: see `filterMapInSlices`. */
+function* repositoriesAt(
+  places: Iterable<Place | null>,
+  index: OwnersUnits,
+  owner: AskedOwner,
+  titleOf: TitleOf,
+): Generator<FoundRepository | null> {
   const keyOf = (name: string) => index.owners.keyOf(name);
   const ownerKey = keyOf(owner.name);
   const nameOf = (place: string) => nameBehind(place, part => keyOf(part) === ownerKey);
-  const units = index.account(owner.name)?.units ?? [];
   const byName = new Map<string, UnitRecord[]>();
   const byPlace = new Map<string, UnitRecord[]>();
-  for (const unit of filterMapInSlices(units, each => (each.leaf === lfs ? each : undefined))) {
+  const ofLfs = filterMapInSlices(index.account(owner.name)?.units ?? [], unit =>
+    unit.leaf === lfs ? unit : undefined,
+  );
+  for (const unit of ofLfs) {
     yield null;
     if (unit === null) continue;
     const name = nameOf(unit.name);
     if (name !== null) listAt(byName, keyOf(name), unit);
     for (const place of placesAround(unit.name)) listAt(byPlace, place, unit);
   }
-  const found = filterMapInSlices(units, each =>
-    each.kind === 'walked' && isRepository(each.leaf) ? each : undefined,
-  );
-  for (const unit of found) {
-    if (unit === null) {
+  for (const place of places) {
+    if (place === null) {
       yield null;
       continue;
     }
-    const name = nameOf(unit.name);
+    const { path, unit } = place;
+    const name = nameOf(path);
     const ofName = name === null ? [] : (byName.get(keyOf(name)) ?? []);
-    const own = [...new Set([unit, ...ofName, ...(byPlace.get(unit.name) ?? [])])];
-    const stored = storedIn(owner, name ?? lastName(unit.name), own);
-    const repository = { ...stored, name: titleOf(unit.name) ?? stored.name, reserved: null };
-    yield { path: unit.name, repository, leaf: unit.leaf };
+    const own = unit === undefined ? [] : [unit];
+    const units = [...new Set([...own, ...ofName, ...(byPlace.get(path) ?? [])])];
+    const repository = {
+      name: titleOf(path) ?? `${owner.name}/${name ?? lastName(path)}`,
+      usage: sumOf(units, ({ bytes }) => bytes),
+      unreachable: owner.unreachable === null ? null : sumOf(units, unreachableIn),
+      reserved: null,
+    };
+    yield { path, repository, units };
   }
-}
-
-function storedIn(
-  owner: Pick<OwnerUsage, 'name' | 'unreachable'>,
-  name: string,
-  units: readonly UnitRecord[],
-): Pick<StoredRepository, 'name' | 'unreachable' | 'usage'> {
-  return {
-    name: `${owner.name}/${name}`,
-    usage: sumOf(units, ({ bytes }) => bytes),
-    unreachable: owner.unreachable === null ? null : sumOf(units, unreachableIn),
-  };
 }
 
 function listAt(lists: Map<string, UnitRecord[]>, key: string, unit: UnitRecord): void {

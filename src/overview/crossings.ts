@@ -171,13 +171,11 @@ export class Crossings {
   }
 
   #reconcilePool(group: string): boolean {
-    if (this.#levels === null || !this.#isMine) return false;
     const { ledger } = this.#options;
-    const decisions = ledger.settings.enabled ? ledger.pools.decisions(group, 'stored') : null;
-    if (decisions === null) return false;
+    if (this.#levels === null || !this.#isMine || !ledger.settings.enabled) return false;
     const last = this.#pools.get(group) ?? new Map<string, Level>();
     const next = new Map<string, Level>();
-    for (const decision of decisions) {
+    for (const decision of ledger.pools.decisions(group, 'stored')) {
       const rule = decision.rule ?? '';
       const step = this.#step(decision, last.get(rule) ?? belowAll);
       if (step.to !== belowAll) next.set(rule, step.to);

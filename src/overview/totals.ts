@@ -1,6 +1,5 @@
 /** Sums over all owners, each taken out and put in again when it has become another. */
 
-import { SoftquotaError } from '../errors.ts';
 import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import { leaves, noUsage, type Usage } from '../quota/index.ts';
@@ -155,27 +154,25 @@ export class Totals {
   #reconcilePool(group: string): boolean {
     const nearness = this.#nearnessOfPool(group);
     const isSame = this.#pools.get(group) === nearness;
-    this.#pools.set(group, nearness);
+    if (nearness === undefined) this.#pools.delete(group);
+    else this.#pools.set(group, nearness);
     return !isSame;
   }
 
-  #nearnessOfPool(name: string): string {
+  /** Undefined: there is no such group, or it has no such limit. */
+  #nearnessOfPool(name: string): string | undefined {
     const { policy } = this.#ledger;
-    const group = policy.group(name);
-    try {
-      const pools = group === null ? [] : poolStates(this.#ledger, group, null);
-      return JSON.stringify(
-        pools.map(({ state, fullness, decision: { used } }) => [
-          state,
-          fullness,
-          // Each member with an allowance has limits of its own.
-          policy.hasAllowances ? used : null,
-        ]),
-      );
-    } catch (error) {
-      if (error instanceof SoftquotaError && error.code === 'sum_too_large') return error.code;
-      throw error;
-    }
+    const group = policy.pool(name);
+    return group === null
+      ? undefined
+      : JSON.stringify(
+          poolStates(this.#ledger, group, null).map(({ state, fullness, decision: { used } }) => [
+            state,
+            fullness,
+            // Each member with an allowance has limits of its own.
+            policy.hasAllowances ? used : null,
+          ]),
+        );
   }
 
   #countedNow(ownerKey: string, before: CountedOwner | undefined): CountedOwner | undefined {

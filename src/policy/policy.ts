@@ -106,6 +106,11 @@ export class Policy {
     return this.#groups(this.pooledOf(ownerId).toSorted());
   }
 
+  /** A group that has a limit of its members together; null: there is none of that name. */
+  pool(name: string): CompiledGroup | null {
+    return this.pooled.has(name) ? this.group(name) : null;
+  }
+
   /** Null: there is none of that name. */
   group(name: string): CompiledGroup | null {
     const known = this.#compiled.get(name);

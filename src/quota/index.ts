@@ -50,7 +50,12 @@ export {
 export { hasIncomingBounds, hasRepositoryBounds, leastFileBytes, refusedByIncoming } from './incoming.ts';
 export type { ReservedBytes } from './judged.ts';
 export { type FindingCode, type LintedPolicy, type LintFinding, lint } from './lint.ts';
-export { decideByRepository, decidePools, repositoryBoundsIn } from './listed-bounds.ts';
+export {
+  decideByRepository,
+  decidePools,
+  passedPoolLimits,
+  repositoryBoundsIn,
+} from './listed-bounds.ts';
 export { longestName, nameFault, ownerKey } from './names.ts';
 export {
   type ActiveAllowance,
@@ -68,7 +73,6 @@ export {
   ruleModes,
   ruleScopes,
 } from './policy.ts';
-export { type PoolDecision, passedPoolLimits, poolDecisions } from './pools.ts';
 export {
   addBytes,
   asTree,

@@ -10,7 +10,7 @@
 
 import { type Grace, type Graces, graceOf, isLetThrough } from './grace.ts';
 import type { BuiltinGroup, CompiledGroup, CompiledRule, QuotaSettings } from './policy.ts';
-import { bytesUnder, type Usage } from './subjects.ts';
+import { bytesUnder, cappedBytesUnder, type Usage } from './subjects.ts';
 
 /** The answer of a rule or a group, the worst first. */
 const verdicts = ['refuses', 'graced', 'allows'] as const;
@@ -24,6 +24,8 @@ export interface Stored {
   readonly reserved: readonly ReservedBytes[] | null;
   /** Those of `usage` that no ref reaches; null: none, or they are not forgiven. */
   readonly unreachable: Usage | null;
+  /** A sum that passes 2^53 - 1 stands at that; absent: it is an error. */
+  readonly isCapped?: boolean;
 }
 
 /** All that a rule is judged by: settings, stored bytes and those that an action brings, and graces. */
@@ -58,10 +60,10 @@ export interface CountedRule {
 }
 
 export function judgedBy(rule: CompiledRule, judging: Judging): CountedRule {
-  const { settings, usage, reserved, unreachable, graces } = judging;
+  const { settings, reserved, graces } = judging;
   const { limitBytes, counts } = rule;
-  const stored = bytesUnder(usage, counts);
-  const garbage = unreachable === null ? null : forgivenUnder(settings, rule, unreachable, stored);
+  const stored = storedUnder(judging, judging.usage, counts);
+  const garbage = forgivenUnder(judging, rule, stored);
   const measured = garbage?.billed ?? stored;
   const promised = reserved === null ? 0 : reservedUnder(reserved, counts);
   const used = Math.min(measured + promised, Number.MAX_SAFE_INTEGER);
@@ -161,6 +163,10 @@ export function bytesWithReserved({ usage, reserved }: Stored, counts: number): 
   return Math.min(bytesUnder(usage, counts) + promised, Number.MAX_SAFE_INTEGER);
 }
 
+function storedUnder({ isCapped = false }: Stored, usage: Usage, counts: number): number {
+  return isCapped ? cappedBytesUnder(usage, counts) : bytesUnder(usage, counts);
+}
+
 /** The bytes that may come under one of these leaves, at most 2^53 - 1. */
 function reservedUnder(list: readonly ReservedBytes[], counts: number): number {
   let sum = 0;
@@ -180,13 +186,13 @@ export interface Garbage {
 
 /** Null where nothing is unreachable, or is to be forgiven: without a limit, or at limit 0, all counts. */
 function forgivenUnder(
-  { garbage, garbageMostBytes = null }: QuotaSettings,
+  judging: Judging,
   { limitBytes, counts }: Pick<CompiledRule, 'limitBytes' | 'counts'>,
-  unreachableByLeaf: Usage,
   stored: number,
 ): Garbage | null {
-  if (garbage !== 'forgive' || limitBytes <= 0) return null;
-  const unreachable = Math.min(bytesUnder(unreachableByLeaf, counts), stored);
+  const { garbage, garbageMostBytes = null } = judging.settings;
+  if (judging.unreachable === null || garbage !== 'forgive' || limitBytes <= 0) return null;
+  const unreachable = Math.min(storedUnder(judging, judging.unreachable, counts), stored);
   if (unreachable === 0) return null;
   const most = garbageMostBytes ?? limitBytes;
   return { stored, unreachable, billed: stored - Math.min(unreachable, most), most };

@@ -6,17 +6,19 @@ import {
   type DecisionQuestion,
   decisionBy,
   isEnforced,
+  type PassedLimits,
   type Standing,
   warnedByBounds,
   warningStanding,
 } from './decide.ts';
 import type { RuledAllowed, RuledRefused } from './decision.ts';
+import { termsOf } from './grace.ts';
 import {
   type ActiveAllowance,
   type CompiledGroup,
+  type CompiledRule,
   groupsWith,
   type QuotaSettings,
-  type RuleMode,
   raisedGroup,
 } from './policy.ts';
 import { noUsage, type Usage } from './subjects.ts';
@@ -30,7 +32,7 @@ interface AskedPools {
 
 interface DecidedPool {
   readonly decision: RuledAllowed | RuledRefused;
-  readonly mode: RuleMode | undefined;
+  readonly rule: CompiledRule;
 }
 
 /** Decides by each rule that limits the members of a group together, as if it were in force. */
@@ -56,8 +58,24 @@ export function decidePools(
         },
       });
       const deciding = { ...judge(rule), group: group.name };
-      return { decision: decisionBy('assigned', deciding, 0, detailsOf?.(deciding)), mode: rule.mode };
+      return { decision: decisionBy('assigned', deciding, 0, detailsOf?.(deciding)), rule };
     });
+}
+
+/** Gives the passed limits of a group's members together that have a grace. */
+export function passedPoolLimits(
+  settings: QuotaSettings,
+  group: CompiledGroup,
+  { usage, unreachable }: PooledBytes,
+): PassedLimits {
+  if (!settings.enabled) return new Map();
+  const isReported = !isEnforced(settings);
+  const pool = { usage, unreachable, reserved: null };
+  return new Map(
+    decidePools(group, { settings, pool, member: null })
+      .filter(({ decision, rule }) => !decision.allowed && termsOf(settings, rule) !== null)
+      .map(({ rule }) => [rule.name, { isReported: isReported || rule.mode === 'report' }]),
+  );
 }
 
 /** A standing without bounds but those of repositories; null: it has none that is in force or warns. */

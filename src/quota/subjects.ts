@@ -120,12 +120,23 @@ export function addBytes(a: number, b: number): number {
 
 /** The bytes of the leaves in `mask`, each counted once; throws `sum_too_large`. */
 export function bytesUnder(usage: Usage, mask: number): number {
+  const sum = roughBytesUnder(usage, mask);
+  if (sum > Number.MAX_SAFE_INTEGER) {
+    throw new SoftquotaError('sum_too_large', 'the bytes of these subjects together pass 2^53 - 1');
+  }
+  return sum;
+}
+
+/** The bytes of the leaves in `mask`, each counted once; a sum that passes 2^53 - 1 stands at that. */
+export function cappedBytesUnder(usage: Usage, mask: number): number {
+  return Math.min(roughBytesUnder(usage, mask), Number.MAX_SAFE_INTEGER);
+}
+
+/** Not exact above 2^53 - 1. */
+function roughBytesUnder(usage: Usage, mask: number): number {
   let sum = 0;
   for (let index = 0; index < usage.length; index++) {
     if ((mask & (1 << index)) !== 0) sum += usage[index] ?? 0;
-  }
-  if (sum > Number.MAX_SAFE_INTEGER) {
-    throw new SoftquotaError('sum_too_large', 'the bytes of these subjects together pass 2^53 - 1');
   }
   return sum;
 }

@@ -5,9 +5,10 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { z } from 'zod';
 import { simulate as look } from '../../src/api/simulate.ts';
+import { assign, createGroup, createRule } from '../../src/policy/index.ts';
 import { leaves } from '../../src/quota/index.ts';
 import { type ChangedOwner, simulation, verdict } from '../../src/wire/index.ts';
-import { World as LedgerWorld, settings, walk } from '../ledger/world.ts';
+import { World as LedgerWorld, SetClock, settings, walk } from '../ledger/world.ts';
 import { isLong } from '../run-length.ts';
 import { apply, configure, owners, policy, quota, store, usage } from './any-policy.ts';
 import { messageOf } from './people.ts';
@@ -172,6 +173,60 @@ t.test('owners whose bytes cannot be added up are left out, and can still be nam
   const groups = [{ name: 'g', rules, users: ['huge', 'alice'] }];
   const told = await look(ledger, { groups, settings: {} }, 9);
   t.match(told, { owners: 1, refused: { count: 1, first: [{ user: 'alice' }] } });
+});
+
+t.test('twenty repositories of an owner are named, the largest, with all that changes for each', async t => {
+  const ledger = await new LedgerWorld(t).open();
+  const sizes = Array.from({ length: 25 }, (_, at) => 100 + at);
+  for (const size of sizes) {
+    walk(ledger, `alice/${size}`, size);
+    walk(ledger, `alice/${size}`, 5, { path: `/srv/lfs/alice/${size}`, leaf: 'size:git:lfs' });
+  }
+  const each = { name: 'each', limit: 50, subjects: ['size:all' as const], per: 'repository' as const };
+  const rules = [each, { name: 'total', limit: -1, subjects: ['size:all' as const] }];
+  const groups = [{ name: 'lab', rules: rules.map(({ name }) => ({ name })), users: ['alice'] }];
+  const { refused } = await look(ledger, { rules, groups, settings: {} }, 10);
+  const named = refused.first[0]?.changes.map(({ unit, subject }) => `${unit} ${subject}`) ?? [];
+  t.strictSame(
+    named,
+    sizes
+      .toReversed()
+      .slice(0, 20)
+      .flatMap(size => [`alice/${size} size:repos:private`, `alice/${size} size:git:lfs`]),
+  );
+});
+
+t.test('the grace of a group together counts in a trial, from when it began', async t => {
+  const clock = new SetClock();
+  const ledger = await new LedgerWorld(t, { clock }).open();
+  for (const name of ['alice', 'bob']) walk(ledger, `${name}/app`, 55);
+  const together = { name: 'together', subjects: ['size:all' as const], per: 'group' as const };
+  const draft = (limit: number, grace: number) => ({
+    rules: [
+      { ...together, limit, grace, grace_most: '20 %' },
+      { name: 'total', limit: -1, subjects: ['size:all' as const] },
+    ],
+    groups: [{ name: 'lab', rules: [{ name: 'together' }, { name: 'total' }], users: ['alice', 'bob'] }],
+    settings: {},
+  });
+  t.match(await look(ledger, draft(100, 3600), 10), {
+    refused: { count: 0 },
+    graced: { count: 2, first: [{ changes: [{ after: { per: 'group', allowed: true, used: 110 } }] }, {}] },
+  });
+  t.match(await look(ledger, draft(100, 0), 10), { refused: { count: 2 }, graced: undefined });
+  await ledger.documents.transact(transaction => {
+    const { changes } = transaction;
+    const terms = { graceMs: 3_600_000, graceMost: { percent: 20 } };
+    createRule(changes, { ...together, limitBytes: 100, ...terms });
+    createRule(changes, { name: 'total', limitBytes: -1, subjects: ['size:all'] });
+    createGroup(changes, { name: 'lab', rules: [{ name: 'together' }, { name: 'total' }] });
+    for (const name of ['alice', 'bob']) assign(changes, transaction.mustBeOwner(name).id, 'lab');
+  });
+  ledger.graces.start({ pauseMs: 0 });
+  await ledger.graces.settled();
+  clock.pass(3_600_001);
+  t.match(await look(ledger, draft(100, 7200), 10), { refused: { count: 0 }, allowed: { count: 2 } });
+  t.match(await look(ledger, draft(100, 3600), 10), { refused: { count: 0 }, allowed: { count: 0 } });
 });
 
 t.test('where the policy or a setting changes meanwhile, it is to be asked again', async t => {

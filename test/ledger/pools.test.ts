@@ -67,6 +67,55 @@ t.test('a member whose bytes cannot be added up is counted once they can', async
   t.equal(bytesUnder(pools.of('lab', { id, reserved: null }).usage, leafMask('size:all')), 10);
 });
 
+t.test('only those are added up anew who have come, left or changed', async t => {
+  const { ledger, join } = await openWithPool(t);
+  await ledger.documents.transact(({ changes }) => {
+    createGroup(changes, { name: 'other', rules: [{ name: pool.name }] });
+  });
+  for (const name of names) await join(name, true);
+  const added: string[] = [];
+  const pools = new Pools({
+    get policy() {
+      return ledger.policy;
+    },
+    settings,
+    graces: ledger.graces,
+    ownerById: id => ledger.ownerById(id),
+    ownerUsage: name => {
+      added.push(name);
+      return ledger.ownerUsage(name);
+    },
+  });
+  const change = async (change: Parameters<typeof ledger.documents.transact>[0], ids: number[]) => {
+    await ledger.documents.transact(change);
+    pools.policyChanged(new Set(ids));
+    return [sumOf(pools), added.splice(0)];
+  };
+  const [alice = 0, bob = 0] = names.map(name => ledger.ownerUsage(name).id ?? 0);
+  t.strictSame([sumOf(pools), added.splice(0)], [30, [...names]]);
+  t.strictSame(await change(({ changes }) => assign(changes, bob, 'other'), [bob]), [30, ['bob']]);
+  t.strictSame(await change(({ changes }) => deleteGroup(changes, 'other'), [bob]), [30, ['bob']]);
+  t.strictSame(await change(({ changes }) => unassign(changes, alice, 'lab'), [alice]), [20, []]);
+  t.strictSame(await change(({ changes }) => assign(changes, alice, 'lab'), [alice]), [30, ['alice']]);
+});
+
+t.test('a member who is renamed has what the new name has', async t => {
+  const { ledger, join } = await openWithPool(t);
+  for (const name of names) await join(name, true);
+  const rename = (from: string, to: string) =>
+    ledger.documents.transact(transaction => transaction.renameOwner(from, to, () => true));
+  t.equal(sumOf(ledger.pools), 30);
+  await rename('alice', 'alicia');
+  t.equal(sumOf(ledger.pools), 20, 'units have the old name until they are found under the new one');
+  walk(ledger, 'alicia/app', 7);
+  t.equal(sumOf(ledger.pools), 27);
+  walk(ledger, 'robert/app', 3);
+  await rename('bob', 'robert');
+  t.equal(sumOf(ledger.pools), 20);
+});
+
+const sumOf = (pools: Pools) => bytesUnder(pools.of('lab', null).usage, leafMask('size:all'));
+
 t.test('what any member reserves changes the state of none', async t => {
   const { ledger, join } = await openWithPool(t);
   await join('alice', true);

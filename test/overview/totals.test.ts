@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { Ledger } from '../../src/ledger/index.ts';
 import { Totals } from '../../src/overview/index.ts';
-import { createAllowance, endAllowance } from '../../src/policy/index.ts';
+import { assign, createAllowance, createGroup, createRule, endAllowance } from '../../src/policy/index.ts';
 import { leaves, noUsage } from '../../src/quota/index.ts';
 import { openStore } from '../../src/store/index.ts';
 import { directoryFor, lfs, repos, settings, silentLog, walk } from '../ledger/world.ts';
@@ -62,6 +62,38 @@ t.test('what passes 2^53 - 1 together stands at that, and comes down to the byte
   await totals.settled();
   t.equal(totals.figures.usage[leaves.indexOf(repos)], 7);
 });
+
+t.test(
+  'a group whose members together pass 2^53 - 1 is over its limit, and all others are counted',
+  async t => {
+    const { ledger, totals } = await world(t);
+    const most = Number.MAX_SAFE_INTEGER;
+    await ledger.documents.transact(transaction => {
+      const { changes } = transaction;
+      const together = { limitBytes: most - 1, subjects: ['size:all'], per: 'group' } as const;
+      createRule(changes, { name: 'together', ...together });
+      createRule(changes, { name: 'each', limitBytes: -1, subjects: ['size:all'] });
+      createGroup(changes, { name: 'lab', rules: [{ name: 'together' }, { name: 'each' }] });
+      for (const name of ['alice', 'bob']) assign(changes, transaction.createOwner(name).id, 'lab');
+    });
+    walk(ledger, 'carol/app', 8000);
+    walk(ledger, 'alice/app', most - 2);
+    await totals.settled();
+    t.match(totals.figures, { owners: 3, over: 0, near: 3 });
+    walk(ledger, 'alice/app', most);
+    walk(ledger, 'bob/app', 5, { path: '/srv/lfs/bob', leaf: lfs });
+    walk(ledger, 'bob/app', most - 5);
+    await totals.settled();
+    t.match(totals.figures, { owners: 3, over: 2, near: 1 });
+    t.match(ledger.decide('bob', repos).decision, { allowed: false, per: 'group', used: most, share: most });
+    walk(ledger, 'alice/app', 3);
+    walk(ledger, 'bob/app', 4);
+    await totals.settled();
+    t.match(totals.figures, { owners: 3, over: 0, near: 1 });
+    t.equal(ledger.decide('bob', repos).decision.allowed, true);
+    t.equal(ledger.pools.decisions('lab', 'stored')[0]?.used, 12, 'exact to the byte again');
+  },
+);
 
 t.test('an owner over the limit is not over it while an allowance covers that', async t => {
   const { ledger, totals } = await world(t);
