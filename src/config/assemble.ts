@@ -12,9 +12,10 @@ import {
   type UploadRoute,
   type Visibility,
 } from '../layout/index.ts';
+import type { AskedHere } from '../quota/index.ts';
 import { type ConfigEntry, type ConfigFault, type Key, Values, type ValuesOf, withoutEffect } from './key.ts';
 import { forgeKeys, forgeSettings, notesOnForge, refuseCaseOfForge } from './keys-forge.ts';
-import { gate, lfs, ownRoutes } from './keys-gate.ts';
+import { askedIn, gate, lfs, ownRoutes } from './keys-gate.ts';
 import {
   type MailSettings,
   mail,
@@ -42,6 +43,9 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
     return given === null ? join(dataPath, name) : resolve(base, given);
   };
   const plain = values.takeSections(sectionKeys);
+  const walked = storageSettings(values, base);
+  const forge = forgeSettings(values, base);
+  const gateSettings = { ...plain.gate, routes: ownRoutes(entries, values) };
   const config: Config = {
     ...plain,
     file,
@@ -52,16 +56,20 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
       trustedSocket: socketAt(server.trustedSocket, 'trusted.sock'),
       adminSocket: socketAt(server.adminSocket, 'admin.sock'),
     },
-    quota: { ...plain.quota, warnAt: [...plain.quota.warnAt].sort((a, b) => a - b) },
+    quota: {
+      ...plain.quota,
+      warnAt: [...plain.quota.warnAt].sort((a, b) => a - b),
+      asked: askedIn({ gate: gateSettings, lfs: plain.lfs, storages: walked, forge }),
+    },
     storage: { follow: followedDirectories(values, base) },
-    storages: storageSettings(values, base),
-    forge: forgeSettings(values, base),
+    storages: walked,
+    forge,
     scan: {
       ...plain.scan,
       roots: walkedDirectories(values, base),
       workers: plain.scan.workers ?? Math.min(availableParallelism(), 4),
     },
-    gate: { ...plain.gate, routes: ownRoutes(entries, values) },
+    gate: gateSettings,
     webhooks: webhookSettings(entries, values),
     mail: mailSettings(values, base, plain.server.rootUrl),
   };
@@ -182,6 +190,7 @@ export interface Config extends Plain {
     readonly trustedSocket: string;
     readonly adminSocket: string;
   };
+  readonly quota: Plain['quota'] & { readonly asked: AskedHere };
   /** The `[storage.*]` sections with a PATH, in the order of `storageKinds`. */
   readonly storages: readonly StorageSettings[];
   readonly forge: ForgeSettings | null;

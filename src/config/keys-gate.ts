@@ -5,11 +5,14 @@ import {
   parseUrlTemplate,
   presetNames,
   routeSubject,
+  routesOf,
+  type StorageSettings,
   type UploadRoute,
   type UrlTemplate,
 } from '../layout/index.ts';
+import { type AskedHere, isRepository, leafMask, leaves, type RuleSubject } from '../quota/index.ts';
 import { listenAddress } from './addresses.ts';
-import { type ConfigEntry, key, keysOf, type Values } from './key.ts';
+import { type ConfigEntry, key, keysOf, type Values, type ValuesOf } from './key.ts';
 import * as kind from './kinds.ts';
 
 const preset: kind.ValueType<PresetName> = kind.oneOf(presetNames);
@@ -144,4 +147,36 @@ export function ownRoutes(entries: readonly ConfigEntry[], values: Values): read
       client: 'any',
     };
   });
+}
+
+interface Asking {
+  readonly gate: ValuesOf<typeof gate> & { readonly routes: readonly UploadRoute[] };
+  readonly lfs: ValuesOf<typeof lfs>;
+  readonly storages: readonly StorageSettings[];
+  /** Null: no forge is named. */
+  readonly forge: object | null;
+}
+
+/** Hooks ask about repositories, and a proxy about uploads that have a route. */
+export function askedIn({
+  gate: { presets, base, isEarly, routes },
+  lfs,
+  storages,
+  forge,
+}: Asking): AskedHere {
+  const repositories = leaves.filter(isRepository);
+  const isRepositories = ({ kind }: StorageSettings) => kind === 'repos' || kind === 'wiki';
+  const subjects: readonly RuleSubject[] = [
+    ...[...routes, ...routesOf(presets, base, isEarly)].flatMap(({ subject }) =>
+      subject === 'repository' ? repositories : [subject],
+    ),
+    ...(storages.some(isRepositories) ? repositories : []),
+    ...(lfs.upstream === null ? [] : (['size:git:lfs'] as const)),
+  ];
+  const ofLfs = storages.filter(({ kind }) => kind === 'lfs').flatMap(({ templates }) => templates);
+  const isByOwner = !ofLfs.some(template => template.includes('{repo}'));
+  return {
+    leaves: subjects.reduce((mask, subject) => mask | leafMask(subject), 0),
+    isLfsByOwner: forge !== null || (ofLfs.length > 0 && isByOwner),
+  };
 }

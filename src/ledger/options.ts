@@ -2,19 +2,13 @@
 
 import type { Kind } from '../documents/index.ts';
 import type { Log } from '../log.ts';
-import type {
-  ActiveAllowance,
-  BoundedThings,
-  Decision,
-  QuotaSettings,
-  ReservedBytes,
-  Usage,
-} from '../quota/index.ts';
+import type { LintSettings } from '../policy/index.ts';
+import type { ActiveAllowance, BoundedThings, Decision, ReservedBytes, Usage } from '../quota/index.ts';
 import type { OwnerRecord, Store, UnitSourceStore, WriteBehind } from '../store/index.ts';
 import type { UsageIndex } from './usage-index.ts';
 
 /** With the names in DEFAULT_GROUPS. */
-export type LedgerSettings = QuotaSettings & { readonly defaultGroups: readonly string[] };
+export type LedgerSettings = LintSettings;
 
 export interface LedgerOptions {
   readonly store: Store;

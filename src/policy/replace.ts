@@ -7,7 +7,14 @@
 
 import { ChangeSet, type Kind, type Snapshot } from '../documents/index.ts';
 import { FaultList } from '../errors.ts';
-import { type LintFinding, lint, nameFault, type QuotaSettings, type Rule } from '../quota/index.ts';
+import {
+  type LintedPolicy,
+  type LintFinding,
+  lint,
+  nameFault,
+  type QuotaSettings,
+  type Rule,
+} from '../quota/index.ts';
 import { runToEnd, type Work } from '../slices.ts';
 import { printable } from '../text/index.ts';
 import { createMissing, groupsIn, type NewGroup } from './groups.ts';
@@ -158,14 +165,15 @@ function placesInOrder(
   return places;
 }
 
-export type LintSettings = QuotaSettings & { readonly defaultGroups: readonly string[] };
+export type LintSettings = QuotaSettings & Pick<LintedPolicy, 'asked' | 'defaultGroups'>;
 
 /** `snapshot` is what is in force, or a changes. */
 export function lintIn(snapshot: Snapshot, settings: LintSettings): readonly LintFinding[] {
   const policy = new Policy(snapshot);
   const groups = groupsIn(snapshot);
-  const assignments = new Map(groups.map(({ name }) => [name, policy.membersOf(name).length]));
-  return lint({ groups, defaultGroups: settings.defaultGroups, assignments, settings });
+  const members = new Map(groups.map(({ name }) => [name, policy.membersOf(name)]));
+  const { defaultGroups, asked } = settings;
+  return lint({ groups, defaultGroups, members, settings, asked });
 }
 
 const nothing: Snapshot = { get: () => undefined, all: () => [], ofOwner: () => [] };

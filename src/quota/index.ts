@@ -49,7 +49,7 @@ export {
 } from './grace.ts';
 export { hasIncomingBounds, hasRepositoryBounds, leastFileBytes, refusedByIncoming } from './incoming.ts';
 export type { ReservedBytes } from './judged.ts';
-export { type FindingCode, type LintedPolicy, type LintFinding, lint } from './lint.ts';
+export { type AskedHere, type FindingCode, type LintedPolicy, type LintFinding, lint } from './lint.ts';
 export {
   decideByRepository,
   decidePools,

@@ -24,9 +24,19 @@ export interface LintedPolicy {
   readonly groups: readonly Group[];
   /** The names in DEFAULT_GROUPS. */
   readonly defaultGroups: readonly string[];
-  /** Number of owners that each group is assigned to; left out if unknown, as for a draft. */
-  readonly assignments?: ReadonlyMap<string, number>;
+  /** The ids of the owners that each group is assigned to; left out if unknown, as for a draft. */
+  readonly members?: ReadonlyMap<string, readonly number[]>;
   readonly settings: QuotaSettings;
+  /** Left out if unknown. */
+  readonly asked?: AskedHere | undefined;
+}
+
+/** The things that can be asked about, as the configuration says. */
+export interface AskedHere {
+  /** Data whose growth is asked about, by hooks or on its way through a proxy, as in `leafMask`. */
+  readonly leaves: number;
+  /** LFS objects are known by their owners, and not by their repositories. */
+  readonly isLfsByOwner: boolean;
 }
 
 export type FindingCode =
@@ -61,11 +71,11 @@ export interface LintFinding {
 
 /** Finds the faults of a policy, in the order of `FindingCode`, then in that of the policy. */
 export function lint(policy: LintedPolicy): readonly LintFinding[] {
-  const { assignments, defaultGroups, settings } = policy;
+  const { members, defaultGroups, settings } = policy;
   const groups = policy.groups.map(compileGroup);
   const defaults = groups.filter(group => defaultGroups.includes(group.name));
   const isAssigned = ({ name }: CompiledGroup) =>
-    assignments === undefined || (assignments.get(name) ?? 0) > 0;
+    members === undefined || (members.get(name) ?? []).length > 0;
   // Rules that only report or warn limit nobody, and so make nothing else superfluous. Nor do bounds.
   const inForce = groupsInMode(groups, null);
   const enforced = groupsWith(inForce, ({ per }) => per === undefined);
@@ -80,7 +90,7 @@ export function lint(policy: LintedPolicy): readonly LintFinding[] {
     ...enforced.flatMap(group => unreachable(group, settings)),
     ...assigned.flatMap(group => uncoveredOfGroup(group, enforcedDefaults, settings)),
     ...uncovered(enforcedDefaults, settings, 'Owners without a group'),
-    ...groups.flatMap(group => idleBounds(group, policy, inForce)),
+    ...idleBounds(groups, policy, inForce),
   ];
 }
 
@@ -221,23 +231,61 @@ function uncovered(
 
 /** Finds bounds that can be seen to hold for nobody, or never to be the first that refuses. */
 function idleBounds(
-  group: CompiledGroup,
-  { defaultGroups, assignments, settings }: LintedPolicy,
+  groups: readonly CompiledGroup[],
+  { defaultGroups, members = new Map(), settings, asked }: LintedPolicy,
   inForce: readonly CompiledGroup[],
 ): readonly LintFinding[] {
   const defaults = inForce.filter(({ name }) => defaultGroups.includes(name));
-  const isDefault = defaultGroups.includes(group.name);
-  return group.rules.flatMap(rule => {
-    const why =
-      rule.per === 'group'
-        ? isDefault
-          ? onlyForAssigned
-          : neverFilled(rule, group, assignments?.get(group.name) ?? 0)
-        : (aboveBound(rule, group) ?? (isDefault ? lifted(rule, group, defaults, settings) : null));
-    if (why === null) return [];
-    const message = `${ruleOf(rule, group)} ${why}.`;
-    return [{ code: 'idle_bound', group: group.name, rule: nameOf(rule), message }];
+  const groupsOf = new Map<number, CompiledGroup[]>();
+  for (const group of inForce.filter(({ rules }) => rules.some(isOfThings))) {
+    for (const id of members.get(group.name) ?? []) groupsOf.set(id, [...(groupsOf.get(id) ?? []), group]);
+  }
+  return groups.flatMap(group => {
+    const own = members.get(group.name) ?? [];
+    const isDefault = defaultGroups.includes(group.name);
+    const shared = () =>
+      (groupsOf.get(own[0] ?? 0) ?? []).filter(({ name }) => {
+        const others = new Set(members.get(name));
+        return own.every(id => others.has(id));
+      });
+    const liftedBy = (rule: CompiledRule) => {
+      const byDefault = isDefault ? lifting(rule, group, defaults, settings) : null;
+      const byShared = own.length > 0 ? lifting(rule, group, shared(), settings) : null;
+      if ((isDefault && byDefault === null) || (own.length > 0 && byShared === null)) return null;
+      if (byDefault !== null)
+        return `never decides: ${quoted(byDefault)}, also a default group, always allows at least as much`;
+      return byShared === null
+        ? null
+        : `never decides: all members are in ${quoted(byShared)} as well, which always allows at least as much`;
+    };
+    return group.rules.flatMap(rule => {
+      if (rule.per === undefined) return [];
+      const ofPool = () => (isDefault ? onlyForAssigned : neverFilled(rule, group, own.length));
+      const ofThings = () => unaskedHere(rule, asked) ?? aboveBound(rule, group) ?? liftedBy(rule);
+      const why = isOfThings(rule) ? ofThings() : ofPool();
+      if (why === null) return [];
+      const message = `${ruleOf(rule, group)} ${why}.`;
+      return [{ code: 'idle_bound', group: group.name, rule: nameOf(rule), message }];
+    });
   });
+}
+
+/** Tells of a bound that it limits single repositories, pushes or files. */
+function isOfThings({ per }: CompiledRule): boolean {
+  return per !== undefined && per !== 'group';
+}
+
+/** Tells which part of a bound nothing can decide about as the configuration is. */
+function unaskedHere({ per, counts }: CompiledRule, asked: AskedHere | undefined): string | null {
+  if (asked === undefined || counts === 0) return null;
+  if ((counts & asked.leaves) === 0) {
+    const data = subjectsWithin(counts).map(subjectWords).join(', ');
+    return `is asked by nobody: app.ini names no repositories, uploads ([gate] PRESET) or [lfs] UPSTREAM for ${data}, so only programs that ask by themselves keep to it`;
+  }
+  const lfs = leafMask('size:git:lfs');
+  if (per !== 'repository' || !asked.isLfsByOwner || (counts & lfs) === 0) return null;
+  const which = counts === lfs ? 'counts nothing' : 'counts no LFS objects';
+  return `${which}: here they are known by their owners, and not by their repositories`;
 }
 
 const onlyForAssigned =
@@ -259,24 +307,22 @@ function neverFilled(pool: CompiledRule, { rules }: CompiledGroup, members: numb
     : `has room for all that rule ${quoted(nameOf(own))} allows each of the ${members} members, so only more members, or other groups of theirs, can fill it`;
 }
 
-/** Tells which default group always allows more than a bound of another default group. */
-function lifted(
+/** Gives the name of one of these groups that always allows as much as a bound of another group. */
+function lifting(
   rule: CompiledRule,
   group: CompiledGroup,
-  defaults: readonly CompiledGroup[],
+  among: readonly CompiledGroup[],
   settings: QuotaSettings,
 ): string | null {
-  if (rule.per === undefined || rule.mode !== undefined) return null;
+  if (rule.mode !== undefined) return null;
   const alone = { ...group, rules: [rule] };
-  const other = groupsWith(defaults, ({ per }) => per === rule.per).find(
+  const other = groupsWith(among, ({ per }) => per === rule.per).find(
     each =>
       each.name !== group.name &&
       alwaysAllowsAsMuch(each, alone, settings) &&
       (!alwaysAllowsAsMuch(alone, each, settings) || each.name < group.name),
   );
-  return other === undefined
-    ? null
-    : `never decides: ${quoted(other.name)}, also a default group, always allows at least as much`;
+  return other?.name ?? null;
 }
 
 function aboveBound(rule: CompiledRule, { rules }: CompiledGroup): string | null {

@@ -2,6 +2,7 @@
 
 import t from 'tap';
 import { compareConfigs, merged, printConfig } from '../../src/config/index.ts';
+import { subjectsWithin } from '../../src/quota/index.ts';
 import { configOf, faultsOf, load, loadText } from './written.ts';
 
 const route = '[gate.uploads]\nURL = /upload/{owner}/**\nSUBJECT = size:assets:packages:all\n';
@@ -33,6 +34,27 @@ t.test('presets and routes are taken in the order in which they are asked', t =>
     base: '/',
     routes: [],
   });
+  t.end();
+});
+
+t.test('the kinds of data that somebody asks about follow from storage, routes and LFS', t => {
+  const asked = (ini: string) => {
+    const { leaves, isLfsByOwner } = configOf(t, ini).quota.asked;
+    return [...subjectsWithin(leaves), ...(isLfsByOwner ? ['by owner'] : [])];
+  };
+  const repos = '[storage.repos]\nPATH = /srv/git/{owner}/{repo}.git\n';
+  t.strictSame(asked(''), []);
+  t.strictSame(asked(repos), ['size:repos:all', 'size:assets:wiki'], 'by hooks');
+  t.strictSame(asked(route), ['size:assets:packages:all']);
+  t.strictSame(asked('[gate.health]\nURL = /{owner}/health\nSUBJECT = none\n'), []);
+  t.strictSame(asked('[gate.wiki]\nURL = /{owner}/{repo}/new\nSUBJECT = repository\n'), [
+    'size:repos:all',
+    'size:assets:wiki',
+  ]);
+  t.strictSame(asked('[gate]\nPRESET = lfs\n'), ['size:git:lfs']);
+  t.strictSame(asked('[lfs]\nUPSTREAM = http://127.0.0.1:3000/\n'), ['size:git:lfs']);
+  t.strictSame(asked('[storage.lfs]\nPATH = /srv/lfs/{owner}\n'), ['by owner']);
+  t.strictSame(asked('[storage.lfs]\nPATH = /srv/lfs/{owner}/{repo}\n'), []);
   t.end();
 });
 

@@ -5,6 +5,7 @@ import {
   type Group,
   type LintedPolicy,
   type LintFinding,
+  leafMask,
   lint,
   type Rule,
 } from '../../src/quota/index.ts';
@@ -36,7 +37,7 @@ const total = ruleOf('total', 100, 'size:all');
 t.test('a sound policy has no findings', async t => {
   const free: Group = { name: 'free', rules: [total, ruleOf('lfs', 50, 'size:git:lfs')] };
   const large: Group = { name: 'large', rules: [ruleOf('more', 900, 'size:all')] };
-  const policy = { groups: [free, large], defaultGroups: ['free'], assignments: new Map([['large', 3]]) };
+  const policy = { groups: [free, large], defaultGroups: ['free'], members: new Map([['large', [1, 2, 3]]]) };
   t.same(found(policy), []);
   t.same(found(policy, { uncovered: 'deny', totalBytes: -1 }), []);
 });
@@ -62,10 +63,10 @@ t.test('a group without rules, and a rule without subjects, are named', async t 
 t.test('a group that nobody is in is named where it is known who is in which', async t => {
   const policy = { groups: [{ name: 'staff', rules: [total] }] };
   t.same(faults(policy), []);
-  t.same(faults({ ...policy, assignments: new Map([['staff', 0]]) }), [
+  t.same(faults({ ...policy, members: new Map([['staff', []]]) }), [
     { code: 'unused_group', group: 'staff' },
   ]);
-  t.same(faults({ ...policy, assignments: new Map(), defaultGroups: ['staff'] }), []);
+  t.same(faults({ ...policy, members: new Map(), defaultGroups: ['staff'] }), []);
 });
 
 t.test('a rule is unreachable where others of its group are always as tight', async t => {
@@ -144,7 +145,7 @@ t.test('a default group beside one that always allows as much makes no differenc
 t.test('what no rule covers is named where that means a refusal', async t => {
   const git: Group = { name: 'git', rules: [ruleOf('git', 100, 'size:git:all')] };
   const deny = { uncovered: 'deny' } as const;
-  const policy = { groups: [git], assignments: new Map([['git', 1]]) };
+  const policy = { groups: [git], members: new Map([['git', [1]]]) };
   const gap = { code: 'uncovered_subject', subject: 'size:assets:all' };
   t.same(faults(policy), [], 'the built-in limit covers it');
   t.same(faults(policy, deny), [{ ...gap, group: 'git' }]);
@@ -161,7 +162,7 @@ t.test('what no rule covers is named where that means no limit at all', async t 
     [{ code: 'uncovered_subject', subject: 'size:all' }],
     'a policy that limits nothing',
   );
-  const policy = { groups: [git, rest], defaultGroups: ['rest'], assignments: new Map([['git', 1]]) };
+  const policy = { groups: [git, rest], defaultGroups: ['rest'], members: new Map([['git', [1]]]) };
   t.same(faults(policy, open), [{ code: 'uncovered_subject', subject: 'size:git:all' }]);
 });
 
@@ -234,7 +235,7 @@ t.test('a pool that has room for the limits of all its members is found', async 
   const ask = (limitBytes: number, members: number) =>
     faults({
       groups: [{ name: 'g', rules: [total, pool(limitBytes)] }],
-      assignments: new Map([['g', members]]),
+      members: new Map([['g', Array.from({ length: members }, (_, at) => at)]]),
     });
   t.same(ask(300, 3), [{ code: 'idle_bound', group: 'g', rule: 'pool' }]);
   t.same(ask(299, 3), []);
@@ -252,6 +253,57 @@ t.test('a bound of a default group that another one always lifts is found', asyn
   ];
   t.same(faults({ groups, defaultGroups: ['g', 'h'] }), [{ code: 'idle_bound', group: 'g', rule: 'small' }]);
   t.same(faults({ groups, defaultGroups: ['g'] }), []);
+});
+
+t.test('a bound that another group of all members always lifts is found', async t => {
+  const file = (name: string, limitBytes: number): Rule => ({
+    ...ruleOf(name, limitBytes, 'size:all'),
+    per: 'file',
+  });
+  const groups = [
+    { name: 'g', rules: [total, file('small', 5)] },
+    { name: 'h', rules: [total, file('large', 9)] },
+    { name: 'plain', rules: [total] },
+  ];
+  const ask = (ofG: number[], ofH: number[], defaultGroups: string[] = []) =>
+    found({
+      groups,
+      defaultGroups,
+      members: new Map([
+        ['g', ofG],
+        ['h', ofH],
+        ['plain', ofG],
+      ]),
+    })
+      .filter(({ code }) => code === 'idle_bound')
+      .map(({ rule, message }) => `${rule} ${message.includes('all members are in "h"')}`);
+  t.same(ask([2, 1], [1, 2, 3]), ['small true']);
+  t.same(ask([1, 4], [1, 2, 3]), [], 'a member has no other group');
+  t.same(ask([], [1, 2, 3]), [], 'it is unused already');
+  t.same(ask([1], [1, 2], ['g']), [], 'it holds for owners without a group');
+  t.same(ask([1, 4], [1], ['g', 'h']), [], 'as a default group it is lifted, and not for its member');
+  t.same(ask([1], [1], ['g', 'h']), ['small false']);
+});
+
+t.test('a bound that nothing asks about here is found, as far as the configuration says', async t => {
+  const rule = (per: 'file' | 'push' | 'repository', ...subjects: Rule['subjects']): Rule => ({
+    ...ruleOf(per, 5, ...subjects),
+    per,
+  });
+  const words = (asked: LintedPolicy['asked'], ...rules: Rule[]) =>
+    found({ groups: [{ name: 'g', rules: [total, ...rules] }], asked })
+      .filter(({ code }) => code === 'idle_bound')
+      .map(({ rule, message }) => `${rule}: ${message.replace(/^Rule "\w+" of group "g" /, '')}`);
+  const repositories = { leaves: leafMask('size:repos:all'), isLfsByOwner: false };
+  const packages = rule('file', 'size:assets:packages:all');
+  t.match(words(repositories, packages), [/^file: is asked by nobody: .* for packages, so only programs/]);
+  t.same(words(repositories, rule('file', 'size:all'), rule('push', 'size:git:all')), [], 'a part is asked');
+  t.same(words(undefined, packages), [], 'nothing is known of the configuration');
+  t.same(words({ ...repositories, leaves: leafMask('size:all') }, packages), []);
+  const byOwner = { ...repositories, leaves: leafMask('size:git:all'), isLfsByOwner: true };
+  t.match(words(byOwner, rule('repository', 'size:git:lfs')), [/^repository: counts nothing: here they are/]);
+  t.match(words(byOwner, rule('repository', 'size:all')), [/^repository: counts no LFS objects: here/]);
+  t.same(words(byOwner, rule('repository', 'size:repos:all'), rule('file', 'size:git:lfs')), []);
 });
 
 t.test('a group that has nothing but bounds is found where UNCOVERED = deny', async t => {
