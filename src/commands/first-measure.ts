@@ -19,13 +19,15 @@ import { join } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { ObservedForge } from '../health/index.ts';
-import type { OwnerRow, ScanReport } from '../wire/index.ts';
+import type { Overview, OwnerRow, ScanReport } from '../wire/index.ts';
 import { type DaemonClient, localAdminClient, mostRows } from './client.ts';
 import { followScan } from './scan.ts';
 
 export interface Measured {
   readonly scan: ScanReport;
   readonly owners: number;
+  /** The bytes of all of them. */
+  readonly total: number;
   /** The largest first, as many as one answer has. */
   readonly largest: readonly OwnerRow[];
   /** The first reading of the forge's database; null if the configuration names none. */
@@ -89,7 +91,8 @@ async function measured(
   const { headers, json } = await client.ask<readonly OwnerRow[]>({
     path: `/admin/quota/usage?limit=${mostRows}`,
   });
-  return { scan, owners: Number(headers['x-total-count']), largest: json, forge };
+  const { total } = await client.get<Overview>({ path: '/admin/quota/overview' });
+  return { scan, owners: Number(headers['x-total-count']), total, largest: json, forge };
 }
 
 /**

@@ -1,8 +1,9 @@
 /** The report of `softquota init`: layout, largest owners, owners that a limit would refuse, next steps. */
 
 import { systemAccounts } from '../accounts.ts';
-import type { RecognisedLayout, Survey } from '../doctor/index.ts';
+import type { RecognisedLayout, Sized, Survey } from '../doctor/index.ts';
 import { triedSchemaVersion, unownedReasons } from '../forge/index.ts';
+import { ownerKey } from '../quota/index.ts';
 import { counted, formatBytes, formatCount, shellQuoted } from '../text/index.ts';
 import type { Measured } from './first-measure.ts';
 import type { ProposedLimit } from './init-config.ts';
@@ -10,11 +11,10 @@ import type { ForgeReport } from './init-forge.ts';
 import { type NewWorker, systemFile } from './new-config.ts';
 import { escapedLines, table } from './output.ts';
 import { scanSummary } from './scan.ts';
-import { ownersTable } from './usage.ts';
 
 export interface InitReport
   extends Pick<Survey, 'layout' | 'root' | 'evidence' | 'advice' | 'repositories'>,
-    Pick<Measured, 'scan' | 'owners' | 'largest'> {
+    Pick<Measured, 'scan' | 'owners' | 'total' | 'largest'> {
   /** The file that was written. */
   readonly config: string;
   /** The state of the forge's database; null without a forge. */
@@ -24,8 +24,8 @@ export interface InitReport
   readonly proposal: ProposedLimit;
   readonly unattributed: {
     readonly repositories: number;
-    /** One of them. */
-    readonly such: readonly string[];
+    /** They, and all else in the directory of the repositories that is in nobody's usage. */
+    readonly directories: Survey['billing']['leftOut'];
     readonly stores: Survey['stores'];
   };
   /** The result of `--worker`: the user that it runs as, and the settings of systemd that were written. */
@@ -81,7 +81,8 @@ const names: Readonly<Record<RecognisedLayout, string>> = {
   gitlab: 'GitLab',
 };
 
-export function initText(report: InitReport): string {
+/** `places`: where each owner's repositories are. */
+export function initText(report: InitReport, places: Survey['billing']['owners']): string {
   const { config, evidence, advice, layout, root, next, mode, scan } = report;
   const blocks = [
     [
@@ -92,9 +93,8 @@ export function initText(report: InitReport): string {
     forgeLines(report),
     // Repositories without an owner are listed below, once and not for each.
     linesOf(scanSummary({ ...scan, faults: { first: [], count: 0 } })),
-    ownerLines(report),
+    billingLines(report, places),
     [limitLine(report)],
-    unattributedLines(report),
     [
       `Written: ${config}. ${mode === 'report' ? 'Nothing is refused while it has MODE = report.' : 'It has MODE = enforce.'}`,
       '',
@@ -136,12 +136,70 @@ function forgeLines({ forge, next }: InitReport): readonly string[] {
   ];
 }
 
-function ownerLines({ owners: count, largest }: InitReport): readonly string[] {
-  if (largest.length === 0) return ['No owner stores anything yet.'];
-  const more = count - largest.length;
-  const rest = more > 0 ? [`… and ${counted(more, 'smaller owner', 'smaller owners')}.`] : [];
-  return [...linesOf(ownersTable(largest)), ...rest];
+interface BillingRow extends Sized {
+  readonly to: string;
+  /** Number of repositories; null: not told. */
+  readonly count: number | null;
+  readonly where: string;
 }
+
+/** All that lies there: whom it counts for, then what is in nobody's usage, then the sum. */
+function billingLines(report: InitReport, places: Survey['billing']['owners']): readonly string[] {
+  const { owners, total, largest, root, forge, unattributed } = report;
+  const isRead = forge !== null && forge.fault === null;
+  const billed = largest.map(({ name, total: bytes }): BillingRow => {
+    const { count = null, directory = '-' } = places.get(ownerKey(name, true)) ?? {};
+    return { to: name, bytes, whole: true, count, where: directory };
+  });
+  const others = owners - largest.length;
+  const shown = billed.reduce((sum, { bytes }) => sum + bytes, 0);
+  const smaller = { to: `${counted(others, 'smaller owner', 'smaller owners')}`, bytes: total - shown };
+  const left = [...unattributed.directories, ...unattributed.stores].map(
+    ({ what, bytes, whole, path }): BillingRow => ({
+      to: `nobody: ${what}`,
+      bytes,
+      whole,
+      count: null,
+      where: path,
+    }),
+  );
+  const rows = [
+    ...billed,
+    ...(others > 0 ? [{ ...smaller, whole: true, count: null, where: '-' }] : []),
+    ...shortened(left),
+  ];
+  const sum = rows.reduce((bytes, row) => bytes + row.bytes, 0);
+  rows.push({ to: 'all', bytes: sum, whole: rows.every(({ whole }) => whole), count: null, where: root });
+  const lines = table(rows, [
+    ['BILLED TO', row => row.to],
+    ['SIZE', ({ bytes, whole }) => `${whole ? '' : 'at least '}${formatBytes(bytes)}`, 'right'],
+    ['BYTES', row => String(row.bytes), 'right'],
+    ['REPOSITORIES', ({ count }) => (count === null ? '-' : formatCount(count)), 'right'],
+    ['WHERE', row => row.where],
+  ]);
+  return [
+    ...(largest.length === 0 ? ['No owner stores anything yet.'] : []),
+    ...linesOf(lines),
+    ...(unattributed.stores.length === 0 || isRead ? [] : [reporting]),
+  ];
+}
+
+const shownLeftOut = 20;
+
+/** The first of them; the others are added up in a row. */
+function shortened(rows: readonly BillingRow[]): readonly BillingRow[] {
+  const rest = rows.slice(shownLeftOut);
+  if (rest.length === 0) return rows;
+  const sum = {
+    to: `nobody: ${counted(rest.length, 'more directory', 'more directories')}`,
+    bytes: rest.reduce((bytes, row) => bytes + row.bytes, 0),
+    whole: rest.every(({ whole }) => whole),
+  };
+  return [...rows.slice(0, shownLeftOut), { ...sum, count: null, where: '-' }];
+}
+
+const reporting =
+  'No walk can tell the owners of the last of these. A program that knows them can report them (POST /v1/units, docs/gate.md).';
 
 function limitLine({ owners: count, proposal: { total, refused, given } }: InitReport): string {
   const limit = `${given ? 'Limit' : 'Suggested limit'}: TOTAL = ${total}`;
@@ -149,25 +207,6 @@ function limitLine({ owners: count, proposal: { total, refused, given } }: InitR
   if (refused.length === 0) return `${limit} (none of ${all} is over it today).`;
   const who = refused.map(({ name, used }) => `${name} (${formatBytes(used)})`).join(', ');
   return `${limit} (${refused.length} of ${all} ${refused.length === 1 ? 'is' : 'are'} over it today: ${who}).`;
-}
-
-function unattributedLines({ forge, unattributed }: InitReport): readonly string[] {
-  const { repositories, such, stores } = unattributed;
-  const without =
-    repositories === 1
-      ? `${such.join()} has no owner, so it is not counted.`
-      : `${formatCount(repositories)} repositories have no owner, such as ${such.join()}; they are not counted.`;
-  const about =
-    forge !== null && forge.fault === null
-      ? 'This data belongs to nobody:'
-      : 'The owners of this data cannot be found on the disk, so it is not measured. A program that knows the owners can report it (POST /v1/units, docs/gate.md):';
-  const rows = table(stores, [
-    ['WHAT', store => store.what],
-    ['SIZE', ({ whole, bytes }) => `${whole ? '' : 'at least '}${formatBytes(bytes)}`, 'right'],
-    ['WHERE', store => store.path],
-  ]);
-  const shown = stores.length === 0 ? [] : [about, ...linesOf(rows)];
-  return repositories === 0 ? shown : [without, ...shown];
 }
 
 function workerLines({ worker, next }: InitReport): readonly string[] {

@@ -49,7 +49,7 @@ export async function initialise(root: string | null, options: InitOptions): Pro
     configText(found, places, { mode, limit, hasWorker, gits }, asked);
   const config = loadDraft(file, textWith(proposeTotal([], 0, totalBytes ?? -1)));
   await refuseRunning(config);
-  const { scan, owners, largest, forge: read } = await measureFirst(config, places.account);
+  const { scan, owners, total, largest, forge: read } = await measureFirst(config, places.account);
   const proposal = proposeTotal(largest, owners, totalBytes);
   writeNew(file, textWith(proposal));
   if (worker !== null) writeUnits(worker);
@@ -65,12 +65,13 @@ export async function initialise(root: string | null, options: InitOptions): Pro
     forge,
     scan,
     owners,
+    total,
     largest: largest.slice(0, shownOwners),
     mode,
     proposal,
     unattributed: {
       repositories: ownerless.length,
-      such: ownerless.slice(0, 1),
+      directories: found.billing.leftOut,
       // The database has the owners of all but those that belong to nobody.
       stores:
         forge !== null && forge.fault === null ? stores.filter(({ subject }) => subject === null) : stores,
@@ -82,7 +83,7 @@ export async function initialise(root: string | null, options: InitOptions): Pro
   const ofGitolite = { roots: [], options: { config: file, gitolite: dirname(found.root) } };
   const hooks = layout === 'gitolite' ? ofGitolite : { roots: [found.root], options: { config: file } };
   return {
-    output: json ? jsonText(report) : initText(report),
+    output: json ? jsonText(report) : initText(report, found.billing.owners),
     status: statusTold(exitCodes.done),
     hooks: layout === 'gitlab' ? null : hooks,
   };

@@ -119,9 +119,9 @@ t.test('people read what was found, what it is, and what belongs to nobody', asy
     /\nThe forge's configuration: \S+\/custom\/conf\/app\.ini\nIts database \(SQLite 3\S+, schema version 343\) is read: /,
   );
   t.match(stdout, /\n- \S+ kB belong to nobody: \S+ blobs of packages that no file refers to\n/);
-  t.match(stdout, /\nalice +499 kB +unlimited +- +261 kB +128 kB +110 kB /);
+  t.match(stdout, /\nalice +499 kB +49\d{4} +\d+ +\S+\/gitea-repositories\/alice\n/);
   t.match(stdout, /TOTAL = 500k \(none of 8 owners/);
-  t.match(stdout, /\nThis data belongs to nobody:\nWHAT +SIZE +WHERE\nlogs of actions /);
+  t.match(stdout, /\nnobody: logs of actions /);
   t.notMatch(stdout, /cannot be found on the disk|POST \/v1\/units/);
 });
 

@@ -23,6 +23,7 @@ const report = z.object({
   config: z.string(),
   layout: z.string(),
   owners: z.number(),
+  total: z.number(),
   largest: z.array(ownerRow),
   proposal: z.object({
     total: z.string(),
@@ -31,6 +32,7 @@ const report = z.object({
   }),
   unattributed: z.object({
     repositories: z.number(),
+    directories: z.array(z.object({ what: z.string(), path: z.string(), bytes: z.number() })),
     stores: z.array(z.object({ what: z.string(), path: z.string(), bytes: z.number() })),
   }),
   forge: forgeReport.nullable(),

@@ -2,6 +2,7 @@
  * `softquota init`: from a server's tree to a configuration that measures what lies there and refuses nobody.
  */
 
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { mkdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
@@ -117,20 +118,111 @@ t.test('people read what was found, who is large, whom a limit would refuse, who
   t.match(stdout, /GitLab does not run the hooks of a repository: usage is measured and reported/);
   t.notMatch(stdout, /hooks install/);
   t.match(stdout, /\nMeasured 44 units: /);
-  t.match(stdout, /\nOWNER +USED +LIMIT [^\n]*\nowner000\/app +40\.\d kB +unlimited /);
-  t.match(stdout, /… and 30 smaller owners\./);
+  t.match(
+    stdout,
+    /\nBILLED TO +SIZE +BYTES +REPOSITORIES +WHERE\nowner000\/app +40\.\d kB +40\d\d\d +1 +\S+\/@hashed\/5f\/ec\n/,
+  );
+  t.match(stdout, /\n30 smaller owners +\S+ kB +\d+ +- +-\n/);
   t.match(
     stdout,
     /TOTAL = 20k \(2 of 40 owners are over it today: owner000\/app \(40\.\d kB\), owner001\/app/,
   );
-  t.match(stdout, /4 repositories have no owner, such as \S+\.wiki\.git; they are not counted/);
-  t.match(stdout, /POST \/v1\/units[\s\S]*LFS objects +1 kB +\S+lfs-objects\n/);
+  t.match(stdout, /(\nnobody: a repository without an owner +\S+ B +\d+ +- +\S+\.wiki\.git){4}\n/);
+  t.match(stdout, /\nnobody: LFS objects +1 kB +1000 +- +\S+lfs-objects\n[\s\S]*POST \/v1\/units/);
   t.match(stdout, /Nothing is refused while it has MODE = report/);
   const ini = await readFile(join(folder, 'app.ini'), 'utf8');
   t.match(ini, /\nTOTAL = 20k\n/);
   t.match(ini, /\nOWNER = git-config gitlab\.fullpath\n/);
   t.equal((await stat(join(folder, 'app.ini'))).mode & 0o777, 0o644);
 });
+
+/** The rows of the table that says who is billed, by their first columns; the last one is the sum. */
+function billedRows(stdout: string): readonly (readonly [to: string, bytes: number, where: string])[] {
+  const [, rows = ''] = /\nBILLED TO [^\n]*\n((?:.+\n)+)/.exec(stdout) ?? [];
+  const found = [...rows.matchAll(/^(.*?) +[\d.]+ k?M?B +(\d+) +\S+ +(\S+)$/gm)];
+  return found.map(([, to = '', bytes, where = '']) => [to, Number(bytes), where]);
+}
+
+/** The bytes of the files in a directory, as du adds them up. */
+async function du(directory: string): Promise<number> {
+  const { stdout } = await run('sh', [
+    '-c',
+    'find "$1" -type f -print0 | du -cb --files0-from=- | tail -n 1',
+    'du',
+    directory,
+  ]);
+  return Number(stdout.split('\t')[0]);
+}
+
+const trees = {
+  'one account for all': (root: string) => {
+    for (const name of ['app', 'site', 'tools']) repository(join(root, `${name}.git`), name.length * 1000);
+    return [['git', 3]] as const;
+  },
+  'two templates for one path': (root: string) => {
+    for (const name of ['alice', 'bob', 'carol']) {
+      repository(join(root, name, 'app.git'), name.length * 1000, { 'lfs/objects/aa/bb/aabb': 'large' });
+      repository(join(root, name, 'deep/er/app.git'), 77);
+    }
+    return [
+      ['alice', 2],
+      ['carol', 2],
+      ['bob', 2],
+    ] as const;
+  },
+  'directories left out': (root: string) => {
+    for (const name of ['alice', 'bob']) repository(join(root, name, 'app.git'), name.length * 1000);
+    repository(join(root, 'nobodys.git'), 900, { description: 'beside the owners' });
+    repository(join(root, 'alice/work/.git'), 800);
+    repository(join(root, '.snapshots/bob/app.git'), 700);
+    mkdirSync(join(root, 'backups'));
+    writeFileSync(join(root, 'backups/of last year'), Buffer.alloc(600));
+    writeFileSync(join(root, 'bob/notes'), Buffer.alloc(50));
+    return [
+      ['alice', 1],
+      ['bob', 1],
+    ] as const;
+  },
+};
+
+for (const [tree, make] of Object.entries(trees)) {
+  t.test(`the table of who is billed adds up to what du says: ${tree}`, async t => {
+    const folder = temporaryFolder(t);
+    const root = join(folder, 'git');
+    const owners = make(root);
+    const { code, stdout } = await init(folder, root);
+    t.equal(code, 0);
+    const rows = billedRows(stdout);
+    t.strictSame(
+      rows.slice(0, owners.length).map(([to]) => to),
+      owners.map(([name]) => name),
+    );
+    for (const [name, count] of owners)
+      t.match(stdout, new RegExp(`\\n${name} +\\S+ k?B +\\d+ +${count} +${root}`));
+    const sum = rows.at(-1);
+    t.strictSame(sum, ['all', await du(root), root]);
+    t.equal(
+      rows.slice(0, -1).reduce((bytes, row) => bytes + row[1], 0),
+      sum?.[1],
+    );
+    for (const [to, bytes, where] of rows) {
+      const isWhole =
+        to !== 'nobody: files beside repositories' && (to.startsWith('nobody') || where !== root);
+      if (isWhole && to !== 'alice' && to !== 'bob') t.equal(bytes, await du(where), to);
+    }
+    if (tree !== 'directories left out') return;
+    t.strictSame(
+      rows.filter(([to]) => to.startsWith('nobody')).map(([to, , where]) => [to, where.slice(root.length)]),
+      [
+        ['nobody: a repository without an owner', '/nobodys.git'],
+        ['nobody: no bare repository', '/alice/work'],
+        ['nobody: no bare repository', '/.snapshots'],
+        ['nobody: no bare repository', '/backups'],
+        ['nobody: files beside repositories', ''],
+      ],
+    );
+  });
+}
 
 t.test('a configuration that exists is never touched, and nothing is made that does not work', async t => {
   const folder = temporaryFolder(t);

@@ -1,23 +1,17 @@
 /** Looks at a directory, or at the usual ones, and comes to storage settings for what lies there. */
 
-import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Accounts, systemAccounts } from '../../accounts.ts';
 import { sections } from '../../config/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
 import { findRepositories, type UnreadPlace } from '../../git/index.ts';
-import {
-  beforeFollow,
-  decodePath,
-  encodePath,
-  inspect,
-  resolveLayout,
-  saysHangs,
-} from '../../layout/index.ts';
+import { beforeFollow, inspect, resolveLayout, saysHangs } from '../../layout/index.ts';
 import { nameFault } from '../../quota/index.ts';
 import { counted, formatCount } from '../../text/index.ts';
 import { hangs, isDirectory, physical } from '../paths.ts';
 import { groupWriters } from '../rights.ts';
+import { type Billing, billing, type Sized, shareOf, sizeOf } from './billing.ts';
 import { forge, forgeByHooks, forgeConfiguredBy } from './forge.ts';
 import { gitlab } from './gitlab.ts';
 import {
@@ -30,17 +24,14 @@ import {
 } from './plain.ts';
 
 /** A store of which no walk can tell an owner. */
-interface FoundStore extends StorePlace {
-  /** Size of the regular files that were looked at. */
-  readonly bytes: number;
-  /** Tells whether all were: nothing was unreadable, and there was time. */
-  readonly whole: boolean;
-}
+type FoundStore = StorePlace & Sized;
 
 /** The recognised server with the best of its proposals; `evidence` also says how the owners are told. */
 export interface Survey
   extends Pick<Recognised, 'layout' | 'root' | 'evidence'>,
     Pick<Proposal, 'storages' | 'advice'> {
+  /** Names whom each part of `root` counts for. */
+  readonly billing: Billing;
   /** Number of repositories, wikis among them. */
   readonly repositories: number;
   /** The repositories that these settings tell no owner of. */
@@ -103,6 +94,9 @@ export async function survey(given: string, options: SurveyOptions = {}): Promis
   const owned = repositories.length - ownerless.length;
   const follow = linkedDirectories(proposal.storages);
   const isLinked = follow.length > 0;
+  const storages = isLinked ? proposal.storages.map(each => ({ ...each, follow })) : proposal.storages;
+  const deadline = performance.now() + (options.storesMs ?? storesMs);
+  const apart = recognised.stores.map(({ path }) => physical(path));
   return {
     layout: recognised.layout,
     root: recognised.root,
@@ -111,14 +105,15 @@ export async function survey(given: string, options: SurveyOptions = {}): Promis
       ...(isLinked ? [`symbolic links lead to directories in ${follow.join(', ')}`] : []),
       owners(proposal, owned, repositories.length),
     ],
-    storages: isLinked ? proposal.storages.map(each => ({ ...each, follow })) : proposal.storages,
+    storages,
     advice: proposal.advice,
     repositories: repositories.length,
     ownerless,
-    stores: recognised.stores.map(store => ({
+    stores: recognised.stores.map((store, index) => ({
       ...store,
-      ...sizeOf(store.path, performance.now() + (options.storesMs ?? storesMs) / recognised.stores.length),
+      ...sizeOf(store.path, shareOf(deadline, recognised.stores.length + 1 - index)),
     })),
+    billing: billing(physical(recognised.root), storages, { ownerless, apart }, excluded, deadline),
     unread,
     ...(repositories[0] === undefined ? ids : idsOf(repositories[0])),
     writers: groupWriters(repositories, options.accounts).map(({ name }) => name),
@@ -212,27 +207,6 @@ function linkedDirectories(storages: Proposal['storages']): readonly string[] {
   );
   const above = [...links.values()].map(target => dirname(target.path));
   return [...new Set(above)].filter(place => place !== '/' && !/[,\p{Cs}]|\s$/u.test(place)).sort();
-}
-
-function sizeOf(directory: string, deadline: number): Pick<FoundStore, 'bytes' | 'whole'> {
-  const waiting = [directory];
-  let bytes = 0;
-  let whole = true;
-  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    if (performance.now() > deadline) return { bytes, whole: false };
-    try {
-      for (const entry of readdirSync(encodePath(path), { withFileTypes: true, encoding: 'buffer' })) {
-        const inside = `${path}/${decodePath(entry.name)}`;
-        if (entry.isDirectory()) waiting.push(inside);
-        if (!entry.isFile()) continue;
-        bytes += lstatSync(encodePath(inside)).size;
-      }
-    } catch (error) {
-      if (systemCode(error) === null) throw error;
-      whole = false;
-    }
-  }
-  return { bytes, whole };
 }
 
 /** In the order of preference; of two that lead to the same repositories the first counts. */
