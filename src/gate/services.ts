@@ -162,6 +162,8 @@ export interface PushServices {
    * not answer.
    */
   existingNames(unit: string, prefixes: readonly string[]): Promise<readonly string[]>;
+  /** The repository has a ref; true as well where that cannot be read. Never rejects. */
+  hasRefs(unit: string): Promise<boolean>;
   /** The repository has git refuse --force; false as well where that cannot be read. Never rejects. */
   deniesForce(unit: string): Promise<boolean>;
 }

@@ -177,6 +177,11 @@ export class Pushes implements PushServices, UnitPushes {
     return found;
   }
 
+  hasRefs(unit: string): Promise<boolean> {
+    const found = this.#options.scanner().ask('has refs', [unit], unit, lookDeadlineMs);
+    return found.catch(() => true);
+  }
+
   deniesForce(unit: string): Promise<boolean> {
     const found = this.#options.scanner().ask('denies force', [unit], unit, lookDeadlineMs);
     // Words alone depend on it.

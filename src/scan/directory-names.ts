@@ -1,6 +1,6 @@
 /** Looks for names that a push asks about in a unit, and whether that takes --force. Synchronous, for threads. */
 
-import { lstatSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
 import { beforeLook, configValue, decodePath, encodePath } from '../layout/index.ts';
@@ -21,6 +21,23 @@ export function existingNames(unit: string, names: readonly string[]): readonly 
     if (systemCode(error) === null) throw error;
     return null;
   }
+}
+
+/** A new repository has three: `refs`, `refs/heads` and `refs/tags`. */
+const mostRefDirectories = 20;
+
+/** Tells whether a repository has any ref; true as well where that cannot be told. */
+export function hasRefs(unit: string): boolean {
+  const waiting = ['refs'];
+  for (const [looked, name] of waiting.entries()) {
+    if (looked >= mostRefDirectories) return true;
+    const path = `${unit}/${name}`;
+    beforeLook(path);
+    const entries = readdirSync(encodePath(path), { withFileTypes: true, encoding: 'latin1' });
+    if (entries.some(entry => !entry.isDirectory())) return true;
+    waiting.push(...entries.map(entry => `${name}/${entry.name}`));
+  }
+  return isThere(unit, 'packed-refs');
 }
 
 /** Tells whether a repository's own configuration has git refuse --force, as that of `git init --shared`. */

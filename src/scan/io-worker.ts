@@ -24,7 +24,7 @@ import {
   resolveLayout,
 } from '../layout/index.ts';
 import { type Watched, watchDirectories } from './directories.ts';
-import { deniesForce, existingNames } from './directory-names.ts';
+import { deniesForce, existingNames, hasRefs } from './directory-names.ts';
 import { fileSystemAt } from './file-system.ts';
 import { lookForLargeBlobs } from './large-blobs.ts';
 import { lookAtQuarantine, newQuarantines, quarantinesOf } from './quarantine.ts';
@@ -80,6 +80,7 @@ const tasks = {
   'new quarantines': newQuarantines,
   'existing names': existingNames,
   'denies force': deniesForce,
+  'has refs': hasRefs,
 } as const;
 
 const port = parentPort;

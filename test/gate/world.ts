@@ -166,6 +166,7 @@ export async function openWorld(
       arrived: (unit, lines) => told.pushServices.arrived?.(unit, lines),
       measure: unit => told.measured.push(unit),
       deniesForce: async unit => (await told.pushServices.deniesForce?.(unit)) ?? false,
+      hasRefs: async unit => (await told.pushServices.hasRefs?.(unit)) ?? true,
       existingNames: async (unit, names) => (await told.pushServices.existingNames?.(unit, names)) ?? [],
     },
     worker: {

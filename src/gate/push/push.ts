@@ -224,8 +224,9 @@ export class PushQuestions {
     const isFirst = created === 1 && updated + deleted === 0 && isSmall;
     if (request.isCut || place.unit === null || !isInternal(request.fields)) return false;
     if (!changes.arePulls && !isFirst) return false;
-    const found = await this.#parts.pushes.existingNames(place.unit.path, [giteaFile]);
-    return found.length > 0;
+    const { pushes } = this.#parts;
+    const found = await pushes.existingNames(place.unit.path, [giteaFile]);
+    return found.length > 0 && (changes.arePulls || !(await pushes.hasRefs(place.unit.path)));
   }
 
   /** From here to the decision nothing else is decided. */

@@ -308,6 +308,8 @@ t.test("a forge's own first commit passes, if it is small", async t => {
   const fields = { GITEA_INTERNAL_PUSH: 'true', script: './hooks/pre-receive.d/00-softquota' };
   const status = async (lines: string) => (await push({ fields, lines })).status;
   brings(5000);
+  t.equal(await status(creates('refs/heads/main')), 413, 'it has refs');
+  told.pushServices.hasRefs = async path => path !== unit;
   t.equal(await status(creates('refs/heads/main')), 200);
   t.equal(told.pushes.length, 1, 'its bytes count');
   t.equal(await status(updates('refs/heads/main')), 413);
