@@ -154,6 +154,8 @@ export interface PushServices {
   withdraw(unit: string, name: string): void;
   /** post-receive ran: these refs were written. The unit is walked soon. */
   arrived(unit: string, lines: string): void;
+  /** Resolves once a unit of which nothing is known was walked, or does not end soon. Never rejects. */
+  firstWalk(unit: string): Promise<void>;
   /** Walks a unit at once, whose push has nothing that could be watched. */
   measure(unit: string): void;
   /**

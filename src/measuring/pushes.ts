@@ -13,6 +13,7 @@ import { type LargeBlobsLook, type QuarantineLook, quarantinePath } from '../lay
 import type { Ledger } from '../ledger/index.ts';
 import { isRepository } from '../quota/index.ts';
 import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
+import { within } from '../within.ts';
 import { type FollowUpClock, monotonicClock } from './follow-ups.ts';
 import { minuteMs, PushBook, UnsureUnits } from './push-book.ts';
 import { releaseElsewhere, reserveElsewhere } from './pushes-elsewhere.ts';
@@ -23,7 +24,7 @@ export interface PushClock extends FollowUpClock {
 }
 
 interface PushesOptions {
-  readonly scanner: () => Pick<Scanner, 'ask' | 'hasOwnTimes' | 'links' | 'objectsOf'>;
+  readonly scanner: () => Pick<Scanner, 'ask' | 'hasOwnTimes' | 'links' | 'measureSoon' | 'objectsOf'>;
   readonly ledger: Pick<Ledger, 'documents' | 'ownerUsage' | 'reservations' | 'units' | 'walks'>;
   /** The git user's worker, which may read what the daemon may not; null: there is none. */
   readonly worker: Pick<PushWorker, 'isHere' | 'largeFiles' | 'quarantine'> | null;
@@ -61,6 +62,8 @@ const firstStepMs = 250;
 const longestStepMs = 10_000;
 const lookDeadlineMs = 5000;
 const passDeadlineMs = 30_000;
+/** A hook waits for five seconds in all. */
+const firstWalkMs = 2000;
 /** File systems keep times to two seconds at least. */
 const passOverlapMs = 2000;
 const unitsPerQuestion = 1000;
@@ -164,6 +167,10 @@ export class Pushes implements PushServices, UnitPushes {
     if (!isListed && !areDeletions(lines)) this.#isUnsureOf(unit);
     this.#recount(unit);
     this.#options.measureSoon(unit);
+  }
+
+  async firstWalk(unit: string): Promise<void> {
+    await within(this.#options.scanner().measureSoon(unit), firstWalkMs, null);
   }
 
   measure(unit: string): void {

@@ -85,6 +85,36 @@ t.test('what lies on a second disk behind links is named, and counts once it is 
   await isAll();
 });
 
+t.test('a repository that has another name or owner is known by the first push to it', async t => {
+  const server = await Server.open(t, { repositories: ['alice/app', 'bob/own', 'carol/own'] });
+  const clone = await Clone.of(server, server.path('alice/app'));
+  await clone.commit(1_500_000);
+  await server.done('rule create little --limit 1M --subject size:repos:all --per repository');
+  await server.reload({ quota: { DEFAULT_GROUPS: 'all' }, 'quota.default': { TOTAL: '-1' } });
+  await server.done('group create all');
+  t.equal((await clone.push()).code, 0);
+  await server.usageIs('alice', bytes => bytes > 1_500_000);
+  await server.done('group add-rule all little');
+  let from = server.path('alice/app');
+  const movedTo = async (name: string) => {
+    const to = server.path(name);
+    await rename(from, to);
+    from = to;
+    await clone.git('remote', 'set-url', 'origin', to);
+    await clone.commit(100);
+    return clone.push();
+  };
+  const refused = { code: 1, said: /This repository: 1\.\d+ MB/ };
+  for (const name of ['alice/renamed', 'alice/again', 'bob/transferred'])
+    t.match(await movedTo(name), refused, name);
+  await server.done('group remove-rule all little');
+  await server.reload({ 'quota.default': { TOTAL: '1M' } });
+  t.match(await movedTo('carol/transferred'), {
+    code: 1,
+    said: /Quota exceeded: carol uses 1\.\d+ MB of 1 MB/,
+  });
+});
+
 t.test('usage follows deletions, forks and renames without a sweep', async t => {
   const server = await Server.open(t, { repositories: ['alice/app'] });
   const bare = server.path('alice/app');

@@ -164,6 +164,7 @@ export async function openWorld(
         told.pushServices.withdraw?.(unit, name);
       },
       arrived: (unit, lines) => told.pushServices.arrived?.(unit, lines),
+      firstWalk: async unit => told.pushServices.firstWalk?.(unit),
       measure: unit => told.measured.push(unit),
       deniesForce: async unit => (await told.pushServices.deniesForce?.(unit)) ?? false,
       hasRefs: async unit => (await told.pushServices.hasRefs?.(unit)) ?? true,

@@ -11,7 +11,7 @@ import type { Incoming } from '../../quota/index.ts';
 import { workInSlices } from '../../slices.ts';
 import type { JudgedPush } from '../../wire/index.ts';
 import { within } from '../../within.ts';
-import { decidedFirstByDisk, recordDecision, repositoryOf } from '../check.ts';
+import { decidedFirstByDisk, knownUnitAt, recordDecision, repositoryOf } from '../check.ts';
 import {
   askAgain,
   goOn,
@@ -141,9 +141,10 @@ export class PushQuestions {
     // gitolite's own configuration has its hooks, and no owner.
     const isUnmanaged = found === 'no unit' && basename(directory) !== 'gitolite-admin.git';
     if (request.hook === 'pre-receive') this.#unmanaged.note(directory, isUnmanaged);
-    const place = typeof found === 'string' ? null : found;
+    let place = typeof found === 'string' ? null : found;
     if (request.hook === 'post-receive') return this.#arrived(request, place);
     if (place === null) return notManaged;
+    place = await this.#walkedOnce(place);
     this.#parts.worker.gitUsed(fieldOf(request.fields, 'GIT_EXEC_PATH'));
     if (request.hook === 'receive-pack') return this.#beforeUpload(place, facts);
     const lines = await workInSlices(linesText(request.lines));
@@ -173,6 +174,15 @@ export class PushQuestions {
     if (earlier?.identity === identity) return this.#held(earlier.answer);
     const incoming = await incomingBy(this.#parts, { place, arriving, look, askedAt });
     return this.#ask({ ...base, incoming });
+  }
+
+  /** A repository may have been another one's a moment ago, or have had another name: its bytes go with it. */
+  async #walkedOnce(place: PushPlace): Promise<PushPlace> {
+    const { ledger, pushes } = this.#parts;
+    const { unit } = place;
+    if (unit === null || unit.bytes !== null || unit.isElsewhere === true) return place;
+    await pushes.firstWalk(unit.path);
+    return { ...place, unit: knownUnitAt(ledger, unit.path) ?? unit };
   }
 
   async #arrived({ lines }: PushRequest, place: PushPlace | null): Promise<PushAnswer> {
