@@ -40,6 +40,18 @@ export function databaseOfAppIni(kind: IniKind, file: string, env: Environment):
   }
 }
 
+/** Tells whether the forge shows no page to people who are not signed in; true where the file cannot be read. */
+export function hidesAllPages(kind: IniKind, file: string | null, env: Environment): boolean {
+  if (file === null) return false;
+  try {
+    const value = valuesOf(kind, file, env);
+    const said = ['service', 'auth'].map(section => value(section, 'REQUIRE_SIGNIN_VIEW') ?? '');
+    return said.some(text => /^(?:1|t|true|yes|on)$/i.test(text));
+  } catch {
+    return true;
+  }
+}
+
 export function gogsAttachments(file: string | null, env: Environment): string {
   if (file === null) {
     throw new ForgeFault(

@@ -1,6 +1,6 @@
 /** Connects to the database that the settings name, of any engine, and looks for what is needed there. */
 
-import { databaseOfAppIni, giteaFiles, gogsAttachments } from './app-ini.ts';
+import { databaseOfAppIni, giteaFiles, gogsAttachments, hidesAllPages } from './app-ini.ts';
 import {
   type DatabaseAddress,
   type ForgeDatabase,
@@ -14,21 +14,42 @@ import { giteaSchema } from './gitea.ts';
 import { databaseOfGitlab } from './gitlab/config.ts';
 import { gitlabSchema } from './gitlab/schema.ts';
 import { gogsSchema } from './gogs.ts';
-import type { ForgeKind, ForgeSettings } from './messages.ts';
+import type { ForgeKind, ForgeOwner, ForgeSettings } from './messages.ts';
 
 export function schemaOf(
   { kind, configFile, ownerLevel }: ForgeSettings,
   env: NodeJS.ProcessEnv,
 ): ForgeSchema {
+  const hides = () => kind !== 'gitlab' && hidesAllPages(kind, configFile, env);
   switch (kind) {
     case 'gitea':
     case 'forgejo':
-      return giteaSchema(giteaFiles(kind, configFile, env));
+      return withPages(giteaSchema(giteaFiles(kind, configFile, env)), hides);
     case 'gogs':
-      return gogsSchema(() => gogsAttachments(configFile, env));
+      return withPages(
+        gogsSchema(() => gogsAttachments(configFile, env)),
+        hides,
+      );
     case 'gitlab':
       return gitlabSchema(ownerLevel);
   }
+}
+
+/** Has no owner's page count as public while the forge hides all of them. */
+function withPages(schema: ForgeSchema, hides: () => boolean): ForgeSchema {
+  const { eachOwner, ownerBy } = schema;
+  const seen = (owner: ForgeOwner, isHidden: boolean) => (isHidden ? { ...owner, isHidden } : owner);
+  return {
+    ...schema,
+    eachOwner: (db, take) => {
+      const isHidden = hides();
+      return eachOwner(db, owner => take(seen(owner, isHidden)));
+    },
+    ownerBy: async (...question) => {
+      const owner = (await ownerBy?.(...question)) ?? null;
+      return owner === null ? null : seen(owner, hides());
+    },
+  };
 }
 
 /** Throws a `ForgeFault` if no database is named or reached, or a table or column is missing. */

@@ -1,6 +1,6 @@
 /** Owners who rename themselves and store on at once: they stay who they were, with their limits. */
 
-import { mkdir, rename } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
@@ -12,17 +12,20 @@ import { writeSqlite } from './fixture.ts';
 
 t.setTimeout(600_000);
 
-async function open(t: Test) {
+/** `settings`: of the forge's own app.ini, beside where its database is. */
+async function open(t: Test, settings = '') {
   const server = await Server.open(t, { started: false });
   const root = join(server.folder, 'repositories');
   const database = join(server.folder, 'gitea.db');
   writeSqlite(database);
+  const ini = `[database]\nDB_TYPE = sqlite3\nPATH = ${database}\n${settings}\n`;
+  await writeFile(join(server.folder, 'forge.ini'), ini);
   for (const owner of ['alice', 'eve']) {
     await mkdir(join(root, owner), { recursive: true });
     await must('git', ['init', '-q', '--bare', join(root, owner, 'app.git')]);
   }
   await server.configure({
-    forge: { KIND: 'gitea', DATABASE: `sqlite:${database}` },
+    forge: { KIND: 'gitea', CONFIG: join(server.folder, 'forge.ini') },
     'storage.repos': { PATH: `${root}/{owner}/{repo}.git` },
     'storage.wiki': { PATH: null },
     'storage.lfs': { PATH: null },
@@ -91,6 +94,19 @@ t.test('a refusal by the proxy names only owners whose pages everybody may see',
   }
   await server.reload({ gate: { FIGURES: 'false' } });
   t.notMatch(await said('alice'), /alice/);
+});
+
+t.test('where the forge shows nothing without a sign-in, a refusal by the proxy names nobody', async t => {
+  for (const [setting, names] of [
+    ['[service]\nREQUIRE_SIGNIN_VIEW = true', false],
+    ['[service]\nREQUIRE_SIGNIN_VIEW = expensive', true],
+  ] as const) {
+    const { server } = await open(t, setting);
+    await server.done('rule edit little --limit 0');
+    const headers = { 'X-Original-URI': '/api/packages/alice/generic/a/1/file', 'X-Original-Method': 'PUT' };
+    const { text } = await server.ask('gate', '/v1/forward-auth', { headers });
+    t.equal(/alice/.test(text), names, `${setting}: ${text}`);
+  }
 });
 
 t.test('an upload after an organization was renamed is refused as before', async t => {
