@@ -3,6 +3,8 @@
  * policy.md from its first line to its last, and receive-pack.md with the printed files in a real sshd.
  */
 
+import { symlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import t from 'tap';
 import { iniOf, readGuide, Site, typeOn } from './guide.ts';
 import { checkout, Installation } from './installation.ts';
@@ -77,6 +79,8 @@ const stored = [
 
 t.test('every command of the manual on rules and groups prints what the manual shows', async t => {
   const server = await Server.open(t, { started: false });
+  // The page is typed in a checkout.
+  await symlink(join(checkout, 'examples'), join(server.folder, 'examples'));
   await server.configure({ 'storage.lfs': { PATH: null } });
   let printed: string | null = null;
   for (const block of blocks) {
