@@ -1,21 +1,21 @@
-/** The programs of docs/scripts.md, run as they stand against a daemon. */
+/** The programs of examples/scripts, which docs/scripts.md describes, run as they stand against a daemon. */
 
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { z } from 'zod';
-import { readGuide } from '../e2e/guide.ts';
 import { type Run, run } from '../e2e/run.ts';
 import { recorded, remember } from './past.ts';
 import { World } from './world.ts';
 
-const page = await readGuide('scripts.md');
+const programs = fileURLToPath(new URL('../../examples/scripts/', import.meta.url));
 const lfs = 'size:git:lfs';
 
-/** A world in which the programs of the page run. */
+/** A world in which the programs run. */
 interface Scene {
   readonly world: World;
-  /** Runs a program of the page with a token of these scopes, beside a fake sendmail. */
+  /** Runs a program with a token of these scopes, beside a fake sendmail. */
   start(program: string, scope: string, ...args: readonly string[]): Promise<Run>;
   /** Mails that were given to sendmail. */
   mails(): Promise<string>;
@@ -38,14 +38,12 @@ async function open(t: Test): Promise<Scene> {
     file,
     mails: () => readFile(box, 'utf8'),
     start: async (program, scope, ...args) => {
-      const block = page.find(({ kind }) => kind === `python ${program}`);
-      const path = await file(program, block?.text ?? 'no such program');
       const env = {
         SOFTQUOTA_API: new URL('api/v1', world.url).href,
         SOFTQUOTA_TOKEN: await world.newToken('admin1', [scope]),
         SENDMAIL: sendmail,
       };
-      return run('python3', [path, ...args], { env });
+      return run('python3', [join(programs, program), ...args], { env });
     },
   };
 }
@@ -131,8 +129,6 @@ t.test('who grew most this week comes first', async t => {
   t.notMatch(stdout, /^\+[1-9]\d* bytes: bob$/m, 'what was there before has not grown');
 });
 
-t.test('every program of the page is run here', t => {
-  const programs = page.filter(({ kind }) => kind !== 'text').map(({ kind }) => kind);
-  t.strictSame(programs, ['python warn.py', 'python import.py', 'python growth.py']);
-  t.end();
+t.test('every program is run here', async t => {
+  t.strictSame((await readdir(programs)).toSorted(), ['growth.py', 'import.py', 'warn.py']);
 });

@@ -1,6 +1,6 @@
 /**
- * The programs of docs/programs.md as they stand there, before a daemon that answers, is away, is slow,
- * restarts; and the types of the client as the package has it.
+ * The programs of docs/programs.md and of examples/programs as they stand there, before a daemon that answers,
+ * is away, is slow, restarts; and the types of the client as the package has it.
  */
 
 import { spawn } from 'node:child_process';
@@ -22,11 +22,16 @@ const words = 'Quota exceeded: alice uses 1.2 MB of 1 MB (120 %).';
 const packages = 'size:assets:packages:all';
 const issues = 'size:assets:attachments:issues';
 
-/** A block of the page as a file, with the sockets and places that are here. */
+const examples = new URL('../../examples/programs/', import.meta.url);
+
+/** The text of a program: a block of the page, or a file that it leads to. */
+async function textOf(name: string): Promise<string> {
+  const found = (await readGuide('programs.md')).find(({ kind }) => kind.split(' ')[1] === name);
+  return found?.text ?? (await readFile(new URL(name, examples), 'utf8'));
+}
+
+/** A program as a file, with the sockets and places that are here. */
 async function program(server: Server, name: string): Promise<string> {
-  const guide = await readGuide('programs.md');
-  const found = guide.find(({ kind }) => kind.split(' ')[1] === name);
-  if (found === undefined) throw new Error(`docs/programs.md has no ${name}`);
   const folder = join(server.folder, 'program');
   await mkdir(join(folder, 'node_modules'), { recursive: true });
   const installed = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
@@ -40,7 +45,7 @@ async function program(server: Server, name: string): Promise<string> {
   const file = join(folder, name);
   const socket = (kind: 'gate' | 'trusted') => [`/run/softquota/${kind}.sock`, server.socket(kind)] as const;
   const places = [socket('gate'), socket('trusted'), ['/srv/', `${server.folder}/`]] as const;
-  const text = places.reduce((all, [there, here]) => all.replaceAll(there, here), found.text);
+  const text = places.reduce((all, [there, here]) => all.replaceAll(there, here), await textOf(name));
   // The client has the usual places by itself.
   const options = (more: string) => `createClient({ socket: '${server.socket('gate')}', ${more}`;
   const trusted = `createClient({ socket: '${server.socket('trusted')}', trusted`;
