@@ -77,8 +77,38 @@ for (const [what, link, said] of [
   });
 }
 
+/** The number of words in a text; the bars and dashes of tables and trees are none. */
+function wordsIn(text: string): number {
+  return text.split(/\s+/).filter(word => /[\p{L}\p{N}]/u.test(word)).length;
+}
+
+function page(path: string): string {
+  return readFileSync(join(checkout, path), 'utf8');
+}
+
 t.test('the README stays one screen of words', t => {
-  const words = readFileSync(join(checkout, 'README.md'), 'utf8').split(/\s+/).length;
+  const words = wordsIn(page('README.md'));
   t.ok(words <= 700, `${words}`);
+  t.end();
+});
+
+/** Pages that are generated whole. */
+const isGenerated = /^docs\/(reference\/|(commands|configuration|errors|forges\/uploads)\.md)/;
+
+/** A page without the parts that are generated: the table of metrics, and printed files of the package. */
+function written(path: string): string {
+  return page(path)
+    .replace(/<!-- metrics: [\s\S]*?<!-- end of metrics -->/, '')
+    .replaceAll(/<!-- file: .* -->\n```[\s\S]*?^```$/gm, '');
+}
+
+t.test('the manual stays short, and so does each page of it', t => {
+  const pages = globSync('docs/**/*.md', { cwd: checkout }).filter(path => !isGenerated.test(path));
+  const words = new Map(pages.map(path => [path, wordsIn(written(path))]));
+  const sum = [...words.values()].reduce((all, each) => all + each, 0);
+  t.ok(pages.length > 40);
+  t.ok(sum <= 43_500, `${sum}`);
+  for (const [path, each] of words) t.ok(each <= 3600, `${path}: ${each}`);
+  t.ok((words.get('docs/architecture.md') ?? 0) <= 3000);
   t.end();
 });
