@@ -192,7 +192,11 @@ export class RealForge {
 
   /** Pushes what HEAD of a work tree is. */
   push(work: string, repository: string, refs: string, options: readonly string[] = []): Promise<Run> {
-    return run('git', ['-C', work, 'push', '-q', ...options, this.remote(repository), refs]);
+    return this.pushTo(this.remote(repository), work, refs, options);
+  }
+
+  pushTo(remote: string, work: string, refs: string, options: readonly string[] = []): Promise<Run> {
+    return run('git', ['-C', work, 'push', '-q', ...options, remote, refs]);
   }
 
   /** Address at which the forge's administrator finds a repository. */

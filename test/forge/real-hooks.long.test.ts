@@ -3,89 +3,25 @@
  * all that rewrites hooks. Only the long run builds it.
  */
 
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chmod, chown, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { z } from 'zod';
 import { until } from '../e2e/ask.ts';
-import { launcher } from '../e2e/daemon.ts';
-import { must, plainEnvironment } from '../e2e/run.ts';
-import { Server } from '../e2e/server.ts';
-import { admin, RealForge } from './real-forge.ts';
+import { must } from '../e2e/run.ts';
+import { guardedForge, uses } from './guarded-forge.ts';
+import { admin, type RealForge } from './real-forge.ts';
 
 const repositories = 500;
 /** Number of repositories that are made at a time. */
 const makers = 2;
-/** User who runs the forge and the worker; no user of the system. */
-const uid = 42_424;
 const [older, newer] = ['1.26.0', '1.27.3'];
 
 t.setTimeout(3_600_000);
 
 const refusal = /Quota exceeded: alice uses/;
 
-interface World {
-  readonly server: Server;
-  readonly forge: RealForge;
-  /** A work tree with one commit. */
-  readonly work: string;
-}
-
-async function open(t: Test, version: string): Promise<World> {
-  const server = await Server.open(t, { started: false });
-  for (const place of [server.folder, join(server.folder, 'data')]) await chmod(place, 0o711);
-  const folder = join(server.folder, 'gitea');
-  const forge = await RealForge.start(t, { version, folder, uid });
-  await forge.user('alice');
-  await forge.ask('POST', '/api/v1/admin/users/alice/repos', { name: 'app', auto_init: true });
-  const root = `${forge.repositories}/{owner}`;
-  await server.configure({
-    forge: { KIND: 'gitea', CONFIG: forge.config },
-    server: { SOCKET_MODE: '0666', TRUSTED_MODE: '0666' },
-    hooks: { KEEP: 'true' },
-    'storage.repos': { PATH: `${root}/{repo}.git` },
-    'storage.wiki': { PATH: `${root}/{repo}.wiki.git` },
-    'storage.lfs': { PATH: null },
-    'storage.attachments.issues': { PATH: null },
-  });
-  await server.start();
-  const installed = await server.softquota(['hooks', 'install', forge.repositories]);
-  t.equal(installed.code, 0);
-  const lines = /\[git\.config\]\n *init\.templateDir = .+/.exec(installed.stdout)?.[0] ?? '';
-  await writeFile(forge.config, `${await readFile(forge.config, 'utf8')}\n${lines}\n`);
-  await forge.restart();
-  await startWorker(t, server);
-  const work = join(server.folder, 'work');
-  await must('git', ['init', '-q', '-b', 'main', work]);
-  await must('git', ['-C', work, 'commit', '-q', '--allow-empty', '-m', 'x']);
-  return { server, forge, work };
-}
-
-async function startWorker(t: Test, server: Server): Promise<ChildProcess> {
-  const as = ['--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--'];
-  const args = [...as, process.execPath, launcher, 'worker', '--config', server.config];
-  await chown(server.config, uid, uid);
-  const child = spawn('setpriv', args, { env: plainEnvironment, stdio: ['ignore', 'ignore', 'pipe'] });
-  t.teardown(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill();
-    await once(child, 'exit');
-  });
-  await once(child.stderr, 'data');
-  return child;
-}
-
-/** Sets the bytes that alice stores elsewhere: over her limit, or nothing. */
-async function uses(server: Server, bytes: number): Promise<void> {
-  const body = { owner: 'alice', subject: 'size:assets:artifacts', unit: 'x', bytes };
-  const { status, text } = await server.ask('trusted', '/v1/units', { body });
-  if (status !== 200) throw new Error(`${status} ${text}`);
-}
-
 t.test(`no push to ${repositories} new repositories goes unasked, whatever rewrites the hooks`, async t => {
-  const { server, forge, work } = await open(t, older);
+  const { server, forge, work } = await guardedForge(t, older);
   await uses(server, 2_000_000);
   const unasked: string[] = [];
   const push = async (name: string): Promise<void> => {
@@ -138,7 +74,7 @@ async function resynchronize(forge: RealForge): Promise<void> {
 const content = Buffer.from('some text').toString('base64');
 
 t.test('AGit, merges, edits and pull requests are asked about as the manual says', async t => {
-  const { server, forge, work } = await open(t, newer);
+  const { server, forge, work } = await guardedForge(t, newer);
   const path = '/api/v1/repos/alice/app';
   const fork = await forge.tried('POST', `${path}/forks`, { name: 'fork' });
   t.equal(fork.status, 202);
