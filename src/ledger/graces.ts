@@ -37,6 +37,8 @@ interface GracesLedger {
 
 interface OwnerGracesOptions extends LedgerParts {
   readonly ledger: GracesLedger;
+  /** Tells the watchers that decisions about an owner are others, though no bytes are; null: about anybody. */
+  announce(ownerKey: string | null): void;
 }
 
 interface GraceStart {
@@ -123,10 +125,10 @@ export class OwnerGraces {
   reconsider(): void {
     const { documents } = this.#options.ledger;
     const now = this.#options.clock.wall();
-    for (const { ownerIds, until } of this.#ends()) {
-      const isOver = until > this.#endedUntil && until <= now;
-      const owners = isOver ? ownerIds().flatMap(id => documents.owners.byId(id) ?? []) : [];
-      for (const { key } of owners) this.#options.tell(key);
+    for (const { ownerId, until } of this.#ends()) {
+      if (until <= this.#endedUntil || until > now) continue;
+      const owner = ownerId === null ? null : documents.owners.byId(ownerId);
+      if (owner !== undefined) this.#options.announce(owner?.key ?? null);
     }
     this.#endedUntil = now;
     this.#wait();
@@ -196,7 +198,7 @@ export class OwnerGraces {
     if (!this.#isTurn() || (!this.#isSet && before.length === 0)) return;
     try {
       const { passed, isStale } = see();
-      const mayBeStale = before.length > 0 && (ledger.walks.lastSweep === null || isStale());
+      const mayBeStale = () => ledger.walks.lastSweep === null || isStale();
       const after = documentAfter(before, passed, clock.wall(), mayBeStale);
       if (JSON.stringify(after) !== JSON.stringify(before)) this.#pending.get(kind)?.set(key, after);
     } catch (error) {
@@ -256,16 +258,16 @@ export class OwnerGraces {
     this.#timer = setTimeout(() => this.reconsider(), Math.min(next - now, longestWaitMs)).unref();
   }
 
-  /** The end of each grace that has begun, and whose it is. */
-  *#ends(): Generator<{ readonly until: number; readonly ownerIds: () => readonly number[] }> {
+  /** The end of each grace that has begun, and whose it is; null: that of a group. */
+  *#ends(): Generator<{ readonly until: number; readonly ownerId: number | null }> {
     const { policy, settings, documents } = this.#options.ledger;
     const usual = settings.graceMs ?? 0;
     for (const kind of kinds) {
       for (const [key, document] of documents.snapshot.all(kind)) {
-        const ownerIds = () => (kind === graceKind ? [Number(key)] : policy.membersOf(key));
+        const ownerId = kind === graceKind ? Number(key) : null;
         for (const { rule, since } of document) {
           const own = rule === null ? undefined : policy.graceMsOf(rule);
-          yield { until: since + (own ?? usual), ownerIds };
+          yield { until: since + (own ?? usual), ownerId };
         }
       }
     }
@@ -277,11 +279,11 @@ function documentAfter(
   before: GraceDocument,
   passed: PassedLimits,
   now: number,
-  isStale: boolean,
+  isStale: () => boolean,
 ): GraceDocument {
   const kept = before.flatMap(entry => {
     const still = passed.get(entry.rule);
-    if (still === undefined) return isStale ? [entry] : [];
+    if (still === undefined) return isStale() ? [entry] : [];
     // An owner who was not warned is warned from now on.
     const isBegunAnew = entry.isReported && !still.isReported;
     // One that begins later than now was begun by a clock that was wrong.

@@ -104,7 +104,8 @@ export class Ledger {
     const parts: LedgerParts = { usage, writeBehind, clock, log, host, nextSeq, tell };
     this.#parts = parts;
     this.allowanceEnds = new AllowanceEnds({ ...parts, documents: this.documents });
-    this.graces = new OwnerGraces({ ...parts, ledger: this });
+    const announce = (ownerKey: string | null) => this.#announce(ownerKey);
+    this.graces = new OwnerGraces({ ...parts, ledger: this, announce });
     this.replica = new DocumentReplica(this.documents);
     this.reports = new Reports(parts);
     this.reservations = new Reservations({ clock, onChange: tell });
