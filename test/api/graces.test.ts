@@ -90,8 +90,8 @@ t.test('the whole policy has them, and an import of what was exported changes no
   const world = await World.open(t);
   const policy = {
     rules: [
-      { ...total, grace: 3600, grace_most: '1 %' },
-      { name: 'tried', limit: 5, subjects: [], mode: 'report' },
+      { ...total, grace: 3600, grace_most: '1 %', warn_at: [50, 80] },
+      { name: 'tried', limit: 5, subjects: [], mode: 'report', warn_at: [] },
     ],
     groups: [{ name: 'free', rules: ['total', 'tried'], users: ['alice'] }],
   };

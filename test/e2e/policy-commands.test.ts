@@ -52,6 +52,16 @@ t.test('rules have a grace and a mode, which commands set, show, compare and tak
     await done('policy simulate', tighter),
     /1 would be newly over a limit, within its grace\.\n\nNEWLY IN GRACE/,
   );
+  t.equal(
+    await done('rule edit total --warn-at 80,50'),
+    'Rule total is now: at most 1 kB of size:all, grace up to 20 % over, warned at 50, 80 %.\n',
+  );
+  const warned = await server.file('warned.json', await done('policy export'));
+  t.match(await json('rule show total'), { warn_at: [50, 80] });
+  t.match(await done('rule edit total --warn-at none'), /never warned/);
+  t.match(await done('policy import', warned), /warned at 50, 80 % \(was.*never warned\)$/m);
+  t.match(await done('rule edit total --warn-at default'), /20 % over\.$/m);
+  await refused(2, /--warn-at 0: .*; write whole percentages from 1/, 'rule edit total --warn-at 0');
   await refused(2, /--grace soon: not a duration; write a whole number/, 'rule edit total --grace soon');
   await refused(2, /--grace-most much: not a size; write a percentage/, 'rule edit total --grace-most much');
   await refused(2, /--mode off: write enforce, report or warn/, 'rule edit total --mode off');

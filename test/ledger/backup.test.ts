@@ -106,7 +106,8 @@ t.test('rules, groups and assignments decide the same after a restore, and other
   const ledger = await source.open();
   await ledger.documents.transact(transaction => {
     const { changes } = transaction;
-    createGroup(changes, { name: 'free', rules: [{ name: 'total', limitBytes: 0, subjects: ['size:all'] }] });
+    const rule = { limitBytes: 0, subjects: ['size:all'], warnAt: [50, 80] } as const;
+    createGroup(changes, { name: 'free', rules: [{ name: 'total', ...rule }] });
     assign(changes, transaction.createOwner('Alice').id, 'free');
   });
   const text = await written(ledger);
@@ -123,8 +124,8 @@ t.test('rules, groups and assignments decide the same after a restore, and other
   const now = await world.open();
   t.strictSame(answers(now), expected);
   t.strictSame(
-    rulesIn(now.documents.snapshot).map(({ name }) => name),
-    ['total'],
+    rulesIn(now.documents.snapshot).map(({ name, warnAt }) => [name, warnAt]),
+    [['total', [50, 80]]],
   );
 });
 

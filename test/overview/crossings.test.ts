@@ -9,7 +9,7 @@ import t from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
 import { Events } from '../../src/overview/index.ts';
 import { belowAll, inForce, levelsIn, levelText, nextLevel, refusing } from '../../src/overview/levels.ts';
-import { assign, createGroup, editRule } from '../../src/policy/index.ts';
+import { assign, createGroup, createRule, editRule } from '../../src/policy/index.ts';
 import { decide, leaves, reachedThreshold } from '../../src/quota/index.ts';
 import { World as LedgerWorld, lfs, repos, settings, silentLog, sweepOnce, walk } from '../ledger/world.ts';
 import * as any from '../quota/arbitraries.ts';
@@ -149,6 +149,39 @@ t.test('what a group has together is no event of a member', async t => {
       ['alice', null, 80, 8000, 10_000],
     ],
   );
+});
+
+t.test('a rule with percentages of its own is told of at these, an owner or a group together', async t => {
+  const world = await World.open(t);
+  const subjects = ['size:all' as const];
+  await world.ledger.documents.transact(transaction => {
+    const { changes } = transaction;
+    createRule(changes, { name: 'each', limitBytes: 1000, subjects, warnAt: [50] });
+    createRule(changes, { name: 'together', limitBytes: 2000, subjects, per: 'group', warnAt: [30, 70] });
+    createRule(changes, { name: 'silent', limitBytes: 1000, subjects, warnAt: [] });
+    createGroup(changes, { name: 'lab', rules: [{ name: 'each' }, { name: 'together' }] });
+    createGroup(changes, { name: 'quiet', rules: [{ name: 'silent' }] });
+    for (const name of ['alice', 'bob']) assign(changes, transaction.createOwner(name).id, 'lab');
+    assign(changes, transaction.createOwner('carol').id, 'quiet');
+  });
+  for (const [owner, bytes] of [
+    ['alice', 499],
+    ['alice', 850],
+    ['bob', 600],
+    ['alice', 100],
+    ['carol', 1000],
+  ] as const) {
+    await store(world, owner, bytes);
+  }
+  const told = (await crossings(world)).map(event => JSON.stringify(event));
+  t.strictSame(told, [
+    '["alice",null,50,850,1000]',
+    '[null,null,30,850,2000]',
+    '["bob",null,50,600,1000]',
+    '[null,30,70,1450,2000]',
+    '["alice",50,null,100,1000]',
+    '[null,70,30,700,2000]',
+  ]);
 });
 
 t.test('a restart tells nothing anew, and what changed meanwhile', async t => {

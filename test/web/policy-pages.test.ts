@@ -185,10 +185,17 @@ t.test('a rule is given a grace, and what that changes is shown before it is sav
   await reads(tab, 'Write a whole number and s, m, h, d or w', 'main');
   await tab.fill(field('Grace'), '7d');
   await tab.fill(field('Grace up to'), '20 %');
+  await tab.fill(field('Warn at'), '50, 101');
+  await reads(tab, 'Write whole percentages from 1 to 100', 'main');
+  await tab.fill(field('Warn at'), '80, 50');
   await reads(tab, '1 owner would be newly allowed', '.effect');
   t.same(await barriers(tab), []);
   await tab.click('::-p-text(Save the rule)');
   await reads(tab, 'grace 1w, up to 20 % over', 'main');
+  await reads(tab, '50, 80 %', 'main');
+  await tab.click('::-p-text(Edit)');
+  t.equal(await tab.page.$eval(field('Warn at'), input => Reflect.get(input, 'value')), '50, 80');
+  await tab.click('::-p-text(Cancel)');
   const { json } = await world.must(200, 'GET', '/admin/quota/rules/total');
   t.strictSame(json, {
     name: 'total',
@@ -197,6 +204,7 @@ t.test('a rule is given a grace, and what that changes is shown before it is sav
     grace: 604_800,
     grace_most: '20 %',
     per: 'owner',
+    warn_at: [50, 80],
   });
 });
 

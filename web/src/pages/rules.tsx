@@ -2,7 +2,7 @@
 
 import type { Rule as OneRule, WholePolicy } from '../../../src/wire/index.ts';
 import { WithoutIt } from '../parts/effect.tsx';
-import { graceWords, kindsWords, Limit, modeWords } from '../parts/figures.tsx';
+import { graceWords, kindsWords, Limit, modeWords, warnWords } from '../parts/figures.tsx';
 import { NameLink, NameLinks } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { SearchedList } from '../parts/pager.tsx';
@@ -92,6 +92,8 @@ function Shown({ policy, rule }: { policy: WholePolicy; rule: OneRule }) {
               <dd>{graceWords(rule) ?? 'as configured'}</dd>
             </>
           )}
+          <dt>Warn at</dt>
+          <dd>{warnWords(rule) ?? 'as configured'}</dd>
           <dt>Mode</dt>
           <dd>{mode === undefined ? 'in force' : modeSentences[mode]}</dd>
           <dt>Groups with this rule</dt>

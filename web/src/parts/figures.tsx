@@ -105,10 +105,13 @@ export function Limit({ limit, per }: Pick<Rule, 'limit' | 'per'>) {
 export function limitWords(rule: Omit<Rule, 'name'>): string {
   const { limit, per, mode } = rule;
   const words = `${limit === -1 ? 'no limit' : formatBytes(limit)} ${scopeWords[per]} (${kindsWords(rule)})`;
-  const grace = graceWords(rule);
-  return [words, ...(grace === null ? [] : [grace]), ...(mode === undefined ? [] : [modeWords[mode]])].join(
-    ', ',
-  );
+  const warned = warnWords(rule);
+  const terms = [
+    graceWords(rule),
+    warned && `warned at ${warned}`,
+    mode === undefined ? null : modeWords[mode],
+  ];
+  return [words, ...terms.filter(term => term !== null)].join(', ');
 }
 
 /** `private repositories, LFS objects`. */
@@ -122,6 +125,12 @@ export function graceWords({ grace, grace_most: most }: Pick<Rule, 'grace' | 'gr
   const time = grace === undefined ? 'grace' : `grace ${writeDuration(grace * 1000)}`;
   if (most !== undefined) return `${time}, up to ${most} over`;
   return grace === undefined ? null : time;
+}
+
+/** `50, 80 %`; null: as configured. */
+export function warnWords({ warn_at: warnAt }: Pick<Rule, 'warn_at'>): string | null {
+  if (warnAt === undefined) return null;
+  return warnAt.length === 0 ? 'no percentage' : `${warnAt.join(', ')} %`;
 }
 
 interface ToldUse extends UseProps, Pick<Verdict, 'file' | 'group' | 'object' | 'share' | 'unit'> {

@@ -84,8 +84,8 @@ export interface TypedRule {
   readonly graceMost: string;
   readonly mode: PolicyMode;
   readonly per: RuleScope;
-  /** Percentages of its own, which the form keeps; undefined: as configured. */
-  readonly warnAt: Rule['warn_at'];
+  /** Empty: as configured. */
+  readonly warnAt: string;
 }
 
 type PolicyMode = 'enforce' | RuleMode;
@@ -98,7 +98,7 @@ export const newRule: TypedRule = {
   graceMost: '',
   mode: 'enforce',
   per: 'owner',
-  warnAt: undefined,
+  warnAt: '',
 };
 
 export function typedOf({
@@ -111,7 +111,7 @@ export function typedOf({
   per,
   warn_at: warnAt,
 }: Rule): TypedRule {
-  const time = grace === undefined ? '' : grace === 0 ? noGrace : writeDuration(grace * 1000);
+  const time = grace === undefined ? '' : grace === 0 ? none : writeDuration(grace * 1000);
   return {
     name,
     size: writeSize(limit),
@@ -120,19 +120,29 @@ export function typedOf({
     graceMost: most ?? '',
     mode: mode ?? 'enforce',
     per,
-    warnAt,
+    warnAt: warnAt?.length === 0 ? none : (warnAt?.join(', ') ?? ''),
   };
 }
 
-const noGrace = 'none';
+const none = 'none';
 
 /** Seconds; undefined: as configured; null: it is no time. */
 function graceIn(text: string): number | null | undefined {
   const typed = text.trim();
   if (typed === '') return undefined;
-  if (typed === noGrace) return 0;
+  if (typed === none) return 0;
   const parsed = parseDuration(typed);
   return parsed.ok ? parsed.value / 1000 : null;
+}
+
+/** Whole percentages, ascending; undefined: as configured; null: they are none. */
+function warnAtIn(text: string): readonly number[] | null | undefined {
+  const typed = text.trim();
+  if (typed === '') return undefined;
+  if (typed === none) return [];
+  const parts = typed.split(',').map(part => part.trim().replace(/ ?%$/, ''));
+  if (!parts.every(part => /^[1-9]\d?$|^100$/.test(part))) return null;
+  return [...new Set(parts.map(Number))].sort((a, b) => a - b);
 }
 
 /** Null while it cannot be taken. */
@@ -144,12 +154,13 @@ export function ruleIn({
   graceMost,
   mode,
   per,
-  warnAt,
+  warnAt: percentages,
 }: TypedRule): Rule | null {
   const limit = sizeIn(size);
+  const warnAt = warnAtIn(percentages);
   const grace = mayHaveGrace(per) ? graceIn(time) : undefined;
   const most = mayHaveGrace(per) ? graceMost.trim() : '';
-  if (limit === null || grace === null || nameFault(name) !== null) return null;
+  if (limit === null || grace === null || warnAt === null || nameFault(name) !== null) return null;
   if (limitFault(limit, per) !== null || (most !== '' && !parseGraceMost(most).ok)) return null;
   return {
     name,
@@ -204,6 +215,18 @@ export function RuleFields({ rule, onChange, isNamed = false, taken = new Set() 
         onChange={subjects => onChange({ ...rule, subjects })}
       />
       {mayHaveGrace(rule.per) && <GraceFields rule={rule} onChange={onChange} />}
+      <Field
+        label="Warn at"
+        value={rule.warnAt}
+        onInput={warnAt => onChange({ ...rule, warnAt })}
+        hint="The percentages of the limit at which is warned, such as 50, 80; none; empty: as configured"
+        fault={
+          warnAtIn(rule.warnAt) === null
+            ? 'Write whole percentages from 1 to 100 with commas between, such as 50, 80.'
+            : undefined
+        }
+        isCode
+      />
       <Choice
         label="Mode of the rule"
         value={rule.mode}
