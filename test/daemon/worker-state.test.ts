@@ -55,7 +55,7 @@ async function open(t: Test, isForgiving = true) {
     onLapse: () => {},
   };
   const worker = workerOf(t, { reach, isForgiving: () => isForgiving, ledger });
-  return { worker, connect: () => connect(t, worker), words, doubts };
+  return { worker, connect: () => connect(t, worker), words, doubts, ledger };
 }
 
 /** Connects a worker, and gives what it says and is told. */
@@ -133,6 +133,16 @@ t.test('a word answers the doubts before the mark that the worker had, of this d
     ['/srv/a.git', null, 2],
     ['/srv/a.git', null, 2],
   ]);
+});
+
+t.test('what cannot be measured is told while the repository is there', async t => {
+  const { worker, connect, ledger } = await open(t);
+  const { report } = await connect();
+  await report({ ...figures(''), measured: null, fault: 'git says no' });
+  const failing = () => worker.space.observed().failing;
+  t.same(failing(), { first: [{ path: '/srv/a.git', why: 'git says no' }], count: 1 });
+  ledger.walks.recordGone('/srv/a.git', ledger.walks.nextSeq());
+  t.same(failing(), { first: [], count: 0 });
 });
 
 t.test('a worker is told of a push with the mark that answers its doubt', async t => {

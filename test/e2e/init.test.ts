@@ -291,10 +291,10 @@ t.test('on a server, root’s /etc/softquota/app.ini uses the system’s places,
   const git = join(sandbox.folder, 'git');
   for (const owner of ['alice', 'bob']) repository(join(git, owner, 'app.git'), 1000);
   const script = `
-    groupadd -r git-server && useradd -r softquota
-    rm -rf /srv/git && cp -a "$1" /srv/git && chgrp -R git-server /srv/git
+    groupadd -r git-server && useradd -r softquota && useradd -r -g git-server versions
+    rm -rf /srv/git && cp -a "$1" /srv/git && chown -R versions:git-server /srv/git
     rm -rf /etc/softquota /var/lib/softquota /var/lib/gitolite3 /var/lib/gitea /var/lib/forgejo
-    "$2" "$3" init --config /etc/softquota/app.ini`;
+    "$2" "$3" init --worker --config /etc/softquota/app.ini`;
   const { code, stdout, stderr } = await sandbox.run('sh', [
     '-ec',
     script,
@@ -309,6 +309,7 @@ t.test('on a server, root’s /etc/softquota/app.ini uses the system’s places,
     /Found bare repositories in owner directories in \/srv\/git:\n- found in one of the usual directories/,
   );
   t.match(stdout, /\n {4}softquota usage\n/, 'the usual configuration need not be named');
+  t.match(stdout, /\n.*\[hooks\] KEEP = true has it guard repositories that others make or copy there/);
   const ini = await sandbox.must('cat', ['/etc/softquota/app.ini']);
   for (const line of [
     'DATA_PATH = /var/lib/softquota',

@@ -51,7 +51,18 @@ async function open(t: Test, settings = '') {
     db.exec('COMMIT');
     db.close();
   };
-  return { server, root, renamed };
+  /** Gives a repository to another owner as Gitea does. */
+  const transferred = async (from: string, to: string) => {
+    const owner = (path: string) => path.split('/')[0] ?? '';
+    await mkdir(join(root, owner(to)), { recursive: true });
+    await rename(join(root, `${from}.git`), join(root, `${to}.git`));
+    const db = new DatabaseSync(database, { timeout: 5000 });
+    db.prepare(
+      'UPDATE repository SET owner_name = ?, owner_id = (SELECT id FROM user WHERE lower_name = ?) WHERE owner_name = ?',
+    ).run(owner(to), owner(to), owner(from));
+    db.close();
+  };
+  return { server, root, renamed, transferred };
 }
 
 t.test('of 50 renames, each followed by a push at once, none lets a push over the limit pass', async t => {
@@ -108,6 +119,29 @@ t.test('where the forge shows nothing without a sign-in, a refusal by the proxy 
     t.equal(/alice/.test(text), names, `${setting}: ${text}`);
   }
 });
+
+t.test(
+  'a repository that was transferred counts for its new owner at once, and nobody seems renamed',
+  async t => {
+    const { server, root, transferred } = await open(t);
+    const clone = await Clone.of(server, join(root, 'eve/app.git'));
+    await clone.commit(2_000_000);
+    t.equal((await clone.push()).code, 0);
+    await server.usageIs('eve', bytes => bytes > 2_000_000);
+    await server.done('group add-user small eve');
+    await server.reload({ 'quota.default': { TOTAL: '1M' } });
+    const begun = performance.now();
+    await transferred('eve/app', 'carol.c_d/app');
+    await clone.git('remote', 'set-url', 'origin', join(root, 'carol.c_d/app.git'));
+    await clone.commit(100);
+    t.match(await clone.push(), { code: 1, said: /Quota exceeded: carol\.c_d uses 2/ });
+    await server.usageIs('eve', bytes => bytes < 2_000_000);
+    t.ok(performance.now() - begun < 20_000, 'the former owner is free of it soon');
+    await server.scan();
+    const { text } = await server.ask('admin', '/api/v1/admin/quota/findings');
+    t.notMatch(text, /perhaps_renamed/);
+  },
+);
 
 t.test('an upload after an organization was renamed is refused as before', async t => {
   const { server, renamed } = await open(t);
