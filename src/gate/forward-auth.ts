@@ -193,7 +193,8 @@ function refuse(
   { owner, subject, decision }: Refused,
 ): void {
   const contact = services.contact();
-  if (!services.showsFigures(owner.name)) {
+  const isOfRepository = decision.per === 'repository';
+  if (!services.showsFigures(owner.name) || (isOfRepository && !isOfPublic(services, upload))) {
     const help = contact === null ? '' : ` ${contactLine(contact)}`;
     if (upload.client === 'git') send(response, hidden, `${hidden}${help}\n`, 'text/plain; charset=utf-8');
     else sendJson(response, hidden, help);
@@ -207,6 +208,12 @@ function refuse(
   }
   const help = contact === null ? '' : ` ${contactLine(contact)}`;
   sendJson(response, message, help);
+}
+
+/** Tells whether everybody may see the repository. */
+function isOfPublic(services: GateServices, upload: Upload): boolean {
+  const path = repositoryOfUpload(services, upload);
+  return path !== null && services.ledger.units.unit(path)?.leaf === 'size:repos:public';
 }
 
 function undecided({ uploads }: GateServices, response: ServerResponse, isPage: boolean, why: string): void {

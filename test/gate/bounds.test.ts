@@ -103,6 +103,25 @@ t.test('a proxy is told of the repository that an address names', async t => {
   t.equal(await status('POST', '/alice/site/issues/attachments', 10), 200, 'these are not of the repository');
 });
 
+t.test('strangers learn the figures of public repositories alone', async t => {
+  const world = await openBounded(t, 'repository', 1000);
+  proxied(world);
+  const said = async (name: string) => {
+    const headers = {
+      'X-Original-URI': `/alice/${name}.git/info/refs?service=git-receive-pack`,
+      'X-Original-Method': 'GET',
+    };
+    const { status, phrase, text } = await world.ask('/v1/forward-auth', { headers });
+    t.equal(status, 403);
+    return `${phrase} ${text}`;
+  };
+  const hidden = await said('site');
+  t.match(hidden, 'This upload is refused by the quota.');
+  t.notMatch(hidden, /alice|site|1\.5 kB/);
+  world.walk('/srv/git/alice/site.git', 'alice', 1500, { leaf: 'size:repos:public' });
+  t.match(await said('site'), 'Repository alice/site is too large: it has 1.5 kB of 1 kB.');
+});
+
 t.test('a file below its limit passes a proxy, in whatever form it is sent', async t => {
   const status = proxied(await openBounded(t, 'file', 9000));
   const both = async (method: string, uri: string, length: number) => [
