@@ -22,12 +22,12 @@ import {
   decideByRepository,
   type FullDisk,
   fullDiskWords,
-  isRepository,
   refusal,
   repositoryBoundsIn,
   type Subject,
   subjects,
 } from '../quota/index.ts';
+import { type Work, workInSlices } from '../slices.ts';
 import type { Away } from '../store/index.ts';
 
 interface RefusalsOptions {
@@ -110,10 +110,10 @@ export class Refusals {
   }
 
   /** Brings `refused` up to date. */
-  #reconcile(ownerKey: string): void {
-    const was = this.#refused.has(ownerKey);
+  *#reconcile(ownerKey: string): Work<void> {
     const { ledger, disks } = this.#options;
-    const is = isRefused(ledger, disks, ownerKey);
+    const is = yield* isRefused(ledger, disks, ownerKey);
+    const was = this.#refused.has(ownerKey);
     if (is) this.#refused.add(ownerKey);
     else this.#refused.delete(ownerKey);
     this.#outdated ||= was || is;
@@ -148,8 +148,8 @@ export class Refusals {
     else this.#succeeded();
   }
 
-  /** Yields each line from the state at that moment: later changes are pending again. */
-  *#lines(): Generator<string> {
+  /** Yields each line from the state at that moment: later changes are pending again. null: see below. */
+  *#lines(): Generator<string | null, void> {
     const { ledger, disks, foldCase } = this.#options;
     yield headerLine(Date.now(), foldCase);
     for (const ownerKey of this.#refused) yield* refusedLines(ledger, disks, ownerKey);
@@ -195,66 +195,68 @@ interface FullDisks {
   at(path: string | null, subject: Subject): FullDisk | null;
 }
 
-function isRefused(ledger: RefusalLedger, disks: FullDisks, ownerKey: string): boolean {
-  return refusedLines(ledger, disks, ownerKey).next().done !== true;
+function* isRefused(ledger: RefusalLedger, disks: FullDisks, ownerKey: string): Work<boolean> {
+  for (const line of refusedLines(ledger, disks, ownerKey)) {
+    if (line !== null) return true;
+    yield;
+  }
+  return false;
 }
 
-/** Returns the lines for all that the owner is refused now, with line ends; paths are as in layout. */
-function* refusedLines(ledger: RefusalLedger, disks: FullDisks, ownerKey: string): Generator<string> {
-  const messages = new Map<Subject, string>();
-  const { enabled, mode } = ledger.settings;
-  const isEnforced = enabled && mode === 'enforce';
-  const hasFull = disks.areAny && isEnforced;
-  for (const [subject, message] of refusals(ledger, hasFull ? disks : null, ownerKey)) {
-    messages.set(subject, message);
-    if (isWritable(ownerKey)) yield `owner\t${ownerKey}\t${subject}\t${message}\n`;
-  }
+/**
+ * Yields the lines for all that the owner is refused now, with line ends; paths are as in layout. null: long
+ * work may rest there.
+ */
+function* refusedLines(
+  ledger: RefusalLedger,
+  disks: FullDisks,
+  ownerKey: string,
+): Generator<string | null, void> {
+  const { settings } = ledger;
+  const isEnforced = settings.enabled && settings.mode === 'enforce';
   const owner = isEnforced ? exactly(() => ledger.ownerUsage(ownerKey)) : null;
-  const tooLarge = owner === null ? new Map<string, string>() : tooLargeOf(ledger, owner);
-  if (messages.size === 0 && !hasFull && tooLarge.size === 0) return;
-  for (const { kind, name, leaf } of ledger.units.unitsOf(ownerKey)) {
-    if (kind !== 'walked' || !isRepository(leaf) || !isWritable(name)) continue;
-    const disk = hasFull ? disks.at(name, leaf) : null;
-    const ofOwner = disk === null ? messages.get(leaf) : diskMessage(disk);
-    const message = ofOwner ?? tooLarge.get(name);
-    if (message !== undefined) {
-      yield `path\t${name}\t${message}\n`;
-    }
+  if (owner === null) return;
+  const messages = new Map(refusals(ledger, disks, owner));
+  if (isWritable(ownerKey)) {
+    for (const [subject, message] of messages) yield `owner\t${ownerKey}\t${subject}\t${message}\n`;
+  }
+  const standing = repositoryBoundsIn(ledger.standing(owner));
+  if (messages.size === 0 && !disks.areAny && standing === null) return;
+  for (const each of ledger.repositoriesOf(owner)) {
+    yield null;
+    if (each === null || !isWritable(each.path)) continue;
+    const { path, repository, leaf: subject } = each;
+    const disk = disks.areAny ? disks.at(path, subject) : null;
+    const ofOwner = disk === null ? messages.get(subject) : diskMessage(disk);
+    const question = { settings, usage: owner.usage, subject, repository };
+    const message = ofOwner ?? tooLarge(owner, standing && { ...question, standing });
+    if (message !== null) yield `path\t${path}\t${message}\n`;
   }
 }
 
 /** Each with the first line that a pusher would read. */
 function* refusals(
   ledger: RefusalLedger,
-  disks: FullDisks | null,
-  ownerKey: string,
+  disks: FullDisks,
+  owner: OwnerUsage,
 ): Generator<readonly [Subject, string]> {
-  if (ledger.settings.mode === 'report') return;
-  const owner = exactly(() => ledger.ownerUsage(ownerKey));
-  if (owner === null) return;
   const decide = ledger.deciderFor(owner);
   for (const subject of subjects) {
-    const disk = disks?.at(null, subject) ?? null;
+    const disk = disks.areAny ? disks.at(null, subject) : null;
     const decision = disk === null ? exactly(() => decide(subject)) : null;
     if (disk !== null) yield [subject, diskMessage(disk)];
     else if (decision !== null && !decision.allowed) yield [subject, refusal(owner.name, subject, decision)];
   }
 }
 
-/** The owner's repositories that are over a limit of their own, with the first line that a pusher reads. */
-function tooLargeOf(ledger: RefusalLedger, owner: OwnerUsage): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
-  const { settings } = ledger;
-  const standing = repositoryBoundsIn(ledger.standing(owner));
-  if (standing === null) return found;
-  for (const each of ledger.repositoriesOf(owner)) {
-    if (each === null) continue;
-    const { path, repository, leaf: subject } = each;
-    const question = { settings, standing, usage: owner.usage, subject, repository };
-    const decision = exactly(() => decideByRepository(question));
-    if (decision?.allowed === false) found.set(path, refusal(owner.name, subject, decision));
-  }
-  return found;
+/** The first line that a pusher reads of a repository that is over a limit of its own; null: it is not. */
+function tooLarge(
+  owner: OwnerUsage,
+  question: Parameters<typeof decideByRepository>[0] | null,
+): string | null {
+  if (question === null) return null;
+  const decision = exactly(() => decideByRepository(question));
+  return decision?.allowed === false ? refusal(owner.name, question.subject, decision) : null;
 }
 
 function diskMessage(disk: FullDisk): string {
@@ -300,13 +302,19 @@ async function rightsOf(socket: string, mode: number): Promise<Rights> {
  * Makes `file` hold these lines, readable for those who may use the socket, writable for the daemon
  * alone. Rejects with the system's error, and then what was there stays.
  */
-async function publishFile(file: string, lines: Iterable<string>, rights: Rights): Promise<void> {
+async function publishFile(
+  file: string,
+  lines: Generator<string | null, void>,
+  rights: Rights,
+): Promise<void> {
   const draft = `${file}.new`;
   // One that a killed daemon left. Nothing is written through what may be there instead.
   await rm(draft, { force: true });
   const handle = await open(draft, 'wx', 0o600);
   try {
-    for (const piece of piecesOf(lines)) await handle.writeFile(piece);
+    const pieces = piecesOf(lines);
+    const next = () => workInSlices(nextPiece(pieces));
+    for (let piece = await next(); piece !== null; piece = await next()) await handle.writeFile(piece);
     await grant(handle, rights);
   } catch (error) {
     await rm(draft, { force: true });
@@ -324,9 +332,26 @@ async function doubtAbout(file: string): Promise<string | null> {
   return `other users than the daemon's can write ${directory}, so hooks do not trust the list there`;
 }
 
-function* piecesOf(lines: Iterable<string>): Generator<string | Buffer> {
+type Piece = string | Buffer;
+
+/** Returns null at the end. */
+function* nextPiece(pieces: Iterator<Piece | null, void>): Work<Piece | null> {
+  for (;;) {
+    const { done, value } = pieces.next();
+    if (done) return null;
+    if (value !== null) return value;
+    yield;
+  }
+}
+
+/** null: long work may rest there. */
+function* piecesOf(lines: Iterable<string | null>): Generator<Piece | null, void> {
   let piece = '';
   for (const line of lines) {
+    if (line === null) {
+      yield null;
+      continue;
+    }
     if (!line.isWellFormed()) {
       yield piece;
       yield encodePath(line);

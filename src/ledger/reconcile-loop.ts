@@ -6,7 +6,7 @@
 
 import type { Documents } from '../documents/index.ts';
 import type { Policy } from '../policy/index.ts';
-import { inSlices } from '../slices.ts';
+import { inSlices, type Work, workInSlices } from '../slices.ts';
 
 /**
  * Called with the key of an owner whose usage or groups have changed, or with null where anybody's decisions
@@ -25,8 +25,8 @@ interface ReconcileLoopOptions {
   readonly pauseMs?: number | undefined;
   /** Milliseconds before what failed is tried again; ten seconds unless given. */
   readonly retryMs?: number | undefined;
-  /** Reconciles an owner whose decisions may have changed. The owner may be gone. */
-  reconcile(ownerKey: string): void;
+  /** Reconciles an owner whose decisions may have changed, in slices if it is work. The owner may be gone. */
+  reconcile(ownerKey: string): Work<void> | void;
   /**
    * Reconciles a group of which the members' sum, or its limit, may have changed, or which has gone. Returns
    * true where all its members are to be reconciled as well. Absent: groups are nothing to it.
@@ -140,19 +140,19 @@ export class ReconcileLoop {
       this.#pending.delete(ownerKey);
       const id = owners.named(ownerKey)?.id;
       for (const group of id === undefined ? [] : ledger.policy.pooledOf(id)) this.#pendingPools.add(group);
-      reconcile(ownerKey);
+      return reconcile(ownerKey);
     };
     if (this.#everybodyPending) {
       this.#everybodyPending = false;
       this.#everybodyReconciled = true;
       try {
-        await inSlices(owners.all, ({ key }) => reconcileNext(key));
+        await workInSlices(eachOf(owners.all, ({ key }) => reconcileNext(key)));
       } catch (error) {
         this.#everybodyPending = true;
         throw error;
       }
     }
-    await inSlices(this.#pending, reconcileNext);
+    await workInSlices(eachOf(this.#pending, reconcileNext));
     const { policy } = ledger;
     // A member who left a group is not in it any more, and neither may the group be there.
     if (policy !== this.#policy) {
@@ -163,10 +163,19 @@ export class ReconcileLoop {
       this.#pendingPools.delete(group);
       if (reconcilePool(group)) for (const id of policy.membersOf(group)) this.#fellows.add(id);
     });
-    await inSlices(this.#fellows, id => {
+    const reconcileFellow = (id: number) => {
       this.#fellows.delete(id);
       const owner = owners.byId(id);
-      if (owner !== undefined) reconcile(owner.key);
-    });
+      return owner === undefined ? undefined : reconcile(owner.key);
+    };
+    await workInSlices(eachOf(this.#fellows, reconcileFellow));
+  }
+}
+
+function* eachOf<Item>(items: Iterable<Item>, reconcile: (item: Item) => Work<void> | void): Work<void> {
+  for (const item of items) {
+    const work = reconcile(item);
+    if (work !== undefined) yield* work;
+    yield;
   }
 }

@@ -121,6 +121,31 @@ t.test('repositories over a bound of each repository are in it by their paths', 
   t.strictSame(await lines(), []);
 });
 
+t.test('an owner of many repositories keeps nobody waiting', async t => {
+  const { ledger, refusals, lines } = await publishing(t);
+  for (let at = 0; at < 20_000; at++) walk(ledger, `alice/r${at}`, 0);
+  await ledger.documents.transact(transaction => {
+    const { changes } = transaction;
+    const each = { name: 'each', limitBytes: 100, subjects: ['size:git:all' as const] };
+    createGroup(changes, { name: 'students', rules: [{ ...each, per: 'repository' }] });
+    assign(changes, transaction.mustBeOwner('alice').id, 'students');
+  });
+  let [since, longest, isOver] = [process.threadCpuUsage(), 0, false];
+  const turn = () => {
+    const { user, system } = process.threadCpuUsage(since);
+    longest = Math.max(longest, user + system);
+    since = process.threadCpuUsage();
+    if (!isOver) setImmediate(turn);
+  };
+  turn();
+  refusals.start();
+  t.strictSame(await lines(), []);
+  walk(ledger, 'alice/r7', 101);
+  t.equal((await lines()).length, 1);
+  isOver = true;
+  t.ok(longest < 50_000, `${longest / 1000} ms of one turn`);
+});
+
 t.test('names that would make other lines are left out, and bytes that are no UTF-8 stay', async t => {
   const { ledger, refusals, file, lines } = await publishing(t, { world: { foldCase: false } });
   walk(ledger, 'Al\tice/a', 10_001);
