@@ -9,7 +9,7 @@
 import type { Owners } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { Usage } from '../quota/index.ts';
+import { leafMask, type Usage } from '../quota/index.ts';
 import type { HistoryStore, OwnerUsageRecord, PastUsage } from '../store/index.ts';
 import type { Totals } from './totals.ts';
 
@@ -44,24 +44,33 @@ export class History {
   }
 
   /**
-   * Returns the history of an owner, or with null of all owners: some 400 points at most, oldest first, and
-   * the growth of all kinds together, from the last four weeks. Rejects as reading the store does.
+   * Returns the history of these owners together, or with null of all: some 400 points at most, oldest first,
+   * and the growth from the last four weeks. Only bytes of the leaves in `counted` are told of, all unless
+   * given, the others as 0. Rejects as reading the store does.
    */
   async of(
-    ownerId: number | null,
+    ownerIds: readonly number[] | null,
     range: Range,
+    counted = leafMask('size:all'),
   ): Promise<{ readonly points: readonly Point[]; readonly growth: Growth | null }> {
     const { store, now } = this.#options;
     const step = range === 'day' || range === 'week' ? 1 : hoursOfDay;
     const span = spanOf(days[range], step, now());
     const lately = spanOf(growthDays, hoursOfDay, now());
-    const fromHour = Math.min(span.fromHour, lately.fromHour);
-    const past = await store.history({ ownerId, fromHour, toHour: span.toHour });
-    const within = (from: number) => ({ ...past, hours: past.hours.filter(({ hour }) => hour >= from) });
-    const daily = pointsOf(within(lately.fromHour), lately, ownerId !== null);
+    const between = { fromHour: Math.min(span.fromHour, lately.fromHour), toHour: span.toHour };
+    const { hours } = await store.history({ ownerId: null, ...between });
+    const [wanted, daily] = [new Points(hours, span), new Points(hours, lately)];
+    if (ownerIds === null) for (const points of [wanted, daily]) points.addAll();
+    for (const ownerId of ownerIds ?? []) {
+      const { steps } = await store.history({ ownerId, ...between });
+      for (const points of [wanted, daily]) points.add(steps);
+    }
+    const part = (leaf: number) => (counted >> leaf) & 1;
+    const sums = (points: Points) =>
+      points.sums.map(({ at, usage }) => ({ at, usage: usage.map((bytes, leaf) => bytes * part(leaf)) }));
     return {
-      points: fewOf(pointsOf(within(span.fromHour), span, ownerId !== null)),
-      growth: growthOf(daily.map(point => ({ at: point.at, bytes: totalOf(point.usage) }))),
+      points: fewOf(sums(wanted)),
+      growth: growthOf(sums(daily).map(({ at, usage }) => ({ at, bytes: totalOf(usage) }))),
     };
   }
 
@@ -195,22 +204,49 @@ function spanOf(count: number, step: number, now: number): Span {
   return { fromHour: Math.max(0, fromHour), toHour, step };
 }
 
-/**
- * The last recorded hour of each `step`, oldest first. Of an owner only what there is since the first record
- * of it, and what held until the next one; without `ofOwner` that of all owners.
- */
-function pointsOf({ hours, steps }: PastUsage, { step }: Pick<Span, 'step'>, ofOwner: boolean): Point[] {
-  const points: Point[] = [];
-  let held: Usage | null = null;
-  let next = 0;
-  for (const [index, { hour, at, usage }] of hours.entries()) {
-    for (let due = steps[next]; due !== undefined && due.hour <= hour; due = steps[++next]) held = due.usage;
-    const following = hours[index + 1];
-    if (following !== undefined && Math.floor(following.hour / step) === Math.floor(hour / step)) continue;
-    if (!ofOwner) points.push({ at, usage });
-    else if (held !== null) points.push({ at, usage: held });
+/** The last recorded hour of each step of a span, with what owners had then. */
+class Points {
+  readonly #hours: PastUsage['hours'];
+  /** Null: no owner had a record by then. */
+  readonly #sums: (Usage | null)[];
+
+  constructor(hours: PastUsage['hours'], { fromHour, step }: Span) {
+    const within = hours.filter(({ hour }) => hour >= fromHour);
+    const stepOf = (record: PastUsage['hours'][number] | undefined) =>
+      record && Math.floor(record.hour / step);
+    this.#hours = within.filter((record, index) => stepOf(within[index + 1]) !== stepOf(record));
+    this.#sums = this.#hours.map(() => null);
   }
-  return points;
+
+  /** Oldest first; none before the first record. */
+  get sums(): readonly Point[] {
+    return this.#hours.flatMap(({ at }, index) => {
+      const usage = this.#sums[index] ?? null;
+      return usage === null ? [] : [{ at, usage }];
+    });
+  }
+
+  /** Adds what all owners had together. */
+  addAll(): void {
+    for (const [index, { usage }] of this.#hours.entries()) this.#sums[index] = usage;
+  }
+
+  /** Adds what one owner had: a step holds until the next one. */
+  add(steps: PastUsage['steps']): void {
+    let held: Usage | null = null;
+    let next = 0;
+    for (const [index, { hour }] of this.#hours.entries()) {
+      for (let due = steps[next]; due !== undefined && due.hour <= hour; due = steps[++next])
+        held = due.usage;
+      if (held !== null) this.#sums[index] = together(this.#sums[index] ?? null, held);
+    }
+  }
+}
+
+/** What passes 2^53 - 1 stands at that. */
+function together(sum: Usage | null, usage: Usage): Usage {
+  if (sum === null) return usage;
+  return sum.map((bytes, leaf) => Math.min(bytes + (usage[leaf] ?? 0), Number.MAX_SAFE_INTEGER));
 }
 
 /** Thins points out to what a plot has room for: the last of each few, so that the newest is among them. */

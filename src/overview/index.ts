@@ -29,5 +29,5 @@ export {
   reachedAt,
   totalOf,
 } from './history.ts';
-export { judgedKind, worstKind } from './levels.ts';
+export { isWorse, judgedKind, worstKind } from './levels.ts';
 export { Totals } from './totals.ts';

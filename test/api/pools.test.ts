@@ -72,6 +72,20 @@ t.test('a group has its pools, and the members by what they use of the first', a
   t.match(await world.get(usageOf('lab/é')), { pools: [{}, { used: 80, state: 'near' }] });
 });
 
+t.test('a group has a history, against the limit that is nearest', async t => {
+  const world = await withPools(t);
+  const path = '/admin/quota/history';
+  const ask = (query: string) => world.get(`${path}?range=day&${query}`);
+  t.match(await ask(`group=${encodeURIComponent('lab/é')}`), { points: [], growth: null });
+  t.match(await ask('group=plain'), { points: [], growth: null });
+  t.match(messageOf(await world.must(404, 'GET', `${path}?group=none`)), /none/);
+  t.match(
+    messageOf(await world.must(422, 'GET', `${path}?group=plain&owner=bob`)),
+    /^group: expected none with owner/,
+  );
+  await world.must(403, 'GET', `${path}?group=plain`, { as: 'alice' });
+});
+
 t.test('members come a page at a time', async t => {
   const world = await withPools(t);
   const { json, headers } = await world.must(200, 'GET', `${usageOf('lab/é')}?page=2&limit=2`);

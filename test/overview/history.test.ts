@@ -5,10 +5,10 @@ import t, { type Test } from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
 import { Ledger } from '../../src/ledger/index.ts';
 import { History, type Range, Totals } from '../../src/overview/index.ts';
-import { leafIndex } from '../../src/quota/index.ts';
+import { leafIndex, leafMask } from '../../src/quota/index.ts';
 import { type HistoryStore, openStore, type Store } from '../../src/store/index.ts';
 import { until } from '../e2e/ask.ts';
-import { directoryFor, repos, SetClock, settings, silentLog, walk } from '../ledger/world.ts';
+import { directoryFor, lfs, repos, SetClock, settings, silentLog, walk } from '../ledger/world.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -122,7 +122,7 @@ class World {
 
   /** The points of a range: when, in hours since the beginning, and bytes in repositories. */
   async points(ownerId: number | null, range: Range = 'week'): Promise<(readonly [number, number])[]> {
-    const { points } = await this.now.history.of(ownerId, range);
+    const { points } = await this.now.history.of(ownerId === null ? null : [ownerId], range);
     const from = new SetClock().wallMs;
     return points.map(({ at, usage }) => [(at - from) / hourMs, usage[leafIndex(repos)] ?? 0]);
   }
@@ -247,6 +247,29 @@ t.test('the history follows an owner who is renamed, and goes with one who is de
   t.strictSame((await world.points(null)).at(-1), [2, 0]);
 });
 
+t.test('several owners together have what each of them had, and of some kinds only', async t => {
+  const world = await World.open(t);
+  const { reports } = world.now.ledger;
+  await reports.reportUnit('alice', repos, 'store', 10);
+  await reports.reportUnit('carol', repos, 'store', 1000);
+  await world.recorded();
+  await reports.reportUnit('bob', repos, 'store', 5);
+  await reports.reportUnit('bob', lfs, 'store', 7);
+  world.clock.pass(hourMs);
+  await world.recorded();
+  await reports.reportUnit('alice', repos, 'store', 2);
+  world.clock.pass(hourMs);
+  await world.recorded();
+  const ids = ['alice', 'bob'].map(name => world.idOf(name));
+  const bytes = async (counted?: number) => {
+    const { points } = await world.now.history.of(ids, 'week', counted);
+    return points.map(({ usage }) => usage.reduce((sum, each) => sum + each, 0));
+  };
+  t.strictSame(await bytes(), [10, 22, 14]);
+  t.strictSame(await bytes(leafMask(repos)), [10, 15, 7]);
+  t.strictSame((await world.now.history.of([], 'week')).points, []);
+});
+
 t.test('an owner who is renamed while an hour is recorded is recorded once', async t => {
   const world = await World.open(t);
   const { ledger, totals } = world.now;
@@ -307,6 +330,6 @@ t.test('a year is told by the day, years by a few days each, and the newest is a
     t.equal(points.length, count, range);
     t.strictSame(points.at(-1), [0, 10], range);
   }
-  const { growth } = await world.now.history.of(id, 'day');
+  const { growth } = await world.now.history.of([id], 'day');
   t.match(growth, { perDay: 1 });
 });

@@ -1,9 +1,19 @@
 /** `/overview` and `/history`: all owners together, and the usage history of each. */
 
 import { z } from 'zod';
-import { dailyDays, hourlyDays, type Range, reachedAt, totalOf } from '../../overview/index.ts';
-import { asTree, leaves } from '../../quota/index.ts';
-import { isoTime } from '../../text/index.ts';
+import { SoftquotaError } from '../../errors.ts';
+import {
+  dailyDays,
+  hourlyDays,
+  isWorse,
+  poolStates,
+  type Range,
+  reachedAt,
+  totalOf,
+} from '../../overview/index.ts';
+import { mustBeGroup } from '../../policy/index.ts';
+import { asTree, leafMask, leaves } from '../../quota/index.ts';
+import { isoTime, printable } from '../../text/index.ts';
 import * as wire from '../../wire/index.ts';
 import { type KnownOwner, knownOwner } from '../owners.ts';
 import { getRoute, type Route } from '../route.ts';
@@ -14,6 +24,8 @@ import { scanShown } from './shapes.ts';
 const diskDeadlineMs = 1000;
 /** Milliseconds that a page waits for a changed policy to be held against all owners. */
 const countingMs = 1000;
+/** Members of a group whose history is added up: each is read from the store. */
+const mostMembers = 2000;
 
 export const range = z.enum(wire.historyRanges).default('week').meta({
   description:
@@ -79,15 +91,26 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
       },
     }),
     getRoute('getHistory', '/admin/quota/history', {
-      summary: 'The usage history of one owner or of all owners together',
-      query: z.strictObject({
-        owner: wire.knownName.min(1).optional().meta({ description: 'Without it: all owners together.' }),
-        range,
-      }),
+      summary: 'The usage history of one owner, of the members of a group, or of all owners together',
+      description: `Of a group: what those who are members now had together, of the data that the limit counts which they have together and which is nearest; without such a limit of everything. At most ${mostMembers} members are added up.`,
+      query: z
+        .strictObject({
+          owner: wire.knownName.min(1).optional().meta({ description: 'Only this owner.' }),
+          group: wire.knownName.min(1).optional().meta({ description: 'Only the members of this group.' }),
+          range,
+        })
+        .refine(({ owner, group }) => owner === undefined || group === undefined, {
+          path: ['group'],
+          message: 'expected none with owner',
+        }),
       faults: [404],
       answer: { status: 200, description: 'Points for a chart, at most about 400', schema: wire.history },
-      handle: ({ query: { owner, range: asked } }) =>
-        owner === undefined ? pastOfAll(services, asked) : pastOf(services, knownOwner(ledger, owner), asked),
+      handle: ({ query: { owner, group, range: asked } }) => {
+        if (group !== undefined) return pastOfGroup(services, group, asked);
+        return owner === undefined
+          ? pastOfAll(services, asked)
+          : pastOf(services, knownOwner(ledger, owner), asked);
+      },
     }),
   ];
 }
@@ -100,26 +123,52 @@ interface Against {
 
 type Services = Pick<ApiServices, 'history' | 'ledger' | 'now' | 'totals'>;
 
+type GroupServices = Pick<ApiServices, 'documents' | 'history' | 'ledger' | 'now' | 'totals'>;
+
 /** The history of one owner, with the growth against the limit for everything. */
 export function pastOf(services: Services, owner: KnownOwner, range: Range): Promise<wire.History> {
   return pastShown(
     services,
-    { ownerId: owner.id, range },
+    { ownerIds: [owner.id], range },
     services.ledger.stateDeciderFor(owner, false)('size:all'),
   );
 }
 
 async function pastOfAll(services: Services, range: Range): Promise<wire.History> {
   const { usage } = await services.totals.lately(countingMs);
-  return pastShown(services, { ownerId: null, range }, { used: totalOf(usage), limit: null });
+  return pastShown(services, { ownerIds: null, range }, { used: totalOf(usage), limit: null });
+}
+
+/** Throws `not_found`; `invalid` where it has too many members. */
+async function pastOfGroup(services: GroupServices, name: string, range: Range): Promise<wire.History> {
+  const { documents, ledger } = services;
+  mustBeGroup(documents.snapshot, name);
+  const ownerIds = ledger.policy.membersOf(name);
+  if (ownerIds.length > mostMembers) {
+    const count = `${printable(name)} has ${ownerIds.length} members`;
+    throw new SoftquotaError('invalid', `group: ${count}, and the history of ${mostMembers} can be added up`);
+  }
+  const group = ledger.policy.pool(name);
+  const [first, ...others] = group === null ? [] : poolStates(ledger, group, null);
+  if (first === undefined) return pastShown(services, { ownerIds, range }, { used: null, limit: null });
+  const { decision } = others.reduce((worst, pool) => (isWorse(pool, worst) ? pool : worst), first);
+  const counted = decision.subjects.reduce((mask, subject) => mask | leafMask(subject), 0);
+  return pastShown(services, { ownerIds, range, counted }, decision);
+}
+
+interface AskedPast {
+  readonly ownerIds: readonly number[] | null;
+  readonly range: Range;
+  /** The leaves that are told of; all unless given. */
+  readonly counted?: number;
 }
 
 async function pastShown(
   { history, now }: Services,
-  { ownerId, range }: { readonly ownerId: number | null; readonly range: Range },
+  { ownerIds, range, counted }: AskedPast,
   against: Against,
 ): Promise<wire.History> {
-  const { points, growth } = await history.of(ownerId, range);
+  const { points, growth } = await history.of(ownerIds, range, counted);
   return {
     leaves: [...leaves],
     points: points.map(({ at, usage }) => ({ at: isoTime(at), bytes: usage })),

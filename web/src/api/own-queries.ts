@@ -19,8 +19,11 @@ import type { PageAsked } from './queries.ts';
 /** Oneself, or an organization that one owns. */
 export type Own = { readonly is: 'me' } | { readonly is: 'organization'; readonly name: string };
 
-/** Owner of a history: oneself, or as an administrator one owner or all together. */
-export type HistoryOf = Own | { readonly is: 'owner'; readonly name: string } | { readonly is: 'all' };
+/** Owner of a history: oneself, or as an administrator one owner, a group's members, or all together. */
+export type HistoryOf =
+  | Own
+  | { readonly is: 'owner' | 'group'; readonly name: string }
+  | { readonly is: 'all' };
 
 export function quotaOf(own: Own): readonly string[] {
   return own.is === 'me' ? ['user', 'quota'] : ['orgs', own.name, 'quota'];
@@ -37,7 +40,8 @@ export const ownExplanationQuery = (own: Own, subject: Subject) =>
 export const historyQuery = (of: HistoryOf, range: HistoryRange) => {
   const isOwn = of.is === 'me' || of.is === 'organization';
   const path = isOwn ? quotaOf(of) : ['admin', 'quota'];
-  const query = { range, owner: of.is === 'owner' ? of.name : undefined };
+  const named = of.is === 'owner' || of.is === 'group' ? { [of.is]: of.name } : {};
+  const query = { range, ...named };
   const asked = queryOf<History>([...path, 'history'], { query, everyMs: 60_000 });
   return { ...asked, placeholderData: keepPreviousData };
 };

@@ -7,6 +7,7 @@ import type { GroupUsage, OwnPool } from '../../../src/wire/index.ts';
 import { groupUsageQuery } from '../api/queries.ts';
 import { type Segment, SegmentBar } from './bar.tsx';
 import { counted, kindsWords, modeWords, Percent, Size, Use } from './figures.tsx';
+import { History } from './history.tsx';
 import { NameLink } from './name.tsx';
 import { Panel } from './page.tsx';
 import { Pager, pageSize } from './pager.tsx';
@@ -97,6 +98,7 @@ export function GroupPools({ group, count }: GroupPoolsProps) {
           }
         </Answered>
       </Panel>
+      <History of={{ is: 'group', name: group }} />
       <Panel title={counted(count, 'member', 'members')}>
         <Answered query={shown} what="the members" rows={5}>
           {({ pools, members }) => (
