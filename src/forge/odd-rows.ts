@@ -20,7 +20,7 @@ const mostBytes = 2 ** 50;
 
 /** Rows of a table whose sizes are remembered, at most: 80 MB, which are no part of the thread's heap. */
 const mostRemembered = 5_000_000;
-/** By so many rows the columns grow, in their places. */
+/** Number of rows by which the columns grow. */
 const rowsAtOnce = 64 * 1024;
 
 interface PartFound {

@@ -243,7 +243,7 @@ class Points {
   }
 }
 
-/** What passes 2^53 - 1 stands at that. */
+/** Adds up; a sum that passes 2^53 - 1 stands at that. */
 function together(sum: Usage | null, usage: Usage): Usage {
   if (sum === null) return usage;
   return sum.map((bytes, leaf) => Math.min(bytes + (usage[leaf] ?? 0), Number.MAX_SAFE_INTEGER));

@@ -102,7 +102,7 @@ export function explain(question: DecisionQuestion): Explanation {
   const decision = decide(question);
   const asIf = (asked: DecisionQuestion, other: Standing, isOthersTold: boolean) =>
     reasonsFor(asked, other, decideFrom(asked, other, isOthersTold), isOthersTold);
-  // Where no rule covers the subject, no rule warns either.
+  // No rule warns of a subject that no rule covers.
   const warned = decision.by === 'rule' ? warningQuestion(question) : question;
   return {
     subject,

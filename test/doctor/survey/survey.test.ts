@@ -185,20 +185,23 @@ t.test('a forge is recognised by its hooks alone, and by the app.ini that they n
   });
 });
 
-t.test('a forge is found by an app.ini whose paths lead through a link, and through a linked app.ini', async t => {
-  const folder = temporaryFolder(t);
-  const data = join(folder, 'disk2/forge');
-  repository(join(data, 'data/gitea-repositories/alice/app.git'));
-  symlinkSync(data, join(folder, 'gitea'));
-  write(join(folder, 'etc/app.ini'), `WORK_PATH = ${folder}/gitea\n[database]\nDB_TYPE = sqlite3\n`);
-  mkdirSync(join(data, 'custom/conf'), { recursive: true });
-  symlinkSync(join(folder, 'etc/app.ini'), join(data, 'custom/conf/app.ini'));
-  for (const given of [data, join(folder, 'gitea'), join(data, 'data/gitea-repositories')]) {
-    const { layout, forge, repositories } = await look(given);
-    t.match({ layout, repositories }, { layout: 'gitea', repositories: 1 }, given);
-    t.equal(forge?.configFile?.endsWith('/custom/conf/app.ini'), true, given);
-  }
-});
+t.test(
+  'a forge is found by an app.ini whose paths lead through a link, and through a linked app.ini',
+  async t => {
+    const folder = temporaryFolder(t);
+    const data = join(folder, 'disk2/forge');
+    repository(join(data, 'data/gitea-repositories/alice/app.git'));
+    symlinkSync(data, join(folder, 'gitea'));
+    write(join(folder, 'etc/app.ini'), `WORK_PATH = ${folder}/gitea\n[database]\nDB_TYPE = sqlite3\n`);
+    mkdirSync(join(data, 'custom/conf'), { recursive: true });
+    symlinkSync(join(folder, 'etc/app.ini'), join(data, 'custom/conf/app.ini'));
+    for (const given of [data, join(folder, 'gitea'), join(data, 'data/gitea-repositories')]) {
+      const { layout, forge, repositories } = await look(given);
+      t.match({ layout, repositories }, { layout: 'gitea', repositories: 1 }, given);
+      t.equal(forge?.configFile?.endsWith('/custom/conf/app.ini'), true, given);
+    }
+  },
+);
 
 t.test('what a forge keeps in an object store is named as not being here', async t => {
   const folder = temporaryFolder(t);
