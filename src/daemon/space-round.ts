@@ -14,7 +14,7 @@ import type { Space } from './space.ts';
 export interface SpaceRoundOptions {
   readonly ledger: Pick<
     Ledger,
-    'deciderFor' | 'documents' | 'ownerUsage' | 'policy' | 'settings' | 'units' | 'watch'
+    'deciderFor' | 'documents' | 'ownerUsage' | 'policy' | 'pools' | 'settings' | 'units' | 'watch'
   >;
   readonly space: Pick<Space, 'isDue' | 'look'>;
   readonly log: Pick<Log, 'error'>;
@@ -37,6 +37,8 @@ export class SpaceRound {
   readonly #loop: ReconcileLoop;
   /** The keys of owners near a limit or over it. */
   readonly #near = new Set<string>();
+  /** Groups whose members together are near a limit or over it. */
+  readonly #nearPools = new Set<string>();
   /** Paths that somebody pushes to, the first of them first. */
   readonly #wanted = new Set<string>();
   #owners: Iterator<string> = [].values();
@@ -52,6 +54,7 @@ export class SpaceRound {
         if (this.#standsNear(ownerKey)) this.#near.add(ownerKey);
         else this.#near.delete(ownerKey);
       },
+      reconcilePool: group => this.#reconcilePool(group),
       finish: async everybody => {
         if (!everybody) return;
         for (const key of this.#near)
@@ -103,6 +106,18 @@ export class SpaceRound {
       if (error instanceof SoftquotaError && error.code === 'sum_too_large') return false;
       throw error;
     }
+  }
+
+  /** A byte of one member may bring all of them near. */
+  #reconcilePool(group: string): boolean {
+    const { pools, settings } = this.#options.ledger;
+    const before = this.#nearPools.has(group);
+    const isNear = pools
+      .decisions(group, 'reserved')
+      .some(decision => judgedKind(settings, decision, 0).state !== 'ok');
+    if (isNear) this.#nearPools.add(group);
+    else this.#nearPools.delete(group);
+    return before || isNear;
   }
 
   #nextIn(milliseconds: number): void {

@@ -32,6 +32,7 @@ interface Refused {
   readonly record: OwnerRecord | undefined;
 }
 
+/** Of refusals, and of what was let through, each by themselves. */
 export interface TallyLimits {
   /** Sums of an hour. */
   readonly sums: number;
@@ -81,8 +82,8 @@ export class Tally {
   readonly #ids = new EventIds('r');
   #hour = Number.NaN;
   #sums = new Map<string, Sum>();
-  /** Number of sums that each owner has, by key. */
-  #ofOwners = new Map<string, number>();
+  /** Number of sums of each kind, and of each owner by `ofOwner`. */
+  #taken = new Map<string, number>();
   readonly #changed = new Set<Sum>();
   #day: DaySum | null = null;
   readonly #changedDays = new Set<DaySum>();
@@ -134,7 +135,7 @@ export class Tally {
   take(): readonly EventRecord[] {
     const taken = [...this.#changed].map(({ body, ...record }) => ({
       ...record,
-      kind: body.unasked === undefined ? 'refusal' : 'unasked',
+      kind: kindOf(body),
       text: JSON.stringify(body),
     }));
     this.#changed.clear();
@@ -162,7 +163,7 @@ export class Tally {
     if (hour === this.#hour) return;
     this.#hour = hour;
     this.#sums = new Map();
-    this.#ofOwners = new Map();
+    this.#taken = new Map();
   }
 
   /** Its own, or where there is no room for that, with others of the owner, or of all owners. */
@@ -174,11 +175,11 @@ export class Tally {
     const named = { actor: actor === '' ? null : actor, subject, mode, others: false };
     const own: Place = { ownerId, ownerKey, ...named, ...given({ unasked }) };
     if (this.#sums.has(nameOf(own))) return own;
-    const isFull = this.#sums.size >= this.#limits.sums;
-    if (!isFull && (this.#ofOwners.get(ownerKey) ?? 0) < this.#limits.ofAnOwner) return own;
-    const ofOwner = { ...own, actor: null, others: true };
-    if (!isFull || this.#sums.has(nameOf(ofOwner))) return ofOwner;
-    return { ...ofOwner, ownerId: null, ownerKey: null };
+    const isFull = this.#takenBy(kindOf(own)) >= this.#limits.sums;
+    if (!isFull && this.#takenBy(ofOwner(own)) < this.#limits.ofAnOwner) return own;
+    const others = { ...own, actor: null, others: true };
+    if (!isFull || this.#sums.has(nameOf(others))) return others;
+    return { ...others, ownerId: null, ownerKey: null };
   }
 
   #begin(place: Place, owner: string, now: number): Sum {
@@ -204,8 +205,22 @@ export class Tally {
   #put(place: Place, sum: Sum): void {
     this.#sums.set(nameOf(place), sum);
     const { ownerKey, others } = place;
-    if (ownerKey !== null && !others) this.#ofOwners.set(ownerKey, (this.#ofOwners.get(ownerKey) ?? 0) + 1);
+    const counted = [kindOf(place), ...(ownerKey !== null && !others ? [ofOwner(place)] : [])];
+    for (const name of counted) this.#taken.set(name, this.#takenBy(name) + 1);
   }
+
+  #takenBy(name: string): number {
+    return this.#taken.get(name) ?? 0;
+  }
+}
+
+/** Each has room of its own, so that what is let through never takes the place of a refusal. */
+function kindOf({ unasked }: Pick<Body, 'unasked'>): 'refusal' | 'unasked' {
+  return unasked === undefined ? 'refusal' : 'unasked';
+}
+
+function ofOwner(place: Pick<Place, 'ownerKey' | 'unasked'>): string {
+  return `${kindOf(place)}\0${place.ownerKey ?? ''}`;
 }
 
 /** Neither keys nor actors have NULs in them. The id keeps apart those who had a name one after the other. */

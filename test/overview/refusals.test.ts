@@ -9,7 +9,7 @@ import t from 'tap';
 import { Tally } from '../../src/overview/tally.ts';
 import { assign, createGroup } from '../../src/policy/index.ts';
 import { leaves, type RuledRefused } from '../../src/quota/index.ts';
-import { lfs, settings, walk } from '../ledger/world.ts';
+import { lfs, repos, settings, walk } from '../ledger/world.ts';
 import { hourMs, World } from './world.ts';
 
 /** Nobody may store anything. */
@@ -225,6 +225,22 @@ t.test('beyond so many actors those of an owner are added up together', async t 
     [2, 2, 3],
     'and so they are after a restart',
   );
+});
+
+t.test('what a limit could not be asked about takes no room from refusals', async t => {
+  const world = await World.open(t, { settings: nothing, limits: { sums: 3, ofAnOwner: 2 } });
+  const { events } = world;
+  for (const actor of ['a', 'b', 'c', 'd']) {
+    for (const owner of ['alice', 'bob']) events.unasked({ owner, actor, subject: repos, per: 'file' });
+  }
+  for (const actor of ['a', 'b']) world.refuse('alice', { actor });
+  t.match(await world.told('refusal'), [
+    { owner: 'alice', actor: 'a', others: false },
+    { owner: 'alice', actor: 'b', others: false },
+  ]);
+  await world.restart();
+  world.refuse('carol', { actor: 'a' });
+  t.match(await world.told('refusal', { owner: 'carol' }), [{ actor: 'a', others: false }]);
 });
 
 t.test('beyond so many sums those of all owners are added up together, under no name', async t => {
