@@ -15,6 +15,8 @@ import { directoryFor, settings, silentLog } from '../ledger/world.ts';
 export const prefix = 'fleet';
 
 export interface MemberOptions {
+  /** It looks and listens by itself, as in a daemon; else only when a test has it do so. */
+  readonly isLive?: boolean;
   readonly address: string;
   readonly host: string;
   /** Directory of its own store; a new one unless given. */
@@ -26,7 +28,7 @@ export interface MemberOptions {
   readonly through?: (store: SharedStore) => SharedStore;
 }
 
-/** A host that hears of others only when it is asked to, by `catchUp`. */
+/** A host that hears of others only when it is asked to, by `catchUp`, unless it is live. */
 export interface Member {
   readonly ledger: Ledger;
   readonly fleet: Fleet;
@@ -61,20 +63,21 @@ export async function member(
     waitReplicas = 0,
     settleMs = 0,
     through = store => store,
+    isLive = false,
   }: MemberOptions,
 ): Promise<Member> {
   const ledger = await ledgerIn(directory, host);
   const shared = await openRedisStore({ address, prefix, waitReplicas, writer: host });
   const options: FleetOptions = {
     ledger,
-    store: through({ ...shared, follow: () => {} }),
+    store: through(isLive ? shared : { ...shared, follow: () => {} }),
     host,
     token: `${host}'s`,
     version: '1',
     log: silentLog,
     now: Date.now,
     settleMs,
-    everyMs: 1e9,
+    ...(isLive ? {} : { everyMs: 1e9 }),
   };
   const fleet = await Fleet.open(options);
   let closed: Promise<void> | null = null;
