@@ -32,7 +32,7 @@ interface Refused {
   readonly record: OwnerRecord | undefined;
 }
 
-/** Of refusals, and of what was let through, each by themselves. */
+/** Refusals, and what was let through, have such limits each by themselves. */
 export interface TallyLimits {
   /** Sums of an hour. */
   readonly sums: number;

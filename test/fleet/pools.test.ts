@@ -1,4 +1,4 @@
-/** What the members of a group have together, where several hosts share the quota. */
+/** The sum of a group's members, where several hosts share the quota. */
 
 import t from 'tap';
 import { assign, createGroup } from '../../src/policy/index.ts';
