@@ -4,12 +4,13 @@
  *
  *     softquota refused  1  2026-11-21T09:14:03Z  CASE=fold
  *     path   /srv/git/alice/app.git  Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).
+ *     lfs    /srv/git/alice/app.git  Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).
  *     owner  alice  size:repos:private  Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).
  *
  * The first says the version of the form, when it was written, and whether owners' names compare without the
  * case of ASCII letters; they stand as they are compared. `path` is a repository's or a wiki's directory,
- * because a script cannot read storage templates. Bytes of a path that are no UTF-8 stand as they are. A path
- * or a name with a control character has no line.
+ * because a script cannot read storage templates: it refuses pushes, and `lfs` LFS objects. Bytes of a path
+ * that are no UTF-8 stand as they are. A path or a name with a control character has no line.
  */
 
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
@@ -225,12 +226,17 @@ function* refusedLines(
   for (const each of ledger.repositoriesOf(owner)) {
     yield null;
     if (each === null || !isWritable(each.path)) continue;
-    const { path, repository, leaf: subject } = each;
-    const disk = disks.areAny ? disks.at(path, subject) : null;
-    const ofOwner = disk === null ? messages.get(subject) : diskMessage(disk);
-    const question = { settings, usage: owner.usage, subject, repository };
-    const message = ofOwner ?? tooLarge(owner, standing && { ...question, standing });
-    if (message !== null) yield `path\t${path}\t${message}\n`;
+    const { path, repository, leaf } = each;
+    for (const [kind, subject] of [
+      ['path', leaf],
+      ['lfs', 'size:git:lfs'],
+    ] as const) {
+      const disk = disks.areAny ? disks.at(path, subject) : null;
+      const ofOwner = disk === null ? messages.get(subject) : diskMessage(disk);
+      const question = { settings, usage: owner.usage, subject, repository };
+      const message = ofOwner ?? tooLarge(owner, standing && { ...question, standing });
+      if (message !== null) yield `${kind}\t${path}\t${message}\n`;
+    }
   }
 }
 

@@ -24,15 +24,13 @@ t.test('repositories on a disk with too little free space are in it, whoever the
   refusals.start();
   const over = 'Quota exceeded: bob uses 20 kB of 10 kB (200 %).';
   const bob = subjects.map(subject => `owner\tbob\t${subject}\t${over}`);
-  t.strictSame(await lines(), [...bob, `path\t/srv/git/bob/app.git\t${over}`]);
+  const into = (name: string, words: string) =>
+    ['path', 'lfs'].map(kind => `${kind}\t/srv/git/${name}/app.git\t${words}`);
+  t.strictSame(await lines(), [...bob, ...into('bob', over)]);
   full = ['alice', 'bob'];
   refusals.lookAtAll();
   const message = 'The disk is nearly full: 2 MB of 64 MB are free, and 4 MB have to stay free.';
-  t.strictSame(await lines(), [
-    ...bob,
-    `path\t/srv/git/bob/app.git\t${message}`,
-    `path\t/srv/git/alice/app.git\t${message}`,
-  ]);
+  t.strictSame(await lines(), [...bob, ...into('bob', message), ...into('alice', message)]);
   ledger.settings = { ...settings, mode: 'report' };
   t.strictSame(await lines(), []);
   ledger.settings = { ...settings, enabled: false };
@@ -40,6 +38,6 @@ t.test('repositories on a disk with too little free space are in it, whoever the
   ledger.settings = settings;
   full = [];
   refusals.lookAtAll();
-  t.strictSame(await lines(), [...bob, `path\t/srv/git/bob/app.git\t${over}`]);
+  t.strictSame(await lines(), [...bob, ...into('bob', over)]);
   t.same(logged, []);
 });

@@ -39,6 +39,9 @@ async function publishing(t: Test, { world, ...differing }: Options = {}) {
 const everySubject = (owner: string, message: string) =>
   subjects.map(subject => `owner\t${owner}\t${subject}\t${message}`);
 
+/** The lines about a repository that takes neither pushes nor LFS objects. */
+const both = (path: string, message: string) => ['path', 'lfs'].map(kind => `${kind}\t${path}\t${message}`);
+
 t.test('the file is called as the socket is, but for its ending', t => {
   t.equal(refusedFile('/run/softquota/gate.sock'), '/run/softquota/gate.refused');
   t.equal(refusedFile('/run/softquota/gate'), '/run/softquota/gate.refused');
@@ -56,12 +59,11 @@ t.test('owners over the limit and their repositories are in it, with the pushers
   const message = 'Quota exceeded: Alice uses 13 kB of 10 kB (130 %).';
   t.strictSame(await lines(), [
     ...everySubject('alice', message),
-    `path\t/srv/git/Alice/app.git\t${message}`,
-    `path\t/srv/git/Alice/wiki.git\t${message}`,
+    ...['app', 'wiki'].flatMap(name => both(`/srv/git/Alice/${name}.git`, message)),
   ]);
   const [header] = readFileSync(file, 'utf8').split('\n');
   t.match(header, /^softquota refused\t1\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\tCASE=fold$/);
-  t.equal((await lines()).length, subjects.length + 2);
+  t.equal((await lines()).length, subjects.length + 4);
 });
 
 t.test('every member of a full group is in it at once, until it is free again or they leave', async t => {
@@ -112,11 +114,11 @@ t.test('repositories over a bound of each repository are in it by their paths', 
   });
   refusals.start();
   const tooLarge = (name: string, has: string) =>
-    `path\t/srv/git/alice/${name}.git\tRepository alice/${name} is too large: it has ${has} of 500 B.`;
-  t.strictSame(await lines(), [tooLarge('large', '700 B')]);
+    both(`/srv/git/alice/${name}.git`, `Repository alice/${name} is too large: it has ${has} of 500 B.`);
+  t.strictSame(await lines(), tooLarge('large', '700 B'));
   walk(ledger, 'alice/large', 100);
   walk(ledger, 'alice/small.git/lfs', 200, { leaf: lfs, path: '/srv/git/alice/small.git/lfs' });
-  t.strictSame(await lines(), [tooLarge('small', '600 B')]);
+  t.strictSame(await lines(), tooLarge('small', '600 B'));
   ledger.settings = { ...settings, mode: 'report' };
   t.strictSame(await lines(), []);
 });
@@ -141,9 +143,33 @@ t.test('an owner of many repositories keeps nobody waiting', async t => {
   refusals.start();
   t.strictSame(await lines(), []);
   walk(ledger, 'alice/r7', 101);
-  t.equal((await lines()).length, 1);
+  t.equal((await lines()).length, 2);
   isOver = true;
   t.ok(longest < 50_000, `${longest / 1000} ms of one turn`);
+});
+
+t.test('a limit of LFS refuses LFS objects alone, and one of private repositories pushes alone', async t => {
+  const { ledger, refusals, lines } = await publishing(t);
+  for (const name of ['alice', 'bob']) {
+    walk(ledger, `${name}/app`, 700);
+    walk(ledger, `${name}/app.git/lfs`, 700, { leaf: lfs });
+  }
+  await ledger.documents.transact(transaction => {
+    const { changes } = transaction;
+    for (const [name, subject] of [
+      ['alice', lfs],
+      ['bob', 'size:repos:private'],
+    ] as const) {
+      createGroup(changes, { name, rules: [{ name, limitBytes: 500, subjects: [subject] }] });
+      assign(changes, transaction.mustBeOwner(name).id, name);
+    }
+  });
+  refusals.start();
+  const places = (await lines()).map(line => line.split('\t').slice(0, 2).join(' '));
+  t.strictSame(
+    places.filter(place => !place.startsWith('owner')),
+    ['lfs /srv/git/alice/app.git', 'path /srv/git/bob/app.git'],
+  );
 });
 
 t.test('names that would make other lines are left out, and bytes that are no UTF-8 stay', async t => {
@@ -322,7 +348,7 @@ t.test('100,000 owners over the limit leave others their turn', async t => {
   const beat = setInterval(() => turns++, 1);
   const count = (await lines()).length;
   clearInterval(beat);
-  t.equal(count, 10_000 * (subjects.length + 1));
+  t.equal(count, 10_000 * (subjects.length + 2));
   t.ok(turns > 10);
 });
 
@@ -338,8 +364,13 @@ function expected(ledger: Ledger): string[] {
   }
   for (const { name, owner, leaf, kind } of ledger.units.units) {
     if (owner === null || kind === 'reported' || !/repos|wiki/.test(leaf)) continue;
-    const { decision } = ledger.decide(owner, leaf);
-    if (!decision.allowed) lines.push(`path\t${name}\t${refusal(owner, leaf, decision)}`);
+    for (const [kind, subject] of [
+      ['path', leaf],
+      ['lfs', lfs],
+    ] as const) {
+      const { decision } = ledger.decide(owner, subject);
+      if (!decision.allowed) lines.push(`${kind}\t${name}\t${refusal(owner, subject, decision)}`);
+    }
   }
   return lines.sort();
 }
