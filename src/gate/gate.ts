@@ -26,7 +26,7 @@ import { answerCheck } from './check.ts';
 import { claims, claimsNested, longestClaimsBytes } from './claims.ts';
 import { answerForwardAuth, forwardAuthAddress, refusalAddress } from './forward-auth.ts';
 import { answerLfsBatch, isLfsBatch } from './lfs-batch.ts';
-import { answerObjects } from './lfs-objects.ts';
+import { answerObjects, longestObjectsBytes } from './lfs-objects.ts';
 import { answerPush, BodyRoom, pushAddress } from './push/request.ts';
 import {
   changed,
@@ -80,6 +80,7 @@ const check: Route = {
   methods: asking,
   handle: (services, parameters) =>
     parameters.has('objects') ? answerObjects(services, parameters) : answerCheck(services, parameters),
+  mostBodyBytes: longestObjectsBytes,
 };
 
 /** By address; one that ends in a slash has all below it. */

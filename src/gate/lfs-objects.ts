@@ -12,6 +12,10 @@ import { answered, askedQuestion, decidedFirstByDisk, repositoryOf, startUpload 
 import { type Parameters, type Reply, replyWith } from './request.ts';
 import type { GateServices } from './services.ts';
 
+/** A form with the objects of a batch, of which the script reads 1 MiB. An id has 64 characters. */
+export const longestObjectsBytes = 1024 * 1024;
+const mostObjects = 16_000;
+
 export interface ComingObject {
   readonly oid: string;
   readonly size: number;
@@ -56,7 +60,8 @@ export async function answerObjects(services: GateServices, parameters: Paramete
 }
 
 function objectsIn(text: string): readonly ComingObject[] {
-  const lines = text.split('\n').filter(line => line !== '');
+  const lines = text.split('\n', mostObjects + 2).filter(line => line !== '');
+  if (lines.length > mostObjects) throw badParameter(`objects has more than ${mostObjects} lines`);
   return lines.map(line => {
     const [, oid = '', size = ''] = /^([0-9a-f]{1,128}) (\d{1,30})$/.exec(line) ?? [];
     if (oid === '') throw badParameter(`objects has ${excerpt(line)}, where an id and a size are expected`);

@@ -48,7 +48,7 @@ export function bodyOf(request: IncomingMessage, mostBytes = longestBodyBytes): 
     });
     request.once('end', () => {
       if (length <= mostBytes) resolve(Buffer.concat(chunks));
-      else reject(new SoftquotaError('too_large', `the body has more than ${mostBytes} bytes`));
+      else reject(tooLong(mostBytes));
     });
     request.once('error', cause =>
       reject(new SoftquotaError('bad_parameter', 'the body is incomplete', { cause })),
@@ -56,12 +56,18 @@ export function bodyOf(request: IncomingMessage, mostBytes = longestBodyBytes): 
   });
 }
 
-/** The parameters of query and body, in JSON also those in `nested`, as text. Throws `bad_parameter`. */
+function tooLong(mostBytes: number): SoftquotaError {
+  return new SoftquotaError('too_large', `the body has more than ${mostBytes} bytes`);
+}
+
+/** The parameters of query and body, in JSON also those in `nested`, as text. Throws `bad_parameter`, `too_large`. */
 export function parametersOf(request: IncomingMessage, body: Buffer | null, nested?: Nested): Parameters {
   const query = queryOf(request);
   if (body === null || body.length === 0) return query;
   const type = typeOf(request);
   if (type === 'form') return new Map([...query, ...parseForm(body.toString('latin1'))]);
+  // Values that are not bounded in number are read at once.
+  if (nested === undefined && body.length > longestBodyBytes) throw tooLong(longestBodyBytes);
   return new Map([...query, ...(nested === undefined ? parseJson(body) : parseNested(body, nested))]);
 }
 

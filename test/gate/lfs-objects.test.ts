@@ -64,3 +64,19 @@ t.test('a line that is no object is a fault of whoever asks', async t => {
   for (const line of ['abc', 'abc x', 'ABC 5', 'abc -5', `${'a'.repeat(129)} 5`, 'abc 5 6'])
     t.match(await asked(world, line), { status: 400, text: /objects has/ }, line);
 });
+
+t.test('10,000 objects of a batch are one question, and no other body is as long', async t => {
+  const { walk, ask } = await openWorld(t, { precise: true });
+  walk(path, 'alice', 500);
+  const lines = (count: number) =>
+    Array.from({ length: count }, (_, at) => `${String(at).padStart(64, '0')}+5%0A`).join('');
+  const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+  const status = async (body: string, headers: Readonly<Record<string, string>> = form) =>
+    (await ask('/v1/check', { method: 'POST', headers, body })).status;
+  const asked = `path=${path}&subject=size:git:lfs&objects=`;
+  t.equal(await status(asked + lines(10_000)), 200);
+  t.equal(await status(asked + '0+5%0A'.repeat(16_001)), 400);
+  t.equal(await status(`${asked}${lines(1)}&actor=${'a'.repeat(1024 * 1024)}`), 400);
+  const json = JSON.stringify({ path, actor: 'a'.repeat(64 * 1024) });
+  t.equal(await status(json, { 'Content-Type': 'application/json' }), 400);
+});
