@@ -9,7 +9,7 @@
 
 import { basename, dirname } from 'node:path';
 import { isWithin, type Root } from '../layout/index.ts';
-import { inSlices } from '../slices.ts';
+import { inSlices, type Work, workInSlices } from '../slices.ts';
 import { areSame } from './file-system.ts';
 
 /** A storage root at the end of a sweep. */
@@ -68,40 +68,55 @@ interface SweepFindings {
   readonly absent: ReadonlySet<string>;
 }
 
-/** The known units below each of these roots, by its path; the ledger is asked a slice at a time. */
+interface KnownUnits {
+  /** By the path of a root. */
+  readonly byRoot: ReadonlyMap<string, readonly string[]>;
+  /** Some are below no root; false unless a root is missing. */
+  readonly areStrays: boolean;
+}
+
+/** The known units by these roots; the ledger is asked a slice at a time. */
 export async function knownByRoot(
-  roots: readonly Pick<Root, 'path'>[],
+  roots: readonly Root[],
   figures: Pick<KnownRoots, 'knownBelow'>,
-): Promise<ReadonlyMap<string, readonly string[]>> {
-  const known = new Map<string, readonly string[]>();
+): Promise<KnownUnits> {
+  const byRoot = new Map<string, readonly string[]>();
   for (const { path } of roots) {
     const below: string[] = [];
     await inSlices(figures.knownBelow(path), unit => below.push(unit));
-    known.set(path, below);
+    byRoot.set(path, below);
   }
-  return known;
+  const isMissing = roots.some(({ state }) => state === 'missing');
+  return { byRoot, areStrays: isMissing && (await workInSlices(areStrays(roots, figures))) };
 }
 
-/** The roots, from what they were before and after a sweep; `known`: the known units below each. */
+function* areStrays(roots: readonly Root[], figures: Pick<KnownRoots, 'knownBelow'>): Work<boolean> {
+  for (const unit of figures.knownBelow('/')) {
+    if (!roots.some(root => isWithin(unit, root.path))) return true;
+    yield;
+  }
+  return false;
+}
+
+/** The roots, from what they were before and after a sweep. */
 export function sweptRoots(
   before: readonly Root[],
   after: readonly Root[],
   findings: SweepFindings,
-  figures: KnownRoots,
-  known: ReadonlyMap<string, readonly string[]>,
+  figures: Pick<KnownRoots, 'rootRecord'>,
+  { byRoot, areStrays }: KnownUnits,
   acceptMoved: boolean,
 ): SweptRoot[] {
-  let hasStrays: boolean | null = null;
   return before.map(root => {
     const { written, path, device, inode, fileSystem } = root;
     const now = after.find(other => other.written === written);
+    const known = byRoot.get(path) ?? [];
     const doubt = (): string | null =>
-      acceptMoved ? null : doubtOf(isOther(root, figures.rootRecord(path)), known.get(path) ?? [], findings);
-    const isUnknown = (known.get(path) ?? []).length === 0;
+      acceptMoved ? null : doubtOf(isOther(root, figures.rootRecord(path)), known, findings);
+    const isUnknown = known.length === 0;
     const isNew = root.state === 'missing' && isUnknown && figures.rootRecord(path) === undefined;
     // Units below no root: a link that is gone may have led there.
-    if (isNew) hasStrays ??= hasUnitBesides(before, figures);
-    const isUnused = isNew && hasStrays === false;
+    const isUnused = isNew && !areStrays;
     const isDropped = isUnused || (isDangling(root) && (acceptMoved || isUnknown));
     const away = isDropped
       ? null
@@ -116,18 +131,14 @@ export function sweptRoots(
   });
 }
 
-function hasUnitBesides(roots: readonly Root[], figures: Pick<KnownRoots, 'knownBelow'>): boolean {
-  for (const unit of figures.knownBelow('/')) if (!roots.some(root => isWithin(unit, root.path))) return true;
-  return false;
-}
-
 /** The directories that GitLab makes with the first snippet, and the first fork of a public project. */
 const madeLater = ['@snippets', '@pools'];
 
 function isBesideOthers(path: string, roots: readonly Root[], seen: ReadonlySet<string>): boolean {
   if (!madeLater.includes(basename(path))) return false;
   const beside = roots.filter(root => root.path !== path && dirname(root.path) === dirname(path));
-  return [...seen].some(unit => beside.some(root => isWithin(unit, root.path)));
+  for (const unit of seen) if (beside.some(root => isWithin(unit, root.path))) return true;
+  return false;
 }
 
 /** Tells whether it is a link whose target is missing: nobody waits for it if nothing was known there. */

@@ -98,7 +98,7 @@ async function survey(options: SweepOptions): Promise<void> {
   const { roots: rootsAfter } = await resolve([...layout.links.keys()]);
   const before = walkedRoots(layout);
   const known = await knownByRoot(before, figures);
-  const unseen = new Set([...known.values()].flat().filter(path => !seen.has(path)));
+  const unseen = new Set([...known.byRoot.values()].flat().filter(path => !seen.has(path)));
   const absent = new Set(await threads.askAround('absent', [[...unseen]], { signal }));
   const roots = sweptRoots(before, rootsAfter, { seen, absent }, figures, known, run.acceptMoved);
   measuring.swept(roots);

@@ -347,11 +347,11 @@ async function look({ context, options, threads }: ScannerParts): Promise<readon
   const layout = await threads.ask('resolve', [storages, exclude, links], null, deadlineMs);
   const roots = walkedRoots(layout);
   const known = await knownByRoot(roots, options.figures);
-  const samples = new Map([...known].map(([path, units]) => [path, spread(units, mostLookedFor)]));
+  const samples = new Map([...known.byRoot].map(([path, units]) => [path, spread(units, mostLookedFor)]));
   const paths = [...new Set([...samples.values()].flat())];
   const absent = new Set(await threads.ask('absent', [paths], null, deadlineMs));
   const seen = new Set(paths.filter(path => !absent.has(path)));
-  return sweptRoots(roots, roots, { seen, absent }, options.figures, samples, false);
+  return sweptRoots(roots, roots, { seen, absent }, options.figures, { ...known, byRoot: samples }, false);
 }
 
 /** Some of many, in equal distances. */

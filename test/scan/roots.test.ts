@@ -4,6 +4,7 @@ import {
   classifyKnownUnit,
   haveMostVanished,
   type KnownRoots,
+  knownByRoot,
   type SweptRoot,
   sweptRoots,
 } from '../../src/scan/roots.ts';
@@ -32,8 +33,10 @@ function swept(
   { known, ...records }: Knowing,
   acceptMoved: boolean,
 ): readonly SweptRoot[] {
-  const below = new Map(before.map(({ path }) => [path, known.filter(unit => unit.startsWith(`${path}/`))]));
-  return sweptRoots(before, after, findings, { ...records, knownBelow: () => known }, below, acceptMoved);
+  const below = (path: string) => known.filter(unit => unit.startsWith(`${path}/`));
+  const byRoot = new Map(before.map(({ path }) => [path, below(path)]));
+  const areStrays = known.some(unit => !before.some(({ path }) => unit.startsWith(`${path}/`)));
+  return sweptRoots(before, after, findings, records, { byRoot, areStrays }, acceptMoved);
 }
 
 t.test('a unit that was not seen below a root that is as it was is gone', async t => {
@@ -169,4 +172,39 @@ t.test('units missing by the dozen, and most of a root, are held back until some
   t.notOk(haveMostVanished(9, 9), 'who has few may delete them all');
   t.ok(haveMostVanished(10, 10));
   t.notOk(haveMostVanished(10, 20));
+});
+
+t.test('at 100,000 units, a root that was never there keeps nobody waiting', async t => {
+  const repositories = '/var/opt/gitlab/git-data/repositories';
+  const units = Array.from({ length: 100_000 }, (_, at) => `${repositories}/@hashed/ab/cd/${at}.git`);
+  const roots = ['@hashed', '@snippets', '@pools'].map(name =>
+    root(`${repositories}/${name}`, name === '@hashed' ? {} : { state: 'missing' }),
+  );
+  const seen = new Set(units);
+  let [looked, most, isOver] = [0, 0, false];
+  const turn = () => {
+    most = Math.max(most, looked);
+    looked = 0;
+    if (!isOver) setImmediate(turn);
+  };
+  turn();
+  function* below(path: string) {
+    for (const unit of units) {
+      if (path !== '/' && !unit.startsWith(`${path}/`)) continue;
+      looked++;
+      yield unit;
+    }
+  }
+  const known = await knownByRoot(roots, { knownBelow: below });
+  const records = { rootRecord: (path: string) => (path.endsWith('@hashed') ? roots[0] : undefined) };
+  const found = sweptRoots(roots, roots, { seen, absent: none }, records, known, false);
+  isOver = true;
+  t.strictSame(
+    found.map(({ unused }) => unused),
+    [null, 'expected', 'expected'],
+  );
+  most = Math.max(most, looked);
+  t.ok(most < units.length, `${most} in one turn`);
+  const others = { knownBelow: (path: string) => (path === '/' ? ['/mnt/a'] : []) };
+  t.equal((await knownByRoot(roots, others)).areStrays, true);
 });
