@@ -62,8 +62,8 @@ export interface ApiServices extends FaultServices {
   readonly documents: Documents;
   readonly ledger: Ledger;
   readonly scanner: Scanner;
-  /** The name of a unit as people read it. */
-  unitName(unit: { readonly kind: 'walked' | 'reported'; readonly name: string }): string;
+  /** Gives names of units as people read them, by the roots of this moment. */
+  unitNames(): (unit: { readonly kind: 'walked' | 'reported'; readonly name: string }) => string;
   /** The repository at a path that names nobody, by the database of a forge; null: it does not know it. */
   placed(path: string): { readonly title: string | null; readonly isInherited: boolean } | null;
   /** Believes that most rows of the forge's database are gone, if they are. */

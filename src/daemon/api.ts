@@ -133,7 +133,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
     metrics: metrics && { token: current.config.metrics.token, text: () => metrics.text() },
     now: Date.now,
     scanner: measuring.scanner,
-    unitName: unit => measuring.nameOf(unit),
+    unitNames: () => measuring.unitNames(),
     placed: path => measuring.placed(path),
     acceptGone: () => forge?.acceptGone(),
     contact: () => current.config.hooks.contact,

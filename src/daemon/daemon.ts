@@ -119,7 +119,7 @@ export class Daemon {
         isForgiving: () => ledger.settings.garbage === 'forgive',
         ledger,
         forge,
-        pageOf: unit => spacePage(current.config.server.rootUrl, unit, measuring.nameOf(unit)),
+        pageOf: unit => spacePage(current.config.server.rootUrl, unit, measuring.unitNames()(unit)),
         quarantineRemoved: unit => measuring.pushes.lookAgain(unit),
         collected: figures => {
           const { freed_bytes: freed = 0, fault = null } = figures.collected ?? {};

@@ -23,7 +23,7 @@ export function openNotices(parts: DaemonParts): Notices {
     events,
     ledger,
     host,
-    unitName: unit => measuring.nameOf(unit),
+    unitNames: () => measuring.unitNames(),
     keys,
     baseUrl,
     now: Date.now,

@@ -303,10 +303,10 @@ export class Measuring {
     return visibility?.placed(path, ledger.units.unit(path)?.owner ?? null) ?? null;
   }
 
-  /** The name of a unit as people read it. */
-  nameOf(unit: { readonly kind: 'walked' | 'reported'; readonly name: string }): string {
+  /** Gives names of units as people read them, by the roots of this moment. */
+  unitNames(): (unit: Pick<UnitRecord, 'kind' | 'name'>) => string {
     const roots = this.scanner.places().map(({ path }) => path);
-    return unitName(unit, roots, unit.kind === 'walked' ? this.placed(unit.name) : null);
+    return unit => unitName(unit, roots, unit.kind === 'walked' ? this.placed(unit.name) : null);
   }
 
   /** Has the ledger take a unit; `before`: as it was so far. */
@@ -316,7 +316,12 @@ export class Measuring {
     const placed = owner === from ? null : this.placed(path);
     this.#parts.ledger.walks.record(walked);
     if (placed?.isInherited !== true || from === null || owner === null) return;
-    this.#parts.inherited({ owner, from, repository: this.nameOf({ kind: 'walked', name: path }), bytes });
+    this.#parts.inherited({
+      owner,
+      from,
+      repository: this.unitNames()({ kind: 'walked', name: path }),
+      bytes,
+    });
   }
 
   #attributed(path: string, found: Attribution): Attribution {

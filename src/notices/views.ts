@@ -11,8 +11,8 @@ import type { View } from './templates.ts';
 
 export interface ViewOptions {
   readonly ledger: Pick<Ledger, 'ownerUsage' | 'settings' | 'shares' | 'stateDeciderFor'>;
-  /** The name of a unit as its owner reads it. */
-  unitName(unit: { readonly kind: 'walked' | 'reported'; readonly name: string }): string;
+  /** Gives names of units as their owner reads them. */
+  unitNames(): (unit: { readonly kind: 'walked' | 'reported'; readonly name: string }) => string;
   /** Ends with a slash. */
   baseUrl(): string;
   readonly host: string;
@@ -27,7 +27,8 @@ export async function ownerView(
   notice: NoticeDocument,
   unsubscribe: string,
 ): Promise<View> {
-  const { ledger, unitName } = options;
+  const { ledger, unitNames } = options;
+  const unitName = unitNames();
   const name = notice.owner ?? '';
   const owner = ledger.ownerUsage(name);
   // Bytes that a group has together are not the owner's own.

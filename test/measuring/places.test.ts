@@ -2,6 +2,7 @@
 
 import t from 'tap';
 import { isElsewhere, ownPathsOf, rootsIn, sharedPathOf } from '../../src/measuring/places.ts';
+import { PushWorld } from './push-world.ts';
 
 const nas = { isOfNetwork: true };
 const own = { isOfNetwork: false, isWalked: true };
@@ -47,4 +48,20 @@ t.test('a host tells of each directory once, and of none before mounts are known
     { source: 'nas:/git', isOfNetwork: true, isWalked: true },
   ]);
   t.equal(rootsIn([repos, { ...wiki, source: null }]), null);
+});
+
+t.test('however many units are named, the roots are looked up once', async t => {
+  const { measuring } = await PushWorld.open(t);
+  const { scanner } = measuring;
+  const places = scanner.places.bind(scanner);
+  let looks = 0;
+  scanner.places = () => {
+    looks++;
+    return places();
+  };
+  const nameOf = measuring.unitNames();
+  const [root = ''] = places().map(({ path }) => path);
+  for (const name of ['alice/a.git', 'bob/b.git'])
+    t.equal(nameOf({ kind: 'walked', name: `${root}/${name}` }), name);
+  t.equal(looks, 1);
 });

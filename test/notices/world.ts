@@ -145,7 +145,10 @@ export class World {
       events,
       host: 'here',
       ledger,
-      unitName: ({ name }) => name.replace(/^\/srv\/git\//, ''),
+      unitNames:
+        () =>
+        ({ name }) =>
+          name.replace(/^\/srv\/git\//, ''),
       keys,
       baseUrl: () => baseUrl,
       now: () => clock.wallMs,

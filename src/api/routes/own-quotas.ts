@@ -38,7 +38,7 @@ const mostUnits = 100_000;
 const unitsQuery = z.object(forgivingPage({ usual: 50, most: 1000 }));
 
 function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[] {
-  const { ledger, unitName, baseUrl } = services;
+  const { ledger, unitNames, baseUrl } = services;
   const { of, path, read, owner } = scope;
   return [
     getRoute(`getQuotaOf${of}`, path, {
@@ -77,6 +77,7 @@ function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[]
           const { units, more } = await ledger.shares.someUnitsOf(name, { of, most });
           const { entries, total } = await pageOf(units, input.query, bySize);
           tellPages(call, input.query, total + more, addressIn(scope, baseUrl(), name, `/${list}`));
+          const unitName = unitNames();
           return entries.map(unit => ({ name: unitName(unit), size: unit.bytes }));
         },
       }),
@@ -142,7 +143,8 @@ function figureRoutes(services: ApiServices, scope: OwnerScope): readonly Route[
 }
 
 async function ownReportOf(services: ApiServices, name: string): Promise<wire.OwnReport> {
-  const { ledger, contact, unitName, asking } = services;
+  const { ledger, contact, unitNames, asking } = services;
+  const unitName = unitNames();
   const { known, units, ...report } = await reportOf(services, name, mostReported);
   const { enabled, autoGrant } = asking();
   const { mode, warnAt } = ledger.settings;

@@ -113,7 +113,8 @@ function partsOf({ documents }: ApiServices, asked: string) {
 }
 
 /** An owner's repositories on this host, the largest first. */
-function repositoriesOf({ ledger, unitName }: ApiServices, owner: string): readonly RepositoryUnit[] {
+function repositoriesOf({ ledger, unitNames }: ApiServices, owner: string): readonly RepositoryUnit[] {
+  const unitName = unitNames();
   return ledger.units
     .unitsOf(owner)
     .filter(({ kind, leaf }) => kind === 'walked' && isGit(leaf))
