@@ -89,3 +89,16 @@ t.test('of what is forgiven, a repository has its own part', async t => {
   unreachable(path, 60, 90);
   t.ok(ask(path).allowed);
 });
+
+t.test('the title of a repository is looked up only where a rule is about repositories', async t => {
+  const ledger = await new World(t).open();
+  walk(ledger, 'alice/app', 100);
+  const asked: string[] = [];
+  ledger.titleOf = path => {
+    asked.push(path);
+    return null;
+  };
+  const things = { repository: '/srv/git/alice/app.git' };
+  t.ok(ledger.decide('alice', 'size:repos:private', 0, things).decision.allowed);
+  t.strictSame(asked, []);
+});
