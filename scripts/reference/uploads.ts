@@ -93,13 +93,13 @@ function early(): string {
 function table(routes: readonly PresetRoute[]): string {
   const rows = routes.flatMap(route =>
     route.urls.map(url => {
-      const { methods, subject, hasBegun = false } = route;
+      const { methods, subject, part } = route;
       const isGrowing = subject !== 'none';
       const owner = /\{owner\}/.test(url) ? '`{owner}`' : 'none';
       const cells = isGrowing
         ? [
             owner,
-            subjectWords(subject) + (hasBegun ? ', by limits of a push and a file alone' : ''),
+            subjectWords(subject) + (part === 'later' ? ', by limits of a push and a file alone' : ''),
             shownFor(url, subject),
           ]
         : ['', 'grows nothing: not asked about', ''];

@@ -10,7 +10,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { fileBytesIn, type Upload, uploadsOf } from '../layout/index.ts';
-import { type Incoming, type Refusal, refusal, refusedByIncoming, type Subject } from '../quota/index.ts';
+import { decideIncoming, type Incoming, type Refusal, refusal, type Subject } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { decidedFirstByDisk, recordDecision, repositoryOfUpload, startUpload } from './check.ts';
 import { contactLine, refusalText } from './refusal-text.ts';
@@ -66,8 +66,8 @@ export async function answerForwardAuth(
 interface Asked {
   readonly target: string;
   readonly method: string;
-  /** The length of what the client sends, where the proxy says it; else 0. */
-  readonly lengthBytes: number;
+  /** The length of what the client sends; null: the proxy does not say it. */
+  readonly lengthBytes: number | null;
 }
 
 /** Returns the request that the proxy asks about, or as a text the reason why that is unknown. */
@@ -75,7 +75,7 @@ function askedIn({ headers }: IncomingMessage, family: keyof typeof headerNames)
   const [uri, verb, length] = headerNames[family];
   const target = headers[uri];
   const method = headers[verb];
-  const lengthBytes = /^\d{1,15}$/.test(String(headers[length])) ? Number(headers[length]) : 0;
+  const lengthBytes = /^\d{1,15}$/.test(String(headers[length])) ? Number(headers[length]) : null;
   if (typeof target === 'string' && typeof method === 'string') return { target, method, lengthBytes };
   return `the proxy sends no ${uri} or no ${verb}; [gate] HEADERS says which headers are read`;
 }
@@ -104,10 +104,13 @@ function refusalOf(services: GateServices, upload: Upload, asked: Asked, isPage:
   const paths = services.uploads().repositoryPathsOf(upload);
   const path = paths.find(each => ledger.units.unitAt(each) !== null) ?? null;
   const unit = path === null ? null : ledger.units.unitAt(path);
-  const bytes = client === 'git' ? 0 : sizeBytes || asked.lengthBytes;
+  const bytes = client === 'git' ? 0 : sizeBytes || (asked.lengthBytes ?? 0);
   const repository = repositoryOfUpload(services, upload);
   const incoming = incomingOf(upload, bytes);
-  if (upload.hasBegun) return refusalOfPart(services, upload, incoming, isPage);
+  if (upload.part === 'later') {
+    const isUnknown = asked.lengthBytes === null;
+    return refusalOfPart(services, upload, { incoming, isUnknown, isPage });
+  }
   const things = { repository, incoming };
   const decide = (subject: Subject): Decided =>
     // A push is kept in mind by its hook.
@@ -133,8 +136,9 @@ function refusalOf(services: GateServices, upload: Upload, asked: Asked, isPage:
   const told = isRefused ? first : answers.find(({ decision }) => decision.allowed);
   if (told !== undefined && !isPage) {
     const { owner, subject, decision } = told;
-    // The hook asks once the push has come.
-    const isAskedLater = client === 'git' && decision.by === 'rule' && decision.allowed;
+    // The hook asks once the push has come, and the requests that bring data of an upload are asked about.
+    const hasLater = client === 'git' || upload.part === 'first';
+    const isAskedLater = hasLater && decision.by === 'rule' && decision.allowed;
     const known = isAskedLater ? { ...decision, unasked: [] } : decision;
     recordDecision(services, { owner: owner.name, subject, actor: '', decision: known });
   }
@@ -145,18 +149,29 @@ function refusalOf(services: GateServices, upload: Upload, asked: Asked, isPage:
   return ledger.settings.mode === 'report' ? null : first;
 }
 
+interface ComingPart {
+  readonly incoming: Incoming;
+  /** Nobody says how long it is. */
+  readonly isUnknown: boolean;
+  readonly isPage: boolean;
+}
+
 /** Asks only about what comes. */
 function refusalOfPart(
   services: GateServices,
   { owner: ownerName, subject }: Upload,
-  incoming: Incoming,
-  isPage: boolean,
+  { incoming, isUnknown, isPage }: ComingPart,
 ): Refused | null {
   const { ledger } = services;
   const { settings } = ledger;
   const owner = ledger.ownerUsage(ownerName);
   const [asked = 'size:all'] = subjectsOf({ subject }, null);
-  const decision = refusedByIncoming({ settings, standing: ledger.standing(owner) }, asked, incoming);
+  const policy = { settings, standing: ledger.standing(owner) };
+  const { refused: decision, unasked } = decideIncoming(policy, asked, incoming);
+  // A request that is known to be empty brings nothing.
+  for (const per of isUnknown && !isPage ? unasked : []) {
+    services.unasked({ owner: owner.name, subject: asked, actor: '', per });
+  }
   if (decision === null) return null;
   if (!isPage) recordDecision(services, { owner: owner.name, subject: asked, actor: '', decision });
   return settings.mode === 'report' ? null : { owner, subject: asked, decision };

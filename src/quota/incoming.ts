@@ -3,7 +3,7 @@
 import { boundsAt, type Incoming } from './bounds.ts';
 import { boundsOf, isEnforced, type Standing } from './decide.ts';
 import type { RuledRefused } from './decision.ts';
-import { type CompiledGroup, isOfIncoming, type QuotaSettings } from './policy.ts';
+import { type BoundScope, type CompiledGroup, isOfIncoming, type QuotaSettings } from './policy.ts';
 import { noUsage, type Subject } from './subjects.ts';
 
 interface OwnerPolicy {
@@ -11,16 +11,24 @@ interface OwnerPolicy {
   readonly standing: Standing;
 }
 
-/** Returns the refusal of what comes by a bound of a push or a file; null: none refuses. */
-export function refusedByIncoming(
+interface IncomingDecision {
+  /** Null: no bound of a push or a file refuses what comes. */
+  readonly refused: RuledRefused | null;
+  /** Those that hold, and that nobody can ask. */
+  readonly unasked: readonly BoundScope[];
+}
+
+/** Decides about what comes by the bounds of a push and of a file. */
+export function decideIncoming(
   { settings, standing }: OwnerPolicy,
   subject: Subject,
   incoming: Incoming,
-): RuledRefused | null {
-  if (!settings.enabled || standing.bounds === undefined) return null;
+): IncomingDecision {
+  if (!settings.enabled || standing.bounds === undefined) return { refused: null, unasked: [] };
   // Those of stored bytes cannot be asked, since nothing is said about these.
   const question = { settings, standing, subject, incoming, usage: noUsage };
-  return boundsOf(question, standing, isEnforced(settings)).refused;
+  const { refused, unasked } = boundsOf(question, standing, isEnforced(settings));
+  return { refused, unasked: unasked.filter(per => per === 'push' || per === 'file') };
 }
 
 /**

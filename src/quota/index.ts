@@ -47,7 +47,7 @@ export {
   parseGraceMost,
   type RunningGrace,
 } from './grace.ts';
-export { hasIncomingBounds, hasRepositoryBounds, leastFileBytes, refusedByIncoming } from './incoming.ts';
+export { decideIncoming, hasIncomingBounds, hasRepositoryBounds, leastFileBytes } from './incoming.ts';
 export type { ReservedBytes } from './judged.ts';
 export { type AskedHere, type FindingCode, type LintedPolicy, type LintFinding, lint } from './lint.ts';
 export {

@@ -144,6 +144,19 @@ t.test('a file below its limit passes a proxy, in whatever form it is sent', asy
   t.equal(await status('POST', '/api/v1/orgs/alice/repos', 9001), 200, 'the body is no file');
 });
 
+t.test('a layer of a container image is asked about when it comes', async t => {
+  const world = await openBounded(t, 'file', 9000);
+  const { told } = world;
+  const status = proxied(world);
+  const layer = '/v2/alice/tool/blobs/uploads/5c0f?_state=a';
+  t.equal(await status('POST', '/v2/alice/tool/blobs/uploads/', 0), 200);
+  t.equal(await status('PATCH', layer, 9000), 200);
+  t.equal(await status('PUT', layer, 0), 200);
+  t.strictSame(told.unasked, [], 'its sizes are known');
+  t.equal(await status('PATCH', layer), 200);
+  t.strictSame(told.unasked, ['file size:assets:packages:all'], 'nobody says how large it is');
+});
+
 t.test('a push by a proxy is all that a request declares', async t => {
   const status = proxied(await openBounded(t, 'push', 9000));
   t.equal(await status('POST', '/api/packages/alice/pypi', 9000), 200);

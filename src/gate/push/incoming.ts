@@ -2,11 +2,11 @@
 
 import type { QuarantineLook } from '../../layout/index.ts';
 import {
+  decideIncoming,
   type Incoming,
   type IncomingFile,
   type Leaf,
   leastFileBytes,
-  refusedByIncoming,
 } from '../../quota/index.ts';
 import { type JudgedPush, workerAnswers } from '../../wire/index.ts';
 import { longestLine } from '../refusal-text.ts';
@@ -15,7 +15,12 @@ import type { Arriving, PushPlace } from './facts.ts';
 
 /** The hook waits for five seconds, and the answer is held back for half of them. */
 const filesWithinMs = 2300;
-const pathWithinMs = 4500;
+export const answeredWithinMs = 4500;
+
+/** Milliseconds that are left of a time since the question, on the monotonic clock. */
+export function leftMs(askedAt: number, withinMs: number): number {
+  return Math.max(0, askedAt + withinMs - performance.now());
+}
 
 interface BroughtBy {
   readonly place: PushPlace;
@@ -47,9 +52,10 @@ async function largestFile(
   if (overBytes === null) return null;
   const isEmpty = look?.is === 'seen' ? !look.quarantine.hasObjects : arriving.in === 'nothing';
   if (isEmpty) return { bytes: 0 };
-  const leftMs = askedAt + filesWithinMs - performance.now();
-  if (place.unit === null || arriving.in !== 'quarantine' || look?.is !== 'seen' || leftMs <= 0) return null;
-  const found = await pushes.largeFiles(place.unit.path, arriving.name, overBytes, leftMs);
+  const deadlineMs = leftMs(askedAt, filesWithinMs);
+  if (place.unit === null || arriving.in !== 'quarantine' || look?.is !== 'seen' || deadlineMs === 0)
+    return null;
+  const found = await pushes.largeFiles(place.unit.path, arriving.name, overBytes, deadlineMs);
   return found.is === 'unknown' ? null : (found.blobs[0] ?? { bytes: 0 });
 }
 
@@ -62,7 +68,7 @@ export function orByIncoming(
 ): Decided {
   const { settings } = ledger;
   const policy = { settings, standing: ledger.standing(decided.owner) };
-  const refused = refusedByIncoming(policy, leaf, incoming);
+  const { refused } = decideIncoming(policy, leaf, incoming);
   return refused === null ? decided : { ...decided, decision: refused };
 }
 
@@ -82,7 +88,7 @@ export async function explainFile(
   }
   const { file } = decision;
   const { object } = decision.file;
-  const deadlineMs = Math.floor(askedAt + pathWithinMs - performance.now());
+  const deadlineMs = Math.floor(leftMs(askedAt, answeredWithinMs));
   const answer =
     task !== null && isHere && deadlineMs > 0
       ? await link

@@ -7,7 +7,7 @@
  */
 
 import { withoutEnd } from '../../text/index.ts';
-import type { FileForm, RouteSubject, UploadRoute } from './routes.ts';
+import type { FileForm, RouteSubject, UploadPart, UploadRoute } from './routes.ts';
 import { parseUrlTemplate, type UrlTemplate } from './routes.ts';
 
 export interface PresetRoute {
@@ -16,7 +16,7 @@ export interface PresetRoute {
   readonly subject: RouteSubject;
   /** Absent: the whole body. */
   readonly file?: FileForm;
-  readonly hasBegun?: boolean;
+  readonly part?: UploadPart;
   /** It is at the root of the host, whatever path the server has. */
   readonly isAtRoot?: boolean;
 }
@@ -28,13 +28,19 @@ const packages = 'size:assets:packages:all';
 
 /** A container registry: an upload of a layer begins, or a layer of another image is taken over; it comes. */
 const containers: readonly PresetRoute[] = [
-  { methods: ['POST'], urls: ['/v2/{owner}/**/blobs/uploads'], subject: packages, isAtRoot: true },
+  {
+    methods: ['POST'],
+    urls: ['/v2/{owner}/**/blobs/uploads'],
+    subject: packages,
+    isAtRoot: true,
+    part: 'first',
+  },
   {
     methods: ['PATCH', 'PUT'],
     urls: ['/v2/{owner}/**/blobs/uploads/*'],
     subject: packages,
     isAtRoot: true,
-    hasBegun: true,
+    part: 'later',
   },
 ];
 
@@ -255,14 +261,14 @@ export function routesOf(
 
 function made(
   preset: PresetName,
-  { methods, urls, subject, file = 'whole', isAtRoot = false, hasBegun = false }: PresetRoute,
+  { methods, urls, subject, file = 'whole', isAtRoot = false, part = 'only' }: PresetRoute,
   prefix: string,
   client: UploadRoute['client'],
 ): UploadRoute {
   const templates = urls.map(url => known(isAtRoot ? url : `${prefix}${url}`));
   // A project's number names no owner.
   const isNoOwner = (name: string) => preset === 'gitlab' && (gitlabNames.has(name) || /^\d+$/.test(name));
-  return { name: preset, templates, methods, subject, owner: null, isNoOwner, client, file, hasBegun };
+  return { name: preset, templates, methods, subject, owner: null, isNoOwner, client, file, part };
 }
 
 /** A template of ours that cannot be parsed is a mistake of ours. */

@@ -212,6 +212,12 @@ export function fileBytesIn(form: FileForm, lengthBytes: number): number {
   return form === 'part' ? Math.max(0, lengthBytes - longestFormBytes) : lengthBytes;
 }
 
+/**
+ * An upload may take several requests. The first one has no data yet; those after it are asked about what they
+ * bring, and not again about what is stored.
+ */
+export type UploadPart = 'only' | 'first' | 'later';
+
 export interface UploadRoute {
   readonly name: string;
   readonly templates: readonly UrlTemplate[];
@@ -226,8 +232,8 @@ export interface UploadRoute {
   readonly client: 'git' | 'any';
   /** Absent: the whole body. */
   readonly file?: FileForm;
-  /** It goes on with an upload that was let through: limits of what is stored are not asked again. */
-  readonly hasBegun?: boolean;
+  /** Absent: the only one. */
+  readonly part?: UploadPart;
 }
 
 /** An upload that is about to start. */
@@ -241,7 +247,7 @@ export interface Upload {
   readonly sizeBytes: number;
   readonly client: UploadRoute['client'];
   readonly file: FileForm;
-  readonly hasBegun: boolean;
+  readonly part: UploadPart;
 }
 
 /**
@@ -287,7 +293,7 @@ function firstMatch(
 }
 
 function uploadTo(
-  { name, client, file = 'whole', hasBegun = false }: UploadRoute,
+  { name, client, file = 'whole', part = 'only' }: UploadRoute,
   subject: Upload['subject'],
   owner: string,
   { repo, size }: Captured,
@@ -303,7 +309,7 @@ function uploadTo(
     sizeBytes,
     client,
     file,
-    hasBegun,
+    part,
   };
 }
 

@@ -156,8 +156,8 @@ const tables: Readonly<Record<PresetName, readonly Row[]>> = {
 
 function allTold(preset: PresetName, method: string, address: string, { base = '/', early = false } = {}) {
   return uploadsOf(routesOf([preset], base, early), method, address).map(
-    ({ owner, subject, sizeBytes, hasBegun }) =>
-      `${owner} ${subject}${sizeBytes > 0 ? ` ${sizeBytes}` : ''}${hasBegun ? ', begun' : ''}`,
+    ({ owner, subject, sizeBytes, part }) =>
+      `${owner} ${subject}${sizeBytes > 0 ? ` ${sizeBytes}` : ''}${part === 'later' ? ', begun' : ''}`,
   );
 }
 
