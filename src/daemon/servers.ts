@@ -150,8 +150,6 @@ function gateServices(
 ): Omit<GateServices, 'pushQuestions'> {
   const { current, events, fleet, forge, ledger, measuring, notices, worker, metrics } = parts;
   const log = sparingLog(parts.log);
-  const settleOwner: GateServices['settleOwner'] = (name, isPush) =>
-    forge === null ? null : forge.names.settle(name, isPush);
   // However many are refused, there are lines left for faults.
   const refusalLog = sparingLog(parts.log);
   return {
@@ -161,12 +159,8 @@ function gateServices(
       const { autoCreate } = current.config.users;
       return synchronizeClaimed({ documents: ledger.documents, autoCreate, log }, claimed, null);
     },
-    locate: async path => {
-      const unit = await measuring.locate(path);
-      if (unit.owner !== null) await settleOwner(unit.owner, false);
-      return unit;
-    },
-    settleOwner,
+    locate: path => measuring.locate(path),
+    settleOwner: (name, isPush) => (forge === null ? null : forge.names.settle(name, isPush)),
     fullDisk: (path, subject) => measuring.freeSpace.fullFor(path, subject),
     measureSoon: path => {
       measuring.pushes.measure(path);

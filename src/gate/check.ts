@@ -88,13 +88,20 @@ export function answerCheck(services: GateServices, parameters: Parameters): Rep
     services.metrics?.took(performance.now() - since);
     return reply;
   }
-  return services.locate(asked.path).then(unit => answerQuestion(services, asked.about(unit)));
+  return locatedUnit(services, asked.path).then(unit => answerQuestion(services, asked.about(unit)));
 }
 
 /** The question, with the unit that a path led to. */
 export async function askedQuestion(services: GateServices, parameters: Parameters): Promise<Question> {
   const asked = askedIn(services, parameters);
-  return asked.question ?? asked.about(await services.locate(asked.path));
+  return asked.question ?? asked.about(await locatedUnit(services, asked.path));
+}
+
+/** Asks the disk what an unknown path is, and the forge who has its owner's name. */
+async function locatedUnit(services: GateServices, path: string): Promise<LocatedUnit> {
+  const unit = await services.locate(path);
+  if (unit.owner !== null) await services.settleOwner(unit.owner, false);
+  return unit;
 }
 
 type AskedCheck =

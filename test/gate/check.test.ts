@@ -259,3 +259,16 @@ t.test('usage that cannot be added up is no decision', async t => {
   const { status, headers } = await ask('/v1/check?owner=alice&subject=size:all');
   t.match([status, headers['x-softquota-decision']], [422, undefined]);
 });
+
+t.test('a check of an unknown path asks who has the name of its owner in the forge', async t => {
+  const { ask, told } = await openWorld(t);
+  told.locate = async path => ({
+    path,
+    owner: 'carol',
+    leaf: 'size:repos:private',
+    bytes: null,
+    exists: true,
+  });
+  t.equal((await ask('/v1/check?path=/srv/git/carol/new.git')).status, 200);
+  t.strictSame(told.settled, ['carol']);
+});

@@ -63,6 +63,8 @@ export interface Told {
   uploads: UploadSettings;
   readonly notUnderstood: string[];
   readonly unasked: string[];
+  /** The names of owners that the forge was asked about. */
+  readonly settled: string[];
 }
 
 export interface World {
@@ -128,6 +130,7 @@ export async function openWorld(
     },
     notUnderstood: [],
     unasked: [],
+    settled: [],
   };
   const link = new WorkerLink({ mark: () => 'mark', reported: report => told.workers.push(report) });
   t.teardown(() => link.close());
@@ -139,7 +142,10 @@ export async function openWorld(
       throw new SoftquotaError('not_found', 'there is no source here');
     },
     locate: path => told.locate(path),
-    settleOwner: () => null,
+    settleOwner: name => {
+      told.settled.push(name);
+      return null;
+    },
     showsFigures: owner => told.showsFigures && ledger.documents.owners.named(owner) !== undefined,
     measureSoon: path => told.measured.push(path),
     letThrough: path => told.letThrough.push(path),

@@ -35,7 +35,7 @@ import {
   seenAs,
   serverFacts,
 } from './facts.ts';
-import { explainFile, incomingBy, orByIncoming } from './incoming.ts';
+import { answeredWithinMs, explainFile, incomingBy, leftMs, orByIncoming } from './incoming.ts';
 import { isRefused, Judgements, judgedWithinMs, mannerOf } from './judging.ts';
 import { FoldersUnderWay, linesText, type RefChanges, readChanges } from './lines.ts';
 import { type AskedPush, AskedPushes, RefAllowance, type UnmanagedPush, UnmanagedPushes } from './memory.ts';
@@ -58,8 +58,8 @@ interface PushParts
   readonly worker: PushWorker;
 }
 
-/** A hook waits for five seconds in all. */
-const lookDeadlineMs = 2000;
+/** From the question on; a hook waits for five seconds in all. */
+const lookedWithinMs = 3000;
 /** Between two and three seconds: hooks ask again at most 40 times and for 90 seconds. */
 const heldMs = 2500;
 /** The bytes of a line in a ref's log. */
@@ -160,7 +160,7 @@ export class PushQuestions {
     const { arriving } = facts;
     const look =
       arriving.in === 'quarantine' && place.unit !== null
-        ? await this.#parts.pushes.look(place.unit.path, arriving.name, lookDeadlineMs)
+        ? await this.#parts.pushes.look(place.unit.path, arriving.name, leftMs(askedAt, lookedWithinMs))
         : null;
     const growth = pushGrowth(changes, arriving, look);
     const key = arriving.in === 'quarantine' ? `quarantine ${arriving.name}` : request.digest;
@@ -171,7 +171,7 @@ export class PushQuestions {
       return goOn;
     }
     const earlier = this.#asked.find(place.unit?.path ?? directory, key);
-    if (earlier?.identity === identity) return this.#held(earlier.answer);
+    if (earlier?.identity === identity) return this.#held(earlier.answer, askedAt);
     const incoming = await incomingBy(this.#parts, { place, arriving, look, askedAt });
     return this.#ask({ ...base, incoming });
   }
@@ -241,10 +241,10 @@ export class PushQuestions {
 
   /** From here to the decision nothing else is decided. */
   #ask(push: MeasuredPush): Promise<PushAnswer> {
-    const { place, key, identity } = push;
+    const { place, key, identity, askedAt } = push;
     const unit = place.unit?.path ?? push.facts.directory;
     const earlier = this.#asked.find(unit, key);
-    if (earlier?.identity === identity) return this.#held(earlier.answer);
+    if (earlier?.identity === identity) return this.#held(earlier.answer, askedAt);
     const fault = this.#folderFault(push, unit);
     if (fault !== null) return Promise.resolve(refusedInWords(fault));
     const before = earlier === null ? null : this.#takeBack(earlier, unit, push.growth);
@@ -253,7 +253,7 @@ export class PushQuestions {
     this.#asked.remember(unit, key, asked, push.lines.length);
     this.#answerNew(push, asked, before).then(resolve, reject);
     answer.catch(() => this.#asked.forget(unit, key, asked));
-    return this.#held(answer);
+    return this.#held(answer, askedAt);
   }
 
   /** Returns the earlier push where it may still go on, since its hook has had its answer already. */
@@ -266,8 +266,8 @@ export class PushQuestions {
     return allowed.quarantine?.id === growth.quarantine?.id ? allowed : null;
   }
 
-  #held(answer: Promise<PushAnswer>): Promise<PushAnswer> {
-    return within(answer, heldMs, askAgain);
+  #held(answer: Promise<PushAnswer>, askedAt: number): Promise<PushAnswer> {
+    return within(answer, Math.min(heldMs, leftMs(askedAt, answeredWithinMs)), askAgain);
   }
 
   async #answerNew(push: MeasuredPush, asked: AskedPush, before: AllowedPush | null): Promise<PushAnswer> {

@@ -428,3 +428,27 @@ t.test('usage that cannot be added up is no decision, and may be asked again', a
   walk('/srv/git/bob/b.git', 'bob', 0);
   t.equal((await push()).status, 200);
 });
+
+t.test('what a push waits for is one time, and the forge is asked once about its owner', async t => {
+  const { push, told, services, ledger, timing } = await openPushWorld(t);
+  const unknown = '/srv/git/carol/new.git';
+  const deadlines: number[] = [];
+  Object.assign(services, {
+    look: async (_path: string, _name: string, deadlineMs: number) => {
+      deadlines.push(deadlineMs);
+      return { is: 'absent' };
+    },
+  });
+  let waitMs = 0;
+  told.locate = async path => {
+    timing.pass(waitMs);
+    return { path, owner: 'carol', leaf: 'size:repos:private', bytes: null, exists: true };
+  };
+  const fields = { directory: unknown, GIT_QUARANTINE_PATH: `${unknown}/./objects/${incoming}` };
+  for (waitMs of [0, 1000]) t.match(await push({ fields }), { status: 200 });
+  const [first = 0, second = 0] = deadlines;
+  t.ok(second > 0 && second <= first - 900, `${first} and ${second} ms`);
+  t.ok(first <= 3000);
+  t.equal(ledger.units.unit(unknown), undefined);
+  t.strictSame(told.settled, ['carol', 'carol']);
+});
