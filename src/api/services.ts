@@ -10,7 +10,14 @@ import type { SecretKeys, SignInFlow } from '../oauth/index.ts';
 import type { Events, History, Totals } from '../overview/index.ts';
 import type { AutoGrant } from '../policy/index.ts';
 import type { Scanner, WatchedDisk } from '../scan/index.ts';
-import type { Finding, ReclaimRun, RepositoryFigures, SpaceReport, UnownedKind } from '../wire/index.ts';
+import type {
+  Finding,
+  Overview,
+  ReclaimRun,
+  RepositoryFigures,
+  SpaceReport,
+  UnownedKind,
+} from '../wire/index.ts';
 import type { FaultServices } from './faults.ts';
 
 /** The worker's reports about repositories, by their paths. */
@@ -94,6 +101,7 @@ export interface ApiServices extends FaultServices {
   /** The quarantines that count and belong to no push. */
   strays(): { readonly bytes: number; readonly oldestMs: number | null };
   unowned(): readonly UnownedKind[];
+  worker(): Overview['worker'];
   /** Milliseconds since 1970. */
   now(): number;
   /** Everything that cannot be measured again. */

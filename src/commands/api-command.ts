@@ -76,14 +76,14 @@ export function resource(
 
 /**
  * Returns what adds a command; `Answer` is the type of its route's answer. `words` are the name and the
- * arguments, such as `add-rule <group> <rule>`.
+ * arguments, such as `add-rule <group> <rule>`; null: the command is the one that is given, without a name.
  */
 export function apiCommand<Answer, Options = unknown>(
-  words: string,
+  words: string | null,
   entry: ApiCommand<Answer, Options>,
 ): AddCommand {
   return (parent, exit) => {
-    const command = parent.command(words).summary(entry.summary);
+    const command = words === null ? parent : parent.command(words).summary(entry.summary);
     if (entry.config !== null) withConfigOption(command, entry.config);
     if (entry.done === undefined && entry.hasNoJson !== true)
       command.option('--json', 'print JSON, for programs');

@@ -8,6 +8,7 @@ import { type IncomingMessage, type RequestOptions, request as requestHttp } fro
 import { text } from 'node:stream/consumers';
 import type { Config } from '../config/index.ts';
 import { type ErrorCode, isErrorCode, messageOf, SoftquotaError, systemCode } from '../errors.ts';
+import { startCommand } from '../supervised.ts';
 import type { NewWholePolicy, ReplacedPolicy, Simulation, WholePolicy } from '../wire/index.ts';
 
 export interface ApiCall {
@@ -60,13 +61,16 @@ function authorization(): Readonly<Record<string, string>> {
   return { Authorization: `token ${token}` };
 }
 
+/** The daemon of this host. */
+interface Local<Socket extends keyof Config['server']> {
+  readonly server: Pick<Config['server'], Socket>;
+  /** Its configuration; null or left out: the default one. */
+  readonly file?: string | null;
+}
+
 /** To the administrator's API of this host's daemon, wherever SOFTQUOTA_URL leads. */
-export function localAdminClient({
-  server,
-}: {
-  readonly server: Pick<Config['server'], 'adminSocket'>;
-}): DaemonClient {
-  return clientAt({ socketPath: server.adminSocket }, '/api/v1', server.adminSocket);
+export function localAdminClient({ server, file = null }: Local<'adminSocket'>): DaemonClient {
+  return clientAt({ socketPath: server.adminSocket }, '/api/v1', server.adminSocket, file);
 }
 
 /**
@@ -122,11 +126,17 @@ export function withQuery(path: string, query: Query): string {
   return `${path}?${given}`;
 }
 
-export function gateClient({ server }: { readonly server: Pick<Config['server'], 'socket'> }): DaemonClient {
-  return clientAt({ socketPath: server.socket }, '', server.socket);
+export function gateClient({ server, file = null }: Local<'socket'>): DaemonClient {
+  return clientAt({ socketPath: server.socket }, '', server.socket, file);
 }
 
-function clientAt(target: RequestOptions, prefix: string, shown: string): DaemonClient {
+function clientAt(
+  target: RequestOptions,
+  prefix: string,
+  shown: string,
+  file: string | null = null,
+): DaemonClient {
+  const fault = (error: unknown): SoftquotaError => unreachable(error, shown, file);
   const send = async (call: ApiCall): Promise<IncomingMessage> => {
     // TLS is loaded where it is needed: a command that asks over a socket starts without it.
     const begin = target.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
@@ -171,7 +181,7 @@ function clientAt(target: RequestOptions, prefix: string, shown: string): Daemon
       request.on('error', error => {
         clearTimeout(connecting);
         clearTimeout(answering);
-        reject(unreachable(error, shown));
+        reject(fault(error));
       });
       request.end(body ?? undefined);
     });
@@ -181,7 +191,7 @@ function clientAt(target: RequestOptions, prefix: string, shown: string): Daemon
     const response = await send(call);
     // It may break off, or nothing more may come.
     const body = await text(response).catch((error: unknown) => {
-      throw unreachable(error, shown);
+      throw fault(error);
     });
     const status = response.statusCode ?? 0;
     const json = status === 204 ? undefined : jsonOf(body, shown);
@@ -236,7 +246,7 @@ export function messageIn(json: unknown): string | null {
   return null;
 }
 
-function unreachable(error: unknown, shown: string): SoftquotaError {
+function unreachable(error: unknown, shown: string, file: string | null): SoftquotaError {
   const code = systemCode(error);
   if (code === 'EACCES' || code === 'EPERM') {
     return new SoftquotaError(
@@ -246,8 +256,8 @@ function unreachable(error: unknown, shown: string): SoftquotaError {
     );
   }
   const why = messageOf(error);
-  const hint =
-    code === 'ENOENT' || code === 'ECONNREFUSED' ? '; is it running? Start it with softquota serve' : '';
+  const isAway = code === 'ENOENT' || code === 'ECONNREFUSED';
+  const hint = isAway ? `; is it running? Start it with ${startCommand(file)}` : '';
   return new SoftquotaError('unreachable', `no daemon answers at ${shown} (${why})${hint}`, { cause: error });
 }
 

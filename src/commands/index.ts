@@ -16,53 +16,69 @@ const exitStatuses =
   '2 wrong usage, 69 daemon not reachable, 70 internal error, 74 a file or the output cannot be read or written, ' +
   '77 not permitted, 78 wrong configuration.';
 
-const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
-  serve: async () => (await import('./serve.ts')).addServe,
-  init: async () => (await import('./init.ts')).addInit,
-  check: async () => (await import('./check.ts')).addCheck,
-  usage: async () => (await import('./usage.ts')).addUsage,
-  explain: async () => (await import('./usage.ts')).addExplain,
-  history: async () => (await import('./usage.ts')).addHistory,
-  events: async () => (await import('./events.ts')).addEvents,
-  why: async () => (await import('./why.ts')).addWhy,
-  reclaim: async () => (await import('./why.ts')).addReclaim,
-  scan: async () => (await import('./scan.ts')).addScan,
-  rule: async () => (await import('./rule.ts')).addRule,
-  group: async () => (await import('./rule.ts')).addGroup,
-  user: async () => (await import('./user.ts')).addUser,
-  member: async () => (await import('./user.ts')).addMemberCommand,
-  request: async () => (await import('./allowance.ts')).addRequest,
-  allowance: async () => (await import('./allowance.ts')).addAllowance,
-  notices: async () => (await import('./notices.ts')).addNotices,
-  token: async () => (await import('./token.ts')).addToken,
-  'sign-in-link': async () => (await import('./token.ts')).addSignInLink,
-  auth: async () => (await import('./auth.ts')).addAuth,
-  policy: async () => (await import('./policy.ts')).addPolicy,
-  hooks: async () => (await import('./hooks.ts')).addHooks,
-  worker: async () => (await import('./worker.ts')).addWorker,
-  'receive-pack': async () => (await import('./receive-pack.ts')).addReceivePack,
-  backup: async () => (await import('./backup.ts')).addBackup,
-  restore: async () => (await import('./backup.ts')).addRestore,
-  host: async () => (await import('./host.ts')).addHost,
-  store: async () => (await import('./host.ts')).addStore,
-  doctor: async () => (await import('./doctor.ts')).addDoctor,
-  health: async () => (await import('./check.ts')).addHealth,
-  playground: async () => (await import('./playground.ts')).addPlayground,
+/** In the order of the help: the most used ones of each group first. */
+const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<AddCommand>>>>> = {
+  'Look at usage and events:': {
+    usage: async () => (await import('./usage.ts')).addUsage,
+    why: async () => (await import('./why.ts')).addWhy,
+    events: async () => (await import('./events.ts')).addEvents,
+    history: async () => (await import('./usage.ts')).addHistory,
+  },
+  'Decide who may store more:': {
+    check: async () => (await import('./check.ts')).addCheck,
+    explain: async () => (await import('./usage.ts')).addExplain,
+    request: async () => (await import('./allowance.ts')).addRequest,
+    allowance: async () => (await import('./allowance.ts')).addAllowance,
+  },
+  'Set limits, users and access:': {
+    rule: async () => (await import('./rule.ts')).addRule,
+    group: async () => (await import('./rule.ts')).addGroup,
+    user: async () => (await import('./user.ts')).addUser,
+    policy: async () => (await import('./policy.ts')).addPolicy,
+    member: async () => (await import('./user.ts')).addMemberCommand,
+    token: async () => (await import('./token.ts')).addToken,
+    'sign-in-link': async () => (await import('./token.ts')).addSignInLink,
+    auth: async () => (await import('./auth.ts')).addAuth,
+  },
+  'Operate the server:': {
+    doctor: async () => (await import('./doctor.ts')).addDoctor,
+    scan: async () => (await import('./scan.ts')).addScan,
+    reclaim: async () => (await import('./why.ts')).addReclaim,
+    backup: async () => (await import('./backup.ts')).addBackup,
+    restore: async () => (await import('./backup.ts')).addRestore,
+    notices: async () => (await import('./notices.ts')).addNotices,
+    health: async () => (await import('./check.ts')).addHealth,
+    host: async () => (await import('./host.ts')).addHost,
+    store: async () => (await import('./host.ts')).addStore,
+  },
+  'Install and run:': {
+    init: async () => (await import('./init.ts')).addInit,
+    hooks: async () => (await import('./hooks.ts')).addHooks,
+    serve: async () => (await import('./serve.ts')).addServe,
+    worker: async () => (await import('./worker.ts')).addWorker,
+    'receive-pack': async () => (await import('./receive-pack.ts')).addReceivePack,
+    playground: async () => (await import('./playground.ts')).addPlayground,
+  },
 };
 
-/** The first argument that is no `--config FILE`. */
+/** The first argument that is neither `--config FILE` nor `--json`. */
 function commandIn(args: readonly string[]): string | undefined {
   for (let at = 0; at < args.length; at += 1) {
     if (args[at] === '--config') at += 1;
-    else if (args[at]?.startsWith('--config=') !== true) return args[at];
+    else if (args[at] !== '--json' && args[at]?.startsWith('--config=') !== true) return args[at];
   }
   return undefined;
 }
 
-function commandsFor(wanted = ''): readonly (() => Promise<AddCommand>)[] {
-  if (wanted === '-V' || wanted === '--version') return [];
-  const named = Object.hasOwn(commands, wanted) ? commands[wanted] : undefined;
-  return named === undefined ? Object.values(commands) : [named];
+/** Adds one command if `wanted` is its name, none for the version, else all. */
+async function addCommands(program: Command, exit: Exit, wanted: string): Promise<void> {
+  const isNamed = Object.values(groups).some(group => Object.hasOwn(group, wanted));
+  if (wanted === '-V' || wanted === '--version') return;
+  for (const [title, group] of Object.entries(groups)) {
+    program.commandsGroup(title);
+    for (const [name, load] of Object.entries(group))
+      if (!isNamed || name === wanted) (await load())(program, exit);
+  }
 }
 
 /** Takes `--config` from before the command, unless it stands behind it, too. */
@@ -78,14 +94,14 @@ function inheritConfig(command: Command): void {
  * Builds the program.
  *
  * Only the command that `args` begin with is loaded, so that it starts quickly, and none for the version. If
- * they begin with anything else, such as `--help`, all commands are loaded.
+ * they begin with anything else, such as `--help`, all commands are loaded. Without a command the state is
+ * printed.
  */
 export async function buildProgram(exit: Exit, args: readonly string[] = []): Promise<Command> {
   const program = new Command('softquota')
-    .description('A soft disk quota for any git server.')
+    .description('A soft disk quota for any git server. Without a command: prints the state in a few lines.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .helpCommand('help [command]', 'print the help of a command')
     .showHelpAfterError('(softquota COMMAND --help shows more)')
     .configureOutput({
       writeOut: print,
@@ -98,7 +114,10 @@ export async function buildProgram(exit: Exit, args: readonly string[] = []): Pr
     .enablePositionalOptions()
     .exitOverride();
   withConfigOption(program);
-  for (const add of commandsFor(commandIn(args))) (await add())(program, exit);
+  const wanted = commandIn(args) ?? '';
+  if (wanted === '' || wanted.startsWith('-')) (await import('./state.ts')).addState(program, exit);
+  await addCommands(program, exit, wanted);
+  program.helpCommand('help [command]', 'print the help of a command');
   for (const command of program.commands)
     if (command.commands.length > 0) withConfigOption(command).enablePositionalOptions();
   program.hook('preAction', (_, command) => inheritConfig(command));

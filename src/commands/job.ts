@@ -92,14 +92,17 @@ const worker = fileURLToPath(entryUrl('commands/job-worker'));
 /**
  * `Result`: what job-worker.ts comes to for such a job. Rejects with the fault that the work ends with, and
  * with `internal` where its process ends without a word. Where disks do not answer, a fault becomes
- * `not_ready` and names them: it may come of that alone.
+ * `not_ready` and names them: it may come of that alone. It has `mostMs` milliseconds.
  */
-export async function runJob<Result>(job: Job): Promise<JobOutcome<Result>> {
+export async function runJob<Result>(
+  job: Job,
+  mostMs: number = longestMs[job.job],
+): Promise<JobOutcome<Result>> {
   const stop = new AbortController();
   const ignoreSignals = endWithSignals(stop);
   try {
     const hung = await hungMounts(stop.signal);
-    const answer = await answerOf({ job, hung }, stop.signal);
+    const answer = await answerOf({ job, hung }, mostMs, stop.signal);
     if (answer === null) return { result: null, hangs: await hungMounts(stop.signal) };
     const { hangs } = answer;
     if ('result' in answer) return { result: answer.result as Result, hangs };
@@ -128,7 +131,7 @@ export function printOutcome({ result, hangs }: JobOutcome<Printed>): number {
 }
 
 /** Null where its time is over. */
-async function answerOf(order: JobOrder, stop: AbortSignal): Promise<JobAnswer | null> {
+async function answerOf(order: JobOrder, mostMs: number, stop: AbortSignal): Promise<JobAnswer | null> {
   // A group of its own, so that all that it started ends with it.
   const child = fork(worker, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execArgv: [], detached: true });
   stop.addEventListener('abort', () => kill(child));
@@ -142,7 +145,7 @@ async function answerOf(order: JobOrder, stop: AbortSignal): Promise<JobAnswer |
     reject(new SoftquotaError('internal', message));
   });
   child.send(order);
-  const timer = setTimeout(() => resolve(null), longestMs[order.job.job]);
+  const timer = setTimeout(() => resolve(null), mostMs);
   const asking = tellOfHangs(order.hung, stop);
   try {
     const answer = await promise;

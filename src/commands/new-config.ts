@@ -13,9 +13,10 @@ import {
 import { dirname, join } from 'node:path';
 import { groupName, type SystemAccount, systemAccounts } from '../accounts.ts';
 import { type Config, formatFaults, loadConfig, longestSocketPath } from '../config/index.ts';
-import { type Survey, unitFolders } from '../doctor/index.ts';
+import type { Survey } from '../doctor/index.ts';
 import { withDraft } from '../draft.ts';
 import { SoftquotaError, systemCode } from '../errors.ts';
+import { unitFolders } from '../supervised.ts';
 import { fileFault } from './files.ts';
 import { whereIs } from './settings.ts';
 

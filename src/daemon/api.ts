@@ -176,6 +176,10 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
     shortDisks: () => measuring.freeSpace.short,
     strays: () => measuring.pushes.strays,
     outlook: disks => outlookOf(asked, disks, Date.now()),
+    worker: () => ({
+      running: worker.isHere,
+      version: worker.observed(current.config).state?.version ?? null,
+    }),
     unowned: () => unownedKinds(forge?.observed() ?? null, ledger.units.unowned),
     backup: () => backupOf(ledger, host),
   };

@@ -58,7 +58,11 @@ export async function checkGate(installation: Installation): Promise<CheckResult
 function unanswered(context: HostContext, error: unknown, what: string, more = ''): CheckResult {
   if (!(error instanceof SoftquotaError)) throw error;
   if (error.code === 'not_permitted') return { findings: [], missed: [what] };
-  return { findings: [makeFinding('daemon_away', `${printable(error.message)}${more}`, start(context))] };
+  return {
+    findings: [
+      makeFinding('daemon_away', `${printable(error.message)}${more}`, start(context)),
+    ],
+  };
 }
 
 function succeeded<Answer extends { readonly status: number }>(answer: Answer): Answer {

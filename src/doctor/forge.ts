@@ -15,9 +15,10 @@ import {
 } from '../forge/index.ts';
 import { commandLine, makeFinding } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
+import { unitFolders } from '../supervised.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import { type CheckResult, type HookUser, type Installation, restart, unitFolders } from './installation.ts';
+import { type CheckResult, type HookUser, type Installation, restart } from './installation.ts';
 import { type Blocked, blockedFor, blockedWords, mayAskFor } from './rights.ts';
 
 /** `heard`: the daemon tells by itself how its readings go. */

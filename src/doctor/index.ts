@@ -13,7 +13,7 @@
 export { type Examination, examine, withHangs } from './examine.ts';
 export { forgeReadFindings } from './forge.ts';
 export { missingGits } from './git-setup.ts';
-export { type Ask, type Installation, unitFolders } from './installation.ts';
+export type { Ask, Installation } from './installation.ts';
 export type { Sized } from './survey/billing.ts';
 export type { ForgeFound, RecognisedLayout } from './survey/plain.ts';
 export { type Survey, survey, surveyPlaces, wellKnownPlaces } from './survey/survey.ts';

@@ -3,10 +3,10 @@
  * result of a check, and the lines that mend: commands for a shell, and keys to be set in app.ini.
  */
 
-import { existsSync } from 'node:fs';
 import { userName } from '../accounts.ts';
 import { type LoadedConfig, type RefusedConfig, variableOf } from '../config/index.ts';
 import { commandLine } from '../health/index.ts';
+import { isSupervised } from '../supervised.ts';
 import type { Finding } from '../wire/index.ts';
 
 /** GETs from a socket; rejects with `unreachable` or `not_permitted`. */
@@ -90,13 +90,6 @@ export function setKey(
     return `set the variable ${variableOf(section, key)}=${value}; then ${restart()}`;
   }
   return `in ${loaded.config.file} set [${section}] ${key} = ${value}; then ${take}`;
-}
-
-/** The directories of systemd's units, those of the administrator first. */
-export const unitFolders = ['/etc/systemd/system', '/usr/lib/systemd/system', '/lib/systemd/system'];
-
-function isSupervised(): boolean {
-  return unitFolders.some(folder => existsSync(`${folder}/softquota.service`));
 }
 
 export function start(context: HostContext): string {

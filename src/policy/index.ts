@@ -64,6 +64,7 @@ export {
   grantRequest,
   latestFirst,
   mustBeRequest,
+  openRequests,
   type RequestEntry,
   requestKinds,
   requestsOf,

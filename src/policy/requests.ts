@@ -63,6 +63,12 @@ export function everyRequest(snapshot: Snapshot): Iterable<RequestEntry> {
   return snapshot.all(requestKind);
 }
 
+export function openRequests(snapshot: Snapshot): number {
+  let open = 0;
+  for (const [, { state }] of everyRequest(snapshot)) if (state === 'open') open += 1;
+  return open;
+}
+
 /** Puts the later one first, and equal ones always in the same order. */
 export function latestFirst([idA, a]: RequestEntry, [idB, b]: RequestEntry): number {
   return b.askedAt - a.askedAt || (idA < idB ? -1 : 1);

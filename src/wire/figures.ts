@@ -99,6 +99,13 @@ export const overview = z
     refusals: z.array(refusalsOfDay).readonly().meta({
       description: 'The refusals of the last 14 days, oldest first, as far as `[events] KEEP` goes back.',
     }),
+    open_requests: count.meta({ description: 'The requests for more space that wait for an answer.' }),
+    worker: z
+      .object({
+        running: z.boolean().meta({ description: 'Whether it is connected.' }),
+        version: z.string().nullable().meta({ description: 'Of its last report; null if there was none.' }),
+      })
+      .meta({ description: "The git user's worker on this host." }),
     measuring: scanReport.nullable().meta({ description: 'The running scan.' }),
     measured_at: z
       .string()

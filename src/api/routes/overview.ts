@@ -11,7 +11,7 @@ import {
   reachedAt,
   totalOf,
 } from '../../overview/index.ts';
-import { mustBeGroup } from '../../policy/index.ts';
+import { mustBeGroup, openRequests } from '../../policy/index.ts';
 import { asTree, leafMask, leaves } from '../../quota/index.ts';
 import { isoTime, printable } from '../../text/index.ts';
 import * as wire from '../../wire/index.ts';
@@ -33,7 +33,7 @@ export const range = z.enum(wire.historyRanges).default('week').meta({
 });
 
 export function overviewRoutes(services: ApiServices): readonly Route[] {
-  const { ledger, totals, events, scanner } = services;
+  const { documents, ledger, totals, events, scanner } = services;
   return [
     getRoute('getOverview', '/admin/quota/overview', {
       summary: 'Sums over all owners, the disks, and the refusals of the last days',
@@ -85,6 +85,8 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
             oldest_seconds: oldestMs === null ? null : Math.round(oldestMs / 1000),
           },
           refusals,
+          open_requests: openRequests(documents.snapshot),
+          worker: services.worker(),
           measuring: running === undefined ? null : scanShown(running),
           measured_at: isoTime(sweep?.finishedAt ?? null),
         };
