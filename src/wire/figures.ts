@@ -65,6 +65,14 @@ export const overview = z
           'For some kind of data the lowest threshold of WARN_AT is reached, and nothing is refused.',
       }),
     }),
+    everybody: z
+      .object({
+        groups: z.array(z.string()).readonly().meta({ description: '`[quota] DEFAULT_GROUPS`.' }),
+        total: z
+          .number()
+          .meta({ description: 'Bytes for each owner where no group decides; -1: unlimited.' }),
+      })
+      .meta({ description: 'What holds for owners who are in no group.' }),
     total: bytes.meta({ description: 'The bytes of all owners and kinds of data; at most 2^53 - 1.' }),
     tree: usageTree,
     nobody: z.object({ bytes, kinds: z.array(unownedKind).readonly() }).meta({

@@ -15,6 +15,7 @@ const web = await Web.open(t);
 t.test('where nothing is configured the page says how, and nobody is offered mails', async t => {
   const world = await World.open(t);
   const tab = await web.signedIn(world.url, await world.newToken('admin1', ['all']));
+  await tab.click('nav ::-p-text(Activity)');
   await tab.click('nav ::-p-text(Notices)');
   await reads(tab, 'A section [webhook.NAME] of app.ini', 'main');
   t.same(await barriers(tab), []);

@@ -1,9 +1,11 @@
 /** Frame of every page: links to the others, and notices that appear on every page. */
 
+import { useQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { PageId } from '../../src/wire/pages.ts';
 import { faultOf, wordsOf } from './api/fault.ts';
+import { openRequestsQuery } from './api/own-queries.ts';
 import { type Session, signOut, signOutAt } from './api/session.ts';
 import { Announcer, announce } from './parts/announcer.tsx';
 import { Banners } from './parts/banners.tsx';
@@ -33,6 +35,7 @@ export function Shell({ session, page, children }: ShellProps) {
         {session !== null && <Ways session={session} page={page} />}
       </header>
       <Banners isSignedIn={session !== null} />
+      {session?.is_admin && <Beside page={page} />}
       <main ref={main} tabIndex={-1}>
         {children}
       </main>
@@ -45,22 +48,52 @@ export function Shell({ session, page, children }: ShellProps) {
   );
 }
 
-/** Each page, and those that belong to it. */
-const administration: readonly (readonly [words: string, page: PageId, below?: PageId])[] = [
-  ['Overview', 'overview'],
-  ['Owners', 'owners', 'owner'],
-  ['Repositories', 'repositories'],
-  ['Groups', 'groups', 'group'],
-  ['Rules', 'rules', 'rule'],
-  ['Policy', 'policy'],
-  ['Requests', 'requests'],
-  ['Scans', 'scans'],
-  ['Events', 'events'],
-  ['Notices', 'notices'],
-  ['Hosts', 'hosts'],
-  ['Tokens', 'tokens'],
-  ['Sources', 'auths'],
+/** `below` is the page of one thing in the list of a page. */
+type EntryPage = readonly [words: string, page: PageId, below?: PageId];
+
+interface Entry {
+  readonly words: string;
+  /** The first is its own. */
+  readonly pages: readonly [EntryPage, ...EntryPage[]];
+}
+
+const administration: readonly Entry[] = [
+  { words: 'Overview', pages: [['Overview', 'overview']] },
+  { words: 'Owners', pages: [['Owners', 'owners', 'owner']] },
+  { words: 'Repositories', pages: [['Repositories', 'repositories']] },
+  {
+    words: 'Policy',
+    pages: [
+      ['Policy', 'policy'],
+      ['Groups', 'groups', 'group'],
+      ['Rules', 'rules', 'rule'],
+    ],
+  },
+  { words: 'Requests', pages: [['Requests', 'requests']] },
+  {
+    words: 'Activity',
+    pages: [
+      ['Events', 'events'],
+      ['Scans', 'scans'],
+      ['Notices', 'notices'],
+    ],
+  },
+  {
+    words: 'Settings',
+    pages: [
+      ['Sources', 'auths'],
+      ['Tokens', 'tokens'],
+      ['Hosts', 'hosts'],
+    ],
+  },
 ];
+
+/** The entry that a page belongs to. */
+function entryOf(page: PageId | undefined): Entry | undefined {
+  return administration.find(({ pages }) =>
+    pages.some(([, target, below]) => current(page, target, below) !== undefined),
+  );
+}
 
 function Ways({ session, page }: { session: Session; page: PageId | undefined }) {
   const address = window.location.pathname;
@@ -78,33 +111,15 @@ function Ways({ session, page }: { session: Session; page: PageId | undefined })
         Menu
       </button>
       <nav class={isOpen ? 'open' : ''} aria-label="Pages">
-        {session.is_admin && (
-          <ul>
-            {administration.map(([words, target, below]) => (
-              <li key={target}>
-                <a href={to(target)} aria-current={current(page, target, below)}>
-                  {words}
-                </a>
-              </li>
-            ))}
-          </ul>
-        )}
+        {session.is_admin ? <Administration page={page} /> : <Own session={session} page={page} />}
         <ul>
-          <li>
-            <a href={to('mine')} aria-current={current(page, 'mine')}>
-              {session.is_admin ? <Name>{session.login}</Name> : 'My usage'}
-            </a>
-          </li>
-          {session.organizations.map(name => (
-            <li key={name}>
-              <a
-                href={to('organization', name)}
-                aria-current={isHere(to('organization', name)) ? 'page' : undefined}
-              >
-                <Name>{name}</Name>
+          {session.is_admin && (
+            <li>
+              <a href={to('mine')} aria-current={current(page, 'mine')}>
+                <Name>{session.login}</Name>
               </a>
             </li>
-          ))}
+          )}
           <li>
             <a href={to('myTokens')} aria-current={current(page, 'myTokens')}>
               My tokens
@@ -119,13 +134,86 @@ function Ways({ session, page }: { session: Session; page: PageId | undefined })
   );
 }
 
+function Administration({ page }: { readonly page: PageId | undefined }) {
+  const { data: open } = useQuery(openRequestsQuery);
+  return (
+    <ul>
+      {administration.map(entry => {
+        const [[, first]] = entry.pages;
+        const isOne = entry.pages.length === 1;
+        const here =
+          entryOf(page) === entry ? (isOne ? (current(page, first) ?? 'true') : 'true') : undefined;
+        return (
+          <li key={entry.words}>
+            <a href={to(first)} aria-current={here}>
+              {entry.words}
+              {first === 'requests' && <OpenCount count={open?.total ?? 0} />}
+            </a>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** A figure beside the word, where it is not 0. */
+function OpenCount({ count }: { readonly count: number }) {
+  if (count === 0) return null;
+  return (
+    <>
+      {' '}
+      <span class="mark near">
+        {count.toLocaleString('en-US')}
+        <span class="visually-hidden"> open</span>
+      </span>
+    </>
+  );
+}
+
+function Own({ session, page }: { readonly session: Session; readonly page: PageId | undefined }) {
+  return (
+    <ul>
+      <li>
+        <a href={to('mine')} aria-current={current(page, 'mine', 'organization')}>
+          Usage
+        </a>
+      </li>
+      <li>
+        <a href={to('space', session.login)} aria-current={current(page, 'space')}>
+          Space
+        </a>
+      </li>
+      <li>
+        <a href={to('requests')} aria-current={current(page, 'requests')}>
+          Requests
+        </a>
+      </li>
+    </ul>
+  );
+}
+
+/** The pages of an entry, where it has several. */
+function Beside({ page }: { readonly page: PageId | undefined }) {
+  const entry = entryOf(page);
+  if (entry === undefined || entry.pages.length === 1) return null;
+  return (
+    <nav class="beside" aria-label={entry.words}>
+      <ul>
+        {entry.pages.map(([words, target, below]) => (
+          <li key={target}>
+            <a href={to(target)} aria-current={current(page, target, below)}>
+              {words}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
 function current(page: PageId | undefined, target: PageId, below?: PageId): 'page' | 'true' | undefined {
   if (page === target) return 'page';
   return page !== undefined && page === below ? 'true' : undefined;
-}
-
-function isHere(address: string): boolean {
-  return new URL(address, document.baseURI).pathname === window.location.pathname;
 }
 
 /** `at`: where the browser goes to sign out at the provider as well; null: there is no such place. */

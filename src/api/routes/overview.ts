@@ -46,7 +46,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
         ]);
         const { owners, over, grace, near, usage } = figures;
         const running = scanner.runs().find(({ state }) => state === 'running');
-        const { mode, enabled } = ledger.settings;
+        const { mode, enabled, defaultGroups, totalBytes } = ledger.settings;
         const sweep = ledger.walks.lastSweep;
         const outlook = await services.outlook(disks);
         const kinds = services.unowned();
@@ -57,6 +57,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
           enabled,
           stale: ledger.shares.isStale || ledger.sources.isStale,
           owners: { total: owners, over, grace, near },
+          everybody: { groups: defaultGroups, total: totalBytes },
           total: totalOf(usage),
           tree: asTree(usage),
           nobody: {

@@ -54,7 +54,8 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
         query: asked,
         faults: [400, 404, 503],
         answer: { status: 200, description: 'The space', schema: wire.spaceAnswer },
-        handle: ({ params, query }, { caller }) => spaceOf(services, owner(params, caller).name, query),
+        handle: ({ params, query }, { caller }) =>
+          forOwners(services, () => spaceOf(services, owner(params, caller).name, query)),
       }),
     ),
     postRoute('startReclaim', '/admin/quota/reclaims', {
@@ -76,6 +77,21 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
       handle: () => [...services.space.runs()],
     }),
   ];
+}
+
+const nobodyLooks =
+  'the server cannot look into repositories at the moment, which an administrator can change; deleting branches and tags frees space all the same';
+
+/** Owners cannot start a worker, so they read what they can do. */
+function forOwners({ worker }: ApiServices, answer: () => wire.SpaceAnswer): wire.SpaceAnswer {
+  if (worker().running) return answer();
+  try {
+    const seen = answer();
+    return seen.message === null ? seen : { ...seen, message: nobodyLooks };
+  } catch (error) {
+    if (!(error instanceof SoftquotaError) || error.code !== 'not_ready') throw error;
+    throw new SoftquotaError('not_ready', nobodyLooks);
+  }
 }
 
 function spaceOf(

@@ -90,6 +90,12 @@ const requests = ['admin', 'quota', 'requests'] as const;
 export const requestsQuery = (asked: RequestsAsked) =>
   pageOf<SpaceRequest>(requests, { query: { ...asked } });
 
+/** One of those that wait for an answer, and how many they are. */
+export const openRequestsQuery = pageOf<SpaceRequest>(requests, {
+  query: { state: 'open', page: 1, limit: 1 },
+  everyMs: 15_000,
+});
+
 export function grantRequest(id: string, body: More & { readonly words: string }): Promise<void> {
   return ask([...requests, id, 'grant'], { method: 'POST', body });
 }

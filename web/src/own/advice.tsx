@@ -77,7 +77,7 @@ function advised(usage: Usage) {
 }
 
 /** Words, an address or a link, as the administrator has written it. */
-function Contact({ children }: { children: string }) {
+export function Contact({ children }: { children: string }) {
   if (/^https?:\/\/\S+$/.test(children)) return <a href={children}>{children}</a>;
   if (/^[^\s@]+@[^\s@]+$/.test(children)) return <a href={`mailto:${children}`}>{children}</a>;
   return <Name>{children}</Name>;

@@ -2,19 +2,19 @@
  * Tells whether an owner may go on storing, by which limits, how near they are, and why something is refused.
  */
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { isSubject, leaves, type Subject } from '../../../src/quota/index.ts';
 import { formatBytes, formatMoment, formatUse, printable } from '../../../src/text/index.ts';
 import type { Explanation, OwnReport } from '../../../src/wire/index.ts';
 import { type Own, ownExplanationQuery } from '../api/own-queries.ts';
 import { announce } from '../parts/announcer.tsx';
+import { Limits } from '../parts/limits.tsx';
 import { Name } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { Reasoning } from '../parts/reasoning.tsx';
 import { Query } from '../parts/states.tsx';
 import { Stored } from '../parts/stored.tsx';
-import { Table } from '../parts/table.tsx';
-import { Added, Allowed, DecidedBy, limitColumns, whyColumn } from '../parts/verdict.tsx';
+import { Added } from '../parts/verdict.tsx';
 import { listWords, type Ruling, rulingsIn, worstState } from './verdicts.ts';
 
 export function Standing({ own, report }: { readonly own: Own; readonly report: OwnReport }) {
@@ -24,18 +24,21 @@ export function Standing({ own, report }: { readonly own: Own; readonly report: 
   return (
     <>
       <Stored
-        title="Stored now"
+        title="Stored"
         report={report}
         state={worstState(rulings)}
         words={stateWords(rulings, report)}
-        measured="Measured"
       />
       {refused.map(ruling => (
         <Panel key={ruling.leaves.join()} title={whyTitle(ruling)}>
           <Why own={own} subject={ruling.leaves[0] ?? 'size:all'} />
         </Panel>
       ))}
-      <Limits own={own} rulings={rulings} />
+      <Limits
+        title="Limits"
+        decisions={report.decisions}
+        why={subject => <Why own={own} subject={subject} />}
+      />
     </>
   );
 }
@@ -88,43 +91,6 @@ function beginWords(rulings: readonly Ruling[]): string {
   return first === undefined
     ? 'soon.'
     : `on ${formatMoment(Date.parse(first.until))}, or at ${formatBytes(first.below)}.`;
-}
-
-/** Each limit once, with the kinds of data that it decides about. */
-function Limits({ own, rulings }: { own: Own; rulings: readonly Ruling[] }) {
-  const [asked, setAsked] = useState<string | null>(null);
-  const keyOf = ({ leaves: kinds }: Ruling) => kinds.join();
-  const open = rulings.find(ruling => keyOf(ruling) === asked);
-  return (
-    <Panel title="Limits">
-      <Table<Ruling>
-        caption="Deciding limits, by kind of data"
-        rows={rulings}
-        keyOf={keyOf}
-        columns={[
-          { title: 'Kind of data', cell: ({ subjects }) => capital(listWords(subjects)) },
-          { title: 'State', cell: ({ verdict }) => <Allowed verdict={verdict} /> },
-          ...limitColumns,
-          { title: 'Decided by', isWide: true, cell: ({ verdict }) => <DecidedBy verdict={verdict} /> },
-          whyColumn({
-            wordsOf: ({ subjects }) => listWords(subjects),
-            keyOf,
-            asked,
-            onAsk: setAsked,
-          }),
-        ]}
-      />
-      {open !== undefined && (
-        <section class="effect" aria-label={`Why: ${listWords(open.subjects)}`} aria-live="polite">
-          <Why own={own} subject={open.leaves[0] ?? 'size:all'} />
-        </section>
-      )}
-    </Panel>
-  );
-}
-
-function capital(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** The page may be open when it changes; not as it is opened. */

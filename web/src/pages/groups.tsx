@@ -17,7 +17,7 @@ export function Groups() {
   return (
     <PolicyList
       kind="group"
-      form={(policy, ends) => <GroupForm policy={policy} {...ends} />}
+      form={(policy, ends, name) => <GroupForm policy={policy} wanted={name} {...ends} />}
       list={policy => <List policy={policy} />}
     />
   );
@@ -31,8 +31,8 @@ function List({ policy: { groups } }: { policy: WholePolicy }) {
           caption="Groups"
           empty={
             <>
-              <p>No groups yet. Until then, TOTAL in [quota.default] is the limit for everybody.</p>
-              <p>A group has rules, and applies to its members.</p>
+              <p>No groups yet. Until then, the limit for everybody (TOTAL in [quota.default]) applies.</p>
+              <p>A group has rules, and applies to its members: choose “New group” to make one.</p>
             </>
           }
           rows={rows}

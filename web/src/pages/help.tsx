@@ -136,7 +136,7 @@ const forAdministrators: readonly Section[] = [
     id: 'groups',
     title: 'Groups',
     text: [
-      'A group has rules and members. If an owner is in several groups, it is enough that one of them allows an action. Owners in no group have the default groups, or else the limit TOTAL of app.ini.',
+      'A group has rules and members. If an owner is in several groups, it is enough that one of them allows an action. Owners in no group have the default groups, or else the limit for everybody (TOTAL in app.ini).',
       'A group whose members share a limit shows how full it is, and the members, largest first. The shared limit and the limit of each member hold both.',
       'Before you save an edit, the page shows which owners would be newly refused or allowed.',
     ],
@@ -181,7 +181,7 @@ const forAdministrators: readonly Section[] = [
     title: 'Events',
     text: [
       'Shows refusals, thresholds reached, who changed what, sign-ins and requests, newest first. Refusals of one user are added up by the hour. Filter by kind, owner, who did it, day, and any text; the address of the page has the filters, so that you can send it to somebody.',
-      'To undo a change of a rule, a group or of the groups of an owner, open "Show change" and choose "Undo this change". This is a new change, and you see its effect first. It is refused if the same thing has been changed again since.',
+      'To undo a change of a rule, a group or of the groups of an owner, choose "Undo" in its row; it also stands on the page of the rule or the group. This is a new change, and you see its effect first. It is refused if the same thing has been changed again since.',
     ],
   },
   {

@@ -53,6 +53,7 @@ export const forEverybody: ReadonlySet<PageId> = new Set([
   'mine',
   'myTokens',
   'organization',
+  'requests',
   'help',
   'space',
   'signIn',

@@ -1,15 +1,18 @@
 /** Pages of one's own usage, and of that of an organization for its owners. */
 
 import { useQuery } from '@tanstack/preact-query';
+import { ownReportQuery } from '../api/own-queries.ts';
 import { mailWishQuery, wantMail } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
+import { Contact } from '../own/advice.tsx';
+import { MoreSpace } from '../own/more-space.tsx';
 import { OwnUsage } from '../own/own-usage.tsx';
 import { announce } from '../parts/announcer.tsx';
 import { useAction } from '../parts/button.tsx';
 import { Check } from '../parts/field.tsx';
 import { Name, NameLink } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
-import { Failed, Fault } from '../parts/states.tsx';
+import { Empty, Failed, Fault, Query } from '../parts/states.tsx';
 import { to } from '../place.ts';
 
 export function Mine() {
@@ -31,6 +34,26 @@ export function Mine() {
         )}
         <OwnMails />
       </OwnUsage>
+    </Page>
+  );
+}
+
+export function MyRequests() {
+  return (
+    <Page title="Requests" help="mine">
+      <Query of={ownReportQuery({ is: 'me' })} what="your requests" rows={4}>
+        {report => (
+          <>
+            {!report.may_ask && (
+              <Empty>
+                This server takes no requests for more space here: ask{' '}
+                {report.contact === null ? 'an administrator' : <Contact>{report.contact}</Contact>}.
+              </Empty>
+            )}
+            <MoreSpace own={{ is: 'me' }} report={report} />
+          </>
+        )}
+      </Query>
     </Page>
   );
 }

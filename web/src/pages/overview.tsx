@@ -26,6 +26,7 @@ export function Overview() {
         {figures => (
           <>
             <Mode figures={figures} />
+            <OpenRequests count={figures.open_requests} />
             <div class="overview">
               <div class="stack">
                 <Stored figures={figures} />
@@ -88,6 +89,16 @@ function Mode({ figures: { enabled, mode, stale } }: { figures: Figures }) {
         </p>
       )}
     </div>
+  );
+}
+
+function OpenRequests({ count }: { readonly count: number }) {
+  if (count === 0) return null;
+  return (
+    <p class="state">
+      <a href={to('requests')}>{counted(count, 'request', 'requests')} for more space</a>{' '}
+      {count === 1 ? 'waits' : 'wait'} for an answer.
+    </p>
   );
 }
 

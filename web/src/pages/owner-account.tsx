@@ -215,7 +215,9 @@ export function OwnerGroups({ name }: { name: string }) {
           if (isEditing) return <Form policy={whole} name={name} onClose={() => setEditing(false)} />;
           const groups = groupsOf(whole, name);
           return groups.length === 0 ? (
-            <p class="quiet-text">In no group. The default groups apply, or else the built-in group.</p>
+            <p class="quiet-text">
+              In no group. The default groups apply, or else the limit for everybody (TOTAL).
+            </p>
           ) : (
             <p>
               <NameLinks page="group" names={groups} />

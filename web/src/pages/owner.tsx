@@ -4,7 +4,6 @@
  */
 
 import { useState } from 'preact/hooks';
-import { leaves } from '../../../src/quota/index.ts';
 import type { Allowance, OwnerReport } from '../../../src/wire/index.ts';
 import { endAllowance, giveAllowance } from '../api/own-queries.ts';
 import {
@@ -15,13 +14,14 @@ import {
   userQuery,
 } from '../api/queries.ts';
 import { AllowanceTable } from '../parts/allowances.tsx';
-import { Fullness, Kind, kindWords } from '../parts/bar.tsx';
+import { Fullness, kindWords } from '../parts/bar.tsx';
 import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { EventList } from '../parts/event-list.tsx';
 import { Field, MoreFields, moreIn } from '../parts/field.tsx';
 import { Size, Use } from '../parts/figures.tsx';
 import { History } from '../parts/history.tsx';
+import { Limits } from '../parts/limits.tsx';
 import { Name, Path } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
 import { OwnPools } from '../parts/pools.tsx';
@@ -32,7 +32,7 @@ import { Stored } from '../parts/stored.tsx';
 import { RowButton, Table } from '../parts/table.tsx';
 import { Tokens } from '../parts/tokens.tsx';
 import { Units } from '../parts/units.tsx';
-import { Added, Allowed, DecidedBy, limitColumns, State, whyColumn } from '../parts/verdict.tsx';
+import { Added, DecidedBy, State } from '../parts/verdict.tsx';
 import { to } from '../place.ts';
 import { OwnerAccount, OwnerGroups, OwnerMembers } from './owner-account.tsx';
 
@@ -56,15 +56,19 @@ function Known({ report }: { report: OwnerReport }) {
   const { name, units } = report;
   return (
     <>
-      <Stored
-        title="Stored"
-        report={report}
-        state={report.state}
-        measured={`${report.type === 'organization' ? 'An organization' : 'A user'}, measured`}
-      >
+      <Stored title="Stored" report={report} state={report.state}>
         <Nearest report={report} />
       </Stored>
-      <OwnerVerdicts report={report} />
+      <Limits
+        title="What can be added now"
+        decisions={report.decisions}
+        hasLinks
+        why={subject => (
+          <Query of={explanationQuery(name, subject)} what="the reasoning" rows={3}>
+            {whole => <Reasoning explanation={whole} />}
+          </Query>
+        )}
+      />
       <Query of={ownerQuotaQuery(name)} what="the shared limits" rows={1}>
         {({ pools = [] }) => <OwnPools pools={pools} shareWords="Own share" hasLinks />}
       </Query>
@@ -146,47 +150,6 @@ function LimitedRepositories({ name }: { readonly name: string }) {
         );
       }}
     </Query>
-  );
-}
-
-const leafOf = ({ leaf }: { readonly leaf: string }) => leaf;
-
-function OwnerVerdicts({ report: { name, decisions } }: { report: OwnerReport }) {
-  const [asked, setAsked] = useState<string | null>(null);
-  const rows = leaves.flatMap(leaf => {
-    const verdict = decisions[leaf];
-    return verdict === undefined ? [] : [{ leaf, verdict }];
-  });
-  return (
-    <Panel title="What can be added now">
-      <Table
-        caption="Decisions by kind of data"
-        rows={rows}
-        keyOf={leafOf}
-        columns={[
-          { title: 'Kind of data', cell: ({ leaf }) => <Kind leaf={leaf} /> },
-          { title: 'State', cell: ({ verdict }) => <Allowed verdict={verdict} /> },
-          ...limitColumns,
-          {
-            title: 'Decided by',
-            isWide: true,
-            cell: ({ verdict }) => <DecidedBy verdict={verdict} hasLinks />,
-          },
-          whyColumn({ wordsOf: leafOf, keyOf: leafOf, asked, onAsk: setAsked }),
-        ]}
-      />
-      {asked !== null && <Why owner={name} subject={asked} />}
-    </Panel>
-  );
-}
-
-function Why({ owner, subject }: { owner: string; subject: string }) {
-  return (
-    <section class="effect" aria-label={`Why: ${subject}`} aria-live="polite">
-      <Query of={explanationQuery(owner, subject)} what="the reasoning" rows={3}>
-        {whole => <Reasoning explanation={whole} />}
-      </Query>
-    </section>
   );
 }
 

@@ -153,7 +153,8 @@ function Filters({ asked, onChange }: FiltersProps) {
 }
 
 function Nobody({ isSearched }: { isSearched: boolean }) {
-  if (isSearched) return <Empty>No owner matches the search and the filters.</Empty>;
+  if (isSearched)
+    return <Empty>No owner matches the search and the filters. “Show all owners” takes them away.</Empty>;
   return (
     <Empty>
       <p>No owners yet. A scan finds owners in the storage directories; you can also create them here.</p>
@@ -206,7 +207,8 @@ function List({ rows, asked, chosen, onChoose, onSort }: ListProps) {
     {
       title: 'Group',
       isWide: true,
-      cell: ({ group }) => (group === null ? <span class="quiet-text">built-in</span> : <Name>{group}</Name>),
+      cell: ({ group }) =>
+        group === null ? <span class="quiet-text">everybody (TOTAL)</span> : <Name>{group}</Name>,
     },
     {
       title: 'Measured',

@@ -5,16 +5,21 @@
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
+import type { Rule, WholePolicy } from '../../../src/wire/index.ts';
 import { apiUrl } from '../api/ask.ts';
-import { policyFaultsQuery, policyQuery } from '../api/queries.ts';
+import { overviewQuery, policyFaultsQuery, policyQuery } from '../api/queries.ts';
 import { announce } from '../parts/announcer.tsx';
 import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Effect, PolicyFaults } from '../parts/effect.tsx';
 import { Check, TextArea } from '../parts/field.tsx';
-import { counted } from '../parts/figures.tsx';
+import { Count, counted, limitWords, Size } from '../parts/figures.tsx';
+import { NameLink, NameLinks } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
+import { SearchedList } from '../parts/pager.tsx';
 import { Empty, Query } from '../parts/states.tsx';
+import { Table } from '../parts/table.tsx';
+import { to } from '../place.ts';
 import { readPolicy, trialOf } from '../policy/file.ts';
 import { save, trialQuery } from '../policy/trial.ts';
 
@@ -29,6 +34,9 @@ export function Policy() {
         </a>
       }
     >
+      <Query of={policyQuery} what="the policy" rows={4}>
+        {policy => <Holders policy={policy} />}
+      </Query>
       <Panel title="Possible mistakes">
         <Query of={policyFaultsQuery} what="the possible mistakes" rows={2}>
           {list =>
@@ -42,10 +50,88 @@ export function Policy() {
           }
         </Query>
       </Panel>
-      <Panel title="Test a new policy">
-        <TestPolicy />
+      <Panel title="A whole policy">
+        <details>
+          <summary>Test another policy (JSON), and apply it</summary>
+          <TestPolicy />
+        </details>
       </Panel>
     </Page>
+  );
+}
+
+/** Each group with its limits, and what holds for everybody else. */
+function Holders({ policy: { groups, rules } }: { readonly policy: WholePolicy }) {
+  const { data: overview } = useQuery(overviewQuery);
+  const named = new Map(rules.map(rule => [rule.name, rule]));
+  const isDefault = (name: string) => overview?.everybody.groups.includes(name) === true;
+  const defaults = groups.filter(({ name }) => isDefault(name));
+  return (
+    <Panel title="Who gets what">
+      <SearchedList rows={groups} of={['group', 'groups']}>
+        {shown => (
+          <Table
+            caption="Groups with their limits"
+            empty={
+              <>
+                No groups yet, so the limit for everybody (TOTAL) holds.{' '}
+                <a href={to('groups')}>Create a group</a> to give some owners other limits.
+              </>
+            }
+            rows={shown}
+            keyOf={({ name }) => name}
+            columns={[
+              {
+                title: 'Group',
+                cell: ({ name }) => (
+                  <>
+                    <NameLink page="group">{name}</NameLink>
+                    {isDefault(name) && <span class="mark">default group</span>}
+                  </>
+                ),
+              },
+              { title: 'Members', isNumber: true, cell: ({ users }) => <Count>{users.length}</Count> },
+              {
+                title: 'Limits',
+                isMain: true,
+                cell: ({ rules: names }) => (
+                  <GroupLimits rules={names.flatMap(each => named.get(each) ?? [])} />
+                ),
+              },
+            ]}
+          />
+        )}
+      </SearchedList>
+      {overview !== undefined && (
+        <p>
+          Everybody {groups.length === 0 ? '' : 'in no group '}has{' '}
+          {defaults.length === 0 ? (
+            <>
+              <Size bytes={overview.everybody.total} /> in all, the limit for everybody (TOTAL in
+              [quota.default])
+            </>
+          ) : (
+            <>
+              the default groups, <NameLinks page="group" names={defaults.map(({ name }) => name)} />; for
+              what they do not cover <Size bytes={overview.everybody.total} />, the limit for everybody (TOTAL
+              in [quota.default])
+            </>
+          )}
+          .
+        </p>
+      )}
+    </Panel>
+  );
+}
+
+function GroupLimits({ rules }: { readonly rules: readonly Rule[] }) {
+  if (rules.length === 0) return <span class="quiet-text">none: it has no rules</span>;
+  return (
+    <ul>
+      {rules.map(rule => (
+        <li key={rule.name}>{limitWords(rule)}</li>
+      ))}
+    </ul>
   );
 }
 

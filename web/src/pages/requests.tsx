@@ -2,20 +2,24 @@
 
 import { useState } from 'preact/hooks';
 import { writeSize } from '../../../src/text/index.ts';
-import type { SpaceRequest } from '../../../src/wire/index.ts';
+import type { OwnerReport, SpaceRequest } from '../../../src/wire/index.ts';
 import { declineRequest, grantRequest, requestsQuery } from '../api/own-queries.ts';
+import { ownerQuery } from '../api/queries.ts';
+import { useSession } from '../api/session.ts';
 import { dayWords } from '../history/growth-words.ts';
 import { RequestAnswer } from '../parts/allowances.tsx';
+import { kindWords } from '../parts/bar.tsx';
 import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Choice, Field, MoreFields, moreIn } from '../parts/field.tsx';
-import { Size, Time } from '../parts/figures.tsx';
+import { Percent, Size, Time, Use } from '../parts/figures.tsx';
 import { Name, NameLink } from '../parts/name.tsx';
 import { Page } from '../parts/page.tsx';
 import { Pager, pageIn, pageSize } from '../parts/pager.tsx';
 import { Query } from '../parts/states.tsx';
 import { RowButton, Table } from '../parts/table.tsx';
 import { useQueryPart } from '../place.ts';
+import { MyRequests } from './mine.tsx';
 
 const states = [
   ['open', 'open'],
@@ -26,12 +30,20 @@ const states = [
 ] as const satisfies readonly (readonly [SpaceRequest['state'] | 'all', string])[];
 
 export function Requests() {
+  const { data: session } = useSession();
+  return session?.is_admin ? <AllRequests /> : <MyRequests />;
+}
+
+function AllRequests() {
   const [query, change] = useQueryPart();
   const state = states.find(([value]) => value === query.get('state'))?.[0] ?? 'open';
   const page = pageIn(query);
   return (
     <Page title="Requests" help="requests">
-      <p>Owners ask here for more space. A granted request is an allowance: more space for a limited time.</p>
+      <p>
+        Owners ask on their page for more space. A granted request is an allowance: more space for a limited
+        time.
+      </p>
       <Choice
         label="State"
         value={state}
@@ -46,7 +58,11 @@ export function Requests() {
           <div class="stack">
             <RequestTable
               requests={entries}
-              empty={state === 'open' ? 'No request waits for an answer.' : 'No such requests.'}
+              empty={
+                state === 'open'
+                  ? 'No request waits for an answer. You can also give an allowance without one, on the page of an owner.'
+                  : 'No such requests. Choose another state.'
+              }
             />
             <Pager
               page={page}
@@ -78,8 +94,15 @@ function RequestTable({ requests, empty }: RequestTableProps) {
         keyOf={({ id }) => id}
         columns={[
           { title: 'Owner', cell: ({ owner }) => <NameLink page="owner">{owner}</NameLink> },
-          { title: 'Size', isNumber: true, cell: ({ bytes }) => <Size bytes={bytes} /> },
-          { title: 'Until', isWide: true, cell: ({ until }) => <Time at={until} absent="not given" /> },
+          {
+            title: 'Size',
+            cell: ({ bytes, until }) => (
+              <>
+                <Size bytes={bytes} />
+                {until !== null && <span class="quiet-text small"> until {dayWords(until)}</span>}
+              </>
+            ),
+          },
           {
             title: 'Reason',
             cell: ({ why, owner, asked_by: by }) => (
@@ -146,8 +169,11 @@ function Granting({ request: { id, owner, bytes, until }, onClose }: AnsweringPr
       }}
       onClose={onClose}
     >
+      <Query of={ownerQuery(owner)} what="the usage" rows={1}>
+        {report => <Together report={report} more={more?.bytes ?? 0} />}
+      </Query>
       <p>
-        <Name>{owner}</Name> has so much more than the rules say, until the end of the last day.
+        <Name>{owner}</Name> may store this much more than the rules allow, until the end of that day:
       </p>
       <MoreFields more={typed} onChange={changed => setTyped({ ...typed, ...changed })} />
       <Field
@@ -156,6 +182,19 @@ function Granting({ request: { id, owner, bytes, until }, onClose }: AnsweringPr
         onInput={words => setTyped({ ...typed, words })}
       />
     </Confirm>
+  );
+}
+
+/** The usage by the fullest limit, and that limit with what is to be granted. */
+function Together({ report, more }: { readonly report: OwnerReport; readonly more: number }) {
+  const { subject, used, limit } = report;
+  if (used === null || limit === null || limit <= 0) return null;
+  return (
+    <p>
+      {kindWords(subject)}: <Use used={used} limit={limit} /> now (<Percent used={used} limit={limit} />
+      ), <Use used={used} limit={limit + more} /> with this (<Percent used={used} limit={limit + more} />
+      ).
+    </p>
   );
 }
 

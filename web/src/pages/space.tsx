@@ -78,12 +78,19 @@ function RepositoryList({ of, owner }: { readonly of: SpaceOf; readonly owner: s
       {({ repositories, stored_bytes: stored, unreachable_bytes: unreachable }) => (
         <Panel title="Repositories">
           {repositories.length === 0 ? (
-            <Empty>No repository is stored on this host.</Empty>
+            <Empty>
+              No repository is stored on this host yet. It appears here after the first push to it.
+            </Empty>
           ) : (
             <div class="stack">
               <p>
-                Stored: <Size bytes={stored} />. Unreachable: <Size bytes={unreachable} />. Choose a
-                repository to see what takes its space, and how to free it.
+                Stored: <Size bytes={stored} />.{' '}
+                {repositories.some(({ measured_at: at }) => at !== null) && (
+                  <>
+                    Unreachable: <Size bytes={unreachable} />.{' '}
+                  </>
+                )}
+                Choose a repository to see what takes its space, and how to free it.
               </p>
               <Table<RepositorySpace>
                 caption="Repositories, largest first"

@@ -61,13 +61,15 @@ export interface Segment {
   readonly background: string;
 }
 
-interface SegmentBarProps extends Required<Omit<BarProps, 'usage'>> {
+interface SegmentBarProps extends Pick<BarProps, 'width'> {
+  /** As that of a bar; -1: there is no mark. */
+  readonly limit: number;
   readonly segments: readonly Segment[];
 }
 
 export function SegmentBar({ segments, width, limit }: SegmentBarProps) {
   const total = segments.reduce((sum, { bytes }) => sum + bytes, 0);
-  const whole = Math.max(width, total, limit ?? -1, 1);
+  const whole = Math.max(width, total, limit, 1);
   const share = (bytes: number) => `${(bytes / whole) * 100}%`;
   const told = segments.filter(({ bytes }) => bytes > 0);
   let before = 0;
@@ -76,20 +78,27 @@ export function SegmentBar({ segments, width, limit }: SegmentBarProps) {
     before += segment.bytes;
     return { ...segment, start, title: `${segment.words}: ${formatBytes(segment.bytes)}` };
   });
-  const words = placed.map(({ title }) => title).join(', ');
+  const stored = placed.map(({ title }) => title).join(', ') || 'nothing stored';
+  const isMarked = limit > 0 && limit < whole;
+  const limitWords = `limit ${formatBytes(limit)}`;
   return (
-    <span class="bar" role="img" aria-label={words === '' ? 'nothing stored' : words}>
-      {placed.map(({ key, start, bytes, background, title }) => (
-        <span
-          key={key}
-          title={title}
-          style={{ background, insetInlineStart: share(start), inlineSize: share(bytes) }}
-        />
-      ))}
-      {limit !== undefined && limit > 0 && limit < whole && (
-        <span class="limit" style={{ insetInlineStart: share(limit) }} />
+    <>
+      <span class="bar" role="img" aria-label={isMarked ? `${stored}; ${limitWords}` : stored}>
+        {placed.map(({ key, start, bytes, background, title }) => (
+          <span
+            key={key}
+            title={title}
+            style={{ background, insetInlineStart: share(start), inlineSize: share(bytes) }}
+          />
+        ))}
+        {isMarked && <span class="limit" style={{ insetInlineStart: share(limit) }} />}
+      </span>
+      {isMarked && (
+        <span class="limit-label" aria-hidden="true">
+          <span style={{ insetInlineStart: `min(${share(limit)}, 100% - 8rem)` }}>▲ {limitWords}</span>
+        </span>
       )}
-    </span>
+    </>
   );
 }
 

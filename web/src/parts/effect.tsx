@@ -145,7 +145,7 @@ function Mend({ fault: { code, group, rule } }: { fault: LintFault }) {
   if (group !== undefined && code !== 'missing_default_group')
     return <a href={to('group', group)}>Open the group</a>;
   return code === 'missing_default_group' ? (
-    <a href={to('groups')}>Create it</a>
+    <a href={to('groups', undefined, { new: group })}>Create it</a>
   ) : (
     <a href={to('rules')}>See the rules</a>
   );
@@ -179,16 +179,14 @@ export function WithoutIt({ policy, without, what }: WithoutItProps) {
   if (overview.data?.enabled === false) return <p>Quotas are switched off, so nothing is refused.</p>;
   return (
     <Answered query={trial} what="the affected owners" rows={2}>
-      {({ refused, allowed }) =>
-        refused.count === 0 && allowed.count === 0 ? (
-          <p>At present {what} makes no difference to any owner.</p>
-        ) : (
-          <div class="stack">
-            <Changed what={`refused because of ${what}`} owners={allowed} side="before" isBad />
-            <Changed what={`allowed because of ${what}`} owners={refused} side="before" />
-          </div>
-        )
-      }
+      {({ refused, allowed }) => (
+        <div class="stack">
+          {allowed.count === 0 && <p>Nobody is refused because of {what}.</p>}
+          <Changed what={`refused because of ${what}`} owners={allowed} side="before" isBad />
+          {refused.count === 0 && <p>Without {what}, nobody would be newly refused.</p>}
+          <Changed what={`refused without ${what}`} owners={refused} side="after" isFuture />
+        </div>
+      )}
     </Answered>
   );
 }

@@ -5,36 +5,42 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Event, EventOf } from '../../../src/overview/event-shapes.ts';
 import { subjectWords } from '../../../src/quota/index.ts';
-import { formatBytes, printable, printableJson } from '../../../src/text/index.ts';
+import { formatBytes, printable } from '../../../src/text/index.ts';
 import { type EventsAsked, eventsQuery } from '../api/queries.ts';
 import { fewest, listWords } from '../own/verdicts.ts';
+import { changedFields } from '../policy/changes.ts';
 import { isRestorable } from '../policy/restore.ts';
 import { Button } from './button.tsx';
 import { counted, Time, timeWords, useWords } from './figures.tsx';
 import { Name, NameLink } from './name.tsx';
 import { Restore } from './restore.tsx';
 import { Answered } from './states.tsx';
-import { Table } from './table.tsx';
+import { RowButton, Table } from './table.tsx';
 
 interface EventListProps {
   readonly asked: EventsAsked;
-  /** Hides the owners, for a list of one owner's events. */
+  /** Hides the owners, for a list of the events of one thing. */
   readonly isOfOne?: boolean;
+  /** Left out: all of them are shown. */
+  readonly isShown?: (event: Event) => boolean;
 }
 
-export function EventList({ asked, isOfOne = false }: EventListProps) {
+export function EventList({ asked, isOfOne = false, isShown = () => true }: EventListProps) {
   const events = useInfiniteQuery(eventsQuery(asked));
   const [restored, setRestored] = useState<EventOf<'policy'> | null>(null);
   return (
     <Answered query={events} what="the events">
       {({ pages }) => {
-        const list = pages.flatMap(({ entries }) => entries);
-
+        const list = pages.flatMap(({ entries }) => entries).filter(isShown);
         return (
           <div class="stack">
             <Table
               caption="Events, newest first"
-              empty={events.hasNextPage ? 'No such events among the latest ones.' : 'No such events.'}
+              empty={
+                events.hasNextPage
+                  ? 'No such events among the latest ones.'
+                  : 'No such events. Choose another kind, or other days.'
+              }
               rows={list}
               keyOf={({ id }) => id}
               columns={[
@@ -95,15 +101,11 @@ export function What({ event, onRestore }: WhatProps) {
           <Name>{below}</Name>
         </p>
       )}
-      {event.kind === 'policy' && (
-        <details>
-          <summary>Show change</summary>
-          <pre class="quiet-text">{shownJson(event.before)}</pre>
-          <pre>{shownJson(event.after)}</pre>
-          {onRestore !== undefined && isRestorable(event) && (
-            <Button onClick={() => onRestore(event)}>Undo this change</Button>
-          )}
-        </details>
+      {event.kind === 'policy' && onRestore !== undefined && isRestorable(event) && (
+        <>
+          {' '}
+          <RowButton words="Undo" about="this change" onClick={() => onRestore(event)} />
+        </>
       )}
     </>
   );
@@ -113,7 +115,7 @@ interface Told {
   readonly mark: string;
   readonly look?: 'bad' | 'good' | 'near' | '';
   readonly words: ComponentChildren;
-  /** Words that a person wrote about it; empty: none. */
+  /** Words that a person wrote about it, or the fields that were changed; empty: none. */
   readonly below?: string;
 }
 
@@ -142,7 +144,7 @@ function toldOf(event: Event): Told {
     case 'grace':
       return { mark: graceWords(event), look: 'bad', words: useOf(event) };
     case 'policy':
-      return { mark: actionWords(event), words: changeWords(event) };
+      return { mark: actionWords(event), words: changeWords(event), below: fieldWords(event) };
     case 'sign-in':
       return {
         mark: 'signed in',
@@ -189,7 +191,7 @@ const requestMarks: Readonly<
 };
 
 function useOf(event: EventOf<'grace'> | EventOf<'threshold'>): string {
-  return `${listWords(fewest(event.subjects))}: ${useWords(event)}`;
+  return `${useWords(event)} (${listWords(fewest(event.subjects))})`;
 }
 
 /** `2 GB until 22 Dec 2026, 14:00 UTC`. */
@@ -270,6 +272,7 @@ function groupsIn(content: unknown): readonly string[] {
   return Array.isArray(content.groups) ? content.groups.filter(group => typeof group === 'string') : [];
 }
 
-function shownJson(value: unknown): string {
-  return value === null ? 'nothing' : printableJson(JSON.stringify(value, null, 1));
+function fieldWords({ what, before, after }: EventOf<'policy'>): string {
+  // The words of both say it already.
+  return what === 'assignment' || what === 'session' ? '' : changedFields(before, after).join('; ');
 }

@@ -16,12 +16,14 @@ interface GroupFormProps extends FormEnds {
   readonly policy: WholePolicy;
   /** Left out: a new one. */
   readonly group?: Group;
+  /** The name of a new one to begin with. */
+  readonly wanted?: string;
 }
 
 const nobody: readonly string[] = [];
 
-export function GroupForm({ policy, group, onSaved, onCancel }: GroupFormProps) {
-  const [name, setName] = useState(group?.name ?? '');
+export function GroupForm({ policy, group, wanted = '', onSaved, onCancel }: GroupFormProps) {
+  const [name, setName] = useState(group?.name ?? wanted);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(group?.rules));
   const [rule, setRule] = useState<TypedRule | null>(null);
   const [users, setUsers] = useState(group?.users ?? nobody);

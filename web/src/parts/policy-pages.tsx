@@ -8,9 +8,10 @@ import { useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
 import type { WholePolicy } from '../../../src/wire/index.ts';
 import { policyQuery } from '../api/queries.ts';
-import { go, to } from '../place.ts';
+import { go, to, useQueryPart } from '../place.ts';
 import { Button } from './button.tsx';
 import { PolicyConfirm } from './effect.tsx';
+import { EventList } from './event-list.tsx';
 import { Name } from './name.tsx';
 import { Page, Panel } from './page.tsx';
 import { Empty, Query } from './states.tsx';
@@ -28,12 +29,15 @@ const kinds = {
 
 interface PolicyListProps {
   readonly kind: keyof typeof kinds;
-  readonly form: (policy: WholePolicy, ends: FormEnds) => ComponentChildren;
+  /** `name`: one that a link asks for; else empty. */
+  readonly form: (policy: WholePolicy, ends: FormEnds, name: string) => ComponentChildren;
   readonly list: (policy: WholePolicy) => ComponentChildren;
 }
 
 export function PolicyList({ kind, form, list }: PolicyListProps) {
-  const [isCreating, setCreating] = useState(false);
+  const [query] = useQueryPart();
+  const wanted = query.get('new') ?? '';
+  const [isCreating, setCreating] = useState(wanted !== '');
   const { all } = kinds[kind];
   const create = (
     <Button look="primary" onClick={() => setCreating(true)}>
@@ -46,7 +50,7 @@ export function PolicyList({ kind, form, list }: PolicyListProps) {
       <Query of={policyQuery} what={`the ${kinds[kind].list}`}>
         {whole => (
           <>
-            {isCreating && <Panel title={`New ${kind}`}>{form(whole, ends)}</Panel>}
+            {isCreating && <Panel title={`New ${kind}`}>{form(whole, ends, wanted)}</Panel>}
             {list(whole)}
           </>
         )}
@@ -69,7 +73,7 @@ interface PolicyPieceProps<Piece> {
 
 export function PolicyPiece<Piece>(props: PolicyPieceProps<Piece>) {
   const { kind, name, find, form, shown, without, deleting } = props;
-  const [doing, setDoing] = useState<'nothing' | 'editing' | 'deleting'>('nothing');
+  const [doing, setDoing] = useState<'nothing' | 'saved' | 'editing' | 'deleting'>('nothing');
   const { one, all, list } = kinds[kind];
   const nothing = () => setDoing('nothing');
   return (
@@ -97,15 +101,24 @@ export function PolicyPiece<Piece>(props: PolicyPieceProps<Piece>) {
         {whole => {
           const piece = find(whole);
           if (piece === undefined) {
-            return <Empty>No {kind} has this name. It may have been deleted.</Empty>;
+            return (
+              <Empty>
+                No {kind} has this name. It may have been deleted.{' '}
+                <a href={to(list, undefined, { new: name })}>Create it</a>
+              </Empty>
+            );
           }
+          const ends = { onSaved: () => setDoing('saved'), onCancel: nothing };
+          const changes = <Changes kind={kind} name={name} isSaved={doing === 'saved'} />;
           return (
             <>
+              {doing === 'saved' && changes}
               {doing === 'editing' ? (
-                <Panel title="Edit">{form(whole, piece, { onSaved: nothing, onCancel: nothing })}</Panel>
+                <Panel title="Edit">{form(whole, piece, ends)}</Panel>
               ) : (
                 shown(whole, piece)
               )}
+              {doing !== 'saved' && changes}
               {doing === 'deleting' && (
                 <PolicyConfirm
                   title={`Delete the ${kind} ${printable(name)}?`}
@@ -123,5 +136,24 @@ export function PolicyPiece<Piece>(props: PolicyPieceProps<Piece>) {
         }}
       </Query>
     </Page>
+  );
+}
+
+interface ChangesProps {
+  readonly kind: keyof typeof kinds;
+  readonly name: string;
+  /** The newest one was made a moment ago on this page. */
+  readonly isSaved: boolean;
+}
+
+function Changes({ kind, name, isSaved }: ChangesProps) {
+  return (
+    <Panel title={isSaved ? 'Saved' : 'Changes'}>
+      <EventList
+        asked={{ kind: 'policy', owner: undefined, q: name, limit: 10 }}
+        isOfOne
+        isShown={event => event.kind === 'policy' && event.what === kind && event.name === name}
+      />
+    </Panel>
   );
 }

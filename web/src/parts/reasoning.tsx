@@ -15,7 +15,7 @@ type Bound = NonNullable<Explanation['bounds']>[number];
 const stepWords: Readonly<Record<Step['step'], string>> = {
   assigned: 'Groups of the owner',
   defaults: 'DEFAULT_GROUPS',
-  builtin: 'Built-in group: TOTAL in [quota.default]',
+  builtin: 'Limit for everybody (TOTAL)',
 };
 
 interface ReasoningProps {
@@ -182,7 +182,7 @@ function GroupSaid({ group: { group, verdict, rules, decided }, hasLinks }: Grou
   return (
     <li>
       {group === null ? (
-        'built-in'
+        'TOTAL'
       ) : (
         <NameLink page="group" isLinked={hasLinks}>
           {group}
@@ -193,7 +193,7 @@ function GroupSaid({ group: { group, verdict, rules, decided }, hasLinks }: Grou
         {rules.map(rule => (
           <li key={rule.rule ?? ''} class={decided && rule.decided ? 'decided' : ''}>
             {rule.rule === null ? (
-              'built-in'
+              'TOTAL'
             ) : (
               <NameLink page="rule" isLinked={hasLinks}>
                 {rule.rule}

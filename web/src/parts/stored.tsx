@@ -14,13 +14,11 @@ interface StoredProps {
   readonly state: OwnerState;
   /** Beside the state. */
   readonly words?: string;
-  /** Words before the time of the measurement. */
-  readonly measured: string;
   /** Above the bar. */
   readonly children?: ComponentChildren;
 }
 
-export function Stored({ title, report, state, words, measured, children }: StoredProps) {
+export function Stored({ title, report, state, words, children }: StoredProps) {
   const { tree, total, measured_at: measuredAt, partial, stale } = report;
   const usage = usageIn(tree);
   const whole = report.decisions['size:all'];
@@ -38,7 +36,7 @@ export function Stored({ title, report, state, words, measured, children }: Stor
       <Legend usage={usage} />
       {whole !== undefined && <Billed verdict={whole} />}
       <p class="quiet-text small">
-        {measured} <Time at={measuredAt} />.
+        Oldest figure: <Time at={measuredAt} />.
         {partial && ' Some data could not be read; its last known bytes count.'}
         {stale &&
           ' Figures of other hosts, of reporting programs or of storage that app.ini lacks may be out of date.'}
