@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ChangeSet, type Documents, type Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import { type Ledger, type LedgerSettings, type OwnerUsage, Pools } from '../ledger/index.ts';
-import { lintIn, Policy, replacePolicy, ruleKind, type WholeGroup } from '../policy/index.ts';
+import { deleteGroup, lintIn, Policy, replacePolicy, ruleKind, type WholeGroup } from '../policy/index.ts';
 import {
   type CompiledGroup,
   type Decision,
@@ -25,7 +25,7 @@ import { pageOf } from './pages.ts';
 import { editOf, newRuleFrom } from './routes/shapes.ts';
 import { mustNameFewRules } from './whole-policy.ts';
 
-/** Names at most `limit` owners of each. Rejects with `invalid`; `conflict`: the policy changed meanwhile. */
+/** Names at most `limit` owners of each. Rejects with `invalid`, `not_found`; `conflict`: the policy changed meanwhile. */
 export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: number): Promise<Simulation> {
   const { policy: inForce, settings } = ledger;
   const changes = await workInSlices(draftOf(ledger.documents, wanted));
@@ -38,7 +38,7 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
   const after = rulingBy(ledger, drafted, then);
   let owners = 0;
   const findAll = function* (): Work<void> {
-    for (const owner of ledger.owners()) {
+    for (const owner of concerned(ledger, wanted, then)) {
       owners += 1;
       const graces = ledger.graces.now(owner.id);
       const some = yield* changesFor({ ledger, owner, graces }, before, after, isAlike);
@@ -85,7 +85,7 @@ function effectOf({ before, after }: ChangedOwner['changes'][number]): Effect {
 /** Throws `invalid`. */
 function* draftOf(
   { owners, snapshot }: Pick<Documents, 'owners' | 'snapshot'>,
-  { rules, groups }: DraftPolicy,
+  { rules, groups, without_group: without }: DraftPolicy,
 ): Work<Snapshot> {
   mustNameFewRules(groups ?? []);
   const faults = new FaultList();
@@ -109,7 +109,23 @@ function* draftOf(
     ...(rules === undefined ? {} : { rules: rules.map(newRuleFrom) }),
     ...(groups === undefined ? {} : { groups: whole }),
   });
+  if (without !== undefined) deleteGroup(changes, without);
   return changes;
+}
+
+/** The owners whom a draft may concern. */
+function* concerned(
+  ledger: Ledger,
+  { rules, groups, without_group: without }: DraftPolicy,
+  then: LedgerSettings,
+): Iterable<OwnerUsage> {
+  const isAlone = rules === undefined && groups === undefined && isDeepStrictEqual(ledger.settings, then);
+  if (without === undefined || !isAlone || then.defaultGroups.includes(without))
+    return yield* ledger.owners();
+  for (const id of ledger.policy.membersOf(without)) {
+    const owner = ledger.ownerById(id);
+    if (owner !== null && owner !== undefined) yield owner;
+  }
 }
 
 function settingsOf(settings: LedgerSettings, { settings: wanted }: DraftPolicy): LedgerSettings {

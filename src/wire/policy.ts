@@ -266,6 +266,7 @@ export const groupUsage = z
       .array(pool.meta({ id: 'Pool' }))
       .readonly()
       .meta({ description: 'The rules of the group that limit its members together, by their names.' }),
+    count: z.number().int().meta({ description: 'The number of all members.' }),
     members: z
       .array(
         z

@@ -136,6 +136,9 @@ export const draftPolicy = z
     groups: atMost(mostOf.groups, z.array(draftGroup))
       .optional()
       .meta({ description: 'Instead of all groups.' }),
+    without_group: knownName.optional().meta({
+      description: 'Without this group. If nothing else is another, only its members are checked.',
+    }),
     settings: z
       .strictObject({
         total: limit.optional().meta({ description: '`[quota.default] TOTAL` in bytes.' }),

@@ -55,6 +55,9 @@ t.test('the overview tells sums, who is over and near, the disks, and when it wa
     total: 2600,
     tree: { size: { git: { LFS: 1801 }, assets: { wiki: 799 } } },
     nobody: { bytes: 0, kinds: [] },
+    everybody: { groups: [], total: 1000 },
+    open_requests: 0,
+    worker: { running: false, version: null },
     measuring: null,
     measured_at: /^20/,
   });

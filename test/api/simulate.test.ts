@@ -154,6 +154,27 @@ t.test('what a draft leaves out stays as it is, and a group keeps who is in it',
   );
 });
 
+t.test('without a group its members are decided about as if it were deleted, and nobody else', async t => {
+  const world = await World.open(t, { settings: { 'quota.default': { TOTAL: '10' } } });
+  await apply(world, {
+    rules: [{ name: 'total', limit: 100, subjects: ['size:all'] }],
+    groups: [{ name: 'free', rules: ['total'], users: ['alice'] }],
+  });
+  await world.report('alice', 'size:git:lfs', 50);
+  await world.report('bob', 'size:git:lfs', 50);
+  const draft = { without_group: 'free' };
+  t.match(await simulate(world, draft), {
+    owners: 1,
+    refused: { count: 1, first: [{ user: 'alice' }] },
+    allowed: { count: 0 },
+  });
+  world.reload({ quota: { DEFAULT_GROUPS: 'free' }, 'quota.default': { TOTAL: '10' } });
+  const { refused } = await simulate(world, draft);
+  t.strictSame(refused.first.map(({ user }) => user).sort(), ['alice', 'bob']);
+  const unknown = await world.call('POST', '/admin/quota/simulate', { body: { without_group: 'nothing' } });
+  t.equal(unknown.status, 404);
+});
+
 t.test('while quotas are switched off it tells who would be refused with them on', async t => {
   const world = await World.open(t, {
     settings: { quota: { ENABLED: 'false' }, 'quota.default': { TOTAL: '10' } },

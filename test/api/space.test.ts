@@ -70,6 +70,9 @@ t.test('a repository is looked through by the worker, once for all who ask', asy
   const { world, path, connect, says, space } = await open(t);
   const without = await world.call('GET', '/admin/quota/space?user=alice&repo=one');
   t.match(without, { status: 503, text: /no worker runs on this host/ });
+  const own = await world.call('GET', '/user/quota/space?repo=one', { as: 'alice' });
+  t.match(own, { status: 503, text: /deleting branches and tags frees space all the same/ });
+  t.notMatch(own.text, /systemctl/, 'who cannot start one reads no command that starts it');
   const worker = await connect();
   await says(worker, []);
   t.match(await space('repo=one', 'alice'), { state: 'running', report: null });

@@ -214,6 +214,7 @@ async function usageOfGroup(
   return {
     group: name,
     pools,
+    count: ledger.policy.membersOf(name).length,
     members: shown.map(({ owner, used }) => ({
       owner,
       used: Object.fromEntries(counted.map(({ limit }, at) => [limit, used[at] ?? 0])),

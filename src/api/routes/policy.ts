@@ -79,7 +79,7 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
         }),
       }),
       body: wire.draftPolicy,
-      faults: [409],
+      faults: [404, 409],
       answer: { status: 200, description: 'The differences', schema: wire.simulation },
       handle: ({ query, body }) => simulate(ledger, body, query.limit),
     }),

@@ -10,6 +10,7 @@ import type {
   Explanation,
   Finding,
   FleetHost,
+  Group,
   GroupUsage,
   LintFault,
   MailWish,
@@ -32,6 +33,7 @@ import type {
 } from '../../../src/wire/index.ts';
 import { ask, askStretch, askUnless } from './ask.ts';
 import { live, pageOf, queryOf, refresh } from './client.ts';
+import { faultOf } from './fault.ts';
 
 const quota = ['admin', 'quota'] as const;
 const seldomMs = 15_000;
@@ -65,6 +67,21 @@ export const limitedRepositoriesQuery = (owner: string) =>
   pageOf<RepositoryRow>([...quota, 'usage'], {
     query: { per: 'repository', state: 'over,near', owner, limit: 1000 },
   });
+
+/** Null: there is none of this name. */
+export const groupQuery = (name: string) => {
+  const path = [...quota, 'groups', name];
+  return queryOptions({
+    ...queryOf<Group | null>(path, { everyMs: seldomMs }),
+    queryFn: ({ signal }) => ask<Group>(path, { signal }).catch(nullIfMissing),
+  });
+};
+
+function nullIfMissing(error: unknown): null {
+  const fault = faultOf(error);
+  if (fault.is === 'refused' && fault.status === 404) return null;
+  throw error;
+}
 
 interface GroupUsageAsked extends Omit<PageAsked, 'q'> {
   readonly group: string;

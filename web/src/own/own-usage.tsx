@@ -89,7 +89,7 @@ export function Refusals({ own }: { readonly own: Own }) {
           <div class="stack">
             <Table
               caption="Refusals, latest first"
-              empty="No refusals."
+              empty="No refusals. A push that is refused appears here, with its reason."
               rows={pages.flatMap(({ entries }) => entries)}
               keyOf={({ id }) => id}
               columns={[

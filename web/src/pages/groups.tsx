@@ -1,17 +1,19 @@
 /** All groups, and one of them: its rules, who is in it, whom it refuses; changed and deleted. */
 
-import type { WholePolicy } from '../../../src/wire/index.ts';
+import { useQuery } from '@tanstack/preact-query';
+import type { Group as OneGroup, WholePolicy } from '../../../src/wire/index.ts';
+import { groupQuery } from '../api/queries.ts';
 import { WithoutIt } from '../parts/effect.tsx';
 import { Count, counted, limitWords } from '../parts/figures.tsx';
 import { GroupForm } from '../parts/group-form.tsx';
-import { NameLink, NameLinks, Others } from '../parts/name.tsx';
+import { NameLink, NameLinks } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { SearchedList } from '../parts/pager.tsx';
 import { PolicyList, PolicyPiece } from '../parts/policy-pages.tsx';
-import { GroupPools } from '../parts/pools.tsx';
+import { GroupMembers } from '../parts/pools.tsx';
 import { Empty } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
-import { type Group as OneGroup, withoutGroup } from '../policy/edit.ts';
+import { type Group as WholeGroup, withoutGroup } from '../policy/edit.ts';
 
 export function Groups() {
   return (
@@ -49,13 +51,15 @@ function List({ policy: { groups } }: { policy: WholePolicy }) {
 }
 
 export function Group({ name }: { name: string }) {
+  const query = useQuery(groupQuery(name));
   return (
-    <PolicyPiece<OneGroup>
+    <PolicyPiece<WholeGroup, OneGroup>
       kind="group"
       name={name}
+      query={query}
       find={({ groups }) => groups.find(group => group.name === name)}
       form={(policy, group, ends) => <GroupForm policy={policy} group={group} {...ends} />}
-      shown={(policy, group) => <Shown policy={policy} group={group} />}
+      shown={group => <Shown group={group} />}
       without={policy => withoutGroup(policy, name)}
       deleting={({ users }) => (
         <p>{counted(users.length, 'owner', 'owners')} will be removed from the group. Its rules remain.</p>
@@ -64,9 +68,7 @@ export function Group({ name }: { name: string }) {
   );
 }
 
-function Shown({ policy, group }: { policy: WholePolicy; group: OneGroup }) {
-  const { name, users } = group;
-  const rules = group.rules.flatMap(each => policy.rules.find(rule => rule.name === each) ?? []);
+function Shown({ group: { name, rules } }: { group: OneGroup }) {
   return (
     <>
       <Panel title="Rules">
@@ -83,38 +85,10 @@ function Shown({ policy, group }: { policy: WholePolicy; group: OneGroup }) {
           </ul>
         )}
       </Panel>
-      {rules.some(({ per }) => per === 'group') ? (
-        <GroupPools group={name} count={users.length} />
-      ) : (
-        <Members users={users} />
-      )}
+      <GroupMembers group={name} />
       <Panel title="Affected owners">
-        <WithoutIt policy={policy} without={withoutGroup(policy, name)} what="this group" />
+        <WithoutIt draft={{ settings: {}, without_group: name }} what="this group" />
       </Panel>
     </>
-  );
-}
-
-const shownUsers = 100;
-
-function Members({ users }: Pick<OneGroup, 'users'>) {
-  return (
-    <Panel title={counted(users.length, 'member', 'members')}>
-      {users.length === 0 ? (
-        <Empty>
-          This group has no members. If it is one of DEFAULT_GROUPS, it applies to all owners who are in no
-          group.
-        </Empty>
-      ) : (
-        <ul class="row">
-          {users.slice(0, shownUsers).map(user => (
-            <li key={user}>
-              <NameLink page="owner">{user}</NameLink>
-            </li>
-          ))}
-          <Others count={users.length - shownUsers} />
-        </ul>
-      )}
-    </Panel>
   );
 }

@@ -146,7 +146,7 @@ const forAdministrators: readonly Section[] = [
     id: 'rules',
     title: 'Rules',
     text: [
-      'A rule says first what is limited: what each owner stores, what all members of the group store together, each repository, each push, or each file. It has an effect only in a group.',
+      'A rule says first what is limited: what each member of the group stores, whatever the others store, what all members of the group store together, each repository, each push, or each file. It has an effect only in a group.',
       'The limit is for some kinds of data together; for each file, for files of these kinds. Sizes are written as 500M, 10 GB or 1.5GiB; -1 means no limit, and 0 means that nothing may be stored.',
       'In the mode report, refusals are only recorded. In the mode warn, whoever passes the limit is told, and refused nothing.',
     ],
@@ -156,7 +156,7 @@ const forAdministrators: readonly Section[] = [
     id: 'policy',
     title: 'Policy',
     text: [
-      'Shows possible mistakes in the rules and groups, each with a link to the place where you fix it. You can download the whole policy, test another one against all owners, and put it in force as a whole.',
+      'Shows who gets what: each group with its limits for each member, and what holds for everybody else. Below are possible mistakes, each with a link to the place where you fix it. You can download the whole policy, test another one against all owners, and put it in force as a whole.',
     ],
     commands: ['softquota policy lint', 'softquota policy simulate FILE', 'softquota policy import FILE'],
   },

@@ -273,7 +273,7 @@ const dayWords = new Intl.DateTimeFormat(undefined, { day: 'numeric', timeZone: 
 
 export function Refusals({ days }: { readonly days: readonly RefusalsOfDay[] }) {
   const most = Math.max(0, ...days.map(({ count }) => count));
-  if (most === 0) return <Empty>No refusals.</Empty>;
+  if (most === 0) return <Empty>No refusals. What a limit refuses is counted here by day.</Empty>;
   return (
     <ol class="refusals">
       {days.map(({ day, count }) => (

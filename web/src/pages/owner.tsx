@@ -79,7 +79,11 @@ function Known({ report }: { report: OwnerReport }) {
         title="Repositories and other data"
         actions={<a href={to('space', name)}>What takes the space</a>}
       >
-        {units.length === 0 ? <Empty>Nothing is stored.</Empty> : <Units units={units} />}
+        {units.length === 0 ? (
+          <Empty>Nothing is stored yet. New data appears here after it is measured.</Empty>
+        ) : (
+          <Units units={units} />
+        )}
       </Panel>
       <History of={{ is: 'owner', name }} />
       <Panel title="Events">

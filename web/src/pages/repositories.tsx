@@ -40,7 +40,11 @@ export function Repositories() {
           <>
             <Table
               caption="Repositories and other data, largest first"
-              empty={q === '' ? 'Nothing of this kind is stored.' : 'No path or name contains this text.'}
+              empty={
+                q === ''
+                  ? 'Nothing of this kind is stored. Choose another kind, or start a scan on the page Scans.'
+                  : 'No path or name contains this text. Type less of it.'
+              }
               rows={entries}
               keyOf={({ host, subject: kind, name, owner }) => `${host} ${kind} ${owner} ${name}`}
               columns={columnsFor(entries)}

@@ -1,6 +1,8 @@
 /** All rules, and one of them: what it limits, who has it, whom it refuses; changed and deleted. */
 
+import { useQuery } from '@tanstack/preact-query';
 import type { Rule as OneRule, WholePolicy } from '../../../src/wire/index.ts';
+import { policyQuery } from '../api/queries.ts';
 import { WithoutIt } from '../parts/effect.tsx';
 import { graceWords, kindsWords, Limit, modeWords, warnWords } from '../parts/figures.tsx';
 import { NameLink, NameLinks } from '../parts/name.tsx';
@@ -9,7 +11,7 @@ import { SearchedList } from '../parts/pager.tsx';
 import { PolicyList, PolicyPiece } from '../parts/policy-pages.tsx';
 import { mayHaveGrace, RuleForm } from '../parts/rule-form.tsx';
 import { Table } from '../parts/table.tsx';
-import { groupsWith, withoutRule } from '../policy/edit.ts';
+import { draftOf, groupsWith, withoutRule } from '../policy/edit.ts';
 
 export function Rules() {
   return (
@@ -27,7 +29,7 @@ function List({ policy }: { policy: WholePolicy }) {
       {rows => (
         <Table
           caption="Rules"
-          empty="No rules yet. A rule limits what each member of a group stores, what all members store together, or each repository, push or file."
+          empty="No rules yet: choose “New rule” to make one. A rule limits what each member of a group stores, what all members store together, or each repository, push or file."
           rows={rows}
           keyOf={({ name }) => name}
           columns={[
@@ -54,13 +56,18 @@ function List({ policy }: { policy: WholePolicy }) {
 }
 
 export function Rule({ name }: { name: string }) {
+  const { data: policy, error, refetch } = useQuery(policyQuery);
+  const find = ({ rules }: WholePolicy) => rules.find(rule => rule.name === name);
+  const rule = policy && find(policy);
+  const data = policy && (rule === undefined ? null : { policy, rule });
   return (
-    <PolicyPiece<OneRule>
+    <PolicyPiece<OneRule, Seen>
       kind="rule"
       name={name}
-      find={({ rules }) => rules.find(rule => rule.name === name)}
+      query={{ error, refetch, data }}
+      find={find}
       form={(policy, rule, ends) => <RuleForm policy={policy} rule={rule} {...ends} />}
-      shown={(policy, rule) => <Shown policy={policy} rule={rule} />}
+      shown={seen => <Shown {...seen} />}
       without={policy => withoutRule(policy, name)}
       deleting={() => <p>The rule is removed from all its groups, and limits nobody any more.</p>}
     />
@@ -72,7 +79,12 @@ const modeSentences = {
   warn: 'warn: whoever passes the limit is told, and refused nothing',
 } as const;
 
-function Shown({ policy, rule }: { policy: WholePolicy; rule: OneRule }) {
+interface Seen {
+  readonly policy: WholePolicy;
+  readonly rule: OneRule;
+}
+
+function Shown({ policy, rule }: Seen) {
   const { name, subjects, per, mode } = rule;
   return (
     <>
@@ -103,7 +115,7 @@ function Shown({ policy, rule }: { policy: WholePolicy; rule: OneRule }) {
         </dl>
       </Panel>
       <Panel title="Affected owners">
-        <WithoutIt policy={policy} without={withoutRule(policy, name)} what="this rule" />
+        <WithoutIt draft={draftOf(policy, withoutRule(policy, name))} what="this rule" />
       </Panel>
     </>
   );

@@ -73,7 +73,7 @@ function List({ scans }: { scans: readonly ScanReport[] }) {
   return (
     <Table
       caption="Scans, newest first"
-      empty="No scans since the daemon started."
+      empty="No scans since the daemon started. Start one above, or wait for the schedule."
       rows={scans}
       keyOf={({ id }) => id}
       columns={[

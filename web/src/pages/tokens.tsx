@@ -98,7 +98,11 @@ function AllTokens({ q }: { q: string }) {
           <div class="stack">
             <Table
               caption="Tokens of all users"
-              empty={q === '' ? 'No tokens yet.' : 'No user with this text in the name has a token.'}
+              empty={
+                q === ''
+                  ? 'No tokens yet. The page of an owner creates one for that user.'
+                  : 'No user with this text in the name has a token.'
+              }
               rows={entries}
               keyOf={({ user, id }) => `${user} ${id}`}
               columns={columns}

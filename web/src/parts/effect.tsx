@@ -6,7 +6,14 @@
 import { useQuery } from '@tanstack/preact-query';
 import type { Subject } from '../../../src/quota/index.ts';
 import { printable } from '../../../src/text/index.ts';
-import type { ChangedOwner, LintFault, Simulation, WholePolicy } from '../../../src/wire/index.ts';
+import type {
+  ChangedOwner,
+  DraftPolicy,
+  LintFault,
+  Simulation,
+  WholePolicy,
+} from '../../../src/wire/index.ts';
+import { live } from '../api/client.ts';
 import { overviewQuery } from '../api/queries.ts';
 import { fewest, listWords } from '../own/verdicts.ts';
 import { to } from '../place.ts';
@@ -166,16 +173,18 @@ export function PolicyConfirm({ policy, edited, children, ...props }: PolicyConf
   );
 }
 
+const withoutItEveryMs = 30_000;
+
 interface WithoutItProps {
-  readonly policy: WholePolicy;
-  readonly without: WholePolicy;
+  /** The policy without it. */
+  readonly draft: DraftPolicy;
   /** `this group`. */
   readonly what: string;
 }
 
-export function WithoutIt({ policy, without, what }: WithoutItProps) {
+export function WithoutIt({ draft, what }: WithoutItProps) {
   const overview = useQuery(overviewQuery);
-  const trial = useQuery(trialQuery(draftOf(policy, without)));
+  const trial = useQuery({ ...trialQuery(draft), refetchInterval: live(withoutItEveryMs) });
   if (overview.data?.enabled === false) return <p>Quotas are switched off, so nothing is refused.</p>;
   return (
     <Answered query={trial} what="the affected owners" rows={2}>

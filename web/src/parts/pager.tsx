@@ -83,7 +83,7 @@ export function SearchedList<Row extends { readonly name: string }>(props: Searc
         />
       </search>
       {found.length === 0 ? (
-        <Empty>No {of[0]} matches the search.</Empty>
+        <Empty>No {of[0]} matches the search. Type less of the name.</Empty>
       ) : (
         <>
           {children(found.slice((page - 1) * pageSize, page * pageSize))}

@@ -14,7 +14,7 @@ import { PolicyConfirm } from './effect.tsx';
 import { EventList } from './event-list.tsx';
 import { Name } from './name.tsx';
 import { Page, Panel } from './page.tsx';
-import { Empty, Query } from './states.tsx';
+import { Answered, type Asked, Empty, Query } from './states.tsx';
 
 /** Callbacks for the end of a form. */
 export interface FormEnds {
@@ -59,20 +59,23 @@ export function PolicyList({ kind, form, list }: PolicyListProps) {
   );
 }
 
-interface PolicyPieceProps<Piece> {
+interface PolicyPieceProps<Piece, Seen> {
   readonly kind: keyof typeof kinds;
   readonly name: string;
+  /** Asks for what the page shows; null: there is none of this name. */
+  readonly query: Asked & { readonly data: Seen | null | undefined };
+  /** Finds it in the policy, which is only read to change or to delete it. */
   readonly find: (policy: WholePolicy) => Piece | undefined;
   readonly form: (policy: WholePolicy, piece: Piece, ends: FormEnds) => ComponentChildren;
-  readonly shown: (policy: WholePolicy, piece: Piece) => ComponentChildren;
+  readonly shown: (seen: Seen) => ComponentChildren;
   /** The policy as it is once this is deleted. */
   readonly without: (policy: WholePolicy) => WholePolicy;
   /** Other effects of deleting it. */
   readonly deleting: (piece: Piece) => ComponentChildren;
 }
 
-export function PolicyPiece<Piece>(props: PolicyPieceProps<Piece>) {
-  const { kind, name, find, form, shown, without, deleting } = props;
+export function PolicyPiece<Piece, Seen>(props: PolicyPieceProps<Piece, Seen>) {
+  const { kind, name, query, find, form, shown, without, deleting } = props;
   const [doing, setDoing] = useState<'nothing' | 'saved' | 'editing' | 'deleting'>('nothing');
   const { one, all, list } = kinds[kind];
   const nothing = () => setDoing('nothing');
@@ -97,10 +100,9 @@ export function PolicyPiece<Piece>(props: PolicyPieceProps<Piece>) {
         )
       }
     >
-      <Query of={policyQuery} what={`the ${kind}`}>
-        {whole => {
-          const piece = find(whole);
-          if (piece === undefined) {
+      <Answered query={query} what={`the ${kind}`}>
+        {seen => {
+          if (seen === null) {
             return (
               <Empty>
                 No {kind} has this name. It may have been deleted.{' '}
@@ -108,35 +110,43 @@ export function PolicyPiece<Piece>(props: PolicyPieceProps<Piece>) {
               </Empty>
             );
           }
-          const ends = { onSaved: () => setDoing('saved'), onCancel: nothing };
           const changes = <Changes kind={kind} name={name} isSaved={doing === 'saved'} />;
           return (
             <>
               {doing === 'saved' && changes}
-              {doing === 'editing' ? (
-                <Panel title="Edit">{form(whole, piece, ends)}</Panel>
-              ) : (
-                shown(whole, piece)
+              {doing !== 'editing' && shown(seen)}
+              {(doing === 'editing' || doing === 'deleting') && (
+                <Query of={policyQuery} what="the policy">
+                  {whole => changing(whole, find(whole))}
+                </Query>
               )}
               {doing !== 'saved' && changes}
-              {doing === 'deleting' && (
-                <PolicyConfirm
-                  title={`Delete the ${kind} ${printable(name)}?`}
-                  action={`Delete the ${kind}`}
-                  done={`The ${kind} is deleted.`}
-                  policy={whole}
-                  edited={without(whole)}
-                  onClose={isDone => (isDone ? go(to(list), { replace: true }) : nothing())}
-                >
-                  {deleting(piece)}
-                </PolicyConfirm>
-              )}
             </>
           );
         }}
-      </Query>
+      </Answered>
     </Page>
   );
+
+  function changing(whole: WholePolicy, piece: Piece | undefined) {
+    if (piece === undefined) return null;
+    if (doing === 'editing') {
+      const ends = { onSaved: () => setDoing('saved'), onCancel: nothing };
+      return <Panel title="Edit">{form(whole, piece, ends)}</Panel>;
+    }
+    return (
+      <PolicyConfirm
+        title={`Delete the ${kind} ${printable(name)}?`}
+        action={`Delete the ${kind}`}
+        done={`The ${kind} is deleted.`}
+        policy={whole}
+        edited={without(whole)}
+        onClose={isDone => (isDone ? go(to(list), { replace: true }) : nothing())}
+      >
+        {deleting(piece)}
+      </PolicyConfirm>
+    );
+  }
 }
 
 interface ChangesProps {

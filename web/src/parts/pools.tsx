@@ -69,43 +69,43 @@ export function OwnPools({ pools, shareWords, hasLinks = false }: OwnPoolsProps)
   );
 }
 
-interface GroupPoolsProps {
-  readonly group: string;
-  /** The number of its members. */
-  readonly count: number;
-}
-
-/** The shared limits of one group, with the members, largest first. */
-export function GroupPools({ group, count }: GroupPoolsProps) {
+/** The members of a group, and the limits that they share: with those the largest first, else by name. */
+export function GroupMembers({ group }: { readonly group: string }) {
   const [page, setPage] = useState(1);
   const largest = useQuery(groupUsageQuery({ group, page: 1, limit: pageSize }));
   const shown = useQuery(groupUsageQuery({ group, page, limit: pageSize }));
+  const hasPools = (largest.data?.pools.length ?? 0) > 0;
   return (
     <>
-      <Panel title="All members together">
-        <Answered query={largest} what="what the members use together" rows={3}>
-          {({ pools, members }) =>
-            pools.map(pool => (
-              <section key={pool.rule} class="stack" aria-label={printable(pool.rule)}>
-                <PoolUse pool={pool} segments={memberSegments(pool, members)} />
-                <p class="quiet-text">
-                  Limited by rule <NameLink page="rule">{pool.rule}</NameLink>. Each part of the bar is one
-                  member, the largest first
-                  {pool.used > pool.limit && pool.limit > 0 && '; the mark is the limit'}.
-                </p>
-              </section>
-            ))
-          }
-        </Answered>
-      </Panel>
-      <History of={{ is: 'group', name: group }} />
-      <Panel title={counted(count, 'member', 'members')}>
-        <Answered query={shown} what="the members" rows={5}>
-          {({ pools, members }) => (
-            <>
+      {hasPools && largest.data !== undefined && (
+        <Panel title="All members together">
+          {largest.data.pools.map(pool => (
+            <section key={pool.rule} class="stack" aria-label={printable(pool.rule)}>
+              <PoolUse pool={pool} segments={memberSegments(pool, largest.data.members)} />
+              <p class="quiet-text">
+                Limited by rule <NameLink page="rule">{pool.rule}</NameLink>. Each part of the bar is one
+                member, the largest first.
+              </p>
+            </section>
+          ))}
+        </Panel>
+      )}
+      {hasPools && <History of={{ is: 'group', name: group }} />}
+      <Answered query={shown} what="the members" rows={5}>
+        {({ pools, members, count }) => (
+          <Panel title={counted(count, 'member', 'members')}>
+            {pools.length === 0 && count > 0 ? (
+              <ul class="row">
+                {members.map(({ owner }) => (
+                  <li key={owner}>
+                    <NameLink page="owner">{owner}</NameLink>
+                  </li>
+                ))}
+              </ul>
+            ) : (
               <Table<Member>
                 caption="Members, largest first"
-                empty="This group has no members, so nobody shares its limit."
+                empty="This group has no members: edit it to add some. If it is one of DEFAULT_GROUPS, it applies to all owners who are in no group."
                 rows={members}
                 keyOf={({ owner }) => owner}
                 columns={[
@@ -113,13 +113,13 @@ export function GroupPools({ group, count }: GroupPoolsProps) {
                   ...pools.flatMap(pool => memberColumns(pool, pools.length > 1)),
                 ]}
               />
-              {count > pageSize && (
-                <Pager page={page} total={count} of={['member', 'members']} onPage={setPage} />
-              )}
-            </>
-          )}
-        </Answered>
-      </Panel>
+            )}
+            {count > pageSize && (
+              <Pager page={page} total={count} of={['member', 'members']} onPage={setPage} />
+            )}
+          </Panel>
+        )}
+      </Answered>
     </>
   );
 }
