@@ -39,7 +39,9 @@ export function EventList({ asked, isOfOne = false, isShown = () => true }: Even
               empty={
                 events.hasNextPage
                   ? 'No such events among the latest ones.'
-                  : 'No such events. Choose another kind, or other days.'
+                  : isOfOne
+                    ? 'No events yet.'
+                    : 'No such events. Choose another kind, or other days.'
               }
               rows={list}
               keyOf={({ id }) => id}
