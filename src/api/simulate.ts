@@ -25,7 +25,10 @@ import { pageOf } from './pages.ts';
 import { editOf, newRuleFrom } from './routes/shapes.ts';
 import { mustNameFewRules } from './whole-policy.ts';
 
-/** Names at most `limit` owners of each. Rejects with `invalid`, `not_found`; `conflict`: the policy changed meanwhile. */
+/**
+ * Names at most `limit` owners of each. Rejects with `invalid` and `not_found`; with `conflict` where the policy
+ * changed meanwhile.
+ */
 export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: number): Promise<Simulation> {
   const { policy: inForce, settings } = ledger;
   const changes = await workInSlices(draftOf(ledger.documents, wanted));

@@ -51,6 +51,7 @@ t.test('a group has its pools, and the members by what they use of the first', a
       },
       { rule: 'together', subjects: ['size:git:all'], limit: 100, used: 110, percent: 110, state: 'over' },
     ],
+    count: 3,
     members: [
       { owner: 'carol', used: { packages: 90, together: 0 } },
       { owner: 'alice', used: { packages: 7, together: 60 } },
@@ -60,6 +61,7 @@ t.test('a group has its pools, and the members by what they use of the first', a
   t.strictSame(await world.get(usageOf('plain')), {
     group: 'plain',
     pools: [],
+    count: 2,
     members: [
       { owner: 'acme', used: {} },
       { owner: 'bob', used: {} },

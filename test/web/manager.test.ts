@@ -87,7 +87,7 @@ t.test('what was saved is undone where it was saved, and says which limit became
   await enterAt('Undo');
   await reads(admin, 'Change back rule room', 'dialog');
   await admin.page.waitForSelector('dialog button[type=submit]:not(:disabled)');
-  await admin.page.keyboard.press('Enter');
+  await enterAt('Undo');
   await readsNoMore(admin, 'Undo this change?');
   t.match((await world.must(200, 'GET', '/admin/quota/rules/room')).json, { limit: 100e9 });
   await open('events?kind=policy&q=room');

@@ -62,7 +62,7 @@ export interface Segment {
 }
 
 interface SegmentBarProps extends Pick<BarProps, 'width'> {
-  /** As that of a bar; -1: there is no mark. */
+  /** Bytes at which a mark stands; -1: there is none. */
   readonly limit: number;
   readonly segments: readonly Segment[];
 }
