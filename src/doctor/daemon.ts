@@ -59,9 +59,7 @@ function unanswered(context: HostContext, error: unknown, what: string, more = '
   if (!(error instanceof SoftquotaError)) throw error;
   if (error.code === 'not_permitted') return { findings: [], missed: [what] };
   return {
-    findings: [
-      makeFinding('daemon_away', `${printable(error.message)}${more}`, start(context)),
-    ],
+    findings: [makeFinding('daemon_away', `${printable(error.message)}${more}`, start(context))],
   };
 }
 

@@ -83,7 +83,10 @@ t.test('commands exit with 0, 1, 2, 69, 77 and 78 for what they say', async t =>
   for (const line of ['usage', 'scan', 'check alice']) {
     const { code, stderr } = await server.softquota(line);
     t.equal(code, 69, line);
-    t.match(stderr, /^softquota: no daemon answers at .*Start it with softquota serve --config \/.*app\.ini\n$/);
+    t.match(
+      stderr,
+      /^softquota: no daemon answers at .*Start it with softquota serve --config \/.*app\.ini\n$/,
+    );
   }
   t.match(await server.softquota('doctor'), { code: 1, stdout: /no daemon answers/ });
   for (const line of ['usage', 'check alice', 'serve'])

@@ -144,12 +144,12 @@ t.test('the page of the group has the sum, and the members with their shares, la
   await reads(tab, '93 MB of 80 MB', 'main');
   await reads(tab, '116 %', 'main');
   await reads(tab, '✕ over the limit', 'main');
-  const rows = await tab.page.$$eval('main tbody tr', all =>
+  const rows = await tab.page.$$eval('[aria-label="Members, largest first"] tbody tr', all =>
     all.map(row => row.innerText.replaceAll(/\s+/g, ' ').trim()),
   );
   t.same(rows, ['alice 60 MB 75 %', 'bob 30 MB 37 %', 'carol 3 MB 3 %']);
   const bar = await tab.page.$eval('main .bar', element => element.getAttribute('aria-label'));
-  t.equal(bar, 'alice: 60 MB, bob: 30 MB, carol: 3 MB');
+  t.equal(bar, 'alice: 60 MB, bob: 30 MB, carol: 3 MB; limit 80 MB');
   await reads(tab, `carol 3 MB everything: ${share('3 MB')}`, 'main');
   t.same(await barriersInAnyLook(tab), []);
 });

@@ -27,7 +27,7 @@ t.test('hosts that share the quota are listed, also one that is gone, without a 
 
 t.test('while the store is away pages say so, keep their figures, change nothing, and recover', async t => {
   const tab = await web.signedIn(url, token, 'rules');
-  await reads(tab, 'No rules yet.', 'main');
+  await reads(tab, 'No rules yet', 'main');
 
   redis.halt();
   await reads(tab, 'The store has not been writable since', '.banner');
