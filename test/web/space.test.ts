@@ -49,7 +49,7 @@ const aliceToken = await tokenOf(server, 'alice', ['all']);
 
 t.test('without a worker the page says so', async t => {
   const tab = await web.signedIn(url, aliceToken, 'space/alice?repo=site');
-  await reads(tab, 'No worker runs on this host', 'main');
+  await reads(tab, 'The server cannot look into repositories at the moment', 'main');
   t.same(await barriers(tab), []);
 });
 
