@@ -137,7 +137,8 @@ export const draftPolicy = z
       .optional()
       .meta({ description: 'Instead of all groups.' }),
     without_group: knownName.optional().meta({
-      description: 'Without this group. If nothing else is another, only its members are checked.',
+      description:
+        'Without this group, and without a look for mistakes. If nothing else is another, only its members are checked.',
     }),
     settings: z
       .strictObject({
