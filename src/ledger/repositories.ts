@@ -60,7 +60,7 @@ export function storedRepository({
   const ownerKey = owners.keyOf(owner.name);
   const unit = index.unit(path);
   if (unit !== undefined && (unit.owner === null || owners.keyOf(unit.owner) !== ownerKey)) return null;
-  for (const found of repositoriesAt([{ path, unit }], index, owner, titleOf)) {
+  for (const found of repositoriesAt({ path, unit }, index, owner, titleOf)) {
     if (found === null) continue;
     const ids = new Set([path, ...found.units.map(({ id }) => id)]);
     return { ...found.repository, reserved: reservations.into(ownerKey, ids, besides) };
@@ -82,18 +82,15 @@ export function* repositoriesOf(
   owner: AskedOwner,
   titleOf: TitleOf,
 ): Generator<OwnRepository | null> {
-  const places = filterMapInSlices(index.account(owner.name)?.units ?? [], unit =>
-    unit.kind === 'walked' && isRepository(unit.leaf) ? { path: unit.name, unit } : undefined,
-  );
-  for (const found of repositoriesAt(places, index, owner, titleOf)) {
+  for (const found of repositoriesAt(null, index, owner, titleOf)) {
     const leaf = found?.units[0]?.leaf;
     yield found === null || leaf === undefined ? null : { ...found, leaf };
   }
 }
 
-/** The repositories of an owner at these places, in their order. null: see `filterMapInSlices`. */
+/** The repository of an owner at one place, or all of them. null: see `filterMapInSlices`. */
 function* repositoriesAt(
-  places: Iterable<Place | null>,
+  only: Place | null,
   index: OwnersUnits,
   owner: AskedOwner,
   titleOf: TitleOf,
@@ -103,17 +100,20 @@ function* repositoriesAt(
   const nameOf = (place: string) => nameBehind(place, part => keyOf(part) === ownerKey);
   const byName = new Map<string, UnitRecord[]>();
   const byPlace = new Map<string, UnitRecord[]>();
-  const ofLfs = filterMapInSlices(index.account(owner.name)?.units ?? [], unit =>
-    unit.leaf === lfs ? unit : undefined,
-  );
+  const all = index.account(owner.name)?.units ?? [];
+  const ofLfs = filterMapInSlices(all, unit => (unit.leaf === lfs ? unit : undefined));
   for (const unit of ofLfs) {
     yield null;
     if (unit === null) continue;
     const name = nameOf(unit.name);
     if (name !== null) listAt(byName, keyOf(name), unit);
-    for (const place of placesAround(unit.name)) listAt(byPlace, place, unit);
+    const around = only === null || unit.name.startsWith(`${only.path}/`) ? placesAround(unit.name) : [];
+    for (const place of around) listAt(byPlace, place, unit);
   }
-  for (const place of places) {
+  const ofRepositories = filterMapInSlices(all, unit =>
+    unit.kind === 'walked' && isRepository(unit.leaf) ? { path: unit.name, unit } : undefined,
+  );
+  for (const place of only === null ? ofRepositories : [only]) {
     if (place === null) {
       yield null;
       continue;
