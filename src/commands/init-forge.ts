@@ -36,7 +36,7 @@ export async function askForge(found: ForgeFound, env: NodeJS.ProcessEnv): Promi
   let address: string | null = null;
   try {
     address = addressFor(kind, configFile, databases, env);
-    const settings = { kind, configFile, database: address, ownerLevel: 'top' } as const;
+    const settings = { kind, configFile, database: address, ownerLevel: 'top', praefect: null } as const;
     const { database, schemaVersion } = await probeForge(settings, env);
     return { ...report, address, database, schema_version: schemaVersion, ...nothing };
   } catch (error) {

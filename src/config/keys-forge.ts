@@ -37,11 +37,20 @@ export const forgeKeys = keysOf('forge', {
     text: 'top',
     doc: 'GitLab only: who owns what is in a subgroup: `top`: the top-level group; `namespace`: the subgroup itself, whose name is its full path. `[storage.*] OWNER = forge` follows it.',
   }),
+  praefect: key('PRAEFECT', kind.optional(databaseAddress), {
+    doc: "GitLab only: the address of Praefect's database, where this host has a storage of a Gitaly Cluster. See [forges/gitlab.md](forges/gitlab.md#gitaly-cluster).",
+    example: 'postgres://softquota:PASSWORD@db.example/praefect',
+    secret: 'password',
+  }),
+  praefectStorage: key('PRAEFECT_STORAGE', kind.optional(kind.line), {
+    doc: "The name that this host's storage has in Praefect. It needs PRAEFECT, and PRAEFECT needs it.",
+    example: 'gitaly-1',
+  }),
 });
 
 /** Null without KIND. */
 export function forgeSettings(values: Values, base: string): ForgeSettings | null {
-  const { kind, configFile, database, ownerLevel } = values.takeAll(forgeKeys);
+  const { kind, configFile, database, ownerLevel, praefect, praefectStorage } = values.takeAll(forgeKeys);
   if (kind === null) return null;
   if (configFile === null && database === null && !values.isFaulty(forgeKeys.database)) {
     const message = 'the forge needs [forge] CONFIG or DATABASE, which say where its database is.';
@@ -53,11 +62,23 @@ export function forgeSettings(values: Values, base: string): ForgeSettings | nul
   if (kind === 'gitlab' && database !== null && !/^postgres/i.test(database)) {
     values.refuse(forgeKeys.database, 'GitLab has a PostgreSQL database. Write postgres://….');
   }
+  if ((praefect === null) !== (praefectStorage === null) && !values.isFaulty(forgeKeys.praefect)) {
+    const missing = praefect === null ? 'PRAEFECT' : 'PRAEFECT_STORAGE';
+    values.refuse(forgeKeys.praefect, `[forge] ${missing} is missing: a Gitaly Cluster needs both.`);
+  }
+  if (praefect !== null && (kind !== 'gitlab' || !/^postgres/i.test(praefect))) {
+    values.refuse(
+      forgeKeys.praefect,
+      'Only GitLab has it, and it is a PostgreSQL database. Write postgres://….',
+    );
+  }
   return {
     kind,
     configFile: configFile === null ? null : resolve(base, configFile),
     database,
     ownerLevel,
+    praefect:
+      praefect === null || praefectStorage === null ? null : { address: praefect, storage: praefectStorage },
   };
 }
 

@@ -40,6 +40,29 @@ export interface ChangeMarks {
   readonly tables: ReadonlyMap<string, string>;
 }
 
+/** A replica of a repository, by the database of a Gitaly Cluster. */
+export interface Replica {
+  /** The path of the replica below a storage. */
+  readonly path: string;
+  readonly place: GitlabPlace;
+  /** This storage is the primary one; without one it is the first by name. */
+  readonly isBilled: boolean;
+}
+
+export interface GitlabPlace {
+  /** The name by which GitLab's rows lead to it: `@hashed/HASH`. */
+  readonly name: string;
+  /** `.wiki` or `.design` for one beside a project; else empty. */
+  readonly beside: string;
+}
+
+/** The replicas that a cluster has of GitLab's repositories. */
+interface Replicas {
+  each(take: (replica: Replica) => void): Promise<void>;
+  /** Null: it is none, or not known. */
+  placeOf(path: string): Promise<GitlabPlace | null>;
+}
+
 export interface ForgeDatabase {
   readonly product: string;
   /** The columns of each of these tables; a table that is missing, or cannot be seen, is left out. */
@@ -50,6 +73,8 @@ export interface ForgeDatabase {
   consistently<T>(act: () => Promise<T>): Promise<T>;
   marks(tables: readonly string[]): Promise<ChangeMarks>;
   readonly pageRows: number;
+  /** Only of a GitLab with a Gitaly Cluster. */
+  readonly replicas?: Replicas;
   /** Judges the rows of this reader. */
   judge: SizeJudge;
   quoted(name: string): string;

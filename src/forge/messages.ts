@@ -21,6 +21,14 @@ export interface ForgeSettings {
   readonly database: string | null;
   /** Only for GitLab. */
   readonly ownerLevel: OwnerLevel;
+  /** Only for GitLab; null: this is no storage of a Gitaly Cluster. */
+  readonly praefect: PraefectSettings | null;
+}
+
+/** The database of a Gitaly Cluster, and the name that this host's storage has there. */
+export interface PraefectSettings {
+  readonly address: string;
+  readonly storage: string;
 }
 
 export interface ForgeOwner {

@@ -12,9 +12,10 @@ import {
 import type { ForgeSchema, NeededColumns } from './forge-schema.ts';
 import { giteaSchema } from './gitea.ts';
 import { databaseOfGitlab } from './gitlab/config.ts';
+import { praefectTables, withReplicas } from './gitlab/praefect.ts';
 import { gitlabSchema } from './gitlab/schema.ts';
 import { gogsSchema } from './gogs.ts';
-import type { ForgeKind, ForgeOwner, ForgeSettings } from './messages.ts';
+import type { ForgeKind, ForgeOwner, ForgeSettings, PraefectSettings } from './messages.ts';
 
 export function schemaOf(
   { kind, configFile, ownerLevel }: ForgeSettings,
@@ -62,9 +63,21 @@ export async function openForgeDatabase(
   const db = await openedAt(address);
   try {
     await checkTables(db, needed, settings.kind, grantFor(address));
-    return db;
+    return settings.praefect === null ? db : await withPraefect(db, settings.praefect);
   } catch (error) {
     await db.close();
+    throw error;
+  }
+}
+
+async function withPraefect(db: ForgeDatabase, settings: PraefectSettings): Promise<ForgeDatabase> {
+  const address = addressIn(settings.address, 'PRAEFECT');
+  const praefect = await openedAt(address);
+  try {
+    await checkTables(praefect, praefectTables, 'Praefect', grantFor(address));
+    return withReplicas(db, praefect, settings);
+  } catch (error) {
+    await praefect.close();
     throw error;
   }
 }
@@ -85,17 +98,15 @@ function chosenAddress(
   { kind, database, configFile }: ForgeSettings,
   env: NodeJS.ProcessEnv,
 ): DatabaseAddress {
-  if (database !== null) {
-    const parsed = parseDatabaseAddress(database);
-    if (parsed.ok) return parsed.value;
-    throw new ForgeFault(
-      'configuration',
-      `[forge] DATABASE is ${parsed.problem}`,
-      'correct [forge] DATABASE',
-    );
-  }
+  if (database !== null) return addressIn(database, 'DATABASE');
   if (configFile !== null) return databaseOfConfig(kind, configFile, env);
   throw new ForgeFault('configuration', '[forge] names no database', 'set [forge] CONFIG or DATABASE');
+}
+
+function addressIn(text: string, key: string): DatabaseAddress {
+  const parsed = parseDatabaseAddress(text);
+  if (parsed.ok) return parsed.value;
+  throw new ForgeFault('configuration', `[forge] ${key} is ${parsed.problem}`, `correct [forge] ${key}`);
 }
 
 function databaseOfConfig(kind: ForgeKind, file: string, env: NodeJS.ProcessEnv): DatabaseAddress {

@@ -8,6 +8,8 @@ export interface Claim {
   readonly title: string;
   /** The project that it was made from is gone, and this owner has one of those that need it still. */
   readonly isInherited: boolean;
+  /** It is a wiki although its path does not say so. */
+  readonly isWiki: boolean;
 }
 
 /** Rows by the hashes of the repositories' names, which ascend; one repository may have several. */
@@ -23,6 +25,7 @@ export interface PlaceColumns {
 
 const publicFlag = 1;
 const inheritedFlag = 2;
+const wikiFlag = 4;
 
 /** The hashes may come in any order; the claims of one repository keep theirs. */
 export function placeColumns(hashes: readonly number[], claims: readonly Claim[]): PlaceColumns {
@@ -34,7 +37,8 @@ export function placeColumns(hashes: readonly number[], claims: readonly Claim[]
     ownerIds: Float64Array.from(ordered, ({ ownerId }) => ownerId),
     flags: Uint8Array.from(
       ordered,
-      ({ isPublic, isInherited }) => (isPublic ? publicFlag : 0) | (isInherited ? inheritedFlag : 0),
+      ({ isPublic, isInherited, isWiki }) =>
+        (isPublic ? publicFlag : 0) | (isInherited ? inheritedFlag : 0) | (isWiki ? wikiFlag : 0),
     ),
     titles: ordered.map(({ title }) => title).join(''),
     titleEnds: Float64Array.from(ordered, ({ title }) => {
@@ -55,6 +59,7 @@ export function claimsIn(columns: PlaceColumns, hash: number): readonly Claim[] 
       isPublic: (flag & publicFlag) !== 0,
       title: titles.slice(titleEnds[row - 1] ?? 0, titleEnds[row]),
       isInherited: (flag & inheritedFlag) !== 0,
+      isWiki: (flag & wikiFlag) !== 0,
     });
   }
   return found;

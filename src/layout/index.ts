@@ -30,7 +30,7 @@ export {
   saysHangs,
   watchLooks,
 } from './disk.ts';
-export { isOfGitaly, isPool } from './gitaly.ts';
+export { isOfCluster, isOfGitaly, isPool } from './gitaly.ts';
 export { configEntries, configValue } from './gitconfig.ts';
 export {
   isUnchanged,

@@ -13,6 +13,7 @@ t.test('a forge is named by its kind, and its database by its own file or by an 
     configFile: '/etc/forgejo/app.ini',
     database: null,
     ownerLevel: 'top',
+    praefect: null,
   });
   const other = '[forge]\nKIND = gitea\nDATABASE = sqlite:/srv/gitea.db\n';
   t.match(configOf(t, other).forge, { database: 'sqlite:/srv/gitea.db' });
@@ -71,6 +72,13 @@ t.test('the database of GitLab says whose a repository is; the paths of other fo
   t.match(faultsOf(t, '[forge]\nKIND = gitlab\nDATABASE = mysql://a:b@c/d\n'), [
     /GitLab has a PostgreSQL database/,
   ]);
+  const praefect = 'PRAEFECT = postgres://a:b@c/praefect\n';
+  t.match(configOf(t, `${gitlab}${praefect}PRAEFECT_STORAGE = gitaly-1\n`).forge, {
+    praefect: { address: 'postgres://a:b@c/praefect', storage: 'gitaly-1' },
+  });
+  t.match(faultsOf(t, gitlab + praefect), [/PRAEFECT_STORAGE is missing/]);
+  t.match(faultsOf(t, `${gitlab}PRAEFECT_STORAGE = gitaly-1\n`), [/PRAEFECT is missing/]);
+  t.match(faultsOf(t, `${gitea}${praefect}PRAEFECT_STORAGE = gitaly-1\n`), [/Only GitLab has it/]);
   t.match(loadText(t, `${gitea}OWNER = top\n`).notes, [
     '[forge] OWNER has an effect with KIND = gitlab only.',
   ]);

@@ -240,7 +240,7 @@ export const gitlabUnowned = [
   { reason: 'artifacts_orphaned', count: 1, bytes: 9 },
 ];
 
-function hashOf(id: number): string {
+export function hashOf(id: number): string {
   return createHash('sha256').update(String(id)).digest('hex');
 }
 

@@ -17,6 +17,7 @@ export function settingsFor(database: string, more: Partial<ForgeSettings> = {})
     configFile: null,
     database,
     ownerLevel: 'top',
+    praefect: null,
     ...more,
   };
 }

@@ -55,7 +55,7 @@ export function gitlabSchema(level: OwnerLevel): ForgeSchema {
     members: db => gitlabMembers(db, namespaces),
     eachRepository: (db, _owners, take) => {
       snippets = new Map<number, number>();
-      return eachGitlabRepository(db, namespaces, snippets, take);
+      return eachPlaced(db, namespaces, snippets, take);
     },
     lfsObjects: projectLfsObjects,
   };
@@ -136,6 +136,31 @@ const noOwner = 0;
 /** GitLab itself allows less for a whole path. */
 const longestTitle = 1000;
 
+/** Gives also the replicas of a Gitaly Cluster, for those who have the repositories. */
+async function eachPlaced(
+  db: ForgeDatabase,
+  namespaces: Namespaces,
+  snippets: Map<number, number>,
+  take: (repository: PlacedRepository) => void,
+): Promise<void> {
+  const { replicas } = db;
+  if (replicas === undefined) return eachGitlabRepository(db, namespaces, snippets, take);
+  const claims = new Map<string, readonly Claim[]>();
+  await eachGitlabRepository(db, namespaces, snippets, repository => {
+    claims.set(repository.name, repository.claims);
+    take(repository);
+  });
+  await replicas.each(({ path, place: { name, beside }, isBilled }) => {
+    const here = isBilled ? (claims.get(name) ?? []) : [];
+    const isWiki = beside === '.wiki';
+    take({
+      id: null,
+      name: path,
+      claims: here.map(claim => ({ ...claim, title: `${claim.title}${beside}`, isWiki })),
+    });
+  });
+}
+
 /** Gives projects first, which have an id; fills `snippets` with the ids of owners by the ids of snippets. */
 async function eachGitlabRepository(
   db: ForgeDatabase,
@@ -153,6 +178,7 @@ async function eachGitlabRepository(
       isPublic: numberAt(row, 2) === publicLevel,
       title: `${namespaces.fullPathOf(namespace)}/${textAt(row, 3)}`.slice(0, longestTitle),
       isInherited: false,
+      isWiki: false,
     };
     projects.set(id, claim);
     const pool = numberAt(row, 4);
@@ -175,7 +201,7 @@ async function eachGitlabRepository(
     take({
       id: null,
       name: placeOf('@snippets', id),
-      claims: [{ ownerId, isPublic, title, isInherited: false }],
+      claims: [{ ownerId, isPublic, title, isInherited: false, isWiki: false }],
     });
   });
   await eachRow(db, 'pool_repositories', gitlabTables.pool_repositories, (id, row) => {
@@ -205,7 +231,8 @@ function placeOf(kind: string, id: number): string {
 }
 
 async function projectLfsObjects(db: ForgeDatabase, name: string): Promise<readonly LfsObject[]> {
-  const id = await projectIdOf(db, name);
+  const place = (await db.replicas?.placeOf(name)) ?? { name, beside: '' };
+  const id = place.beside === '' ? await projectIdOf(db, place.name) : null;
   if (id === null) return [];
   const rows = await db.rows(
     `SELECT DISTINCT o.oid, o.size FROM lfs_objects_projects p JOIN lfs_objects o ON o.id = p.lfs_object_id WHERE p.project_id = ? AND NOT EXISTS (SELECT 1 FROM lfs_objects_projects q WHERE q.lfs_object_id = p.lfs_object_id AND q.project_id <> p.project_id) ORDER BY o.size DESC LIMIT ${mostLfsObjects}`,

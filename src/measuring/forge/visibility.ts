@@ -9,7 +9,7 @@ import {
   type PlaceColumns,
   type RepositoryNames,
 } from '../../forge/index.ts';
-import { isPool, type StorageSettings } from '../../layout/index.ts';
+import { isOfCluster, isPool, type StorageSettings } from '../../layout/index.ts';
 import type { Leaf } from '../../quota/index.ts';
 import { ownerNameOf } from './owners.ts';
 
@@ -74,9 +74,10 @@ export class ForgeVisibility {
     if (isPool(path)) this.#poolOwners.set(hash, claim?.ownerId);
     if (claim === undefined)
       return { owner: null, leaf: 'size:repos:private', title: null, isInherited: false };
-    const { title, isPublic, isInherited } = claim;
+    const { title, isPublic, isInherited, isWiki } = claim;
+    const leaf = isWiki ? 'size:assets:wiki' : leafFor(isPublic);
     const [beside = ''] = /\.(?:wiki|design)(?=\.git$)/.exec(path) ?? [];
-    return { owner: nameOf(claim), leaf: leafFor(isPublic), title: `${title}${beside}`, isInherited };
+    return { owner: nameOf(claim), leaf, title: `${title}${beside}`, isInherited };
   }
 }
 
@@ -102,13 +103,14 @@ export function attributed(
   visibility: Pick<ForgeVisibility, 'leafOf' | 'placed'> | null,
 ): Attribution {
   const isForges = storages.some(each => each.visibility === 'forge');
-  const hasVisibility = found.leaf === 'size:repos:public' || found.leaf === 'size:repos:private';
+  const hasVisibility =
+    isOfCluster(path) || found.leaf === 'size:repos:public' || found.leaf === 'size:repos:private';
   const placed = visibility?.placed(path, known?.owner ?? null) ?? null;
   const leaf =
     hasVisibility && visibility !== null && isForges
       ? (placed?.leaf ?? visibility.leafOf(path) ?? known?.leaf ?? found.leaf)
       : found.leaf;
-  const kind = leaf === 'size:assets:wiki' ? 'wiki' : leaf.startsWith('size:repos:') ? 'repos' : null;
+  const kind = hasVisibility ? 'repos' : found.leaf === 'size:assets:wiki' ? 'wiki' : null;
   if (!storages.some(one => one.kind === kind && one.owner.by === 'forge'))
     return { leaf, owner: found.owner };
   const owner = placed?.owner;
@@ -123,12 +125,14 @@ export function isBeside(path: string): boolean {
 /**
  * The name by which a forge's database knows a repository: `owner/name` in lower case, for
  * `…/owner/name.git`. Returns the kind and the hash of GitLab's hashed directories, `@hashed/…`: a project's
- * wiki and its designs lie beside it.
+ * wiki and its designs lie beside it. A replica of a Gitaly Cluster is known by `@cluster/…` and all behind.
  */
 export function repositoryNameOf(path: string): string {
   const hashed =
     /\/(@(?:hashed|snippets|pools)\/)(?:[^/]+\/){2}([0-9a-f]{64})(?:\.wiki|\.design)?\.git$/.exec(path);
   if (hashed !== null) return `${hashed[1]}${hashed[2]}`;
+  const [, replica] = /\/(@cluster\/(?:repositories|pools)\/(?:[^/]+\/){2}\d+)$/.exec(path) ?? [];
+  if (replica !== undefined) return replica;
   const [owner = '', name = ''] = path.split('/').slice(-2);
   return `${owner}/${name.replace(/\.git$/, '')}`.toLowerCase();
 }

@@ -1,0 +1,76 @@
+/**
+ * Praefect's database, by which a Gitaly Cluster knows its repositories: each has replicas at
+ * `@cluster/repositories/ab/cd/NUMBER` on several storages, of which one counts for the owner.
+ */
+
+import { type ForgeDatabase, type GitlabPlace, type Replica, textAt } from '../database.ts';
+import type { NeededColumns } from '../forge-schema.ts';
+import type { PraefectSettings } from '../messages.ts';
+
+export const praefectTables = {
+  repositories: ['repository_id', 'relative_path', 'replica_path', 'primary'],
+  repository_assignments: ['repository_id', 'storage'],
+  storage_repositories: ['repository_id', 'storage'],
+} as const satisfies NeededColumns;
+
+const longestPath = 500;
+
+/** The database of GitLab together with Praefect's, whose changes its marks show, too. */
+export function withReplicas(
+  gitlab: ForgeDatabase,
+  praefect: ForgeDatabase,
+  { storage }: Pick<PraefectSettings, 'storage'>,
+): ForgeDatabase {
+  return {
+    ...gitlab,
+    replicas: {
+      each: take => eachReplica(praefect, storage, take),
+      placeOf: async path => {
+        const sql = `SELECT left(relative_path, ${longestPath}) FROM repositories WHERE replica_path = ? LIMIT 1`;
+        const [row] = await praefect.rows(sql, [path]);
+        return row === undefined ? null : placeIn(textAt(row, 0));
+      },
+    },
+    marks: async tables => {
+      const own = await gitlab.marks(tables);
+      // Each push changes rows there, so no table's own mark says that anything has moved.
+      const { whole } = await praefect.marks([]);
+      return { ...own, whole: `${own.whole} ${whole}` };
+    },
+    close: async () => {
+      await praefect.close();
+      await gitlab.close();
+    },
+  };
+}
+
+async function eachReplica(
+  db: ForgeDatabase,
+  storage: string,
+  take: (replica: Replica) => void,
+): Promise<void> {
+  const first = (table: string) =>
+    `(SELECT min(storage) FROM ${table} WHERE ${table}.repository_id = repositories.repository_id)`;
+  const sql = `SELECT repository_id, left(relative_path, ${longestPath}), left(replica_path, ${longestPath}),
+    COALESCE("primary", ${first('repository_assignments')}, ${first('storage_repositories')})
+    FROM repositories WHERE repository_id > ? ORDER BY repository_id LIMIT ${db.pageRows}`;
+  for (let after = '0'; ; ) {
+    const rows = await db.rows(sql, [after]);
+    for (const row of rows) {
+      const path = textAt(row, 2);
+      const place = placeIn(textAt(row, 1));
+      if (place !== null && path.startsWith('@cluster/'))
+        take({ path, place, isBilled: textAt(row, 3) === storage });
+    }
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < db.pageRows) return;
+    after = textAt(last, 0);
+  }
+}
+
+function placeIn(relativePath: string): GitlabPlace | null {
+  const found = /^(@(?:hashed|snippets|pools)\/)(?:[^/]+\/){2}([0-9a-f]{64})(\.wiki|\.design)?\.git$/.exec(
+    relativePath,
+  );
+  return found === null ? null : { name: `${found[1]}${found[2]}`, beside: found[3] ?? '' };
+}
