@@ -55,7 +55,7 @@ function sizeText(bytes: number): string {
 interface WrittenQuota {
   readonly mode: 'report' | 'enforce';
   readonly limit: ProposedLimit;
-  /** There is a worker: what is unreachable is forgiven. */
+  /** There is a worker: what is unreachable is forgiven, and collected. */
   readonly hasWorker: boolean;
   /** Several versions of git, and the value that names one of each; null: there are not several. */
   readonly gits: { readonly words: string; readonly value: string } | null;
@@ -63,7 +63,13 @@ interface WrittenQuota {
 
 /** An app.ini that loads as these storages and places. */
 export function configText(
-  { root, storages, advice, stores }: Pick<Survey, 'root' | 'storages' | 'advice' | 'stores'>,
+  {
+    root,
+    layout,
+    storages,
+    advice,
+    stores,
+  }: Pick<Survey, 'layout' | 'root' | 'storages' | 'advice' | 'stores'>,
   { dataPath, sockets, socketGroup, trustedGroup }: NewPlaces,
   { mode, limit, hasWorker, gits }: WrittenQuota,
   forge: WrittenForge | null,
@@ -93,9 +99,7 @@ export function configText(
     ...followLines(storages),
     ...(forge === null ? [] : forgeLines(forge)),
     ...(isRead ? [] : storeLines(stores)),
-    ...(gits === null
-      ? []
-      : [...comment(`The gits of the worker: ${gits.words}.`), '[reclaim]', setting('GIT', gits.value), '']),
+    ...reclaimLines(hasWorker && layout !== 'gitlab', gits),
     '[server]',
     setting('DATA_PATH', dataPath),
     ...comment('The gate, which the hooks ask; its group is the group that the git server runs with.'),
@@ -108,6 +112,20 @@ export function configText(
   ].join('\n');
 }
 
+/** GitLab collects by itself. */
+function reclaimLines(isCollecting: boolean, gits: WrittenQuota['gits']): string[] {
+  if (!isCollecting && gits === null) return [];
+  return [
+    '[reclaim]',
+    ...(isCollecting ? [...comment(collecting), 'RUN = gc'] : []),
+    ...(gits === null
+      ? []
+      : [...comment(`The gits of the worker: ${gits.words}.`), setting('GIT', gits.value)]),
+    '',
+  ];
+}
+
+const collecting = 'What was deleted leaves the disk an hour later, as by git gc; measure leaves it there.';
 const forgiving = 'What was deleted stops counting once the worker has measured it.';
 
 type WrittenForge = Pick<ForgeReport, 'kind' | 'config' | 'address' | 'fault'>;

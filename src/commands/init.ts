@@ -33,7 +33,7 @@ export const addInit = apiCommand<never, InitOptions>('init [root]', {
     new Option('--hooks', 'also install the hooks, as softquota hooks install does').conflicts('json'),
     new Option(
       '--worker',
-      'also set the worker up, for the user that the repositories belong to, and write GARBAGE = forgive',
+      'also set the worker up, for the user that the repositories belong to, and write GARBAGE = forgive and RUN = gc',
     ),
   ],
   after:

@@ -33,7 +33,7 @@ export const quota = keysOf('quota', {
   }),
   garbageMostBytes: key('GARBAGE_MOST', kind.sizeOrLimit, {
     text: 'limit',
-    doc: 'The most that each limit forgives with `GARBAGE = forgive`: a size, or `limit` for as much as the limit itself. What an owner stores never passes the limit and this together by more than one push.',
+    doc: 'The most that each limit forgives with `GARBAGE = forgive`: a size, or `limit` for as much as the limit itself. What an owner stores never passes the limit and this together by more than one push, or by the limit once more where pushes make repositories smaller.',
     example: '5G',
   }),
   graceMs: key('GRACE', kind.optional(kind.duration), {

@@ -130,6 +130,7 @@ export class Daemon {
           events.collected({ owner, repository, freed, fault });
         },
         measure: () => current.config.scan.measure,
+        reclaim: () => current.config.reclaim,
         now: Date.now,
         log,
       });

@@ -1,7 +1,7 @@
 /**
  * Has the worker look through the repositories of owners near a limit or over it, before anybody asks:
  * slowly, one after the other, the largest of each owner. So what takes the space is there when a push is
- * refused.
+ * refused. And has it collect what they deleted before that of others.
  */
 
 import { SoftquotaError } from '../errors.ts';
@@ -16,7 +16,9 @@ export interface SpaceRoundOptions {
     Ledger,
     'deciderFor' | 'documents' | 'ownerUsage' | 'policy' | 'pools' | 'settings' | 'units' | 'watch'
   >;
-  readonly space: Pick<Space, 'isDue' | 'look'>;
+  readonly space: Pick<Space, 'collectFirst' | 'isDue' | 'look'>;
+  /** Tells whether the worker collects garbage by itself. */
+  collects(): boolean;
   readonly log: Pick<Log, 'error'>;
   /** Milliseconds between two looks, at least; two seconds unless given. */
   readonly pauseMs?: number;
@@ -24,9 +26,13 @@ export interface SpaceRoundOptions {
 
 /** Number of repositories that are looked at for one owner, at most. */
 const mostRepositories = 10;
+/** Those of which garbage is collected before that of others. */
+const mostCollected = 100;
 const leastBytes = 1024 * 1024;
 const mostWanted = 1000;
 const restPerLook = 4;
+/** The share of what is forgiven from which on an owner is near the most. */
+const nearMost = 0.8;
 /** Between two owners, where there is nothing to do. */
 const stepMs = 20;
 const idleMs = 10_000;
@@ -35,7 +41,7 @@ const ofRepositories = leaves.filter(isRepository);
 export class SpaceRound {
   readonly #options: SpaceRoundOptions;
   readonly #loop: ReconcileLoop;
-  /** The keys of owners near a limit or over it. */
+  /** The keys of owners near a limit or over it, or near the most that it forgives. */
   readonly #near = new Set<string>();
   /** Groups whose members together are near a limit or over it. */
   readonly #nearPools = new Set<string>();
@@ -51,8 +57,10 @@ export class SpaceRound {
     this.#loop = new ReconcileLoop({
       ledger: options.ledger,
       reconcile: ownerKey => {
-        if (this.#standsNear(ownerKey)) this.#near.add(ownerKey);
-        else this.#near.delete(ownerKey);
+        if (this.#standsNear(ownerKey)) {
+          this.#near.add(ownerKey);
+          this.#collectFirst(ownerKey);
+        } else this.#near.delete(ownerKey);
       },
       reconcilePool: group => this.#reconcilePool(group),
       finish: async everybody => {
@@ -100,7 +108,9 @@ export class SpaceRound {
       return ofRepositories.some(leaf => {
         const { decision, state } = judgedKind(ledger.settings, decide(leaf), 0);
         // Deleting does not help if the limit is 0.
-        return (decision.limit ?? 0) > 0 && state !== 'ok';
+        if ((decision.limit ?? 0) <= 0) return false;
+        const { unreachable, most } = decision.garbage ?? { unreachable: 0, most: 1 };
+        return state !== 'ok' || unreachable >= nearMost * most;
       });
     } catch (error) {
       if (error instanceof SoftquotaError && error.code === 'sum_too_large') return false;
@@ -135,6 +145,7 @@ export class SpaceRound {
         this.#nextIn(idleMs);
         return;
       }
+      this.#collectFirst(owner.value);
       due = this.#repositoriesOf(owner.value).find(path => this.#options.space.isDue(path)) ?? null;
     }
     if (due === null) {
@@ -156,6 +167,12 @@ export class SpaceRound {
       if (owner !== null && this.isNear(owner) && space.isDue(path)) return path;
     }
     return null;
+  }
+
+  #collectFirst(ownerKey: string): void {
+    if (!this.#options.collects()) return;
+    const garbage = this.#options.ledger.units.unitsOf(ownerKey).filter(({ reach }) => reach !== undefined);
+    for (const { id } of garbage.slice(0, mostCollected)) this.#options.space.collectFirst(id);
   }
 
   #repositoriesOf(ownerKey: string): readonly string[] {

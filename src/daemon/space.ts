@@ -54,6 +54,7 @@ const lfsMs = 30_000;
 const unaskedLfsMs = 300_000;
 /** Looks of each kind that may ask the forge's database at a time. */
 const mostForgeReads = 2;
+const collectFirstMs = 10_000;
 const reclaimMs = 7 * 3_600_000;
 const freshMs = 3_600_000;
 const keptFaultMs = 10_000;
@@ -170,6 +171,15 @@ export class Space implements SpaceService {
   /** Has the worker look when it has nothing better to do. Never rejects. */
   async look(path: string): Promise<void> {
     await this.#look(path, false);
+  }
+
+  /** Has the worker collect this as soon as it is old enough, unless it will already. */
+  collectFirst(path: string): void {
+    const { measured = null, collected_by: by = null } = this.#figures.get(path) ?? {};
+    const isGarbage = measured !== null && measured.unreachable_bytes > 0 && !measured.lent;
+    if (!isGarbage || by !== null || !this.#options.link.isHere) return;
+    // It is asked again on the next round.
+    this.#options.link.ask({ kind: 'collect_first', path }, collectFirstMs).catch(() => {});
   }
 
   reclaim(path: string, repository: string): ReclaimRun {

@@ -2,27 +2,31 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/index.ts';
-import { type PushWorker, WorkerLink } from '../gate/index.ts';
+import { noRoom, type PushWorker, type Room, WorkerLink } from '../gate/index.ts';
 import type { ObservedWorker } from '../health/index.ts';
 import type { LargeBlobsLook, Quarantine } from '../layout/index.ts';
 import type { Reach } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import type { RepositoryWatch } from '../measuring/index.ts';
+import type { Decision, DiskFull } from '../quota/index.ts';
 import type { UnitRecord } from '../store/index.ts';
 import { type RepositoryFigures, type WorkerReport, workerAnswers } from '../wire/index.ts';
+import { roomByCollections } from './collections.ts';
 import { Space, type SpaceOptions } from './space.ts';
 import { spaceLines } from './space-lines.ts';
 import { SpaceRound, type SpaceRoundOptions } from './space-round.ts';
 
 interface DaemonWorkerOptions
   extends Omit<SpaceOptions, 'isUnit' | 'link' | 'log'>,
-    Omit<SpaceRoundOptions, 'log' | 'space'> {
+    Omit<SpaceRoundOptions, 'collects' | 'log' | 'space'> {
   readonly reach: Pick<Reach, 'doubt' | 'doubted' | 'forget' | 'measured' | 'number' | 'onLapse'>;
   /** `[quota] GARBAGE = forgive`. */
   isForgiving(): boolean;
   quarantineRemoved(unit: string): void;
   /** The page about the space of this unit; empty where nobody said where it is. */
   pageOf(unit: UnitRecord): string;
+  /** `[reclaim]`. */
+  reclaim(): Pick<Config['reclaim'], 'expireMs' | 'run'>;
   /** `[scan] MEASURE`. */
   measure(): 'apparent' | 'allocated';
   readonly log: Pick<Log, 'error' | 'info' | 'warn'>;
@@ -59,7 +63,8 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
       link: this.link,
       isUnit: path => ledger.units.unit(path) !== undefined,
     });
-    this.#round = new SpaceRound({ ...options, space: this.space });
+    const collects = () => options.reclaim().run === 'gc';
+    this.#round = new SpaceRound({ ...options, collects, space: this.space });
     options.reach.onLapse = path =>
       options.log.warn(
         { path, worker: this.link.isHere },
@@ -103,6 +108,16 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
     const report = this.space.current(unit);
     const record = this.#options.ledger.units.unit(unit);
     return report === null || record === undefined ? [] : spaceLines(report, this.#options.pageOf(record));
+  }
+
+  roomFor(owner: string, unit: string | null, decision: Decision | DiskFull): Room {
+    const { ledger, now } = this.#options;
+    const reclaim = this.#options.reclaim();
+    if (!this.link.isHere || reclaim.run === 'never') return noRoom;
+    const isForgiving = this.#options.isForgiving();
+    if (reclaim.run === 'measure') return { ...noRoom, isForgiving };
+    const parts = { ledger, space: this.space, reclaim, now: now() };
+    return { isForgiving, ...roomByCollections(parts, owner, unit, decision) };
   }
 
   changed(path: string): void {

@@ -248,7 +248,7 @@ function textFor(services: GateServices, { subject, unit }: Question, { owner, d
     subject,
     decision,
     isPush,
-    isForgiving: services.ledger.settings.garbage === 'forgive',
+    room: isPush ? services.worker.roomFor(owner.name, unit.path, decision) : undefined,
     repositoryBytes: isPush ? unit.bytes : null,
     contact: services.contact(),
   });

@@ -20,6 +20,8 @@ export type {
   PushServices,
   PushWorker,
   RefusalRecord,
+  Room,
   UploadSettings,
 } from './services.ts';
+export { noRoom } from './services.ts';
 export { WorkerLink } from './worker.ts';

@@ -7,6 +7,7 @@
 
 import {
   decidedBy,
+  isDiskFilled,
   type Leaf,
   type QuotaSettings,
   type Refusal,
@@ -14,8 +15,9 @@ import {
   type Subject,
   warning,
 } from '../quota/index.ts';
-import { formatBytes, printable } from '../text/index.ts';
-import type { Decided, GateServices, LocatedUnit, PushAnswer, PushWorker } from './services.ts';
+import { formatBytes, formatMinute, printable } from '../text/index.ts';
+import type { Decided, GateServices, LocatedUnit, PushAnswer, PushWorker, Room } from './services.ts';
+import { noRoom } from './services.ts';
 
 /** The width of a terminal without git's `remote: `. */
 const lineWidth = 76;
@@ -28,10 +30,12 @@ interface RefusalWords {
   readonly repositoryBytes: number | null;
   /** True for a push, false for an upload. */
   readonly isPush: boolean;
-  /** `[quota] GARBAGE = forgive`; not, unless given. */
-  readonly isForgiving?: boolean;
   /** Somebody can tell whether a push makes the repository smaller; so, unless given. */
   readonly isJudged?: boolean;
+  /** The bytes that a push brings; 0 unless given. */
+  readonly bringsBytes?: number;
+  /** Nobody knows what becomes of deleted data, unless given. */
+  readonly room?: Room | undefined;
   /** git refuses --force in the repository; it does not, unless given. */
   readonly deniesForce?: boolean;
   /** Whole lines about what takes the space in the repository; none, unless given. */
@@ -59,7 +63,7 @@ export function refusalText(words: RefusalWords): string {
 
 /** Deleting data helps against a limit, but not if the owner may store nothing at all. */
 function nextStep(words: RefusalWords): string[] {
-  const { decision, isPush, isForgiving = false, isJudged = true, deniesForce = false } = words;
+  const { decision, isPush, isJudged = true, deniesForce = false } = words;
   if (decision.by === 'disk') {
     return ['You can still delete branches and tags. Try again later, or tell the administrator.'];
   }
@@ -69,21 +73,24 @@ function nextStep(words: RefusalWords): string[] {
     return isPush ? [parts] : [];
   }
   if (!isPush) return ['You can still delete data to free space.'];
-  const { garbage } = decision;
-  const later = "this frees space at the server's next garbage collection.";
-  if (garbage !== undefined && garbage.unreachable >= garbage.most)
-    return [`You can still delete branches and tags; ${later}`];
-  if (!isJudged || deniesForce) {
-    const why = 'The repository takes no --force, because of receive.denyNonFastForwards.';
-    return [
-      `You can still delete branches and tags, in a push of their own; ${later}`,
-      ...(deniesForce ? [why] : []),
-    ];
-  }
+  const mayReplace = isJudged && !deniesForce && !isDiskFilled(decision, words.bringsBytes ?? 0);
+  const ways = mayReplace ? ', or push a smaller history with --force' : ', in a push of their own';
+  const why = 'The repository takes no --force, because of receive.denyNonFastForwards.';
   return [
-    'You can still delete branches and tags, or push a smaller history with --force;',
-    isForgiving ? 'data that no branch or tag reaches then does not count.' : later,
+    `You can still delete branches and tags${ways}${whenFreed(words, decision)}`,
+    ...(isJudged && deniesForce ? [why] : []),
   ];
+}
+
+/** Says when what is deleted makes room, or whom to ask, at the end of a sentence. */
+function whenFreed({ room = noRoom }: RefusalWords, { garbage }: Pick<Refusal, 'garbage'>): string {
+  const { isForgiving, passesAt, freedAt } = room;
+  const from = (at: number) => `from ${formatMinute(at, Date.now())} on`;
+  if (passesAt !== null) return `. Pushes pass again ${from(passesAt)}, when deleted data is off the disk.`;
+  const isMost = garbage !== undefined && garbage.unreachable >= garbage.most;
+  if (isForgiving && !isMost) return '; data that no branch or tag reaches then does not count.';
+  if (freedAt !== null) return `; this frees space ${from(freedAt)}.`;
+  return "; this frees space at the server's next garbage collection. Ask the administrator when that is.";
 }
 
 /** An address without a space gets an introduction; a sentence is shown as it is. */
@@ -146,7 +153,7 @@ export function warningText(settings: QuotaSettings, { owner, decision }: Decide
 
 /** Returns the text of a refusal; empty for a push that goes on. */
 export function refusedText(
-  { contact, ledger, worker }: Pick<GateServices, 'contact' | 'ledger'> & { readonly worker: PushWorker },
+  { contact, worker }: Pick<GateServices, 'contact'> & { readonly worker: PushWorker },
   { leaf, unit }: { readonly leaf: Leaf; readonly unit: LocatedUnit | null },
   { owner, decision }: Decided,
   { space = [], ...more }: Partial<RefusalWords>,
@@ -157,8 +164,8 @@ export function refusedText(
     subject: leaf,
     decision,
     isPush: true,
-    isForgiving: ledger.settings.garbage === 'forgive',
     isJudged: worker.isHere,
+    room: worker.roomFor(owner.name, unit?.path ?? null, decision),
     repositoryBytes: unit?.bytes ?? null,
     space: space.slice(0, mostSpaceLines),
     contact: contact(),

@@ -170,6 +170,18 @@ export interface PushServices {
   deniesForce(unit: string): Promise<boolean>;
 }
 
+/** Says when deleted data makes room, with moments in milliseconds since 1970; null: nobody knows. */
+export interface Room {
+  /** Deleted data does not count any more once it is measured. */
+  readonly isForgiving: boolean;
+  /** By then so much is collected that pushes pass again. */
+  readonly passesAt: number | null;
+  /** By then what is deleted now is collected. */
+  readonly freedAt: number | null;
+}
+
+export const noRoom: Room = { isForgiving: false, passesAt: null, freedAt: null };
+
 /** The git user's worker, as pushes need it. */
 export interface PushWorker {
   readonly link: Pick<WorkerLink, 'ask' | 'connection' | 'isClosed' | 'isHere' | 'take'>;
@@ -191,6 +203,8 @@ export interface PushWorker {
     overBytes: number,
     deadlineMs: number,
   ): Promise<LargeBlobsLook | null>;
+  /** When a refused owner gets room by collections. `unit`: the repository of the push; null: nobody knows it. */
+  roomFor(owner: string, unit: string | null, decision: Decided['decision']): Room;
   /** The lines that tell what takes the space in this unit, for its readers; empty: nothing is known. */
   spaceLines(unit: string): readonly string[];
 }

@@ -26,6 +26,7 @@ export {
   type Decision,
   type DiskFull,
   type FullDisk,
+  type Ruled,
   type RuledAllowed,
   type RuledRefused,
   refusedByDisk,

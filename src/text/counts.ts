@@ -17,6 +17,15 @@ export function formatMoment(time: number): string {
   return `${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
+const dayMs = 86_400_000;
+
+/** Milliseconds since 1970, up to the next minute; of the next day `14:20 UTC`, else with its date. */
+export function formatMinute(time: number, now: number): string {
+  const minute = new Date(Math.ceil(time / 60_000) * 60_000).toISOString();
+  const [day, clock] = [minute.slice(0, 10), minute.slice(11, 16)];
+  return `${time - now < dayMs ? '' : `${day} `}${clock} UTC`;
+}
+
 /** Writes a moment in milliseconds since 1970 as programs read it; null where there is none. */
 export function isoTime<Time extends number | null>(time: Time): Time extends null ? null : string;
 export function isoTime(time: number | null): string | null {

@@ -7,6 +7,7 @@
 export {
   counted,
   formatCount,
+  formatMinute,
   formatMoment,
   isoTime,
   longestDurationMs,

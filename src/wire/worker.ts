@@ -28,6 +28,8 @@ const repositoryFigures = z.object({
     .nullable(),
   /** Why it could not be measured or collected. */
   fault: why.nullable(),
+  /** When all that is unreachable now is deleted, as the daemon asked; null: nobody knows. */
+  collected_by: count.nullable().default(null),
   /** The last collection since the worker started; below 0 bytes where pushes brought more meanwhile. */
   collected: z.object({ at: count, freed_bytes: z.int(), fault: why.nullable() }).nullable(),
 });
@@ -81,6 +83,8 @@ const push = {
 
 export const workerTask = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('reclaim'), path: z.string() }),
+  /** The owner has little room left: it is collected as soon as EXPIRE allows, however little it is. */
+  z.object({ kind: z.literal('collect_first'), path: z.string() }),
   /** `urgent`: somebody waits for it. */
   z.object({
     kind: z.literal('space'),

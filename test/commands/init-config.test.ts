@@ -44,6 +44,7 @@ t.test('whatever the places are named, what is written loads as what was found',
     fc.property(root, root, owner, fc.string(), (place, data, source, advice) => {
       const found = {
         root: place,
+        layout: 'owners',
         storages: [
           {
             kind: 'repos',
@@ -83,6 +84,7 @@ t.test('whatever the places are named, what is written loads as what was found',
       t.equal(config.server.socket, `${place}/gate.sock`);
       t.match(config.server, { trustedSocket: `${place}/trusted.sock`, socketGroup: 'git' });
       t.match(config.quota, { enabled: true, mode: 'report', garbage: 'forgive', totalBytes: 1_000_000_000 });
+      t.equal(config.reclaim.run, 'gc', 'the way out has no end');
     }),
     { numRuns: 500 },
   );
@@ -91,7 +93,7 @@ t.test('whatever the places are named, what is written loads as what was found',
 t.test('[forge] loads as what was found; commented out, it says why and changes nothing', async t => {
   const folder = folderWith(t, {});
   const file = join(folder, 'app.ini');
-  const found = { root: '/srv', storages: [], advice: [], stores: [] };
+  const found = { root: '/srv', layout: 'gitea', storages: [], advice: [], stores: [] } as const;
   const places: NewPlaces = {
     dataPath: folder,
     sockets: null,
@@ -109,6 +111,7 @@ t.test('[forge] loads as what was found; commented out, it says why and changes 
     const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
     if (!loaded.ok) throw new Error(formatFaults(loaded.faults));
     t.strictSame(loaded.config.reclaim.gits, ['git', '/usr/local/bin/git']);
+    t.equal(loaded.config.reclaim.run, 'measure');
     return loaded.config.forge;
   };
   fc.assert(

@@ -28,6 +28,7 @@ function workerOf(t: Test, given: Pick<Options, 'reach' | 'ledger'> & Partial<Op
     forge: null,
     collected: () => {},
     now: Date.now,
+    reclaim: () => ({ run: 'measure', expireMs: 3_600_000 }),
     measure: () => 'apparent',
     log: { error: () => {}, info: () => {}, warn: () => {} },
     ...given,
@@ -85,6 +86,7 @@ async function connect(t: Test, worker: DaemonWorker) {
     await greeting();
   };
   return {
+    fake,
     report,
     /** The mark that it was given last. */
     mark: () => mark,
@@ -103,7 +105,7 @@ async function connect(t: Test, worker: DaemonWorker) {
 
 function figures(mark: string, lent = false): RepositoryFigures {
   const measured = { object_bytes: 100, reachable_bytes: 30, unreachable_bytes: 70, lent };
-  return { path: '/srv/a.git', at: 1, mark, measured, fault: null, collected: null };
+  return { path: '/srv/a.git', at: 1, mark, measured, fault: null, collected_by: null, collected: null };
 }
 
 t.test('a word answers the doubts before the mark that the worker had, of this daemon only', async t => {
@@ -188,6 +190,52 @@ t.test('where all counts, only changes are tasks, and nothing is in doubt', asyn
   worker.changed('/srv/e.git');
   t.same(await pushed(), ['/srv/e.git']);
   t.same(doubts, []);
+});
+
+t.test('what owners with little room deleted is collected first, and refusals say by when', async t => {
+  const ledger = await new World(t).open();
+  ledger.settings = { ...ledger.settings, totalBytes: 140, garbage: 'forgive', garbageMostBytes: 50 };
+  walk(ledger, 'alice/a', 200, { path: '/srv/a.git' });
+  walk(ledger, 'bob/b', 10, { path: '/srv/b.git' });
+  walk(ledger, 'carol/c', 80, { path: '/srv/c.git' });
+  walk(ledger, 'dan/d', 80, { path: '/srv/d.git' });
+  const expireMs = 3_600_000;
+  const worker = workerOf(t, {
+    reach: ledger.reach,
+    ledger,
+    now: () => 1_000_000,
+    reclaim: () => ({ run: 'gc', expireMs }),
+    pauseMs: 1,
+  });
+  const roomOf = (name: string, path: string) => {
+    const { owner, decision } = ledger.decide(name, 'size:repos:private', 0);
+    return worker.roomFor(owner.name, path, decision);
+  };
+  t.match(roomOf('alice', '/srv/a.git'), { isForgiving: false }, 'nobody measures');
+  const { fake, report } = await connect(t, worker);
+  worker.start();
+  const unreachable = { ...figures(''), at: 5 };
+  const ofLimit = (path: string, bytes: number) => ({
+    ...unreachable,
+    path,
+    measured: { object_bytes: 80, reachable_bytes: 80 - bytes, unreachable_bytes: bytes, lent: false },
+  });
+  const others = [ofLimit('/srv/c.git', 41), ofLimit('/srv/d.git', 39)];
+  await report(unreachable, { ...unreachable, path: '/srv/b.git', measured: null }, ...others);
+  const tasks = [await fake.task(), await fake.task()].map(({ kind, path }) => `${kind} ${path}`);
+  t.same(new Set(tasks), new Set(['collect_first /srv/a.git', 'collect_first /srv/c.git']));
+  const freedAt = 1_000_000 + expireMs + 120_000;
+  t.same(roomOf('alice', '/srv/a.git'), { isForgiving: true, passesAt: null, freedAt });
+  await report({ ...unreachable, collected_by: 2_000_000 });
+  t.same(roomOf('alice', '/srv/a.git'), { isForgiving: true, passesAt: 2_120_000, freedAt });
+  const collected = { at: 6, freed_bytes: 0, fault: null };
+  await report({ ...unreachable, collected_by: 2_000_000, collected });
+  t.same(
+    roomOf('alice', '/srv/a.git'),
+    { isForgiving: true, passesAt: null, freedAt: null },
+    'nobody knows where the last collection freed nothing',
+  );
+  t.same(roomOf('bob', '/srv/b.git').freedAt, null, 'or could not be measured');
 });
 
 t.test('a silent worker is believed for a day, and no longer', async t => {

@@ -63,7 +63,7 @@ const largest = /Removing these frees the most space in this repository: .*?(?=T
 
 /** The next step where no worker can judge, since each repository is another user's. */
 const withoutWorker =
-  "You can still delete branches and tags, in a push of their own; this frees space at the server's next garbage collection. ";
+  "You can still delete branches and tags, in a push of their own; this frees space at the server's next garbage collection. Ask the administrator when that is. ";
 
 /** The sentence about forgiven bytes, until the worker has seen that they were collected. */
 const forgiven = / # B more do not count, since no branch or tag reaches them\./;

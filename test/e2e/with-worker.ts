@@ -8,11 +8,11 @@ import type { Server } from './server.ts';
 
 const { gits } = await findGits(['git']);
 
-/** Starts one, which is closed with the test. */
+/** Starts one, which is closed with the test; `reclaim` is null for `[reclaim] RUN = never`. */
 export async function withWorker(
   t: Test,
   server: Server,
-  reclaim: Partial<NonNullable<WorkerOptions['reclaim']>> = {},
+  reclaim: Partial<NonNullable<WorkerOptions['reclaim']>> | null = {},
   follow: readonly string[] = [],
 ): Promise<Worker> {
   const worker = new Worker({
@@ -23,7 +23,7 @@ export async function withWorker(
     hooks: null,
     gits,
     isAlone: true,
-    reclaim: { run: 'gc', expireMs: 3_600_000, ...reclaim },
+    reclaim: reclaim && { run: 'gc', expireMs: 3_600_000, ...reclaim },
     log: { error: () => {}, info: () => {}, warn: () => {} },
   });
   await worker.start();

@@ -7,8 +7,10 @@ import {
   compileGroup,
   decide,
   explain,
+  isDiskFilled,
   type Leaf,
   leaves,
+  passesWithout,
   type QuotaSettings,
   refusal,
   standing as standingWords,
@@ -164,4 +166,55 @@ t.test('whatever is pushed and said to be unreachable, the disk has limit, most 
     },
   );
   fc.assert(law, { numRuns: 2000 });
+});
+
+t.test('what is told about collecting comes true: without those bytes the same is decided', async t => {
+  fc.assert(
+    fc.property(
+      fc.nat(200),
+      fc.nat(200),
+      fc.nat(200),
+      fc.nat(30),
+      most,
+      fc.constantFrom('bill', 'forgive'),
+      fc.constantFrom('reached', 'exceeded'),
+      (reachable, gone, freed, adding, garbageMostBytes, garbage, refuseWhen) => {
+        const settings: QuotaSettings = {
+          ...forgiving,
+          precise: true,
+          garbage,
+          garbageMostBytes,
+          refuseWhen,
+        };
+        const with_ = (left: number) =>
+          decide({
+            settings,
+            standing: nobody,
+            usage: usageOf({ 'size:repos:private': reachable + left }),
+            subject: 'size:repos:private',
+            addingBytes: adding,
+            unreachable: usageOf({ 'size:repos:private': left }),
+          });
+        const now = with_(gone);
+        if (now.allowed || now.by !== 'rule' || freed > gone) return;
+        t.equal(passesWithout(now, freed, settings), with_(gone - freed).allowed);
+      },
+    ),
+  );
+});
+
+t.test('the disk is filled with a limit more than what is stored and forgiven under it', async t => {
+  const refused = (bytes: number) =>
+    decide({
+      settings: { ...forgiving, garbageMostBytes: 50 },
+      standing: nobody,
+      usage: usageOf({ 'size:repos:private': bytes }),
+      subject: 'size:repos:private',
+      unreachable: usageOf({ 'size:repos:private': 60 }),
+    });
+  t.notOk(isDiskFilled(refused(250), 0));
+  t.notOk(isDiskFilled(refused(240), 10));
+  t.ok(isDiskFilled(refused(240), 11));
+  t.ok(isDiskFilled(refused(251), 0));
+  t.notOk(isDiskFilled(decided({ totalBytes: 20, garbageMostBytes: 1000 }), 1000), 'more is forgiven');
 });

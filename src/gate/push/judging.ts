@@ -4,8 +4,8 @@
  *
  * The data that such a push takes away stays on the disk until the server's next garbage collection, beside
  * all that it brings. So far over the limit that the disk would hold twice what it should, it must not bring
- * more than it frees. Where GARBAGE = forgive, what it takes away is forgiven up to a most; beyond that the
- * disk would fill by such pushes alone, so they have to wait for a collection.
+ * more than it frees. Where GARBAGE = forgive, what it takes away is forgiven up to a most; far beyond that
+ * the disk would fill by such pushes alone, so they have to wait for a collection.
  *
  * Each repository has one at a time, from the beginning of its judgement to the end of its push. Where git
  * then did less than was judged, nothing more is judged there until the owner is below the limit.
@@ -19,6 +19,7 @@ import type { Ledger } from '../../ledger/index.ts';
 import {
   type Decision,
   type DiskFull,
+  isDiskFilled,
   isLeaf,
   isRepository,
   type Leaf,
@@ -28,13 +29,16 @@ import { type JudgedPush, type PushJudgement, workerAnswers } from '../../wire/i
 import { within } from '../../within.ts';
 import type { WorkerLink } from '../worker.ts';
 
-/** Returns how a push that is refused is judged; null: it is not. */
-export function mannerOf(decision: Decision | DiskFull, subject: Subject): JudgedPush['manner'] | null {
+/** Returns how a push that is refused, and brings so much, is judged; null: it is not. */
+export function mannerOf(
+  decision: Decision | DiskFull,
+  subject: Subject,
+  bringsBytes: number,
+): JudgedPush['manner'] | null {
   // A push that makes the repository smaller brings its own bytes first.
   if (decision.allowed || decision.by === 'disk' || !isLeaf(subject) || !isRepository(subject)) return null;
   if (decision.per === 'push' || decision.per === 'file') return null;
-  const { garbage } = decision;
-  if (garbage !== undefined && garbage.unreachable >= garbage.most) return null;
+  if (isDiskFilled(decision, bringsBytes)) return null;
   const isFar = decision.by === 'no_match' || decision.used - decision.limit > decision.limit;
   return isFar ? 'less' : 'any';
 }

@@ -102,10 +102,9 @@ export class PushQuestions {
   constructor(parts: PushParts) {
     this.#parts = parts;
     const { ledger, worker } = parts;
-    const ownerOf = (unit: string) => ledger.units.unit(unit)?.owner ?? null;
     this.#judgements = new Judgements({
       link: worker.link,
-      ownerOf,
+      ownerOf: path => ledger.units.unit(path)?.owner ?? null,
       isRefused: path => {
         const unit = ledger.units.unit(path);
         const owner = unit?.owner ?? null;
@@ -322,11 +321,11 @@ export class PushQuestions {
     const { place, facts, growth, request } = push;
     const { ledger, pushes, worker } = this.#parts;
     // A smaller history as well brings no more than a push may, and no larger file.
-    const mayPass = mannerOf(first.decision, place.leaf) !== null && mayBeJudged(push);
+    const mayPass = mannerOf(first.decision, place.leaf, growth.bytes) !== null && mayBeJudged(push);
     const decided = mayPass ? orByIncoming(ledger, place.leaf, push.incoming, first) : first;
     const over = asked.over.signal;
     const unit = place.unit?.path ?? null;
-    const manner = mannerOf(decided.decision, place.leaf);
+    const manner = mannerOf(decided.decision, place.leaf, growth.bytes);
     let notice = '';
     if (unit !== null && this.#judgements.isUnderWay(unit)) {
       notice = 'another push that makes this repository smaller is under way; try again when it has ended.';
@@ -347,7 +346,8 @@ export class PushQuestions {
     // Only users who may read the repository can name the quarantine of a push that is under way.
     const space = unit === null || growth.quarantine === null ? [] : worker.spaceLines(unit);
     const deniesForce = unit !== null && worker.isHere && (await pushes.deniesForce(unit));
-    const text = refusedText(this.#parts, place, explained, { deniesForce, space, advice });
+    const words = { deniesForce, space, advice, bringsBytes: growth.bytes };
+    const text = refusedText(this.#parts, place, explained, words);
     return { status: 413, text: text + saying(notice) };
   }
 

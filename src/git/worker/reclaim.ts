@@ -15,6 +15,7 @@ import type { Log } from '../../log.ts';
 import { alternatesOf } from '../../scan/index.ts';
 import { formatBytes } from '../../text/index.ts';
 import type { RepositoryFigures } from '../../wire/index.ts';
+import { CollectionPlan } from './collection-plan.ts';
 import { DiskQueues } from './disk-queues.ts';
 import { identity } from './files.ts';
 import { mayDiffer, type RefsSignature, refsSignature } from './refs-signature.ts';
@@ -52,10 +53,7 @@ interface Known {
   isQueued: boolean;
   /** On the monotonic clock: until then it is not measured again. */
   restsUntil: number;
-  /** The time of the next collection, on the monotonic clock; null: there is no garbage. */
-  dueAt: number | null;
-  /** Collections in a row that failed or freed nothing. */
-  vain: number;
+  readonly plan: CollectionPlan;
   bitmapAt: number;
   /** It was not measured in its time: others go before it. */
   isOverdue: boolean;
@@ -65,18 +63,12 @@ const gitlabCollects =
   'softquota collects no garbage in repositories of GitLab: GitLab removes what is unreachable itself, within ten days';
 const roundMs = 600_000;
 const restForRound = 19;
+const lookEveryMs = 1000;
 const measureMs = 600_000;
 const collectMs = 6 * 3_600_000;
 const slowMs = 1000;
 const restPerWork = 4;
 const dayMs = 86_400_000;
-/** Beyond the expiry, so that what was counted as garbage is surely over it. */
-const slackMs = 60_000;
-const leastGarbage = 256 * 1024;
-const leastShare = 0.01;
-/** git's own thresholds, gc.auto and gc.autoPackLimit. */
-const mostLoose = 6700;
-const mostPacks = 50;
 /** Characters as JSON; the daemon takes a mebibyte with all else of a report. */
 const mostReported = 200_000;
 const mostAtOnce = 200;
@@ -86,6 +78,9 @@ export class Reclaim {
   readonly #known = new Map<string, Known>();
   /** Those whose figures the daemon does not have yet. */
   readonly #unsent = new Set<string>();
+  /** Those whose collection waits for no round. */
+  readonly #first = new Set<string>();
+  readonly #looking: NodeJS.Timeout;
   readonly #queues = new DiskQueues();
   readonly #signal: AbortSignal;
   /** The object directories that other repositories borrow from. */
@@ -96,6 +91,7 @@ export class Reclaim {
   constructor(options: ReclaimOptions) {
     this.#options = options;
     this.#signal = options.repositories.signal;
+    this.#looking = setInterval(() => this.#collectDue(), lookEveryMs).unref();
     options.repositories.add({
       found: path => this.#meet(path),
       gone: path => {
@@ -110,6 +106,7 @@ export class Reclaim {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#looking);
     await Promise.all([this.#rounds, this.#queues.close()]);
   }
 
@@ -124,6 +121,17 @@ export class Reclaim {
     if (isOfGitaly(path)) throw new UnusableRepository(gitlabCollects);
     const known = this.#meet(path);
     return this.#queues.run(path, () => this.#collect(path, known), true);
+  }
+
+  /** Collects as soon as the expiry allows, however little is unreachable. */
+  collectFirst(path: string): void {
+    const known = this.#known.get(path);
+    if (known === undefined || known.plan.isFirst || !this.#mayCollect(path)) return;
+    if ((known.figures.measured?.unreachable_bytes ?? 0) === 0) return;
+    known.plan.isFirst = true;
+    known.plan.makeDue();
+    this.#first.add(path);
+    this.#publish(known, {});
   }
 
   /** The connection is another: nobody knows what came over the one before. */
@@ -157,11 +165,10 @@ export class Reclaim {
     if (before !== undefined) return before;
     const known: Known = {
       signature: null,
-      figures: { path, at: 0, mark: '', measured: null, fault: null, collected: null },
+      figures: { path, at: 0, mark: '', measured: null, fault: null, collected_by: null, collected: null },
       isQueued: false,
       restsUntil: Number.NEGATIVE_INFINITY,
-      dueAt: null,
-      vain: 0,
+      plan: new CollectionPlan(this.#options.expireMs),
       bitmapAt: Number.NEGATIVE_INFINITY,
       isOverdue: false,
     };
@@ -181,7 +188,7 @@ export class Reclaim {
         const signature = await refsSignature(path);
         if (signature === null) continue;
         if (mayDiffer(known.signature, signature)) this.#measureSoon(path, known);
-        else if (known.dueAt !== null && performance.now() >= known.dueAt) this.#collectSoon(path, known);
+        else if (known.plan.isDue) this.#collectSoon(path, known);
         await pace.step();
       }
       await pace.pause(this.#options.roundEveryMs ?? roundMs);
@@ -202,14 +209,21 @@ export class Reclaim {
     if (restMs > 0) await delay(restMs, undefined, { signal: this.#signal }).catch(() => {});
   }
 
+  /** Those that go before others wait for no round. */
+  #collectDue(): void {
+    for (const path of this.#first) {
+      const known = this.#known.get(path);
+      if (known?.plan.isFirst !== true) this.#first.delete(path);
+      else if (known.plan.isDue) this.#collectSoon(path, known);
+    }
+  }
+
   #collectSoon(path: string, known: Known): void {
-    known.dueAt = null;
+    known.plan.dueAt = null;
     // It is in the figures and the log.
     void this.#queues
-      .run(path, () => this.#collect(path, known))
-      .catch(() => {
-        known.dueAt = performance.now() + this.#pauseOf(known);
-      });
+      .run(path, () => this.#collect(path, known), known.plan.isFirst)
+      .catch(() => known.plan.failed());
   }
 
   async #measure(path: string, known: Known): Promise<void> {
@@ -238,8 +252,9 @@ export class Reclaim {
           return measured;
         },
       );
+      if (found.unreachableBytes > (known.figures.measured?.unreachable_bytes ?? 0)) known.plan.grew(begun);
+      if (this.#mayCollect(path)) known.plan.take(found);
       await this.#tell(path, known, found, { mark });
-      this.#planCollection(path, known, found);
     } catch (error) {
       if (this.#signal.aborted) return;
       // It is tried again on the next round.
@@ -252,23 +267,14 @@ export class Reclaim {
     }
   }
 
-  #pauseOf({ vain }: Known): number {
-    return Math.min((this.#options.expireMs + slackMs) * 2 ** Math.min(vain, 20), dayMs);
-  }
-
-  /** Plans it for when all garbage of now is older than the expiry; GitLab does it itself. */
-  #planCollection(path: string, known: Known, { stored, unreachableBytes }: Reachability): void {
-    if (this.#options.run !== 'gc' || isOfGitaly(path)) return;
-    const isWorth =
-      unreachableBytes >= Math.max(leastGarbage, stored.bytes * leastShare) ||
-      stored.loose > mostLoose ||
-      stored.packs > mostPacks;
-    if (!isWorth) known.dueAt = null;
-    else known.dueAt ??= performance.now() + this.#pauseOf(known);
+  /** GitLab does it itself. */
+  #mayCollect(path: string): boolean {
+    return this.#options.run === 'gc' && !isOfGitaly(path);
   }
 
   async #collect(path: string, known: Known): Promise<CollectedNow> {
     const { mark } = this;
+    known.plan.isFirst = false;
     const { gitFor, expireMs, log, repositories } = this.#options;
     try {
       await this.#options.repositories.start();
@@ -282,15 +288,15 @@ export class Reclaim {
         view => collect(view, { expireMs, now: Date.now }),
       );
       const freedBytes = before.stored.bytes - after.stored.bytes;
-      known.vain = freedBytes > 0 ? 0 : known.vain + 1;
+      known.plan.vain = freedBytes > 0 ? 0 : known.plan.vain + 1;
       log.info({ path, freed: formatBytes(Math.max(0, freedBytes)) }, 'garbage is collected');
       const collected = { at: Date.now(), freed_bytes: freedBytes, fault: null };
+      if (this.#mayCollect(path)) known.plan.take(after);
       await this.#tell(path, known, after, { mark, collected });
-      this.#planCollection(path, known, after);
       return { freed_bytes: freedBytes, unreachable_bytes: after.unreachableBytes };
     } catch (error) {
       if (!this.#signal.aborted) {
-        known.vain += 1;
+        known.plan.vain += 1;
         const collected = { at: Date.now(), freed_bytes: 0, fault: messageOf(error) };
         this.#tellFault(path, known, error, { collected });
       }
@@ -351,7 +357,8 @@ export class Reclaim {
   #publish(known: Known, found: Partial<RepositoryFigures>): void {
     // It may have gone while it was measured.
     if (this.#known.get(known.figures.path) !== known) return;
-    known.figures = { ...known.figures, mark: '', ...found, at: Date.now() };
+    const { doneBy } = known.plan;
+    known.figures = { ...known.figures, mark: '', ...found, collected_by: doneBy, at: Date.now() };
     this.#unsent.add(known.figures.path);
     this.#options.changed();
   }

@@ -140,6 +140,10 @@ export class Worker {
   async #do(question: Fields, signal: AbortSignal): Promise<object> {
     const { success, data: task } = workerTask.safeParse(question);
     if (!success) throw new Error('the worker is of another version than the daemon');
+    if (task.kind === 'collect_first') {
+      this.#reclaim?.collectFirst(task.path);
+      return {};
+    }
     if (task.kind !== 'space' && task.kind !== 'reclaim') {
       const objects = this.#repositories.objectsPathOf(task.path);
       if (task.kind === 'large_blobs') return largeBlobs({ ...task, objects }, this.#packReaders);

@@ -90,6 +90,28 @@ t.test('far over the limit it must not bring more than it frees', async t => {
   t.match(await asked, { status: 413 });
 });
 
+t.test('where no more is forgiven, a smaller history passes while it has room on the disk', async t => {
+  const settings = { garbage: 'forgive', garbageMostBytes: 5 * MB } as const;
+  const { push, walk, worker, ledger, brings } = await overTheLimit(t, settings);
+  const stored = (bytes: number) => {
+    walk(unit, 'bob', bytes);
+    ledger.reach.measured(unit, { reachableBytes: bytes - 6 * MB, unreachableBytes: 6 * MB }, 0);
+  };
+  const judge = pendingJudge();
+  worker({ isHere: true, ask: judge.ask });
+  judge.answer(true, 'smaller.');
+  // 10 MB, the 5 MB that are forgiven, and 10 MB for such pushes.
+  stored(22 * MB);
+  brings(4 * MB);
+  const { status, text } = await push({ lines });
+  t.equal(status, 413);
+  t.match(text, /branches and tags, in a push of their own/);
+  t.equal(judge.calls, 0);
+  brings(2 * MB, { id: '3 4 5' });
+  t.match(await push({ lines, fields: { process: '1' } }), { status: 200 });
+  t.match(await judge.asked, { manner: 'any' });
+});
+
 t.test('hidden refs are told to the worker', async t => {
   const { push, judge } = await judged(t);
   const fields = {

@@ -3,6 +3,7 @@
 import { mock } from 'node:test';
 import t, { type Test } from 'tap';
 import { SoftquotaError } from '../../../src/errors.ts';
+import { noRoom, type Room } from '../../../src/gate/index.ts';
 import { creates, deletes, incoming, MB, openPushWorld, unit, updates } from './world.ts';
 
 /** A world with an owner over the limit, and a push without an object. */
@@ -56,7 +57,8 @@ t.test('an owner over the limit is refused, and reads what helps', async t => {
     '5',
     'This repository: 11 MB. Nothing from this push was stored. You can still',
     'delete branches and tags, or push a smaller history with --force; this frees',
-    "space at the server's next garbage collection.",
+    "space at the server's next garbage collection. Ask the administrator when",
+    'that is.',
     'To ask for more space: https://git.example/quota',
     '',
   ]);
@@ -73,10 +75,40 @@ t.test('where git refuses --force, nobody is told to use it', async t => {
   t.same(text.split('\n').slice(1), [
     'This repository: 11 MB. Nothing from this push was stored. You can still',
     'delete branches and tags, in a push of their own; this frees space at the',
-    "server's next garbage collection. The repository takes no --force, because",
-    'of receive.denyNonFastForwards.',
+    "server's next garbage collection. Ask the administrator when that is. The",
+    'repository takes no --force, because of receive.denyNonFastForwards.',
     '',
   ]);
+});
+
+t.test('where the worker collects, the refusal says from when on there is room, or pushes pass', async t => {
+  const { push, walk, worker } = await openPushWorld(t);
+  walk(unit, 'bob', 11 * MB);
+  const asked: unknown[] = [];
+  const at = Date.now() + 3_600_000;
+  const clock = new Date(Math.ceil(at / 60_000) * 60_000).toISOString().slice(11, 16);
+  const said = async (room: Partial<Room>) => {
+    worker({
+      isHere: true,
+      roomFor: (...question) => {
+        asked.push(question.slice(0, 2));
+        return { ...noRoom, ...room };
+      },
+    });
+    const { text } = await push({ fields: { process: String(asked.length) } });
+    return text.replaceAll('\n', ' ');
+  };
+  const ways = 'You can still delete branches and tags, or push a smaller history with --force';
+  t.match(await said({ freedAt: at }), `${ways}; this frees space from ${clock} UTC on. `);
+  t.match(
+    await said({ freedAt: at, isForgiving: true }),
+    `${ways}; data that no branch or tag reaches then does not count. `,
+  );
+  t.match(
+    await said({ freedAt: at, passesAt: at }),
+    `${ways}. Pushes pass again from ${clock} UTC on, when deleted data is off the disk. `,
+  );
+  t.same(asked[0], ['bob', unit]);
 });
 
 t.test('who names no quarantine of the repository does not read what is in it', async t => {

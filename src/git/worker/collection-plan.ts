@@ -1,0 +1,69 @@
+/**
+ * When the garbage of one repository is collected: once all of it is older than the expiry, where it is worth
+ * the work, or where its owner has little room left. What failed or freed nothing is tried less and less often.
+ */
+
+import type { Reachability } from './space/measure.ts';
+
+const dayMs = 86_400_000;
+/** Beyond the expiry, so that what was counted as garbage is surely over it. */
+const slackMs = 60_000;
+const leastGarbage = 256 * 1024;
+const leastShare = 0.01;
+/** git's own thresholds, gc.auto and gc.autoPackLimit. */
+const mostLoose = 6700;
+const mostPacks = 50;
+
+export class CollectionPlan {
+  /** The time of the next collection, on the monotonic clock; null: there is no garbage. */
+  dueAt: number | null = null;
+  /** The owner has little room left: it is collected when it is due, however little it is. */
+  isFirst = false;
+  /** Collections in a row that failed or freed nothing. */
+  vain = 0;
+  readonly #expireMs: number;
+  /** When more was unreachable than before, on the monotonic clock. */
+  #grownAt = Number.NEGATIVE_INFINITY;
+
+  constructor(expireMs: number) {
+    this.#expireMs = expireMs;
+  }
+
+  grew(at: number): void {
+    this.#grownAt = at;
+  }
+
+  take({ stored, unreachableBytes }: Reachability): void {
+    const least = this.isFirst ? 1 : Math.max(leastGarbage, stored.bytes * leastShare);
+    const isWorth = unreachableBytes >= least || stored.loose > mostLoose || stored.packs > mostPacks;
+    if (isWorth) this.makeDue();
+    else this.dueAt = null;
+  }
+
+  makeDue(): void {
+    const now = performance.now();
+    this.dueAt ??= this.vain > 0 ? now + this.#pauseMs : Math.max(now, this.#grownAt + this.#pauseMs);
+  }
+
+  get isDue(): boolean {
+    return this.dueAt !== null && performance.now() >= this.dueAt;
+  }
+
+  failed(): void {
+    this.dueAt = performance.now() + this.#pauseMs;
+  }
+
+  /**
+   * When all that is unreachable now is deleted, in milliseconds since 1970: what came after a collection was
+   * planned may be too young for that one. Null: it has no turn before others.
+   */
+  get doneBy(): number | null {
+    if (!this.isFirst || this.dueAt === null) return null;
+    const leftMs = Math.max(this.dueAt, this.#grownAt + this.#pauseMs) - performance.now();
+    return Math.ceil(Date.now() + Math.max(0, leftMs));
+  }
+
+  get #pauseMs(): number {
+    return Math.min((this.#expireMs + slackMs) * 2 ** Math.min(this.vain, 20), dayMs);
+  }
+}
