@@ -11,7 +11,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type PlaygroundDaemon, startDaemon } from '../src/commands/playground-world.ts';
+import { type PlaygroundPrograms, startDaemon } from '../src/commands/playground-world.ts';
 // The one that adds refusals up: of other days than today.
 import { Tally } from '../src/overview/tally.ts';
 import { addBytes, type Leaf, leaves, noUsage, type Usage, usageOf } from '../src/quota/index.ts';
@@ -83,7 +83,7 @@ const owners: Readonly<Record<string, Owner>> = {
 export const organizations = ['acme', 'field-station', 'lab'] as const;
 
 /** Makes it, and resolves with its daemon once all is measured; `rootUrl` is where it is seen. */
-export async function pictured(rootUrl: string, port: number): Promise<PlaygroundDaemon> {
+export async function pictured(rootUrl: string, port: number): Promise<PlaygroundPrograms> {
   await makeFiles();
   const server: Settings = { name: 'git-one', directory, sockets, rootUrl, port, storages };
   await (await start(server)).stop();
@@ -99,7 +99,7 @@ export async function picturedFleet(
   rootUrl: string,
   port: number,
   redisPort: number,
-): Promise<Pick<PlaygroundDaemon, 'stop'>> {
+): Promise<Pick<PlaygroundPrograms, 'stop'>> {
   const first = join(directory, 'git-one');
   const one = { name: 'git-one', directory: first, sockets, rootUrl, port, storages, redisPort };
   const begun = [await start(one)];
@@ -139,7 +139,7 @@ interface Settings {
 }
 
 /** Resolves once all is measured. */
-async function start(settings: Settings): Promise<PlaygroundDaemon> {
+async function start(settings: Settings): Promise<PlaygroundPrograms> {
   const { directory, sockets } = settings;
   await mkdir(directory, { recursive: true });
   const config = join(directory, 'app.ini');

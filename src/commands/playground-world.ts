@@ -1,22 +1,25 @@
-/** Makes the world (repositories, LFS files, working copies, hooks, app.ini), and starts its daemon. */
+/** Makes the world (repositories, LFS files, working copies, hooks, app.ini), and starts daemon and worker. */
 
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { groupName, type SystemAccount, systemAccounts } from '../accounts.ts';
 import { runProgram } from '../bounded/index.ts';
 import { longestSocketPath } from '../config/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import { findClient, installHooks } from '../git/index.ts';
 import { packageDirectory } from '../package.ts';
 import { shellQuoted } from '../text/index.ts';
+import { spaceAnswer } from '../wire/index.ts';
 import { within } from '../within.ts';
-import { gateClient } from './client.ts';
+import { gateClient, localAdminClient } from './client.ts';
 
 export interface World {
   readonly directory: string;
@@ -37,12 +40,14 @@ interface Repository {
 
 /** Under a limit of 1 MB: carol is far below it, bob near it, alice over it until she cleans up. */
 const repositories: readonly Repository[] = [
-  { owner: 'alice', name: 'site', branches: { main: 200_000, videos: 2_500_000 }, lfs: 300_000 },
+  { owner: 'alice', name: 'site', branches: { main: 200_000, videos: 900_000 }, lfs: 300_000 },
   { owner: 'bob', name: 'notes', branches: { main: 860_000 }, lfs: 0 },
   { owner: 'carol', name: 'tools', branches: { main: 150_000 }, lfs: 50_000 },
 ];
 
 const limit = '1M';
+/** The owner whom the story refuses. */
+export const overLimit = 'alice';
 const marker = '.softquota-playground';
 
 /** The user's own settings of git neither help nor hinder here. */
@@ -62,7 +67,7 @@ export async function makeWorld(directory: string): Promise<World> {
   const socket = join(sockets.directory, 'gate.sock');
   for (const repository of repositories) await makeRepository(place, repository);
   const config = join(place, 'app.ini');
-  await writeFile(config, configText(place, sockets.directory));
+  await writeFile(config, configText(place, sockets.directory, await freePort()));
   const bare = repositories.map(({ owner, name }) => join(place, 'git', owner, `${name}.git`));
   const installed = await installHooks(bare, { socket, client: (await findClient()) ?? 'curl' });
   for (const result of installed) {
@@ -84,18 +89,37 @@ async function socketDirectory(
   return { directory, clear: () => rm(directory, { recursive: true, force: true }) };
 }
 
-function configText(place: string, sockets: string): string {
+/** A port of this host that nobody listens at; somebody else may until the daemon does. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** The worker's user where root plays, since it never runs as root; null: the one who plays. */
+function workerAccount(): SystemAccount | null {
+  if (process.geteuid?.() !== 0) return null;
+  const nobody = { name: 'nobody', uid: 65_534, gid: 65_534, home: '/' };
+  return systemAccounts().users.find(({ name }) => name === nobody.name) ?? nobody;
+}
+
+function configText(place: string, sockets: string, port: number): string {
+  const account = workerAccount();
+  const admitted = account === null ? '' : `TRUSTED_MODE = 0660\nTRUSTED_GROUP = ${groupName(account.gid)}\n`;
   return `; A playground of softquota.
 [server]
 DATA_PATH = ${join(place, 'data')}
 SOCKET = ${join(sockets, 'gate.sock')}
 TRUSTED_SOCKET = ${join(sockets, 'trusted.sock')}
 ADMIN_SOCKET = ${join(sockets, 'admin.sock')}
-; Any free one.
-HTTP_PORT = 0
-
+HTTP_PORT = ${port}
+ROOT_URL = http://127.0.0.1:${port}/
+${admitted}
 [quota]
 ENABLED = true
+GARBAGE = forgive
 
 [quota.default]
 TOTAL = ${limit}
@@ -105,9 +129,6 @@ PATH = ${join(place, 'git')}/{owner}/{repo}.git
 
 [storage.lfs]
 PATH = ${join(place, 'lfs')}/{owner}
-
-[hooks]
-CONTACT = https://git.example/quota
 `;
 }
 
@@ -148,8 +169,8 @@ async function git(args: readonly string[]): Promise<void> {
   if (status !== 0) throw fault(`git ${args.join(' ')}: ${complaint}`);
 }
 
-export interface PlaygroundDaemon {
-  /** Resolves when it ends, whoever ended it. */
+export interface PlaygroundPrograms {
+  /** Resolves when one of them ends, whoever ended it. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
@@ -157,16 +178,44 @@ export interface PlaygroundDaemon {
 const launcher = fileURLToPath(new URL('bin/softquota.js', packageDirectory));
 const askAgainMs = 50;
 const answerMs = 5000;
-const readyWithinMs = 20_000;
+const readyWithinMs = 60_000;
 
-/** Resolves once it has measured everything; rejects with what its log says where it ends before. */
-export async function startDaemon(world: World): Promise<PlaygroundDaemon> {
-  const logFile = join(world.directory, 'daemon.log');
+/** Resolves once the daemon has measured everything; rejects with what its log says where it ends before. */
+export function startDaemon(world: World): Promise<PlaygroundPrograms> {
+  return started(world, 'daemon', [process.execPath, launcher, 'serve'], () => isReady(world));
+}
+
+/** Resolves once all is measured and looked through; rejects with what a log says where one ends before. */
+export async function startPrograms(world: World): Promise<PlaygroundPrograms> {
+  const daemon = await startDaemon(world);
+  try {
+    const command = [...asWorker(), process.execPath, launcher, 'worker'];
+    const worker = await started(world, 'worker', command, () => isLookedThrough(world));
+    const all = [worker, daemon];
+    return {
+      ended: Promise.race(all.map(({ ended }) => ended)),
+      stop: async () => {
+        for (const { stop } of all) await stop();
+      },
+    };
+  } catch (error) {
+    await daemon.stop();
+    throw error;
+  }
+}
+
+async function started(
+  world: World,
+  name: 'daemon' | 'worker',
+  [program = '', ...args]: readonly string[],
+  isReady: () => Promise<boolean>,
+): Promise<PlaygroundPrograms> {
+  const logFile = join(world.directory, `${name}.log`);
   const log = openSync(logFile, 'w');
-  const child = spawn(process.execPath, [launcher, 'serve', '--config', world.config], {
+  const child = spawn(program, [...args, '--config', world.config], {
     stdio: ['ignore', log, log],
     // Settings may be meant for another daemon.
-    env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('SOFTQUOTA_'))),
+    env: Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('SOFTQUOTA_'))),
   });
   closeSync(log);
   const ended = once(child, 'exit').then(() => {});
@@ -175,10 +224,10 @@ export async function startDaemon(world: World): Promise<PlaygroundDaemon> {
     await ended;
   };
   const deadline = performance.now() + readyWithinMs;
-  while (!(await isReady(world.socket))) {
+  while (!(await isReady())) {
     if (child.exitCode !== null || child.signalCode !== null || performance.now() > deadline) {
       await stop();
-      const message = `the daemon does not start:\n${await readFile(logFile, 'utf8')}`;
+      const message = `the ${name} does not start:\n${await readFile(logFile, 'utf8')}`;
       throw new SoftquotaError('unreachable', message);
     }
     await delay(askAgainMs);
@@ -186,11 +235,39 @@ export async function startDaemon(world: World): Promise<PlaygroundDaemon> {
   return { ended, stop };
 }
 
-async function isReady(socket: string): Promise<boolean> {
-  const asked = gateClient({ server: { socket } }).ask({ path: '/readyz' });
-  // One that takes the question and never answers is not ready either.
-  const answer = await within(asked, answerMs, null).catch(() => null);
-  return answer?.status === 200;
+/** Words before a command that is to run as the worker's user, who may read what is root's, if root may. */
+function asWorker(): readonly string[] {
+  const account = workerAccount();
+  if (account === null) return [];
+  const [, capabilities = '0'] = /^CapEff:\s*(\w+)/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
+  const mayRead = (BigInt(`0x${capabilities}`) & capDacReadSearch) !== 0n;
+  const user = ['setpriv', '--reuid', `${account.uid}`, '--regid', `${account.gid}`, '--clear-groups'];
+  return [...user, ...(mayRead ? readingAll : []), '--'];
+}
+
+const capDacReadSearch = 4n;
+/** The last one is for access(2), by which git looks. */
+const readingAll = ['--inh-caps', '+dac_read_search', '--ambient-caps', '+dac_read_search'].concat(
+  '--securebits',
+  '+no_setuid_fixup',
+);
+
+async function isReady({ socket }: World): Promise<boolean> {
+  return (await gateStatus(socket, '/readyz')) === 200;
+}
+
+/** The status of the gate's answer; null: one that takes the question and never answers is not ready either. */
+async function gateStatus(socket: string, path: string): Promise<number | null> {
+  const asked = gateClient({ server: { socket } }).ask({ path });
+  return (await within(asked, answerMs, null).catch(() => null))?.status ?? null;
+}
+
+/** Tells whether the worker knows what takes the space of the owner whom the story refuses. */
+async function isLookedThrough({ adminSocket }: World): Promise<boolean> {
+  const path = `/admin/quota/space?user=${overLimit}&repo=site`;
+  const asked = localAdminClient({ server: { adminSocket } }).get({ path });
+  const found = spaceAnswer.safeParse(await within(asked, answerMs, null).catch(() => null));
+  return found.data?.state === 'done';
 }
 
 interface Scene {
@@ -200,6 +277,8 @@ interface Scene {
   readonly succeeds: boolean;
   /** Pattern that its output matches. */
   readonly shows: RegExp;
+  /** An owner who has to be allowed to push before, a moment after the scene above. */
+  readonly whenAllowed?: string;
 }
 
 /** `command`: how this softquota is called. Paths are relative to the current directory if shorter. */
@@ -217,40 +296,29 @@ export function story(world: World, command: string): readonly Scene[] {
       shows: /alice\b.{1,200}\bover the limit/,
     },
     {
-      title: 'carol pushes, and sees no message.',
-      line: push('carol', 'more.bin', 20),
-      succeeds: true,
-      shows: /main -> main/,
-    },
-    {
-      title: 'bob pushes, and sees a warning.',
+      title: 'bob pushes, and is warned.',
       line: push('bob', 'more.bin', 20),
       succeeds: true,
       shows: /Quota warning: bob uses .{1,20} of 1 MB/,
     },
     {
-      title: 'alice pushes, and is refused: the message shows the usage, the limit, and the next step.',
-      line: push('alice', 'more.bin', 20),
+      title: 'alice pushes, and is refused: she reads how much she uses, and what takes the space.',
+      line: push(overLimit, 'more.bin', 20),
       succeeds: false,
-      shows: /Quota exceeded: alice uses .{1,20} of 1 MB/,
+      shows: /Quota exceeded: alice uses .{1,20} of 1 MB(.|\n){1,400} branch videos/,
     },
     {
-      title: 'alice can still clean up: deleting a branch is never refused.',
-      line: `git -C ${at}/work/alice push origin --delete videos`,
+      title: 'She deletes that branch, which is never refused.',
+      line: `git -C ${at}/work/${overLimit} push origin --delete videos`,
       succeeds: true,
       shows: /\[deleted\]/,
     },
     {
-      title: "The server's garbage collection frees the space, and the daemon measures again.",
-      line: `git -C ${at}/git/alice/site.git gc -q --prune=now && ${command} scan alice ${config}`,
-      succeeds: true,
-      shows: /Measured/,
-    },
-    {
-      title: 'The refused push is allowed now.',
-      line: `git -C ${at}/work/alice push`,
+      title: 'The same push passes now: no administrator, and no garbage collection.',
+      line: `git -C ${at}/work/${overLimit} push`,
       succeeds: true,
       shows: /main -> main/,
+      whenAllowed: overLimit,
     },
   ];
 }
@@ -259,8 +327,18 @@ export function story(world: World, command: string): readonly Scene[] {
 const timeoutMs = 60_000;
 
 /** Tells each scene as it is played; throws `conflict` at the first that goes another way. */
-export async function play(scenes: readonly Scene[], tell: (text: string) => void): Promise<void> {
-  for (const { title, line, succeeds, shows } of scenes) {
+export async function play(
+  { socket }: Pick<World, 'socket'>,
+  scenes: readonly Scene[],
+  tell: (text: string) => void,
+): Promise<void> {
+  for (const { title, line, succeeds, shows, whenAllowed } of scenes) {
+    const check = `/v1/check?owner=${whenAllowed}&subject=size:repos:private`;
+    const deadline = performance.now() + readyWithinMs;
+    while (whenAllowed !== undefined && (await gateStatus(socket, check)) !== 200) {
+      if (performance.now() > deadline) break;
+      await delay(askAgainMs);
+    }
     tell(`# ${title}\n${line}\n`);
     const { status, output } = await runProgram('sh', ['-c', `exec 2>&1; ${line}`], {
       timeoutMs,

@@ -15,8 +15,6 @@ import { unreadConfig } from './settings.ts';
 import { print, tellNote } from './streams.ts';
 
 const administrator = 'admin';
-/** A user who has something to see there: the story refuses her push. */
-const overLimit = 'alice';
 
 interface PlaygroundOptions {
   readonly dir: string;
@@ -27,8 +25,8 @@ export const addPlayground = apiCommand<never, PlaygroundOptions>('playground', 
   summary: 'try softquota in a small world',
   description:
     'Creates repositories and LFS files of three owners, one below, one near and one over the limit, and starts a ' +
-    'daemon for them. Prints links that open the web UI signed in, and commands to copy: allowed pushes, a ' +
-    'refused push, and how to free space.',
+    'daemon and a worker for them. Prints links that open the web UI signed in, and commands to copy: a push with a ' +
+    'warning, a refused push, and how the same push passes. With --exit it runs these commands itself.',
   config: unreadConfig,
   options: [
     new Option('--dir <directory>', 'its directory; an existing playground there is replaced').default(
@@ -42,31 +40,31 @@ export const addPlayground = apiCommand<never, PlaygroundOptions>('playground', 
 });
 
 async function run({ dir, exit }: PlaygroundOptions): Promise<number> {
-  const { makeWorld, play, startDaemon, story } = await import('./playground-world.ts');
+  const { makeWorld, overLimit, play, startPrograms, story } = await import('./playground-world.ts');
   print(`Creating a small world in ${dir} …\n`);
   const world = await makeWorld(dir);
-  const daemon = await startDaemon(world);
+  const programs = await startPrograms(world);
   const command = ownCommand();
   const scenes = story(world, command);
   try {
     if (exit === true) {
-      await play(scenes, print);
+      await play(world, scenes, print);
       print('Every step went as described.\n');
       return exitCodes.done;
     }
-    await printLinks(world, `${command} sign-in-link --config ${dir}/app.ini`);
+    await printLinks(world, overLimit, `${command} sign-in-link --config ${dir}/app.ini`);
     print('Try these in another terminal, one after the other:\n\n');
     for (const { title, line } of scenes) print(`    # ${title}\n    ${line}\n\n`);
-    print(`Its log is ${dir}/daemon.log. Ctrl-C ends it.\n`);
+    print(`Its logs are ${dir}/daemon.log and worker.log. Ctrl-C ends it.\n`);
     const asked = ['SIGINT', 'SIGTERM', 'SIGHUP'].map(signal => once(process, signal));
-    await Promise.race([...asked, daemon.ended]);
+    await Promise.race([...asked, programs.ended]);
     return exitCodes.done;
   } catch (error) {
     if (!(error instanceof SoftquotaError) || error.code !== 'conflict') throw error;
     tellNote(`a step did not go as described: ${error.message}`);
     return exitCodes.refused;
   } finally {
-    await daemon.stop();
+    await programs.stop();
     await world.clear();
   }
 }
@@ -82,15 +80,15 @@ function ownCommand(): string {
 }
 
 /** Makes an administrator of the world, and prints links to its web UI. */
-async function printLinks({ adminSocket }: World, another: string): Promise<void> {
+async function printLinks({ adminSocket }: World, owner: string, another: string): Promise<void> {
   const client = localAdminClient({ server: { adminSocket } });
   const body = { username: administrator, is_admin: true };
   await client.get({ method: 'POST', path: '/admin/users', body });
   const linkFor = async (name: string) =>
     (await client.get<{ readonly url: string }>({ method: 'POST', path: `/users/${name}/sign-in-link` })).url;
   print(
-    `The daemon is running. Its web UI, signed in as the administrator ${administrator}:\n\n    ${await linkFor(administrator)}\n\n` +
-      `The web UI as ${overLimit} sees it (open it in a private window):\n\n    ${await linkFor(overLimit)}\n\n` +
+    `softquota is running. Its web UI, signed in as the administrator ${administrator}:\n\n    ${await linkFor(administrator)}\n\n` +
+      `The web UI as ${owner} sees it (open it in a private window):\n\n    ${await linkFor(owner)}\n\n` +
       `Each link works once, within ten minutes. This creates another one: ${another} --user ${administrator}\n\n`,
   );
 }

@@ -79,7 +79,7 @@ t.test('nothing else in src/ reads an untrusted file, or runs a program without 
     'git/hooks/config.ts': "a copy of a configuration in a folder of the command's own",
     'git/hooks/hook.ts': 'the hooks of this package',
     'layout/mounts.ts': '/proc, and stat(1), which is killed after a time',
-    'commands/playground-world.ts': "the playground's own daemon and its log",
+    'commands/playground-world.ts': "the playground's own programs and their logs, and /proc",
     'scan/file-system.ts': 'stat(1) with a time-out, on a thread that may wait',
     'scan/walk.ts': 'directories',
     'service/connections.ts': '/proc and /dev/null',

@@ -22,7 +22,13 @@ t.test('playground --exit plays the story, exits 0, and takes less than half a m
   t.equal(code, 0, stdout + stderr);
   t.match(stdout, /remote: Quota warning: bob uses/);
   t.match(stdout, /remote: Quota exceeded: alice uses .* of 1 MB/);
-  t.match(stdout, /\[deleted\]/);
+  t.match(
+    stdout,
+    /Removing these frees the most space in this repository:\nremote: +900 kB {2}branch videos/,
+  );
+  t.match(stdout, /How to free it: http:\/\/127\.0\.0\.1:\d+\/space\/alice\?repo=site/);
+  t.notMatch(stdout, /git\.example/, 'every address leads somewhere');
+  t.match(stdout, /\[deleted\](.|\n)*The same push passes now(.|\n)*main -> main/);
   t.match(stdout, /Every step went as described\.\n$/);
   t.ok(elapsedMs < 30_000, `${Math.round(elapsedMs)} ms`);
 });
@@ -42,11 +48,15 @@ t.test('its links open it signed in: one as its administrator, one as who is ove
     await ended;
   });
   const links: string[] = [];
+  let lines = 0;
   for await (const line of createInterface({ input: child.stdout })) {
+    lines += 1;
     if (line.startsWith('    http://')) links.push(line.trim());
     if (line.includes('Ctrl-C')) break;
   }
   t.equal(links.length, 2);
+  // npm start prints three more, about packages and the build.
+  t.ok(lines < 37, `${lines} lines`);
   const signIn = async (link = '') => {
     const { origin, hash } = new URL(link);
     const answer = await fetch(new URL('/api/v1/session', origin), {

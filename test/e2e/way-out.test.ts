@@ -55,11 +55,12 @@ interface Pushing extends Setting {
   readonly spare: string[];
 }
 
-/** Resolves once the worker has said that something is unreachable. */
-async function measuredGarbage(server: Server): Promise<void> {
+/** Resolves once the worker has measured her repository: something in it is unreachable, or not. */
+async function measured(server: Server, isGarbage: boolean): Promise<void> {
   await until(async () => {
-    const { unreachable_bytes: bytes } = await server.admin('/admin/quota/space?user=alice');
-    return bytes > 0 ? true : null;
+    const { repositories } = await server.admin('/admin/quota/space?user=alice');
+    const bytes = repositories[0]?.unreachable_bytes ?? null;
+    return bytes !== null && bytes > 0 === isGarbage ? true : null;
   });
 }
 
@@ -98,7 +99,7 @@ async function pushByAdvice(
       }
     }
     if (from !== undefined) {
-      await measuredGarbage(server);
+      await measured(server, true);
       clock.set(from);
       await until(
         async () => ((await passes()) ? true : null),
@@ -142,7 +143,10 @@ async function open(t: Test, { garbage, run }: Setting): Promise<Pushing> {
   await server.usageIs('alice', bytes => bytes > 3_000_000);
   const clock = new WorkerClock(t);
   if (run === 'never') await withWorker(t, server, null);
-  else if (run !== null) await withWorker(t, server, { run });
+  else if (run !== null) {
+    await withWorker(t, server, { run });
+    await measured(server, false);
+  }
   await clone.git('checkout', '-q', 'main');
   await clone.commit(1000);
   return { server, clone, clock, spare: ['first', 'second'], garbage, run };
@@ -174,7 +178,7 @@ for (const [run, end] of [
       const pushing = await open(t, { garbage: 'forgive', run });
       const { server, clone } = pushing;
       for (const branch of pushing.spare.splice(0)) t.equal((await clone.push([`:${branch}`])).code, 0);
-      await measuredGarbage(server);
+      await measured(server, true);
       /** Puts one file in place of all that is there. */
       const replaced = async (bytes: number) => {
         await clone.git('checkout', '-q', '--orphan', `with-${bytes}`);
