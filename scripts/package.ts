@@ -5,7 +5,8 @@
  *       --as VERSION, another version than that of package.json. What is built has to be current: `npm run
  *       package` builds first. SOURCE_DATE_EPOCH, else the time of the last commit, is the time of every file in
  *       them: the same sources give the same bytes.
- * Out:  the packages, a bill of materials and SHA256SUMS in the directory; their names on standard output.
+ * Out:  the packages, a bill of materials and SHA256SUMS in the directory; their names on standard output, and
+ *       what is being made on standard error.
  * Exit: 0, or 1 and why.
  */
 
@@ -59,10 +60,12 @@ const epoch = Number(
 await mkdir(out, { recursive: true });
 const work = await mkdtemp(join(tmpdir(), 'softquota-package-'));
 try {
+  tell('packing what npm publishes');
   const npmFile = await packForNpm(work);
   const files: string[] = [];
   for (const [kind, { make, needs }] of Object.entries(makers)) {
     if (!kinds.includes(kind)) continue;
+    tell(`making the ${kind}`);
     await runTool(join(checkout, 'scripts/need'), needs);
     const task: PackageTask = { npmFile, work: join(work, kind), out, about, epoch, isQuick: values.quick };
     await mkdir(task.work);
@@ -77,6 +80,10 @@ try {
   for (const file of files) process.stdout.write(`${file}\n`);
 } finally {
   await rm(work, { recursive: true });
+}
+
+function tell(words: string): void {
+  process.stderr.write(`softquota: ${words}\n`);
 }
 
 async function billOf(): Promise<string> {

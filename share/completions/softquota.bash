@@ -65,7 +65,7 @@ _softquota() {
 	'softquota token create') options='--config --json --user --admin --scope --name --expires --help -h' words='' paths= ;;
 	'softquota token list') options='--config --json --user --help -h' words='' paths= ;;
 	'softquota token revoke') options='--config --user --help -h' words='' paths= ;;
-	'softquota sign-in-link') options='--config --json --user --help -h' words='' paths= ;;
+	'softquota sign-in-link') options='--config --json --user --admin --help -h' words='' paths= ;;
 	'softquota auth') options='--config --help -h' words='list sync help' paths= ;;
 	'softquota auth list') options='--config --json --help -h' words='' paths= ;;
 	'softquota auth sync') options='--config --json --user --try --help -h' words='' paths=yes ;;

@@ -252,7 +252,8 @@ function faultLine({ repository, fault }: git.RepositoryFault): string {
 async function targetOf(act: HooksTask['act'], roots: readonly string[], options: HooksOptions) {
   const { gitolite } = options;
   if (gitolite === undefined) {
-    if (roots.length > 0) return { repositories: await found(act, roots, options) };
+    const places = roots.length > 0 || act !== 'status' ? roots : configuredRoots(options);
+    if (places.length > 0) return { repositories: await found(act, places, options) };
     throw new SoftquotaError('usage', `expected ${rootsHelp}, or --gitolite`);
   }
   if (roots.length > 0) {
@@ -286,6 +287,16 @@ async function found(
     tellNote(`${counted(workingCopies.length - mostNamed, 'more is', 'more are')} not bare, and left out`);
   if (repositories.length > 0 || (act === 'install' && (await areNewForges(places)))) return repositories;
   throw new SoftquotaError('usage', `no bare repository (HEAD, objects, refs) is below ${roots.join(', ')}`);
+}
+
+/** The directories of the repositories that app.ini names; none where it cannot be read. */
+function configuredRoots(options: HooksOptions): readonly string[] {
+  const loaded = loadConfig(whereIs(options));
+  if (!loaded.ok) return [];
+  const { storages, scan } = loaded.config;
+  const ofGit = storages.filter(({ kind }) => kind === 'repos' || kind === 'wiki');
+  const { roots } = resolveLayout(ofGit, scan.exclude);
+  return roots.filter(({ isLink }) => !isLink).map(({ path }) => path);
 }
 
 /** The directories to which links below these lead that `[storage] FOLLOW` lets be followed. */

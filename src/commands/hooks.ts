@@ -47,6 +47,7 @@ export const addHooks = resource('hooks', {
     }),
     hooksCommand('status', {
       summary: 'show the status of the hooks',
+      description: 'Shows the hooks of each repository; without a path, of those that app.ini names.',
       config: 'a configuration; the hooks have to use its SOCKET',
       after: exitStatuses,
     }),

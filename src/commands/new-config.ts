@@ -55,7 +55,10 @@ export function placesFor(file: string, gid: number, trustedGroup: string | null
       { path: dataPath, mode: 0o700 },
       { path: sockets, mode: 0o755 },
     ];
-    return { ...common, dataPath, sockets, directories, account: ownerOf(dataPath) ?? service };
+    const account = ownerOf(dataPath) ?? service;
+    // The unit of the socket decides who may use it.
+    const byUnit = hasUnit('softquota.socket') ? { socketGroup: null } : {};
+    return { ...common, ...byUnit, dataPath, sockets, directories, account };
   }
   const data = join(dirname(file), 'data');
   const longest = join(data, 'trusted.sock');
@@ -170,10 +173,7 @@ export function workerFor(file: string, { root, uid }: Pick<Survey, 'root' | 'ui
   if (runsAs !== 0 && runsAs !== uid) {
     throw new SoftquotaError('usage', `--worker: run this as root, or as ${user}, who owns the repositories`);
   }
-  const isUnit =
-    runsAs === 0 &&
-    file === systemFile &&
-    unitFolders.some(folder => existsSync(`${folder}/softquota-worker.service`));
+  const isUnit = runsAs === 0 && file === systemFile && hasUnit('softquota-worker.service');
   const group = groupName(gid);
   const socket = `[Socket]\nSocketGroup=${group}\nSocketMode=0660\n`;
   const service = `[Service]\nUser=${user}\n`;
@@ -189,6 +189,10 @@ export function workerFor(file: string, { root, uid }: Pick<Survey, 'root' | 'ui
         ]
       : [],
   };
+}
+
+function hasUnit(name: string): boolean {
+  return unitFolders.some(folder => existsSync(`${folder}/${name}`));
 }
 
 /** Writes what systemd is told; a file that is there already stays as it is. */

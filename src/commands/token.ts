@@ -77,13 +77,29 @@ export const addToken = resource('token', {
   ],
 });
 
-export const addSignInLink = apiCommand<{ readonly url: string }>('sign-in-link', {
+interface LinkOptions {
+  readonly user: string;
+  readonly admin?: boolean;
+}
+
+export const addSignInLink = apiCommand<{ readonly url: string }, LinkOptions>('sign-in-link', {
   summary: 'create a link that signs a user in to the web UI',
   description:
     'Prints only a link on standard output. Opening it in a browser signs in as that user. The link works once, ' +
-    'within ten minutes, on the host that created it, and only until its daemon ends.',
-  options: [new Option('--user <user>', 'the user to sign in').makeOptionMandatory()],
-  route: 'POST /users/{user}/sign-in-link',
+    'within ten minutes, on the host that created it, and only until its daemon ends. With --admin the user becomes ' +
+    'an administrator, and is created if it does not exist. So this opens the web UI of a new installation:\n\n' +
+    '  softquota sign-in-link --user root --admin',
+  options: [
+    new Option('--user <user>', 'the user to sign in').makeOptionMandatory(),
+    new Option('--admin', 'also make the user an administrator'),
+  ],
+  ask: async (client, { user, admin }) => {
+    const promote = admin === true ? await promotionOf(client, user) : null;
+    const path = `/users/${pathStep(user)}/sign-in-link`;
+    const link = await client.get<{ readonly url: string }>({ method: 'POST', path });
+    await promote?.();
+    return link;
+  },
   text: ({ url }) => `${url}\n`,
   isKept: true,
 });
@@ -116,7 +132,7 @@ async function create(options: CreateOptions): Promise<number> {
 }
 
 /**
- * Returns the change that makes a user an administrator, to be applied after the token exists: if the token
+ * Returns the change that makes a user an administrator, to be applied after the token or link exists: if that
  * cannot be created, the user must not become an administrator. Null if the user is one already. The change
  * is reported on standard error.
  */

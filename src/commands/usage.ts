@@ -36,7 +36,7 @@ interface GrowingOwner extends OwnerReport {
 export const addUsage = apiCommand<Listed, UsageOptions>('usage [owner]', {
   summary: 'show how much each owner uses',
   description:
-    'Shows the largest owners. With an owner: all its repositories and other data, largest first, how fast its usage grows, and ' +
+    'Shows the largest owners: USED is what counts against LIMIT, STORED is all that they have. With an owner: all its repositories and other data, largest first, how fast its usage grows, and ' +
     'when it reaches the limit. Growth is shown after two days of data. With --per repository: the repositories of the ' +
     "daemon's host that have a limit of their own, the fullest first.",
   arguments: ["an owner's name"],
@@ -109,9 +109,10 @@ export function ownersTable(rows: readonly OwnerRow[]): string {
     return 'No owner is known yet. Run softquota scan to measure, or softquota doctor to find problems.\n';
   return table(rows, [
     ['OWNER', row => row.name],
-    ['USED', row => formatBytes(row.total), 'right'],
+    ['USED', row => formatBytes(row.used ?? row.total), 'right'],
     ['LIMIT', row => useOf(row).limit, 'right'],
     ['PERCENT', row => useOf(row).percent, 'right'],
+    ['STORED', row => formatBytes(row.total), 'right'],
     ['REPOSITORIES', row => formatBytes(inRepositories(row)), 'right'],
     ['LFS', row => formatBytes(row.tree.size.git.LFS), 'right'],
     ['OTHER', row => formatBytes(row.total - inRepositories(row) - row.tree.size.git.LFS), 'right'],

@@ -67,7 +67,9 @@ function nextStep(words: RefusalWords): string[] {
   if (decision.by === 'disk') {
     return ['You can still delete branches and tags. Try again later, or tell the administrator.'];
   }
-  if (decision.by === 'no_match' || decision.limit === 0 || decision.per === 'file') return [];
+  if (decision.by === 'no_match' || decision.limit === 0)
+    return words.contact === null ? ['To ask for space, turn to the administrator.'] : [];
+  if (decision.per === 'file') return [];
   if (decision.per === 'push') {
     const parts = 'The oldest commits can be pushed first: git push origin COMMIT:refs/heads/BRANCH';
     return isPush ? [parts] : [];

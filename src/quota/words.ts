@@ -52,7 +52,10 @@ export function refusal(ownerName: string, subject: Subject, decision: Refusal):
     return `${boundWords(decision, subject)}.${graceGone(decision)}${extra(decision)}`;
   }
   if (decision.limit === 0) {
-    return `Quota is 0: ${owner} may not store ${subject === 'size:all' ? 'anything' : subjectWords(subject)}.`;
+    const what = decision.subjects.includes('size:all')
+      ? 'anything'
+      : countedWords(maskOf(decision.subjects));
+    return `Quota is 0: ${owner} may not store ${what}.`;
   }
   const promised = decision.reserved > 0 ? `, ${formatBytes(decision.reserved)} of that reserved` : '';
   const brings =

@@ -264,6 +264,8 @@ t.test('every command takes --config', async t => {
   t.match(await server.softquota(status), { code: 0, stdout: /1 repository, all with working hooks\.\n$/ });
   const elsewhere = join(server.folder, 'elsewhere.ini');
   await writeFile(elsewhere, '[server]\nSOCKET = /run/elsewhere.sock\n');
+  const named = await server.softquota(['hooks', 'status', ...config]);
+  t.same(named, { ...(await server.softquota(status)), elapsedMs: named.elapsedMs }, 'those of app.ini');
   t.match(await server.softquota(['hooks', 'status', git, '--config', elsewhere]), {
     code: 1,
     stdout: /asks at \S+gate\.sock by \w+, .*not at \/run\/elsewhere\.sock\n.*1 with another socket/s,

@@ -179,7 +179,7 @@ t.test('the Dockerfile’s steps give a tree in which everything runs', async t 
     };
     const [refuse = '', allow = ''] = edits;
     const refused = await pushed(refuse);
-    t.match(refused, /^remote: Quota is 0: alice may not store private repositories\.[\s\S]*^exit 1$/m);
+    t.match(refused, /^remote: Quota is 0: alice may not store anything\.[\s\S]*^exit 1$/m);
     const allowed = await pushed(`${refuse} && ${allow}`);
     t.match(allowed, /^exit 0$/m);
     t.notMatch(allowed, /remote: (Quota|softquota)/, 'and was asked about');

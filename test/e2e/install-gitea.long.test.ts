@@ -103,7 +103,7 @@ t.test('beside a Gitea the commands lead to a refused push, and back to an allow
     const { code, stdout, stderr } = await site.type(step);
     if (step.kind === 'sh alice') {
       t.not(code, 0, step.text);
-      t.match(stderr, /^remote: Quota is 0: alice may not store private repositories\./m, 'it is refused');
+      t.match(stderr, /^remote: Quota is 0: alice may not store anything\./m, 'it is refused');
       continue;
     }
     t.equal(code, 0, step.heading, { stdout, stderr });

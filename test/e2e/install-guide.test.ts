@@ -104,7 +104,7 @@ for (const way of some(names, 4)) {
         t.not(code, 0, `${way}: ${step.text}`);
         t.match(
           stderr,
-          /^remote: Quota is 0: alice may not store private repositories\./m,
+          /^remote: Quota is 0: alice may not store anything\./m,
           `${way}: her push is refused`,
         );
         before = await sandbox.must('sh', ['-c', snapshot, 'sh', repository[way]]);

@@ -148,7 +148,7 @@ t.test('over ssh every account of the manual lets her in, and stops her upload',
       git add large
       git -c user.name=alice -c user.email=alice@git.example commit -q -m large
       git push origin HEAD:main 2>&1 || true`);
-    t.match(push, /remote: Quota is 0: alice may not store private repositories\./, name);
+    t.match(push, /remote: Quota is 0: alice may not store anything\./, name);
     const asked = await host.sh('ssh git@localhost id 2>&1 || true');
     t.match(asked, /unrecognized command|fatal/, `${name}: nobody gets a shell`);
   }

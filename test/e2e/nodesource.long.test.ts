@@ -55,7 +55,7 @@ for (const version of ['18', '22']) {
     await sh('runuser -u nobody -- test -x /usr/lib/softquota/hooks/receive-pack/git');
     t.match(
       await sh(`unshare --net sh -eu -c '${pushIt.replaceAll("'", `'\\''`)}'`),
-      /^remote: Quota is 0: alice may not store private repositories\./m,
+      /^remote: Quota is 0: alice may not store anything\./m,
     );
     await sh('./scripts/install');
     t.equal(await sh('find /usr/lib /usr/local/lib -maxdepth 1 -name "*softquota*"'), '/usr/lib/softquota');

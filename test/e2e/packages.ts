@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { must } from './run.ts';
+import { must, run } from './run.ts';
 import type { SandboxHost } from './sandbox-host.ts';
 
 const script = fileURLToPath(new URL('../../scripts/package.ts', import.meta.url));
@@ -14,8 +14,10 @@ export async function makePackages(t: Test, ...options: readonly string[]): Prom
   const out = temporaryFolder(t);
   // A commit meanwhile makes no difference.
   const env = { HOME: out, npm_config_cache: join(out, 'cache'), SOURCE_DATE_EPOCH: '1790000000' };
-  const made = await must(process.execPath, [script, '--quick', '--out', out, ...options], { env });
-  return made.trim().split('\n');
+  const made = await run(process.execPath, [script, '--quick', '--out', out, ...options], { env });
+  if (made.code !== 0 || !made.stderr.startsWith('softquota: packing what npm publishes\n'))
+    throw new Error(`exit ${made.code}, and it does not say what it does: ${made.stderr}`);
+  return made.stdout.trim().split('\n');
 }
 
 /** Copies a file to where the host sees it; returns its path there. */

@@ -45,6 +45,14 @@ t.test('one command prints a link that signs a user in once', async t => {
   });
 });
 
+t.test('one command opens the web UI of a new installation to its administrator', async t => {
+  const server = await Server.open(t);
+  const first = await server.softquota('sign-in-link --user root --admin');
+  t.match(first, { code: 0, stdout: /#code=/, stderr: 'softquota: created root, an administrator\n' });
+  t.match(await server.json('user show root'), { username: 'root', is_admin: true });
+  t.match(await server.softquota('sign-in-link --user root --admin'), { code: 0, stderr: '' });
+});
+
 t.test('one command leads from a new installation to the token of an administrator', async t => {
   const server = await Server.open(t);
   const first = await server.softquota('token create --user root --admin');

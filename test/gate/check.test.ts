@@ -109,10 +109,15 @@ t.test('report mode lets everybody through in silence, and tells who would be re
 });
 
 t.test('at limit 0 nothing may be stored, and deleting is not said to help', async t => {
-  const { ask } = await openWorld(t, { totalBytes: 0 });
+  const { ask, told } = await openWorld(t, { totalBytes: 0 });
   const { status, text } = await ask('/v1/check?owner=nobody-yet&subject=size:git:lfs', asText);
   t.equal(status, 413);
-  t.equal(text, 'Quota is 0: nobody-yet may not store LFS objects.\nNothing from this upload was stored.\n');
+  const next = 'Nothing from this upload was stored. To ask for space, turn to the\nadministrator.\n';
+  t.equal(text, `Quota is 0: nobody-yet may not store anything.\n${next}`);
+  told.contact = 'https://git.example/quota';
+  const { text: known } = await ask('/v1/check?owner=nobody-yet&subject=size:git:lfs', asText);
+  t.match(known, /To ask for more space: https:/);
+  t.notMatch(known, /turn to the/);
 });
 
 t.test('an owner never heard of uses nothing, and asking creates nobody', async t => {

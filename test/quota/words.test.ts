@@ -99,7 +99,7 @@ t.test('a limit of 0 says that the owner may not store this', async t => {
   );
   t.equal(
     refused(lfs(0), only(0, 'size:all'), 'size:repos:private'),
-    'Quota is 0: alice may not store private repositories.',
+    'Quota is 0: alice may not store anything.',
   );
   t.equal(refused(lfs(0), only(0, 'size:all'), 'size:all'), 'Quota is 0: alice may not store anything.');
 });
