@@ -285,6 +285,7 @@ complete -c softquota -n '__softquota_is "softquota token revoke"' -l help -s h 
 complete -c softquota -n '__softquota_is "softquota sign-in-link"' -l config -r -F -d 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini'
 complete -c softquota -n '__softquota_is "softquota sign-in-link"' -l json -d 'print JSON, for programs'
 complete -c softquota -n '__softquota_is "softquota sign-in-link"' -l user -x -d 'the user to sign in'
+complete -c softquota -n '__softquota_is "softquota sign-in-link"' -l admin -d 'also make the user an administrator'
 complete -c softquota -n '__softquota_is "softquota sign-in-link"' -l help -s h -d 'print this help'
 complete -c softquota -n '__softquota_is "softquota auth"' -a list -d 'list the sources'
 complete -c softquota -n '__softquota_is "softquota auth"' -a sync -d 'synchronize users'\'' quota groups from claims'
@@ -369,7 +370,7 @@ complete -c softquota -n '__softquota_is "softquota init"' -l forge-config -r -F
 complete -c softquota -n '__softquota_is "softquota init"' -l total -x -d 'the limit for each owner, such as 10G; default: a suggestion from the figures'
 complete -c softquota -n '__softquota_is "softquota init"' -l enforce -d 'write MODE = enforce: owners over the limit are refused as soon as the hooks are installed'
 complete -c softquota -n '__softquota_is "softquota init"' -l hooks -d 'also install the hooks, as softquota hooks install does'
-complete -c softquota -n '__softquota_is "softquota init"' -l worker -d 'also set the worker up, for the user that the repositories belong to, and write GARBAGE = forgive'
+complete -c softquota -n '__softquota_is "softquota init"' -l worker -d 'also set the worker up, for the user that the repositories belong to, and write GARBAGE = forgive and RUN = gc'
 complete -c softquota -n '__softquota_is "softquota init"' -l help -s h -d 'print this help'
 complete -c softquota -n '__softquota_is "softquota init"' -F
 complete -c softquota -n '__softquota_is "softquota hooks"' -a install -d 'install or update the hooks'

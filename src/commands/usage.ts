@@ -36,7 +36,8 @@ interface GrowingOwner extends OwnerReport {
 export const addUsage = apiCommand<Listed, UsageOptions>('usage [owner]', {
   summary: 'show how much each owner uses',
   description:
-    'Shows the largest owners: USED is what counts against LIMIT, STORED is all that they have. With an owner: all its repositories and other data, largest first, how fast its usage grows, and ' +
+    'Shows the largest owners: USED is what counts against LIMIT, STORED is all that they have. ' +
+    'With an owner: all its repositories and other data, largest first, how fast its usage grows, and ' +
     'when it reaches the limit. Growth is shown after two days of data. With --per repository: the repositories of the ' +
     "daemon's host that have a limit of their own, the fullest first.",
   arguments: ["an owner's name"],

@@ -57,6 +57,7 @@ export {
   passedPoolLimits,
   repositoryBoundsIn,
 } from './listed-bounds.ts';
+export { isDiskFilled, passesWithout } from './room.ts';
 export { longestName, nameFault, ownerKey } from './names.ts';
 export {
   type ActiveAllowance,

@@ -29,10 +29,12 @@ t.test('those of all members are looked through once they are near what they may
   const round = new SpaceRound({
     ledger,
     space: {
+      collectFirst: () => {},
       isDue: path => !looked.has(path),
       look: async path => void looked.add(path),
     },
     log: silentLog,
+    collects: () => false,
     pauseMs: 0,
   });
   t.teardown(() => round.close());

@@ -23,7 +23,7 @@ export interface Block {
 }
 
 /** The headings whose commands are typed, on every way and on each. */
-const common = ['Install softquota', 'Set the limit', 'Check', 'Open the web UI', 'Uploads', 'All the rest'];
+const common = ['Install softquota', 'Set the limit', 'Check', 'Uploads', 'All the rest'];
 /**
  * The heading whose commands the tests of the packages type: those of the .deb, then those of the tarball.
  */
@@ -43,7 +43,6 @@ export const inUse = [
   'Install softquota',
   'A server that is in use',
   'Check',
-  'Open the web UI',
   'The hooks out of the repositories',
   'All the rest',
 ];
