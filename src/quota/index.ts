@@ -57,7 +57,6 @@ export {
   passedPoolLimits,
   repositoryBoundsIn,
 } from './listed-bounds.ts';
-export { isDiskFilled, passesWithout } from './room.ts';
 export { longestName, nameFault, ownerKey } from './names.ts';
 export {
   type ActiveAllowance,
@@ -75,6 +74,7 @@ export {
   ruleModes,
   ruleScopes,
 } from './policy.ts';
+export { isDiskFilled, passesWithout } from './room.ts';
 export {
   addBytes,
   asTree,
