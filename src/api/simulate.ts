@@ -34,7 +34,7 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
   const changes = await workInSlices(draftOf(ledger.documents, wanted));
   const drafted = new Policy(changes);
   const then = settingsOf(settings, wanted);
-  // Whom a group affects says nothing of the other rules, whose mistakes may be megabytes.
+  // Mistakes of other rules may be megabytes, and are not asked for here.
   const lint = wanted.without_group === undefined ? lintIn(changes, then) : [];
   const found: Record<Effect, ChangedOwner[]> = { refused: [], allowed: [], graced: [] };
   const isAlike = comparison(settings, then);
