@@ -242,6 +242,22 @@ async function unitAt(services: PlaceServices, path: string): Promise<LocatedUni
   }
 }
 
+/** A repository may have been another one's a moment ago, or have had another name: its bytes go with it. */
+export async function walkedOnce(
+  { ledger, pushes }: Pick<GateServices, 'ledger' | 'pushes'>,
+  place: PushPlace,
+): Promise<PushPlace> {
+  const { unit } = place;
+  if (unit === null || unit.bytes !== null || unit.isElsewhere === true) return place;
+  await pushes.firstWalk(unit.path);
+  return { ...place, unit: knownUnitAt(ledger, unit.path) ?? unit };
+}
+
+/** The key under which refs over the limit are added up: a limit may be for one leaf alone. */
+export function refsOwner({ ownerName, leaf }: PushPlace): string {
+  return `${leaf} ${ownerName}`;
+}
+
 /** The part of a question's identity that its quarantine is. */
 export function seenAs(look: QuarantineLook | null): string {
   return look?.is === 'seen' ? `${look.quarantine.id} ${look.quarantine.bytes}` : String(look?.is);

@@ -11,7 +11,7 @@ import type { Incoming } from '../../quota/index.ts';
 import { workInSlices } from '../../slices.ts';
 import type { JudgedPush } from '../../wire/index.ts';
 import { within } from '../../within.ts';
-import { decidedFirstByDisk, knownUnitAt, recordDecision, repositoryOf } from '../check.ts';
+import { decidedFirstByDisk, recordDecision, repositoryOf } from '../check.ts';
 import {
   askAgain,
   goOn,
@@ -31,9 +31,11 @@ import {
   isInternal,
   type PushPlace,
   pushGrowth,
+  refsOwner,
   type ServerFacts,
   seenAs,
   serverFacts,
+  walkedOnce,
 } from './facts.ts';
 import { answeredWithinMs, explainFile, incomingBy, leftMs, orByIncoming } from './incoming.ts';
 import { isRefused, Judgements, judgedWithinMs, mannerOf } from './judging.ts';
@@ -143,7 +145,7 @@ export class PushQuestions {
     let place = typeof found === 'string' ? null : found;
     if (request.hook === 'post-receive') return this.#arrived(request, place);
     if (place === null) return notManaged;
-    place = await this.#walkedOnce(place);
+    place = await walkedOnce(this.#parts, place);
     this.#parts.worker.gitUsed(fieldOf(request.fields, 'GIT_EXEC_PATH'));
     if (request.hook === 'receive-pack') return this.#beforeUpload(place, facts);
     const lines = await workInSlices(linesText(request.lines));
@@ -173,15 +175,6 @@ export class PushQuestions {
     if (earlier?.identity === identity) return this.#held(earlier.answer, askedAt);
     const incoming = await incomingBy(this.#parts, { place, arriving, look, askedAt });
     return this.#ask({ ...base, incoming });
-  }
-
-  /** A repository may have been another one's a moment ago, or have had another name: its bytes go with it. */
-  async #walkedOnce(place: PushPlace): Promise<PushPlace> {
-    const { ledger, pushes } = this.#parts;
-    const { unit } = place;
-    if (unit === null || unit.bytes !== null || unit.isElsewhere === true) return place;
-    await pushes.firstWalk(unit.path);
-    return { ...place, unit: knownUnitAt(ledger, unit.path) ?? unit };
   }
 
   async #arrived({ lines }: PushRequest, place: PushPlace | null): Promise<PushAnswer> {
@@ -392,11 +385,6 @@ export class PushQuestions {
   get #settings() {
     return this.#parts.ledger.settings;
   }
-}
-
-/** The key under which refs over the limit are added up: a limit may be for one leaf alone. */
-function refsOwner({ ownerName, leaf }: PushPlace): string {
-  return `${leaf} ${ownerName}`;
 }
 
 function endOf({ askedAt }: MeasuredPush): number {
