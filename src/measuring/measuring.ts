@@ -316,12 +316,8 @@ export class Measuring {
     const placed = owner === from ? null : this.placed(path);
     this.#parts.ledger.walks.record(walked);
     if (placed?.isInherited !== true || from === null || owner === null) return;
-    this.#parts.inherited({
-      owner,
-      from,
-      repository: this.unitNames()({ kind: 'walked', name: path }),
-      bytes,
-    });
+    const repository = this.unitNames()({ kind: 'walked', name: path });
+    this.#parts.inherited({ owner, from, repository, bytes });
   }
 
   #attributed(path: string, found: Attribution): Attribution {

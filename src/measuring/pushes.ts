@@ -62,7 +62,6 @@ const firstStepMs = 250;
 const longestStepMs = 10_000;
 const lookDeadlineMs = 5000;
 const passDeadlineMs = 30_000;
-/** A hook waits for five seconds in all. */
 const firstWalkMs = 2000;
 /** File systems keep times to two seconds at least. */
 const passOverlapMs = 2000;
@@ -185,14 +184,18 @@ export class Pushes implements PushServices, UnitPushes {
   }
 
   hasRefs(unit: string): Promise<boolean> {
-    const found = this.#options.scanner().ask('has refs', [unit], unit, lookDeadlineMs);
-    return found.catch(() => true);
+    return this.#options
+      .scanner()
+      .ask('has refs', [unit], unit, lookDeadlineMs)
+      .catch(() => true);
   }
 
   deniesForce(unit: string): Promise<boolean> {
-    const found = this.#options.scanner().ask('denies force', [unit], unit, lookDeadlineMs);
     // Words alone depend on it.
-    return found.catch(() => false);
+    return this.#options
+      .scanner()
+      .ask('denies force', [unit], unit, lookDeadlineMs)
+      .catch(() => false);
   }
 
   /** Looks at once at the quarantines of a unit, of which somebody says that one is gone. */
