@@ -10,8 +10,11 @@ export function isSupervised(): boolean {
   return unitFolders.some(folder => existsSync(`${folder}/softquota.service`));
 }
 
+/** The configuration of our unit's daemon. */
+const unitsFile = '/etc/softquota/app.ini';
+
 /** The command that starts the daemon. `file`: its configuration; null: it has none, or the default one. */
 export function startCommand(file: string | null): string {
-  if (isSupervised()) return 'systemctl start softquota';
+  if (isSupervised() && (file === null || file === unitsFile)) return 'systemctl start softquota';
   return file === null ? 'softquota serve' : `softquota serve --config ${shellQuoted(file)}`;
 }

@@ -212,7 +212,7 @@ function limitLine({ owners: count, proposal: { total, refused, given } }: InitR
 function workerLines({ worker, next }: InitReport): readonly string[] {
   if (worker === null || next.worker === null) return [];
   return [
-    `Then start the worker, which runs as ${worker.user} and measures what was deleted:`,
+    `Then start the worker, which runs as ${worker.user}, measures what was deleted, and collects it after an hour:`,
     `    ${next.worker}`,
     ...worker.units.map(path => `Written for it: ${path}.`),
     'Once the hooks are installed, [hooks] KEEP = true has it guard repositories that others make or copy there, too.',

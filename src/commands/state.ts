@@ -103,6 +103,8 @@ function verdict(findings: readonly Finding[]): string {
   const wrong = findings.filter(({ severity }) => severity === 'wrong');
   const notices = counted(findings.length - wrong.length, 'notice', 'notices');
   const [worst] = wrong;
+  if (findings.some(({ code }) => code === 'not_looked'))
+    return `${counted(wrong.length, 'problem', 'problems')}, and not everything was looked at; run softquota doctor`;
   if (worst === undefined) return findings.length === 0 ? 'no problems' : `no problems, ${notices}`;
   const codes = [...new Set(wrong.map(({ code }) => code))].slice(0, mostNamed).join(', ');
   return `${counted(wrong.length, 'problem', 'problems')} (${codes}); softquota doctor shows how to fix them`;

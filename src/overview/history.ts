@@ -62,7 +62,7 @@ export class History {
     const [wanted, daily] = [new Points(hours, span), new Points(hours, lately)];
     if (ownerIds === null) for (const points of [wanted, daily]) points.addAll();
     for (const ownerId of ownerIds ?? []) {
-      const { steps } = await store.history({ ownerId, ...between });
+      const { steps } = await store.history({ ownerId, ...between, onlySteps: true });
       for (const points of [wanted, daily]) points.add(steps);
     }
     const part = (leaf: number) => (counted >> leaf) & 1;

@@ -24,6 +24,8 @@ export interface HistoryQuery {
   readonly ownerId: number | null;
   readonly fromHour: number;
   readonly toHour: number;
+  /** Leaves the hours out, for who has them already; they are many, and the same for each owner. */
+  readonly onlySteps?: boolean;
 }
 
 /** Both in the order of time. */

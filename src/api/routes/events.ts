@@ -102,13 +102,13 @@ const columns = [
   'limit',
   'group',
   'rule',
-  'per',
   'bytes',
   'until',
   'words',
   'before',
   'after',
   'id',
+  'per',
 ] as const;
 
 async function* csvLines(

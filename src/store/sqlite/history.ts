@@ -78,8 +78,8 @@ export function historian(db: DatabaseSync) {
     }
   }
 
-  function past({ ownerId, fromHour, toHour }: HistoryQuery): PastUsage {
-    const found = hours.all(fromHour, toHour);
+  function past({ ownerId, fromHour, toHour, onlySteps = false }: HistoryQuery): PastUsage {
+    const found = onlySteps ? [] : hours.all(fromHour, toHour);
     const first = ownerId === null ? undefined : held.get(ownerId, fromHour);
     const rest = ownerId === null ? [] : steps.all(ownerId, fromHour, toHour);
     return {

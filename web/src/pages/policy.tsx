@@ -107,14 +107,13 @@ function Holders({ policy: { groups, rules } }: { readonly policy: WholePolicy }
           Everybody {groups.length === 0 ? '' : 'in no group '}has{' '}
           {defaults.length === 0 ? (
             <>
-              <Size bytes={overview.everybody.total} /> in all, the limit for everybody (TOTAL in
-              [quota.default])
+              <Total bytes={overview.everybody.total} /> (TOTAL in [quota.default])
             </>
           ) : (
             <>
               the default groups, <NameLinks page="group" names={defaults.map(({ name }) => name)} />; for
-              what they do not cover <Size bytes={overview.everybody.total} />, the limit for everybody (TOTAL
-              in [quota.default])
+              what they do not cover <Total bytes={overview.everybody.total} /> (TOTAL in [quota.default]), or
+              nothing with UNCOVERED = deny
             </>
           )}
           .
@@ -124,13 +123,27 @@ function Holders({ policy: { groups, rules } }: { readonly policy: WholePolicy }
   );
 }
 
+/** The limit for everybody. */
+function Total({ bytes }: { readonly bytes: number }) {
+  if (bytes === -1) return <>no limit</>;
+  return (
+    <>
+      <Size bytes={bytes} /> in all, the limit for everybody
+    </>
+  );
+}
+
+/** Limits that the table names of a group. */
+const mostLimits = 10;
+
 function GroupLimits({ rules }: { readonly rules: readonly Rule[] }) {
   if (rules.length === 0) return <span class="quiet-text">none: it has no rules</span>;
   return (
     <ul>
-      {rules.map(rule => (
+      {rules.slice(0, mostLimits).map(rule => (
         <li key={rule.name}>{limitWords(rule)}</li>
       ))}
+      {rules.length > mostLimits && <li>and {counted(rules.length - mostLimits, 'more', 'more')}</li>}
     </ul>
   );
 }

@@ -17,7 +17,7 @@ export function Rules() {
   return (
     <PolicyList
       kind="rule"
-      form={(policy, ends) => <RuleForm policy={policy} {...ends} />}
+      form={(policy, ends, name) => <RuleForm policy={policy} wanted={name} {...ends} />}
       list={policy => <List policy={policy} />}
     />
   );

@@ -184,7 +184,9 @@ interface WithoutItProps {
 
 export function WithoutIt({ draft, what }: WithoutItProps) {
   const overview = useQuery(overviewQuery);
-  const trial = useQuery({ ...trialQuery(draft), refetchInterval: live(withoutItEveryMs) });
+  // A whole policy may be large, so it is sent once; one group is named.
+  const refetchInterval = draft.without_group === undefined ? false : live(withoutItEveryMs);
+  const trial = useQuery({ ...trialQuery(draft), refetchInterval });
   if (overview.data?.enabled === false) return <p>Quotas are switched off, so nothing is refused.</p>;
   return (
     <Answered query={trial} what="the affected owners" rows={2}>

@@ -106,7 +106,11 @@ export function What({ event, onRestore }: WhatProps) {
       {event.kind === 'policy' && onRestore !== undefined && isRestorable(event) && (
         <>
           {' '}
-          <RowButton words="Undo" about="this change" onClick={() => onRestore(event)} />
+          <RowButton
+            words="Undo"
+            about={`the change of ${printable(event.name ?? event.what)} at ${event.at}`}
+            onClick={() => onRestore(event)}
+          />
         </>
       )}
     </>

@@ -156,11 +156,14 @@ interface ChangesProps {
   readonly isSaved: boolean;
 }
 
+/** Events that name it, also as a part of another name. */
+const mostLookedAt = 100;
+
 function Changes({ kind, name, isSaved }: ChangesProps) {
   return (
     <Panel title={isSaved ? 'Saved' : 'Changes'}>
       <EventList
-        asked={{ kind: 'policy', owner: undefined, q: name, limit: 10 }}
+        asked={{ kind: 'policy', owner: undefined, q: name, limit: mostLookedAt }}
         isOfOne
         isShown={event => event.kind === 'policy' && event.what === kind && event.name === name}
       />

@@ -30,6 +30,9 @@ interface OwnPoolsProps {
   readonly hasLinks?: boolean;
 }
 
+/** The API adds up the history of at most so many members. */
+const mostAddedUp = 2000;
+
 /** The shared limits of one owner, without the names of other members. */
 export function OwnPools({ pools, shareWords, hasLinks = false }: OwnPoolsProps) {
   if (pools.length === 0) return null;
@@ -90,7 +93,7 @@ export function GroupMembers({ group }: { readonly group: string }) {
           ))}
         </Panel>
       )}
-      {hasPools && <History of={{ is: 'group', name: group }} />}
+      {hasPools && (largest.data?.count ?? 0) <= mostAddedUp && <History of={{ is: 'group', name: group }} />}
       <Answered query={shown} what="the members" rows={5}>
         {({ pools, members, count }) => (
           <Panel title={counted(count, 'member', 'members')}>

@@ -22,10 +22,12 @@ interface RuleFormProps extends FormEnds {
   readonly policy: WholePolicy;
   /** Left out: a new one. */
   readonly rule?: Rule;
+  /** The name of a new one, until another is typed. */
+  readonly wanted?: string;
 }
 
-export function RuleForm({ policy, rule, onSaved, onCancel }: RuleFormProps) {
-  const [typed, setTyped] = useState(rule === undefined ? newRule : typedOf(rule));
+export function RuleForm({ policy, rule, wanted = '', onSaved, onCancel }: RuleFormProps) {
+  const [typed, setTyped] = useState(rule === undefined ? { ...newRule, name: wanted } : typedOf(rule));
   const [groups, setGroups] = useState<ReadonlySet<string>>(
     new Set(rule === undefined ? [] : groupsWith(policy, rule.name)),
   );

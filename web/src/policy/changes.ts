@@ -11,7 +11,10 @@ export function changedFields(before: unknown, after: unknown): readonly string[
     .filter(field => JSON.stringify(was[field]) !== JSON.stringify(is[field]))
     .map(field => {
       const told = [...(before === null ? [] : [was]), ...(after === null ? [] : [is])];
-      return `${field.replaceAll('_', ' ')}: ${told.map(each => valueWords(field, each[field])).join(' → ')}`;
+      const words = told.map(each => valueWords(field, each[field]));
+      const areAlike = words.length === 2 && words[0] === words[1];
+      const shown = areAlike ? told.map(each => `${textOf(each[field])} B`) : words;
+      return `${field.replaceAll('_', ' ')}: ${shown.join(' → ')}`;
     });
 }
 
