@@ -171,8 +171,9 @@ export const addReclaim = apiCommand<readonly ReclaimRun[]>('reclaim [repository
   summary: 'collect garbage now',
   description:
     'Makes the worker (softquota worker) delete unreachable data (no branch or tag needs it any more) in a ' +
-    'repository, or in all repositories that have such data, and waits for the end. Data that became unreachable ' +
-    'within [reclaim] EXPIRE stays, because a running push may need it.',
+    'repository, or in all repositories that have such data, and waits for the end. Files that are younger than ' +
+    '[reclaim] EXPIRE stay, because a running push may need them; what was deleted a moment ago goes where its pack is ' +
+    'older.',
   arguments: ['OWNER/REPOSITORY, or a path'],
   after: '\nExit status: 0 collected, 1 a collection failed.',
   ask: (client, _, repository?: string) => collect(client, repository),

@@ -69,6 +69,11 @@ function words(said: string): string {
   return said.replaceAll('\n', ' ');
 }
 
+function minutesBetween(from: string, to: string): number {
+  const [a, b] = [from, to].map(time => Date.parse(`1970-01-01T${time}:00Z`) / 60_000);
+  return ((b ?? 0) - (a ?? 0) + 24 * 60) % (24 * 60);
+}
+
 /** Pushes until it passes, and does each time what the words say. Gives what was done. */
 async function pushByAdvice(
   { server, clone, clock, spare, garbage, run }: Pushing,
@@ -81,9 +86,22 @@ async function pushByAdvice(
     told = words(said);
     return code === 0;
   };
+  const toldTime = () => /from (\d\d:\d\d) UTC on/.exec(told)?.[1];
+  /** False: the words name another time, more than half an hour later. */
+  const passesAt = (time: string) => {
+    clock.set(time);
+    return until(
+      async () => {
+        if (await passes()) return true;
+        const later = toldTime();
+        return later !== undefined && minutesBetween(time, later) > 30 ? false : null;
+      },
+      () => told,
+    );
+  };
   while (!(await passes())) {
     if (done.length > 6) throw new Error(`there is no end: ${done.join(', ')}\n${told}`);
-    const [, from] = /from (\d\d:\d\d) UTC on/.exec(told) ?? [];
+    const from = toldTime();
     const canDelete = told.includes('You can still delete branches and tags') && spare.length > 0;
     const passesLater = told.includes('Pushes pass again from');
     if (canDelete && !passesLater) {
@@ -100,11 +118,8 @@ async function pushByAdvice(
     }
     if (from !== undefined) {
       await measured(server, true);
-      clock.set(from);
-      await until(
-        async () => ((await passes()) ? true : null),
-        () => told,
-      );
+      // What the last push left behind may be measured only then: all waits for it once more.
+      if (!(await passesAt(from)) && !(await passesAt(toldTime() ?? from))) throw new Error(told);
       return [...done, 'waited'];
     }
     if (told.includes('Ask the administrator when that is.')) {

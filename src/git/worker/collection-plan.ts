@@ -10,6 +10,7 @@ const dayMs = 86_400_000;
 const slackMs = 60_000;
 const leastGarbage = 256 * 1024;
 const leastShare = 0.01;
+const leastShareOfFirst = 0.001;
 /** git's own thresholds, gc.auto and gc.autoPackLimit. */
 const mostLoose = 6700;
 const mostPacks = 50;
@@ -22,27 +23,47 @@ export class CollectionPlan {
   /** Collections in a row that failed or freed nothing. */
   vain = 0;
   readonly #expireMs: number;
-  /** When more was unreachable than before, on the monotonic clock. */
+  /** When other data was unreachable than before, on the monotonic clock. */
   #grownAt = Number.NEGATIVE_INFINITY;
+  #plannedAt = Number.NEGATIVE_INFINITY;
 
   constructor(expireMs: number) {
     this.#expireMs = expireMs;
   }
 
+  /**
+   * Other data is unreachable than before, and all of it waits: git goes by the age of a pack, and not by when
+   * its objects were left behind. It waits for a day at most, however often data is deleted.
+   */
   grew(at: number): void {
     this.#grownAt = at;
+    if (this.dueAt === null) return;
+    this.dueAt = Math.min(
+      Math.max(this.dueAt, at + this.#pauseMs),
+      Math.max(this.dueAt, this.#plannedAt + dayMs),
+    );
   }
 
   take({ stored, unreachableBytes }: Reachability): void {
-    const least = this.isFirst ? 1 : Math.max(leastGarbage, stored.bytes * leastShare);
-    const isWorth = unreachableBytes >= least || stored.loose > mostLoose || stored.packs > mostPacks;
+    const isWorth =
+      this.isWorth(stored.bytes, unreachableBytes) || stored.loose > mostLoose || stored.packs > mostPacks;
     if (isWorth) this.makeDue();
     else this.dueAt = null;
   }
 
+  /** A collection writes the whole repository anew; where its owner has little room, less is worth that. */
+  isWorth(storedBytes: number, unreachableBytes: number, isFirst = this.isFirst): boolean {
+    const least = isFirst
+      ? Math.max(1, storedBytes * leastShareOfFirst)
+      : Math.max(leastGarbage, storedBytes * leastShare);
+    return unreachableBytes >= least;
+  }
+
   makeDue(): void {
+    if (this.dueAt !== null) return;
     const now = performance.now();
-    this.dueAt ??= this.vain > 0 ? now + this.#pauseMs : Math.max(now, this.#grownAt + this.#pauseMs);
+    this.#plannedAt = now;
+    this.dueAt = this.vain > 0 ? now + this.#pauseMs : Math.max(now, this.#grownAt + this.#pauseMs);
   }
 
   get isDue(): boolean {
@@ -54,12 +75,12 @@ export class CollectionPlan {
   }
 
   /**
-   * When all that is unreachable now is deleted, in milliseconds since 1970: what came after a collection was
-   * planned may be too young for that one. Null: it has no turn before others.
+   * When all that is unreachable now is deleted, in milliseconds since 1970; null: it has no turn before
+   * others.
    */
   get doneBy(): number | null {
     if (!this.isFirst || this.dueAt === null) return null;
-    const leftMs = Math.max(this.dueAt, this.#grownAt + this.#pauseMs) - performance.now();
+    const leftMs = this.dueAt - performance.now();
     return Math.ceil(Date.now() + Math.max(0, leftMs));
   }
 

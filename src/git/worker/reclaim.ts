@@ -12,12 +12,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../errors.ts';
 import { encodePath, isOfGitaly } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
-import { alternatesOf } from '../../scan/index.ts';
 import { formatBytes } from '../../text/index.ts';
 import type { RepositoryFigures } from '../../wire/index.ts';
 import { CollectionPlan } from './collection-plan.ts';
 import { DiskQueues } from './disk-queues.ts';
 import { identity } from './files.ts';
+import { lentObjects } from './lent-objects.ts';
 import { mayDiffer, type RefsSignature, refsSignature } from './refs-signature.ts';
 import { Pace, type RepositoryWalk } from './repository-walk.ts';
 import { collect, writeBitmap } from './space/collect.ts';
@@ -54,6 +54,8 @@ interface Known {
   /** On the monotonic clock: until then it is not measured again. */
   restsUntil: number;
   readonly plan: CollectionPlan;
+  /** A collection waits or runs. */
+  isCollecting: boolean;
   bitmapAt: number;
   /** It was not measured in its time: others go before it. */
   isOverdue: boolean;
@@ -123,11 +125,13 @@ export class Reclaim {
     return this.#queues.run(path, () => this.#collect(path, known), true);
   }
 
-  /** Collects as soon as the expiry allows, however little is unreachable. */
+  /** Collects as soon as the expiry allows, also what is too little for a repository whose owner has room. */
   collectFirst(path: string): void {
     const known = this.#known.get(path);
-    if (known === undefined || known.plan.isFirst || !this.#mayCollect(path)) return;
-    if ((known.figures.measured?.unreachable_bytes ?? 0) === 0) return;
+    const measured = known?.figures.measured ?? null;
+    if (known === undefined || measured === null || !this.#mayCollect(path)) return;
+    if (known.plan.isFirst || known.isCollecting) return;
+    if (!known.plan.isWorth(measured.object_bytes, measured.unreachable_bytes, true)) return;
     known.plan.isFirst = true;
     known.plan.makeDue();
     this.#first.add(path);
@@ -169,6 +173,7 @@ export class Reclaim {
       isQueued: false,
       restsUntil: Number.NEGATIVE_INFINITY,
       plan: new CollectionPlan(this.#options.expireMs),
+      isCollecting: false,
       bitmapAt: Number.NEGATIVE_INFINITY,
       isOverdue: false,
     };
@@ -219,11 +224,23 @@ export class Reclaim {
   }
 
   #collectSoon(path: string, known: Known): void {
+    if (known.isCollecting) return;
+    known.isCollecting = true;
     known.plan.dueAt = null;
-    // It is in the figures and the log.
     void this.#queues
-      .run(path, () => this.#collect(path, known), known.plan.isFirst)
-      .catch(() => known.plan.failed());
+      .run(path, () => this.#collectMeasured(path, known), known.plan.isFirst)
+      // It is in the figures and the log.
+      .catch(() => known.plan.failed())
+      .finally(() => {
+        known.isCollecting = false;
+      });
+  }
+
+  /** Collects what was measured: what somebody has deleted since then is measured first, and waits. */
+  async #collectMeasured(path: string, known: Known): Promise<void> {
+    const signature = await refsSignature(path);
+    if (signature === null || mayDiffer(known.signature, signature)) this.#measureSoon(path, known);
+    else await this.#collect(path, known);
   }
 
   async #measure(path: string, known: Known): Promise<void> {
@@ -252,7 +269,8 @@ export class Reclaim {
           return measured;
         },
       );
-      if (found.unreachableBytes > (known.figures.measured?.unreachable_bytes ?? 0)) known.plan.grew(begun);
+      const isOther = found.unreachableBytes !== (known.figures.measured?.unreachable_bytes ?? 0);
+      if (isOther && found.unreachableBytes > 0) known.plan.grew(begun);
       if (this.#mayCollect(path)) known.plan.take(found);
       await this.#tell(path, known, found, { mark });
     } catch (error) {
@@ -299,6 +317,9 @@ export class Reclaim {
         known.plan.vain += 1;
         const collected = { at: Date.now(), freed_bytes: 0, fault: messageOf(error) };
         this.#tellFault(path, known, error, { collected });
+        // What could not be collected can be measured, and forgiven.
+        known.signature = null;
+        this.#measureSoon(path, known);
       }
       throw error;
     }
@@ -357,31 +378,10 @@ export class Reclaim {
   #publish(known: Known, found: Partial<RepositoryFigures>): void {
     // It may have gone while it was measured.
     if (this.#known.get(known.figures.path) !== known) return;
-    const { doneBy } = known.plan;
-    known.figures = { ...known.figures, mark: '', ...found, collected_by: doneBy, at: Date.now() };
-    this.#unsent.add(known.figures.path);
+    const { path, mark } = known.figures;
+    const kept = { ...known.figures, mark: this.#unsent.has(path) ? mark : '' };
+    known.figures = { ...kept, ...found, collected_by: known.plan.doneBy, at: Date.now() };
+    this.#unsent.add(path);
     this.#options.changed();
   }
-}
-
-/**
- * Returns the object directories that these repositories borrow from, or that two of them have together by a
- * link, as `identity` gives them: nothing of these may be deleted or forgiven, whether the refs of their own
- * repository reach it or not.
- */
-async function lentObjects(repositories: Iterable<string>, pace: Pace): Promise<ReadonlySet<string>> {
-  const lent = new Set<string>();
-  const seen = new Set<string>();
-  for (const repository of repositories) {
-    await pace.step();
-    const objects = await identity(`${repository}/objects`);
-    if (objects === null) continue;
-    if (seen.has(objects)) lent.add(objects);
-    seen.add(objects);
-    for (const alternate of alternatesOf(`${repository}/objects`)) {
-      const lender = await identity(alternate);
-      if (lender !== null && lender !== objects) lent.add(lender);
-    }
-  }
-  return lent;
 }

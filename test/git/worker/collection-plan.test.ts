@@ -54,17 +54,26 @@ t.test('little garbage is collected only where its owner has little room, once i
   t.same([due(), told()], [null, null]);
 });
 
-t.test('what comes later goes with the next collection, and is told so', async t => {
+t.test('what is deleted later has its hour, too, but nothing waits for more than a day', async t => {
   const { plan, at, grows, due, told } = open(t);
   plan.isFirst = true;
   grows(2_000_000);
-  at(30);
-  grows(3_000_000);
-  t.same([due(), told()], [61, 91]);
-  at(61);
-  plan.dueAt = null;
-  plan.take(found(1_000_000));
-  t.same([due(), told()], [91, 91]);
+  t.same([due(), told()], [61, 61]);
+  for (let when = 30; when <= 24 * 60; when += 30) {
+    at(when);
+    grows(2_000_000 + when);
+    t.equal(due(), Math.min(when + 61, 24 * 60));
+  }
+  t.ok(plan.isDue);
+});
+
+t.test('a large repository is not written anew for little', async t => {
+  const { plan, grows, due } = open(t);
+  plan.isFirst = true;
+  grows(99_999);
+  t.equal(due(), null);
+  grows(100_000);
+  t.equal(due(), 61);
 });
 
 t.test('what fails or frees nothing is tried later and later', async t => {
