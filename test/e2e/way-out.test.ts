@@ -118,7 +118,7 @@ async function pushByAdvice(
     }
     if (from !== undefined) {
       await measured(server, true);
-      // What the last push left behind may be measured only then: all waits for it once more.
+      // Data of the last push may be measured only then: all waits for it once more.
       if (!(await passesAt(from)) && !(await passesAt(toldTime() ?? from))) throw new Error(told);
       return [...done, 'waited'];
     }

@@ -317,7 +317,7 @@ export class Reclaim {
         known.plan.vain += 1;
         const collected = { at: Date.now(), freed_bytes: 0, fault: messageOf(error) };
         this.#tellFault(path, known, error, { collected });
-        // What could not be collected can be measured, and forgiven.
+        // A repository that cannot be collected is measured, and forgiven.
         known.signature = null;
         this.#measureSoon(path, known);
       }
