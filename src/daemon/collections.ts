@@ -18,6 +18,8 @@ interface CollectionParts {
 
 /** For the worker's own time beyond the expiry, and for a collection. */
 const workMs = 120_000;
+/** Units of an owner that are looked at, at most. */
+const mostLookedAt = 10_000;
 
 /** Looks while a worker is here that collects. `unit`: the repository that is pushed to. */
 export function roomByCollections(
@@ -31,11 +33,12 @@ export function roomByCollections(
   if (decision.by !== 'rule') return { passesAt: null, freedAt };
   const counts = decision.subjects.reduce((mask, subject) => mask | leafMask(subject), 0);
   const due: { readonly at: number; readonly bytes: number }[] = [];
-  for (const { id, leaf } of ledger.units.unitsOf(owner)) {
+  for (const { id, leaf } of ledger.units.measuredOf(owner, mostLookedAt)) {
     if ((leafMask(leaf) & counts) === 0 || (decision.per === 'repository' && id !== unit)) continue;
     const figures = space.figures(id);
     const by = isCollected(id, figures) ? (figures?.collected_by ?? null) : null;
-    if (by !== null)
+    // One that should have ended waits for others, and nobody knows how long.
+    if (by !== null && by > now - workMs)
       due.push({ at: Math.max(now, by) + workMs, bytes: figures?.measured?.unreachable_bytes ?? 0 });
   }
   return { passesAt: passesAt(due, decision, ledger), freedAt };

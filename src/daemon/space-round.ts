@@ -28,6 +28,8 @@ export interface SpaceRoundOptions {
 const mostRepositories = 10;
 /** Those of which garbage is collected before that of others. */
 const mostCollected = 100;
+/** Units of an owner that are looked at for these, at most. */
+const mostLookedAt = 10_000;
 const leastBytes = 1024 * 1024;
 const mostWanted = 1000;
 const restPerLook = 4;
@@ -171,8 +173,8 @@ export class SpaceRound {
 
   #collectFirst(ownerKey: string): void {
     if (!this.#options.collects()) return;
-    const garbage = this.#options.ledger.units.unitsOf(ownerKey).filter(({ reach }) => reach !== undefined);
-    for (const { id } of garbage.slice(0, mostCollected)) this.#options.space.collectFirst(id);
+    const measured = this.#options.ledger.units.measuredOf(ownerKey, mostLookedAt);
+    for (const { id } of [...measured].slice(0, mostCollected)) this.#options.space.collectFirst(id);
   }
 
   #repositoriesOf(ownerKey: string): readonly string[] {

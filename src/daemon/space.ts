@@ -4,6 +4,7 @@ import type { SpaceService, SpaceState } from '../api/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import type { WorkerLink } from '../gate/index.ts';
 import type { ObservedWorker } from '../health/index.ts';
+import { isOfGitaly } from '../layout/index.ts';
 import type { Log } from '../log.ts';
 import type { ForgeSync } from '../measuring/index.ts';
 import {
@@ -75,6 +76,8 @@ export class Space implements SpaceService {
   readonly #options: SpaceOptions;
   readonly #startedAt: number;
   readonly #figures = new Map<string, RepositoryFigures>();
+  /** Figures by which the worker was asked to collect first. */
+  readonly #askedFirst = new WeakSet<RepositoryFigures>();
   /** The latest last. */
   readonly #reports = new Map<string, KeptReport>();
   #characters = 0;
@@ -175,10 +178,13 @@ export class Space implements SpaceService {
 
   /** Has the worker collect this as soon as it is old enough, unless it will already. */
   collectFirst(path: string): void {
-    const { measured = null, collected_by: by = null } = this.#figures.get(path) ?? {};
+    const figures = this.#figures.get(path);
+    if (figures === undefined || isOfGitaly(path) || this.#askedFirst.has(figures)) return;
+    const { measured, collected_by: by } = figures;
     const isGarbage = measured !== null && measured.unreachable_bytes > 0 && !measured.lent;
     if (!isGarbage || by !== null || !this.#options.link.isHere) return;
-    // It is asked again on the next round.
+    // With newer figures it is asked again.
+    this.#askedFirst.add(figures);
     this.#options.link.ask({ kind: 'collect_first', path }, collectFirstMs).catch(() => {});
   }
 

@@ -134,6 +134,15 @@ export class UsageIndex {
     return found;
   }
 
+  /** The units whose reachable bytes are known, among the first `mostLookedAt` of an owner. */
+  *measuredOf(ownerName: string, mostLookedAt: number): Generator<UnitRecord> {
+    let lookedAt = 0;
+    for (const unit of this.account(ownerName)?.units ?? []) {
+      if (++lookedAt > mostLookedAt) return;
+      if (unit.reach !== undefined) yield unit;
+    }
+  }
+
   /** All units below a mask of leaves with this part in their ids. null: see `filterMapInSlices`. */
   unitsBelow(mask: number, idPart: string): Generator<UnitRecord | null> {
     return filterMapInSlices(this.units, unit =>

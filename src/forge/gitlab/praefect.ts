@@ -34,7 +34,7 @@ export function withReplicas(
     marks: async tables => {
       const own = await gitlab.marks(tables);
       // Each push changes rows there, so no table's own mark says that anything has moved.
-      const { whole } = await praefect.marks([]);
+      const { whole } = await praefect.marks(Object.keys(praefectTables));
       return { ...own, whole: `${own.whole} ${whole}` };
     },
     close: async () => {

@@ -62,6 +62,8 @@ interface PushParts
 
 /** From the question on; a hook waits for five seconds in all. */
 const lookedWithinMs = 3000;
+/** Even after long waits: a push that nobody could look at would bring nothing. */
+const leastLookMs = 500;
 /** Between two and three seconds: hooks ask again at most 40 times and for 90 seconds. */
 const heldMs = 2500;
 /** The bytes of a line in a ref's log. */
@@ -161,7 +163,11 @@ export class PushQuestions {
     const { arriving } = facts;
     const look =
       arriving.in === 'quarantine' && place.unit !== null
-        ? await this.#parts.pushes.look(place.unit.path, arriving.name, leftMs(askedAt, lookedWithinMs))
+        ? await this.#parts.pushes.look(
+            place.unit.path,
+            arriving.name,
+            Math.max(leastLookMs, leftMs(askedAt, lookedWithinMs)),
+          )
         : null;
     const growth = pushGrowth(changes, arriving, look);
     const key = arriving.in === 'quarantine' ? `quarantine ${arriving.name}` : request.digest;
