@@ -22,6 +22,15 @@ export function leftMs(askedAt: number, withinMs: number): number {
   return Math.max(0, askedAt + withinMs - performance.now());
 }
 
+/** From the question on; a hook waits for five seconds in all. */
+const lookedWithinMs = 3000;
+const leastLookMs = 500;
+
+/** Milliseconds for the look at a quarantine; some even after long waits, or the push would bring nothing. */
+export function lookMs(askedAt: number): number {
+  return Math.max(leastLookMs, leftMs(askedAt, lookedWithinMs));
+}
+
 interface BroughtBy {
   readonly place: PushPlace;
   readonly arriving: Arriving;

@@ -37,7 +37,7 @@ import {
   serverFacts,
   walkedOnce,
 } from './facts.ts';
-import { answeredWithinMs, explainFile, incomingBy, leftMs, orByIncoming } from './incoming.ts';
+import { answeredWithinMs, explainFile, incomingBy, leftMs, lookMs, orByIncoming } from './incoming.ts';
 import { isRefused, Judgements, judgedWithinMs, mannerOf } from './judging.ts';
 import { FoldersUnderWay, linesText, type RefChanges, readChanges } from './lines.ts';
 import { type AskedPush, AskedPushes, RefAllowance, type UnmanagedPush, UnmanagedPushes } from './memory.ts';
@@ -60,10 +60,6 @@ interface PushParts
   readonly worker: PushWorker;
 }
 
-/** From the question on; a hook waits for five seconds in all. */
-const lookedWithinMs = 3000;
-/** Even after long waits: a push that nobody could look at would bring nothing. */
-const leastLookMs = 500;
 /** Between two and three seconds: hooks ask again at most 40 times and for 90 seconds. */
 const heldMs = 2500;
 /** The bytes of a line in a ref's log. */
@@ -163,11 +159,7 @@ export class PushQuestions {
     const { arriving } = facts;
     const look =
       arriving.in === 'quarantine' && place.unit !== null
-        ? await this.#parts.pushes.look(
-            place.unit.path,
-            arriving.name,
-            Math.max(leastLookMs, leftMs(askedAt, lookedWithinMs)),
-          )
+        ? await this.#parts.pushes.look(place.unit.path, arriving.name, lookMs(askedAt))
         : null;
     const growth = pushGrowth(changes, arriving, look);
     const key = arriving.in === 'quarantine' ? `quarantine ${arriving.name}` : request.digest;
