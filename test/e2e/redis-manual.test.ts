@@ -56,7 +56,7 @@ async function type(t: Test, server: Server, text: string): Promise<void> {
   for (const line of text.trim().split('\n')) {
     if (line.startsWith('systemctl ')) {
       if (!line.endsWith(' start softquota')) await server.stop();
-      if (!line.endsWith(' stop softquota')) await server.start();
+      if (!line.startsWith('systemctl stop ')) await server.start();
     } else {
       const { code, stderr } = await typeOn(server, line);
       t.equal(code, 0, `${line}\n${stderr}`);
