@@ -26,7 +26,7 @@ import { editOf, newRuleFrom } from './routes/shapes.ts';
 import { mustNameFewRules } from './whole-policy.ts';
 
 /**
- * Names at most `limit` owners of each. Rejects with `invalid` and `not_found`; with `conflict` where the policy
+ * Names at most `limit` owners of each. Rejects with `invalid`, `not_found`, and `conflict` where the policy
  * changed meanwhile.
  */
 export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: number): Promise<Simulation> {

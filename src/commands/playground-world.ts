@@ -1,4 +1,4 @@
-/** Makes the world (repositories, LFS files, working copies, hooks, app.ini), and starts daemon and worker. */
+/** Makes the world (repositories, LFS files, working copies, hooks, app.ini); starts daemon and worker. */
 
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -256,7 +256,7 @@ async function isReady({ socket }: World): Promise<boolean> {
   return (await gateStatus(socket, '/readyz')) === 200;
 }
 
-/** The status of the gate's answer; null: one that takes the question and never answers is not ready either. */
+/** The status of the gate's answer; null: there is none. One that never answers is not ready either. */
 async function gateStatus(socket: string, path: string): Promise<number | null> {
   const asked = gateClient({ server: { socket } }).ask({ path });
   return (await within(asked, answerMs, null).catch(() => null))?.status ?? null;

@@ -132,7 +132,7 @@ async function create(options: CreateOptions): Promise<number> {
 }
 
 /**
- * Returns the change that makes a user an administrator, to be applied after the token or link exists: if that
+ * Returns the change that makes a user an administrator, to be applied once the token or link exists: if that
  * cannot be created, the user must not become an administrator. Null if the user is one already. The change
  * is reported on standard error.
  */

@@ -40,7 +40,7 @@ export function databaseOfAppIni(kind: IniKind, file: string, env: Environment):
   }
 }
 
-/** Tells whether the forge shows no page to people who are not signed in; true where the file cannot be read. */
+/** Tells whether the forge shows pages only after a sign-in; so does one whose file cannot be read. */
 export function hidesAllPages(kind: IniKind, file: string | null, env: Environment): boolean {
   if (file === null) return false;
   try {

@@ -60,7 +60,10 @@ function tooLong(mostBytes: number): SoftquotaError {
   return new SoftquotaError('too_large', `the body has more than ${mostBytes} bytes`);
 }
 
-/** The parameters of query and body, in JSON also those in `nested`, as text. Throws `bad_parameter`, `too_large`. */
+/**
+ * The parameters of query and body, in JSON also those in `nested`, as text. Throws `bad_parameter` and
+ * `too_large`.
+ */
 export function parametersOf(request: IncomingMessage, body: Buffer | null, nested?: Nested): Parameters {
   const query = queryOf(request);
   if (body === null || body.length === 0) return query;

@@ -267,3 +267,11 @@ export class UnsureUnits {
     this.#units.delete(unit);
   }
 }
+
+/** Tells whether each of git's lines `OLD NEW REF` deletes a ref. */
+export function areDeletions(lines: string): boolean {
+  return lines
+    .split('\n')
+    .filter(line => line !== '')
+    .every(line => /^\S+ 0+ /.test(line));
+}

@@ -15,7 +15,7 @@ import { isRepository } from '../quota/index.ts';
 import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
 import { within } from '../within.ts';
 import { type FollowUpClock, monotonicClock } from './follow-ups.ts';
-import { minuteMs, PushBook, UnsureUnits } from './push-book.ts';
+import { areDeletions, minuteMs, PushBook, UnsureUnits } from './push-book.ts';
 import { releaseElsewhere, reserveElsewhere } from './pushes-elsewhere.ts';
 
 export interface PushClock extends FollowUpClock {
@@ -184,18 +184,14 @@ export class Pushes implements PushServices, UnitPushes {
   }
 
   hasRefs(unit: string): Promise<boolean> {
-    return this.#options
-      .scanner()
-      .ask('has refs', [unit], unit, lookDeadlineMs)
-      .catch(() => true);
+    const { ask } = this.#options.scanner();
+    return ask('has refs', [unit], unit, lookDeadlineMs).catch(() => true);
   }
 
   deniesForce(unit: string): Promise<boolean> {
     // Words alone depend on it.
-    return this.#options
-      .scanner()
-      .ask('denies force', [unit], unit, lookDeadlineMs)
-      .catch(() => false);
+    const { ask } = this.#options.scanner();
+    return ask('denies force', [unit], unit, lookDeadlineMs).catch(() => false);
   }
 
   /** Looks at once at the quarantines of a unit, of which somebody says that one is gone. */
@@ -395,12 +391,4 @@ export class Pushes implements PushServices, UnitPushes {
     if (more > 0) this.#options.grew(unit, more);
     if (more !== 0 || located?.bytes === null) this.#options.ledger.walks.adjustBytes(unit, more, located);
   }
-}
-
-/** Tells whether each of git's lines `OLD NEW REF` deletes a ref. */
-function areDeletions(lines: string): boolean {
-  return lines
-    .split('\n')
-    .filter(line => line !== '')
-    .every(line => /^\S+ 0+ /.test(line));
 }

@@ -26,7 +26,7 @@ export function existingNames(unit: string, names: readonly string[]): readonly 
 /** A new repository has three: `refs`, `refs/heads` and `refs/tags`. */
 const mostRefDirectories = 20;
 
-/** Tells whether a repository has any ref; true as well where that cannot be told. */
+/** Tells whether a repository has any ref; what cannot be told counts as one. */
 export function hasRefs(unit: string): boolean {
   const waiting = ['refs'];
   for (const [looked, name] of waiting.entries()) {

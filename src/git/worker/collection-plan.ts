@@ -18,7 +18,7 @@ const mostPacks = 50;
 export class CollectionPlan {
   /** The time of the next collection, on the monotonic clock; null: there is no garbage. */
   dueAt: number | null = null;
-  /** The owner has little room left: it is collected when it is due, however little it is. */
+  /** The owner has little room left: it is collected before others, also if it is less. */
   isFirst = false;
   /** Collections in a row that failed or freed nothing. */
   vain = 0;
@@ -71,7 +71,8 @@ export class CollectionPlan {
   }
 
   failed(): void {
-    this.dueAt = performance.now() + this.#pauseMs;
+    this.#plannedAt = performance.now();
+    this.dueAt = this.#plannedAt + this.#pauseMs;
   }
 
   /**
