@@ -155,7 +155,13 @@ async function runOne(group: Group): Promise<void> {
   results.set(name, result);
   runs += 1;
   const line = `ok ${runs} - ${name} # time=${(performance.now() - startedAt).toFixed(0)}ms ${result.cpu}`;
-  process.stdout.write(result.failed === 0 ? `${line}\n` : `${result.lines.join('\n')}\nnot ${line}\n`);
+  if (result.failed > 0) process.stdout.write(`${result.lines.join('\n')}\nnot ${line}\n`);
+  else process.stdout.write([line, ...(isLong ? result.lines.filter(isFigure) : []), ''].join('\n'));
+}
+
+/** Tells whether a line is a comment of a test, such as what it measured, and none of tap's own. */
+function isFigure(line: string): boolean {
+  return /^ *# (?!Subtest: |\{ total: |(time|cpu)=)/.test(line);
 }
 
 function end({ pid }: ChildProcess): void {

@@ -1,15 +1,15 @@
 /**
- * docs/install.md, typed in one shell in a fresh Debian that debootstrap makes, whose Node.js is older than
- * 24: no line fails, and the first push is refused after at most ten command lines.
+ * README and docs/install.md, typed in one shell in a fresh Debian that debootstrap makes, whose Node.js is
+ * older than 24: no line fails, and the first push is refused after at most ten command lines.
  *
  * The packages that the lines install are downloaded before, into the tree's cache: while they are typed
  * there is no network. git, curl and npm, with which `scripts/install` begins, are installed once for all
- * three ways.
+ * ways.
  */
 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { linesToRefusal, readGuide, Site, stepsOf, type Way, ways } from './guide.ts';
 import { must } from './run.ts';
@@ -63,3 +63,55 @@ for (const way of names) {
     t.match(stdout, /^No problems found\.$/m);
   });
 }
+
+t.test(
+  'in a fresh Debian the commands of README and of the pages under Start work as they stand',
+  async t => {
+    const { sandbox } = await Site.open(t, null, { root: tree });
+    const readme = await readGuide('../README.md');
+    const blocksBelow = (heading: string) => readme.filter(block => block.heading === heading);
+
+    await t.test('Try it: npm start prints a link, and lines that lead on', async t => {
+      const [line = ''] = blocksBelow('Try it').flatMap(({ text }) => text.split('\n'));
+      t.match(line, /^npm start /);
+      const waiting = `${line.replace(/#.*/, '')} >/tmp/started 2>&1 &
+until grep -q 'http://127' /tmp/started; do kill -0 $!; sleep 0.2; done
+kill -s INT $!; wait $! || :; cat /tmp/started`;
+      const printed = await sandbox.must('sh', ['-euc', waiting], { cwd: sandbox.checkout });
+      t.ok(printed.split('\n').length < 40, printed);
+    });
+
+    await sandbox.must('sh', [
+      '-euc',
+      `useradd git && install -d -o git -g git /srv/git
+runuser -u git -- git init -q --bare -b main /srv/git/alice/app.git
+runuser -u git -- sh -c 'head -c 3000000 /dev/urandom >/srv/git/alice/app.git/objects/pack/some'`,
+    ]);
+    const type = async (t: Test, text: string) => {
+      const { code, stdout, stderr } = await sandbox.run('sh', ['-euc', text], { cwd: sandbox.checkout });
+      t.equal(code, 0, text, { stdout, stderr });
+      return stdout;
+    };
+
+    await t.test('Protect a server: five commands, and nobody is refused yet', async t => {
+      const lines = blocksBelow('Protect a server').flatMap(({ text }) => text.trim().split('\n'));
+      t.equal(lines.length, 5);
+      for (const line of lines) await type(t, line);
+      t.match(await type(t, 'softquota usage'), /^alice +3\.\d+ MB/m);
+      t.match(await type(t, 'softquota doctor'), /^No problems found\.$/m);
+      t.match(await type(t, 'softquota hooks status'), /^1 repository, all with working hooks\.$/m);
+    });
+
+    await t.test('quick-reference.md', async t => {
+      const blocks = (await readGuide('quick-reference.md')).filter(({ kind }) => kind === 'sh');
+      t.ok(blocks.length > 4);
+      for (const { text } of blocks) await type(t, text);
+    });
+
+    await t.test('init.md', async t => {
+      const [first] = (await readGuide('init.md')).filter(({ kind }) => kind === 'sh');
+      await sandbox.must('rm', ['/etc/softquota/app.ini']);
+      t.match(await type(t, first?.text ?? ''), /alice/);
+    });
+  },
+);
