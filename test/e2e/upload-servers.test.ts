@@ -67,7 +67,7 @@ packages: { '@*/*': { access: $all, publish: $authenticated } }
 log: { type: stdout, format: pretty, level: warn }
 `;
   await writeFile(join(folder, 'config.yaml'), settings);
-  const program = fileURLToPath(new URL('../../node_modules/verdaccio/bin/verdaccio', import.meta.url));
+  const program = fileURLToPath(new URL('../node_modules/verdaccio/bin/verdaccio', import.meta.url));
   const args = [program, '--config', join(folder, 'config.yaml'), '--listen', `127.0.0.1:${port}`];
   await started(t, port, process.execPath, args, folder);
   return port;
