@@ -1,4 +1,6 @@
-/** Routes as an Express application: finding the one that is meant, letting in, answering. */
+/**
+ * Assembles the Express application from the routes: finds the route, admits the caller, sends the answer.
+ */
 
 import express, { type NextFunction, type Request, type Response, Router } from 'express';
 import type { Documents } from '../documents/index.ts';
@@ -24,15 +26,15 @@ export interface ApplicationOptions extends Pick<AskerOptions, 'authenticate' | 
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   readonly metrics: MetricsPageOptions;
-  /** Null: no browser comes here. */
+  /** Null if this server has no web UI, such as the one on the Unix socket. */
   readonly web: Built | null;
-  /** Null: no browser comes here. */
+  /** Null if this server has no pages for browsers, such as the one on the Unix socket. */
   readonly pages: (SignInPagesOptions & UnsubscribePageOptions) | null;
 }
 
 /**
- * Serves the API, and pages, both from `/` on and below the path of the base URL, so that it does not matter
- * whether a proxy takes that path off.
+ * Serves the API and the pages both at `/` and below the path of the base URL. A proxy may remove that path
+ * or keep it.
  */
 export function application(options: ApplicationOptions): express.Express {
   const { services, trustedProxies, web, pages } = options;
@@ -67,7 +69,7 @@ export function application(options: ApplicationOptions): express.Express {
   return app;
 }
 
-/** A name that is there twice has its first value, as forms have it; without a query it is null. */
+/** Uses the first value of a repeated parameter. Express passes null if the address has no query. */
 function firstValues(query: string | null): Readonly<Record<string, string>> {
   const values: Record<string, string> = Object.create(null);
   for (const [name, value] of new URLSearchParams(query ?? '')) values[name] ??= value;
@@ -117,7 +119,7 @@ async function serve(route: Route, served: Served): Promise<void> {
   };
   const json = async () => {
     const document = await sentDocument(route, request);
-    // It may have come slowly, and what its sender was let in by may be revoked meanwhile.
+    // Checks the caller again: reading a slow body takes time, and the token may have been revoked meanwhile.
     await admit();
     return document;
   };
@@ -132,7 +134,7 @@ async function serve(route: Route, served: Served): Promise<void> {
   try {
     await admit();
     const body = await route.run({ params: request.params, query: request.query, json }, call);
-    // A route of CSV gives lines.
+    // CSV routes return an iterable of lines.
     if (route.type === 'text/csv') await downloads.send(request, response, body as AsyncIterable<string>);
     else answer(route, request, response, body);
   } catch (error) {
@@ -140,7 +142,7 @@ async function serve(route: Route, served: Served): Promise<void> {
   }
 }
 
-/** Rejects where the caller may not, or no longer. */
+/** Rejects if the caller may not use the route, or may not any more. */
 async function admittedTo({ access }: Route, asker: Asker): Promise<Caller> {
   if (access === 'our page') asker.mustBeOurPage();
   if (isOpen(access)) return nobody;
@@ -149,7 +151,7 @@ async function admittedTo({ access }: Route, asker: Asker): Promise<Caller> {
   return caller;
 }
 
-/** Only administrators are told where the store lies, and what is the matter with it. */
+/** Hides the store's address and fault from everybody but administrators. */
 function asToldTo(caller: Caller, error: unknown): unknown {
   if (!(error instanceof SoftquotaError) || caller.mayRead('admin')) return error;
   if (error.code !== 'store_away' && error.code !== 'store_refused') return error;
@@ -171,7 +173,7 @@ const nobody: Caller = {
 
 async function sentDocument(route: Route, request: Request): Promise<SentDocument> {
   const { access, longBody: schema } = route;
-  // A caller's rank is looked at before a body is read; with none to look at, anybody may send it.
+  // An open route checks no caller before the body is read, so its limit is small.
   const mostBytes = isOpen(access) ? strangersBytes : (route.mostBytes ?? usualBytes);
   const body = await sentBody(request, mostBytes);
   if (schema === undefined || body.length <= mostWithoutThread) {
@@ -200,7 +202,7 @@ function holds(request: Request, etag: string): boolean {
   return held.split(',').some(each => ['*', etag, `W/${etag}`].includes(each.trim()));
 }
 
-/** Paths as Express has them, each with its routes by method; literal ones before those with names. */
+/** Groups the routes by Express path and then by method. Literal paths come before paths with parameters. */
 function byPath(routes: readonly Route[]): readonly (readonly [string, ReadonlyMap<string, Route>])[] {
   const paths = new Map<string, Map<string, Route>>();
   for (const route of routes) {

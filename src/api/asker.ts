@@ -1,6 +1,7 @@
 /**
- * The sender of a request: let in once, by a token or by the session of a browser, looked at again when
- * asked, and held against what a route asks of its callers.
+ * The sender of a request. The first use authenticates it by a token or a browser session; later uses repeat
+ * only the check that the token or session is still valid. `mustBeAllowed` compares the rights with the
+ * route.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -9,8 +10,8 @@ import { SoftquotaError } from '../errors.ts';
 import type { Area, Authentication, Caller, Identity, SessionCookie } from '../identity/index.ts';
 
 /**
- * Says what a route asks of its caller: nothing at all; that a page of ours asks, whoever it is; good
- * credentials, whatever they give; or that their scopes and their user's rank give this.
+ * Requirement of a route for its caller: none; a request from a page of softquota, by anybody; valid
+ * credentials of any kind; or scopes and a rank that permit the area.
  */
 export type Requirement =
   | 'anybody'
@@ -45,7 +46,7 @@ export class AuthError extends SoftquotaError {
   }
 }
 
-/** Throws `unauthenticated` or `slowed`. `gone`: what is the matter with what came. */
+/** Throws `unauthenticated` or `slowed`. `gone` replaces the message for refused credentials. */
 export function refuse(
   authentication: Exclude<Authentication, { readonly is: 'caller' }>,
   gone?: string,
@@ -63,7 +64,9 @@ export function refuse(
   }
 }
 
-/** Throws it, naming the one scheme that opens no browser's own window. */
+/**
+ * Throws `unauthenticated`. The scheme is Bearer because browsers open a password window for other schemes.
+ */
 export function unauthenticated(message = 'invalid or expired token'): never {
   throw new AuthError('unauthenticated', message, { 'WWW-Authenticate': 'Bearer realm="softquota"' });
 }
@@ -79,31 +82,34 @@ export function mustBeAllowed(caller: Caller, { area, to }: Exclude<Requirement,
 
 export interface AskerOptions {
   readonly authenticate: Authenticate;
-  /** Null: no browser comes here. */
+  /** Null if this server has no sessions of browsers. */
   readonly browsers: Pick<Identity, 'authenticateSession'> | null;
   /** Ends with a slash. */
   baseUrl(): string;
 }
 
 export interface Browser {
-  /** Address that it seems to have. */
+  /** Client address, as the trusted proxies report it. */
   readonly address: string;
-  /** The session that it holds, good or not. */
+  /** Session value of the request's cookie; it may be invalid. */
   readonly held: string | null;
-  /** It is to hold this from now on; null: nothing. */
+  /** Sets the session cookie of the browser; null clears it. */
   hold(held: SessionCookie | null): void;
 }
 
 export interface Asker {
-  /** Null: no browser comes here. */
+  /** Null if this server has no sessions of browsers. */
   readonly browser: Browser | null;
-  /** Throws `not_permitted` where it is no request of a page of ours. */
+  /** Throws `not_permitted` if the request does not come from a page of softquota. */
   mustBeOurPage(): void;
-  /** Caller as of now. Rejects with `unauthenticated`, `slowed`, or `not_permitted`. */
+  /**
+   * Authenticates the caller; later calls check that the credentials are still valid. Rejects with
+   * `unauthenticated`, `slowed`, or `not_permitted`.
+   */
   caller(): Promise<Caller>;
 }
 
-/** A token is looked at before any cookie: who brings one means that. */
+/** Describes the sender of a request. A token takes precedence over a session cookie. */
 export function askerOf(request: Request, response: Response, options: AskerOptions): Asker {
   const { authenticate, browsers } = options;
   const address = withoutPort(request.ip ?? '');
@@ -131,7 +137,7 @@ export function askerOf(request: Request, response: Response, options: AskerOpti
     caller: async () => {
       const gone = bySession ? 'the session has ended: sign in again' : undefined;
       if (again !== null) return again() ?? unauthenticated(gone);
-      // Safe methods change nothing, whoever had a browser send the request.
+      // Safe methods change nothing, even if another site's page caused the request.
       if (bySession && !['GET', 'HEAD', 'OPTIONS'].includes(request.method)) mustBeOurPage();
       const authentication = bySession
         ? await browsers.authenticateSession(held)
@@ -146,14 +152,13 @@ export function askerOf(request: Request, response: Response, options: AskerOpti
 }
 
 /**
- * A browser sends its cookies along with whatever a page of another site has it send, so what changes
- * something has to say where it comes from; no script can change these headers.
+ * Protects against cross-site request forgery: browsers send cookies also with requests that another site
+ * causes. The headers that are checked here cannot be changed by scripts.
  *
- * Sec-Fetch-Site compares scheme, host and port as the browser sees them, and needs to know nothing of
- * proxies. Browsers send it only over https and to this host, so over plain http Origin decides: it is to
- * be that of the base URL, or, where that is no https, the host that was asked (who reaches the daemon by
- * another name, such as its address, brings the cookie of that name alone). A request with neither is no
- * browser's of these years, and is refused.
+ * Sec-Fetch-Site compares scheme, host and port as the browser sees them, so proxies do not matter. Browsers
+ * send it only over https or to localhost. Over plain http, Origin has to be the base URL's origin or the
+ * requested host: if the daemon has several names, the cookie belongs to one of them only. A request without
+ * both headers is not from a current browser and is refused.
  */
 function isSameOrigin(headers: IncomingHttpHeaders, baseUrl: string): boolean {
   const site = headers['sec-fetch-site'];
@@ -165,8 +170,8 @@ function isSameOrigin(headers: IncomingHttpHeaders, baseUrl: string): boolean {
 }
 
 /**
- * The address alone, where a proxy wrote the port that it was called from, too: `203.0.113.7:4711`,
- * `[2001:db8::1]:443`. What has several colons and no brackets is an IPv6 address by itself.
+ * Removes the port that some proxies append: `203.0.113.7:4711`, `[2001:db8::1]:443`. Several colons without
+ * brackets are an IPv6 address without a port.
  */
 export function withoutPort(address: string): string {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(address) ?? [];
@@ -174,9 +179,9 @@ export function withoutPort(address: string): string {
 }
 
 /**
- * At https without a path it has a name that browsers take only from this very host, over https and for all
- * paths (`__Host-`, RFC 6265bis), so that no other host of the domain can plant one. No script sees it, and
- * other sites' requests come without it, but for following a link to here.
+ * Reads and writes the session cookie. With https and no path in the base URL, the name begins with `__Host-`
+ * (RFC 6265bis), so that no other host of the domain can set such a cookie. Scripts cannot read the cookie.
+ * Requests from other sites do not carry it, except when the user follows a link.
  */
 export function sessionCookie(baseUrl: string) {
   const { protocol, pathname } = new URL(baseUrl);

@@ -1,8 +1,8 @@
 /**
- * Sends long lists as lines of CSV, as fast as they are taken.
+ * Streams long lists as CSV at the speed of the client.
  *
- * No more of a list is in memory than is on its way. There are only so many at a time, and an asker who takes
- * nothing for a while is left.
+ * Only the lines that are on their way are in memory. The number of simultaneous downloads is limited, and a
+ * client that reads nothing for a while is disconnected.
  */
 
 import { Readable } from 'node:stream';
@@ -13,7 +13,7 @@ import { printable } from '../text/index.ts';
 
 export interface DownloadLimits {
   readonly most: number;
-  /** Milliseconds without a byte taken after which the download is given up. */
+  /** Milliseconds after which a download is ended if the client reads nothing. */
   readonly quietMs: number;
 }
 
@@ -31,7 +31,9 @@ export class Downloads {
     return this.#count;
   }
 
-  /** Resolves when all is sent, or the asker left. Throws `busy`, before anything is sent. */
+  /**
+   * Resolves when everything is sent or the client has disconnected. Throws `busy` before it sends anything.
+   */
   async send(request: Request, response: Response, lines: Iterable<string> | AsyncIterable<string>) {
     const { most, quietMs } = this.#limits;
     if (this.#count >= most) {
@@ -44,7 +46,8 @@ export class Downloads {
     try {
       await pipeline(Readable.from(lines), response);
     } catch (error) {
-      // Bytes that were sent cannot be taken back: a broken connection says that it is not all.
+      // Nothing can be corrected after the first bytes: the broken connection shows that the list is
+      // incomplete.
       if (!response.destroyed) throw error;
     } finally {
       this.#count -= 1;
@@ -62,7 +65,8 @@ function cellText(cell: Cell): string {
   if (cell === null) return '';
   if (typeof cell !== 'string') return String(cell);
   const shown = printable(cell);
-  // Spreadsheets calculate what begins so, quoted or not; an apostrophe before it makes it text.
+  // Spreadsheets evaluate a cell that begins like this, even if it is quoted. A leading apostrophe makes it
+  // text.
   const text = /^\s*[=+\-@|%＝＋－＠]/.test(shown) ? `'${shown}` : shown;
   return /[",\s;']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -1,4 +1,4 @@
-/** Answers to requests that cannot be fulfilled. */
+/** Error answers. */
 
 import type { ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
@@ -10,11 +10,11 @@ import { AuthError } from './asker.ts';
 export interface FaultServices {
   /** Ends with a slash. */
   baseUrl(): string;
-  /** A mistake of ours. */
+  /** Reports an unexpected error, which is a bug in softquota. */
   unforeseen(error: unknown): void;
 }
 
-/** Answers with an error; its stack and cause stay secret. */
+/** Sends an error as JSON, without its stack and cause. */
 export function answerFault(response: Response, error: unknown, services: FaultServices): void {
   const answer = (status: number, code: ErrorCode, message: string) =>
     response.status(status).json(faultOf(code, message, services));
@@ -27,7 +27,7 @@ export function answerFault(response: Response, error: unknown, services: FaultS
     typeof error.status === 'number' &&
     error.status < 500
   ) {
-    // The faults of Express and its parsers carry the status that the asker earned, and words made for it.
+    // Errors of Express and its parsers carry a status, and a message for the client.
     answer(error.status, error.status === 413 ? 'body_too_large' : 'malformed', error.message);
   } else {
     services.unforeseen(error);
@@ -35,7 +35,9 @@ export function answerFault(response: Response, error: unknown, services: FaultS
   }
 }
 
-/** Answers where the modules of the API cannot be loaded: somebody replaced or removed them. */
+/**
+ * Answers if the modules of the API cannot be loaded, because the installed files were replaced or removed.
+ */
 export function answerUnloaded(response: ServerResponse, services: FaultServices): void {
   const message =
     'the files of softquota have changed since the daemon started: restart it; its log has details';
@@ -43,7 +45,7 @@ export function answerUnloaded(response: ServerResponse, services: FaultServices
   response.end(JSON.stringify(faultOf('not_ready', message, services)));
 }
 
-/** Makes the body of what is told on a connection on which nothing more can be understood. */
+/** Makes the body for a connection that is closed because its request cannot be parsed. */
 export function rejectionBody(services: FaultServices): (code: Rejection) => string {
   return code => JSON.stringify(faultOf(code, rejections[code], services));
 }
@@ -54,7 +56,7 @@ const rejections: Readonly<Record<Rejection, string>> = {
   headers_too_large: 'the address and the headers together are too long',
 };
 
-/** The fault of a method that an address does not take; the answer says which it takes. */
+/** Makes the error for a method that the address does not support, and sets the header `Allow`. */
 export function wrongMethod(
   { method }: Request,
   response: Response,
@@ -65,7 +67,7 @@ export function wrongMethod(
   return new SoftquotaError('wrong_method', `${method} is not allowed for this address; allowed: ${named}`);
 }
 
-/** A thousand times the same mistake helps nobody, and neither does a name that fills pages. */
+/** Limits a message, in characters: many repeated errors or a very long name do not help the reader. */
 const longestMessage = 16_384;
 
 function faultOf(code: ErrorCode, text: string, { baseUrl }: FaultServices): Fault {

@@ -1,9 +1,9 @@
-/** Headers that tell browsers what an answer of ours never does. */
+/** Security headers for browsers. */
 
 import type { RequestHandler } from 'express';
 import helmet from 'helmet';
 
-/** Lets a page load only what is from here and not inline; no page of anybody's frames it. */
+/** Allows only resources of this host, nothing inline, and no frames. */
 const ownOnly = {
   defaultSrc: ["'none'"],
   scriptSrc: ["'self'"],
@@ -15,7 +15,10 @@ const ownOnly = {
   frameAncestors: ["'none'"],
 };
 
-/** For the page of the web UI: no text becomes markup or script by a browser's own ways (Trusted Types). */
+/**
+ * Content policy for the page of the web UI. Trusted Types keep the browser from turning text into HTML or
+ * scripts.
+ */
 export const documentHeaders: RequestHandler = helmet.contentSecurityPolicy({
   useDefaults: false,
   directives: {
@@ -27,8 +30,8 @@ export const documentHeaders: RequestHandler = helmet.contentSecurityPolicy({
 });
 
 /**
- * helmet's, with nothing from any other host; that a browser has to come by https is said only where it can,
- * and where the whole host is ours.
+ * Sets helmet's headers, without resources of other hosts. Strict-Transport-Security is sent only if the base
+ * URL has https and no path, because it applies to the whole host.
  */
 export function securityHeaders({ baseUrl }: { baseUrl(): string }): RequestHandler {
   const directives = { ...ownOnly, fontSrc: ["'self'"], objectSrc: ["'none'"] };

@@ -9,20 +9,19 @@ import { printable } from '../text/index.ts';
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
 
-/** Length of a body, at most, unless its route says otherwise. */
+/** Limit of a body in bytes, unless the route has another one. */
 export const usualBytes = mebibyte;
 
-/** Length of a body, at most, that is read before its sender is known. */
+/** Limit of a body in bytes on routes that check no caller first. */
 export const strangersBytes = 4 * kibibyte;
 
-/** A document of which a value takes fewer bytes on average is none that anybody means. */
+/** A document with fewer bytes per value on average is refused: it only costs memory. */
 const leastBytesPerValue = 16;
 
 /**
- * Resolves with the bytes of a body that is said to be JSON; none where there is no body at all. A body
- * that is too long is read to its end and forgotten, because a client that is cut off while it sends does
- * not listen. Rejects with `invalid` where it is not said to be JSON, with `body_too_large`, and with
- * `bad_parameter` where it breaks off.
+ * Resolves with the bytes of the JSON body, or with none if there is no body. A body that is too long is read
+ * to its end and discarded, because a client does not read the answer while it sends. Rejects with `invalid`
+ * if the content type is not JSON, with `body_too_large`, and with `bad_parameter` if the body is incomplete.
  */
 export async function sentBody(request: Request, mostBytes: number): Promise<Buffer> {
   if (request.headers['content-encoding'] !== undefined) {
@@ -50,7 +49,7 @@ export async function sentBody(request: Request, mostBytes: number): Promise<Buf
   return Buffer.concat(chunks);
 }
 
-/** Returns the document in a body of at most `mostBytes`; undefined: none. Throws `invalid` if no JSON. */
+/** Parses a body of at most `mostBytes`; undefined if it is empty. Throws `invalid` if it is not JSON. */
 export function jsonInBody(body: Uint8Array, mostBytes: number): unknown {
   if (body.length === 0) return undefined;
   try {
@@ -81,8 +80,8 @@ function noDocument(why: string, cause: unknown): SoftquotaError {
 }
 
 /**
- * Parts of a request with the schema of each. Throws `invalid`, naming the first faults of all the parts with
- * their fields, and how many there are besides.
+ * Checks the parts of a request against their schemas. Throws `invalid`, which names the first faults of all
+ * parts with their fields, and the number of further faults.
  */
 export function parsed<Schemas extends Readonly<Record<string, z.ZodType>>>(
   schemas: Schemas,
@@ -105,7 +104,7 @@ export function parsed(
   return Object.fromEntries(parts);
 }
 
-/** Words for faults that a schema has no words of its own for. */
+/** Words faults for which a schema has no message. */
 function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') {
     const wanted = `expected ${articles[issue.expected] ?? `a ${issue.expected}`}`;

@@ -1,4 +1,4 @@
-/** The thread that reads a long body: JSON, held against its schema. */
+/** Thread that parses a long JSON body and checks it against its schema. */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { SoftquotaError } from '../errors.ts';
@@ -8,7 +8,7 @@ import { type LongBodyAnswer, type LongBodyTask, partsOf } from './long-body.ts'
 
 const schemas = { newWholePolicy, draftPolicy } as const;
 
-// Started by `readOnThread`, and by nothing else.
+// Only `readOnThread` starts this module.
 parentPort?.postMessage(answerTo(workerData as LongBodyTask));
 
 function answerTo({ schema, body, mostBytes }: LongBodyTask): LongBodyAnswer {

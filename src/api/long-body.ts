@@ -1,4 +1,6 @@
-/** Bodies of up to 16 MiB: read on a thread, one after the other, so that nobody waits for them. */
+/**
+ * Parses bodies of up to 16 MiB on a thread, one after the other, so that the main thread stays responsive.
+ */
 
 import { Worker } from 'node:worker_threads';
 import { SoftquotaError } from '../errors.ts';
@@ -6,10 +8,10 @@ import { entryUrl } from '../package.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { type Work, workInSlices } from '../slices.ts';
 
-/** The schemas of such bodies, by the names that wire has for them. */
+/** Schemas of long bodies, by their names in wire. */
 export type LongBodySchema = 'newWholePolicy' | 'draftPolicy';
 
-/** A shorter body is read sooner without a thread. */
+/** Limit in bytes below which parsing on the main thread is faster than starting a thread. */
 export const mostWithoutThread = 16 * 1024;
 
 export interface LongBodyTask {
@@ -18,12 +20,12 @@ export interface LongBodyTask {
   readonly mostBytes: number;
 }
 
-/** The words of the error `invalid`, or the value by its schema. */
+/** The message of an `invalid` error, or the parsed value in parts. */
 export type LongBodyAnswer = { readonly fault: string } | { readonly parts: readonly Part[] };
 
 const bodies = new SerialQueue();
 
-/** Gives the value by its schema. Rejects with `invalid`. */
+/** Resolves with the parsed value. Rejects with `invalid`. */
 export function readLongBody(task: LongBodyTask): Promise<unknown> {
   return bodies.run(() => readOnThread(task));
 }
@@ -40,13 +42,13 @@ async function readOnThread(task: LongBodyTask): Promise<unknown> {
 
 type Path = readonly (string | number)[];
 
-/** The document without its long lists, or the next entries of the list at this path. */
+/** The document with empty lists in place of the long ones, or the next entries of the list at this path. */
 interface Part {
   readonly path: Path;
   readonly text: string;
 }
 
-/** A text with more characters is divided where it is a list. */
+/** Length in characters above which a value is divided at its lists. */
 const mostCharacters = 64 * 1024;
 
 export function partsOf(whole: unknown): readonly Part[] {
@@ -55,7 +57,10 @@ export function partsOf(whole: unknown): readonly Part[] {
   return [{ path: [], text: JSON.stringify(rest) }, ...parts];
 }
 
-/** Adds what it leaves out to `parts`, the entries of a list before what is left out of them. */
+/**
+ * Empties the long lists of a value, and adds their entries to `parts`. Entries of an outer list come before
+ * those of the lists inside it.
+ */
 function withoutLongLists(value: unknown, path: Path, parts: Part[]): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (JSON.stringify(value).length <= mostCharacters) return value;
@@ -82,12 +87,12 @@ function withoutLongLists(value: unknown, path: Path, parts: Part[]): unknown {
   return [];
 }
 
-/** Puts together what `partsOf` gave. */
+/** Joins the parts that `partsOf` made. */
 export function* joined(parts: Iterable<Part>): Work<unknown> {
   let whole: unknown;
   for (const { path, text } of parts) {
     const found: unknown = JSON.parse(text);
-    // Each step of the path was taken in the same document.
+    // The path was taken from the same document, so each step exists.
     const list = path.reduce((at, step) => (at as Readonly<Record<string | number, unknown>>)[step], whole);
     if (path.length === 0) whole = found;
     else if (Array.isArray(list) && Array.isArray(found)) for (const entry of found) list.push(entry);

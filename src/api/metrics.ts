@@ -1,8 +1,8 @@
 /**
- * `/metrics`: for Prometheus.
+ * `/metrics`: metrics for Prometheus.
  *
- * On the socket of the administrator it needs no more. At an address it needs the token, or, without one, a
- * program of this host that comes by itself: what comes through a proxy of this host may be from anywhere.
+ * The Unix socket needs no token. An address needs the token, or, if none is configured, a direct connection
+ * of a program on this host. A request that a proxy forwarded may come from anywhere and is refused then.
  */
 
 import { hash, timingSafeEqual } from 'node:crypto';
@@ -13,9 +13,9 @@ import { unauthenticated } from './asker.ts';
 import type { MetricsService } from './services.ts';
 
 export interface MetricsPageOptions {
-  /** Null: they are off. */
+  /** Null if metrics are switched off. */
   readonly metrics: MetricsService | null;
-  /** Tells whether only the administrator of this host can come here. */
+  /** Returns true on the socket that only the administrator of this host can use. */
   readonly isLocal: boolean;
 }
 
@@ -55,7 +55,7 @@ function isLoopback({ socket, headers }: IncomingMessage): boolean {
   return isOwn && forwarded.every(name => headers[name] === undefined);
 }
 
-/** Takes as long for any two texts. */
+/** Compares in constant time. */
 function isSame(given: string, token: string): boolean {
   const digest = (text: string) => hash('sha256', text, 'buffer');
   return timingSafeEqual(digest(given), digest(token));

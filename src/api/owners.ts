@@ -1,4 +1,4 @@
-/** Owners as addresses and bodies name them, and what they are to a caller. */
+/** Looks up owners by the names in addresses and bodies, and the roles of callers over them. */
 
 import type { Documents, Transaction } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
@@ -10,14 +10,14 @@ import { mustBeAllowed } from './asker.ts';
 
 export type KnownOwner = OwnerUsage & { readonly id: number };
 
-/** An owner who is there, with what is used; throws `not_found`. */
+/** Returns an existing owner with the usage. Throws `not_found`. */
 export function knownOwner(ledger: Ledger, name: string): KnownOwner {
   const owner = ledger.ownerUsage(name);
   if (owner.id === null) throw unknown(name);
   return { ...owner, id: owner.id };
 }
 
-/** The owner to be put into a group; with `create` made if not there. Throws `not_found`, saying how. */
+/** Returns the owner to add to a group, and creates it if `create` is set. Throws `not_found` with advice. */
 export function ownerToAssign(transaction: Transaction, name: string, create: boolean): OwnerRecord {
   const owner = transaction.owner(name);
   if (owner !== undefined) return owner;
@@ -26,8 +26,8 @@ export function ownerToAssign(transaction: Transaction, name: string, create: bo
 }
 
 /**
- * Returns the role of a caller in an organization; null where there is none. Users are owners of their
- * own data. The administrator of the host is no user, and has no role anywhere.
+ * Returns the role of a caller in an organization, or null. Users have the role `owner` for their own data.
+ * The administrator of the host is not a user, and has no role.
  */
 export function roleOver(
   { snapshot }: Pick<Documents, 'snapshot'>,
@@ -39,8 +39,9 @@ export function roleOver(
 }
 
 /**
- * The parts of an operation on what a user has, for the user and for administrators. Anybody else is refused
- * with `not_permitted` and learns nothing of who there is; then an unknown user is `not_found`.
+ * Access rules for an operation on a user's own things, which administrators may use for every user. Others
+ * are refused with `not_permitted`, whether the user exists or not; after that an unknown user is
+ * `not_found`.
  */
 export function ownOrAdministered(ledger: Ledger, to: 'read' | 'write') {
   const keyOf = (name: string) => ledger.documents.owners.keyOf(name);
@@ -55,9 +56,9 @@ export function ownOrAdministered(ledger: Ledger, to: 'read' | 'write') {
 }
 
 /**
- * Throws `not_permitted` where a caller would give more to themselves: to their own user, to an organization
- * that they own, or on a request that they made. The administrator of the host is no user, and so gives to
- * anybody.
+ * Throws `not_permitted` if callers would give more space to themselves: to their own user, to an
+ * organization that they own, or on a request that they made. The administrator of the host is not a user,
+ * and may give to anybody.
  */
 export function mustNotGiveThemselves(
   documents: Pick<Documents, 'snapshot'>,

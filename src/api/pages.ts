@@ -1,4 +1,4 @@
-/** Long lists, a page at a time. */
+/** Pagination of long lists. */
 
 import { z } from 'zod';
 import { inSlices } from '../slices.ts';
@@ -13,9 +13,8 @@ interface Page {
 }
 
 /**
- * The parameters that say which page, on the addresses that Forgejo has too: as there, whatever is below 1
- * means the first page or as many as usual, as nothing at all does, and more than can be means as many as can
- * be.
+ * Page parameters for addresses that Forgejo has, too. They behave as there: a page below 1 is page 1, a
+ * limit below 1 is the default, an empty value is the default, and a limit above the maximum is the maximum.
  */
 export function forgivingPage({ usual, most }: { readonly usual: number; readonly most: number }) {
   const number = (otherwise: number) =>
@@ -41,9 +40,9 @@ export function forgivingPage({ usual, most }: { readonly usual: number; readonl
 }
 
 /**
- * The entries on one page of a list that stands in this order. Only as much is sorted as has to be: of
- * 100,000 entries the first fifty take one look at each, and so do the last. Pushes get their turn meanwhile;
- * what changes then may be seen as it was or as it is. null is no entry (`filterMapInSlices`).
+ * Returns one page of a list in the given order. It sorts no more than necessary: the first and the last
+ * pages need one pass over the list. It runs in slices so that pushes are not delayed, so entries may change
+ * meanwhile. A null in `entries` is skipped (see `filterMapInSlices`).
  */
 export async function pageOf<Entry extends object>(
   entries: Iterable<Entry | null>,
@@ -65,12 +64,12 @@ export async function pageOf<Entry extends object>(
   if (fromEnd > mostPicked) {
     return { entries: all.sort(compare).slice(end - limit, end), total };
   }
-  // Backwards in both ways, so that equal entries stay in their order.
+  // The list and the order are both reversed, so that equal entries keep their order.
   const { first } = await firstOf(all.reverse(), fromEnd, (a, b) => compare(b, a));
   return { entries: first.toReversed().slice(0, limit), total };
 }
 
-/** The parameters that say which page, on addresses that only softquota has: anything else is a fault. */
+/** Page parameters for addresses that only softquota has: values out of range are errors. */
 export const pageQuery = {
   page: queryNumber(1, Number.MAX_SAFE_INTEGER, 1),
   limit: queryNumber(1, 1000, 50),
@@ -81,12 +80,12 @@ export const pagingHeaders = {
   Link: 'The addresses of the pages `first`, `prev`, `next` and `last`, if they exist.',
 } as const;
 
-/** The answer of a route that gives one page of a list. */
+/** Describes the answer of a route that returns one page of a list. */
 export function onePage<Entry extends z.ZodType>(entry: Entry) {
   return { status: 200, description: 'One page', schema: z.array(entry), headers: pagingHeaders } as const;
 }
 
-/** Returns the address of a list, with the parameters that are not empty; the page is added to it. */
+/** Returns the address of a list with the non-empty parameters, but without the page. */
 export function listAddress(
   baseUrl: string,
   path: string,
@@ -99,7 +98,7 @@ export function listAddress(
   return address;
 }
 
-/** Gives one page of a list as `pageOf` does, and tells the addresses of the others. */
+/** Returns one page as `pageOf` does, and sets the headers with the total and the other pages. */
 export async function tellPage<Entry extends object>(
   call: Call,
   list: { readonly entries: Iterable<Entry | null>; readonly compare: Compare<Entry>; readonly address: URL },
@@ -110,7 +109,7 @@ export async function tellPage<Entry extends object>(
   return entries;
 }
 
-/** `address` is that of the list. */
+/** Sets the headers with the total and the addresses of the other pages. `address` is the list's address. */
 export function tellPages(call: Call, { page, limit }: Page, total: number, address: URL): void {
   const last = Math.max(1, Math.ceil(total / limit));
   const relations = [

@@ -1,10 +1,9 @@
 /**
- * A route in one definition, from which come what it takes, who may use it, what it answers, and its
- * description.
+ * One definition of a route: its parameters, its access, its answers, and its description in OpenAPI.
  *
- * A request is looked at in this order, and the first thing that is wrong is the answer: the credentials, the
- * method, the caller's rights, what the address names (`mustBe`), the body's form, what stands against the
- * body (`mustNotBe`), and then every fault of query and body together.
+ * A request is checked in this order, and the first fault is the answer: credentials, method, rights of the
+ * caller, things that the address names (`mustBe`), syntax of the body, conflicts of the body (`mustNotBe`),
+ * and then all faults of query and body together.
  */
 
 import { z } from 'zod';
@@ -30,36 +29,36 @@ export const tags = {
 
 export type Tag = keyof typeof tags;
 
-/** A success. `schema` is left out where there is no body. */
+/** A successful answer. `schema` is absent if the answer has no body. */
 interface AnswerDefinition<Schema extends z.ZodType> {
   readonly status: 200 | 201 | 202 | 204;
   readonly description: string;
   readonly schema?: Schema;
-  /** By name, with what they tell. */
+  /** Descriptions of the headers by name. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The body's version, in characters of an ETag: who holds it already is answered 304 without a body. */
+  /**
+   * Returns the version of the body for the ETag. A client that has this version already gets 304 without a
+   * body.
+   */
   version?(body: z.input<Schema>): string;
 }
 
 interface Described {
-  /** Left out: that of the routes' section in routes/index.ts. */
+  /** Absent: the tag of the section in routes/index.ts. */
   readonly tag?: Tag;
   readonly summary: string;
   readonly description?: string;
-  /** Left out: administrators, with `read:admin` for `get` and `write:admin` for all other methods. */
+  /** Absent: administrators, with `read:admin` for `get` and `write:admin` for all other methods. */
   readonly access?: Requirement;
-  /**
-   * Statuses of refusals besides those that follow from what the route takes; left out: 404 where the address
-   * has names.
-   */
+  /** Error statuses besides those that follow from the parameters. Absent: 404 if the path has parameters. */
   readonly faults?: readonly (400 | 401 | 404 | 409 | 422 | 429 | 503)[];
-  /** Length of a body, at most; 1 MiB unless a larger one is given, and 4 KiB where anybody may send it. */
+  /** Limit of the body in bytes; default 1 MiB. Open routes always have 4 KiB. */
   readonly mostBytes?: number;
-  /** The name of the body's schema, where a long one is read on a thread. */
+  /** Schema of a long body, which a thread parses. */
   readonly longBody?: LongBodySchema;
 }
 
-/** The names in a path, and what stands for each of them in a request. */
+/** Parameters of a path with their values in a request. */
 type Params<Path extends string> = Path extends string ? Readonly<Record<NamesIn<Path>, string>> : never;
 
 type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -75,9 +74,9 @@ interface Definition<
   readonly query?: Query;
   readonly body?: Body;
   readonly answer: AnswerDefinition<Answer>;
-  /** Throws where something that the address names is missing, or not for this caller. */
+  /** Throws if something that the address names does not exist, or is not for this caller. */
   mustBe?(params: Params<Path>, caller: Caller): void;
-  /** Throws where the body, whatever else is wrong with it, asks for what cannot be. */
+  /** Throws if the body conflicts with existing things. It runs before the body is checked otherwise. */
   mustNotBe?(json: unknown): void;
   handle(input: Input<Path, Query, Body>, call: Call): z.input<Answer> | Promise<z.input<Answer>>;
 }
@@ -89,11 +88,11 @@ interface Input<Path extends string, Query extends z.ZodType, Body extends z.Zod
 }
 
 export interface Call {
-  /** The state of now, since reading a body takes time. */
+  /** Caller as checked last: after the body was read. */
   readonly caller: Caller;
-  /** Null: no browser comes here. */
+  /** Null if this server has no sessions of browsers. */
   readonly browser: Browser | null;
-  /** Changes documents in one transaction, which is recorded as the caller's; rejects as `work` throws. */
+  /** Changes documents in one transaction in the caller's name. Rejects with the error that `work` throws. */
   change<Result>(work: (transaction: Transaction) => Result): Promise<Result>;
   header(name: string, value: string): void;
 }
@@ -106,16 +105,16 @@ interface Incoming {
 
 export interface SentDocument {
   readonly json: unknown;
-  /** It is what its schema gives. */
+  /** True if the value has been checked against its schema already. */
   readonly isRead: boolean;
 }
 
-/** Route in the form that the framework uses. */
+/** A route without its type parameters. */
 export interface Route extends Described {
-  /** A verb and what it is done to, such as `createRule`. */
+  /** A verb and its object, such as `createRule`. */
   readonly id: string;
   readonly method: Method;
-  /** Below /api/v1; what varies stands as `{name}`. */
+  /** Path below /api/v1, with parameters as `{name}`. */
   readonly path: string;
   readonly access: Requirement;
   readonly faults: NonNullable<Described['faults']>;
@@ -124,7 +123,7 @@ export interface Route extends Described {
   readonly body: z.ZodType | null;
   readonly answer: AnswerDefinition<z.ZodType>;
   readonly type: 'application/json' | 'text/csv';
-  /** Gives the body of the answer, of CSV its lines. */
+  /** Returns the body of the answer; for CSV an iterable of lines. */
   run(incoming: Incoming, call: Call): Promise<unknown>;
 }
 
@@ -136,7 +135,7 @@ export const putRoute = routesBy('put');
 export const patchRoute = routesBy('patch');
 export const deleteRoute = routesBy('delete');
 
-/** Without a schema there is nothing to take, and nothing to answer with. */
+/** Without a schema, query and body are ignored, and the answer has no body. */
 function routesBy(method: Method) {
   return <
     Path extends string,
@@ -164,7 +163,7 @@ function routesBy(method: Method) {
       type: 'application/json',
       run: async (incoming, call) => {
         const named = parsed({ params: schemas.params }, { params: incoming.params });
-        // The schema has each name in the path.
+        // The schema has every parameter of the path.
         const mustBe = () => definition.mustBe?.(named.params as Params<Path>, call.caller);
         mustBe();
         const { json, isRead } = body === undefined ? noBody : await incoming.json();
@@ -175,33 +174,33 @@ function routesBy(method: Method) {
           query: incoming.query,
           body: json,
         });
-        // Each part has the type that its schema, or `nothing`, gives.
+        // Each part was parsed by its schema or by `nothing`, so the type is correct.
         return definition.handle(input as Input<Path, Query, Body>, call);
       },
     };
   };
 }
 
-/** A schema with the names in a path; null: it has none. */
+/** Makes the schema of the parameters in a path; null if there are none. */
 function paramsIn(path: string): z.ZodObject | null {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   if (names.length === 0) return null;
   return z.object(Object.fromEntries(names.map(name => [name, isMark(path, name) ? mark : knownName])));
 }
 
-/** Tokens can also be named by the names that people give them. */
+/** Tokens are also named by their names, so their `{id}` is not limited to the characters of an id. */
 function isMark(path: string, name: string): boolean {
   return name === 'host' || (name === 'id' && !path.startsWith('/users/{user}/tokens/'));
 }
 
-/** A route for administrators that answers with lines of CSV; the first line names the columns. */
+/** Defines a route for administrators that answers with CSV; the first line has the column names. */
 export function csvRoute<Query extends z.ZodType>(
   id: string,
   path: string,
   definition: Omit<Described, 'access'> & {
     readonly query: Query;
     readonly answer: { readonly description: string };
-    /** Rejects before the first line, or not at all. */
+    /** Rejects before the first line is produced. */
     lines(query: z.output<Query>): Promise<AsyncIterable<string>>;
   },
 ): Route {

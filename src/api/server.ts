@@ -1,4 +1,4 @@
-/** The API on a Unix socket, or on an address. */
+/** Serves the API on the Unix socket and on a TCP address. */
 
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
@@ -12,32 +12,35 @@ import { Built, builtFolder } from './web.ts';
 interface ListenAddress {
   /** An address or a name of this host. */
   readonly host: string;
-  /** 0: any free one. */
+  /** 0 chooses a free port. */
   readonly port: number;
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
-  /** At a time; one address has at most half of them, unless it is a proxy's. */
+  /** Limit of simultaneous connections. One address may have half of them, unless it is a proxy's. */
   readonly mostConnections: number;
 }
 
 const drainMs = 1000;
 
-/** For the whole header of a request to come, from the connection on, in milliseconds. */
+/** Milliseconds from the connection until the headers of a request are complete. */
 const headersMs = 10_000;
-/** For the whole request to come: a policy of 16 MiB over a slow line. */
+/** Milliseconds until a request is complete: enough for a policy of 16 MiB over a slow line. */
 const requestMs = 60_000;
-/** Between two signs of life. */
+/** Milliseconds without traffic after which a connection is closed. */
 const silentMs = 120_000;
 const checkEveryMs = 1000;
 
 interface ApiServer {
-  /** Ends some connections on which nothing is asked. */
+  /** Closes some idle connections. */
   makeRoom(): void;
-  /** Answers whoever has connected, and ends. */
+  /** Answers the requests that have arrived, and stops. */
   close(): Promise<void>;
 }
 
-/** Everybody who can connect is this host's administrator. Rejects with `configuration`. */
+/**
+ * Serves the Unix socket. Everybody who can connect is the administrator of this host. Rejects with
+ * `configuration`.
+ */
 export async function serveLocally(
   services: ApiServices,
   place: service.SocketPlace,
@@ -61,8 +64,8 @@ export async function serveLocally(
 }
 
 /**
- * Everybody is known by their token, or their browser's session. `url` is such as `http://127.0.0.1:3080/`.
- * Rejects with `configuration`.
+ * Serves the TCP address. Callers are authenticated by a token or a browser session. `url` is such as
+ * `http://127.0.0.1:3080/`. Rejects with `configuration`.
  */
 export async function serveEverybody(
   services: ApiServices,
@@ -103,12 +106,12 @@ async function serve(
   server.timeout = silentMs;
   const connections = new service.Connections(server, limits);
   server.on('request', loadedLater(services, options));
-  // Requests that came before a fault are answered before it.
+  // Earlier requests of the connection are answered first.
   server.on('clientError', (error, socket) =>
     connections.whenAnswered(socket, () => service.rejectConnection(error, socket, rejectionBody(services))),
   );
   const listening = await begin(server);
-  // One connection that cannot be accepted is no reason to end.
+  // A connection that cannot be accepted must not end the daemon.
   server.on('error', services.unforeseen);
   return {
     makeRoom: () => connections.makeRoom(),
@@ -116,13 +119,16 @@ async function serve(
   };
 }
 
-/** Tells a connection's address; null for a proxy's, and for this host's own: many may be behind them. */
+/**
+ * Makes a function that returns the address of a connection. It returns null for proxies and for this host
+ * itself, because they stand for many clients.
+ */
 function peersBehind(proxies: readonly string[]): (socket: Socket) => string | null {
   const hasManyBehind = service.comesFrom(proxies);
   return socket => (hasManyBehind(socket) ? null : (socket.remoteAddress ?? null));
 }
 
-/** Loads the application when it is first asked something: nothing else of the daemon needs it. */
+/** Loads the application with the first request: the rest of the daemon does not need it. */
 function loadedLater(services: ApiServices, options: WaitingOptions): RequestListener {
   let app: RequestListener | null = null;
   return async (request, response) => {

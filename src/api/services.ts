@@ -1,4 +1,4 @@
-/** The parts of the daemon that the API works with. */
+/** Parts of the daemon that the API uses. */
 
 import type { Documents } from '../documents/index.ts';
 import type { Fleet } from '../fleet/index.ts';
@@ -20,22 +20,22 @@ import type {
 } from '../wire/index.ts';
 import type { FaultServices } from './faults.ts';
 
-/** The worker's reports about repositories, by their paths. */
+/** Reports of the worker about repositories, which are named by their paths. */
 export interface SpaceService {
-  /** Null: nothing is known. */
+  /** Returns null if nothing is known. */
   figures(path: string): RepositoryFigures | null;
   /**
-   * Has the worker look, unless that was done lately, and after `newerThan`, in milliseconds since 1970.
-   * Throws `not_ready` where there is no worker.
+   * Returns the last report, and makes the worker inspect the repository unless the report is recent and
+   * newer than `newerThan` (milliseconds since 1970). Throws `not_ready` if there is no worker and no report.
    */
   explain(path: string, newerThan: number): SpaceState;
-  /** Has the worker collect. Throws `not_ready` where there is no worker. */
+  /** Makes the worker collect garbage. Throws `not_ready` if there is no worker. */
   reclaim(path: string, repository: string): ReclaimRun;
-  /** The last ones, the newest first. */
+  /** Recent collections, the newest first. */
   runs(): readonly ReclaimRun[];
 }
 
-/** `last`: the last report, which may be an old one. */
+/** State of an inspection. `last` is the last report, which may be outdated. */
 export type SpaceState =
   | { readonly is: 'running'; readonly last: DatedReport | null }
   | { readonly is: 'done'; readonly last: DatedReport }
@@ -47,7 +47,7 @@ interface DatedReport {
   report(): SpaceReport;
 }
 
-/** Promise of the limits beside what the disks have. */
+/** Sum of all limits compared with the disks. */
 export interface Outlook {
   readonly promisedBytes: number;
   readonly unlimitedOwners: number;
@@ -57,23 +57,26 @@ export interface Outlook {
   readonly fullAt: number | null;
 }
 
-/** The metrics, and the token that lets others than this host's own programs read them. */
+/** Metrics, and the token for programs of other hosts. */
 export interface MetricsService {
   readonly token: string | null;
   text(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
 export interface ApiServices extends FaultServices {
-  /** Null: they are off. */
+  /** Null if metrics are switched off. */
   readonly metrics: MetricsService | null;
   readonly documents: Documents;
   readonly ledger: Ledger;
   readonly scanner: Scanner;
-  /** Gives names of units as people read them, by the roots of this moment. */
+  /** Returns a function that makes names of units readable, with the storage roots of this moment. */
   unitNames(): (unit: { readonly kind: 'walked' | 'reported'; readonly name: string }) => string;
-  /** The repository at a path that names nobody, by the database of a forge; null: it does not know it. */
+  /**
+   * Finds the repository in the forge's database by a path that does not contain its name; null if it is
+   * unknown.
+   */
   placed(path: string): { readonly title: string | null; readonly isInherited: boolean } | null;
-  /** Believes that most rows of the forge's database are gone, if they are. */
+  /** Accepts that most rows of the forge's database have been deleted, if they have. */
   acceptGone(): void;
   readonly identity: Identity;
   readonly events: Pick<Events, 'list' | 'listOf' | 'refusalsByDay'>;
@@ -81,29 +84,29 @@ export interface ApiServices extends FaultServices {
   readonly space: SpaceService;
   readonly history: Pick<History, 'of'>;
   readonly totals: Pick<Totals, 'lately' | 'nearnessOf'>;
-  /** `[hooks] CONTACT`, as it is now. */
+  /** The current `[hooks] CONTACT`. */
   contact(): string | null;
-  /** `[requests]`, as it is now. */
+  /** The current `[requests]`. */
   asking(): { readonly enabled: boolean; readonly autoGrant: AutoGrant | null };
   readonly secretKeys: SecretKeys;
   readonly signIn: SignInFlow;
   readonly log: Pick<Log, 'warn'>;
-  /** Null: the quota is this host's own. */
+  /** Null if this host does not share its quota. */
   readonly fleet: Pick<Fleet, 'forgetHost' | 'hosts' | 'repair' | 'state'> | null;
   /** This host's name. */
   readonly host: string;
   /** `[users] AUTO_CREATE`. */
   readonly autoCreate: boolean;
-  /** Faults of this installation, as far as the daemon knows them. */
+  /** Problems of this installation that the daemon knows. */
   findings(): Promise<readonly Finding[]>;
   outlook(disks: readonly WatchedDisk[]): Promise<Outlook>;
   shortDisks(): readonly { readonly path: string; readonly state: 'full' | 'low' }[];
-  /** The quarantines that count and belong to no push. */
+  /** Bytes in quarantine directories that count and belong to no running push. */
   strays(): { readonly bytes: number; readonly oldestMs: number | null };
   unowned(): readonly UnownedKind[];
   worker(): Overview['worker'];
   /** Milliseconds since 1970. */
   now(): number;
-  /** Everything that cannot be measured again. */
+  /** Data that cannot be measured again. */
   backup(): Promise<Backup>;
 }

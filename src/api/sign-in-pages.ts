@@ -1,6 +1,6 @@
 /**
- * `/sign-in/oauth2/{source}`: to the provider, and back from it, and to it once more to sign out. For
- * browsers, which are sent on whatever happens: a fault is a code for the page /sign-in, and the log has the
+ * `/sign-in/oauth2/{source}`: redirects a browser to the provider, accepts the way back, and signs out at the
+ * provider. Every outcome is a redirect: a fault becomes a code for the page /sign-in, and the log has the
  * reason.
  */
 
@@ -83,7 +83,7 @@ function appendCookies(response: Response, cookies: readonly string[]): void {
   for (const cookie of cookies) response.append('Set-Cookie', cookie);
 }
 
-/** From the `?` on, as it came; empty where there is none. */
+/** Returns the undecoded query with its `?`; empty if there is none. */
 function queryOf(url: string): string {
   const start = url.indexOf('?');
   return start === -1 ? '' : url.slice(start);

@@ -1,4 +1,4 @@
-/** Tells what another policy would change for everybody, without a change of anything. */
+/** Computes the effect of another policy on all owners, without changing anything. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { ChangeSet, type Documents, type Snapshot } from '../documents/index.ts';
@@ -26,15 +26,15 @@ import { editOf, newRuleFrom } from './routes/shapes.ts';
 import { mustNameFewRules } from './whole-policy.ts';
 
 /**
- * Names at most `limit` owners of each. Rejects with `invalid`, `not_found`, and `conflict` where the policy
- * changed meanwhile.
+ * Lists at most `limit` owners per effect. Rejects with `invalid`, `not_found`, and `conflict` if the policy
+ * changes meanwhile.
  */
 export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: number): Promise<Simulation> {
   const { policy: inForce, settings } = ledger;
   const changes = await workInSlices(draftOf(ledger.documents, wanted));
   const drafted = new Policy(changes);
   const then = settingsOf(settings, wanted);
-  // Mistakes of other rules may be megabytes, and are not asked for here.
+  // Deleting a group is a small question; the warnings about all other rules may be megabytes.
   const lint = wanted.without_group === undefined ? lintIn(changes, then) : [];
   const found: Record<Effect, ChangedOwner[]> = { refused: [], allowed: [], graced: [] };
   const isAlike = comparison(settings, then);
@@ -73,7 +73,7 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
   };
 }
 
-/** The things that rules limit by what comes. */
+/** Returns the scopes of rules that limit each push or each file. A simulation cannot decide these. */
 function incomingScopesIn(snapshot: Snapshot): ('push' | 'file')[] {
   const limited = new Set([...snapshot.all(ruleKind)].map(([, { per }]) => per));
   return (['push', 'file'] as const).filter(per => limited.has(per));
@@ -86,7 +86,7 @@ function effectOf({ before, after }: ChangedOwner['changes'][number]): Effect {
   return before.allowed ? 'graced' : 'allowed';
 }
 
-/** Throws `invalid`. */
+/** Builds the draft upon the policy in force. Throws `invalid`. */
 function* draftOf(
   { owners, snapshot }: Pick<Documents, 'owners' | 'snapshot'>,
   { rules, groups, without_group: without }: DraftPolicy,
@@ -117,7 +117,7 @@ function* draftOf(
   return changes;
 }
 
-/** The owners whom a draft may concern. */
+/** Yields the owners whom a draft may affect. */
 function* concerned(
   ledger: Ledger,
   { rules, groups, without_group: without }: DraftPolicy,
@@ -160,10 +160,10 @@ function rulingBy(ledger: Ledger, policy: Policy, settings: LedgerSettings): Rul
   return { policy, settings, pools: group => pools.of(group, null) };
 }
 
-/** Tells whether owners of these groups are decided about alike before and after; false: it may not be so. */
+/** Returns true if decisions before and after are surely the same for owners with these groups. */
 type Comparison = (was: Standing, is: Standing) => boolean;
 
-/** Compares each group once: most edits leave most owners with groups in which nothing is different. */
+/** Compares each pair of groups once: most edits change few groups, and so few owners. */
 function comparison(settings: LedgerSettings, then: LedgerSettings): Comparison {
   if (!isDeepStrictEqual(settings, then)) return () => false;
   const known = new Map<CompiledGroup, { readonly is: CompiledGroup; readonly isAlike: boolean }>();
@@ -178,7 +178,7 @@ function comparison(settings: LedgerSettings, then: LedgerSettings): Comparison 
   const areAlike = (was: readonly CompiledGroup[], is: readonly CompiledGroup[]) =>
     was.length === is.length && was.every((group, at) => isGroupAlike(group, is[at]));
   return (was, is) =>
-    // With bounds, and rules that only report or warn, the groups in force are made for each owner.
+    // With bounds and with rules that only report or warn, groups are compiled for each owner.
     [was, is].every(
       ({ bounds, reporting, warning }) =>
         bounds === undefined && reporting === undefined && warning === undefined,
@@ -193,7 +193,7 @@ interface AskedOwner {
   readonly graces: Graces;
 }
 
-/** Repositories of one owner that are named, at most: the largest ones. */
+/** Limit of the listed repositories of one owner: the largest ones. */
 const mostRepositories = 20;
 
 function* changesFor(
@@ -205,7 +205,7 @@ function* changesFor(
   const groupsBefore = now.policy.standing(owner.id, now.settings.defaultGroups);
   const groupsAfter = then.policy.standing(owner.id, then.settings.defaultGroups);
   if (isAlike(groupsBefore, groupsAfter)) return [];
-  // Allowances are no part of a draft: whoever has one keeps it.
+  // A draft does not change allowances.
   const { allowance, usage, unreachable } = owner;
   const before = { ...groupsBefore, allowance, graces };
   const after = { ...groupsAfter, allowance, graces };
@@ -244,7 +244,7 @@ function* changesFor(
   return [...changes, ...largestOf(largest).flatMap(each => each.changes)];
 }
 
-/** The decision about a limit that is passed within its grace: an owner's, or one of a group together. */
+/** Returns the decision about a limit that is exceeded within its grace: the owner's or a pool's. */
 function gracedBy(decision: Decision): Decision | undefined {
   return [decision, ...(decision.near ?? [])].find(({ grace }) => grace !== undefined);
 }

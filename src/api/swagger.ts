@@ -1,8 +1,8 @@
 /**
- * `/api/swagger`: the description as a page to read and to try.
+ * `/api/swagger`: the API description as a page, with which requests can be tried.
  *
- * Everything comes from this daemon, and by addresses relative to the page, so that it works wherever it is
- * reached. A token that is entered stays in the page's memory.
+ * All resources come from this daemon, with relative addresses, so that the page works below any path. A
+ * token that the user enters stays in the page's memory.
  */
 
 import { existsSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { type RequestHandler, Router, static as staticFiles } from 'express';
 import { SoftquotaError } from '../errors.ts';
 import { packageDirectory } from '../package.ts';
 
-/** Folder that `npm run build` puts Swagger UI into; a package has it beside the compiled daemon. */
+/** Folder in which `npm run build` puts Swagger UI; packages contain it, too. */
 const builtFolder = fileURLToPath(new URL('dist/swagger', packageDirectory));
 
 const page = `<!doctype html>
@@ -32,7 +32,7 @@ const page = `<!doctype html>
 </html>
 `;
 
-/** Sections are folded: to draw all operations at once takes a browser several seconds. */
+/** Sections are collapsed: drawing all operations takes a browser several seconds. */
 const start = `SwaggerUIBundle({
   url: 'v1/openapi.json',
   dom_id: '#swagger-ui',
@@ -42,7 +42,7 @@ const start = `SwaggerUIBundle({
 });
 `;
 
-/** The files that the page uses; the licenses that lie beside it are not served. */
+/** Files of the page; the licenses beside them are not served. */
 const used = new Set(['/swagger-ui.css', '/swagger-ui-bundle.js', '/favicon-32x32.png']);
 
 export function swaggerPage(folder: string = builtFolder): Router {
@@ -56,7 +56,7 @@ export function swaggerPage(folder: string = builtFolder): Router {
     }
     response.type('html').send(page);
   });
-  // Its own addresses are relative to the one without the slash.
+  // The relative addresses in the page need the address without the slash.
   router.get('/api/swagger/', (_request, response) => {
     response.redirect('../swagger');
   });

@@ -1,6 +1,6 @@
 /**
- * `/unsubscribe`: the page behind the link in a mail, and its answer to one click in a mail program
- * (RFC 8058). Opening the page changes nothing, as programs open links, too.
+ * `/unsubscribe`: the page behind the link in a mail, and the one-click request of mail programs (RFC 8058).
+ * Opening the page changes nothing, because programs open links, too.
  */
 
 import { type RequestHandler, type Response, Router } from 'express';
@@ -40,7 +40,7 @@ export function unsubscribePage({ documents, secretKeys, now }: UnsubscribePageO
   };
   const change: RequestHandler = async (request, response) => {
     const id = ownerOf(request.query.token);
-    // The body says no more than the address does, and is not read.
+    // The address has everything; the body is discarded.
     request.resume();
     const known = documents.owners.byId(id);
     const by = { ownerId: id, name: known?.name ?? null, tokenId: null };
@@ -74,7 +74,7 @@ ${content}
 </html>
 `;
 
-// The form goes to the address of the page itself, which has the token.
+// The form is sent to the page's own address, which contains the token.
 const asking = page(`<p>No more mails when you come near to your limit, or get an answer to a request?</p>
 <form method="post"><button type="submit">Unsubscribe</button></form>`);
 

@@ -1,6 +1,6 @@
 /**
- * The web UI for browsers: one page for all addresses that are pages (wire/pages.ts), and the files that it
- * loads. What is neither is 404, so that a wrong address is told as such.
+ * Serves the web UI: one HTML page for all addresses of pages (wire/pages.ts), and the files that it loads.
+ * Other addresses are 404.
  */
 
 import { readdir, readFile, stat } from 'node:fs/promises';
@@ -20,7 +20,7 @@ interface WebOptions {
   baseUrl(): string;
 }
 
-/** The app's own files have names that tell what is in them, so that one of a name is never another. */
+/** Names of these files contain a hash of the content, so browsers may cache them for ever. */
 const hashed = /^\/assets\//;
 
 export function webPages({ built, baseUrl }: WebOptions): RequestHandler {
@@ -38,12 +38,12 @@ export function webPages({ built, baseUrl }: WebOptions): RequestHandler {
   };
 }
 
-/** Browsers ask for it at this address where what they show is no page of ours, such as a list of the API. */
+/** Browsers request /favicon.ico when they show something that is not a page of the UI, such as JSON. */
 function iconIn(files: ReadonlyMap<string, BuiltFile> = new Map()): string {
   return [...files.keys()].find(name => name.startsWith('/assets/icon-')) ?? '';
 }
 
-/** Answers where nothing is at the address: the app for a browser, else the fault that `next` is told. */
+/** Answers unknown addresses: browsers get the app, other clients the error of the next handler. */
 export function noSuchPage({ built, baseUrl }: WebOptions): RequestHandler {
   return async (request, response, next) => {
     if (request.path.startsWith('/api/') || !isForReader(request)) return next();
@@ -83,7 +83,7 @@ function sendFile(request: Request, response: Response, name: string, { bytes, b
   response.set('Content-Encoding', encoding).send(compressed);
 }
 
-/** All addresses in the page are relative to where the base URL lies. */
+/** Inserts the base URL's path, to which all addresses in the page are relative. */
 function placedAt(page: string, baseUrl: string): string {
   const base = `<base href="${escapeHtml(new URL(baseUrl).pathname)}">`;
   return page.replace(/<head>/i, head => `${head}${base}`);
@@ -100,7 +100,7 @@ function isRead({ method }: Request): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-/** It asks for pages, not only for anything. */
+/** Returns true if the client prefers HTML, as browsers do. */
 function isForReader(request: Request): boolean {
   return request.accepts(['json', 'html']) === 'html';
 }
@@ -137,9 +137,9 @@ interface BuiltFile {
 }
 
 interface BuiltFiles {
-  /** The page, without a word of where it lies. */
+  /** The HTML page without its `base` element. */
   readonly page: string;
-  /** All others by their paths, from a slash on. */
+  /** The other files by their paths, which begin with a slash. */
   readonly files: ReadonlyMap<string, BuiltFile>;
 }
 
@@ -153,7 +153,7 @@ export class Built {
     this.#folder = folder;
   }
 
-  /** The UI as it is built now: it is read again after each build. Null: it was not built. */
+  /** Returns the files, and reads them again after each build. Null if the UI has not been built. */
   async files(): Promise<BuiltFiles | null> {
     try {
       const { ino, mtimeNs } = await stat(join(this.#folder, pageName), { bigint: true });

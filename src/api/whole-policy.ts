@@ -1,4 +1,4 @@
-/** The whole policy as one document: told, and replaced at once. */
+/** The whole policy as one document: reading it, and replacing it at once. */
 
 import { createHash } from 'node:crypto';
 import type { Snapshot, Transaction } from '../documents/index.ts';
@@ -16,13 +16,13 @@ export function wholePolicyOf({ documents, policy }: Pick<Ledger, 'documents' | 
   return shown(documents.snapshot, policy, id => documents.owners.byId(id)?.name);
 }
 
-/** Throws `conflict` where another policy is in force than the one that this one was written for. */
+/** Throws `conflict` if the policy in force has another version than the document was written for. */
 function requireCurrentVersion(ledger: Ledger, { version }: NewWholePolicy): void {
   if (version === undefined || version === null || version === wholePolicyOf(ledger).version) return;
   throw new SoftquotaError('conflict', 'version: the policy has changed since that version; read it again');
 }
 
-/** Throws `invalid` where groups name so many rules that putting them together would take long. */
+/** Throws `invalid` if the groups name so many rules that compiling them would take long. */
 export function mustNameFewRules(
   groups: readonly { readonly rules?: readonly unknown[] | null | undefined }[],
 ): void {
@@ -33,9 +33,8 @@ export function mustNameFewRules(
 }
 
 /**
- * Drafts a policy in a transaction upon what is in force, and gives it as it is then. With `createUsers`
- * those who are not known are made. Throws as `requireCurrentVersion` does, and `invalid`, naming what stands
- * for nothing, or for what another name does.
+ * Replaces the policy in a transaction and returns the result. `createUsers` creates unknown users. Throws
+ * `conflict` for an old version, and `invalid` with all names that are unknown or listed twice.
  */
 export function* replaceWholePolicy(
   ledger: Ledger,

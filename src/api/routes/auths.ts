@@ -1,6 +1,6 @@
 /**
- * `/admin/auths`: OAuth2 sources, the users who are linked to accounts there, and the effect of claims;
- * `/sign-in/sources`: those that the sign-in page offers.
+ * `/admin/auths`: OAuth2 sources, the accounts that are linked to users, and the effect of claims.
+ * `/sign-in/sources`: the sources that the sign-in page offers.
  */
 
 import { z } from 'zod';
@@ -168,13 +168,16 @@ export function authRoutes(services: ApiServices): readonly Route[] {
 
 const secretStates = { none: 'none', known: 'set', lost: 'unreadable' } as const;
 
-/** Throws `invalid` with the places of a mapping's faults. */
+/** Throws `invalid` with the faults of the mapping and their places. */
 function wantedSource(body: wire.NewSource): oauth.NewSource {
   const { name, openid_connect_auto_discovery_url: discoveryUrl, client_id: clientId } = body;
   return { ...editIn(body), name, discoveryUrl, clientId };
 }
 
-/** Null is as good as left out, an empty text takes out what may be missing. Throws as `wantedSource`. */
+/**
+ * Converts an edit of a source. Null means unchanged; an empty text removes an optional value. Throws as
+ * `wantedSource` does.
+ */
 function editIn(body: wire.SourceEdit): Partial<oauth.SourceFields> {
   const mapping = mappingOf(body.quota_group_map);
   const { scopes } = body;
@@ -210,7 +213,7 @@ function emptyAsNull(fields: Texts): Texts {
   );
 }
 
-/** Null: none is given. */
+/** Returns null if the body has no mapping. Throws `invalid`. */
 function mappingOf(value: unknown): oauth.SourceFields['mapping'] | null {
   if (value === undefined || value === null) return null;
   const mapped = wire.mappingIn(value);

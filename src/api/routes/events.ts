@@ -1,4 +1,4 @@
-/** `/events`: what happened, newest first. */
+/** `/events`: the list of events, newest first. */
 
 import { z } from 'zod';
 import { type Event, type EventsPage, event, eventKinds } from '../../overview/index.ts';
@@ -126,7 +126,7 @@ async function* csvLines(
   }
 }
 
-/** The fields of an event by the names of columns: its own, and those that have other names there. */
+/** Returns the fields of an event by column name; some columns have other names than the fields. */
 function cellsOf(told: Event): Readonly<Record<string, unknown>> {
   switch (told.kind) {
     case 'refusal':
@@ -162,7 +162,9 @@ function cellOf(field: unknown): string | number | null {
   return typeof field === 'string' || typeof field === 'number' ? field : JSON.stringify(field);
 }
 
-/** `address` is that of the list, `query` what was asked, `next` where the page ended. */
+/**
+ * Sets the header with the address of the next page. `next` is the end of this page, null on the last one.
+ */
 export function tellNext(call: Call, address: URL, query: object, next: string | null): void {
   if (next === null) return;
   const to = new URL(address);

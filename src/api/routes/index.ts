@@ -1,4 +1,4 @@
-/** Every route that there is, in the order in which the description tells them. */
+/** All routes, in the order of the API description. */
 
 import type { Route, Tag, TaggedRoute } from '../route.ts';
 import type { ApiServices } from '../services.ts';

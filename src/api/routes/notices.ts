@@ -1,4 +1,6 @@
-/** `/admin/quota/notices`: what waits to be delivered, trials, and the dead ones; and who wants mails. */
+/**
+ * `/admin/quota/notices`: deliveries that wait or failed, and trials. `/user/quota/notices`: mails to a user.
+ */
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';

@@ -1,4 +1,4 @@
-/** Scans, problems of the installation, a backup, hosts that share the quota, and what anybody may know. */
+/** Scans, problems of the installation, backup, hosts that share the quota, version, and API description. */
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
@@ -20,7 +20,7 @@ export function scanRoutes({ acceptGone, scanner, documents }: ApiServices): rea
       answer: { status: 202, description: 'The scan, which runs in the background', schema: wire.scanReport },
       handle: ({ body: { kind, owners, accept_moved: acceptMoved } }) => {
         const keys = owners?.map(name => documents.owners.keyOf(name));
-        // An order for some owners accepts nothing for all others.
+        // `acceptGone` applies to all owners, so an order for some of them does not call it.
         if (acceptMoved && owners === undefined) acceptGone();
         return scanShown(
           scanner.sweep({ kind, acceptMoved, ...(keys === undefined ? {} : { owners: keys }) }),

@@ -1,4 +1,4 @@
-/** `/overview` and `/history`: all owners together, and the usage history of each. */
+/** `/overview` and `/history`: sums over all owners, and the usage history of owners and groups. */
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
@@ -20,11 +20,11 @@ import { getRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { scanShown } from './shapes.ts';
 
-/** For each disk that hangs, and only the first time. */
+/** Milliseconds to wait for a disk that does not answer; a disk that hangs is not waited for again. */
 const diskDeadlineMs = 1000;
-/** Milliseconds that a page waits for a changed policy to be held against all owners. */
+/** Milliseconds to wait for the figures of all owners after a change of the policy. */
 const countingMs = 1000;
-/** Members of a group whose history is added up: each is read from the store. */
+/** Limit of the members whose history is added up: each one is read from the store. */
 const mostMembers = 2000;
 
 export const range = z.enum(wire.historyRanges).default('week').meta({
@@ -118,7 +118,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
   ];
 }
 
-/** The usage that growth is measured against. */
+/** Usage and limit for the forecast: null where there is none. */
 interface Against {
   readonly used: number | null;
   readonly limit: number | null;
@@ -128,7 +128,7 @@ type Services = Pick<ApiServices, 'history' | 'ledger' | 'now' | 'totals'>;
 
 type GroupServices = Pick<ApiServices, 'documents' | 'history' | 'ledger' | 'now' | 'totals'>;
 
-/** The history of one owner, with the growth against the limit for everything. */
+/** Returns the history of one owner, with the growth compared with the limit for all data. */
 export function pastOf(services: Services, owner: KnownOwner, range: Range): Promise<wire.History> {
   return pastShown(
     services,
@@ -142,7 +142,7 @@ async function pastOfAll(services: Services, range: Range): Promise<wire.History
   return pastShown(services, { ownerIds: null, range }, { used: totalOf(usage), limit: null });
 }
 
-/** Throws `not_found`; `invalid` where it has too many members. */
+/** Throws `not_found`, and `invalid` if the group has too many members. */
 async function pastOfGroup(services: GroupServices, name: string, range: Range): Promise<wire.History> {
   const { documents, ledger } = services;
   mustBeGroup(documents.snapshot, name);
@@ -162,7 +162,7 @@ async function pastOfGroup(services: GroupServices, name: string, range: Range):
 interface AskedPast {
   readonly ownerIds: readonly number[] | null;
   readonly range: Range;
-  /** The leaves that are told of; all unless given. */
+  /** Mask of the leaves that are added up; absent: all. */
   readonly counted?: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * `/user/quota…` and `/orgs/{org}/quota…`, which have the same operations. Users see their own quota; owners
- * of an organization, and administrators, see that of the organization. Names of rules and groups are only in
+ * `/user/quota…` and `/orgs/{org}/quota…`, which have the same operations. Users see their own quota. Owners
+ * of an organization, and administrators, see the organization's. Names of rules and groups appear only in
  * the report and in the reasoning.
  */
 
@@ -21,7 +21,7 @@ import { eventsAnswer, eventsPage, tellNext } from './events.ts';
 import { pastOf, range } from './overview.ts';
 import { askedDecision, explanationOf, quotaShown, reportOf, ruleShown } from './shapes.ts';
 
-/** Lists of units, each with the subject of what is in it. */
+/** Lists of units, and the subject of each. */
 const lists = {
   artifacts: 'size:assets:artifacts',
   attachments: 'size:assets:attachments:all',
@@ -32,7 +32,7 @@ export function ownQuotaRoutes(services: ApiServices): readonly Route[] {
   return ownerScopes(services).flatMap(scope => quotaRoutes(services, scope));
 }
 
-/** The most units of one source; smaller ones are counted, and on no page. */
+/** Limit of the units that are listed from one source; smaller ones are only counted. */
 const mostUnits = 100_000;
 
 const unitsQuery = z.object(forgivingPage({ usual: 50, most: 1000 }));
@@ -47,7 +47,7 @@ function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[]
       answer: { status: 200, description: 'Use and limits', schema: wire.ownQuotaInfo },
       handle: (input, { caller }) =>
         quotaShown(services, owner(input.params, caller), ({ rules }) => ({
-          // Names are for administrators.
+          // Names of rules are for administrators.
           rules: rules.map(rule => {
             const { name: _, ...fields } = ruleShown(rule);
             return fields;
@@ -85,7 +85,9 @@ function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[]
   ];
 }
 
-/** Largest first; equal ones always in the same order, so that each is on one page. */
+/**
+ * Orders by size, the largest first. Equal sizes have a fixed order, so that each unit is on one page only.
+ */
 function bySize(a: KnownUnit, b: KnownUnit): number {
   if (a.bytes !== b.bytes) return b.bytes - a.bytes;
   if (a.name !== b.name) return a.name < b.name ? -1 : 1;
@@ -167,12 +169,15 @@ async function ownReportOf(services: ApiServices, name: string): Promise<wire.Ow
 export type Named = Readonly<Partial<Record<'org' | 'id', string>>>;
 
 export interface OwnerScope {
-  /** The end of the names of its operations. */
+  /** Suffix of the operation ids. */
   readonly of: 'Caller' | 'Organization';
   readonly path: '/user/quota' | '/orgs/{org}/quota';
   readonly read: ScopeParts;
   readonly write: ScopeParts;
-  /** Throws `not_found`, the same whether it is not there or nothing to the caller, or `not_permitted`. */
+  /**
+   * Throws `not_found` or `not_permitted`. An organization that does not exist and one that the caller does
+   * not belong to give the same error.
+   */
   owner(named: Named, caller: Caller): KnownOwner;
 }
 
@@ -209,7 +214,7 @@ function partsOf(tag: Tag, area: ScopeParts['access']['area']): Pick<OwnerScope,
   };
 }
 
-/** The address of an operation for the owner of this name, where pages of it lie. */
+/** Returns the address of an operation for this owner, for links to pages. */
 export function addressIn({ path }: OwnerScope, baseUrl: string, name: string, below: string): URL {
   return listAddress(baseUrl, `${path.replace('{org}', encodeURIComponent(name))}${below}`);
 }
@@ -235,7 +240,7 @@ function visibleOrganization({ ledger }: Services, name: string, caller: Caller)
   if (role === 'member') {
     throw new SoftquotaError('not_permitted', 'only owners of the organization see its quota');
   }
-  // A stranger to the organization does not learn whether there is one.
+  // A stranger must not learn whether the organization exists.
   throw new SoftquotaError(
     'not_found',
     `there is no organization ${printable(name)} that you belong to; with the scope read:admin an administrator sees any`,

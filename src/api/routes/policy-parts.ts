@@ -1,4 +1,4 @@
-/** `/admin/quota/rules` and `/admin/quota/groups`: rules, groups, the rules in each, and its members. */
+/** `/admin/quota/rules` and `/admin/quota/groups`: rules, groups, the rules in groups, and members. */
 
 import { z } from 'zod';
 import type { Snapshot } from '../../documents/index.ts';
@@ -169,7 +169,7 @@ const groupPath = '/admin/quota/groups/{group}';
 
 const anyNamed = z.object({ name: z.string() });
 
-/** A group that exists is a conflict, whatever is wrong with the rest of what was sent. */
+/** Throws `conflict` if the group exists, whatever else is wrong with the body. */
 function mustNotBeGroup(snapshot: Snapshot, json: unknown): void {
   const named = anyNamed.safeParse(json);
   if (named.success && policy.groupNamed(snapshot, named.data.name) !== undefined) {
@@ -224,6 +224,6 @@ async function usageOfGroup(
 
 interface Member {
   readonly owner: string;
-  /** By each of the pools. */
+  /** Used bytes for each of the pools, in their order. */
   readonly used: readonly number[];
 }

@@ -1,4 +1,4 @@
-/** `/admin/quota/policy`, `/lint`, `/simulate`: the policy as one document, and a draft that is tried out. */
+/** `/admin/quota/policy`, `/lint`, `/simulate`: the policy as one document, and the check of a draft. */
 
 import { z } from 'zod';
 import type { Transaction } from '../../documents/index.ts';
@@ -11,7 +11,9 @@ import type { ApiServices } from '../services.ts';
 import { simulate } from '../simulate.ts';
 import { replaceWholePolicy, wholePolicyOf } from '../whole-policy.ts';
 
-/** Room for some hundred thousand owners; who may not rule is refused before a byte of it is read. */
+/**
+ * Enough for several hundred thousand owners. Only a caller who may write the policy can send so many bytes.
+ */
 const mostPolicyBytes = 16 * 1024 * 1024;
 
 const path = '/admin/quota/policy';
@@ -55,7 +57,7 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
         const createUsers = query.create_users ?? autoCreate;
         const replace = (transaction: Transaction) =>
           replaceWholePolicy(ledger, transaction, body, createUsers);
-        // One that cannot be used takes nobody's turn.
+        // The dry run finds faults without delaying other transactions.
         const drafted = await documents.dryRunInSlices(replace);
         return query.dry_run ? drafted : documents.transactInSlices(replace, caller);
       },

@@ -22,7 +22,7 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
   const { documents, now, asking } = services;
   const { of, path, read, write, owner } = scope;
 
-  /** Throws as `owner` does, and `not_permitted` for administrators who are nobody's owner. */
+  /** Throws as `owner` does, and `not_permitted` for administrators who do not own the organization. */
   const ownOwner = (named: Named, caller: Caller) => {
     const { id: ownerId, name } = owner(named, caller);
     const { ownerId: id, name: callerName } = caller;

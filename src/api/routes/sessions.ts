@@ -1,4 +1,7 @@
-/** `/session` is the asker's; `/users/{user}/sessions` are one's own, and for administrators anybody's. */
+/**
+ * `/session`: the session of the request. `/users/{user}/sessions`: the sessions of a user, for that user and
+ * for administrators.
+ */
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
@@ -27,13 +30,13 @@ const setCookie = { 'Set-Cookie': 'The session, for browsers alone.' } as const;
 
 export function sessionRoutes(services: ApiServices): readonly Route[] {
   const { documents, ledger, identity, fleet, host, baseUrl } = services;
-  /** The host's own store, or the one that hosts share. */
+  /** Returns since when this host's store, or the shared one, cannot be reached; null if both can. */
   const storeAwaySince = (): string | null => {
     const since = [ledger.storeAway, fleet?.state.away].flatMap(away => away?.since ?? []);
     return since.length === 0 ? null : isoTime(Math.min(...since));
   };
 
-  /** Throws `not_found` where it is nobody with a name. */
+  /** Throws `not_found` if the caller is not a user. */
   const shown = (
     caller: Pick<Caller, 'ownerId' | 'name' | 'isAdmin' | 'scopes' | 'expiresAt'>,
     known: KnownSession | undefined,
@@ -88,7 +91,7 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
         const { started } = result;
         const known = identity.signedIn.session(started.key);
         const owner = documents.owners.byId(started.document.owner);
-        // The session or its owner may have gone at this very moment.
+        // Another request may have ended the session or deleted the owner at this moment.
         if (known === undefined || owner === undefined) return refuse({ is: 'refused' });
         browser.hold(started);
         const { isAdmin } = profileOf(documents.snapshot, owner.id);

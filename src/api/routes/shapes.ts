@@ -1,4 +1,4 @@
-/** The modules' values, as they stand on the wire, and back. */
+/** Converts values of the modules to their form in the API, and back. */
 
 import type { Owners, Snapshot } from '../../documents/index.ts';
 import { given } from '../../given.ts';
@@ -28,7 +28,9 @@ export function groupShown({ name, rules }: quota.Group): wire.Group {
   return { name, rules: rules.map(ruleShown) };
 }
 
-/** The usage of an owner and what limits it; `show` says what is told of a group. */
+/**
+ * Returns the usage of an owner and the limits. `show` chooses the fields of a group that the caller may see.
+ */
 export function quotaShown<Shown>(
   { documents, ledger, now }: Pick<ApiServices, 'documents' | 'ledger' | 'now'>,
   owner: KnownOwner,
@@ -42,13 +44,13 @@ export function quotaShown<Shown>(
     used: quota.asTree(usage),
     ...(unreachable === null ? {} : { unreachable: quota.asTree(unreachable) }),
     groups: groups.map(show),
-    // Clients of Forgejo know no such fields, so they are there only where there is something to say.
+    // Clients of Forgejo do not know these fields, so they are absent if they are empty.
     ...(allowances.length === 0 ? {} : { allowances }),
     ...(pools.length === 0 ? {} : { pools }),
   };
 }
 
-/** The limits that an owner shares with the other members of groups, by group and rule. */
+/** Returns the limits that an owner shares with the other members of groups. */
 function ownPools(ledger: Ledger, owner: KnownOwner): readonly wire.OwnPool[] {
   return ledger.policy.groupsWithPools(owner.id).flatMap(group =>
     poolStates(ledger, group, owner).map(pool => ({
@@ -124,7 +126,7 @@ export function scanShown(run: ScanRun): wire.ScanReport {
   };
 }
 
-/** The first few of what may be thousands; the log and doctor have more. */
+/** Returns the first few of possibly thousands of entries; the log and `softquota doctor` have more. */
 function shortened<Entry, Shown>(
   { first, count }: { readonly first: readonly Entry[]; readonly count: number },
   show: (entry: Entry) => Shown,
@@ -156,7 +158,7 @@ export function allowanceShown(allowance: policy.AllowanceDocument): wire.Allowa
 }
 
 export function rowOf(ledger: Ledger, owner: OwnerUsage): wire.OwnerRow {
-  // Reserved bytes change nobody's state.
+  // Reserved bytes do not change a state.
   const decide = ledger.stateDeciderFor(owner);
   const { subject, state, decision } = worstKind(ledger.settings, decide, owner);
   return {
@@ -174,7 +176,7 @@ export function rowOf(ledger: Ledger, owner: OwnerUsage): wire.OwnerRow {
   };
 }
 
-/** Tells the `most` largest units of each source. */
+/** Returns the report about an owner, with the `most` largest units of each source. */
 export async function reportOf(
   { documents, ledger, now, placed }: Pick<ApiServices, 'documents' | 'ledger' | 'now' | 'placed'>,
   name: string,

@@ -1,4 +1,4 @@
-/** `/space` and `/reclaims`: what takes the space inside repositories, and collecting garbage there. */
+/** `/space` and `/reclaims`: the space inside repositories, and garbage collection. */
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
@@ -13,7 +13,7 @@ const mostRepositories = 1000;
 
 interface RepositoryUnit {
   readonly path: string;
-  /** The name that people read. */
+  /** Name for people. */
   readonly name: string;
   readonly bytes: number;
 }
@@ -82,7 +82,7 @@ export function spaceRoutes(services: ApiServices): readonly Route[] {
 const nobodyLooks =
   'the server cannot look into repositories at the moment, which an administrator can change; deleting branches and tags frees space all the same';
 
-/** Owners cannot start a worker, so they read what they can do. */
+/** Replaces the message for owners if no worker runs: they cannot start one, but can delete branches. */
 function forOwners({ worker }: ApiServices, answer: () => wire.SpaceAnswer): wire.SpaceAnswer {
   if (worker().running) return answer();
   try {
@@ -120,7 +120,7 @@ function spaceOf(
   };
 }
 
-/** Takes `OWNER/REPOSITORY` apart. Names of subgroups have slashes, too: the longest known one is meant. */
+/** Splits `OWNER/REPOSITORY`. Names of subgroups contain slashes, so the longest known owner is taken. */
 function partsOf({ documents }: ApiServices, asked: string) {
   const names = asked.replace(/\/$/, '').split('/');
   const isKnown = (length: number) => documents.owners.named(names.slice(0, length).join('/')) !== undefined;
@@ -170,7 +170,7 @@ function unreachableIn({ space }: ApiServices, path: string): number {
 }
 
 /**
- * Finds a repository by `one`, `one.git`, `alice/one`, or a path; for a working copy's `one/.git` as well.
+ * Finds a repository by `one`, `one.git`, `alice/one`, or its path, and a working copy also without `/.git`.
  * Throws `not_found`.
  */
 function named(units: readonly RepositoryUnit[], owner: string, repository: string): RepositoryUnit {
@@ -189,7 +189,7 @@ function withoutSuffix(name: string): string {
   return name.replace(/\/?\.git$/, '');
 }
 
-/** The repository that is named, or all with something to collect. Throws `not_found`. */
+/** Returns the named repository; without a name, all repositories with garbage. Throws `not_found`. */
 function unitsFor(services: ApiServices, repository: string | undefined): readonly RepositoryUnit[] {
   const { ledger } = services;
   if (repository === undefined) {

@@ -1,4 +1,4 @@
-/** `/users/{user}/tokens`: one's own, and for administrators anybody's. */
+/** `/users/{user}/tokens`: the tokens of a user, for that user and for administrators. */
 
 import { z } from 'zod';
 import { createToken, revokeToken, type TokenDocument } from '../../identity/index.ts';
@@ -85,11 +85,14 @@ export function tokenRoutes(services: ApiServices): readonly Route[] {
 interface EverybodysList<Entry> {
   readonly path: string;
   readonly entries: Iterable<Entry>;
-  /** The document that says whose an entry is, and when it was made. */
+  /** Returns the entry's document, which has the owner and the time of creation. */
   made(entry: Entry): Pick<TokenDocument, 'createdAt' | 'id' | 'owner'>;
 }
 
-/** One page of what the users have whose names contain a text, newest first; with the name of each user. */
+/**
+ * Returns one page of the entries of all users whose names contain a text, newest first, with the users'
+ * names.
+ */
 export async function everybodysPage<Entry>(
   { documents: { owners }, baseUrl }: Pick<ApiServices, 'baseUrl' | 'documents'>,
   call: Call,

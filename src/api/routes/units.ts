@@ -1,4 +1,4 @@
-/** `/units`: the largest repositories and other units, of all owners. */
+/** `/units`: the largest repositories and other units of all owners. */
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
@@ -17,7 +17,7 @@ const listQuery = z.strictObject({
   ...pageQuery,
 });
 
-/** A unit of this host, or a larger one of another host, of which less is known. */
+/** A unit of this host, or a large unit of another host, with fewer known fields. */
 interface ListedUnit extends LargeUnit, Pick<UnitRecord, 'host' | 'owner' | 'partial'> {
   readonly files: number | null;
   readonly measuredAt: number | null;
@@ -55,11 +55,11 @@ function* unitsIn(
   yield* others;
 }
 
-/** Number of units of other hosts that are listed at most: the largest ones. */
+/** Limit of the listed units of other hosts: the largest ones. */
 const mostElsewhere = 10_000;
 const larger = (a: ListedUnit, b: ListedUnit) => b.bytes - a.bytes;
 
-/** None while the store that hosts share is away. */
+/** Returns none if the shared store cannot be reached. */
 async function unitsElsewhere(ledger: Ledger, mask: number, q: string): Promise<readonly ListedUnit[]> {
   const found: ListedUnit[] = [];
   try {

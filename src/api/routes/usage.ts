@@ -1,4 +1,4 @@
-/** `/usage` and `/explain`: what owners use, what limits them, and why. */
+/** `/usage` and `/explain`: the usage of owners, their limits, and the reasons for decisions. */
 
 import { z } from 'zod';
 import type { OwnerSize } from '../../ledger/index.ts';
@@ -137,7 +137,7 @@ async function* csvLines(
 
 const sortable = ['name', 'total', 'percent', ...leaves] as const;
 const orders = ['asc', 'desc'] as const;
-/** Milliseconds that a list waits for a changed policy to be held against all owners. */
+/** Milliseconds to wait for the figures of all owners after a change of the policy. */
 const countingMs = 1000;
 
 const states = z
@@ -207,14 +207,14 @@ async function repositoryRows(
   return (await tellPage(call, { entries, compare, address }, page)).map(repositoryRowOf);
 }
 
-/** An owner's place in the list; what is shown is read when it is shown. */
+/** Position of an owner in the list; the row itself is made only for a shown page. */
 interface RankedOwner {
   readonly id: number;
   readonly name: string;
   readonly rank: number;
 }
 
-/** Throws `not_found` where there is no such group. */
+/** Throws `not_found` if there is no such group. */
 async function ownerList(services: Pick<ApiServices, 'documents' | 'ledger' | 'totals'>, query: OwnersQuery) {
   const { sort = 'total', q, state, group, type } = query;
   const isIn = group === undefined ? null : membership(services, group);
@@ -244,7 +244,7 @@ function chosen(
     if (size === null) return null;
     if (!isMeant(size)) return undefined;
     const { id, key, name } = size.owner;
-    // Those of one rank stand by name.
+    // Entries of equal rank are ordered by name.
     const rank = sort === 'name' ? 0 : sort === 'percent' ? totals.nearnessOf(key).fullness : size.bytes;
     return { id, name, rank };
   });

@@ -1,4 +1,4 @@
-/** `/admin/users/{user}/quota`: the usage of any owner, its groups, and extra bytes for a time. */
+/** `/admin/users/{user}/quota`: the usage of any owner, its groups, and its allowances. */
 
 import { z } from 'zod';
 import * as policy from '../../policy/index.ts';

@@ -1,4 +1,4 @@
-/** `/admin/users` and `/admin/orgs/{org}/members`: the owners, and the members of organizations. */
+/** `/admin/users` and `/admin/orgs/{org}/members`: owners, and members of organizations. */
 
 import { z } from 'zod';
 import type { Owners } from '../../documents/index.ts';
@@ -140,7 +140,7 @@ function recordOf(ledger: Ledger, name: string): OwnerRecord {
   return owner;
 }
 
-/** That somebody has the name is told before anything else that is wrong. */
+/** Throws `conflict` if the name is taken, before other faults of the body are reported. */
 function mustNotBeOwner(owners: Owners, json: unknown): void {
   if (typeof json !== 'object' || json === null || !('username' in json)) return;
   const { username } = json;
