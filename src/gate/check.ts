@@ -1,6 +1,6 @@
 /**
- * Decisions of the gate: by the disk first, then by the owner's limits; their record, and that of uploads.
- * And `/v1/check`: may this owner start something that grows this kind of data now?
+ * Decisions of the gate: first by the disk, then by the owner's limits; and their records. Answers
+ * `/v1/check`: may this owner start something that adds this kind of data?
  */
 
 import { dirname } from 'node:path';
@@ -34,7 +34,7 @@ import {
 } from './request.ts';
 import type { Decided, GateServices, LocatedUnit, RefusalRecord } from './services.ts';
 
-/** A path inside a unit is that unit; null: none is known there. */
+/** Finds the known unit that contains a path; null if there is none. */
 export function knownUnitAt({ units }: Pick<Ledger, 'units'>, path: string): LocatedUnit | null {
   const known = units.unitAt(path);
   if (known === null) return null;
@@ -43,8 +43,8 @@ export function knownUnitAt({ units }: Pick<Ledger, 'units'>, path: string): Loc
 }
 
 /**
- * The path of the repository that something in this unit grows: the unit itself, or for LFS the one around
- * it. Null: there is none, or another host knows its bytes.
+ * Returns the path of the repository that grows with this unit: the unit itself, or the repository around an
+ * LFS directory. Null if there is none, or if another host measures it.
  */
 export function repositoryOf({ units }: Pick<Ledger, 'units'>, unit: LocatedUnit | null): string | null {
   if (unit === null || unit.isElsewhere === true) return null;
@@ -53,7 +53,10 @@ export function repositoryOf({ units }: Pick<Ledger, 'units'>, unit: LocatedUnit
   return around !== null && isRepository(around.leaf) ? around.name : null;
 }
 
-/** The path of the repository that an upload grows, which need not be there yet; null: none is named. */
+/**
+ * Returns the path of the repository that an upload adds to. It may not exist yet. Null if the upload names
+ * none.
+ */
 export function repositoryOfUpload({ ledger, uploads }: GateServices, upload: Upload): string | null {
   const { subject } = upload;
   const isOfIt = subject === 'repository' || subject === 'size:assets:wiki' || subject === 'size:git:lfs';
@@ -61,7 +64,10 @@ export function repositoryOfUpload({ ledger, uploads }: GateServices, upload: Up
   return paths.find(path => ledger.units.unit(path) !== undefined) ?? paths[0] ?? null;
 }
 
-/** The data of a request that declares its size; null: it declares none. A push has several files. */
+/**
+ * Describes the data of a request by its declared size; null if it declares none. A push has several files,
+ * so its largest file is unknown.
+ */
 function declaredIncoming(subject: Subject, bytes: number | null, fileBytes = bytes): Incoming {
   const isPush = isLeaf(subject) && isRepository(subject);
   return { bytes, largest: fileBytes === null || isPush ? null : { bytes: fileBytes } };
@@ -70,16 +76,19 @@ function declaredIncoming(subject: Subject, bytes: number | null, fileBytes = by
 interface Question {
   readonly ownerName: string;
   readonly subject: Subject;
-  /** The unit that a path led to; null where an owner was named. */
+  /** Unit that the path belongs to; null if the request named an owner instead. */
   readonly unit: LocatedUnit | null;
-  /** Null: the asker does not say. */
+  /** Declared size; null if the request has none. */
   readonly sizeBytes: number | null;
   readonly actor: string;
-  /** The push that starts if allowed, as hooks of the release before name it; null: it is only asked. */
+  /**
+   * Name of a push that starts if it is allowed, as hooks of the previous release send it; null for a mere
+   * check.
+   */
   readonly push: string | null;
 }
 
-/** Answers at once, unless a path that is not known yet has to be looked up on the disk. */
+/** Answers a check. It returns a promise only if an unknown path has to be looked up on the disk. */
 export function answerCheck(services: GateServices, parameters: Parameters): Reply | Promise<Reply> {
   const since = performance.now();
   const asked = askedIn(services, parameters);
@@ -91,13 +100,13 @@ export function answerCheck(services: GateServices, parameters: Parameters): Rep
   return locatedUnit(services, asked.path).then(unit => answerQuestion(services, asked.about(unit)));
 }
 
-/** The question, with the unit that a path led to. */
+/** Reads the question, and looks up the unit of a path. */
 export async function askedQuestion(services: GateServices, parameters: Parameters): Promise<Question> {
   const asked = askedIn(services, parameters);
   return asked.question ?? asked.about(await locatedUnit(services, asked.path));
 }
 
-/** Asks the disk what an unknown path is, and the forge who has its owner's name. */
+/** Looks up an unknown path on the disk, and the owner's name in the forge's database. */
 async function locatedUnit(services: GateServices, path: string): Promise<LocatedUnit> {
   const unit = await services.locate(path);
   if (unit.owner !== null) await services.settleOwner(unit.owner, false);
@@ -106,7 +115,7 @@ async function locatedUnit(services: GateServices, path: string): Promise<Locate
 
 type AskedCheck =
   | { readonly question: Question }
-  /** The question waits for what this path belongs to. */
+  /** The unit of this path has to be looked up first. */
   | { readonly question: null; readonly path: string; about(unit: LocatedUnit): Question };
 
 function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
@@ -142,10 +151,10 @@ function ownedBy(unit: LocatedUnit): { readonly ownerName: string; readonly unit
   );
 }
 
-/** Seconds that the bytes of a push count if nothing reports its end. */
+/** Seconds after which the bytes of a push are released if its end is never reported. */
 const pushSeconds = 60;
 
-/** The id of the reservation of such a push. */
+/** Makes the id of the reservation for such a push. */
 export function pushId(unit: string | null, push: string): string {
   return `push ${unit} ${push}`;
 }
@@ -175,7 +184,7 @@ function answerQuestion(services: GateServices, question: Question): Reply {
   return answered(services, question, decideOn(services, question));
 }
 
-/** Puts a decision into words, on record, and into effect. */
+/** Records a decision, applies it, and puts it into words. */
 export function answered(services: GateServices, question: Question, answer: Decided): Reply {
   const { ledger } = services;
   const { subject } = question;
@@ -214,7 +223,7 @@ function asJson({ owner, decision }: Decided, subject: Subject, settings: QuotaS
   };
 }
 
-/** A decision in short; the refusal by a rule in report mode has its words as well. */
+/** Returns a decision as JSON. A refusal by a rule in report mode includes its message. */
 export function verdictWithWords(ownerName: string, subject: Subject, decision: Decided['decision']): object {
   const { reported, ...verdict } = verdictShown(decision);
   if (reported === undefined) return verdict;
@@ -222,12 +231,12 @@ export function verdictWithWords(ownerName: string, subject: Subject, decision: 
   return { ...verdict, reported: { ...reported, message } };
 }
 
-/** Tells whether it is let through although it, or a rule in report mode, refuses. */
+/** Returns true if a refused action passes anyway, because the daemon or the rule is in report mode. */
 function isOnlyReported(decision: Decided['decision'], mode: QuotaSettings['mode']): boolean {
   return decision.allowed ? decision.reported !== undefined : mode === 'report';
 }
 
-/** The bytes that count besides the stored ones; left out where they are 0. */
+/** Returns bytes that count besides the stored ones; fields with 0 are left out. */
 function onItsWay(decision: Decided['decision']): object {
   if (decision.by !== 'rule') return {};
   const { reserved, incoming } = decision;
@@ -254,7 +263,7 @@ function textFor(services: GateServices, { subject, unit }: Question, { owner, d
   });
 }
 
-/** An owner, and the unit that something comes into; null: it is not known. */
+/** An owner, and the unit to which data is added; its path is null if it is unknown. */
 interface Place {
   readonly ownerName: string;
   readonly subject: Subject;
@@ -262,8 +271,8 @@ interface Place {
 }
 
 /**
- * Decides by the disk that the unit lies on, or, without one, by all disks with such data; and by `byLimits`
- * where the disk has enough free space. Where quotas are off, nothing is refused.
+ * Refuses if the unit's disk is too full; without a path, if all disks with such data are too full. Otherwise
+ * `byLimits` decides. With quotas switched off the disk refuses nothing.
  */
 export function decidedFirstByDisk<Found extends OwnerDecision>(
   { ledger, fullDisk }: Pick<GateServices, 'fullDisk' | 'ledger'>,
@@ -275,8 +284,8 @@ export function decidedFirstByDisk<Found extends OwnerDecision>(
 }
 
 /**
- * Counts a decision, and puts a refusal on record, also one by rules in report mode, which is let
- * through. `unitPath`: the repository of a push.
+ * Counts a decision in the metrics and records a refusal. This includes a refusal by a rule in report mode,
+ * although the action passes. `unitPath` is the repository of a push.
  */
 export function recordDecision(
   { ledger, metrics, refused, unasked }: Pick<GateServices, 'ledger' | 'metrics' | 'refused' | 'unasked'>,
@@ -287,7 +296,7 @@ export function recordDecision(
   const { allowed, reported, per = 'owner' } = told.decision;
   const { owner, subject, actor } = told;
   for (const bound of told.decision.unasked ?? []) {
-    // Packages and the like are in no repository.
+    // Packages and the like are in no repository, so its limit does not concern them.
     if (bound !== 'repository' || isInRepositories(subject)) unasked({ owner, subject, actor, per: bound });
   }
   if (reported !== undefined) {
@@ -307,16 +316,16 @@ function isInRepositories(subject: Subject): boolean {
   return isLeaf(subject) && (isRepository(subject) || subject === 'size:git:lfs');
 }
 
-/** Seconds that the bytes of an upload count if they never arrive. */
+/** Seconds after which the bytes of an upload are released if they never arrive. */
 const uploadSeconds = 600;
-/** Units of an owner that are measured soon after an upload; most owners have one of a kind. */
+/** Limit of the owner's units that are measured soon after an upload; most owners have one of a kind. */
 const mostMeasured = 4;
-/** Units that are searched for those; the next sweep measures the others. */
+/** Limit of the units that are searched for them; the next sweep measures the others. */
 const mostLookedAt = 200;
 
 /**
- * Decides about an upload that nobody reports. With PRECISE its room is kept until the owner's usage has
- * grown by it, or its time ends. A part of 0 bytes is one of unknown size.
+ * Decides about an upload whose end nobody reports. With PRECISE, its bytes are reserved until the owner's
+ * usage has grown as much, or until the reservation expires. A part of 0 bytes has an unknown size.
  */
 export function startUpload(
   services: GateServices,
@@ -324,7 +333,7 @@ export function startUpload(
 ): Decided {
   return decidedFirstByDisk(services, { ownerName, subject, path }, () => {
     const { ledger, letThrough } = services;
-    // The owner is part of each id: several may upload the same object.
+    // Several owners may upload the same object, so the id contains the owner.
     const ownParts = parts.map(({ id, bytes }) => ({ id: `upload ${ownerName} ${id}`, bytes }));
     const upload = { ownerName, subject, parts: ownParts, isReported: false, unit: null, things };
     const decided = ledger.settings.precise

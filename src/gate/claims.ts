@@ -1,4 +1,7 @@
-/** `/v1/claims`: what a provider says of a user, told by a forge's own login, an SSO proxy or a job. */
+/**
+ * `/v1/claims`: applies the claims of a provider about a user, sent by a forge's sign-in, an SSO proxy or a
+ * job.
+ */
 
 import { JsonFault, readJson } from '../bounded/index.ts';
 import { badParameter } from '../errors.ts';
@@ -8,12 +11,12 @@ import { printable } from '../text/index.ts';
 import { type Parameters, type Reply, replyWith, required } from './request.ts';
 import type { GateServices } from './services.ts';
 
-/** Groups, and whatever else an ID token has. */
+/** Limit of JSON values: enough for all groups and the other fields of an ID token. */
 const mostValues = 50_000;
 
 export const claimsNested = { names: new Set(['claims', 'try']), mostValues } as const;
 
-/** Ten thousand groups are less; what is longer would hold up all others while it is read. */
+/** Enough for ten thousand groups; parsing more would delay other requests. */
 export const longestClaimsBytes = 1024 * 1024;
 
 export async function claims(services: GateServices, parameters: Parameters): Promise<Reply> {
@@ -28,7 +31,7 @@ export async function claims(services: GateServices, parameters: Parameters): Pr
   return replyWith(200, json, `${printable(groups.join(', '))}\n`);
 }
 
-/** An object, or, in a form, its JSON text. */
+/** Parses the claims: a JSON object, or its text in a form. */
 function claimsIn(parameters: Parameters): Claims {
   const text = required(parameters, 'claims');
   const expected = 'where a JSON object is expected, such as the payload of an ID token';
@@ -42,7 +45,7 @@ function claimsIn(parameters: Parameters): Claims {
   if (typeof found !== 'object' || found === null || Array.isArray(found)) {
     throw badParameter(`claims is something else, ${expected}`);
   }
-  // Its names and values are looked at where they are read, and may be anything.
+  // Code that reads a claim checks its type.
   return found as Claims;
 }
 

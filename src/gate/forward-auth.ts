@@ -1,10 +1,10 @@
 /**
- * `/v1/forward-auth`: a reverse proxy asks about each request before it lets it through.
+ * `/v1/forward-auth`: a reverse proxy asks about each request before it passes it on.
  *
- * What starts no upload is let through with an empty 200. A refusal is a 403 in one form that git-lfs, npm,
- * twine and container clients show: the reason in a header, as the phrase of the status, and in JSON; git
- * gets plain text. Where nothing can be decided, `[gate] ON_ERROR` says what the proxy is told, so that a
- * fault here stops nobody who is not meant to be stopped.
+ * A request that starts no upload gets an empty 200. A refusal is a 403 that git-lfs, npm, twine and
+ * container clients can show: the reason is in a header, in the status phrase, and in JSON; git gets plain
+ * text. If nothing can be decided, `[gate] ON_ERROR` is the answer, so that a fault here blocks nobody
+ * against the administrator's will.
  */
 
 import { hash } from 'node:crypto';
@@ -19,8 +19,8 @@ import type { Decided, GateServices } from './services.ts';
 
 export const forwardAuthAddress = '/v1/forward-auth';
 /**
- * Address of the refusal's text, for a proxy that drops the body of the first answer: nginx. It never answers
- * 200, which a client would take for success if the owner was freed in between.
+ * Address of the refusal as a page, for nginx, which drops the body of the first answer. It never answers
+ * 200: a client would take that for success if the owner has got space in between.
  */
 export const refusalAddress = '/v1/forward-auth/refusal';
 
@@ -29,7 +29,7 @@ const headerNames = {
   forwarded: ['x-forwarded-uri', 'x-forwarded-method', 'x-forwarded-content-length'],
 } as const;
 
-/** Answers; never rejects. The body of the request, which a proxy should not send, is not read. */
+/** Answers; never rejects. It ignores the body, which a proxy should not send. */
 export async function answerForwardAuth(
   services: GateServices,
   request: IncomingMessage,
@@ -66,11 +66,11 @@ export async function answerForwardAuth(
 interface Asked {
   readonly target: string;
   readonly method: string;
-  /** The length of what the client sends; null: the proxy does not say it. */
+  /** Content length of the client's request; null if the proxy does not send it. */
   readonly lengthBytes: number | null;
 }
 
-/** Returns the request that the proxy asks about, or as a text the reason why that is unknown. */
+/** Returns the request that the proxy asks about; if it is unknown, the reason as a text. */
 function askedIn({ headers }: IncomingMessage, family: keyof typeof headerNames): Asked | string {
   const [uri, verb, length] = headerNames[family];
   const target = headers[uri];
@@ -85,19 +85,25 @@ interface Refused extends Pick<Decided, 'owner'> {
   readonly decision: Refusal;
 }
 
-/** Nobody has signed in yet, and may not even know that the owner exists. */
+/** Refusal without figures: the client has not signed in yet, and may not even know that the owner exists. */
 const hidden = 'This upload is refused by the quota.';
 
-/** A client would repeat what is answered by 503. */
+/**
+ * Text if the request is not refused by the quota. The status cannot be 503, because clients repeat such
+ * requests.
+ */
 const notByQuota = 'This request is refused, and not, or no longer, by the quota.';
 
-/** An upload to the same address again takes its own place, as an LFS object of a batch does. */
+/**
+ * Makes the id of a reservation. A repeated upload to the same address replaces its earlier reservation; an
+ * LFS object has the same id as in a batch.
+ */
 function partId({ target, method }: Asked): string {
   const oid = /\/objects\/([0-9a-f]{64})(?:[/?]|$)/.exec(target)?.[1];
   return oid === undefined ? `forward ${hash('sha256', `${method} ${target}`, 'base64url')}` : `lfs ${oid}`;
 }
 
-/** Null: let through. A refusal is recorded, as that of a check is, but not with its page once more. */
+/** Returns the refusal, or null if the request may pass. It records the decision, except for the page. */
 function refusalOf(services: GateServices, upload: Upload, asked: Asked, isPage: boolean): Refused | null {
   const { ledger } = services;
   const { owner: ownerName, client, sizeBytes } = upload;
@@ -113,7 +119,7 @@ function refusalOf(services: GateServices, upload: Upload, asked: Asked, isPage:
   }
   const things = { repository, incoming };
   const decide = (subject: Subject): Decided =>
-    // A push is kept in mind by its hook.
+    // The hook reserves the bytes of a push.
     client === 'git' || isPage
       ? decidedFirstByDisk(services, { ownerName, subject, path }, () =>
           ledger.decide(ownerName, subject, bytes, things),
@@ -127,7 +133,7 @@ function refusalOf(services: GateServices, upload: Upload, asked: Asked, isPage:
         });
   const subjects = subjectsOf(upload, unit?.leaf ?? null);
   const answers = subjects.map(subject => ({ subject, ...decide(subject) }));
-  // A repository that is not known may become public or private.
+  // A repository that is unknown may become public or private: only a refusal of both counts.
   const refused = answers.flatMap(({ decision, ...answer }) =>
     decision.allowed ? [] : [{ ...answer, decision }],
   );
@@ -136,7 +142,8 @@ function refusalOf(services: GateServices, upload: Upload, asked: Asked, isPage:
   const told = isRefused ? first : answers.find(({ decision }) => decision.allowed);
   if (told !== undefined && !isPage) {
     const { owner, subject, decision } = told;
-    // The hook asks once the push has come, and the requests that bring data of an upload are asked about.
+    // Later questions about this upload come with the data: from the hook, or from the requests with its
+    // parts.
     const hasLater = client === 'git' || upload.part === 'first';
     const isAskedLater = hasLater && decision.by === 'rule' && decision.allowed;
     const known = isAskedLater ? { ...decision, unasked: [] } : decision;
@@ -151,12 +158,12 @@ function refusalOf(services: GateServices, upload: Upload, asked: Asked, isPage:
 
 interface ComingPart {
   readonly incoming: Incoming;
-  /** Nobody says how long it is. */
+  /** True if the proxy sends no length. */
   readonly isUnknown: boolean;
   readonly isPage: boolean;
 }
 
-/** Asks only about what comes. */
+/** Checks one request of an upload against limits of pushes and files only. */
 function refusalOfPart(
   services: GateServices,
   { owner: ownerName, subject }: Upload,
@@ -168,7 +175,7 @@ function refusalOfPart(
   const [asked = 'size:all'] = subjectsOf({ subject }, null);
   const policy = { settings, standing: ledger.standing(owner) };
   const { refused: decision, unasked } = decideIncoming(policy, asked, incoming);
-  // A request that is known to be empty brings nothing.
+  // A request that is known to be empty adds nothing.
   for (const per of isUnknown && !isPage ? unasked : []) {
     services.unasked({ owner: owner.name, subject: asked, actor: '', per });
   }
@@ -177,9 +184,9 @@ function refusalOfPart(
   return settings.mode === 'report' ? null : { owner, subject: asked, decision };
 }
 
-/** A request of 0 bytes, or of as many as the proxy does not tell, begins an upload of unknown size. */
+/** Describes the data of a request. 0 bytes mean that the size is unknown, as when an upload begins. */
 function incomingOf({ subject, sizeBytes, file }: Upload, bytes: number): Incoming {
-  // Without a file, the request has the server itself bring something.
+  // Without a file, the request makes the server fetch the data itself.
   const isOrder = subject === 'repository' && file !== 'part';
   if (bytes === 0 || isOrder) return { bytes: null, largest: null };
   return { bytes, largest: { bytes: sizeBytes || fileBytesIn(file, bytes) } };
@@ -190,7 +197,7 @@ function subjectsOf({ subject }: Pick<Upload, 'subject'>, leaf: Subject | null):
   return leaf === null ? ['size:repos:private', 'size:repos:public'] : [leaf];
 }
 
-/** Proxies pass a batch on to the gate, however its address is written. */
+/** Permits the request. A proxy sends a request with the batch header on to the gate. */
 function allow(response: ServerResponse, isBatch = false): void {
   response.writeHead(200, {
     'Content-Length': '0',
@@ -225,7 +232,7 @@ function refuse(
   sendJson(response, message, help);
 }
 
-/** Tells whether everybody may see the repository. */
+/** Returns true if everybody may see the repository. */
 function isOfPublic(services: GateServices, upload: Upload): boolean {
   const path = repositoryOfUpload(services, upload);
   return path !== null && services.ledger.units.unit(path)?.leaf === 'size:repos:public';
@@ -237,30 +244,30 @@ function undecided({ uploads }: GateServices, response: ServerResponse, isPage: 
   else sendJson(response, `The quota cannot be asked: ${why}`);
 }
 
-/** npm reads `error`, git-lfs `message`, container clients `errors`. */
+/** Sends a refusal as JSON: npm reads `error`, git-lfs `message`, container clients `errors`. */
 function sendJson(response: ServerResponse, phrase: string, help = ''): void {
   const message = printable(phrase + help);
   const json = { message, error: message, errors: [{ code: 'DENIED', message }] };
   send(response, phrase, JSON.stringify(json), 'application/json');
 }
 
-/** A phrase of a status has no other letters. */
+/** Replaces characters that a status phrase must not contain. */
 function plainAscii(text: string): string {
   return text.replace(/[^ -~]/gu, '?');
 }
 
-/** A proxy that stores answers would pass a refused upload, or refuse one that is allowed again. */
+/** A cached answer would let a refused upload pass, or refuse one that is permitted again. */
 const neverStored = { 'Cache-Control': 'no-store' } as const;
 
 function send(response: ServerResponse, message: string, text: string, type: string): void {
-  // With a text, Node would write the header's bytes as UTF-8 once more.
+  // Given a string, Node would encode the header again as UTF-8.
   const body = Buffer.from(text);
   response.writeHead(403, plainAscii(message), {
     'Content-Type': type,
     'Content-Length': String(body.length),
     'X-Softquota-Decision': 'refused',
     ...neverStored,
-    // Bytes of UTF-8, one character each.
+    // UTF-8 bytes, one character each.
     'X-Quota-Message': Buffer.from(printable(message)).toString('latin1'),
   });
   response.end(body);

@@ -1,10 +1,9 @@
 /**
- * The gate: HTTP over Unix sockets, asked by hooks and upload handlers, and over TCP what reverse proxies
- * ask.
+ * The gate: HTTP over Unix sockets for hooks and upload handlers, and over TCP for reverse proxies.
  *
- * On plain ssh every pusher can connect to the hooks' socket, and may try to exhaust the daemon. So headers,
- * bodies, slow requests and idle connections are bounded, and when there are too many connections the idle
- * ones make room.
+ * With plain ssh, every pusher can connect to the hooks' socket and may try to exhaust the daemon. So
+ * headers, bodies, slow requests and idle connections are limited, and idle connections are closed when there
+ * are too many.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -60,11 +59,11 @@ interface Route {
     parameters: Parameters,
     request: IncomingMessage,
   ) => Reply | Promise<Reply>;
-  /** Parameters that may be whole JSON values, where there are such. */
+  /** Parameters that may be whole JSON values; absent: none. */
   readonly nested?: Nested;
-  /** Length of a body, at most; set where it is more than usual. */
+  /** Limit of the body in bytes; absent: the usual one. */
   readonly mostBodyBytes?: number;
-  /** The handler reads the body of a PUT, which may be long and slow. */
+  /** True if the handler itself reads the body of a PUT, which may be long and slow. */
   readonly isStreamed?: true;
   readonly shown?: string;
 }
@@ -83,7 +82,7 @@ const check: Route = {
   mostBodyBytes: longestObjectsBytes,
 };
 
-/** By address; one that ends in a slash has all below it. */
+/** Routes by address; an address with a final slash stands for everything below it. */
 const openRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/check', check],
   ['/v1/quota', { methods: ['GET', 'HEAD'], handle: ownerQuota }],
@@ -94,7 +93,7 @@ const openRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/readyz', { methods: ['GET', 'HEAD'], handle: services => healthReply(services.health()) }],
 ]);
 
-/** At an address, beside what proxies ask. */
+/** Routes at a TCP address, besides those for proxies. */
 const addressRoutes: ReadonlyMap<string, Route> = new Map([['/healthz', healthz]]);
 
 const trustedRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
@@ -119,15 +118,15 @@ const trustedRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ],
 ]);
 
-/** The limits for a client; times in milliseconds. */
+/** Limits for clients; times are in milliseconds. */
 interface GateLimits {
   readonly mostConnections: number;
-  /** For the whole header of a request to come, from the connection on, or else from its first bytes on. */
+  /** Time until the headers of a request are complete, from the connection or from its first byte. */
   readonly headersMs: number;
   readonly requestMs: number;
-  /** Between two requests, and for an answer to be read. */
+  /** Time between two requests, and for the client to read an answer. */
   readonly idleMs: number;
-  /** Time that requests under way have to end when the gate closes. */
+  /** Time that running requests have to end when the gate closes. */
   readonly drainMs: number;
 }
 
@@ -148,7 +147,9 @@ export interface Gate {
   close(): Promise<void>;
 }
 
-/** Listens at this socket; a trusted gate takes trusted programs' words. Rejects with `configuration`. */
+/**
+ * Listens on a socket. A trusted gate also accepts reports of trusted programs. Rejects with `configuration`.
+ */
 export function openGate(
   services: GateServices,
   place: SocketPlace,
@@ -160,7 +161,7 @@ export function openGate(
   return opened(services, routes, begin, () => true, limits);
 }
 
-/** Opens at an address what this host and trusted proxies ask. Rejects with `configuration`. */
+/** Listens on a TCP address for this host and trusted proxies. Rejects with `configuration`. */
 export function openGateAt(
   services: GateServices,
   place: AddressPlace,
@@ -183,17 +184,17 @@ async function opened(
   const server = createServer({
     maxHeaderSize: longestHeaderBytes,
     headersTimeout: headersMs,
-    // Sets of a source may take longer; other bodies have their own time limit.
+    // Sets of a source may take longer; `endAfter` limits other bodies.
     requestTimeout: isTrusted ? Math.max(requestMs, longestSetMs) : requestMs,
     keepAliveTimeout: idleMs,
     connectionsCheckingInterval: Math.min(checkEveryMs, headersMs),
-    // All other requests are answered as if they did not ask for another protocol.
+    // An upgrade to another protocol is ignored in all other requests.
     shouldUpgradeCallback: request => isTrusted && asksForWorker(request),
   });
   server.maxRequestsPerSocket = 0;
   server.timeout = idleMs;
-  // A client that has nothing more to ask may say so and still wait for the answer. Node has the switch,
-  // its types do not.
+  // A client may close its sending side and still wait for the answer. Node supports this option, but its
+  // types lack it.
   Object.assign(server, { httpAllowHalfOpen: true });
   const connections = new Connections(server, { most: mostConnections });
   const room = new BodyRoom();
@@ -220,12 +221,12 @@ async function opened(
     void serve(services, routes, request, response);
   });
   server.on('upgrade', (_request, socket, head) => {
-    // The server listens on sockets only.
+    // Connections of this server are always sockets.
     if (!(socket instanceof Socket)) return;
     connections.upgraded(socket);
     services.worker.link.take(socket, head, services.unforeseen);
   });
-  // Requests that came before a fault are answered before it.
+  // Earlier requests of the connection are answered first.
   server.on('clientError', (error, socket) =>
     connections.whenAnswered(socket, () => rejectConnection(error, socket)),
   );
@@ -238,7 +239,10 @@ async function opened(
   };
 }
 
-/** The log says it as well: where a proxy shows no answer of ours, nobody sees why all is refused. */
+/**
+ * Refuses a request from an unknown address. The log says so, too: a proxy may hide the answer, and then
+ * nobody would see why everything is refused.
+ */
 function refuseStranger(services: GateServices, request: IncomingMessage, response: ServerResponse): void {
   request.resume();
   const why = `${request.socket.remoteAddress} is not in [server] TRUSTED_PROXIES`;
@@ -246,9 +250,9 @@ function refuseStranger(services: GateServices, request: IncomingMessage, respon
   sendAnswer(request, response, faultReply(new SoftquotaError('not_trusted', why), services.unforeseen));
 }
 
-/** Ends a request whose body has not come whole by then. */
+/** Ends a request whose body is not complete in time. */
 function endAfter(milliseconds: number, request: IncomingMessage): void {
-  // Node tells of requests that it finds overdue by this code.
+  // Node uses this code for overdue requests.
   const error = Object.assign(new Error('it did not come whole'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
   const overdue = setTimeout(() => rejectConnection(error, request.socket), milliseconds);
   request.once('close', () => clearTimeout(overdue));
@@ -278,12 +282,12 @@ function serve(
   };
   if (route?.isStreamed && request.method !== 'PUT') request.resume();
   try {
-    // A body is read to its end before anything is said, so that whoever sends it gets to hear the answer.
+    // The whole body is read before the answer, because a client does not read while it sends.
     const reply =
       hasBody(request) && route?.isStreamed !== true
         ? bodyOf(request, route?.mostBodyBytes).then(answer)
         : answer(null);
-    // Answers that need not wait are sent at once: else those to many questions in one piece would pile up.
+    // Answers that are ready are sent at once: answers to many pipelined requests would pile up otherwise.
     if (reply instanceof Promise) reply.then(found => sendAnswer(request, response, found)).catch(fail);
     else sendAnswer(request, response, reply);
   } catch (error) {

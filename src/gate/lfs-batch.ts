@@ -1,12 +1,12 @@
 /**
- * `…/info/lfs/objects/batch`, at its own address or below `/v1/lfs`: stands in front of an LFS server's batch
- * endpoint.
+ * `…/info/lfs/objects/batch`, at its own address or below `/v1/lfs`: a filter before the batch endpoint of an
+ * LFS server.
  *
- * A client tells there what it wants to upload before it sends anything. The question goes on to the server,
- * which knows who asks and what it has already; only if the server would take something, the owner's quota is
- * asked about that. A refusal is an error of git-lfs's own, so that `git lfs push` shows the reason, and
- * sends no object. Every other answer of the server is passed on as it is. The objects themselves do not come
- * here.
+ * A client announces there what it wants to upload, before it sends anything. The gate passes the request on
+ * to the server, which knows the client and the objects that exist. Only if the server asks for objects, the
+ * gate checks the owner's quota for them. A refusal is an error of the LFS protocol, so `git lfs push` shows
+ * the reason and sends no object. All other answers are passed on unchanged. The objects themselves do not
+ * pass the gate.
  */
 
 import { once } from 'node:events';
@@ -30,7 +30,7 @@ import type { GateServices } from './services.ts';
 
 const lfsPrefix = '/v1/lfs/';
 
-/** git-lfs asks about a hundred objects at a time, of some 90 bytes each; servers answer with a link each. */
+/** git-lfs sends about 100 objects at a time, of some 90 bytes each; servers answer with a link for each. */
 const longestBatchBytes = 1024 * 1024;
 const longestAnswerBytes = 16 * 1024 * 1024;
 const answerMs = 30_000;
@@ -38,7 +38,7 @@ const longestOid = 200;
 const lfsType = 'application/vnd.git-lfs+json';
 
 const offered = z.object({ objects: z.array(z.unknown()) });
-/** An object that the server would take. A size that it makes nothing of counts as none. */
+/** An object that the server asks for. An unusable size counts as 0. */
 const wanted = z.object({
   oid: z.string().max(longestOid).catch(''),
   size: z.number().int().min(0).catch(0),
@@ -51,7 +51,7 @@ interface Passed {
   readonly body: Buffer;
 }
 
-/** Tells whether a proxy passes a batch on: it may leave the address as the client wrote it. */
+/** Returns true if a proxy passes on a batch, with the client's address or below `/v1/lfs`. */
 export function isLfsBatch(services: GateServices, request: IncomingMessage): boolean {
   const address = requestAddress(request);
   if (address.startsWith('/v1/')) return address.startsWith(lfsPrefix);
@@ -89,15 +89,18 @@ export async function answerLfsBatch(
   }
 }
 
-/** The objects that the server would take, by its answer, whatever the client wrote. */
+/** Returns the objects that the server asks for, according to its answer. */
 function objectsToUpload({ status, body }: Passed): readonly ComingObject[] {
   if (status !== 200) return [];
   const objects = offered.safeParse(jsonOf(body.toString())).data?.objects ?? [];
-  // One by one: an object that is odd hides no other.
+  // Parsed one by one, so that a malformed object does not hide others.
   return objects.flatMap(object => wanted.safeParse(object).data ?? []);
 }
 
-/** Null: let through, and the room for it is kept. A refusal is on record, as that of a check is. */
+/**
+ * Decides, and reserves the bytes if the upload is allowed; returns the refusal otherwise, or null. Both are
+ * recorded.
+ */
 function refusalOf(services: GateServices, upload: Upload, objects: readonly ComingObject[]): string | null {
   const subject = 'size:git:lfs';
   const { owner: ownerName } = upload;
@@ -111,14 +114,14 @@ function refusalOf(services: GateServices, upload: Upload, objects: readonly Com
   return `${refusal(owner.name, subject, decision)}${contact === null ? '' : ` ${contactLine(contact)}`}`;
 }
 
-/** Asks the LFS server the same; rejects where it does not answer in time, or with too much. */
+/** Sends the request to the LFS server. Rejects if its answer is late or too long. */
 async function passedOn(
   upstream: URL,
   target: string,
   { headers }: IncomingMessage,
   body: Buffer,
 ): Promise<Passed> {
-  // TLS takes memory that nobody needs who has no such server.
+  // TLS is loaded only if it is needed, to save memory.
   const begin = upstream.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
   const asking = begin({
     protocol: upstream.protocol,
@@ -129,7 +132,7 @@ async function passedOn(
     headers: { ...kept(headers), 'content-length': String(body.length) },
     signal: AbortSignal.timeout(answerMs),
   });
-  // The error reaches whoever waits for the answer.
+  // `once` below rejects with this error.
   asking.on('error', () => {}).end(body);
   const [answer]: IncomingMessage[] = await once(asking, 'response');
   if (answer === undefined) throw new TypeError('a response comes with its event');
@@ -140,7 +143,9 @@ async function passedOn(
   return { status: answer.statusCode ?? 502, headers: ownHeaders, body: text };
 }
 
-/** Headers of one connection only, the length, which is written again, and what would compress the answer. */
+/**
+ * Headers of one connection only, the length, which is set anew, and the one that would compress the answer.
+ */
 const ofConnection = [
   'accept-encoding',
   'connection',

@@ -1,8 +1,8 @@
 /**
- * LFS objects that come together, as a batch names them, and the question about them in `/v1/check`.
+ * LFS objects that are uploaded together, and the question about them in `/v1/check`.
  *
- * hooks/receive-pack/git-lfs-transfer asks first without an object: must each batch be asked about? Where the
- * owner is not refused and no limit is about what comes, it need not follow the upload.
+ * hooks/receive-pack/git-lfs-transfer first asks without objects whether it has to ask about each batch. It
+ * need not follow the upload if the owner is not refused and no limit concerns the size of pushes or files.
  */
 
 import { badParameter } from '../errors.ts';
@@ -12,7 +12,7 @@ import { answered, askedQuestion, decidedFirstByDisk, repositoryOf, startUpload 
 import { type Parameters, type Reply, replyWith } from './request.ts';
 import type { GateServices } from './services.ts';
 
-/** A form with the objects of a batch, of which the script reads 1 MiB. An id has 64 characters. */
+/** Limit of a body, of which the script sends at most 1 MiB. An object id has 64 characters. */
 export const longestObjectsBytes = 1024 * 1024;
 const mostObjects = 16_000;
 
@@ -21,7 +21,7 @@ export interface ComingObject {
   readonly size: number;
 }
 
-/** The parts of an upload; an object that is asked for again takes its own place. */
+/** Makes the parts of an upload. An object that is asked about again replaces its earlier reservation. */
 export function uploadPartsOf(objects: readonly ComingObject[]) {
   return objects.map(({ oid, size }) => ({ id: `lfs ${oid}`, bytes: size }));
 }
@@ -33,8 +33,8 @@ export function incomingOf(objects: readonly ComingObject[]): Incoming {
 }
 
 /**
- * `/v1/check` with `objects`: without any, 200 if none has to be asked about, else 202, and nothing is on
- * record.
+ * Answers `/v1/check` with `objects`. An empty list asks whether batches have to be checked: 202 if so, else
+ * 200; this is not recorded.
  */
 export async function answerObjects(services: GateServices, parameters: Parameters): Promise<Reply> {
   const { ledger } = services;
@@ -65,7 +65,7 @@ function objectsIn(text: string): readonly ComingObject[] {
   return lines.map(line => {
     const [, oid = '', size = ''] = /^([0-9a-f]{1,128}) (\d{1,30})$/.exec(line) ?? [];
     if (oid === '') throw badParameter(`objects has ${excerpt(line)}, where an id and a size are expected`);
-    // The real program takes sizes that no file has.
+    // The real program accepts sizes that no file can have.
     return { oid, size: Math.min(Number(size), Number.MAX_SAFE_INTEGER) };
   });
 }

@@ -19,28 +19,28 @@ import { formatBytes, formatMinute, printable } from '../text/index.ts';
 import type { Decided, GateServices, LocatedUnit, PushAnswer, PushWorker, Room } from './services.ts';
 import { noRoom } from './services.ts';
 
-/** The width of a terminal without git's `remote: `. */
+/** Width of a terminal without git's `remote: `. */
 const lineWidth = 76;
 
 interface RefusalWords {
   readonly ownerName: string;
   readonly subject: Subject;
   readonly decision: Refusal;
-  /** The bytes of the repository that is pushed to; null if it is not known, or if this is no push. */
+  /** Stored bytes of the repository; null if unknown, or if this is not a push. */
   readonly repositoryBytes: number | null;
   /** True for a push, false for an upload. */
   readonly isPush: boolean;
-  /** Somebody can tell whether a push makes the repository smaller; so, unless given. */
+  /** False if no worker can tell whether a push makes the repository smaller; default true. */
   readonly isJudged?: boolean;
-  /** The bytes that a push brings; 0 unless given. */
+  /** Bytes that the push brings; default 0. */
   readonly bringsBytes?: number;
-  /** Nobody knows what becomes of deleted data, unless given. */
+  /** When deleted data makes room; default: unknown. */
   readonly room?: Room | undefined;
-  /** git refuses --force in the repository; it does not, unless given. */
+  /** True if the repository refuses --force; default false. */
   readonly deniesForce?: boolean;
-  /** Whole lines about what takes the space in the repository; none, unless given. */
+  /** Lines about the space in the repository; default none. */
   readonly space?: readonly string[];
-  /** Whole lines about how to take a file out of the push; none, unless given. */
+  /** Lines about removing a file from the push; default none. */
   readonly advice?: readonly string[];
   /** Text or address to turn to; null if none is configured. */
   readonly contact: string | null;
@@ -61,7 +61,9 @@ export function refusalText(words: RefusalWords): string {
   return `${[...lines, ...wrapped(rest.join(' ')), ...advice, ...last].join('\n')}\n`;
 }
 
-/** Deleting data helps against a limit, but not if the owner may store nothing at all. */
+/**
+ * Suggests the next step. Deleting data helps against a limit, but not if the owner may store nothing at all.
+ */
 function nextStep(words: RefusalWords): string[] {
   const { decision, isPush, isJudged = true, deniesForce = false } = words;
   if (decision.by === 'disk') {
@@ -84,7 +86,7 @@ function nextStep(words: RefusalWords): string[] {
   ];
 }
 
-/** Says when what is deleted makes room, or whom to ask, at the end of a sentence. */
+/** Ends the sentence with the time at which deleted data makes room, or with the person to ask. */
 function whenFreed({ room = noRoom }: RefusalWords, { garbage }: Pick<Refusal, 'garbage'>): string {
   const { isForgiving, passesAt, freedAt } = room;
   const from = (at: number) => `from ${formatMinute(at, Date.now())} on`;
@@ -115,7 +117,7 @@ function wrapped(text: string): string[] {
   return lines;
 }
 
-/** The answers to a push that have no words. */
+/** Answers without a text. */
 export const goOn: PushAnswer = { status: 200, text: '' };
 export const askAgain: PushAnswer = { status: 202, text: '' };
 export const notManaged: PushAnswer = { status: 404, text: '' };
@@ -125,12 +127,15 @@ export const longestLine = 1000;
 const mostSpaceLines = 5;
 const longestName = 80;
 
-/** Lines of softquota itself, which are no words about a limit. */
+/** Formats a message of softquota itself, as opposed to one about a limit. */
 export function saying(words: string): string {
   return words === '' ? '' : `softquota: ${words}\n`;
 }
 
-/** The text of an answer, harmless on a terminal; GitLab shows lines with its prefix in browsers too. */
+/**
+ * Makes a text safe for terminals, and limits its length. GitLab shows lines with its prefix in browsers,
+ * too.
+ */
 export function shownText(text: string, prefix: string): string {
   return text
     .split('\n', mostLines)
@@ -139,7 +144,7 @@ export function shownText(text: string, prefix: string): string {
     .join('');
 }
 
-/** A name that whoever pushes has chosen. */
+/** Shortens a name that the pusher has chosen. */
 export function shortened(name: string): string {
   return name.length > longestName ? `${name.slice(0, longestName)}...` : name;
 }
@@ -175,7 +180,7 @@ export function refusedText(
   });
 }
 
-/** Refuses in softquota's own words, whatever limits say. */
+/** Refuses with a message of softquota itself, whatever the limits say. */
 export function refusedInWords(words: string): PushAnswer {
   return { status: 413, text: saying(words) };
 }

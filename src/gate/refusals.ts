@@ -1,16 +1,17 @@
 /**
- * The file of refused owners, for hooks that cannot ask: it is kept as true as the ledger is. A line has
- * fields with tabs between, so that a script compares its beginning as it is, with no pattern.
+ * Writes the file of refused owners, which hooks read if they cannot reach the daemon. The fields of a line
+ * are separated by tabs, so that a script can compare the beginning literally.
  *
  *     softquota refused  1  2026-11-21T09:14:03Z  CASE=fold
  *     path   /srv/git/alice/app.git  Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).
  *     lfs    /srv/git/alice/app.git  Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).
  *     owner  alice  size:repos:private  Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).
  *
- * The first says the version of the form, when it was written, and whether owners' names compare without the
- * case of ASCII letters; they stand as they are compared. `path` is a repository's or a wiki's directory,
- * because a script cannot read storage templates: it refuses pushes, and `lfs` LFS objects. Bytes of a path
- * that are no UTF-8 stand as they are. A path or a name with a control character has no line.
+ * The first line has the version of the format, the time of writing, and whether names of owners ignore the
+ * case of ASCII letters; names are written in the form for comparison. `path` refuses pushes into the
+ * directory of a repository or wiki, because a script cannot read storage templates; `lfs` refuses its LFS
+ * objects. Bytes of a path that are not UTF-8 are written unchanged. Paths and names with control characters
+ * are left out.
  */
 
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
@@ -34,23 +35,23 @@ import type { Away } from '../store/index.ts';
 interface RefusalsOptions {
   readonly ledger: RefusalLedger & Pick<Ledger, 'watch'>;
   readonly disks: FullDisks;
-  /** `[server] SOCKET`, also where the service manager made it. */
+  /** `[server] SOCKET`, even if the service manager created it. */
   readonly socket: string;
-  /** The mode that the socket will have; its own counts once it is there. */
+  /** Mode of the socket as long as it does not exist; after that its real mode counts. */
   readonly socketMode: number;
-  /** Owners' names compare without the case of ASCII letters. */
+  /** True if names of owners ignore the case of ASCII letters. */
   readonly foldCase: boolean;
   readonly log: Pick<Log, 'error' | 'info'>;
-  /** Between two writings, at least; a second unless given. */
+  /** Least milliseconds between two writes; default one second. */
   readonly pauseMs?: number;
-  /** Before it is tried again what could not be done; ten seconds unless given. */
+  /** Milliseconds before a failed write is repeated; default ten seconds. */
   readonly retryMs?: number;
 }
 
-/** Milliseconds between two writings, at most. The least `lastFor` of hooks is an hour. */
+/** Most milliseconds between two writes. The lowest `lastFor` of hooks is an hour. */
 const refreshMs = 30 * 60_000;
 
-/** Path of the list of refusals that is published for a socket. */
+/** Returns the path of the file for a socket. */
 export function refusedFile(socket: string): string {
   return `${socket.replace(/\.sock$/, '')}.refused`;
 }
@@ -59,11 +60,11 @@ export class Refusals {
   readonly #options: RefusalsOptions;
   readonly #file: string;
   readonly #loop: ReconcileLoop;
-  /** The keys of owners who are refused something. */
+  /** Keys of owners who are refused something. */
   readonly #refused = new Set<string>();
-  /** Groups whose members together are at a limit: a byte of one of them decides about all. */
+  /** Groups whose common limit is reached: a byte of one member can then change the decision for all. */
   readonly #fullPools = new Set<string>();
-  /** The file says something else than `refused` does. */
+  /** True if the file may differ from the current state. */
   #outdated = true;
   #trouble: Away | null = null;
   #refresh: NodeJS.Timeout | null = null;
@@ -83,34 +84,34 @@ export class Refusals {
     });
   }
 
-  /** From now on the file is kept. Only the daemon that serves the socket may start this. */
+  /** Starts to keep the file current. Only the daemon that serves the socket may call this. */
   start(): void {
     this.#loop.start();
     this.#refresh ??= setInterval(() => this.#loop.reconcileAll(), refreshMs).unref();
   }
 
-  /** Disks have become full or have enough space again, or the file is gone. */
+  /** Reconciles all owners, after a disk became full or free again, or the file disappeared. */
   lookAtAll(): void {
     this.#loop.reconcileAll();
   }
 
-  /** Null while the file can be written and relied on. */
+  /** Reason why the file cannot be written or is not trusted by hooks; null if all is well. */
   get trouble(): Away | null {
     return this.#trouble;
   }
 
-  /** Resolves once the file says all that is so by now, or could not be written. */
+  /** Resolves when the file has everything that is known now, or could not be written. */
   published(): Promise<void> {
     return this.#loop.settled();
   }
 
-  /** Writes what is not written yet, and leaves the file to the hooks. */
+  /** Writes the pending changes. The file stays for the hooks. */
   close(): Promise<void> {
     if (this.#refresh !== null) clearInterval(this.#refresh);
     return this.#loop.close();
   }
 
-  /** Brings `refused` up to date. */
+  /** Updates the entry of an owner in `#refused`. */
   *#reconcile(ownerKey: string): Work<void> {
     const { ledger, disks } = this.#options;
     const is = yield* isRefused(ledger, disks, ownerKey);
@@ -122,7 +123,7 @@ export class Refusals {
 
   #reconcilePool(group: string): boolean {
     const before = this.#fullPools.has(group);
-    // An allowance only raises the limit.
+    // An allowance only raises the limit, so it need not be considered.
     const decisions = this.#options.ledger.pools.decisions(group, 'reserved');
     const isFull = decisions.some(({ allowed, grace }) => !allowed || grace !== undefined);
     if (isFull) this.#fullPools.add(group);
@@ -131,7 +132,7 @@ export class Refusals {
   }
 
   async #finish(everybody: boolean): Promise<void> {
-    // Written in any case when everybody was looked at, so that a reload tries again what was in doubt.
+    // After a pass over all owners the file is always written, so that a reload repeats a doubtful write.
     if (this.#outdated || everybody) await this.#write();
   }
 
@@ -149,7 +150,10 @@ export class Refusals {
     else this.#succeeded();
   }
 
-  /** Yields each line from the state at that moment: later changes are pending again. null: see below. */
+  /**
+   * Yields the lines. Each one has the state of its moment; a later change causes another write. A null
+   * permits a pause.
+   */
   *#lines(): Generator<string | null, void> {
     const { ledger, disks, foldCase } = this.#options;
     yield headerLine(Date.now(), foldCase);
@@ -175,7 +179,7 @@ function headerLine(now: number, foldCase: boolean): string {
   return `softquota refused\t1\t${time}\tCASE=${foldCase ? 'fold' : 'keep'}\n`;
 }
 
-/** The part of the ledger that is read. */
+/** Parts of the ledger that are needed here. */
 type RefusalLedger = Pick<
   Ledger,
   | 'deciderFor'
@@ -189,10 +193,12 @@ type RefusalLedger = Pick<
   | 'units'
 >;
 
-/** The disks on which nothing may grow. */
+/** Disks that are too full. */
 interface FullDisks {
   readonly areAny: boolean;
-  /** The full one on which this would grow; null: none. Without a path, all with such data are full. */
+  /**
+   * Returns the full disk for this unit, or null. Without a path, all disks with such data have to be full.
+   */
   at(path: string | null, subject: Subject): FullDisk | null;
 }
 
@@ -205,8 +211,8 @@ function* isRefused(ledger: RefusalLedger, disks: FullDisks, ownerKey: string): 
 }
 
 /**
- * Yields the lines for all that the owner is refused now, with line ends; paths are as in layout. null: long
- * work may rest there.
+ * Yields lines with line ends for everything that the owner is refused now. Paths are encoded as in layout. A
+ * null permits a pause.
  */
 function* refusedLines(
   ledger: RefusalLedger,
@@ -240,7 +246,7 @@ function* refusedLines(
   }
 }
 
-/** Each with the first line that a pusher would read. */
+/** Yields each refused subject with the first line of its refusal. */
 function* refusals(
   ledger: RefusalLedger,
   disks: FullDisks,
@@ -255,7 +261,7 @@ function* refusals(
   }
 }
 
-/** The first line that a pusher reads of a repository that is over a limit of its own; null: it is not. */
+/** Returns the first line of the refusal if the repository is over a limit of its own; otherwise null. */
 function tooLarge(
   owner: OwnerUsage,
   question: Parameters<typeof decideByRepository>[0] | null,
@@ -269,7 +275,7 @@ function diskMessage(disk: FullDisk): string {
   return `${fullDiskWords(disk)}.`;
 }
 
-/** Null where bytes cannot be added up: nobody decides by them. */
+/** Returns null if a sum of bytes is too large: no decision is possible then. */
 function exactly<Known>(known: () => Known): Known | null {
   try {
     return known();
@@ -283,17 +289,17 @@ function isWritable(text: string): boolean {
   return !/[\0-\x1f\x7f]/.test(text);
 }
 
-/** Characters that are put together before others get a turn on the loop. */
+/** Characters that are joined before the event loop continues. */
 const pieceCharacters = 64 * 1024;
 
-/** The permissions of a socket, as its directory entry has them or will have them once it is created. */
+/** Permissions of a socket: the real ones, or the configured ones before it exists. */
 interface Rights {
   readonly mode: number;
-  /** Null: the daemon's own. */
+  /** Null for the daemon's own group. */
   readonly gid: number | null;
 }
 
-/** The socket's rights; `mode` where there is no such file. Rejects with the system's error. */
+/** Returns the permissions of the socket; `mode` if it does not exist. Rejects with the system's error. */
 async function rightsOf(socket: string, mode: number): Promise<Rights> {
   try {
     const stats = await stat(socket);
@@ -305,8 +311,8 @@ async function rightsOf(socket: string, mode: number): Promise<Rights> {
 }
 
 /**
- * Makes `file` hold these lines, readable for those who may use the socket, writable for the daemon
- * alone. Rejects with the system's error, and then what was there stays.
+ * Replaces the content of `file`. Users of the socket can read it; only the daemon can write it. Rejects with
+ * the system's error, and then the old content stays.
  */
 async function publishFile(
   file: string,
@@ -314,7 +320,7 @@ async function publishFile(
   rights: Rights,
 ): Promise<void> {
   const draft = `${file}.new`;
-  // One that a killed daemon left. Nothing is written through what may be there instead.
+  // Removes a draft of a killed daemon. The flag `wx` prevents writing through a link in its place.
   await rm(draft, { force: true });
   const handle = await open(draft, 'wx', 0o600);
   try {
@@ -331,7 +337,7 @@ async function publishFile(
   await rename(draft, file);
 }
 
-/** Why hooks do not believe what lies in that directory, or null. */
+/** Returns why hooks do not trust files in that directory, or null. */
 async function doubtAbout(file: string): Promise<string | null> {
   const directory = dirname(file);
   if (((await stat(directory)).mode & 0o022) === 0) return null;
@@ -340,7 +346,7 @@ async function doubtAbout(file: string): Promise<string | null> {
 
 type Piece = string | Buffer;
 
-/** Returns null at the end. */
+/** Returns the next piece; null at the end. */
 function* nextPiece(pieces: Iterator<Piece | null, void>): Work<Piece | null> {
   for (;;) {
     const { done, value } = pieces.next();
@@ -350,7 +356,7 @@ function* nextPiece(pieces: Iterator<Piece | null, void>): Work<Piece | null> {
   }
 }
 
-/** null: long work may rest there. */
+/** Joins lines into pieces. A null permits a pause. */
 function* piecesOf(lines: Iterable<string | null>): Generator<Piece | null, void> {
   let piece = '';
   for (const line of lines) {

@@ -1,10 +1,10 @@
 /**
- * The reports of hooks and trusted programs: that a unit changed, by how much, and how large a reported unit
- * is. And what these are told of an owner.
+ * Reports of hooks and trusted programs: a unit has changed, by how much, or how large a reported unit is.
+ * Also the answers about the usage of an owner.
  *
- * `/v1/reservations` is room for an upload, from before it begins until its bytes are known. It is decided as
- * a check is. What is reserved counts as used until it is released, until what came was reported, or until
- * its time ends. Whoever may connect may reserve, and only who has the id may do more with it.
+ * `/v1/reservations` reserves room for an upload until its bytes are known. It is decided like a check.
+ * Reserved bytes count as used until the reservation is released, its data is reported, or it expires.
+ * Everybody who can connect may reserve; only a client that knows the id can change the reservation.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -62,7 +62,7 @@ export async function reserve(services: GateServices, parameters: Parameters): P
   return reservation === undefined ? reply : { ...shown(services, reservation, 201), decision: 'allowed' };
 }
 
-/** The reservation of this id, if whoever took it was told the id; null: there is none, or it has ended. */
+/** Returns the reservation with this id if a client made it; null if there is none, or if it has expired. */
 function reportedReservation(
   { reservations }: Pick<GateServices['ledger'], 'reservations'>,
   id: string,
@@ -71,7 +71,7 @@ function reportedReservation(
   return found?.isReported === true ? found : null;
 }
 
-/** `DELETE` and `PUT /v1/reservations/ID`: releases it, or gives it another end of its time. */
+/** `DELETE` and `PUT /v1/reservations/ID`: releases a reservation, or extends it. */
 export async function changeReservation(
   services: GateServices,
   parameters: Parameters,
@@ -93,12 +93,12 @@ export async function changeReservation(
   return replyWith(204, {}, '');
 }
 
-/** In words, the id alone, for shells. */
+/** Answers with a reservation. The text form is only the id, for shell scripts. */
 function shown({ ledger }: GateServices, { id, expiresAt }: Reservation, status: number): Reply {
   return replyWith(status, { id, expires_at: ledger.reservations.timeOf(expiresAt) }, `${id}\n`);
 }
 
-/** `/v1/changed` with a path: the unit is walked again soon, which ends `push` or `reservation`. */
+/** `/v1/changed` with a path: measures the unit again soon, which ends `push` or `reservation`. */
 export async function changed(services: GateServices, parameters: Parameters): Promise<Reply> {
   const reservation = reservationIn(services, parameters);
   const text = (parameters.get('path') ?? '') || (reservation?.unit ?? '');
@@ -122,7 +122,7 @@ function reservationIn({ ledger }: GateServices, parameters: Parameters): Reserv
   return id === '' ? null : reportedReservation(ledger, id);
 }
 
-/** The path of the unit that is or was there. */
+/** Returns the path of the unit that exists there, or existed. */
 async function existing(services: GateServices, path: string): Promise<string> {
   const known = services.ledger.units.unitAt(path);
   if (known !== null) return known.name;
@@ -131,7 +131,9 @@ async function existing(services: GateServices, path: string): Promise<string> {
   throw new SoftquotaError('unknown_path', `${printable(path)} is in no unit, now or earlier`);
 }
 
-/** `/v1/changed` as trusted programs may say it: by path, or how much came or went. */
+/**
+ * `/v1/changed` for trusted programs: with a path, or with the number of bytes that were added or removed.
+ */
 export async function changedTrusted(services: GateServices, parameters: Parameters): Promise<Reply> {
   if ((parameters.get('path') ?? '') !== '' || !parameters.has('owner')) return changed(services, parameters);
   const owner = nameParameter(parameters, 'owner');
@@ -143,7 +145,7 @@ export async function changedTrusted(services: GateServices, parameters: Paramet
   return replyWith(202, { owner, subject, delta }, 'counted\n');
 }
 
-/** `/v1/units`: a reported unit's absolute size. */
+/** `/v1/units`: sets the size of a reported unit. */
 export async function units(services: GateServices, parameters: Parameters): Promise<Reply> {
   const owner = nameParameter(parameters, 'owner');
   const subject = leafIn(parameters);
@@ -154,9 +156,9 @@ export async function units(services: GateServices, parameters: Parameters): Pro
 }
 
 /**
- * `/v1/usage`: what an owner uses, the groups that bear on it, and what would be decided about each subject.
- * Without an assigned group those are the ones of DEFAULT_GROUPS, also for an owner never heard of, since
- * they decide there as well. The built-in group has no name and is not among them.
+ * `/v1/usage`: the usage of an owner, the groups that apply, and the decision for each subject. Without an
+ * assigned group these are DEFAULT_GROUPS, also for an unknown owner. The built-in group has no name and is
+ * not listed.
  */
 export function usage(services: GateServices, parameters: Parameters): Reply {
   const { ledger } = services;
@@ -178,7 +180,7 @@ export function usage(services: GateServices, parameters: Parameters): Reply {
   return replyWith(200, json, `${JSON.stringify(json)}\n`);
 }
 
-/** Shows a group as administrators see it: the trusted socket may know the names of groups and rules. */
+/** Shows a group with names, as administrators see it: programs on the trusted socket may know them. */
 function groupShown({ name, rules }: Group): object {
   return {
     name,
@@ -191,7 +193,7 @@ function groupShown({ name, rules }: Group): object {
   };
 }
 
-/** `/v1/quota`: what an owner stores and may store, as they see it. Throws `not_found`. */
+/** `/v1/quota`: the usage and limit of an owner, in the form for that owner. Throws `not_found`. */
 export function ownerQuota({ ledger, myUsage }: GateServices, parameters: Parameters): Reply {
   const asked = askedOwnerIn(parameters, ledger);
   if (ledger.documents.owners.named(asked) === undefined) {

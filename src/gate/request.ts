@@ -1,8 +1,8 @@
 /**
- * Reads a request: its address, its parameters, what kind of answer it wants; and sends that answer.
+ * Reads a request: its address, its parameters, and the kind of answer; and sends the answer.
  *
- * Parameters come in the query, as a form, or as JSON; the body goes before the query. Written by hand,
- * because every push waits for it: a query of a few names takes no more than a few splits.
+ * Parameters are in the query, in a form, or in JSON; the body takes precedence over the query. This is
+ * written by hand because every push waits for it: a query of a few names takes no more than a few splits.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -19,7 +19,7 @@ export type Parameters = ReadonlyMap<string, string>;
 
 const longestBodyBytes = 64 * 1024;
 
-/** The most parameters of a request; every parameter costs a look-up. */
+/** Limit of the parameters of a request: each one costs a lookup. */
 const mostParameters = 100;
 
 const none: Parameters = new Map();
@@ -31,12 +31,15 @@ export function requestAddress(request: IncomingMessage): string {
   return end === -1 ? url : url.slice(0, end);
 }
 
-/** Tells whether lines for a person are wanted. Programs that take anything, JSON first, want JSON. */
+/** Returns true if the client wants text for people. A program that accepts both gets JSON. */
 function wantsText(accept = ''): boolean {
   return accept.includes('text/plain') && !accept.includes('application/json');
 }
 
-/** The whole body. A longer one is read to its end: who is cut off does not listen. Throws `too_large`. */
+/**
+ * Reads the whole body. A longer one is read to its end, because a client does not read the answer while it
+ * sends. Rejects with `too_large` or `bad_parameter`.
+ */
 export function bodyOf(request: IncomingMessage, mostBytes = longestBodyBytes): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -61,20 +64,20 @@ function tooLong(mostBytes: number): SoftquotaError {
 }
 
 /**
- * The parameters of query and body, in JSON also those in `nested`, as text. Throws `bad_parameter` and
- * `too_large`.
+ * Returns the parameters of query and body as texts; JSON values of the names in `nested` are serialized.
+ * Throws `bad_parameter` and `too_large`.
  */
 export function parametersOf(request: IncomingMessage, body: Buffer | null, nested?: Nested): Parameters {
   const query = queryOf(request);
   if (body === null || body.length === 0) return query;
   const type = typeOf(request);
   if (type === 'form') return new Map([...query, ...parseForm(body.toString('latin1'))]);
-  // Values that are not bounded in number are read at once.
+  // Without a limit on the number of values, only a short body may be parsed in one go.
   if (nested === undefined && body.length > longestBodyBytes) throw tooLong(longestBodyBytes);
   return new Map([...query, ...(nested === undefined ? parseJson(body) : parseNested(body, nested))]);
 }
 
-/** Parameters that may be whole JSON values, and how many values all of them may have together. */
+/** Parameters that may be whole JSON values, and the limit of values in all of them together. */
 export interface Nested {
   readonly names: ReadonlySet<string>;
   readonly mostValues: number;
@@ -95,7 +98,7 @@ function typeOf({ headers }: IncomingMessage): 'form' | 'json' {
   );
 }
 
-/** The parameters of a query or a form, one character a byte; throws `bad_parameter`. */
+/** Parses a query or a form whose characters are bytes. Throws `bad_parameter`. */
 function parseForm(text: string): Parameters {
   if (text === '') return none;
   const found = new Map<string, string>();
@@ -107,13 +110,12 @@ function parseForm(text: string): Parameters {
   return found;
 }
 
-/** JSON as flat parameters: texts, and numbers as they are written, so that none is rounded. */
+/** Parses flat JSON. Numbers keep their spelling, so that none is rounded. */
 function parseJson(body: Buffer): Parameters {
   const text = textOf(body);
   const whole = objectIn(text);
   const found = flat(whole, noNames);
-  // Finding out how a number is written takes a call for each value, so it is done only if there is a
-  // number.
+  // Finding the spelling of numbers takes a call for each value, so it is done only if there is a number.
   return Object.values(whole).some(value => typeof value === 'number') ? asWritten(text, found) : found;
 }
 
@@ -174,8 +176,9 @@ function add(found: Map<string, string>, name: string, value: string): void {
 }
 
 /**
- * Percent-decoding, in place: a call for each code would hold the event loop for 100 ms at a body of 1 MiB.
- * Node gives bytes beyond ASCII one by one; odd ones stand as in layout's paths.
+ * Decodes percent-encoding in place: a call for each code would block the event loop for 100 ms with a body
+ * of 1 MiB. Node passes bytes beyond ASCII one by one; bytes that are not UTF-8 are encoded as in paths of
+ * layout.
  */
 function decode(text: string): string {
   if (!/[%+\x80-\xff]/.test(text)) return text;
@@ -198,20 +201,20 @@ const plus = 0x2b;
 const space = 0x20;
 const percent = 0x25;
 
-/** The value of each byte as a hexadecimal digit; NaN for those that are none. */
+/** Value of each byte as a hexadecimal digit; NaN for other bytes. */
 const digits = Array.from({ length: 256 }, (_, byte) => Number.parseInt(String.fromCharCode(byte), 16));
 
 /** An answer on a socket: JSON for programs, text for people. */
 export interface Reply {
   readonly status: number;
-  /** Only one of the two is ever put into words. */
+  /** Only one of the two functions is called. */
   readonly json: () => unknown;
   readonly text: () => string;
-  /** Set where something was decided, and nowhere else. */
+  /** Set if the answer is a decision. */
   readonly decision?: 'allowed' | 'refused';
 }
 
-/** A reply whose two forms are known. */
+/** Makes a reply from both of its forms. */
 export function replyWith(status: number, json: unknown, text: string): Reply {
   return { status, json: () => json, text: () => text };
 }
@@ -235,10 +238,13 @@ export function sendAnswer(request: IncomingMessage, response: ServerResponse, r
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
-/** A fault as one harmless line. What is none of ours is not told; `unforeseen` gets it. */
+/**
+ * Makes the reply for an error, in one line that is safe to print. An unexpected error goes to `unforeseen`,
+ * and its text stays secret.
+ */
 export function faultReply(error: unknown, unforeseen: (error: unknown) => void): Reply {
   if (error instanceof SoftquotaError) {
-    // It may quote what the asker sent.
+    // The message may quote the request.
     const message = printable(error.message);
     return replyWith(error.status, { code: error.code, message }, `${message}\n`);
   }
@@ -247,10 +253,10 @@ export function faultReply(error: unknown, unforeseen: (error: unknown) => void)
   return replyWith(500, { code: 'internal', message }, `${message}\n`);
 }
 
-/** The longest path that the system takes, less its NUL. Looking it up takes a step for each name. */
+/** Limit of a path without its final NUL. Finding a path's unit takes a step for each name in it. */
 const longestPathBytes = 4095;
 
-/* Each function from here on throws `bad_parameter`, naming what is wrong. */
+/* Each function below throws `bad_parameter`, which names the fault. */
 
 export function required(parameters: Parameters, name: string): string {
   const value = parameters.get(name);
@@ -258,7 +264,7 @@ export function required(parameters: Parameters, name: string): string {
   return value;
 }
 
-/** The name of an owner or of a reported unit. */
+/** Reads the name of an owner or of a reported unit. */
 export function nameParameter(parameters: Parameters, name: 'actor' | 'owner' | 'unit'): string {
   const value = required(parameters, name);
   const why = nameFault(value);
@@ -266,13 +272,16 @@ export function nameParameter(parameters: Parameters, name: 'actor' | 'owner' | 
   return value;
 }
 
-/** The name of an owner who may be known: a directory can have given a name that nobody could choose here. */
+/**
+ * Reads the name of an owner. Known names are accepted even if they are invalid, because directories may have
+ * them.
+ */
 export function askedOwnerIn(parameters: Parameters, { documents }: Pick<Ledger, 'documents'>): string {
   const owner = required(parameters, 'owner');
   return documents.owners.named(owner) === undefined ? nameParameter(parameters, 'owner') : owner;
 }
 
-/** An absolute path with single slashes, without `.` and `..`. */
+/** Reads an absolute path, and removes double slashes, `.` and `..`. */
 export function pathIn(text: string): string {
   if (!text.startsWith('/'))
     throw badParameter(`path is ${excerpt(text)}, where an absolute path is expected`);
@@ -283,7 +292,7 @@ export function pathIn(text: string): string {
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
-/** The subject that is asked about; null where none is given. */
+/** Reads the subject; null if none is given. */
 export function subjectIn(parameters: Parameters): Subject | null {
   const subject = parameters.get('subject');
   if (subject === undefined || subject === '') return null;
@@ -299,7 +308,7 @@ export function leafIn(parameters: Parameters): Leaf {
   throw badParameter(`subject is ${excerpt(subject)}, where a leaf is expected: ${leaves.join(', ')}`);
 }
 
-/** A size in bytes, from 0 to 2^53 - 1. */
+/** Reads a size in bytes, from 0 to 2^53 - 1. */
 export function bytesIn(parameters: Parameters, name: string): number {
   return wholeNumber(name, required(parameters, name), /^\d+$/, 'a whole number of bytes from 0 to 2^53 - 1');
 }
@@ -335,6 +344,6 @@ function wholeNumber(name: string, text: string, form: RegExp, expected: string)
   const number = form.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(number))
     throw badParameter(`${name} is ${excerpt(text)}, where ${expected} is expected`);
-  // -0 is 0.
+  // Turns -0 into 0.
   return number + 0;
 }

@@ -17,13 +17,13 @@ import type { WorkerLink } from './worker.ts';
 export interface RefusalRecord {
   readonly owner: string;
   readonly subject: Subject;
-  /** Empty where nobody said. */
+  /** Empty if unknown. */
   readonly actor: string;
   readonly decision: Decision | DiskFull;
   readonly mode: QuotaSettings['mode'];
 }
 
-/** A limit that holds for what was let through, and that could not be asked. */
+/** A limit that applies to something that was allowed, but could not be checked. */
 export interface UnaskedRecord extends Pick<RefusalRecord, 'actor' | 'owner' | 'subject'> {
   readonly per: BoundScope;
 }
@@ -34,9 +34,9 @@ export interface Decided {
 }
 
 export interface Health {
-  /** Empty: ready. Each says what is wrong, in words for an administrator. */
+  /** Reasons for administrators why the daemon is not ready; empty if it is. */
   readonly reasons: readonly string[];
-  /** Notes that an administrator may want to know, though it makes nothing less ready. */
+  /** Notes for administrators that do not make the daemon less ready. */
   readonly notes: readonly string[];
 }
 
@@ -45,10 +45,10 @@ export interface UploadSettings {
   readonly headers: 'original' | 'forwarded';
   readonly onError: 'allow' | 'deny';
   readonly lfs: {
-    /** The server whose batch endpoint is asked; null: none. */
+    /** Server whose batch endpoint the gate asks; null if none. */
     readonly upstream: URL | null;
     readonly batchRoutes: readonly UploadRoute[];
-    /** The path below which clients see that server; it does not know it. */
+    /** Path below which clients see that server; the server itself does not know it. */
     readonly base: string;
   };
   /** Returns the paths at which the storage templates expect the repository of an upload. */
@@ -62,12 +62,12 @@ interface DecisionCounts {
     per: RuleScope,
     settings: Pick<QuotaSettings, 'enabled' | 'mode'>,
   ): void;
-  /** A check was answered from memory in so many milliseconds. */
+  /** Notes how many milliseconds a check from memory took. */
   took(milliseconds: number): void;
 }
 
 export interface GateServices {
-  /** Null: nobody asks for metrics. */
+  /** Null if metrics are switched off. */
   readonly metrics: DecisionCounts | null;
   readonly ledger: Pick<
     Ledger,
@@ -85,42 +85,48 @@ export interface GateServices {
     | 'walks'
   >;
   /**
-   * The unit that an unknown path is or lies in, or would: also by another mount of the same directory, by
-   * device and inode, and from a linked worktree. Rejects with `unknown_path` where no template matches, with
-   * `not_ready` where the disk does not answer in time. Where another host walks, only that one knows what
-   * was there: then whatever a template matches is said to exist.
+   * Finds the unit that an unknown path is, lies in, or would be. It also recognizes another mount of the
+   * same directory (by device and inode) and linked worktrees. Rejects with `unknown_path` if no template
+   * matches, and with `not_ready` if the disk does not answer in time. If another host walks the storage,
+   * `exists` is always true, because only that host knows what existed.
    */
   locate(path: string): Promise<LocatedUnit & { readonly exists: boolean }>;
   /**
-   * Has the owner who has this name in the forge now known by it; null: nobody has to be asked. Names that are
-   * known are asked about only for a push. Never rejects.
+   * Looks up in the forge who has this name now, and renames the owner accordingly. Returns null if no lookup
+   * is needed: known names are looked up only for a push. Never rejects.
    */
   settleOwner(name: string, isPush: boolean): Promise<void> | null;
   measureSoon(unitPath: string): void;
-  /** The disk with too little free space for this to grow; null: there is enough. Costs a look-up. */
+  /** Returns the disk that is too full for this to grow; null if there is enough space. Costs a lookup. */
   fullDisk(unitPath: string | null, subject: Subject): FullDisk | null;
-  /** A check let something through into this unit, which need not be there yet: it is walked later. */
+  /** Notes that something was allowed into this unit, which may not exist yet; it is walked later. */
   letThrough(unitPath: string): void;
-  /** Rejects with `not_found` where no such user or source is, with `conflict` where that is not active. */
+  /**
+   * Applies claims. Rejects with `not_found` if the user or source does not exist, with `conflict` if the
+   * source is not active.
+   */
   synchronize(claimed: Claimed): Promise<Synchronization>;
-  /** Contact for a refused pusher: `[hooks] CONTACT`, else the page My usage. */
+  /**
+   * Returns the contact for refused pushers: `[hooks] CONTACT`, otherwise the page My usage; null if there is
+   * none.
+   */
   contact(): string | null;
-  /** Tells whether strangers may know this owner's figures: proxies ask before any sign-in. */
+  /** Returns true if strangers may see this owner's figures: proxies ask before any sign-in. */
   showsFigures(owner: string): boolean;
-  /** The address of the page My usage; null: nobody said where the web UI is. */
+  /** Returns the address of the page My usage; null if the web UI's address is unknown. */
   myUsage(): string | null;
-  /** Routes that a reverse proxy may ask about, as configured now. */
+  /** Returns the configured routes for reverse proxies. */
   uploads(): UploadSettings;
-  /** A proxy asks in a way that cannot be answered. */
+  /** Reports that a proxy's request cannot be understood. */
   notUnderstood(why: string): void;
-  /** For the record. `unitPath`: the repository of a push. */
+  /** Records a refusal. `unitPath` is the repository of a push. */
   refused(record: RefusalRecord, unitPath?: string): void;
-  /** For the record, too. */
+  /** Records a limit that could not be checked. */
   unasked(record: UnaskedRecord): void;
   readonly worker: PushWorker;
-  /** The pushes under way. */
+  /** Pushes that are under way. */
   readonly pushes: PushServices;
-  /** `POST /v1/push`, by the body of a request. Rejects with what is wrong with it, or away. */
+  /** Answers the body of `POST /v1/push`. Rejects with `bad_parameter` or `not_ready`. */
   readonly pushQuestions: { answer(body: Buffer): Promise<PushAnswer> };
   health(): Health;
   unforeseen(error: unknown): void;
@@ -134,89 +140,94 @@ export interface PushAnswer {
 
 export interface AllowedPush {
   readonly unit: LocatedUnit;
-  /** Null: nobody could read it, or git made none. */
+  /** Null if there is no quarantine, or if it cannot be read. */
   readonly quarantine: Quarantine | null;
-  /** The name of the quarantine; null: git made none. */
+  /** Name of the quarantine. */
   readonly name: string | null;
   /** git's lines `OLD NEW REF`. */
   readonly lines: string;
 }
 
-/** The pushes under way. */
+/** Access to the pushes that are under way, and to their repositories. */
 export interface PushServices {
-  /** Looks at the unit's quarantine of this name, on a thread or by the git user's worker. Never rejects. */
+  /** Measures the unit's quarantine of this name, on a thread or by the git user's worker. Never rejects. */
   look(unit: string, name: string, deadlineMs: number): Promise<QuarantineLook>;
-  /** Looks for files over a size in the unit's quarantine of this name, in the same ways. Never rejects. */
+  /** Searches that quarantine for files over a size, in the same ways. Never rejects. */
   largeFiles(unit: string, name: string, overBytes: number, deadlineMs: number): Promise<LargeBlobsLook>;
-  /** Counts a push until a walk that began after its end; in place of an earlier one of this name. */
+  /** Counts a push until a walk that began after its end. It replaces an earlier push of this name. */
   begin(push: AllowedPush): void;
-  /** Takes a push back that was allowed before and is decided anew. */
+  /** Stops counting a push that is decided anew. */
   withdraw(unit: string, name: string): void;
-  /** post-receive ran: these refs were written. The unit is walked soon. */
+  /** Notes that post-receive ran and these refs were written. The unit is walked soon. */
   arrived(unit: string, lines: string): void;
-  /** Resolves once a unit of which nothing is known was walked, or does not end soon. Never rejects. */
+  /**
+   * Resolves when a new unit has been walked for the first time, or if this takes too long. Never rejects.
+   */
   firstWalk(unit: string): Promise<void>;
-  /** Walks a unit at once, whose push has nothing that could be watched. */
+  /** Walks a unit at once, because nothing shows the end of its push. */
   measure(unit: string): void;
   /**
-   * Returns those of these names that exist in the unit, each a ref (loose or packed) or a directory or file
-   * below it; for refs that would make a folder a repository. Rejects with `not_ready` where the disk does
-   * not answer.
+   * Returns the names that exist in the unit, each as a ref (loose or packed), or as a directory or file
+   * below it. It serves to find refs that would make a folder a repository. Rejects with `not_ready` if the
+   * disk does not answer.
    */
   existingNames(unit: string, prefixes: readonly string[]): Promise<readonly string[]>;
-  /** The repository has a ref; true as well where that cannot be read. Never rejects. */
+  /** Returns true if the repository has a ref, or if this cannot be read. Never rejects. */
   hasRefs(unit: string): Promise<boolean>;
-  /** The repository has git refuse --force; false as well where that cannot be read. Never rejects. */
+  /** Returns true if the repository refuses --force; false if this cannot be read. Never rejects. */
   deniesForce(unit: string): Promise<boolean>;
 }
 
-/** Says when deleted data makes room, with moments in milliseconds since 1970; null: nobody knows. */
+/** When deleted data makes room. Times are milliseconds since 1970; null if unknown. */
 export interface Room {
-  /** Deleted data does not count any more once it is measured. */
+  /** True if deleted data no longer counts once it has been measured. */
   readonly isForgiving: boolean;
-  /** By then so much is collected that pushes pass again. */
+  /** Time at which enough is collected for pushes to pass again. */
   readonly passesAt: number | null;
-  /** By then what is deleted now is collected. */
+  /** Time at which data that is deleted now is collected. */
   readonly freedAt: number | null;
 }
 
 export const noRoom: Room = { isForgiving: false, passesAt: null, freedAt: null };
 
-/** The git user's worker, as pushes need it. */
+/** The git user's worker, in the form that pushes need. */
 export interface PushWorker {
   readonly link: Pick<WorkerLink, 'ask' | 'connection' | 'isClosed' | 'isHere' | 'take'>;
-  /** Tells whether a worker is connected. */
+  /** True if a worker is connected. */
   readonly isHere: boolean;
-  /** A push came by the git with this exec path. */
+  /** Notes that a push used the git with this exec path. */
   gitUsed(execPath: string): void;
-  /** A push may write refs there: nothing in the unit is forgiven until it is measured again. */
+  /** Notes that a push may write refs: no data of the unit is forgiven until it is measured again. */
   letThrough(unit: string): void;
   changed(unit: string): void;
-  /** A receive-pack asked before the objects of a push came: nothing of a refused one is left behind. */
+  /** Notes that a receive-pack hook asks before the upload: its refused pushes leave nothing behind. */
   askedEarly(): void;
-  /** Measures a quarantine by the git user's rights; null: it cannot. */
+  /** Measures a quarantine with the git user's rights; null if that is impossible. */
   quarantine(unit: string, name: string, deadlineMs: number): Promise<Quarantine | null>;
-  /** Looks for files over a size in a quarantine by the git user's rights; null: it cannot. */
+  /** Searches a quarantine for files over a size with the git user's rights; null if that is impossible. */
   largeFiles(
     unit: string,
     name: string,
     overBytes: number,
     deadlineMs: number,
   ): Promise<LargeBlobsLook | null>;
-  /** When a refused owner gets room by collections. `unit`: the repository of the push; null: nobody knows it. */
+  /**
+   * Returns when a refused owner gets room by collections. `unit` is the repository of the push; null if
+   * unknown.
+   */
   roomFor(owner: string, unit: string | null, decision: Decided['decision']): Room;
-  /** The lines that tell what takes the space in this unit, for its readers; empty: nothing is known. */
+  /** Returns lines about the space in this unit, for its readers; empty if nothing is known. */
   spaceLines(unit: string): readonly string[];
 }
 
-/** A unit that is known, or was found on the disk, or is about to be made. */
+/** A unit that is known, or was found on the disk, or is about to be created. */
 export interface LocatedUnit {
   readonly path: string;
-  /** Null where nobody could be told. */
+  /** Null if unknown. */
   readonly owner: string | null;
   readonly leaf: Leaf;
-  /** Null where it was never measured. */
+  /** Null if it was never measured. */
   readonly bytes: number | null;
-  /** Another host measures it; not, unless given. */
+  /** True if another host measures it. */
   readonly isElsewhere?: boolean;
 }

@@ -1,8 +1,8 @@
 /**
- * `/v1/sources`: programs that report their units in whole sets.
+ * `/v1/sources`: programs that report their units in complete sets.
  *
- * A set is read as it comes, since it may be a hundred megabytes: a piece is asked for when the one before
- * was taken. It may take as long as it goes on coming.
+ * A set may have a hundred megabytes, so it is read in pieces, each one after the previous one was processed.
+ * It may take as long as data keeps coming.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -18,7 +18,7 @@ export const sourcesAddress = '/v1/sources';
 
 export const longestSetMs = 3_600_000;
 
-/** A source that does not say how long its figures are good has to report once a day. */
+/** A source that does not say how long its figures are valid has to report once a day. */
 const usualStaleAfter = 86_400;
 const longestStaleAfter = 366 * 86_400;
 
@@ -72,16 +72,16 @@ async function put(
 
 async function* piecesOf(request: IncomingMessage): AsyncGenerator<Uint8Array> {
   try {
-    // Left early, it is read to its end all the same.
+    // If the reading ends early, `put` discards the rest of the body.
     yield* request.iterator({ destroyOnReturn: false });
   } catch (cause) {
     throw new SoftquotaError('bad_parameter', 'the body is incomplete', { cause });
   }
-  // From here on the disk takes its time, and not the one who sent.
+  // From here on the disk takes time, which must not count as the client's silence.
   request.socket.setTimeout(0);
 }
 
-/** Throws `conflict` for the name under which the daemon itself keeps what a forge's database says. */
+/** Throws `conflict` for the source in which the daemon itself keeps the figures of a forge's database. */
 function mustBeFree(name: string): void {
   if (name !== forgeSource) return;
   const message = `${forgeSource} is softquota's own source ([forge] in app.ini): choose another name`;

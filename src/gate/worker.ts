@@ -1,7 +1,7 @@
 /**
- * `GET /v1/worker` with `Upgrade: softquota-worker`: the open connection of the git user's worker, on which
- * both sides write lines of JSON. Where GARBAGE = forgive, decisions depend on what it says, so only the
- * trusted socket takes it. Nothing here waits for a disk.
+ * `GET /v1/worker` with `Upgrade: softquota-worker`: the connection of the git user's worker, on which both
+ * sides send lines of JSON. With GARBAGE = forgive, decisions depend on its reports, so only the trusted
+ * socket accepts it. Nothing here waits for a disk.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -17,7 +17,7 @@ export const workerAddress = '/v1/worker';
 
 const protocol = 'softquota-worker';
 const longestLine = 1024 * 1024;
-/** A task has the lines of a push. */
+/** Limit for a message to the worker: a task contains the lines of a push. */
 const longestSent = 4 * 1024 * 1024;
 const mostUntold = 10_000;
 const reported = z.object({ report: workerReport });
@@ -30,16 +30,16 @@ export function asksForWorker(request: IncomingMessage): boolean {
   );
 }
 
-/** The answer to a worker that does not ask for an open connection. */
+/** Answers a worker that does not ask for an upgrade. Throws `bad_parameter`. */
 export function noUpgrade(): Reply {
   const message = `a worker connects with "Upgrade: ${protocol}"; this one is of another version than the daemon`;
   throw new SoftquotaError('bad_parameter', message);
 }
 
 interface WorkerLinkOptions {
-  /** Returns the mark of what the worker measures from now on. */
+  /** Returns the mark for everything that the worker measures from now on. */
   mark(): string;
-  /** `isFirst`: it is the first report over this connection. */
+  /** Takes a report. `isFirst` is true for the first one of a connection. */
   reported(report: WorkerReport, isFirst: boolean): void;
 }
 
@@ -49,14 +49,14 @@ export class WorkerLink {
   #isHere = false;
   #isClosed = false;
   readonly #untold = new Map<string, 'pushed' | 'asked'>();
-  /** Settled when a worker connects, and at the end. */
+  /** Resolves when a worker connects, and at the end. */
   #connection = Promise.withResolvers<void>();
 
   constructor(options: WorkerLinkOptions) {
     this.#options = options;
   }
 
-  /** Takes a connection in place of an earlier one. `head` is what has come behind the request. */
+  /** Takes a connection, which replaces an earlier one. `head` is data that arrived with the request. */
   take(socket: Socket, head: Buffer, unforeseen: (error: unknown) => void): void {
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`);
     const channel = new Exchange(socket, {
@@ -77,7 +77,7 @@ export class WorkerLink {
       }
       this.#greet();
     };
-    // A report may have come behind the request: it is taken as soon as the channel serves.
+    // A report may have arrived with the request: it is processed as soon as the channel serves.
     const serve = () => channel.serve({ take, ended: () => this.#ended(channel) }, head);
     if (this.#isClosed) {
       serve();
@@ -92,7 +92,7 @@ export class WorkerLink {
     serve();
   }
 
-  /** Tells whether a worker is connected that has reported. */
+  /** True if a worker is connected and has reported. */
   get isHere(): boolean {
     return this.#isHere;
   }
@@ -101,12 +101,12 @@ export class WorkerLink {
     return this.#isClosed;
   }
 
-  /** Resolves once a worker is connected, or at the end of the daemon. */
+  /** Resolves when a worker is connected, or when the daemon ends. */
   connection(): Promise<void> {
     return this.#connection.promise;
   }
 
-  /** Tells of a path, unless thousands wait: the worker finds those by itself. */
+  /** Sends a path to the worker, unless thousands wait: the worker finds those by itself. */
   tell(path: string, what: 'pushed' | 'asked'): void {
     if (this.#channel === null || this.#untold.size >= mostUntold) return;
     if (this.#untold.size === 0) setImmediate(() => this.#tellAll());
@@ -117,13 +117,16 @@ export class WorkerLink {
     return this.#untold.size;
   }
 
-  /** Has the worker do a task, at once; see `Exchange.ask`. */
+  /**
+   * Sends a task to the worker at once; see `Exchange.ask`. Rejects with `not_ready` if no worker is
+   * connected.
+   */
   async ask(task: WorkerTask, answerMs: number, signal?: AbortSignal): Promise<Fields> {
     if (this.#channel === null) throw new SoftquotaError('not_ready', 'no worker is connected');
     return this.#channel.ask(task, answerMs, signal);
   }
 
-  /** Answers whoever waits, and ends the connection. */
+  /** Ends the connection; tasks that wait are rejected. */
   close(): void {
     this.#isClosed = true;
     this.#channel?.close('the daemon stops');

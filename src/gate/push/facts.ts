@@ -1,6 +1,6 @@
 /**
- * The facts about a push before it is decided: what the server that runs the hook says by its variables, what
- * the push grows, and by how much.
+ * Facts about a push before the decision: the variables of the server that runs the hook, what the push adds
+ * to, and how much.
  */
 
 import { basename, posix } from 'node:path';
@@ -14,25 +14,25 @@ import type { GateServices, LocatedUnit } from '../services.ts';
 import type { RefChanges } from './lines.ts';
 import { fieldOf, type PushFields } from './request.ts';
 
-/** The place of a push's objects until it is accepted. */
+/** Place of a push's objects until the push is accepted. */
 export type Arriving =
-  /** A quarantine, named as `quarantinePath` takes it. */
+  /** A quarantine directory, named in the form that `quarantinePath` takes. */
   | { readonly in: 'quarantine'; readonly name: string }
-  /** The server says that the push brings none. */
+  /** The server says that the push brings no objects. */
   | { readonly in: 'nothing' }
-  /** git made no quarantine that could be looked at. */
+  /** There is no quarantine that could be measured. */
   | { readonly in: 'unknown' };
 
-/** The owner and the leaf of a repository by the variables of its server. */
+/** Owner and leaf of a repository according to its server's variables. */
 interface Claim {
   readonly ownerName: string;
   readonly leaf: Leaf;
 }
 
 export interface ServerFacts {
-  /** Empty where nobody says, or says no name. No decision depends on it. */
+  /** Name of the pusher; empty if unknown or invalid. No decision depends on it. */
   readonly actor: string;
-  /** The directory of the repository. */
+  /** Directory of the repository. */
   readonly directory: string;
   readonly arriving: Arriving;
   readonly claim: Claim | null;
@@ -40,40 +40,42 @@ export interface ServerFacts {
   readonly prefix: string;
 }
 
-/** Each function reads fields of a push whose `isHere` is true. */
+/** Description of a push by one kind of server. The functions get fields for which `isHere` is true. */
 interface GitServer {
-  /** Tells whether this server runs the hook. Several may, such as gitolite and sshd. */
+  /** Returns true if this server runs the hook. Several may be involved, such as gitolite and sshd. */
   isHere(fields: PushFields): boolean;
-  /** The pusher's name, for the record; empty where the server does not say. */
+  /** Returns the pusher's name for the record; empty if the server does not give it. */
   actor(fields: PushFields): string;
-  /** The repository's directory; absent: the one in which the hook runs. */
+  /** Returns the repository's directory; absent: the directory in which the hook runs. */
   directory?(directory: string): string;
-  /** Absent: git's own variables say it. */
+  /** Absent: git's own variables count. */
   arriving?(fields: PushFields): Arriving;
-  /** The owner of a repository that no template matches; null: nobody says. */
+  /** Returns the owner of a repository that no template matches; null if unknown. */
   claim?(fields: PushFields): Claim | null;
-  /** Beginnings of the names of refs that the server hides, besides those of git's configuration. */
+  /** Prefixes of refs that the server hides, besides those of git's configuration. */
   readonly hidden?: readonly string[];
-  /** Stands before each line that the pusher reads. */
+  /** Prefix of each line for the pusher. */
   readonly prefix?: string;
 }
 
-/** git itself, by sshd or a web server. */
+/** git itself, run by sshd or a web server. */
 const git: GitServer = {
   isHere: () => true,
-  /** sshd sets LOGNAME and SSH_CONNECTION after what clients send; only a web server sets REMOTE_USER. */
+  /**
+   * sshd sets LOGNAME and SSH_CONNECTION after the client's variables; only a web server sets REMOTE_USER.
+   */
   actor: fields => {
     const account = fieldOf(fields, 'LOGNAME');
     return fieldOf(fields, 'SSH_CONNECTION') === '' ? fieldOf(fields, 'REMOTE_USER') || account : account;
   },
-  /** Only the last name counts: the path before it may lead through a link, or elsewhere. */
+  /** Only the last name of the path is used: the path before it may lead through a link, or elsewhere. */
   arriving: fields => {
     const name = basename(fieldOf(fields, 'GIT_QUARANTINE_PATH'));
     return isQuarantineName(name) ? { in: 'quarantine', name } : { in: 'unknown' };
   },
 };
 
-/** It sets GL_USER and GL_REPO together. */
+/** gitolite sets GL_USER and GL_REPO together. */
 const gitolite: GitServer = {
   isHere: fields => fieldOf(fields, 'GL_REPO') !== '',
   actor: fields => fieldOf(fields, 'GL_USER'),
@@ -93,10 +95,10 @@ const gogs: GitServer = {
 
 /** A transaction of Gitaly works in a copy of the repository, `STORAGE/+gitaly/snapshots/A/B/REPOSITORY`. */
 const snapshot = /^(.*)\/(\+gitaly\/snapshots\/[^/]+\/[^/]+\/(.+))$/s;
-/** The quarantine of an edit in the browser or a merge is below the storage. */
+/** The quarantine of a merge, or of an edit in the browser, is below the storage. */
 const edit = /\/(\+gitaly\/tmp\/quarantine-[^/]+)$/;
 
-/** Gitaly runs the hook for all repositories, by a path outside of them. */
+/** Gitaly runs one hook for all repositories, from a path outside of them. */
 const gitlab: GitServer = {
   isHere: fields => fieldOf(fields, 'GL_REPOSITORY') !== '',
   actor: fields => fieldOf(fields, 'GL_USERNAME'),
@@ -104,7 +106,7 @@ const gitlab: GitServer = {
     const [, storage, , repository] = snapshot.exec(directory) ?? [];
     return storage === undefined ? directory : `${storage}/${repository}`;
   },
-  /** Gitaly gives no GIT_QUARANTINE_PATH to hooks. */
+  /** Gitaly does not give GIT_QUARANTINE_PATH to hooks. */
   arriving: fields => {
     const directory = fieldOf(fields, 'directory');
     const given = fieldOf(fields, 'GIT_OBJECT_DIRECTORY');
@@ -120,7 +122,7 @@ const gitlab: GitServer = {
     return { in: 'quarantine', name: isInSnapshot ? `${below}/objects/${name}` : name };
   },
   claim: fields => {
-    // On other servers a pusher can set these variables, but there the hook lies in the repository.
+    // On other servers a pusher can set these variables, but there the hook is inside the repository.
     const script = fieldOf(fields, 'script');
     if (!script.startsWith('/') || script.startsWith(`${fieldOf(fields, 'directory')}/`)) return null;
     const [ownerName = ''] = fieldOf(fields, 'GL_PROJECT_PATH').split('/', 1);
@@ -137,7 +139,7 @@ const softServe: GitServer = {
   actor: fields => fieldOf(fields, 'SOFT_SERVE_USERNAME'),
 };
 
-/** A later one knows better than those before it. */
+/** All kinds of servers. A later one takes precedence. */
 const servers: readonly GitServer[] = [git, gitolite, gitea, gogs, gitlab, softServe];
 
 export function serverFacts(fields: PushFields): ServerFacts {
@@ -147,7 +149,7 @@ export function serverFacts(fields: PushFields): ServerFacts {
   return {
     actor: nameFault(named) === null ? named : '',
     directory: here.reduce((directory, server) => server.directory?.(directory) ?? directory, given),
-    // git sets its variable itself, after whatever whoever pushes has set.
+    // git sets this variable itself, so a pusher cannot fake it.
     arriving: arrivingBy(fieldOf(fields, 'GIT_QUARANTINE_PATH') === '' ? here : [git], fields),
     claim: here.findLast(server => server.claim !== undefined)?.claim?.(fields) ?? null,
     hidden: here.flatMap(server => server.hidden ?? []),
@@ -159,13 +161,13 @@ function arrivingBy(here: readonly GitServer[], fields: PushFields): Arriving {
   return here.findLast(server => server.arriving !== undefined)?.arriving?.(fields) ?? { in: 'unknown' };
 }
 
-/** The file of Gitea or Forgejo beside which its hook runs this one. */
+/** Hook file of Gitea and Forgejo; softquota's hook is beside it. */
 export const giteaFile = 'hooks/pre-receive.d/gitea';
 
 /**
- * Tells whether this may be a push of the forge itself: opening a pull request from a fork pushes
- * `refs/pull/NUMBER/head` into the repository, and whoever opens it stores nothing of their own there.
- * Neither the refs nor the variable are enough alone; the variable counts only where `giteaFile` is.
+ * Returns true if the forge itself may be pushing. Opening a pull request from a fork pushes
+ * `refs/pull/NUMBER/head` into the repository, although its author stores nothing there. Neither the refs nor
+ * the variable is enough alone; the variable counts only if `giteaFile` exists.
  */
 export function isInternal(fields: PushFields): boolean {
   return (
@@ -175,21 +177,21 @@ export function isInternal(fields: PushFields): boolean {
 }
 
 export interface Growth {
-  /** It brings objects, or more than a few refs, or nobody can tell. */
+  /** True if the push brings objects or more than a few refs, or if this is unknown. */
   readonly grows: boolean;
-  /** 0 where it cannot be told. */
+  /** Estimated bytes; 0 if unknown. */
   readonly bytes: number;
-  /** Null: nobody could read it, or git made none. */
+  /** Null if there is no quarantine, or if it cannot be read. */
   readonly quarantine: Quarantine | null;
-  /** Name of the quarantine, by which the push's end is noticed; null: nothing can be watched. */
+  /** Name of the quarantine, whose removal shows the end of the push; null if it cannot be watched. */
   readonly name: string | null;
 }
 
-/** Each ref is a file, and each level of its name a directory, which counts no bytes but takes space. */
+/** Each ref is a file, and each level of its name a directory, which counts no bytes but uses space. */
 const fewRefs = 100;
 const fewCharacters = 1000;
 
-/** Estimates how many bytes a push brings. `look` is null where there is no quarantine to look at. */
+/** Estimates the bytes of a push. `look` is null if there is no quarantine to measure. */
 export function pushGrowth(changes: RefChanges, arriving: Arriving, look: QuarantineLook | null): Growth {
   const quarantine = look?.is === 'seen' ? look.quarantine : null;
   const hasManyRefs =
@@ -207,7 +209,7 @@ export function pushGrowth(changes: RefChanges, arriving: Arriving, look: Quaran
 export interface PushPlace {
   readonly ownerName: string;
   readonly leaf: Leaf;
-  /** Null: no template matches, and the server says whose it is. */
+  /** Null if no template matches; then the server's variables name the owner. */
   readonly unit: LocatedUnit | null;
 }
 
@@ -216,15 +218,15 @@ interface PlaceServices extends Pick<GateServices, 'locate' | 'settleOwner'> {
 }
 
 /**
- * Finds what a push grows: the unit of its repository, or what the server says of an unknown one. Rejects
- * with `not_ready` where the disk does not answer.
+ * Finds what a push adds to: the unit of its repository, or the server's claim about an unknown one. Rejects
+ * with `not_ready` if the disk does not answer.
  */
 export async function findPlace(
   services: PlaceServices,
   facts: ServerFacts,
 ): Promise<PushPlace | 'no unit' | 'no owner'> {
   const unit = await unitAt(services, pathIn(facts.directory));
-  // The owner of a moment ago may have another name now.
+  // The forge may have renamed the owner just now.
   if (unit !== null && unit.owner !== null) await services.settleOwner(unit.owner, true);
   if (unit !== null && unit.owner !== null) return { ownerName: unit.owner, leaf: unit.leaf, unit };
   if (facts.claim !== null) return { ...facts.claim, unit: null };
@@ -242,7 +244,10 @@ async function unitAt(services: PlaceServices, path: string): Promise<LocatedUni
   }
 }
 
-/** A repository may have been another one's a moment ago, or have had another name: its bytes go with it. */
+/**
+ * Waits for the first walk of a new unit. The repository may have been moved or renamed just now, and its
+ * bytes move with it.
+ */
 export async function walkedOnce(
   { ledger, pushes }: Pick<GateServices, 'ledger' | 'pushes'>,
   place: PushPlace,
@@ -253,12 +258,12 @@ export async function walkedOnce(
   return { ...place, unit: knownUnitAt(ledger, unit.path) ?? unit };
 }
 
-/** The key under which refs over the limit are added up: a limit may be for one leaf alone. */
+/** Makes the key under which refs over the limit are counted; a limit may apply to one leaf only. */
 export function refsOwner({ ownerName, leaf }: PushPlace): string {
   return `${leaf} ${ownerName}`;
 }
 
-/** The part of a question's identity that its quarantine is. */
+/** Returns the quarantine's part of a question's identity. */
 export function seenAs(look: QuarantineLook | null): string {
   return look?.is === 'seen' ? `${look.quarantine.id} ${look.quarantine.bytes}` : String(look?.is);
 }

@@ -1,4 +1,4 @@
-/** The data that a push brings, for the limits of pushes and files; and how a refused file is taken out. */
+/** Data that a push brings, for the limits of pushes and files; and advice for a file that is refused. */
 
 import type { QuarantineLook } from '../../layout/index.ts';
 import {
@@ -13,20 +13,28 @@ import { longestLine } from '../refusal-text.ts';
 import type { Decided, GateServices, PushWorker } from '../services.ts';
 import type { Arriving, PushPlace } from './facts.ts';
 
-/** The hook waits for five seconds, and the answer is held back for half of them. */
+/**
+ * Milliseconds from the question until the search for large files ends. An answer may take half of the five
+ * seconds that the hook waits.
+ */
 const filesWithinMs = 2300;
 export const answeredWithinMs = 4500;
 
-/** Milliseconds that are left of a time since the question, on the monotonic clock. */
+/** Returns the milliseconds that are left until `withinMs` after the question. */
 export function leftMs(askedAt: number, withinMs: number): number {
   return Math.max(0, askedAt + withinMs - performance.now());
 }
 
-/** From the question on; a hook waits for five seconds in all. */
+/**
+ * Milliseconds from the question until the quarantine has to be measured; the hook waits for five seconds.
+ */
 const lookedWithinMs = 3000;
 const leastLookMs = 500;
 
-/** Milliseconds for the look at a quarantine; some even after long waits, or the push would bring nothing. */
+/**
+ * Returns the time limit for measuring a quarantine. It is never 0: a quarantine that is not measured would
+ * count as empty.
+ */
 export function lookMs(askedAt: number): number {
   return Math.max(leastLookMs, leftMs(askedAt, lookedWithinMs));
 }
@@ -34,13 +42,13 @@ export function lookMs(askedAt: number): number {
 interface BroughtBy {
   readonly place: PushPlace;
   readonly arriving: Arriving;
-  /** Null where there is no quarantine to look at. */
+  /** Null if there is no quarantine to measure. */
   readonly look: QuarantineLook | null;
-  /** On the monotonic clock. */
+  /** Time of the question on the monotonic clock. */
   readonly askedAt: number;
 }
 
-/** Looks at what a push brings; at its files only where a rule is about these. Never rejects. */
+/** Describes the data of a push; its files are searched only if a rule limits them. Never rejects. */
 export async function incomingBy(
   parts: Pick<GateServices, 'ledger' | 'pushes'>,
   brought: BroughtBy,
@@ -50,7 +58,9 @@ export async function incomingBy(
   return { bytes, largest: await largestFile(parts, brought) };
 }
 
-/** The largest file; one of 0 bytes where none matters, null where it cannot be told or no rule asks. */
+/**
+ * Returns the largest file: with 0 bytes if none is over a limit, null if unknown or if no rule limits files.
+ */
 async function largestFile(
   { ledger, pushes }: Pick<GateServices, 'ledger' | 'pushes'>,
   { place, arriving, look, askedAt }: BroughtBy,
@@ -68,7 +78,7 @@ async function largestFile(
   return found.is === 'unknown' ? null : (found.blobs[0] ?? { bytes: 0 });
 }
 
-/** Returns the refusal of what comes by a limit of a push or a file, where there is one, else the same. */
+/** Returns the refusal by a limit of pushes or files if there is one, otherwise `decided`. */
 export function orByIncoming(
   ledger: GateServices['ledger'],
   leaf: Leaf,
@@ -82,8 +92,8 @@ export function orByIncoming(
 }
 
 /**
- * Adds where a refused file is, found by the worker as long as the hook waits, and the lines that take it out
- * of the push. Never rejects. `task`: null where no worker can look.
+ * Adds the path of a refused file, which the worker searches while the hook waits, and commands that remove
+ * it from the push. Never rejects. `task` is null if no worker can search.
  */
 export async function explainFile(
   decided: Decided,
@@ -109,7 +119,7 @@ export async function explainFile(
     const advice = ['To see its name:', `  git rev-list --objects HEAD | grep ${object}`];
     return { ...decided, advice };
   }
-  // A longer line is cut where it is shown, and the beginning of a command is another command.
+  // Longer lines are cut when they are shown, and a part of a command is a different command.
   const advice = commands
     .map(({ what, lines }) => [what, ...lines.map(line => `  ${line}`)])
     .filter(lines => lines.every(line => line.length <= longestLine))

@@ -1,14 +1,14 @@
 /**
- * Judgements: the git user's worker looks at a refused push that deletes or replaces history. One that makes
- * the repository smaller goes on.
+ * Judgements: the git user's worker inspects a refused push that deletes or replaces history. The push goes
+ * on if it makes the repository smaller.
  *
- * The data that such a push takes away stays on the disk until the server's next garbage collection, beside
- * all that it brings. So far over the limit that the disk would hold twice what it should, it must not bring
- * more than it frees. Where GARBAGE = forgive, what it takes away is forgiven up to a most; far beyond that
- * the disk would fill by such pushes alone, so they have to wait for a collection.
+ * Data that such a push removes stays on the disk until the server's next garbage collection, beside the data
+ * that it brings. An owner who uses more than twice the limit must not bring more than the push frees. With
+ * GARBAGE = forgive, removed data does not count, up to a maximum; far over that, the owner has to wait for a
+ * collection, because such pushes alone would fill the disk.
  *
- * Each repository has one at a time, from the beginning of its judgement to the end of its push. Where git
- * then did less than was judged, nothing more is judged there until the owner is below the limit.
+ * A repository has one judged push at a time, from the judgement until the push ends. If git then did less
+ * than was judged, no more pushes are judged there until the owner is below the limit.
  */
 
 import { EventEmitter, once } from 'node:events';
@@ -29,13 +29,13 @@ import { type JudgedPush, type PushJudgement, workerAnswers } from '../../wire/i
 import { within } from '../../within.ts';
 import type { WorkerLink } from '../worker.ts';
 
-/** Returns how a push that is refused, and brings so much, is judged; null: it is not. */
+/** Returns how a refused push that brings this many bytes is judged; null if it is not judged. */
 export function mannerOf(
   decision: Decision | DiskFull,
   subject: Subject,
   bringsBytes: number,
 ): JudgedPush['manner'] | null {
-  // A push that makes the repository smaller brings its own bytes first.
+  // Its own bytes arrive before anything becomes smaller, so the disk must have room for them.
   if (decision.allowed || decision.by === 'disk' || !isLeaf(subject) || !isRepository(subject)) return null;
   if (decision.per === 'push' || decision.per === 'file') return null;
   if (isDiskFilled(decision, bringsBytes)) return null;
@@ -45,21 +45,21 @@ export function mannerOf(
 
 interface JudgementsOptions {
   readonly link: Pick<WorkerLink, 'ask' | 'connection' | 'isClosed' | 'isHere'>;
-  /** Returns the owner of the unit at this path; null: it has none. */
+  /** Returns the owner of the unit at this path, or null. */
   ownerOf(unit: string): string | null;
-  /** Tells whether a push into this unit is refused. */
+  /** Returns true if pushes into this unit are refused. */
   isRefused(unit: string): boolean;
 }
 
-/** From the question to the end of the matter. */
+/** Milliseconds from the question until a judgement must be ready. */
 export const judgedWithinMs = 60_000;
 const overdueMs = 60_000;
 const mostOverdue = 10_000;
-/** Their lines stay in memory meanwhile. */
+/** Limits of simultaneous judgements, because their lines stay in memory. */
 const mostUnderWay = 1000;
 const mostLinesBytes = 64 * 1024 * 1024;
 const mostOfOwner = 2;
-/** Longer than a client waits for the answer. */
+/** Longer than a client waits for an answer. */
 const answerMs = 120_000;
 const pushMs = 86_400_000;
 const askAgainMs = 1000;
@@ -74,15 +74,17 @@ const notKept = `an earlier push was accepted because less was to remain, but gi
 export class Judgements {
   readonly #options: JudgementsOptions;
   readonly #places = availableParallelism();
-  /** The owner of each that runs. */
+  /** Owners of the running judgements. */
   #running: readonly string[] = [];
   readonly #ends = new EventEmitter();
-  /** By unit, the signal that comes where nobody waits for the judgement any more. */
+  /** Units with a judgement; the signal is aborted when nobody waits for it any more. */
   readonly #judged = new Map<string, AbortSignal>();
-  /** Units with a push that was judged and goes on. */
+  /** Units with a push that was accepted by a judgement and has not ended. */
   readonly #going = new Set<string>();
   readonly #notKept = new Set<string>();
-  /** By unit, until when it is not judged. The one that ran over its time first comes first. */
+  /**
+   * Times until which units are not judged, because a judgement took too long; the first to end comes first.
+   */
   readonly #overdue = new Map<string, number>();
   readonly #closed = new AbortController();
   readonly #looking: NodeJS.Timeout;
@@ -94,20 +96,23 @@ export class Judgements {
     this.#looking = setInterval(() => this.look(), lookEveryMs).unref();
   }
 
-  /** From the beginning of a judgement to the end of its push nothing else may give refs to what it frees. */
+  /**
+   * Returns true from the start of a judgement to the end of its push. No other push may meanwhile refer to
+   * data that it frees.
+   */
   isUnderWay(unit: string): boolean {
     return this.#judged.get(unit)?.aborted === false || this.#going.has(unit);
   }
 
   /**
-   * Judges in a unit in which none is under way, until then on the monotonic clock. Never rejects: without a
-   * worker, or where its connection breaks, the push stays refused. What comes back after `over` is for
-   * nobody.
+   * Judges a push into a unit without another judgement, until a time on the monotonic clock. Never rejects:
+   * without a worker, or if its connection breaks, the push stays refused. Nobody reads the result after
+   * `over` is aborted.
    */
   async judge(push: JudgedPush, until: number, over: AbortSignal): Promise<PushJudgement> {
     const { path: unit } = push;
     const linesBytes = push.lines.length;
-    // The words of the refusal say what is left.
+    // The refusal itself says enough.
     if (!this.#options.link.isHere) return refused('');
     if ((this.#overdue.get(unit) ?? 0) > performance.now()) {
       return refused(`git took too long a moment ago, so it ${cannotTell}. ${advice}`);
@@ -137,11 +142,11 @@ export class Judgements {
   }
 
   /**
-   * Tells whether refs written to these objects bring back what nothing reached (GARBAGE = forgive); also
-   * true where nobody can tell in time.
+   * Returns true if refs to these objects would make unreachable data reachable again (GARBAGE = forgive), or
+   * if this is not known in time.
    */
   async bringsBack(push: JudgedPush, until: number, over: AbortSignal): Promise<boolean> {
-    // Until a push that is under way has ended nobody knows what it takes away.
+    // It is unknown what a push frees until it has ended.
     if (!this.#options.link.isHere || this.isUnderWay(push.path)) return true;
     try {
       const found = await this.#before(until, over, async signal =>
@@ -153,12 +158,12 @@ export class Judgements {
     }
   }
 
-  /** Owners may have come below their limits: what was not kept is forgotten then. */
+  /** Forgets failed promises of units whose owners are below their limits now. */
   look(): void {
     for (const unit of this.#notKept) if (!this.#options.isRefused(unit)) this.#notKept.delete(unit);
   }
 
-  /** Ends what the worker does for them. */
+  /** Ends the tasks of the worker. */
   close(): void {
     clearInterval(this.#looking);
     this.#closed.abort();
@@ -177,11 +182,14 @@ export class Judgements {
     return inItsTime;
   }
 
-  /** Asks from one of the places, as soon as there is one for this unit's owner. Rejects with the signal. */
+  /**
+   * Sends a task to the worker as soon as the unit's owner may run another one. Rejects when `signal` is
+   * aborted.
+   */
   async #inPlace(task: Parameters<WorkerLink['ask']>[0], signal: AbortSignal) {
     const owner = this.#options.ownerOf(task.path) ?? task.path;
     signal.throwIfAborted();
-    // All that wait look again, in the order in which they came.
+    // Everyone who waits checks again, in the order of arrival.
     while (!this.#hasPlace(owner)) await once(this.#ends, 'end', { signal });
     this.#running = [...this.#running, owner];
     try {
@@ -197,7 +205,10 @@ export class Judgements {
     return this.#running.length < this.#places && ofOwner < mostOfOwner;
   }
 
-  /** Has the worker see to the end of a push that goes on. A worker that comes later does as well. */
+  /**
+   * Makes the worker watch a push that goes on until it ends; after a restart of the worker, the next one
+   * does.
+   */
   async #follow(push: JudgedPush, sample: string | null): Promise<void> {
     const { path: unit } = push;
     const { link } = this.#options;
@@ -233,7 +244,7 @@ function refused(words: string): PushJudgement {
   return { smaller: false, words, sample: null };
 }
 
-/** Tells whether a limit refuses; one whose bytes cannot be added up is over it. */
+/** Returns true if a limit refuses. A sum that is too large is over every limit. */
 export function isRefused(
   ledger: Pick<Ledger, 'decide'>,
   owner: string,

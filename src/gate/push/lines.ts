@@ -1,6 +1,6 @@
 /**
- * Reads git's lines `OLD NEW REF`: which refs a push creates, updates and deletes, and which folders of the
- * repository they would make repositories for git.
+ * Reads git's lines `OLD NEW REF`: the refs that a push creates, updates and deletes, and folders that git
+ * would take for repositories because of these refs.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -12,28 +12,28 @@ export interface RefChanges {
   readonly created: number;
   readonly updated: number;
   readonly deleted: number;
-  /** The length of the names of all created refs. */
+  /** Sum of the lengths of all created names. */
   readonly createdCharacters: number;
-  /** A created name has more than ten levels. */
+  /** True if a created name has more than ten levels. */
   readonly isNested: boolean;
-  /** A name of more than 50 levels that is written; null: none. */
+  /** A written name with more than 50 levels; null if there is none. */
   readonly tooDeep: string | null;
-  /** All are `refs/pull/NUMBER/head`, and there is one at least. */
+  /** True if there are lines and all refs are `refs/pull/NUMBER/head`. */
   readonly arePulls: boolean;
-  /** The hexadecimal digits of an object's name. */
+  /** Hexadecimal digits of an object name. */
   readonly hashLength: number;
   readonly folders: Folders;
 }
 
 const mostLevels = 50;
 const nestedLevels = 10;
-/** Lines between two looks at the clock. */
+/** Number of lines between two possible pauses. */
 const restEvery = 32;
 
-/** git sends none that is longer. */
+/** git sends no longer line. */
 const longestLineBytes = 65_520;
 
-/** The lines as a text. Bytes that are not UTF-8 stand as in layout's paths. */
+/** Decodes the lines. Bytes that are not UTF-8 are encoded as in paths of layout. */
 export function* linesText(bytes: Buffer): Work<string> {
   if (isUtf8(bytes)) return bytes.toString();
   const lines: string[] = [];
@@ -50,7 +50,7 @@ export function* linesText(bytes: Buffer): Work<string> {
 const pull = /^refs\/pull\/\d+\/head$/;
 const zeros = /^0+$/;
 
-/** Counts a line of another form as an update, so that it lets nothing pass. */
+/** Counts a malformed line as an update, so that it lets nothing pass. */
 export function* readChanges(lines: string): Work<RefChanges> {
   let created = 0;
   let updated = 0;
@@ -92,7 +92,7 @@ export function* readChanges(lines: string): Work<RefChanges> {
   return { created, updated, deleted, createdCharacters, isNested, tooDeep, arePulls, hashLength, folders };
 }
 
-/** Counts no further than to what is too many. */
+/** Counts the levels of a name, but not further than the limit. */
 function levelsOf(name: string): number {
   let levels = 1;
   for (let at = name.indexOf('/'); at !== -1 && levels <= mostLevels; at = name.indexOf('/', at + 1))
@@ -100,25 +100,25 @@ function levelsOf(name: string): number {
   return levels;
 }
 
-/** More folders than that are of no push that means well. */
+/** An honest push does not have more such folders. */
 const mostFolders = 1000;
 
 const telling = /\/(?:HEAD$|commondir$|objects\/|refs\/)/;
 const parts = ['HEAD', 'objects', 'commondir'] as const;
 
 /**
- * Refs that would make a folder of the repository a repository for git, without any hook: `x/HEAD`,
- * `x/objects/a` and `x/refs/a` do so with `refs/heads/x`. A folder is one if it has HEAD and one of `objects`
- * and `commondir`.
+ * Finds refs that would make git take a folder of the repository for a repository without hooks: `x/HEAD`,
+ * `x/objects/a` and `x/refs/a` do so with `refs/heads/x`. A folder is one if it contains HEAD, and `objects`
+ * or `commondir`.
  */
 class Folders {
-  /** By folder, which of the parts the push itself writes there. */
+  /** For each folder, the names that the push itself writes in it. */
   readonly #folders = new Map<string, Set<string>>();
   #areTooMany = false;
 
-  /** Takes the name of a ref that is written. */
+  /** Notes the name of a ref that is written. */
   add(name: string): void {
-    // A cheap look first: nearly all names end here.
+    // Nearly all names fail this fast test.
     if (!telling.test(name)) return;
     for (let at = name.indexOf('/'); at !== -1; ) {
       const end = name.indexOf('/', at + 1);
@@ -134,17 +134,17 @@ class Folders {
     return this.#areTooMany;
   }
 
-  /** The names that the push itself writes, as `wanted` has those of others. */
+  /** Paths that the push itself writes. */
   get written(): readonly string[] {
     return this.#names(true);
   }
 
-  /** The names that have to be looked for in the repository. */
+  /** Paths to look for in the repository. */
   get wanted(): readonly string[] {
     return this.#names(false);
   }
 
-  /** A folder that would be a repository beside these names that exist; null: none would. */
+  /** Returns a folder that becomes a repository together with these existing paths; null if there is none. */
   repositoryWith(existing: readonly string[]): string | null {
     const there = new Set(existing);
     for (const [folder, own] of this.#folders) {
@@ -169,21 +169,21 @@ class Folders {
 }
 
 interface UnitNames {
-  /** By name, until when it counts. */
+  /** Time at which each name expires. */
   readonly until: Map<string, number>;
   characters: number;
 }
 
 /** Longer than the hooks of a push take. */
 const rememberedMs = 10 * 60_000;
-/** More are of no push that means well. */
+/** Limit in characters for one unit; an honest push does not have more. */
 const mostInUnit = 250_000;
-/** Beyond that, those of the unit that began first are forgotten. */
+/** Limit in characters for all units; above it, units without a push for the longest time go. */
 const mostInAll = 16_000_000;
 
 /**
- * Names that pushes of the last minutes write and that tell of a repository in a folder: until git has
- * written them, nobody finds them in the repository, and pushes at once would not see each other.
+ * Names from pushes of the last minutes that could make a folder a repository. They are not in the repository
+ * until git writes them, so simultaneous pushes would not see each other's names.
  */
 export class FoldersUnderWay {
   readonly #units = new Map<string, UnitNames>();
@@ -194,7 +194,7 @@ export class FoldersUnderWay {
     return [...(this.#units.get(unit)?.until.keys() ?? [])];
   }
 
-  /** False: they are too many, and none is taken. */
+  /** Returns false, and adds nothing, if the names are too many. */
   add(unit: string, names: readonly string[]): boolean {
     if (names.length === 0) return true;
     this.#dropEnded(unit);

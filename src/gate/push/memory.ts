@@ -1,18 +1,21 @@
-/** Remembers earlier pushes: their questions, refs that they wrote over the limit, and those into no unit. */
+/**
+ * Remembers recent pushes: their questions, their refs over the limit, and pushes into directories without a
+ * unit.
+ */
 
 import type { AllowedPush, PushAnswer, UnaskedRecord } from '../services.ts';
 
 export interface AskedPush {
   /**
-   * Stays equal as long as the quarantine, its bytes, the fields and the lines do. An inode alone would not
-   * do: file systems give the next quarantine the inode of the one just gone.
+   * Equal as long as the quarantine, its bytes, the fields and the lines are. An inode alone is not enough:
+   * file systems give it to the next quarantine.
    */
   readonly identity: string;
-  /** Rejects where nothing could be decided. */
+  /** Rejects if nothing could be decided. */
   readonly answer: Promise<PushAnswer>;
   /** Set while the push counts because of this answer. */
   allowed: AllowedPush | null;
-  /** Aborted where it is asked anew, so that nobody waits for this answer. */
+  /** Aborted if the push is asked about anew, and nobody needs this answer any more. */
   readonly over: AbortController;
 }
 
@@ -23,20 +26,22 @@ interface Remembered {
   readonly at: number;
 }
 
-/** A hook asks for at most 90 s. */
+/** Longer than the 90 seconds for which a hook repeats its question. */
 const rememberedMs = 120_000;
 const mostInUnit = 100;
 const mostInAll = 10_000;
 const mostLinesBytes = 32 * 1024 * 1024;
 
-/** The questions of the last minutes: a repeated one gets its answer, even where the connection broke. */
+/**
+ * Questions of the last minutes. A repeated question gets the same answer, also after a broken connection.
+ */
 export class AskedPushes {
   /** The oldest first. */
   readonly #all = new Map<string, Remembered>();
   readonly #units = new Map<string, Set<string>>();
   #linesBytes = 0;
 
-  /** The last question about this push. */
+  /** Returns the last question about this push; null if there is none. */
   find(unit: string, push: string): AskedPush | null {
     const found = this.#all.get(keyOf(unit, push));
     return found === undefined || performance.now() - found.at > rememberedMs ? null : found.asked;
@@ -59,7 +64,7 @@ export class AskedPushes {
     }
   }
 
-  /** Nothing could be decided: the next question begins anew. */
+  /** Forgets a question that could not be decided, so that the next one starts anew. */
   forget(unit: string, push: string, asked: AskedPush): void {
     const key = keyOf(unit, push);
     if (this.#all.get(key)?.asked === asked) this.#forget(key);
@@ -80,7 +85,9 @@ function keyOf(unit: string, push: string): string {
   return `${unit}\0${push}`;
 }
 
-/** One takes some hundred bytes. Of more, those of the owner who began first are forgotten. */
+/**
+ * An entry takes some hundred bytes. Above the limit, the owner who has been in the list longest is dropped.
+ */
 const mostRepositories = 50_000;
 const mostNames = 1000;
 const mostBytes = 1_000_000;
@@ -93,15 +100,15 @@ interface Written {
 const nothing: Written = { names: 0, bytes: 0 };
 
 /**
- * Refs that pushes without objects write over the limit: each is a file, and git makes its directories, so
- * there is an end to them. Counting starts from 0 when the owner comes over the limit, or the daemon starts.
+ * Limits the refs that pushes without objects write over the limit, because each ref is a file and needs
+ * directories. Counting starts from 0 when the owner gets over the limit, and when the daemon starts.
  */
 export class RefAllowance {
-  /** By owner and leaf, since a limit may be for one leaf only; then by unit. */
+  /** By `refsOwner`, which names owner and leaf, and then by unit. */
   readonly #owners = new Map<string, Map<string, Written>>();
   #repositories = 0;
 
-  /** Counts refs of a push into this unit. False: they are too many, and nothing is counted. */
+  /** Counts the refs of a push. Returns false, and counts nothing, if they are too many. */
   take(owner: string, unit: string, { names, bytes }: Written): boolean {
     const units = this.#owners.get(owner) ?? new Map<string, Written>();
     const before = units.get(unit) ?? nothing;
@@ -114,7 +121,7 @@ export class RefAllowance {
     return true;
   }
 
-  /** The owner is below the limit. */
+  /** Forgets an owner who is below the limit again. */
   reset(owner: string): void {
     this.#repositories -= this.#owners.get(owner)?.size ?? 0;
     this.#owners.delete(owner);
@@ -130,14 +137,16 @@ export class RefAllowance {
   }
 }
 
-/** Limits of one kind that could not be asked about some data, as `findings` has them. */
+/** Limits of one kind that could not be checked for some data, as `findings` reports them. */
 export interface UnaskedLimit extends Pick<UnaskedRecord, 'owner' | 'per' | 'subject'> {
   readonly count: number;
   /** Milliseconds since 1970. */
   readonly lastAt: number;
 }
 
-/** Limits that could not be asked, by limit and kind of data, each for a day after the last time. */
+/**
+ * Limits that could not be checked, by limit and kind of data. Each is listed for a day after the last time.
+ */
 export class UnaskedLimits {
   readonly #all = new Map<string, UnaskedLimit>();
 
@@ -164,12 +173,15 @@ export interface UnmanagedPush {
 const mostUnmanaged = 200;
 const dayMs = 86_400_000;
 
-/** Pushes into directories that are no units, which all pass; each directory for a day after its last one. */
+/**
+ * Pushes into directories that are not units, which always pass. Each directory is listed for a day after the
+ * last push.
+ */
 export class UnmanagedPushes {
-  /** By directory, the longest ago first. */
+  /** By directory, the oldest push first. */
   readonly #all = new Map<string, UnmanagedPush>();
 
-  /** A push into this directory came. */
+  /** Notes a push into a directory; one that is managed now is removed from the list. */
   note(path: string, isUnmanaged: boolean): void {
     const count = (this.#all.get(path)?.count ?? 0) + 1;
     this.#all.delete(path);

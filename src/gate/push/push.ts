@@ -1,9 +1,8 @@
 /**
  * `POST /v1/push`: may this push go on?
  *
- * The question is measured first: its unit, its lines, its quarantine. Then it is decided in one turn of the
- * event loop, and what an allowed push brings counts from that turn on, so that pushes at once see each
- * other.
+ * First the push is measured: its unit, its lines, its quarantine. Then it is decided in one turn of the
+ * event loop, and its bytes count from then on, so that simultaneous pushes count each other.
  */
 
 import { basename } from 'node:path';
@@ -60,33 +59,36 @@ interface PushParts
   readonly worker: PushWorker;
 }
 
-/** Between two and three seconds: hooks ask again at most 40 times and for 90 seconds. */
+/**
+ * Milliseconds that an answer may take before the hook has to ask again. Hooks ask at most 40 times within 90
+ * seconds.
+ */
 const heldMs = 2500;
-/** The bytes of a line in a ref's log. */
+/** Assumed bytes of a line in a ref's log. */
 const logLineBytes = 512;
 const takenBack = 'the push was asked about anew';
-/** The first commit of a forge's own: a README, a license, a small template. */
+/** Limit in bytes for a forge's own first commit: a README, a license, a small template. */
 const mostFirstBytes = 20_000;
-/** The names behind a list that was cut count as so many. */
+/** Assumed number of names that are missing in a list that was cut. */
 const cutNames = 1000;
 
 const tooManyFolders = 'too many names of refs have a level HEAD, commondir, objects or refs.';
 
-/** All that is known of a push before it is decided. */
+/** Everything that is known about a push before the decision. */
 interface MeasuredPush {
   readonly request: PushRequest;
   readonly facts: ServerFacts;
   readonly place: PushPlace;
   readonly lines: string;
   readonly changes: RefChanges;
-  /** Names in the repository beside which those of the push may make a folder a repository. */
+  /** Existing names that could make a folder a repository together with the pushed ones. */
   readonly existing: readonly string[];
   readonly growth: Growth;
   readonly incoming: Incoming;
   /** Key of the push among those of its unit. */
   readonly key: string;
   readonly identity: string;
-  /** On the monotonic clock. */
+  /** Time of the question on the monotonic clock. */
   readonly askedAt: number;
 }
 
@@ -113,7 +115,10 @@ export class PushQuestions {
     });
   }
 
-  /** Rejects with `bad_parameter` where the hook is at fault, `not_ready` if the disk does not answer. */
+  /**
+   * Answers the body of a request. Rejects with `bad_parameter` if the hook is at fault, and with `not_ready`
+   * if the disk does not answer.
+   */
   async answer(body: Buffer): Promise<PushAnswer> {
     const askedAt = performance.now();
     const request = readPush(body);
@@ -123,12 +128,12 @@ export class PushQuestions {
     return { ...answer, text: shownText(answer.text, facts.prefix) };
   }
 
-  /** Pushes that passed because their directories are no units. */
+  /** Pushes that passed because their directories are not units. */
   get unmanaged(): readonly UnmanagedPush[] {
     return this.#unmanaged.list;
   }
 
-  /** Has hooks whose history is judged ask again, for the next daemon; all others get their answer. */
+  /** Makes hooks that wait for a judgement ask again, so that the next daemon answers them. */
   close(): void {
     this.#isClosed = true;
     this.#judgements.close();
@@ -137,7 +142,7 @@ export class PushQuestions {
   async #answerOf(request: PushRequest, facts: ServerFacts, askedAt: number): Promise<PushAnswer> {
     const found = await findPlace(this.#parts, facts);
     const { directory } = facts;
-    // gitolite's own configuration has its hooks, and no owner.
+    // gitolite's own configuration has the hooks, but no owner.
     const isUnmanaged = found === 'no unit' && basename(directory) !== 'gitolite-admin.git';
     if (request.hook === 'pre-receive') this.#unmanaged.note(directory, isUnmanaged);
     let place = typeof found === 'string' ? null : found;
@@ -184,29 +189,37 @@ export class PushQuestions {
     return askAgain;
   }
 
-  /** Before the objects are there nobody knows their size, and pre-receive asks again behind them. */
+  /** Decides before the upload without a size; pre-receive decides again when the objects have arrived. */
   #beforeUpload(place: PushPlace, { actor }: ServerFacts): PushAnswer {
     this.#parts.worker.askedEarly();
     const decided = this.#decide(place, 0);
     if (decided.decision.allowed || this.#settings.mode === 'report') return goOn;
     this.#record(place, actor, decided);
-    // Nobody judges what is not there yet.
+    // There are no objects yet that could be judged.
     return { status: 413, text: refusedText(this.#parts, place, decided, { isJudged: false }) };
   }
 
-  /** Deleting is never refused. The certificate of a signed push stays whatever the next hooks say. */
+  /**
+   * Permits deletions always. The certificate of a signed push stays in the repository even if a later hook
+   * refuses.
+   */
   #deleting({ fields }: PushRequest, { unit }: PushPlace): PushAnswer {
     if (unit !== null && fieldOf(fields, 'GIT_PUSH_CERT') !== '') this.#parts.letThrough(unit.path);
     return goOn;
   }
 
-  /** Those of the names that make a folder a repository which are in the repository already. */
+  /**
+   * Returns the names in the repository that could make a folder a repository together with the pushed ones.
+   */
   async #existingFor({ folders }: RefChanges, { unit }: PushPlace): Promise<readonly string[]> {
     const { wanted } = folders;
     return wanted.length === 0 || unit === null ? [] : this.#parts.pushes.existingNames(unit.path, wanted);
   }
 
-  /** Says why names of refs are refused, to everybody; null: they are not, and others see them now. */
+  /**
+   * Returns why the names of refs are refused, whatever the limits say. Otherwise it returns null, and
+   * simultaneous pushes see the names from now on.
+   */
   #folderFault({ changes: { folders }, existing }: MeasuredPush, unit: string): string | null {
     if (folders.written.length === 0) return null;
     const folder = folders.repositoryWith([...existing, ...this.#foldersUnderWay.names(unit)]);
@@ -216,11 +229,11 @@ export class PushQuestions {
     return this.#foldersUnderWay.add(unit, folders.written) ? null : tooManyFolders;
   }
 
-  /** Tells whether a forge itself pushes, to open a pull request or to begin a repository. */
+  /** Returns true if the forge itself pushes, to open a pull request or to initialize a repository. */
   async #isForges({ request, changes, place, growth }: Omit<MeasuredPush, 'incoming'>): Promise<boolean> {
     const { created, updated, deleted } = changes;
     const isSmall = growth.quarantine !== null && growth.bytes <= mostFirstBytes;
-    // Pull requests aside, it pushes into a new repository only: a README, a template.
+    // Apart from pull requests, the forge itself pushes only into new repositories: a README, a template.
     const isFirst = created === 1 && updated + deleted === 0 && isSmall;
     if (request.isCut || place.unit === null || !isInternal(request.fields)) return false;
     if (!changes.arePulls && !isFirst) return false;
@@ -229,7 +242,7 @@ export class PushQuestions {
     return found.length > 0 && (changes.arePulls || !(await pushes.hasRefs(place.unit.path)));
   }
 
-  /** From here to the decision nothing else is decided. */
+  /** Decides without an interruption, so that simultaneous pushes count each other. */
   #ask(push: MeasuredPush): Promise<PushAnswer> {
     const { place, key, identity, askedAt } = push;
     const unit = place.unit?.path ?? push.facts.directory;
@@ -246,9 +259,12 @@ export class PushQuestions {
     return this.#held(answer, askedAt);
   }
 
-  /** Returns the earlier push where it may still go on, since its hook has had its answer already. */
+  /**
+   * Cancels the earlier answer to a push that is asked about anew. Returns the earlier push if it was allowed
+   * with the same quarantine: it may still go on, since its hook has its answer.
+   */
   #takeBack(earlier: AskedPush, unit: string, growth: Growth): AllowedPush | null {
-    // A reason of its own spares the making of an exception with a stack.
+    // A given reason avoids the cost of an exception with a stack.
     earlier.over.abort(takenBack);
     const { allowed } = earlier;
     if (allowed === null || allowed.name === null) return null;
@@ -284,11 +300,11 @@ export class PushQuestions {
     return this.#judgeOrRefuse(push, asked, decided);
   }
 
-  /** Tells whether a push that brings no object may write its refs over the limit, and counts them. */
+  /** Returns true if a push without objects may write its refs over the limit, and counts them. */
   async #areFewRefs(push: MeasuredPush, over: AbortSignal): Promise<boolean> {
     const { place, growth, changes, request } = push;
     const { unit } = place;
-    // Nobody but a server that says so makes no quarantine: then there is none to be sure of the question.
+    // Without a unit nothing can be measured: the server itself says here that the push brings no objects.
     if (unit === null) return true;
     if (this.#settings.garbage === 'forgive') {
       const bringsBack = await this.#judgements.bringsBack(
@@ -311,7 +327,7 @@ export class PushQuestions {
   async #judgeOrRefuse(push: MeasuredPush, asked: AskedPush, first: Decided): Promise<PushAnswer> {
     const { place, facts, growth, request } = push;
     const { ledger, pushes, worker } = this.#parts;
-    // A smaller history as well brings no more than a push may, and no larger file.
+    // A push that removes history still has to respect the limits of pushes and files.
     const mayPass = mannerOf(first.decision, place.leaf, growth.bytes) !== null && mayBeJudged(push);
     const decided = mayPass ? orByIncoming(ledger, place.leaf, push.incoming, first) : first;
     const over = asked.over.signal;
@@ -334,7 +350,7 @@ export class PushQuestions {
     this.#record(place, facts.actor, explained);
     // git writes the certificate of a signed push before the hook runs, outside of the quarantine.
     if (unit !== null && fieldOf(request.fields, 'GIT_PUSH_CERT') !== '') pushes.measure(unit);
-    // Only users who may read the repository can name the quarantine of a push that is under way.
+    // The quarantine shows that this user may read the repository: others cannot name it.
     const space = unit === null || growth.quarantine === null ? [] : worker.spaceLines(unit);
     const deniesForce = unit !== null && worker.isHere && (await pushes.deniesForce(unit));
     const words = { deniesForce, space, advice, bringsBytes: growth.bytes };
@@ -352,7 +368,7 @@ export class PushQuestions {
     return { path: unit, quarantine, lines, manner, hidden: facts.hidden, exec_path: execPath };
   }
 
-  /** Counts the push from now on. Returns it where its end can be noticed. */
+  /** Counts the push from now on. Returns it if its end can be noticed. */
   #begin({ place, growth, lines, facts, request }: Omit<MeasuredPush, 'incoming'>): AllowedPush | null {
     const { pushes, worker, letThrough } = this.#parts;
     const { unit } = place;
@@ -389,7 +405,10 @@ function endOf({ askedAt }: MeasuredPush): number {
   return askedAt + judgedWithinMs;
 }
 
-/** A list that was cut hides what else it does, and a namespace the names that git really has. */
+/**
+ * Returns true if the push takes data away and its effect is known. A cut list hides changes, and a namespace
+ * hides the real names of refs.
+ */
 function mayBeJudged({ request, changes, facts, growth }: MeasuredPush): boolean {
   const isKnown = facts.arriving.in === 'nothing' || growth.name !== null;
   const takesAway = changes.deleted + changes.updated > 0;

@@ -1,4 +1,4 @@
-/** `POST /v1/push` as HTTP, and the reading of its body. The answer is always text that the hook shows. */
+/** `POST /v1/push`: reads the request and sends the answer, which is always text that the hook shows. */
 
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -10,7 +10,7 @@ import type { GateServices } from '../services.ts';
 
 export const pushAddress = '/v1/push';
 
-/** Never rejects. */
+/** Answers; never rejects. */
 export async function answerPush(
   { pushQuestions, unforeseen }: Pick<GateServices, 'pushQuestions' | 'unforeseen'>,
   room: BodyRoom,
@@ -47,21 +47,21 @@ function send(response: ServerResponse, status: number, text: string): void {
   response.end(text);
 }
 
-/** Nearly all requests are shorter, and never wait. */
+/** Nearly all requests are shorter; these never wait. */
 const shortBytes = 16 * 1024;
 
-/** Bounds the memory of long requests: those for which there is no room wait, and nothing of them is read. */
+/** Limits the memory for long requests: when too many are being read, further ones wait unread. */
 export class BodyRoom {
   readonly #mostLong: number;
   #long = 0;
   readonly #waiting = new Set<() => void>();
 
-  /** `mostLong`: the number of long requests that are read at a time. */
+  /** `mostLong` is the number of long requests that are read at the same time. */
   constructor(mostLong = 64) {
     this.#mostLong = mostLong;
   }
 
-  /** Resolves with what gives the place back; rejects where the asker goes away before there is one. */
+  /** Resolves with a function that frees the place. Rejects if the client disconnects while it waits. */
   async enter(request: IncomingMessage): Promise<() => void> {
     const length = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);
     if (length <= shortBytes) return () => {};
@@ -70,7 +70,7 @@ export class BodyRoom {
     return () => this.#leave();
   }
 
-  /** The place of another is handed over. */
+  /** Waits until another request hands over its place. */
   #turn(request: IncomingMessage): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const enter = () => {
@@ -105,9 +105,9 @@ export interface PushRequest {
   readonly hook: (typeof hooks)[number];
   readonly fields: PushFields;
   readonly lines: Buffer;
-  /** git had more lines than were sent. */
+  /** True if git had more lines than the hook sent. */
   readonly isCut: boolean;
-  /** A hash of the fields and lines. */
+  /** Hash of the fields and lines. */
   readonly digest: string;
 }
 
@@ -116,15 +116,15 @@ const longestPathBytes = 4095;
 const longestLinesBytes = 1024 * 1024;
 const mostFields = 200;
 
-/** All that a body may have. */
+/** Limit of the whole body. */
 export const longestPushBytes = longestFieldsBytes + 1 + longestLinesBytes;
 
 /**
- * Reads the body of `POST /v1/push`: fields `NAME=VALUE`, each ended by NUL, an empty field, then git's
- * lines. Null: the fields are too long, as whoever pushes may have made them.
+ * Reads the body of `POST /v1/push`: fields `NAME=VALUE`, each ended by NUL, an empty field, and git's lines.
+ * Returns null if the fields are too long, which a pusher may have caused.
  *
- * The hook writes the names, so a fault in them is the hook's (`bad_parameter`). Whoever pushes may choose
- * the values and the lines: none of them is a fault. Bytes that are not UTF-8 stand as in layout's paths.
+ * The hook writes the names, so a faulty name is the hook's fault (`bad_parameter`). The pusher may choose
+ * values and lines, so none of these is an error. Bytes that are not UTF-8 are encoded as in paths of layout.
  */
 export function readPush(body: Buffer): PushRequest | null {
   const fields = new Map<string, string>();
@@ -141,7 +141,7 @@ export function readPush(body: Buffer): PushRequest | null {
   if (hook === undefined) throw badParameter(`hook is none of ${hooks.join(', ')}`);
   const directory = fieldOf(fields, 'directory');
   if (!directory.startsWith('/')) throw badParameter('directory is not an absolute path');
-  // The system takes no longer path.
+  // The system accepts no longer path.
   if (Buffer.byteLength(directory) > longestPathBytes) return null;
   const lines = body.subarray(at + 1);
   if (lines.length > longestLinesBytes)
@@ -150,7 +150,7 @@ export function readPush(body: Buffer): PushRequest | null {
   return { hook, fields, lines, isCut: fields.get('more') === 'yes', digest };
 }
 
-/** The value of a field; empty where there is none. */
+/** Returns the value of a field; empty if it is missing. */
 export function fieldOf(fields: PushFields, name: string): string {
   return fields.get(name) ?? '';
 }
