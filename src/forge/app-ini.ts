@@ -1,10 +1,9 @@
 /**
- * Reads from a forge's own app.ini where its database is.
+ * Finds a forge's database through its app.ini.
  *
- * The file is read again for each connection, so that a changed password is found without a reload.
- * Environment variables in the form that the forges' container images take win over the file. A value between
- * backticks stands for itself, which is how a password with `#` or `;` is written; anywhere else these begin
- * a comment. Names compare without case.
+ * The file is read again for each connection, so a changed password needs no reload. Environment variables in
+ * the form of the forges' container images take precedence over the file. A value between backticks is taken
+ * literally, such as a password with `#` or `;`; elsewhere these begin a comment. Names ignore case.
  */
 
 import { existsSync } from 'node:fs';
@@ -40,7 +39,7 @@ export function databaseOfAppIni(kind: IniKind, file: string, env: Environment):
   }
 }
 
-/** Tells whether the forge shows pages only after a sign-in; so does one whose file cannot be read. */
+/** Returns true if the forge shows pages only after a sign-in, or if its file cannot be read. */
 export function hidesAllPages(kind: IniKind, file: string | null, env: Environment): boolean {
   if (file === null) return false;
   try {
@@ -71,10 +70,13 @@ const stores = {
   actions_artifacts: { section: 'actions', hash: 0 },
 } as const;
 
-/** A directory of Gitea and Forgejo, below which a file lies by the beginning of its name. */
+/** A directory of Gitea and Forgejo, in which the beginning of a file's name gives its subdirectory. */
 export type GiteaStore = keyof typeof stores;
 
-/** Gives the paths of files in those directories; null where no app.ini says it, or no file is called so. */
+/**
+ * Returns a function for the paths of files in these directories. It returns null if there is no app.ini, or
+ * if the name is not valid.
+ */
 export function giteaFiles(
   kind: IniKind,
   file: string | null,
@@ -125,7 +127,7 @@ function serverOf(file: string, engine: 'postgres' | 'mysql', value: IniValues):
   return { engine, host, port, user, password, database, tls, schema: value('database', 'SCHEMA') };
 }
 
-/** `host`, `host:port`, `[::1]:port`, or the path of a socket. */
+/** Splits `host`, `host:port` or `[::1]:port`; a path of a socket is a host, too. */
 function hostAndPort(text: string, usual: number): { readonly host: string; readonly port: number } {
   if (text.startsWith('/')) return { host: text, port: usual };
   const match = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d{1,5}))?$/.exec(text);
@@ -135,24 +137,26 @@ function hostAndPort(text: string, usual: number): { readonly host: string; read
 
 const names = { gitea: ['gitea.db'], forgejo: ['forgejo.db', 'gitea.db'] } as const;
 
-/** Finds the database as the forge does: PATH counts from the working directory; in `data` by default. */
+/**
+ * Finds the database as the forge does: PATH is relative to the working directory; the default is in `data`.
+ */
 function sqlitePath(kind: IniKind, file: string, value: IniValues, env: Environment): string {
   const path = value('database', 'PATH');
   if (kind === 'gogs') return outside(file, resolve(gogsHome(file, env), path ?? 'data/gogs.db'));
   const { work, data } = directoriesOf(file, value);
   if (path !== null) return resolve(work, path);
-  // Forgejo's own name; installations that come from Gitea have the other one.
+  // Forgejo's own name comes first; installations that were Gitea before have the other one.
   const [first = '', second = first] = names[kind].map(name => `${data}/${name}`);
   return existsSync(first) || !existsSync(second) ? first : second;
 }
 
-/** The working directory of Gogs: its container image has the file in `/data/gogs/conf`. */
+/** Returns the working directory of Gogs. Its container image has the file in `/data/gogs/conf`. */
 function gogsHome(file: string, env: Environment): string {
   const named = env.GOGS_WORK_DIR ?? '';
   return named === '' ? (/^(.*?)(?:\/custom)?\/conf\/[^/]+$/.exec(file)?.[1] ?? dirname(file)) : named;
 }
 
-/** A container's file names the paths inside: `/data` is the volume that this file is in. */
+/** Converts a path inside a container: its `/data` is the volume in which the file is. */
 function outside(file: string, path: string): string {
   const volume = /^(.*)\/gogs\/conf\/[^/]+$/.exec(file)?.[1];
   if (volume === undefined || !path.startsWith('/data/') || existsSync(path)) return path;
@@ -167,7 +171,10 @@ function textOf(file: string): string {
   );
 }
 
-/** `GITEA__database__PASSWD`, whose `__FILE` names a file with the value; a dot is `_0X2E_`. */
+/**
+ * Reads a variable such as `GITEA__database__PASSWD`. With `__FILE` at its end it names a file with the
+ * value. A dot in a section is `_0X2E_`.
+ */
 function fromEnvironment(env: Environment, section: string, key: string): string | undefined {
   if (section === '') return undefined;
   for (const prefix of prefixes) {
@@ -180,7 +187,7 @@ function fromEnvironment(env: Environment, section: string, key: string): string
   return undefined;
 }
 
-/** Gogs has variables of its environment stand in values, as `$NAME` or `${NAME}`. */
+/** Expands `$NAME` and `${NAME}`, by which Gogs refers to environment variables. */
 function expanded(
   file: string,
   section: string,
@@ -212,7 +219,10 @@ function faultIn(file: string, what: string): ForgeFault {
   );
 }
 
-/** `faultIn` makes the fault of a file that is none, or too large; `mend` helps where it may not be read. */
+/**
+ * Reads a configuration file. `faultIn` makes the fault if it is missing, not a file, or too large; `mend` is
+ * the advice if it cannot be read.
+ */
 export function textOfConfig(file: string, faultIn: (what: string) => ForgeFault, mend: string): string {
   try {
     const read = readBounded(file, { follow: true });
@@ -226,7 +236,10 @@ export function textOfConfig(file: string, faultIn: (what: string) => ForgeFault
   }
 }
 
-/** By section and key; the section is empty before the first one. */
+/**
+ * Returns the value of a key in a section; null if there is none. The section is empty at the beginning of
+ * the file.
+ */
 type IniValues = (section: string, key: string) => string | null;
 
 export function readIniText(text: string): IniValues {

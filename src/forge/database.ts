@@ -1,94 +1,94 @@
 /**
- * A forge's database as the reader uses it: its address (`sqlite:PATH`, `postgres://…`, `mysql://…`), bounded
- * statements that only read, and its faults. A table is read in pages by ascending ids, so that no statement
- * is long and no page is asked for twice.
+ * A forge's database for the reader: its address (`sqlite:PATH`, `postgres://…`, `mysql://…`), limited
+ * statements that only read, and its faults. Tables are read in pages by ascending ids, so that no statement
+ * takes long and no page is read twice.
  */
 
 import { setImmediate } from 'node:timers/promises';
 import { messageOf } from '../errors.ts';
 import type { Parsed } from '../parsed.ts';
 
-/** The columns of a row, in the order of the statement. */
+/** Values of a row, in the order of the statement's columns. */
 export type Row = readonly unknown[];
 
-/** Characters of a text that are read, at most; more than a name may have. */
+/** Limit of the characters that are read of a text; more than a name may have. */
 export const mostCharacters = 600;
 
-/** The name of the row's owner, and its file; null where nobody can tell. */
+/** Owner's name and file of a row; null if unknown. */
 export interface AboutRow {
   readonly owner: string | null;
   readonly path: string | null;
 }
 
 export interface SizeJudge {
-  /** Judges the sizes of a table, by the ids of its rows. */
+  /** Starts to judge the sizes of a table, by the ids of its rows. */
   sizes(table: string): {
-    /** Gives the size that counts for the row's owner; null: none does. */
+    /** Returns the size that counts for the row's owner; null if none does. */
     judged(id: number, value: unknown, about: () => AboutRow): number | null;
-    /** The table has been read to its end. */
+    /** Ends the judgement of a table that was read completely. */
     end(): void;
   };
 }
 
-/** A value that is put in place of a `?`. */
+/** A value for a `?` in a statement. */
 export type SqlValue = bigint | number | string;
 
-/** Tells whether something may have changed; equal marks mean that nothing has. */
+/** Marks for changes: equal marks mean that nothing has changed. */
 export interface ChangeMarks {
-  /** Covers everything in the database; null if the database has no such mark. */
+  /** Mark of the whole database; null if it has none. */
   readonly whole: string | null;
   readonly tables: ReadonlyMap<string, string>;
 }
 
-/** A replica of a repository, by the database of a Gitaly Cluster. */
+/** A replica of a repository in a Gitaly Cluster. */
 export interface Replica {
-  /** The path of the replica below a storage. */
+  /** Path of the replica below a storage. */
   readonly path: string;
   readonly place: GitlabPlace;
-  /** This storage is the primary one; without one it is the first by name. */
+  /** True if this storage is the primary one. If there is no primary, the first storage by name counts. */
   readonly isBilled: boolean;
 }
 
 export interface GitlabPlace {
-  /** The name by which GitLab's rows lead to it: `@hashed/HASH`. */
+  /** Name in GitLab's rows: `@hashed/HASH`. */
   readonly name: string;
-  /** `.wiki` or `.design` for one beside a project; else empty. */
+  /** `.wiki` or `.design` for a repository beside a project; otherwise empty. */
   readonly beside: string;
 }
 
-/** The replicas that a cluster has of GitLab's repositories. */
+/** Replicas of GitLab's repositories in a cluster. */
 interface Replicas {
   each(take: (replica: Replica) => void): Promise<void>;
-  /** Null: it is none, or not known. */
+  /** Returns null if the path is not a replica. */
   placeOf(path: string): Promise<GitlabPlace | null>;
 }
 
 export interface ForgeDatabase {
   readonly product: string;
-  /** The columns of each of these tables; a table that is missing, or cannot be seen, is left out. */
+  /** Returns the columns of each of these tables. A table that is missing or hidden is left out. */
   columns(tables: readonly string[]): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
   /** Reads rows, with `?` for values. The statement has a time limit. */
   rows(sql: string, values: readonly SqlValue[]): Promise<readonly Row[]>;
-  /** Has `act` read one state of the database, if that keeps nobody waiting. */
+  /** Lets `act` read one state of the database, if that delays nobody else. */
   consistently<T>(act: () => Promise<T>): Promise<T>;
   marks(tables: readonly string[]): Promise<ChangeMarks>;
   readonly pageRows: number;
-  /** Only of a GitLab with a Gitaly Cluster. */
+  /** Present only for GitLab with a Gitaly Cluster. */
   readonly replicas?: Replicas;
-  /** Judges the rows of this reader. */
+  /** Judges the sizes of rows for the current reading. */
   judge: SizeJudge;
   quoted(name: string): string;
-  /** Stands behind a column of another type that is taken as a text. */
+  /** Suffix that converts a column to a text. */
   readonly asText: string;
   close(): Promise<void>;
 }
 
 export const limits = {
   connectMs: 5000,
-  /** Answers without work come in this time, so that a stopped server is noticed soon. */
+  /** Time for a trivial answer, after which a stopped server is noticed. */
   answerMs: 2500,
   statementMs: 30_000,
-  /** Between two statements of one transaction, a server ends it after this. */
+  /** Time between two statements after which the server ends a transaction. */
   idleMs: 60_000,
   pageRows: 20_000,
 } as const;
@@ -102,7 +102,10 @@ export function columnsByTable(rows: readonly Row[]): ReadonlyMap<string, Readon
   return found;
 }
 
-/** By engine: codes of a refused sign-in, a missing right, a missing table or column; the right's words. */
+/**
+ * For each engine: codes of a failed sign-in, of a missing right, and of a missing table or column; and the
+ * statement that grants the right.
+ */
 const servers = {
   postgres: {
     // invalid_password, invalid_authorization_specification
@@ -121,7 +124,7 @@ const servers = {
   },
 } as const;
 
-/** The statement by which the database's administrator lets the user read; null: a file needs none. */
+/** Returns the statement with which the database's administrator lets the user read; null for a file. */
 export function grantFor(address: DatabaseAddress): string | null {
   if (address.engine === 'sqlite') return null;
   return servers[address.engine].grant(address);
@@ -148,15 +151,15 @@ export function serverFault(address: DatabaseServerAddress, error: unknown): For
 
 export interface DatabaseServerAddress {
   readonly engine: 'postgres' | 'mysql';
-  /** A name or an address, or with a slash at its beginning the place of a Unix socket. */
+  /** A name, an address, or the path of a Unix socket, which begins with a slash. */
   readonly host: string;
   readonly port: number;
   readonly user: string;
   readonly password: string | null;
   readonly database: string;
-  /** `require` encrypts, and `verify-full` also checks the server's certificate. */
+  /** `require` encrypts; `verify-full` also checks the server's certificate. */
   readonly tls: TlsMode;
-  /** PostgreSQL only; null for the user's search path. */
+  /** Schema of PostgreSQL; null for the user's search path. */
   readonly schema: string | null;
 }
 
@@ -168,7 +171,7 @@ export const defaultPorts = { postgres: 5432, mysql: 3306 } as const;
 
 const tlsModes: readonly TlsMode[] = ['disable', 'require', 'verify-full'];
 
-/** Reads what an administrator wrote. A user or password with special characters is percent-encoded. */
+/** Parses an address from the configuration. Special characters in user and password are percent-encoded. */
 export function parseDatabaseAddress(text: string): Parsed<DatabaseAddress> {
   const sqlite = /^sqlite:(.+)$/s.exec(text);
   if (sqlite?.[1] !== undefined) return sqliteAt(sqlite[1]);
@@ -211,7 +214,7 @@ function serverAt(url: URL): Parsed<DatabaseAddress> {
   };
 }
 
-/** Reads the modes of libpq, of MySQL and of forges; null for others. */
+/** Reads the TLS modes of libpq, of MySQL and of forges; null for others. */
 export function tlsModeOf(text: string): TlsMode | null {
   switch (text.toLowerCase()) {
     case '':
@@ -253,11 +256,11 @@ function shownAddress(address: DatabaseAddress): string {
 
 type ForgeFaultCode = 'configuration' | 'unreachable' | 'rights' | 'schema' | 'gone';
 
-/** A reason why a forge's database could not be read, or is not believed, with its fix. */
+/** Reason why a forge's database cannot be read or is not believed, with advice. */
 export class ForgeFault extends Error {
   override readonly name = 'ForgeFault';
   readonly code: ForgeFaultCode;
-  /** A sentence or a command for the administrator. */
+  /** Advice for the administrator: a sentence or a command. */
   readonly mend: string;
 
   constructor(
@@ -272,21 +275,21 @@ export class ForgeFault extends Error {
   }
 }
 
-/** A fault as it is; else what nobody foresaw. */
+/** Returns a fault as it is, and wraps any other error. */
 export function forgeFaultOf(error: unknown, mend = 'see the log; it is tried again by itself'): ForgeFault {
   if (error instanceof ForgeFault) return error;
   return new ForgeFault('unreachable', messageOf(error), mend, { cause: error });
 }
 
-/** Columns that have a file's size, of which a table has one. */
+/** Columns with the size of a file. A table has at most one. */
 const sizeColumns: readonly string[] = ['size', 'file_compressed_size'];
-/** Columns whose texts have the forge's own bound or none. */
+/** Text columns, which are cut when they are read. */
 const textColumns: readonly string[] = [
   ...['name', 'lower_name', 'owner_name', 'email', 'path', 'disk_path', 'storage_path'],
   ...['oid', 'uuid', 'hash_sha256', 'model_type', 'source_type'],
 ];
 
-/** The columns of a statement, no text of which is longer than a name may be. */
+/** Lists columns for a statement, with texts cut at the longest length of a name. */
 export function boundedColumns(db: ForgeDatabase, columns: readonly string[]): string {
   const bounded = (name: string) => `SUBSTR(${db.quoted(name)}${db.asText}, 1, ${mostCharacters})`;
   return columns.map(name => (textColumns.includes(name) ? bounded(name) : db.quoted(name))).join(', ');
@@ -295,8 +298,8 @@ export function boundedColumns(db: ForgeDatabase, columns: readonly string[]): s
 const unknownRow: AboutRow = { owner: null, path: null };
 
 /**
- * Hands rows on whose size is good, or was. `columns`: those of the table; `about`: for the others, of which
- * the file counts for nobody.
+ * Passes on the rows whose size is valid, with the last valid size in place of an invalid one. `about`
+ * describes rows without a valid size, whose files count for nobody.
  */
 export function judgedRows(
   { judge }: ForgeDatabase,
@@ -316,7 +319,7 @@ export function judgedRows(
   };
 }
 
-/** Gives each row, with its id, which is the first column. `mostRows`: to ask for at once. */
+/** Reads a table and passes each row on with its id, which is the first column. `mostRows` limits a page. */
 export async function eachRow(
   db: ForgeDatabase,
   table: string,
@@ -333,14 +336,14 @@ export async function eachRow(
     const rows = await db.rows(`${sql} ${most}`, [after]);
     for (const row of rows) judged.take(Number(row[0]), row, give);
     if (rows.length < most) return judged.end();
-    // A database without a server never waits: others have their turn between two pages.
+    // SQLite does not wait for anything, so other work gets its turn between two pages here.
     await setImmediate();
     const last = rows.at(-1)?.[0];
     after = typeof last === 'bigint' || typeof last === 'string' ? last : Number(last);
   }
 }
 
-/** Reads a number that drivers give as a number, as text or not at all. */
+/** Reads a number, which drivers return as a number, a text or null. */
 export function numberAt(row: Row, index: number): number {
   const value = row[index];
   return value === null || value === undefined ? 0 : Number(value);
@@ -351,7 +354,7 @@ export function textAt(row: Row, index: number): string {
   return typeof value === 'string' ? value : value === null || value === undefined ? '' : String(value);
 }
 
-/** Reads a flag, which SQLite and MySQL keep as a number. */
+/** Reads a flag, which SQLite and MySQL store as a number. */
 export function flagAt(row: Row, index: number): boolean {
   const value = row[index];
   return value === true || value === 1 || value === '1' || value === 't' || value === 1n;

@@ -1,4 +1,4 @@
-/** A kind of forge: its tables, its rows, and the bytes by owner and leaf that they add up to. */
+/** A kind of forge: its tables, its rows, and the sums of bytes by owner and leaf. */
 
 import { given } from '../given.ts';
 import { type AboutRow, eachRow, type ForgeDatabase, numberAt, type Row } from './database.ts';
@@ -16,23 +16,23 @@ import {
 } from './messages.ts';
 import type { Claim } from './places.ts';
 
-/** Columns by table; `new or old`: a table that has another name in older versions. */
+/** Columns by table. `new or old` is a table that has another name in older versions. */
 export type NeededColumns = Readonly<Record<string, readonly string[]>>;
 
 export interface ForgeRepository {
-  /** Null: no row is counted by it. */
+  /** Null if no rows with bytes refer to it. */
   readonly id: number | null;
   readonly ownerId: number;
-  /** The name by which a path leads to it, in lower case: see `repositoryNameOf`. */
+  /** Name in lower case that is found by a path; see `repositoryNameOf`. */
   readonly name: string;
   readonly isPublic: boolean;
 }
 
-/** A repository whose path does not say whose it is. */
+/** A repository whose path does not show its owner. */
 export interface PlacedRepository {
   readonly id: number | null;
   readonly name: string;
-  /** See `claimsIn`; without any it is nobody's. */
+  /** Possible owners, in the order that `claimsIn` explains; empty if it has none. */
   readonly claims: readonly Claim[];
 }
 
@@ -45,19 +45,21 @@ interface BytePart {
 
 export interface ForgeSchema {
   readonly needed: NeededColumns;
-  /** The table whose column `version` has the forge's own number of its tables' state. */
+  /** Table whose column `version` has the version of the forge's schema. */
   readonly versionTable: string;
   readonly accountTables: readonly string[];
   readonly repositoryTables: readonly string[];
   readonly byteParts: Readonly<Record<string, BytePart>>;
   eachOwner(db: ForgeDatabase, take: (owner: ForgeOwner) => void): Promise<void>;
-  /** One owner as the database has it now; absent: no path of a repository names one. */
+  /** Reads one current owner; absent if paths of repositories do not contain owners. */
   ownerBy?(db: ForgeDatabase, key: OwnerKey, value: number | string): Promise<ForgeOwner | null>;
-  /** Gives the organizations that have members, by ascending ids; asked after `eachOwner`. */
+  /** Returns the organizations with members, by ascending ids. `eachOwner` has to run before. */
   members(db: ForgeDatabase): Promise<readonly ForgeMembers[]>;
-  /** Tells whether only the database says whose a repository is, not its path: all are placed ones. */
+  /**
+   * True if only the database knows the owners of repositories, and their paths do not: all are placed ones.
+   */
   readonly tellsOwners: boolean;
-  /** Gives those with an id by ascending ids. */
+  /** Passes on the repositories; those with an id by ascending ids. */
   eachRepository(
     db: ForgeDatabase,
     owners: RowOwners['owners'],
@@ -71,7 +73,9 @@ export function addMember(sets: Map<number, Set<number>>, organization: number, 
   sets.set(organization, set.add(user));
 }
 
-/** Gives the organizations by ascending ids; an owner is no member besides. */
+/**
+ * Combines members and owners of organizations, by ascending ids. An owner is not listed as a member, too.
+ */
 export function membersById(
   owners: ReadonlyMap<number, ReadonlySet<number>>,
   all: ReadonlyMap<number, ReadonlySet<number>>,
@@ -89,14 +93,14 @@ function ascending(ids: Iterable<number>): readonly number[] {
 
 export interface RowOwners {
   readonly owners: ReadonlyMap<number, ForgeOwner>;
-  /** Ids of owners, who may be missing, by the ids of repositories. */
+  /** Ids of owners by the ids of their repositories. The owner may be missing in `owners`. */
   readonly repositories: ReadonlyMap<number, number>;
 }
 
-/** One part of a reading, such as all LFS objects, which is replaced as a whole. */
+/** Sums of one part of a reading, which is always replaced as a whole. */
 export class PartSums {
   readonly #owners: RowOwners['owners'];
-  /** By leaf, then by the ids of owners. */
+  /** Sums by leaf and then by the owner's id. */
   readonly all: ReadonlyMap<ForgeLeaf, Map<number, RowSum>>;
   readonly unowned = new Map<UnownedReason, { count: number; bytes: number }>();
 
@@ -105,7 +109,7 @@ export class PartSums {
     this.all = new Map(leaves.map(leaf => [leaf, new Map()]));
   }
 
-  /** Adds to an owner. Undefined: it is nobody's, because it is `orphaned`. */
+  /** Adds bytes to an owner. If `ownerId` is undefined, they count as unowned for the reason `orphaned`. */
   add(leaf: ForgeLeaf, ownerId: number | undefined, bytes: number, orphaned: UnownedReason): void {
     if (ownerId !== undefined && this.#owners.has(ownerId)) {
       const sums = this.all.get(leaf);
@@ -134,7 +138,7 @@ export class PartSums {
   }
 }
 
-/** All leaves together: the bytes of nobody by their reasons. */
+/** Adds up the unowned bytes of all parts by their reasons. */
 export function unownedIn(parts: readonly PartSums[]): readonly Unowned[] {
   const reasons = Object.keys(unownedReasons) as UnownedReason[];
   return reasons.flatMap(reason => {
@@ -146,15 +150,15 @@ export function unownedIn(parts: readonly PartSums[]): readonly Unowned[] {
 
 interface StoredObject {
   readonly size: number;
-  /** The id of the first one; undefined: nobody who is there has it. */
+  /** Id of the first owner; undefined if no existing repository has the object. */
   owner: number | undefined;
-  /** Few objects have any. */
+  /** Further owners, which few objects have. */
   others: readonly number[];
 }
 
 const none: readonly number[] = [];
 
-/** Counts objects that several owners may have: each once for each of them. */
+/** Adds up objects that several owners may have: each counts once for each of them. */
 export class ObjectSums<Id extends number | string> {
   readonly #objects = new Map<Id, StoredObject>();
 
@@ -162,7 +166,10 @@ export class ObjectSums<Id extends number | string> {
     if (!this.#objects.has(id)) this.#objects.set(id, { size, owner: undefined, others: none });
   }
 
-  /** An object that was not added has no owner. Undefined: a repository that is not there has it. */
+  /**
+   * Adds an owner to an object. Unknown objects are ignored, and so is an undefined owner, whose repository
+   * is gone.
+   */
   addOwner(id: Id, ownerId: number | undefined): void {
     const object = this.#objects.get(id);
     if (object === undefined || ownerId === undefined) return;
@@ -171,7 +178,7 @@ export class ObjectSums<Id extends number | string> {
     else if (owner !== ownerId && !others.includes(ownerId)) object.others = [...others, ownerId];
   }
 
-  /** After the last row; `orphaned`: why an object that nobody has is nobody's. */
+  /** Returns the sums after the last row. `orphaned` is the reason of objects without an owner. */
   sums(leaf: ForgeLeaf, whose: RowOwners, orphaned: UnownedReason): PartSums {
     const sums = new PartSums([leaf], whose);
     for (const { size, owner, others } of this.#objects.values()) {
@@ -183,7 +190,7 @@ export class ObjectSums<Id extends number | string> {
   }
 }
 
-/** Reads objects from a table that has the size behind the id. */
+/** Reads objects from a table whose second column is the size. */
 export async function readObjects(
   db: ForgeDatabase,
   table: string,

@@ -1,8 +1,8 @@
 /**
- * Gitea and Forgejo, which have the same tables.
+ * Tables of Gitea and Forgejo, which are the same.
  *
- * Each table is read from its beginning to its end, by ids and without joins; rows are put together here. A
- * database needs many times as long for the same with joins over everything.
+ * Each table is read completely, by ids and without joins; the rows are joined here. Joins over whole tables
+ * would take the database many times as long.
  */
 
 import type { GiteaStore } from './app-ini.ts';
@@ -28,7 +28,7 @@ import {
 import { lfsObjectsOf } from './lfs-objects.ts';
 import type { ForgeMembers, ForgeOwner, OwnerKey } from './messages.ts';
 
-/** The tables, as far as they are read. Gitea 1.27.3 has them; see docs/forges. */
+/** The tables and columns that are read, as in Gitea 1.27.3; see docs/forges. */
 const tables = {
   user: ['id', 'name', 'type', 'email', 'is_admin', 'lower_name', 'visibility'],
   repository: ['id', 'owner_id', 'owner_name', 'lower_name', 'is_private'],
@@ -44,10 +44,10 @@ const tables = {
   package_blob: ['id', 'size', 'hash_sha256'],
 } as const satisfies NeededColumns;
 
-/** The number that Gitea 1.27.3 has in its table `version`. */
+/** Version of the schema in Gitea 1.27.3, which was tested. */
 export const triedSchemaVersion = 343;
 
-/** The path of a file in one of the forge's directories; null where nobody can tell. */
+/** Returns the path of a file in one of the forge's directories; null if unknown. */
 export type GiteaFile = (store: GiteaStore, name: string) => string | null;
 
 export function giteaSchema(fileIn: GiteaFile = () => null): ForgeSchema {
@@ -75,7 +75,7 @@ export function giteaSchema(fileIn: GiteaFile = () => null): ForgeSchema {
       },
       packages: {
         tables: ['package', 'package_version', 'package_file', 'package_blob'],
-        // Packages have owners of their own.
+        // Packages belong to owners, not to repositories.
         isByRepository: false,
         count: (db, whose) => countPackages(db, whose, fileIn),
       },
@@ -100,7 +100,7 @@ export function giteaSchema(fileIn: GiteaFile = () => null): ForgeSchema {
 /** The values of `user.type` that own data: 0 a user, 1 an organization, 4 a bot. */
 const types: Readonly<Record<number, ForgeOwner['type']>> = { 0: 'user', 1: 'organization', 4: 'user' };
 
-/** Reads the owners of Gogs, too, whose table is the same. */
+/** Reads the owners of Gitea, Forgejo and Gogs, whose table is the same. */
 export async function eachGiteaOwner(
   db: ForgeDatabase,
   columns: readonly string[],
@@ -123,7 +123,10 @@ export async function giteaOwnerBy(
   return row === undefined ? null : ownerIn(numberAt(row, 0), row);
 }
 
-/** Null: nothing is theirs. Pages are for all, for those who are signed in (1), or for members (2). */
+/**
+ * Makes an owner of a row; null for a type that owns nothing. The visibility of the page is 0 for everybody,
+ * 1 for signed-in users, 2 for members.
+ */
 function ownerIn(id: number, row: Row): ForgeOwner | null {
   const type = types[numberAt(row, 2)];
   if (type === undefined) return null;
@@ -131,7 +134,7 @@ function ownerIn(id: number, row: Row): ForgeOwner | null {
   return numberAt(row, 6) === 0 ? owner : { ...owner, isHidden: true };
 }
 
-/** The value of `team.authorize` that owners have. */
+/** The value of `team.authorize` for owners. */
 const ownerAccess = 4;
 
 async function membersIn(db: ForgeDatabase): Promise<readonly ForgeMembers[]> {
@@ -151,7 +154,7 @@ async function membersIn(db: ForgeDatabase): Promise<readonly ForgeMembers[]> {
   return membersById(owners, all);
 }
 
-/** The name of the owner of a repository; null: there is none. */
+/** Returns the name of a repository's owner; null if there is none. */
 function ownerOfRepository({ owners, repositories }: RowOwners, id: number): string | null {
   return owners.get(repositories.get(id) ?? 0)?.name ?? null;
 }
@@ -187,7 +190,7 @@ async function countAttachments(db: ForgeDatabase, whose: RowOwners, fileIn: Git
   return sums;
 }
 
-/** The values of `action_artifact.status` whose files are there: stored, and waiting for deletion. */
+/** The values of `action_artifact.status` whose files exist: stored, and waiting for deletion. */
 const storedArtifacts = [2, 5];
 
 async function countArtifacts(db: ForgeDatabase, whose: RowOwners, fileIn: GiteaFile): Promise<PartSums> {

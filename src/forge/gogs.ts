@@ -26,7 +26,7 @@ import { eachGiteaOwner, giteaOwnerBy } from './gitea.ts';
 import { lfsObjectsOf } from './lfs-objects.ts';
 import { type ForgeMembers, repositoryHash } from './messages.ts';
 
-/** The tables, as far as they are read. Gogs 0.12 to 0.14 have them; see docs/forges. */
+/** The tables and columns that are read, as in Gogs 0.12 to 0.14; see docs/forges. */
 const tables = {
   user: ['id', 'name', 'type', 'email', 'is_admin', 'lower_name'],
   repository: ['id', 'owner_id', 'lower_name', 'is_private'],
@@ -37,7 +37,9 @@ const tables = {
   release: ['id', 'repo_id'],
 } as const satisfies NeededColumns;
 
-/** `attachmentsPath`: finds out where the files of attachments are, each time that they are counted. */
+/**
+ * Makes the schema of Gogs. `attachmentsPath` finds the directory of attachments each time they are counted.
+ */
 export function gogsSchema(attachmentsPath: () => string): ForgeSchema {
   return {
     needed: tables,
@@ -89,7 +91,7 @@ async function countLfs(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> 
   return objects.sums('size:git:lfs', whose, 'lfs_orphaned');
 }
 
-/** Rows of LFS objects have no id: pages go by repository, and by object inside one, the primary key. */
+/** Reads LFS objects, whose rows have no id: pages follow the primary key, repository and object. */
 async function eachObject(db: ForgeDatabase, whose: RowOwners, give: (row: Row) => void): Promise<void> {
   const [repository, oid] = ['repo_id', 'oid'].map(name => db.quoted(name));
   const columns = boundedColumns(db, tables.lfs_object);
@@ -118,10 +120,13 @@ async function eachObject(db: ForgeDatabase, whose: RowOwners, give: (row: Row) 
 const issues = 'size:assets:attachments:issues';
 const releases = 'size:assets:attachments:releases';
 
-/** Few, since the files of a page are looked at between two statements. */
+/** A small page, because its files are inspected before the next statement. */
 const attachmentRows = 1000;
 
-/** The database has no sizes: those are the files', which are never written again. No file is 0 bytes. */
+/**
+ * Counts attachments by their files, because the database has no sizes. The files never change and are never
+ * empty.
+ */
 async function countAttachments(db: ForgeDatabase, whose: RowOwners, directory: string): Promise<PartSums> {
   const sums = new PartSums([issues, releases], whose);
   const [byIssue, byRelease] = [await repositoriesBy(db, 'issue'), await repositoriesBy(db, 'release')];
@@ -148,7 +153,7 @@ async function repositoriesBy(
   return repositories;
 }
 
-/** A directory that is not mounted is no word on what is in it. */
+/** Throws if the directory is missing: an unmounted disk must not look like deleted attachments. */
 function refuseAbsent(directory: string): void {
   try {
     statSync(directory);

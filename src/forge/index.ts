@@ -1,9 +1,8 @@
 /**
- * The forge reader: reads from a forge's own database who owns what, and the bytes that no walk can
- * attribute.
+ * The forge reader: finds in a forge's own database the owners, and the bytes that no walk can attribute.
  *
- * It only reads: in short statements, streamed and put together on a thread of its own. A reading tells what
- * is new since the one before; after a fault the next reading connects again.
+ * It only reads, with short statements, and works on its own thread. A reading reports the changes since the
+ * previous one; after a fault the next reading connects again.
  */
 
 export { readIniText } from './app-ini.ts';

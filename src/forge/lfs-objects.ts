@@ -1,27 +1,29 @@
-/** The LFS objects that one repository alone has, by the forge's rows. */
+/** LFS objects that only one repository has, according to the forge's rows. */
 
 import { type ForgeDatabase, numberAt, type Row, textAt } from './database.ts';
 
 export interface LfsObject {
-  /** The SHA-256 of its contents, 64 hexadecimal digits. */
+  /** SHA-256 of the content: 64 hexadecimal digits. */
   readonly oid: string;
   readonly bytes: number;
 }
 
-/** A repository with more shows its largest: those that are worth a look. */
+/** Limit of the listed objects of a repository: the largest ones. */
 export const mostLfsObjects = 20_000;
 
 interface LfsRows {
   readonly table: string;
   readonly repository: string;
-  /** The column by which an index has the rows of a repository in order. */
+  /** Column by which an index orders the rows of a repository. */
   readonly key: 'id' | 'oid';
 }
 
-/** The most rows of a statement: none keeps a lock for long. */
+/** Limit of the rows of a statement, so that none holds a lock for long. */
 const mostRows = 500;
 
-/** The largest objects for which only this repository has a row. `name`: `owner/name` in lower case. */
+/**
+ * Returns the largest objects for which no other repository has a row. `name` is `owner/name` in lower case.
+ */
 export async function lfsObjectsOf(
   db: ForgeDatabase,
   names: LfsRows,
@@ -64,7 +66,7 @@ export function objectIn(row: Row): LfsObject {
   return { oid: textAt(row, 0), bytes: numberAt(row, 1) };
 }
 
-/** The number of a repository of Gitea, Forgejo or Gogs; null: it has none. */
+/** Finds the id of a repository of Gitea, Forgejo or Gogs; null if there is none. */
 async function repositoryIdOf(db: ForgeDatabase, name: string): Promise<number | null> {
   const [owner = '', own = ''] = name.split('/');
   const [repository, user, id, ownerId, lower, userName] = [

@@ -1,38 +1,42 @@
 /**
- * Guards the figures against rows that are gone at once: in a committed step of a migration, or because the
- * database is another one. Nobody deletes so much by the way; who does says so.
+ * Refuses a reading in which most rows have disappeared at once, as after a step of a migration, or in
+ * another database. Nobody deletes so much by accident; an administrator who did so confirms it.
  */
 
 import { formatBytes, formatCount } from '../text/index.ts';
 import { ForgeFault } from './database.ts';
 import { type ForgeLeaf, forgeLeaves } from './messages.ts';
 
-/** 0: not known. Repositories have no bytes here, and softquota's store has no rows. */
+/**
+ * A sum of rows or bytes; 0 if unknown. Repositories have no bytes here, and figures from softquota's store
+ * have no rows.
+ */
 export interface RowSum {
   readonly rows: number;
   readonly bytes: number;
 }
 
-/** The sums of a reading by what they are of, then by the ids of owners. */
+/** Sums of a reading by kind and then by the owner's id. */
 export type RowSums = ReadonlyMap<ForgeLeaf | 'repositories', ReadonlyMap<number, RowSum>>;
 
-/** A step of a migration ends long before. */
+/** Milliseconds after which a loss is believed; a step of a migration ends much sooner. */
 const longestMs = 3_600_000;
-/** Fewer may be deleted by hand. */
+/** Number of lost rows below which a loss is believed: so many may be deleted by hand. */
 const leastRows = 20;
 
 export class LossGuard {
   #known: RowSums | null = null;
   #held: { readonly version: number | null; readonly since: number } | null = null;
 
-  /** Takes what the ledger has, as a `Question` tells it, in place of an earlier reading. */
+  /** Uses the ledger's figures, in the form of `Question`, if there was no earlier reading. */
   remember(known: Float64Array): void {
     this.#known ??= rowSumsOf(known);
   }
 
   /**
-   * Throws a `ForgeFault` while most of what is known is gone, unless the forge's schema has had the same
-   * version for an hour of it. What passes is known from then on. `now`: milliseconds on the monotonic clock.
+   * Throws a `ForgeFault` while most known data is missing, unless the schema has had the same version for an
+   * hour of that time. Sums that pass are the known ones from then on. `now` is in milliseconds on the
+   * monotonic clock.
    */
   async pass(sums: RowSums, schemaVersion: () => Promise<number | null>, now: number): Promise<void> {
     const losses = lossesIn(this.#known ?? sums, sums);

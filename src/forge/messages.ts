@@ -1,4 +1,4 @@
-/** The settings of the forge reader (`[forge]`), its result, and what it and its thread tell each other. */
+/** Settings of the forge reader (`[forge]`), its results, and the messages between it and its thread. */
 
 import { createHash } from 'node:crypto';
 import type { Leaf } from '../quota/index.ts';
@@ -10,22 +10,22 @@ export const forgeKinds = ['gitea', 'forgejo', 'gogs', 'gitlab'] as const;
 
 export type ForgeKind = (typeof forgeKinds)[number];
 
-/** The owner of projects in a subgroup of GitLab: the top-level group, or the subgroup itself. */
+/** Owner of projects in a subgroup of GitLab: the top-level group, or the subgroup itself. */
 export type OwnerLevel = 'top' | 'namespace';
 
 export interface ForgeSettings {
   readonly kind: ForgeKind;
-  /** The forge's own configuration file, absolute; null if `database` says all. */
+  /** Absolute path of the forge's own configuration file; null if `database` is enough. */
   readonly configFile: string | null;
-  /** An address as `parseDatabaseAddress` reads it, which wins over `configFile`; null if not given. */
+  /** An address for `parseDatabaseAddress`, which takes precedence over `configFile`; null if absent. */
   readonly database: string | null;
   /** Only for GitLab. */
   readonly ownerLevel: OwnerLevel;
-  /** Only for GitLab; null: this is no storage of a Gitaly Cluster. */
+  /** Only for GitLab with a Gitaly Cluster; otherwise null. */
   readonly praefect: PraefectSettings | null;
 }
 
-/** The database of a Gitaly Cluster, and the name that this host's storage has there. */
+/** Address of the Gitaly Cluster's database, and the name of this host's storage there. */
 export interface PraefectSettings {
   readonly address: string;
   readonly storage: string;
@@ -38,18 +38,18 @@ export interface ForgeOwner {
   readonly type: 'user' | 'organization';
   readonly email: string;
   readonly isAdmin: boolean;
-  /** The forge shows the owner's page only to some; not, unless given. */
+  /** True if the forge shows the owner's page only to some people. */
   readonly isHidden?: boolean;
 }
 
-/** The members of an organization, by the ids of users; each has one role. */
+/** Members of an organization as ids of users; each has one role. */
 export interface ForgeMembers {
   readonly organization: number;
   readonly owners: readonly number[];
   readonly members: readonly number[];
 }
 
-/** The leaves whose bytes the database tells. */
+/** Leaves whose bytes come from the database. */
 export const forgeLeaves = [
   'size:git:lfs',
   'size:assets:attachments:issues',
@@ -87,45 +87,46 @@ export interface Unowned {
 
 /** A row that no forge writes. */
 export interface OddRow {
-  /** The table and the id: `lfs_meta_object 17`. */
+  /** Table and id: `lfs_meta_object 17`. */
   readonly row: string;
   readonly why: string;
-  /** The name of its owner; null where nobody can tell. */
+  /** Name of its owner; null if unknown. */
   readonly owner: string | null;
-  /** Its file, or its repository; null where nobody can tell. */
+  /** Its file, or its repository; null if unknown. */
   readonly path: string | null;
-  /** Its last good figure goes on counting for the owner. */
+  /** True if the last valid size still counts for the owner. */
   readonly isCounted: boolean;
 }
 
 export interface OddRows {
   readonly first: readonly OddRow[];
   readonly count: number;
-  /** Rows that count for nobody, and the bytes of their files. */
+  /** Number of rows that count for nobody; `unownedBytes` is the size of their files. */
   readonly unowned: number;
   readonly unownedBytes: number;
 }
 
 export interface ThreadSettings {
   readonly settings: ForgeSettings;
-  /** For the hashes of repositories' names. */
+  /** Seed for the hashes of repository names. */
   readonly seed: string;
 }
 
 /**
- * Kind of a reading: `new` reads what marks say has changed, `full` everything, and `anew` everything as if
- * it were the first time, so that all of it is reported again; `accepted` also where most of it is gone.
+ * Kind of a reading: `new` reads parts whose marks have changed; `full` reads everything; `anew` reads
+ * everything as for the first time, and reports all of it again; `accepted` is like `anew` and accepts that
+ * most data is missing.
  */
 export type ReadMode = 'new' | 'full' | 'anew' | 'accepted';
 
-/** A column by which an owner is found: a name in lower case, or an id. */
+/** A column for finding an owner: a name in lower case, or an id. */
 export type OwnerKey = 'id' | 'lower_name';
 
 /**
- * `more` asks for what comes after a chunk, so that the one who takes them is never given more than one at a
- * time. `lfs` asks for the LFS objects of the repository of this name, and `owner` for one owner, at other
- * times too. `known` has the present figures, for a thread that has read nothing yet: for each owner the
- * forge's id, then the bytes of `forgeLeaves`.
+ * A message to the thread. `more` asks for the next chunk, so that the reader gets one at a time. `lfs` asks
+ * for the LFS objects of a repository, and `owner` for one owner; both may come at any time. `known` has the
+ * current figures for a thread that has not read anything yet: for each owner the forge's id, then the bytes
+ * of `forgeLeaves`.
  */
 export type Question =
   | { readonly ask: 'read'; readonly mode: ReadMode; readonly known: Float64Array }
@@ -143,35 +144,38 @@ export type Answer =
   | { readonly id: number; readonly fault: Pick<ForgeFault, 'code' | 'mend' | 'message'> };
 
 export type Found =
-  /** Null: the reading has ended. */
+  /** Null at the end of the reading. */
   | { readonly chunk: Chunk | null }
   | { readonly objects: readonly LfsObject[] }
-  /** Null: nobody has the name, or no path names owners. */
+  /** Null if nobody has the name, or if paths do not contain owners. */
   | { readonly owner: ForgeOwner | null };
 
-/** Some of a reading, in this order, without what has not changed since the last; no chunk if nothing has. */
+/**
+ * A piece of a reading. Chunks come in this order and without unchanged data; if nothing has changed, none
+ * comes.
+ */
 export type Chunk =
-  /** The owners who are new, or other than before. */
+  /** Owners who are new or have changed. */
   | { readonly is: 'owners'; readonly owners: readonly ForgeOwner[] }
   | { readonly is: 'present'; readonly ids: Float64Array }
   | { readonly is: 'members'; readonly members: readonly ForgeMembers[] }
   | { readonly is: 'repositories'; readonly repositories: RepositoryNames }
-  /** The bytes of nobody, and figures that changed although no mark said so, by a full reading. */
+  /** Unowned bytes, and in a full reading the figures that changed without a change of their marks. */
   | {
       readonly is: 'rest';
       readonly unowned: readonly Unowned[];
       readonly drift: readonly FigureDrift[];
       readonly odd: OddRows;
     }
-  /** Lines of JSON, as sources report them; all of them together are the whole set. */
+  /** Lines of JSON as sources report them; all of them together are the complete set. */
   | { readonly is: 'lines'; readonly bytes: Uint8Array };
 
 export interface RepositoryNames {
-  /** Hashes of the names of public repositories, ascending; none where `places` says it. */
+  /** Hashes of the names of public repositories, ascending; empty if `places` is used. */
   readonly publicHashes: Float64Array;
-  /** The owners of repositories whose paths name none; null where paths name them. */
+  /** Owners of repositories whose paths do not contain them; null if paths do. */
   readonly places: PlaceColumns | null;
-  /** Names of repositories that have become public, private or another one's; null: too many to name. */
+  /** Names of repositories with another visibility or owner; null if there are too many. */
   readonly changed: readonly string[] | null;
 }
 
@@ -182,8 +186,8 @@ export interface FigureDrift {
 }
 
 /**
- * Gives the name of a repository (`owner/name`, in lower case) as a number of 48 bits, so that a million
- * names are six million bytes. It is seeded, so that nobody can choose a name that stands for another one.
+ * Hashes the name of a repository (`owner/name`, in lower case) to 48 bits, so that a million names take
+ * little memory. The seed prevents that somebody chooses a name with the same hash as another.
  */
 export function repositoryHash(seed: string, name: string): number {
   return createHash('sha1').update(seed).update(name).digest().readUIntBE(0, 6);

@@ -1,4 +1,4 @@
-/** A forge's MySQL or MariaDB database: one connection, on which every transaction is read-only. */
+/** A forge's MySQL or MariaDB database: one connection with read-only transactions. */
 
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise';
 import {
@@ -27,10 +27,10 @@ export async function openMysql(address: DatabaseServerAddress): Promise<ForgeDa
       rowsAsArray: true,
       supportBigNumbers: true,
       multipleStatements: false,
-      // Statements would be compiled as text for each shape of rows.
+      // By default the driver would compile code for each shape of rows.
       disableEval: true,
     });
-    // A connection that breaks while nothing is asked: the next statement says so.
+    // If an idle connection breaks, the next statement fails and reports it.
     connection.on('error', () => {});
     const [version] = await rowsOf(connection, 'SELECT VERSION()', []);
     const product = String(version?.[0]);
@@ -40,7 +40,7 @@ export async function openMysql(address: DatabaseServerAddress): Promise<ForgeDa
       ? [`SET SESSION max_statement_time = ${seconds}`]
       : [
           `SET SESSION max_execution_time = ${limits.statementMs}`,
-          // Otherwise the times of the last changes would be a day old.
+          // By default the times of the last changes may be a day old.
           'SET SESSION information_schema_stats_expiry = 0',
         ];
     for (const setting of ['SET SESSION TRANSACTION READ ONLY', ...settings]) {
@@ -82,7 +82,7 @@ function databaseOn(connection: Connection, address: DatabaseServerAddress, prod
       await rows('COMMIT', []);
       return result;
     },
-    // The time of a table's last change has whole seconds: one of this second may be followed by another.
+    // Times of changes have whole seconds, so another change may follow within the current second.
     marks: async tables => {
       const found = await rows(
         `SELECT table_name, COALESCE(UNIX_TIMESTAMP(update_time), 0), UNIX_TIMESTAMP(NOW())
@@ -107,6 +107,6 @@ async function rowsOf(
   timeout = limits.statementMs + limits.connectMs,
 ): Promise<readonly Row[]> {
   const [rows] = await connection.query<RowDataPacket[][]>({ sql, values: [...values], timeout });
-  // With rowsAsArray each row is an array; statements without rows give a header instead.
+  // With rowsAsArray each row is an array; statements without rows return a header instead.
   return Array.isArray(rows) ? rows : [];
 }

@@ -1,9 +1,9 @@
 /**
- * Rows that no forge writes: with a size below 0 or above that of any disk, or a name that nobody can have.
- * One of them must not keep the others from being read.
+ * Rows that no forge writes, with a negative size, a size above that of any disk, or an impossible name. One
+ * such row must not prevent reading the others.
  *
- * The last good figure of such a row goes on counting for its owner. Without one, since softquota was
- * started and among the first 5,000,000 rows of a table, its file on the disk counts for nobody.
+ * The last valid size of such a row still counts for its owner. If there is none since softquota was started,
+ * or the row is beyond the first 5,000,000 of its table, its file on the disk counts for nobody.
  */
 
 import { statSync } from 'node:fs';
@@ -13,12 +13,12 @@ import { type AboutRow, mostCharacters, type SizeJudge } from './database.ts';
 import type { ForgeOwner, OddRow, OddRows } from './messages.ts';
 import { firstRowOf } from './places.ts';
 
-/** Number of rows that are named, at most; the others are counted. */
+/** Limit of the listed rows; the others are counted. */
 const mostNamed = 1000;
-/** No file is as large, and as many of them as a table has can be added up. */
+/** Limit of a valid size: no file is as large, and a table of such sizes can be added up exactly. */
 const mostBytes = 2 ** 50;
 
-/** Rows of a table whose sizes are remembered, at most: 80 MB, which are no part of the thread's heap. */
+/** Limit of the rows of a table whose sizes are remembered: 80 MB outside of the thread's heap. */
 const mostRemembered = 5_000_000;
 /** Number of rows by which the columns grow. */
 const rowsAtOnce = 64 * 1024;
@@ -26,7 +26,7 @@ const rowsAtOnce = 64 * 1024;
 interface PartFound {
   readonly named: OddRow[];
   count: number;
-  /** Those that count for nobody. */
+  /** Rows that count for nobody. */
   unowned: number;
   unownedBytes: number;
 }
@@ -47,7 +47,7 @@ class RowSizes {
     this.#rows++;
   }
 
-  /** All rows are there. The hashes that Gogs has for ids come in any order. */
+  /** Ends the filling. Ids may be unordered: Gogs has none, so hashes take their place. */
   end(): void {
     this.#resize(this.#rows);
     if (this.#doAscend) return;
@@ -72,14 +72,14 @@ function growingColumn(): Float64Array<ArrayBuffer> {
 }
 
 export class RowJudge implements SizeJudge {
-  /** By parts of a reading, each of which is replaced as a whole. */
+  /** Faulty rows by parts of a reading, each of which is replaced as a whole. */
   readonly #parts = new Map<string, PartFound>();
   #part: PartFound = { named: [], count: 0, unowned: 0, unownedBytes: 0 };
-  /** The sizes of rows by their ids, by table, as they were last read. */
+  /** Sizes by table and row, from the last reading. */
   readonly #sizes = new Map<string, RowSizes>();
   #owners: ReadonlyMap<number, ForgeOwner> = new Map();
 
-  /** All that follows is of this part, which is read anew. */
+  /** Starts a part that is read anew; all following rows belong to it. */
   begin(part: string): void {
     this.#part = { named: [], count: 0, unowned: 0, unownedBytes: 0 };
     this.#parts.set(part, this.#part);
@@ -105,7 +105,7 @@ export class RowJudge implements SizeJudge {
     return { judged, end };
   }
 
-  /** Gives the owner, or as the last good row had it; null: nobody can have the name. */
+  /** Returns the owner, or the last valid version if the name is impossible; null if there is none. */
   owner(owner: ForgeOwner): ForgeOwner | null {
     const fault = nameFault(owner.name);
     if (fault === null) return owner;
@@ -115,12 +115,12 @@ export class RowJudge implements SizeJudge {
     return known;
   }
 
-  /** These are the owners that the last reading had. */
+  /** Remembers the owners of the last reading. */
   rememberOwners(owners: ReadonlyMap<number, ForgeOwner>): void {
     this.#owners = new Map(owners);
   }
 
-  /** Tells whether a path may lead to a repository of this name, `owner/name`. */
+  /** Returns true if a path can lead to a repository of this name, `owner/name`. */
   isName(name: string, id: number | null): boolean {
     const isName = name.length < mostCharacters && !/\p{Cc}/u.test(name);
     const about = { owner: null, path: shortened(name) };
@@ -157,7 +157,7 @@ export class RowJudge implements SizeJudge {
   }
 }
 
-/** 0: it is not there, or nobody may look; its path is named. */
+/** Returns 0 if the file does not exist or cannot be read; its path is listed anyway. */
 function sizeOnDisk(path: string): number {
   try {
     const stats = statSync(path);

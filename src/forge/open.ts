@@ -1,4 +1,4 @@
-/** Connects to the database that the settings name, of any engine, and looks for what is needed there. */
+/** Connects to the configured database of any engine, and checks its tables. */
 
 import { databaseOfAppIni, giteaFiles, gogsAttachments, hidesAllPages } from './app-ini.ts';
 import {
@@ -36,7 +36,7 @@ export function schemaOf(
   }
 }
 
-/** Has no owner's page count as public while the forge hides all of them. */
+/** Marks all owners as hidden while the forge hides all pages. */
 function withPages(schema: ForgeSchema, hides: () => boolean): ForgeSchema {
   const { eachOwner, ownerBy } = schema;
   const seen = (owner: ForgeOwner, isHidden: boolean) => (isHidden ? { ...owner, isHidden } : owner);
@@ -53,7 +53,7 @@ function withPages(schema: ForgeSchema, hides: () => boolean): ForgeSchema {
   };
 }
 
-/** Throws a `ForgeFault` if no database is named or reached, or a table or column is missing. */
+/** Throws a `ForgeFault` if no database is configured or reached, or if a table or column is missing. */
 export async function openForgeDatabase(
   settings: ForgeSettings,
   { needed }: ForgeSchema,
@@ -82,7 +82,7 @@ async function withPraefect(db: ForgeDatabase, settings: PraefectSettings): Prom
   }
 }
 
-/** The drivers are loaded only if they are needed. */
+/** Connects; a driver is loaded only if it is needed. */
 async function openedAt(address: DatabaseAddress): Promise<ForgeDatabase> {
   switch (address.engine) {
     case 'sqlite':
@@ -113,13 +113,16 @@ function databaseOfConfig(kind: ForgeKind, file: string, env: NodeJS.ProcessEnv)
   return kind === 'gitlab' ? databaseOfGitlab(file, env) : databaseOfAppIni(kind, file, env);
 }
 
-/** The SQLite file that a forge's configuration names; null if it names a server. Throws a `ForgeFault`. */
+/**
+ * Returns the SQLite file that a forge's configuration names; null if it names a server. Throws a
+ * `ForgeFault`.
+ */
 export function sqliteFileOf(kind: ForgeKind, file: string, env: NodeJS.ProcessEnv): string | null {
   const address = databaseOfConfig(kind, file, env);
   return address.engine === 'sqlite' ? address.path : null;
 }
 
-/** The names of all tables, those of older versions among them. */
+/** Lists the names of all tables, including those of older versions. */
 export function tableNames(needed: NeededColumns): readonly string[] {
   return Object.keys(needed).flatMap(namesOf);
 }
@@ -152,7 +155,7 @@ async function checkTables(
 
 interface ForgeProbe {
   readonly database: string;
-  /** The forge's own number of its tables' state; null if it has none. */
+  /** Version of the forge's schema; null if it has none. */
   readonly schemaVersion: number | null;
 }
 
@@ -170,7 +173,7 @@ export async function probeForge(settings: ForgeSettings, env: NodeJS.ProcessEnv
   }
 }
 
-/** Null: there is none, or it may not be read. */
+/** Returns null if there is no version, or if it cannot be read. */
 export async function forgeSchemaVersion(db: ForgeDatabase, table: string): Promise<number | null> {
   const columns = (await db.columns([table])).get(table);
   if (columns === undefined || !columns.has('version')) return null;

@@ -1,25 +1,25 @@
-/** The owners of repositories whose paths name none, as columns that a thread hands over. */
+/** Owners of repositories whose paths do not contain them, in columns that a thread can transfer. */
 
-/** An owner for whom a repository may count. */
+/** A possible owner of a repository. */
 export interface Claim {
   readonly ownerId: number;
   readonly isPublic: boolean;
-  /** The name by which people know the repository, such as `group/project`. */
+  /** Name for people, such as `group/project`. */
   readonly title: string;
-  /** The project that it was made from is gone, and this owner has one of those that need it still. */
+  /** True if the original project is gone and this owner has a fork that still needs the pool. */
   readonly isInherited: boolean;
-  /** It is a wiki although its path does not say so. */
+  /** True for a wiki whose path does not show it. */
   readonly isWiki: boolean;
 }
 
-/** Rows by the hashes of the repositories' names, which ascend; one repository may have several. */
+/** Rows by hashes of repository names, ascending; a repository may have several. */
 export interface PlaceColumns {
   readonly hashes: Float64Array;
   readonly ownerIds: Float64Array;
   readonly flags: Uint8Array;
-  /** All titles one after the other. */
+  /** All titles, joined. */
   readonly titles: string;
-  /** The end of each row's title. */
+  /** End of each row's title in `titles`. */
   readonly titleEnds: Float64Array;
 }
 
@@ -27,7 +27,7 @@ const publicFlag = 1;
 const inheritedFlag = 2;
 const wikiFlag = 4;
 
-/** The hashes may come in any order; the claims of one repository keep theirs. */
+/** Orders rows by hash; the claims of one repository keep their order. */
 export function placeColumns(hashes: readonly number[], claims: readonly Claim[]): PlaceColumns {
   const order = Uint32Array.from(hashes.keys()).sort((a, b) => (hashes[a] ?? 0) - (hashes[b] ?? 0) || a - b);
   const ordered = Array.from(order, at => claims[at]).filter(claim => claim !== undefined);
@@ -48,7 +48,9 @@ export function placeColumns(hashes: readonly number[], claims: readonly Claim[]
   };
 }
 
-/** The claims on a repository: the first one counts unless another's owner has counted it before. */
+/**
+ * Returns the claims on a repository. The first one counts, unless another owner's usage includes it already.
+ */
 export function claimsIn(columns: PlaceColumns, hash: number): readonly Claim[] {
   const { hashes, ownerIds, flags, titles, titleEnds } = columns;
   const found: Claim[] = [];
@@ -69,7 +71,7 @@ export function isAmong(sorted: Float64Array, wanted: number): boolean {
   return sorted[firstRowOf(sorted, wanted)] === wanted;
 }
 
-/** The place of the first number, among others in ascending order, that is not below the wanted one. */
+/** Returns the index of the first number in an ascending array that is not below the wanted one. */
 export function firstRowOf(sorted: Float64Array, wanted: number): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {

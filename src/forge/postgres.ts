@@ -1,4 +1,4 @@
-/** A forge's PostgreSQL database: one connection, on which every statement is in a read-only transaction. */
+/** A forge's PostgreSQL database: one connection with read-only transactions. */
 
 import { Client } from 'pg';
 import {
@@ -11,7 +11,7 @@ import {
 } from './database.ts';
 import { RowJudge } from './odd-rows.ts';
 
-/** A statement that takes a running server no time. */
+/** Makes a statement that a running server answers at once. */
 const brief = (text: string) => ({ text, query_timeout: limits.answerMs });
 
 export async function openPostgres(address: DatabaseServerAddress): Promise<ForgeDatabase> {
@@ -60,13 +60,13 @@ export async function openPostgres(address: DatabaseServerAddress): Promise<Forg
     return rows;
   }
 
-  // A connection that breaks while nothing is asked: the next statement says so.
+  // If an idle connection breaks, the next statement fails and reports it.
   client.on('error', () => {});
   try {
     await client.connect();
     const asked = 'SELECT current_setting($1), pg_is_in_recovery()';
     const { rows } = await client.query({ text: asked, values: ['server_version'], rowMode: 'array' });
-    // A replica counts no changes of its tables.
+    // A replica does not count changes of its tables.
     const [version, isReplica] = rows[0] ?? [];
     const position = isReplica === true ? 'pg_last_wal_replay_lsn()' : 'pg_current_wal_insert_lsn()';
     return {
@@ -75,7 +75,7 @@ export async function openPostgres(address: DatabaseServerAddress): Promise<Forg
       judge: new RowJudge(),
       asText: '::text',
       quoted: name => `"${name}"`,
-      // A part of a divided table may have the table's former name, but only some of its rows.
+      // A partition may have the former name of its table, but only some of its rows.
       columns: async tables =>
         columnsByTable(
           await query(
@@ -96,8 +96,8 @@ export async function openPostgres(address: DatabaseServerAddress): Promise<Forg
         );
       },
       consistently,
-      // The position in the server's log covers all databases; the counters of changed rows are those of a
-      // table, and may be some seconds late.
+      // The position in the server's log covers all databases. Counters of changed rows cover a table, but
+      // may be some seconds late.
       marks: async tables => {
         const found = await query(
           `SELECT ${position}::text, relname, n_tup_ins + n_tup_upd + n_tup_del FROM pg_stat_user_tables

@@ -1,6 +1,6 @@
 /**
- * Reads a forge's database, on a thread of its own that is started when it is needed first. Where that ends
- * unexpectedly, the reading under way is rejected, and the next one starts another.
+ * Reads a forge's database on its own thread, which starts when it is first needed. If the thread ends
+ * unexpectedly, the current reading rejects, and the next one starts another thread.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -23,7 +23,7 @@ import {
   type ThreadSettings,
 } from './messages.ts';
 
-/** A million objects that are being counted take 250 MB; rows live for one page. */
+/** A million objects in memory take 250 MB; rows are in memory for one page only. */
 const limits = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 1024 };
 
 export class ForgeReader {
@@ -38,7 +38,9 @@ export class ForgeReader {
     this.#settings = settings;
   }
 
-  /** Reads as a `Question` says, one at a time. Throws a `ForgeFault`; the next reconnects. */
+  /**
+   * Reads as `Question` describes; one reading at a time. Throws a `ForgeFault`; the next reading reconnects.
+   */
   async *read(mode: ReadMode, known = new Float64Array()): AsyncGenerator<Chunk, void, void> {
     let found = await this.#ask({ ask: 'read', mode, known });
     while ('chunk' in found && found.chunk !== null) {
@@ -47,24 +49,27 @@ export class ForgeReader {
     }
   }
 
-  /** The largest LFS objects that no other repository has, also during a reading. Throws a `ForgeFault`. */
+  /**
+   * Returns the largest LFS objects that no other repository has, also during a reading. Throws a
+   * `ForgeFault`.
+   */
   async lfsObjects(name: string): Promise<readonly LfsObject[]> {
     const found = await this.#ask({ ask: 'lfs', name: name.toLowerCase() });
     return 'objects' in found ? found.objects : [];
   }
 
-  /** The owner as the forge has it now, also during a reading. Throws a `ForgeFault`. */
+  /** Returns the current owner in the forge, also during a reading. Throws a `ForgeFault`. */
   async ownerBy(key: OwnerKey, value: number | string): Promise<ForgeOwner | null> {
     const found = await this.#ask({ ask: 'owner', key, value });
     return 'owner' in found ? found.owner : null;
   }
 
-  /** The number by which readings know a repository; `name`: `owner/name`. */
+  /** Returns the hash that stands for the repository `owner/name` in readings. */
   hashOf(name: string): number {
     return repositoryHash(this.#seed, name.toLowerCase());
   }
 
-  /** Ends the thread, whatever it waits for. */
+  /** Ends the thread, even if it waits for a database. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#reject(closed());

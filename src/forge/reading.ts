@@ -1,9 +1,9 @@
 /**
- * Reads a forge's database part by part, and keeps the result up to date.
+ * Reads a forge's database in parts, and keeps the result up to date.
  *
- * A part is read again by the marks of its tables: at once after a change if that is cheap. One that takes
- * long rests for several times as long as it took, and longer if only the mark of the whole database has
- * changed, which any sign-in does.
+ * A part is read again when the marks of its tables change. A fast part is read at once; a slow one rests for
+ * several times its duration, and longer if only the mark of the whole database has changed, which any
+ * sign-in does.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -24,21 +24,21 @@ import { RowJudge } from './odd-rows.ts';
 import { tableNames } from './open.ts';
 import { type Claim, claimsIn, isAmong, placeColumns } from './places.ts';
 
-/** Number of changed names that are handled one by one, at most. */
+/** Limit of the changed names that are handled one by one. */
 const mostChangedNames = 10_000;
-/** Each commit of fewer owners would write the same pages of the store again. */
+/** With fewer owners in a commit, the same pages of the store would be written more often. */
 const ownersAtOnce = 1000;
 const chunkCharacters = 64 * 1024;
 
 export interface News {
-  /** Those of accounts and repositories. */
+  /** Changes of accounts and repositories. */
   readonly chunks: Chunk[];
-  /** Tells whether owners came or went, or have another name, or have other figures. */
+  /** True if owners came, went, or changed their names or figures. */
   haveLinesChanged: boolean;
   readonly drift: FigureDrift[];
 }
 
-/** The parts that have no bytes. */
+/** Parts without bytes. */
 const accountsPart = 'accounts';
 const repositoriesPart = 'repositories';
 
@@ -48,17 +48,17 @@ export class ForgeReading {
   readonly #last = new Map<string, LastRead>();
   readonly #seed: string;
   readonly #judge: RowJudge;
-  /** Since owners were last read. */
+  /** Owners that were read separately since the last reading of accounts. */
   readonly #lookedUp = new Map<number, ForgeOwner>();
   #owesLines = false;
-  /** Those who are there, by their ids, as they were told. */
+  /** Valid owners by their ids, as last reported. */
   owners = new Map<number, ForgeOwner>();
   repositories = new Map<number, number>();
   #names: Omit<RepositoryNames, 'changed'> | null = null;
   #membersText = '';
   readonly sums = new Map<string, PartSums>();
 
-  /** `judge` knows the rows of earlier readings. */
+  /** `judge` remembers the rows of earlier readings. */
   constructor(schema: ForgeSchema, seed: string, judge = new RowJudge()) {
     this.#judge = judge;
     this.#schema = schema;
@@ -70,7 +70,7 @@ export class ForgeReading {
     this.#seed = seed;
   }
 
-  /** An owner's row was read beside a reading: all lines from now on have this name. */
+  /** Uses an owner's row that was read separately: all lines have this name from now on. */
   lookedUp(owner: ForgeOwner): void {
     this.#lookedUp.set(owner.id, owner);
     const known = this.owners.get(owner.id);
@@ -79,12 +79,15 @@ export class ForgeReading {
     this.#owesLines = true;
   }
 
-  /** Everything is due: the marks of another connection may mean something else. */
+  /** Makes all parts due: the marks of another connection may have another meaning. */
   reconnected(): void {
     this.#last.clear();
   }
 
-  /** Reads what is due, or all. Null: nothing had to be read. Throws a `ForgeFault` where there is nobody. */
+  /**
+   * Reads the parts that are due, or all. Returns null if none is. Throws a `ForgeFault` if there are no
+   * owners.
+   */
   async read(db: ForgeDatabase, isFull: boolean): Promise<News | null> {
     db.judge = this.#judge;
     const marks = await db.marks(tableNames(this.#schema.needed));
@@ -109,7 +112,7 @@ export class ForgeReading {
     return news;
   }
 
-  /** `isTrusted`: no mark said that the part has changed; what is other there is drift. */
+  /** `isTrusted` is true for a part without changed marks; a difference in it is drift. */
   async #readParts(
     db: ForgeDatabase,
     isWanted: (part: string) => boolean,
@@ -168,7 +171,7 @@ export class ForgeReading {
     this.#membersText = text;
   }
 
-  /** True: a repository went, or belongs to somebody else. */
+  /** Returns true if a repository was deleted or has another owner. */
   async #readRepositories(db: ForgeDatabase, news: News): Promise<boolean> {
     const before = this.repositories;
     const after = new Map<number, number>();
@@ -245,10 +248,10 @@ export class ForgeReading {
   }
 }
 
-/** Rest of a part, as a multiple of its duration, if one of its tables changed, or something somewhere. */
+/** Rest of a part as a multiple of its duration, after a change of its tables. */
 const restAfterChange = 5;
 const restOtherwise = 50;
-/** Duration up to which a part is read at once. */
+/** Milliseconds up to which a part needs no rest. */
 const cheapMs = 200;
 
 interface LastRead {
@@ -258,7 +261,7 @@ interface LastRead {
   readonly tookMs: number;
 }
 
-/** Tells whether a part is to be read; `own`: the marks of its tables now, `whole`: the database's. */
+/** Decides if a part is read. `own` has the current marks of its tables, `whole` the mark of the database. */
 export function stateOfPart(
   last: LastRead | undefined,
   own: string,
@@ -272,7 +275,10 @@ export function stateOfPart(
   return now - last.endedAt >= restMs ? 'due' : 'resting';
 }
 
-/** A forge in use has an administrator: these are another's tables, or of one that is being restored. */
+/**
+ * Makes the fault for a database without users: a forge in use has an administrator, so this is another
+ * database, or one that is being restored.
+ */
 function noOwners(): ForgeFault {
   return new ForgeFault(
     'schema',

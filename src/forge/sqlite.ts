@@ -1,10 +1,10 @@
 /**
  * A forge's SQLite file, opened for reading only.
  *
- * With `journal_mode = DELETE` an open cursor makes the forge's next write wait, and fail after half a
- * second. So each statement is short and read to its end at once, and no transaction spans two of them: the
- * size of a page follows the time that the page before took. With `WAL` readers keep nobody waiting, but the
- * same statements are quick enough.
+ * With `journal_mode = DELETE`, an open cursor blocks the forge's next write, which fails after half a
+ * second. So each statement is short and read completely, and no transaction spans two statements. The size
+ * of a page is chosen by the duration of the previous one. With `WAL` readers block nobody, and the same
+ * statements are used.
  */
 
 import { existsSync, statSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { printable } from '../text/index.ts';
 import { type ChangeMarks, type ForgeDatabase, ForgeFault, type Row, type SqlValue } from './database.ts';
 import { RowJudge } from './odd-rows.ts';
 
-/** Milliseconds that a page should hold its lock, and that a statement waits for the forge's own lock. */
+/** Milliseconds for which a page should hold its lock, and a statement waits for the lock of the forge. */
 const pageMs = 8;
 const busyMs = 5000;
 const leastRows = 100;
@@ -42,7 +42,7 @@ class SqliteDatabase implements ForgeDatabase {
 
   constructor(path: string) {
     this.#path = path;
-    // Nobody has a file in WAL mode open that has no log; opened as usual, it would be given one.
+    // A file in WAL mode without a log is not in use. Opening it normally would create a log.
     this.#isImmutable = hasWalMode(path) && !existsSync(`${path}-wal`);
     this.#identity = identityOf(path, this.#isImmutable);
     const url = pathToFileURL(path);
@@ -80,7 +80,7 @@ class SqliteDatabase implements ForgeDatabase {
     return rows;
   }
 
-  /** One state over several statements would need a lock. What changes meanwhile shows in the marks. */
+  /** Runs `act` without a transaction, which would need a lock. Changes in between appear in the marks. */
   async consistently<T>(act: () => Promise<T>): Promise<T> {
     const result = await act();
     this.#refuseReplaced();
@@ -108,7 +108,7 @@ class SqliteDatabase implements ForgeDatabase {
       try {
         const statement = this.#db.prepare(sql);
         statement.setReturnArrays(true);
-        // Otherwise one number above 2^53 would be a fault of all rows.
+        // Otherwise one number above 2^53 would make the whole statement fail.
         statement.setReadBigInts(true);
         const rows: readonly unknown[] = statement.all(...values);
         return rows.filter(row => Array.isArray(row));
@@ -120,7 +120,10 @@ class SqliteDatabase implements ForgeDatabase {
   }
 }
 
-/** SQLite itself would wait longer and longer, and miss the moments between the writes of a busy forge. */
+/**
+ * Milliseconds between two attempts. SQLite itself would wait longer each time, and miss the gaps between the
+ * writes of a busy forge.
+ */
 const pauseMs = 0.5;
 const pause = new Int32Array(new SharedArrayBuffer(4));
 const busyCode = 5;
@@ -129,7 +132,7 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && error.errcode === busyCode;
 }
 
-/** The versions of the format by which a file says that it is in WAL mode, and where they stand in it. */
+/** Version of the file format for WAL mode, and its offset in the file. */
 const walVersion = 2;
 const versionsAt = 18;
 
@@ -140,7 +143,7 @@ function hasWalMode(path: string): boolean {
   );
 }
 
-/** SQLite sees no change of a file that it was told is immutable: its size and time say so. */
+/** SQLite does not notice changes of a file that was opened as immutable, so size and time are compared. */
 function identityOf(path: string, isImmutable: boolean): string {
   const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true });
   return isImmutable ? `${dev}:${ino}:${size}:${mtimeNs}` : `${dev}:${ino}`;

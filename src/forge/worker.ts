@@ -1,4 +1,4 @@
-/** The thread that reads a forge's database: node:sqlite blocks, and so does counting a million rows. */
+/** Thread that reads a forge's database: node:sqlite blocks, and so does counting a million rows. */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { nameFault } from '../quota/index.ts';
@@ -16,11 +16,11 @@ const port = parentPort;
 // The reader passes these settings to the thread that it starts.
 const { settings, seed } = workerData as ThreadSettings;
 const schema = schemaOf(settings, process.env);
-/** A connection on which one thing is done after the other, so that none fails for another. */
+/** A connection on which tasks run one after the other. */
 class Turns {
   readonly #turns = new SerialQueue();
   readonly #opened: () => void;
-  /** Null: the next question connects. */
+  /** Null if the next task has to connect. */
   #connection: ForgeDatabase | null = null;
 
   constructor(opened: () => void = () => {}) {
@@ -44,14 +44,14 @@ class Turns {
   }
 }
 
-/** Rows of earlier readings: all readings begin anew after a fault. */
+/** Remembers the rows of earlier readings, even after a fault, when the readings start anew. */
 const judge = new RowJudge();
 let reading = new ForgeReading(schema, seed, judge);
 let guard = new LossGuard();
 const readings = new Turns(() => reading.reconnected());
-/** Questions that wait for no reading. */
+/** Connection for questions that must not wait for a reading. */
 const lookUps = new Turns();
-/** The reading that is under way. */
+/** The current reading. */
 let chunks: AsyncGenerator<Chunk, void, void> | null = null;
 
 port.on('message', async ({ id, question }: Request) => {
@@ -72,9 +72,9 @@ async function find(question: Question): Promise<Found> {
   if (question.ask === 'owner') {
     const lookUp = (db: ForgeDatabase) =>
       db.consistently(async () => schema.ownerBy?.(db, question.key, question.value) ?? null);
-    // The connection may have been broken since it was last used.
+    // The idle connection may have broken, so a second attempt follows.
     const owner = await lookUps.run(lookUp).catch(() => lookUps.run(lookUp));
-    // A name that nobody can have is judged by the next reading.
+    // An invalid name is judged by the next reading.
     if (owner === null || nameFault(owner.name) !== null) return { owner: null };
     reading.lookedUp(owner);
     return { owner };

@@ -1,16 +1,16 @@
 /**
- * Reads from GitLab's own configuration where its database is: from `gitlab.rb` of a package or a container,
- * or from `database.yml` of an installation from source.
+ * Finds GitLab's database through its own configuration: `gitlab.rb` of a package or a container, or
+ * `database.yml` of an installation from source.
  *
- * `gitlab.rb` is a program, which is not run: values that are written as text or numbers are read, others are
- * named.
+ * `gitlab.rb` is a program, which is not run: literal texts and numbers are read, and any other value is an
+ * error.
  */
 
 import { printable } from '../../text/index.ts';
 import { textOfConfig } from '../app-ini.ts';
 import { type DatabaseServerAddress, defaultPorts, ForgeFault, tlsModeOf } from '../database.ts';
 
-/** The defaults of GitLab's package. */
+/** Defaults of GitLab's package. */
 const packaged = {
   host: '/var/opt/gitlab/postgresql',
   username: 'gitlab',
@@ -23,7 +23,7 @@ export function databaseOfGitlab(
 ): DatabaseServerAddress {
   const text = textOf(file);
   const isYaml = /\.ya?ml$/.test(file);
-  // The container's image runs the variable first, then the file.
+  // The container image evaluates the variable before the file.
   const settings = isYaml ? databaseYaml(text) : rubySettings(`${env.GITLAB_OMNIBUS_CONFIG ?? ''}\n${text}`);
   const value = (name: string, usual: string | null = null): string | null => {
     const setting = settings.get(name);
@@ -56,7 +56,7 @@ export function databaseOfGitlab(
   };
 }
 
-/** The settings `gitlab_rails['db_…']`, of which the last one counts. */
+/** Reads the settings `gitlab_rails['db_…']`; the last one of a name counts. */
 function rubySettings(text: string): ReadonlyMap<string, Setting> {
   const settings = new Map<string, Setting>();
   const line = /^gitlab_rails\[(["'])(?:databases\1\]\[(["'])main\2\]\[(["']))?db_(\w+)["']\]\s*=(.*)$/;
@@ -93,18 +93,19 @@ function faultIn(file: string, what: string): ForgeFault {
   );
 }
 
-/** A value that is written; null: one that only GitLab computes. */
+/** A literal value; null if the file computes it. */
 type Setting = string | null;
 
 /**
- * The settings of `production` in GitLab's database.yml: of `main` below it, or, in older files, right there.
+ * Reads the settings of `production` in GitLab's database.yml: from `main` below it, or in older files
+ * directly.
  *
- * Only what such a file is made of is read: names and values by indentation. Values that are computed
- * (`<%= … %>`, anchors) are told as such.
+ * Only the part of YAML that such files use is parsed: names and values by indentation. Computed values (`<%=
+ * … %>`, anchors) become null.
  */
 function databaseYaml(text: string): ReadonlyMap<string, Setting> {
   const settings = new Map<string, Setting>();
-  /** The names above a line, with their indentation. */
+  /** Names of the enclosing lines, with their indentation. */
   const above: { readonly indent: number; readonly name: string }[] = [];
   for (const line of text.split(/\r?\n/)) {
     const match = /^( *)(["']?)([\w-]+)\2:(.*)$/.exec(line);
@@ -122,7 +123,7 @@ function databaseYaml(text: string): ReadonlyMap<string, Setting> {
   return settings;
 }
 
-/** Undefined: names follow below. */
+/** Parses a value; undefined if further names follow below. */
 function valueIn(written: string): Setting | undefined {
   const quoted = /^(?:"((?:[^"\\]|\\["\\])*)"|'((?:[^']|'')*)')\s*(?:#.*)?$/.exec(written);
   if (quoted !== null) {

@@ -1,5 +1,5 @@
 /**
- * Praefect's database, by which a Gitaly Cluster knows its repositories: each has replicas at
+ * Database of Praefect, in which a Gitaly Cluster stores its repositories. Each one has replicas at
  * `@cluster/repositories/ab/cd/NUMBER` on several storages, of which one counts for the owner.
  */
 
@@ -15,7 +15,7 @@ export const praefectTables = {
 
 const longestPath = 500;
 
-/** The database of GitLab together with Praefect's, whose changes its marks show, too. */
+/** Combines GitLab's database with Praefect's; its marks include the changes of both. */
 export function withReplicas(
   gitlab: ForgeDatabase,
   praefect: ForgeDatabase,
@@ -33,7 +33,7 @@ export function withReplicas(
     },
     marks: async tables => {
       const own = await gitlab.marks(tables);
-      // Each push changes rows there, so no table's own mark says that anything has moved.
+      // Each push changes rows there, so marks of its tables would not show whether anything has moved.
       const { whole } = await praefect.marks(Object.keys(praefectTables));
       return { ...own, whole: `${own.whole} ${whole}` };
     },

@@ -1,6 +1,6 @@
 /**
- * GitLab: owners are namespaces, and no path says whose a repository is. A project and a snippet lie under
- * the SHA-256 of their number, and what forks have in common in a pool.
+ * Tables of GitLab. Owners are namespaces, and no path shows the owner of a repository: projects and snippets
+ * are at the SHA-256 of their id, and data that forks share is in a pool.
  */
 
 import { createHash } from 'node:crypto';
@@ -69,7 +69,10 @@ async function countGitlabLfs(db: ForgeDatabase, whose: RowOwners): Promise<Part
   return objects.sums('size:git:lfs', whose, 'lfs_orphaned');
 }
 
-/** An uploaded file belongs to a project, a group, a user or a snippet. `snippets`: owners by their ids. */
+/**
+ * Counts uploaded files, which belong to a project, a group, a user or a snippet. `snippets` has owners by
+ * snippet.
+ */
 async function countUploads(
   db: ForgeDatabase,
   whose: RowOwners,
@@ -99,7 +102,7 @@ async function countUploads(
   return sums;
 }
 
-/** Rows of artifacts go when their files do. */
+/** Counts artifacts, whose rows are deleted with their files. */
 async function countGitlabArtifacts(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
   const leaf = 'size:assets:artifacts';
   const sums = new PartSums([leaf], whose);
@@ -113,7 +116,7 @@ async function countGitlabArtifacts(db: ForgeDatabase, whose: RowOwners): Promis
   return sums;
 }
 
-/** Each file of a package lies on the disk on its own, also if another one has the same content. */
+/** Counts files of packages. Each is stored separately, even if another one has the same content. */
 async function countGitlabPackages(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
   const leaf = 'size:assets:packages:all';
   const sums = new PartSums([leaf], whose);
@@ -129,14 +132,14 @@ async function countGitlabPackages(db: ForgeDatabase, whose: RowOwners): Promise
   return sums;
 }
 
-/** The value of `visibility_level` that is open to everybody. */
+/** The value of `visibility_level` for everybody. */
 const publicLevel = 20;
-/** No namespace has this id. */
+/** An id that no namespace has. */
 const noOwner = 0;
-/** GitLab itself allows less for a whole path. */
+/** Limit in characters; GitLab itself allows less for a whole path. */
 const longestTitle = 1000;
 
-/** Gives also the replicas of a Gitaly Cluster, for those who have the repositories. */
+/** Passes on the repositories, and the replicas of a Gitaly Cluster with the same owners. */
 async function eachPlaced(
   db: ForgeDatabase,
   namespaces: Namespaces,
@@ -161,7 +164,9 @@ async function eachPlaced(
   });
 }
 
-/** Gives projects first, which have an id; fills `snippets` with the ids of owners by the ids of snippets. */
+/**
+ * Passes on the repositories, first the projects, which have an id. Fills `snippets` with owners by snippet.
+ */
 async function eachGitlabRepository(
   db: ForgeDatabase,
   namespaces: Namespaces,
@@ -169,7 +174,7 @@ async function eachGitlabRepository(
   take: (repository: PlacedRepository) => void,
 ): Promise<void> {
   const projects = new Map<number, Claim>();
-  /** By the ids of pools, then of owners: of each owner's members the one with the lowest id. */
+  /** By pool and then by owner: of all the projects of the owner in the pool, the one with the lowest id. */
   const pools = new Map<number, Map<number, Claim>>();
   await eachRow(db, 'projects', gitlabTables.projects, (id, row) => {
     const namespace = numberAt(row, 1);
@@ -216,10 +221,10 @@ async function eachGitlabRepository(
   });
 }
 
-/** The number of the project whose repositories lie at this place; null: it is none. */
+/** Finds the id of the project whose repositories are at this place; null if there is none. */
 async function projectIdOf(db: ForgeDatabase, name: string): Promise<number | null> {
   let found: number | null = null;
-  // No hash tells its number, and a million take a second.
+  // A hash cannot be reversed, so all ids are hashed; a million take a second.
   await eachRow(db, 'projects', ['id'], id => {
     if (placeOf('@hashed', id) === name) found = id;
   });
@@ -245,16 +250,16 @@ interface Namespace {
   readonly id: number;
   readonly path: string;
   readonly isGroup: boolean;
-  /** 0: it is a top-level one. */
+  /** 0 for a top-level namespace. */
   readonly parentId: number;
-  /** The user whose namespace it is; 0 for a group. */
+  /** The user of a personal namespace; 0 for a group. */
   readonly userId: number;
 }
 
-/** GitLab allows 20; more is a circle of a database that is half restored. */
+/** GitLab allows 20 levels; more are a cycle in a damaged database. */
 const mostLevels = 50;
 
-/** Users and groups, and which of them owns what is in a subgroup. */
+/** Users and groups, and the owners of data in subgroups. */
 class Namespaces {
   readonly #level: OwnerLevel;
   #all = new Map<number, Namespace>();
@@ -284,7 +289,7 @@ class Namespaces {
     return [...this.#all.values()].filter(({ parentId }) => this.#level !== 'top' || parentId === 0);
   }
 
-  /** The id of the owner of what is in a namespace; undefined if there is none. */
+  /** Returns the id of the owner of a namespace's data; undefined if there is none. */
   ownerIdOf(namespaceId: number): number | undefined {
     const line = this.lineOf(namespaceId);
     return this.#level === 'top' ? line.at(-1)?.id : line[0]?.id;
@@ -294,7 +299,7 @@ class Namespaces {
     return this.#byUser.get(userId);
   }
 
-  /** The name by which users know an owner: `group/subgroup`. */
+  /** Returns the name by which users know an owner: `group/subgroup`. */
   fullPathOf(namespaceId: number): string {
     return this.lineOf(namespaceId)
       .map(({ path }) => path)
@@ -302,7 +307,7 @@ class Namespaces {
       .join('/');
   }
 
-  /** A namespace and those above it; empty where there is none, or one above is missing. */
+  /** Returns a namespace and its ancestors; empty if any of them is missing. */
   lineOf(namespaceId: number): readonly Namespace[] {
     const line: Namespace[] = [];
     for (let id = namespaceId; id !== 0; ) {
@@ -315,10 +320,10 @@ class Namespaces {
   }
 }
 
-/** The value of `members.access_level` that owners have. */
+/** The value of `members.access_level` for owners. */
 const ownerAccess = 50;
 
-/** Reads the namespaces again, too. */
+/** Reads the owners, and the namespaces again. */
 async function eachGitlabOwner(
   db: ForgeDatabase,
   namespaces: Namespaces,
@@ -332,7 +337,7 @@ async function eachGitlabOwner(
   for (const { id, isGroup, userId } of namespaces.owners) {
     const name = namespaces.fullPathOf(id);
     const user = users.get(userId);
-    // A group whose parents are not all there has no name.
+    // A group with a missing ancestor has no name.
     if (name === '') continue;
     take({
       id,
@@ -340,13 +345,13 @@ async function eachGitlabOwner(
       type: isGroup ? 'organization' : 'user',
       email: user?.email ?? '',
       isAdmin: user?.isAdmin ?? false,
-      // Groups may be private, and users never are.
+      // Groups may be private; users never are.
       ...(isGroup ? { isHidden: true } : {}),
     });
   }
 }
 
-/** Members of groups, who are members of the subgroups, too. */
+/** Reads the members of groups. They are members of the subgroups, too. */
 async function gitlabMembers(db: ForgeDatabase, namespaces: Namespaces): Promise<readonly ForgeMembers[]> {
   const direct = { owners: new Map<number, Set<number>>(), all: new Map<number, Set<number>>() };
   await eachRow(db, 'members', gitlabTables.members, (_, row) => {
@@ -369,7 +374,10 @@ async function gitlabMembers(db: ForgeDatabase, namespaces: Namespaces): Promise
   return membersById(owners, all);
 }
 
-/** GitLab divided the table of artifacts in version 16.10; the former one is a part of it since then. */
+/**
+ * GitLab partitioned the table of artifacts in version 16.10; the former table is one of its partitions since
+ * then.
+ */
 const artifactTables = ['p_ci_job_artifacts', 'ci_job_artifacts'] as const;
 
 const gitlabTables = {
