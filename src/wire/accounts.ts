@@ -1,4 +1,6 @@
-/** Users, organizations, members, tokens and sessions as Forgejo's clients know them. Times are ISO 8601. */
+/**
+ * Users, organizations, members, tokens and sessions in the form of Forgejo's clients. Times are ISO 8601.
+ */
 
 import { z } from 'zod';
 import { longestName } from '../quota/index.ts';
@@ -21,7 +23,7 @@ export const user = z
 
 export type User = z.infer<typeof user>;
 
-/** Null is as good as left out. */
+/** Null means the same as absent. */
 const fields = {
   type: ownerType.nullish(),
   email: text.meta({ maxLength: longestEmail, pattern: `^(${emailPattern})?$` }).nullish(),
@@ -48,7 +50,7 @@ export const member = user.extend({ role }).meta({ id: 'Member' });
 
 export type Member = z.infer<typeof member>;
 
-/** The areas of Forgejo's scopes. */
+/** Areas of Forgejo's scopes. */
 const areas = [
   'activitypub',
   'admin',

@@ -1,7 +1,8 @@
 /**
- * OAuth2 sources. Texts that are not set are empty; null is as good as left out.
+ * OAuth2 sources. In answers, texts without a value are empty; in requests, null means the same as absent.
  *
- * The mapping is looked at more closely where it is taken, since its faults are told with their places.
+ * The mapping is checked by its reader and not by the schema, because its faults are reported with their
+ * places.
  */
 
 import { z } from 'zod';

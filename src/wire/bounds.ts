@@ -1,45 +1,45 @@
 /**
- * Lengths of texts and lists that are sent to us, at most. Each is far beyond what anybody means, and near
- * enough that nobody fills a disk or holds up others.
+ * Limits of texts and lists in requests. They are far above any sensible use, and low enough that nobody can
+ * fill a disk or delay others.
  */
 
 import { z } from 'zod';
 import { longestName, nameFault } from '../quota/index.ts';
 
-/** An owner's name may have come from a file of so many bytes. */
+/** Limit of an owner's name in bytes, as far as it may come from a file. */
 const longestKnownName = 4096;
 
 export const mostOf = {
-  /** In a rule; there are fewer to choose from. */
+  /** Subjects of a rule; there are fewer to choose from. */
   subjects: 20,
-  /** In one policy, or one group of it. */
+  /** Rules of a policy, or of one group in it. */
   rules: 10_000,
-  /** In a group that is created by itself. */
+  /** Rules of a group that is created alone. */
   rulesOfNewGroup: 1000,
   groups: 10_000,
-  /** That all groups of one policy name together. */
+  /** Rules in all groups of a policy together. */
   rulesOfGroups: 40_000,
-  /** In one group. */
+  /** Members of a group. */
   users: 500_000,
-  /** That one owner is put into at once. */
+  /** Groups into which one owner is put at once. */
   groupsOfOwner: 1000,
-  /** That one scan is for. */
+  /** Owners of one scan. */
   owners: 1000,
   scopes: 50,
-  /** In a set of claims, or of groups at a provider. */
+  /** Claims in a set, or groups at a provider. */
   claims: 1000,
 } as const;
 
-/** The characters of an `If-None-Match`; there is room for the other headers beside it. */
+/** Limit of `If-None-Match` in characters, which leaves room for the other headers. */
 export const longestValidators = 8192;
 
-/** Anything that is written by hand: an address, a secret, a search. */
+/** Text that people write: an address, a secret, a search. */
 export const text = z.string().max(2048);
 
-/** Text that stands for something that is there, such as a number or a mark of a page. */
+/** Text that names an existing thing, such as a number or the position of a page. */
 export const mark = z.string().max(255);
 
-/** The list with at most so many entries; of a longer one no entry is looked at. */
+/** Limits a list. The entries of a longer list are not checked. */
 export function atMost<Entry extends z.ZodType>(most: number, list: z.ZodArray<Entry>) {
   return z.preprocess((entries, { issues }) => {
     if (Array.isArray(entries) && entries.length > most) {
@@ -49,12 +49,12 @@ export function atMost<Entry extends z.ZodType>(most: number, list: z.ZodArray<E
   }, list.max(most));
 }
 
-/** Names that stand for something that is there; anything may be asked for. */
+/** Name of something that exists. Any text may be asked for. */
 export const knownName = z.string().max(longestKnownName);
 
 /**
- * A whole number as a query has it: digits, perhaps with a minus before them. JavaScript would also take
- * nothing at all, `0x10` and `1e2`. `usual`: what it is where the query does not have it.
+ * Whole number in a query: digits, perhaps after a minus. JavaScript's own conversion would accept an empty
+ * text, `0x10` and `1e2`, too. `usual` is the value if the parameter is absent.
  */
 export function queryNumber(least: number, most: number, usual: number) {
   const expected = `expected a whole number from ${least} to ${most}`;
@@ -70,8 +70,8 @@ export function queryNumber(least: number, most: number, usual: number) {
 export const bytes = z.number().int();
 
 /**
- * The rules of `nameFault` as a regular expression of JSON Schema, for those who read the description of the
- * API. It has no classes of Unicode, which not every reader of such a schema knows.
+ * The rules of `nameFault` as a regular expression in JSON Schema, for the description of the API. It has no
+ * Unicode classes, which some readers of such schemas do not support.
  */
 const namePattern = String.raw`^(?!\.{1,2}$)(?!\s*$)[^\u0000-\u001f\u007f-\u009f]+$`;
 

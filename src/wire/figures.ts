@@ -1,4 +1,4 @@
-/** Figures of all owners together, and of the past. Sizes are bytes, times ISO 8601. */
+/** Figures of all owners together, and their history. Sizes are bytes, times ISO 8601. */
 
 import { z } from 'zod';
 import { leaves } from '../quota/index.ts';

@@ -1,4 +1,4 @@
-/** Refs that forges keep for themselves: nobody can push to them, and no configuration of git says so. */
+/** Refs that forges reserve: nobody can push to them, although no git configuration says so. */
 
 export const hiddenRefs = {
   gitea: ['refs/pull/'],
@@ -7,19 +7,19 @@ export const hiddenRefs = {
     'refs/merge-requests/',
     'refs/pipelines/',
     'refs/environments/',
-    // In pools.
+    // Only in pools.
     'refs/dangling/',
   ],
 } as const;
 
 export const everyHiddenRef: readonly string[] = Object.values(hiddenRefs).flat();
 
-/** `name`: of a ref, or the beginning of some. */
+/** Returns true for refs that GitLab reserves. `name` is a ref, or the beginning of some. */
 export function isKeptByGitlab(name: string): boolean {
   return hiddenRefs.gitlab.some(each => name.startsWith(each));
 }
 
-/** The words about the history that such refs hold, and the page on which a person removes it. */
+/** Explains the history that such refs hold, and the page on which it can be removed. */
 export const gitlabMaintenance =
   'GitLab keeps it for merge requests and pipelines. An owner of the project removes it in the project: ' +
   'Settings, Repository, Repository maintenance.';

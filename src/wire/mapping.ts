@@ -2,29 +2,34 @@
 
 import { messageOf } from '../errors.ts';
 
-/** Length of a mapping in JSON text, which is read in one step. */
+/** Limit of a mapping in characters of JSON, which is parsed in one step. */
 export const longestMappingText = 512 * 1024;
 
-/** Groups at the provider, and quota groups of each. */
+/** Limit of groups at the provider, and of quota groups for each of them. */
 export const mostMapped = 20_000;
 
-/** Length of any name in a mapping. */
+/** Limit of any name in a mapping, in characters. */
 export const longestMappedName = 1024;
 
 const tooLong = `expected a name of at most ${longestMappedName} characters`;
 
-/** A thousand times the same mistake helps nobody. */
+/** Limit of the reported faults: many repetitions help nobody. */
 const mostTold = 20;
 
-/** A list of pairs rather than an object, so that no name, such as `__proto__`, is anything special. */
+/**
+ * Pairs of a claimed group and its quota groups. In an object, a name such as `__proto__` would be special.
+ */
 export type Mapping = readonly (readonly [claimed: string, quotaGroups: readonly string[]])[];
 
 type Mapped =
   | { readonly ok: true; readonly mapping: Mapping }
-  /** Each with the place of the fault. */
+  /** Each fault says where it is. */
   | { readonly ok: false; readonly faults: readonly string[] };
 
-/** Reads `{"group at the provider": ["quota group", ...]}` or its JSON text; empty text: empty mapping. */
+/**
+ * Reads `{"group at the provider": ["quota group", ...]}` or its JSON text. An empty text is an empty
+ * mapping.
+ */
 export function mappingIn(value: unknown): Mapped {
   if (typeof value !== 'string') return mappingOf(value);
   if (value === '') return { ok: true, mapping: [] };
@@ -83,11 +88,11 @@ export function quotaGroupsIn(mapping: Mapping): ReadonlySet<string> {
   return new Set(mapping.flatMap(([, groups]) => groups));
 }
 
-/** An event has room for so many, and for so much of a name. */
+/** Limits of names in an event, and of the characters of a name. */
 const mostUnmapped = 50;
 const longestUnmapped = 255;
 
-/** Gives the first of the claimed groups that a mapping does not name, by name, and how many there are. */
+/** Returns the first claimed groups without a mapping, ordered by name, and their number. */
 export function unmappedIn(claimed: readonly string[], mapping: Mapping) {
   const mapped = new Set(mapping.map(([name]) => name));
   const names = claimed.filter(name => !mapped.has(name)).sort();
@@ -96,7 +101,7 @@ export function unmappedIn(claimed: readonly string[], mapping: Mapping) {
   return { names: told, count: names.length };
 }
 
-/** Kind of a JSON value, for a person. */
+/** Names the kind of a JSON value for people. */
 export function claimKind(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';

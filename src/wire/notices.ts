@@ -1,4 +1,4 @@
-/** Notices: the places that they go to, and what waits or could not be delivered. */
+/** Notices: their receivers, and the deliveries that wait or have failed. */
 
 import { z } from 'zod';
 import { emailPattern, isEmail, longestEmail } from '../text/index.ts';

@@ -1,9 +1,9 @@
 /**
- * The pages of the web UI: which paths are pages, for the daemon that serves them, and which page a path is,
- * for the app in the browser. Without dependencies, so that it can be loaded there by itself.
+ * Pages of the web UI. The daemon uses them to recognize addresses of pages, and the app to find the page of
+ * an address. The module has no dependencies, so that the browser can load it alone.
  */
 
-/** Paths below the base URL; `{name}` is one segment, percent-encoded. */
+/** Paths below the base URL; `{name}` is one percent-encoded segment. */
 const pages = {
   overview: '/',
   mine: '/mine',
@@ -33,11 +33,11 @@ export type PageId = keyof typeof pages;
 
 export interface Place {
   readonly page: PageId;
-  /** The owner or thing that the page is about; null where there is only one. */
+  /** Owner or thing that the page is about; null if there is only one. */
   readonly name: string | null;
 }
 
-/** Finds the page at a path as an address has it, from its `/` on; null: no page. */
+/** Finds the page of an address's path, which begins with `/`; null if there is none. */
 export function placeAt(path: string): Place | null {
   const [, ...asked] = path.split('/');
   for (const page of pageIds) {
@@ -49,15 +49,15 @@ export function placeAt(path: string): Place | null {
   return null;
 }
 
-/** The address of a place, relative to the base URL. */
+/** Returns the address of a page, relative to the base URL. */
 export function addressOf(page: PageId, name?: string): string {
   const address = pages[page].slice(1).replace('{name}', () => encodeURIComponent(name ?? ''));
   return address === '' ? './' : address;
 }
 
 /**
- * The page that was asked for, below the base URL as `href` has it; the first page for what is none of ours,
- * so that no address that somebody was given leads elsewhere.
+ * Returns the requested page after a sign-in, relative to the base URL. Any other address leads to the first
+ * page, so that a prepared link cannot lead to another site.
  */
 export function wayBack(asked: string | null, base: URL): string {
   const first = './';
@@ -69,10 +69,10 @@ export function wayBack(asked: string | null, base: URL): string {
   return `./${url.pathname.slice(base.pathname.length)}${url.search}`;
 }
 
-// They are its own keys.
+// The keys of `pages` are page ids.
 const pageIds = Object.keys(pages) as readonly PageId[];
 
-/** Undefined: it is not this page. */
+/** Returns the name in the path, null if the page has none, and undefined if it is another page. */
 function nameIn(segments: readonly string[], asked: readonly string[]): string | null | undefined {
   let name: string | null = null;
   for (const [index, segment] of segments.entries()) {

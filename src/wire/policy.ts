@@ -1,9 +1,7 @@
 /**
- * Rules and groups, one by one and as one document, and what an owner has of them, in the JSON that Forgejo's
- * clients know.
+ * Rules and groups, single and as one document, and the limits of an owner, in the JSON of Forgejo's clients.
  *
- * Schemas of requests carry the checks, and their words are what the asker reads: each names what is
- * expected.
+ * Schemas of requests contain the checks. Their messages are for the client, and each says what is expected.
  */
 
 import { z } from 'zod';
@@ -42,7 +40,7 @@ const ruleSubjects = z.array(subjectName).max(mostOf.subjects).readonly().meta(s
 
 const newSubjects = atMost(mostOf.subjects, z.array(subjectName)).readonly().meta(subjectsMeta);
 
-/** A subject that can be asked about; spaces around it do not count. */
+/** A subject in a question; surrounding spaces are ignored. */
 export const askedSubject = text
   .trim()
   .refine(isSubject, { error: `expected one of ${subjects.join(', ')}` })
@@ -59,7 +57,7 @@ const asConfigured = 'default';
 
 const graceExpected = 'expected whole seconds from 0 to 3153600000, or "default" for as configured';
 
-/** Seconds, or null for as configured. */
+/** Grace in seconds; `default` stands for the configuration. */
 const newGrace = z
   .union(
     [
@@ -79,7 +77,7 @@ const newGrace = z
   });
 
 const longestMost = 50;
-/** The form that `parseGraceMost` reads, apart from the size. */
+/** Form that `parseGraceMost` reads, but without limits of the size. */
 const mostPattern = String.raw`^(default|\s*(\d{1,4}(\.\d{1,3})? ?%|(\d[\d,]*(\.\d*)?|\.\d+)[ \t]*([kmgtpeKMGTPE][iI]?)?[bB]?)\s*)$`;
 const mostExpected = 'expected per cent of the limit, such as "10 %", a size, such as "5G", or "default"';
 
@@ -120,14 +118,16 @@ const scopeMeta = {
     'The thing that it limits: all that an `owner` stores, as it is unless given; the members of its `group` together; each `repository`; all that a `push` or an upload brings; each `file` of that.',
 };
 
-/** It is checked with the whole rule, behind its name: an existing name is a conflict before all else. */
+/**
+ * The whole rule is checked later, after its name: an existing name is a conflict before anything else is.
+ */
 const newScope = z
   .custom<RuleScope>(() => true)
   .meta({ ...scopeMeta, type: 'string', enum: [...ruleScopes] });
 
 export const shownScope = z.enum(ruleScopes).meta(scopeMeta);
 
-/** Refuses the mode that groups had in the release before. */
+/** Rejects the mode that groups had in the previous release. */
 const noGroupMode = z
   .never({
     error:
@@ -160,23 +160,23 @@ export const shownMode = z.enum(ruleModes).optional().meta({
     '`report`: what it would refuse is recorded, and let through; `warn`: who passes its limit is told, and refused nothing. Left out: it is in force.',
 });
 
-/** Null: as configured. */
+/** Returns null for the configured value. */
 export function graceMsFrom(grace: z.output<typeof newGrace>): number | null {
   return grace === asConfigured ? null : grace * 1000;
 }
 
-/** Null: as configured. */
+/** Returns null for the configured value. */
 export function graceMostFrom(text: string): GraceMost | null {
   const parsed = text === asConfigured ? null : parseGraceMost(text);
   return parsed?.ok === true ? parsed.value : null;
 }
 
-/** Null: as configured. */
+/** Returns null for the configured value. */
 export function warnAtFrom(warnAt: z.output<typeof newWarnAt>): readonly number[] | null {
   return warnAt === asConfigured ? null : warnAt;
 }
 
-/** Null is as good as left out in all of them, as clients of other languages write it. */
+/** Null means the same as absent, because clients in other languages send it. */
 const newTerms = {
   per: newScope.nullish(),
   grace: newGrace.nullish(),

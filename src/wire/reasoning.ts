@@ -1,4 +1,4 @@
-/** Why decisions are as they are, the possible mistakes in a policy, and what another one would change. */
+/** The reasons for decisions, possible mistakes in a policy, and the effect of another policy. */
 
 import { z } from 'zod';
 import { subjects } from '../quota/index.ts';

@@ -1,4 +1,4 @@
-/** Asking for more than the limit, and what is given: extra bytes for a limited time. */
+/** Requests for more space, and allowances: extra bytes for a limited time. */
 
 import { z } from 'zod';
 import { bytes } from './bounds.ts';
@@ -6,7 +6,7 @@ import { bytes } from './bounds.ts';
 const mostWords = 1000;
 const longestMoment = 40;
 
-/** Words that somebody writes for somebody else. */
+/** Text from one person for another. */
 const words = z.string().trim().max(mostWords);
 
 const wanted = 'expected whole bytes from 1 to 2^53 - 1';

@@ -1,11 +1,11 @@
 /**
- * Why signing in or out by a source did not come to it. Without dependencies, so that the app in the browser
- * has the same words.
+ * Reasons why a sign-in or sign-out with a source failed. The module has no dependencies, so that the browser
+ * can load it.
  */
 
 /**
- * The sentences that the page /sign-in shows for `?fault=CODE`, and nothing else: no text from outside is
- * ever shown there. The log has the details.
+ * Sentences that the page /sign-in shows for `?fault=CODE`. No text from outside is ever shown there; the log
+ * has the details.
  */
 export const signInFaults = {
   unknown_source: 'This way to sign in does not exist.',

@@ -1,4 +1,7 @@
-/** Answers about files and refs that take the space inside repositories, and what removing them frees. */
+/**
+ * Answers about the files and refs that take the space inside repositories, and about the effect of removing
+ * them.
+ */
 
 import { z } from 'zod';
 import { bytes } from './bounds.ts';

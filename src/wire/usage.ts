@@ -1,4 +1,4 @@
-/** The usage of owners, and what limits it. Sizes are bytes, times ISO 8601. */
+/** Usage of owners, and their limits. Sizes are bytes, times ISO 8601. */
 
 import { z } from 'zod';
 import { given } from '../given.ts';
@@ -117,13 +117,13 @@ function passedBy(decision: Decision): z.infer<typeof passedLimit> {
   return { used, limit, group, rule, ...boundShown(decision) };
 }
 
-/** The thing that a rule limits, and what is known of it. */
+/** Returns the details of the thing that a rule limits. */
 export function boundShown(details: Partial<BoundDetails>): Bound {
   const { per = 'owner', share, unit, file: { name: file, object } = {} } = details;
   return { per, ...given({ share, unit, file, object }) };
 }
 
-/** The part of a limit that allowances add, and its grace; neither where there is none. */
+/** Returns the part of a limit from allowances and its grace, as far as they exist. */
 export function withEnds(
   allowance: ActiveAllowance | undefined,
   grace: Grace | undefined,
@@ -172,7 +172,7 @@ export const ownerRow = verdict
 
 export type OwnerRow = z.infer<typeof ownerRow>;
 
-/** The things that `GET /admin/quota/usage` lists. */
+/** Kinds of entries that `GET /admin/quota/usage` lists. */
 export const usageLists = ['owner', 'repository'] as const;
 
 export const repositoryRow = z

@@ -10,27 +10,29 @@ const count = z.int().min(0);
 const path = z.string().max(4096);
 const why = z.string().max(4096);
 
-/** The figures of a repository, new since they were reported last. */
+/** Figures of a repository that have changed since the last report. */
 const repositoryFigures = z.object({
   path,
   at: count,
-  /** The daemon's mark that was known when measuring began; empty: none was. */
+  /** The daemon's mark when measuring began; empty if none was known. */
   mark: z.string().max(100).default(''),
-  /** Null: it could not be measured. */
+  /** Null if it could not be measured. */
   measured: z
     .object({
       object_bytes: count,
       reachable_bytes: count,
       unreachable_bytes: count,
-      /** Other repositories use its objects, also those that none of its own refs reaches. */
+      /**
+       * True if other repositories use its objects, possibly also those that none of its own refs reaches.
+       */
       lent: z.boolean().default(false),
     })
     .nullable(),
-  /** Why it could not be measured or collected. */
+  /** Reason why it could not be measured or collected. */
   fault: why.nullable(),
-  /** When all that is unreachable now is deleted, as the daemon asked; null: nobody knows. */
+  /** Time by which all objects that are unreachable now will be deleted; null if unknown. */
   collected_by: count.nullable().default(null),
-  /** The last collection since the worker started; below 0 bytes where pushes brought more meanwhile. */
+  /** Last collection since the worker started. Pushes during it can make the freed bytes negative. */
   collected: z.object({ at: count, freed_bytes: z.int(), fault: why.nullable() }).nullable(),
 });
 
@@ -42,7 +44,7 @@ export const workerReport = z.object({
   version: z.string().max(100),
   pid: count,
   uid: z.int(),
-  /** The programs of git that it can run; hooks have one of `exec_paths` in GIT_EXEC_PATH. */
+  /** Installations of git that the worker can run. A hook has one of `exec_paths` in GIT_EXEC_PATH. */
   gits: z
     .array(
       z.object({
@@ -52,15 +54,15 @@ export const workerReport = z.object({
       }),
     )
     .max(100),
-  /** Null where `[hooks] KEEP` is false. */
+  /** Null if `[hooks] KEEP` is false. */
   hooks: z
     .object({
       repositories: count,
-      /** `first` are the first of the repositories without a guard. */
+      /** Repositories without a guard; `first` lists some of them. */
       unguarded: z.object({ count, first: z.array(z.object({ path, why })).max(100) }),
     })
     .nullable(),
-  /** Quarantines that were removed since the last report, and those whose receive-pack lives. */
+  /** Quarantines that were removed since the last report, and those of running receive-packs. */
   quarantines: z.object({
     removed: z.array(quarantine).max(1000),
     held: z.array(quarantine.extend({ since: count })).max(1000),
@@ -70,36 +72,42 @@ export const workerReport = z.object({
 
 export type WorkerReport = z.infer<typeof workerReport>;
 
-/** A push that is under way. `quarantine` is its name; null: the push brings no object. */
+/** A push that is under way. `quarantine` is its name; null if the push brings no objects. */
 const push = {
   path: z.string(),
   quarantine: z.string().nullable(),
   /** git's lines `OLD NEW REF`. */
   lines: z.string(),
-  /** Names of refs that the server hides, or what they begin with. */
+  /** Refs, or beginnings of refs, that the server hides. */
   hidden: z.array(z.string()).readonly(),
   exec_path: z.string(),
 };
 
 export const workerTask = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('reclaim'), path: z.string() }),
-  /** The owner has little room left: it is collected as soon as EXPIRE allows, however little it is. */
+  /** Collects garbage as soon as EXPIRE permits, even a little, because the owner is near the limit. */
   z.object({ kind: z.literal('collect_first'), path: z.string() }),
-  /** `urgent`: somebody waits for it. */
+  /** Inspects the space in a repository. `urgent` means that somebody waits for the answer. */
   z.object({
     kind: z.literal('space'),
     path: z.string(),
     urgent: z.boolean(),
-    /** The largest LFS objects that it has alone, by the forge's database; null: they are not known. */
+    /** The largest LFS objects that only this repository has, by the forge's database; null if unknown. */
     lfs: z
       .array(z.object({ oid: z.string(), bytes: z.number() }))
       .nullable()
       .default(null),
   }),
-  /** A refused push: whether it makes the repository smaller, or brings back what nothing reached. */
+  /**
+   * Inspects a refused push: `judge` asks if it makes the repository smaller, `brings_back` if it makes
+   * unreachable data reachable again.
+   */
   z.object({ kind: z.literal('judge'), ...push, manner: z.enum(['any', 'less']) }),
   z.object({ kind: z.literal('brings_back'), ...push }),
-  /** A judged push goes on: which of its lines were done when it has ended. `sample` is of its judgement. */
+  /**
+   * Watches a judged push that goes on, and answers at its end if git wrote all its lines. `sample` comes
+   * from the judgement.
+   */
   z.object({ kind: z.literal('outcome'), ...push, sample: z.string().nullable() }),
   z.object({
     kind: z.literal('quarantine'),
@@ -107,7 +115,7 @@ export const workerTask = z.discriminatedUnion('kind', [
     name: z.string(),
     measure: z.enum(['apparent', 'allocated']),
   }),
-  /** The files over a size in the quarantine of this name. */
+  /** Searches a quarantine for files over a size. */
   z.object({
     kind: z.literal('large_blobs'),
     path: z.string(),
@@ -115,18 +123,18 @@ export const workerTask = z.discriminatedUnion('kind', [
     over_bytes: count,
     deadline_ms: z.number(),
   }),
-  /** The path of a file that a push brings, by the id of its content. */
+  /** Finds the path of a pushed file by the id of its content. */
   z.object({ kind: z.literal('file_path'), ...push, object: z.string(), deadline_ms: count }),
 ]);
 
 export type WorkerTask = z.infer<typeof workerTask>;
 
-/** A refused push for the worker to judge; `less`: it must not bring more bytes than it frees. */
+/** A refused push for the worker to judge. `less` means that it must not bring more bytes than it frees. */
 export type JudgedPush = Omit<Extract<WorkerTask, { readonly kind: 'judge' }>, 'kind'>;
 
 /**
- * Empty `words`: it is a push that takes nothing away. `sample` is an object that came with it, as a path
- * below `objects`; null: none that is new.
+ * A judgement. `words` are empty if the push takes nothing away. `sample` is a new object of the push, as a
+ * path below `objects`; null if there is none.
  */
 const pushJudgement = z.object({
   smaller: z.boolean(),
@@ -136,7 +144,10 @@ const pushJudgement = z.object({
 
 export type PushJudgement = z.infer<typeof pushJudgement>;
 
-/** Null: no commit of the push has it. `commands`: the lines to copy that take it out, by what they do. */
+/**
+ * Path of a file; null if no commit of the push has it. `commands` has lines that remove the file, by their
+ * purpose.
+ */
 const filePath = z.object({
   path: z.string().max(4096).nullable(),
   commands: z
@@ -147,7 +158,7 @@ const filePath = z.object({
 
 export type FoundFilePath = z.infer<typeof filePath>;
 
-/** The answers to tasks; that to `space` is a `SpaceReport`. */
+/** Answers to tasks; the answer to `space` is a `SpaceReport`. */
 export const workerAnswers = {
   reclaim: reclaimRun.pick({ freed_bytes: true, unreachable_bytes: true }),
   judge: pushJudgement,
