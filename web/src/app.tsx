@@ -1,4 +1,4 @@
-/** The app: who is signed in, which page it is, and what is around it. */
+/** The app: the signed-in user, the current page, and the frame around it. */
 
 import { QueryClientProvider } from '@tanstack/preact-query';
 import { useEffect } from 'preact/hooks';
@@ -48,7 +48,7 @@ function Inside() {
   );
 }
 
-/** Nobody has to be signed in for it. */
+/** Returns true for pages without a sign-in. */
 function isOpen(page: PageId): boolean {
   return page === 'signIn' || page === 'help';
 }
@@ -63,7 +63,7 @@ function Allowed({ session, page, name }: { session: Session; page: PageId | nul
   return drawn(page, name);
 }
 
-/** Another name is another page: nothing that was typed for one owner is there for the next. */
+/** Renders a page. The key contains the name, so that input for one owner is not kept for another. */
 function drawn(page: PageId | null, name: string) {
   const View = page === null ? undefined : views[page];
   return View === undefined ? <NoSuchPage /> : <View key={`${page} ${name}`} name={name} />;

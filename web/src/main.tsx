@@ -1,4 +1,4 @@
-/** Puts the app into the page. */
+/** Renders the app into the page. */
 
 import { render } from 'preact';
 import { App } from './app.tsx';

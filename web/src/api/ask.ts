@@ -1,4 +1,4 @@
-/** Questions to the daemon, over its HTTP API, as whoever is signed in. */
+/** Sends requests to the daemon's HTTP API in the name of the signed-in user. */
 
 import { answered, authenticated, notAnswered, unauthenticated } from './connection.ts';
 import { AskFailed } from './fault.ts';
@@ -9,7 +9,7 @@ export interface Question {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Above those that every question has. */
+  /** Additional headers. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
@@ -20,26 +20,25 @@ export interface Page<Entry> {
   readonly total: number;
 }
 
-/** A daemon that is stopped rather than gone takes connections and says nothing. */
+/** Milliseconds to wait for an answer: a stopped daemon accepts connections and never answers. */
 const patienceMs = 60_000;
 
 /**
- * Gives the daemon's answer; undefined where it answers nothing. `segments` are the path below api/v1, each
- * as it is. Rejects with `AskFailed`, and as `signal` does.
+ * Sends a request and returns the answer; undefined if it has no body. `segments` are the unencoded parts of
+ * the path below api/v1. Rejects with `AskFailed`, or because of `signal`.
  */
 export async function ask<Answer = void>(
   segments: readonly string[],
   question: Question = {},
 ): Promise<Answer> {
   const response = await send(segments, question);
-  // Its own shapes: the daemon that answers is the one that brought this app, and describes them with these
-  // types.
+  // The type is trusted: the daemon that answers also served this app and shares its types.
   return (response.status === 204 ? undefined : await response.json()) as Answer;
 }
 
 /**
- * Asks for an answer that may be long and seldom changes: if the daemon still has the version that is `held`,
- * that very object is returned.
+ * Requests an answer that may be long and changes rarely. If the daemon still has the version of `held`, that
+ * object is returned.
  */
 export async function askUnless<Answer extends { readonly version: string }>(
   held: Answer | undefined,
@@ -52,7 +51,7 @@ export async function askUnless<Answer extends { readonly version: string }>(
   return response.status === 304 ? held : ((await response.json()) as Answer); // as in `ask`
 }
 
-/** One page of a list. Rejects as `ask` does. */
+/** Requests one page of a list. Rejects as `ask` does. */
 export async function askPage<Entry>(segments: readonly string[], question: Question): Promise<Page<Entry>> {
   const response = await send(segments, question);
   const entries = (await response.json()) as readonly Entry[]; // as in `ask`
@@ -60,8 +59,8 @@ export async function askPage<Entry>(segments: readonly string[], question: Ques
 }
 
 /**
- * One page of a list that goes on from a mark, and the mark of the next one; null: it is the last. Rejects as
- * `ask` does.
+ * Requests one page of a list by the end of the previous page. `next` is the end of this page; null for the
+ * last one. Rejects as `ask` does.
  */
 export async function askStretch<Entry>(
   segments: readonly string[],
@@ -73,7 +72,7 @@ export async function askStretch<Entry>(
   return { entries, next: link === undefined ? null : new URL(link).searchParams.get('after') };
 }
 
-/** The address of a question, for what asks by itself. */
+/** Returns the address of a request, for links and the browser's own requests. */
 export function apiUrl(segments: readonly string[], query: Question['query'] = {}): URL {
   const url = new URL(`api/v1/${segments.map(encodeURIComponent).join('/')}`, document.baseURI);
   for (const [name, value] of Object.entries(query)) {
@@ -118,13 +117,13 @@ async function send(
   return response;
 }
 
-/** The daemon says what is wrong; null: a proxy said that it cannot reach the daemon. */
+/** Returns the daemon's error message; null if a proxy says that it cannot reach the daemon. */
 async function messageIn(response: Response): Promise<string | null> {
   try {
     const { message }: { message?: unknown } = await response.json();
     if (typeof message === 'string') return message;
   } catch {
-    // It is not of the daemon.
+    // The body is not from the daemon.
   }
   return response.status >= 502 ? null : `status ${response.status}`;
 }

@@ -1,4 +1,4 @@
-/** Queries and changes of the page of OAuth2 sources, and what the sign-in page offers of them. */
+/** Queries and changes for the page of OAuth2 sources, and the sources that the sign-in page offers. */
 
 import type { Event } from '../../../src/overview/event-shapes.ts';
 import type {
@@ -18,12 +18,12 @@ const auths = ['admin', 'auths'] as const;
 
 export const authsQuery = queryOf<readonly Source[]>(auths, { everyMs });
 
-/** Before anybody is signed in. */
+/** Sources on the sign-in page; no user is needed. */
 export const offeredSourcesQuery = queryOf<readonly OfferedSource[]>(['sign-in', 'sources'], {
   everyMs: null,
 });
 
-/** `id`: null for a new one. Rejects as `ask` does. */
+/** Creates a source if `id` is null, and edits one otherwise. Rejects as `ask` does. */
 export function saveSource(id: number | null, fields: SourceEdit): Promise<SavedSource> {
   return id === null
     ? ask(auths, { method: 'POST', body: fields })
@@ -34,12 +34,12 @@ export function deleteSource(id: number): Promise<void> {
   return ask([...auths, String(id)], { method: 'DELETE' });
 }
 
-/** Changes nothing. */
+/** Shows the effect of claims, and changes nothing. */
 export function trySource(tried: TriedSource): Promise<TriedSynchronization> {
   return ask([...auths, 'try'], { method: 'POST', body: tried });
 }
 
-/** The latest sign-ins, of which each tells what was claimed without a mapping. */
+/** Latest sign-ins; each event has the claimed groups without a mapping. */
 export const signInsQuery = queryOf<readonly Event[]>(['admin', 'quota', 'events'], {
   query: { kind: 'sign-in', limit: 200 },
   everyMs,

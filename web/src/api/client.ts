@@ -1,7 +1,7 @@
 /**
- * Answers as the pages share them: each is asked once however many parts show it, kept while it is asked
- * again, and asked again when the daemon is back or lets in again. Nothing is tried again by itself;
- * `connection.ts` sees to that.
+ * Query cache that all pages share: each answer is requested once for all parts that show it, and stays while
+ * it is requested again. All queries are repeated when the daemon is reachable again, or after a sign-in.
+ * Failed queries are not repeated otherwise; `connection.ts` does that.
  */
 
 import { keepPreviousData, QueryClient, queryOptions } from '@tanstack/preact-query';
@@ -20,18 +20,18 @@ export const client = new QueryClient({
 
 whenBack(() => void client.invalidateQueries());
 
-/** A `refetchInterval`: so often while somebody looks, not while nobody answers or lets in. */
+/** Makes a `refetchInterval` that pauses while the daemon is unreachable or the user is signed out. */
 export function live(everyMs: number = liveEveryMs): () => number | false {
   return () => (reachability.value.is === 'away' || signedOut.value ? false : everyMs);
 }
 
-/** After something was changed: all that is shown is asked again. */
+/** Repeats all shown queries after a change. */
 export function refresh(): Promise<void> {
   return client.invalidateQueries();
 }
 
 export interface Asking extends Pick<Question, 'query'> {
-  /** Null: it is asked again only when something was changed. */
+  /** Null to repeat the query only after a change. */
   readonly everyMs?: number | null;
 }
 
@@ -46,7 +46,7 @@ export function queryOf<Answer>(
   });
 }
 
-/** One page of a list. While another page or search is under way, the one before stays. */
+/** Queries one page of a list. The previous page stays visible meanwhile. */
 export function pageOf<Entry>(segments: readonly string[], { query = {}, everyMs = liveEveryMs }: Asking) {
   return queryOptions({
     queryKey: ['page', ...segments, query],

@@ -1,15 +1,15 @@
 /**
- * Tells whether the daemon answers, and whether it knows who asks.
+ * Tracks if the daemon answers, and if it accepts the user.
  *
- * Every question tells here how it went. While nobody answers, the daemon's version is asked for again and
- * again, less and less often; `onReturn` is called once it answers, so that pages recover by themselves.
+ * Every request reports its outcome here. While the daemon does not answer, its version is requested at
+ * growing intervals. `onReturn` is called when it answers, so that pages recover by themselves.
  */
 
 import { Watched } from './watched.ts';
 
 export type Reachability =
   | { readonly is: 'there' }
-  /** Figures on the page are from then, at the latest; null: there never was an answer. */
+  /** `since` is the time of the last answer; null if there was none. */
   | { readonly is: 'away'; readonly since: Date | null };
 
 const firstProbeMs = 500;
@@ -17,20 +17,20 @@ const rarestProbeMs = 10_000;
 
 export const reachability = new Watched<Reachability>({ is: 'there' });
 
-/** True from the first question that was refused for want of a session until one is let in again. */
+/** True after a request was refused without a session, until one is accepted again. */
 export const signedOut = new Watched(false);
 
-/** Version of the daemon that answered last, if it said so. */
+/** Version of the daemon that answered last; null if unknown. */
 export const daemonVersion = new Watched<string | null>(null);
 
-/** Time since which the daemon's store takes nothing, as the daemon says; null: it takes what is written. */
+/** Time since which the daemon's store cannot be written; null if it can. */
 export const storeAwaySince = new Watched<string | null>(null);
 
 let answeredAt: Date | null = null;
 let onReturn: () => void = () => {};
 let probe: ReturnType<typeof setTimeout> | null = null;
 
-/** Registers an action for when the daemon answers again, or lets the user in again. */
+/** Registers a function for the moment when the daemon answers, or accepts the user, again. */
 export function whenBack(act: () => void): void {
   onReturn = act;
 }

@@ -1,11 +1,11 @@
-/** Why a question to the daemon had no answer that can be used. */
+/** Reason why a request had no usable answer. */
 
 export type Fault =
-  /** Nobody answered, or only a proxy. */
+  /** The daemon did not answer, or only a proxy did. */
   | { readonly is: 'unreachable' }
   /** The session has expired, or there was none. */
   | { readonly is: 'signed-out' }
-  /** The daemon's own words; statuses as in its description. */
+  /** The daemon's error message, and the HTTP status. */
   | { readonly is: 'refused'; readonly status: number; readonly message: string };
 
 export class AskFailed extends Error {
@@ -18,7 +18,7 @@ export class AskFailed extends Error {
   }
 }
 
-/** The fault behind whatever was thrown; a mistake of the page's own reads as a refusal with status 0. */
+/** Returns the fault behind an error; an error of the page itself becomes a refusal with status 0. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof AskFailed) return error.fault;
   return { is: 'refused', status: 0, message: error instanceof Error ? error.message : String(error) };
@@ -35,7 +35,10 @@ export function wordsOf(fault: Fault): string {
   }
 }
 
-/** The daemon's messages begin small and end without a stop, as they stand behind a colon on a terminal. */
+/**
+ * Makes a sentence of a message. The daemon's messages begin in lower case and have no full stop, as usual in
+ * a terminal.
+ */
 function sentence(message: string): string {
   const begun = message.charAt(0).toUpperCase() + message.slice(1);
   return /[.!?…]$/.test(begun) ? begun : `${begun}.`;

@@ -1,4 +1,4 @@
-/** Queries of owners about themselves, of the usage history of anybody, and of requests and allowances. */
+/** Queries of owners about themselves, and queries for usage histories, requests and allowances. */
 
 import { infiniteQueryOptions, keepPreviousData } from '@tanstack/preact-query';
 import type { EventOf, ownEventKinds } from '../../../src/overview/event-shapes.ts';
@@ -16,10 +16,10 @@ import { ask, askStretch } from './ask.ts';
 import { live, pageOf, queryOf, refresh } from './client.ts';
 import type { PageAsked } from './queries.ts';
 
-/** Oneself, or an organization that one owns. */
+/** The user, or an organization that the user owns. */
 export type Own = { readonly is: 'me' } | { readonly is: 'organization'; readonly name: string };
 
-/** Owner of a history: oneself, or as an administrator one owner, a group's members, or all together. */
+/** Subject of a history: the user, or for administrators also one owner, a group's members, or all owners. */
 export type HistoryOf =
   | Own
   | { readonly is: 'owner' | 'group'; readonly name: string }
@@ -36,7 +36,7 @@ export const ownPoolsQuery = (own: Own) => queryOf<Pick<QuotaInfo, 'pools'>>(quo
 export const ownExplanationQuery = (own: Own, subject: Subject) =>
   queryOf<Explanation>([...quotaOf(own), 'explain'], { query: { subject } });
 
-/** While another range is under way, the one before stays. */
+/** Queries a history. The previous range stays visible meanwhile. */
 export const historyQuery = (of: HistoryOf, range: HistoryRange) => {
   const isOwn = of.is === 'me' || of.is === 'organization';
   const path = isOwn ? quotaOf(of) : ['admin', 'quota'];
@@ -48,7 +48,7 @@ export const historyQuery = (of: HistoryOf, range: HistoryRange) => {
 
 type OwnEvent = EventOf<(typeof ownEventKinds)[number]>;
 
-/** The latest first, further ones as they are asked for. */
+/** Lists events, the latest first; further pages are loaded on demand. */
 export const ownEventsQuery = (own: Own, kind: OwnEvent['kind']) =>
   infiniteQueryOptions({
     queryKey: ['own events', own, kind],
@@ -81,7 +81,7 @@ export function withdrawRequest(own: Own, id: string): Promise<void> {
 }
 
 interface RequestsAsked extends Omit<PageAsked, 'q'> {
-  /** Undefined: all. */
+  /** Undefined for all states. */
   readonly state: SpaceRequest['state'] | undefined;
 }
 
@@ -90,7 +90,7 @@ const requests = ['admin', 'quota', 'requests'] as const;
 export const requestsQuery = (asked: RequestsAsked) =>
   pageOf<SpaceRequest>(requests, { query: { ...asked } });
 
-/** One of those that wait for an answer, and how many they are. */
+/** Queries one open request, which also gives their total number. */
 export const openRequestsQuery = pageOf<SpaceRequest>(requests, {
   query: { state: 'open', page: 1, limit: 1 },
   everyMs: 15_000,

@@ -1,4 +1,4 @@
-/** The questions of pages: each with its key, by which it is kept, and how often it is asked again. */
+/** Queries of the pages, each with its cache key and its interval. */
 
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/preact-query';
 import type { Event, EventKind } from '../../../src/overview/event-shapes.ts';
@@ -44,7 +44,7 @@ export const findingsQuery = queryOf<readonly Finding[]>([...quota, 'findings'],
 
 export interface OwnersAsked {
   readonly q: string;
-  /** `over`, or several with commas. */
+  /** A state such as `over`, or several with commas. */
   readonly state?: string | undefined;
   readonly group?: string | undefined;
   readonly type?: 'user' | 'organization' | undefined;
@@ -62,13 +62,13 @@ export const ownerQuery = (name: string) => queryOf<OwnerReport>([...quota, 'usa
 
 export const ownerQuotaQuery = (name: string) => queryOf<QuotaInfo>(['admin', 'users', name, 'quota']);
 
-/** Repositories that an owner has over or near a limit of their own, some of them. */
+/** Queries the first repositories of an owner that are over or near a limit of their own. */
 export const limitedRepositoriesQuery = (owner: string) =>
   pageOf<RepositoryRow>([...quota, 'usage'], {
     query: { per: 'repository', state: 'over,near', owner, limit: 1000 },
   });
 
-/** Null: there is none of this name. */
+/** Queries a group; the answer is null if it does not exist. */
 export const groupQuery = (name: string) => {
   const path = [...quota, 'groups', name];
   return queryOptions({
@@ -87,7 +87,7 @@ interface GroupUsageAsked extends Omit<PageAsked, 'q'> {
   readonly group: string;
 }
 
-/** While another page is under way, the one before stays. */
+/** Queries the usage of a group. The previous page stays visible meanwhile. */
 export const groupUsageQuery = ({ group, ...query }: GroupUsageAsked) => ({
   ...queryOf<GroupUsage>([...quota, 'groups', group, 'usage'], { query }),
   placeholderData: keepPreviousData,
@@ -110,7 +110,7 @@ export interface EventsAsked {
   readonly limit: number;
 }
 
-/** Newest first, further and further back. */
+/** Lists events, the newest first; older pages are loaded on demand. */
 export const eventsQuery = (asked: EventsAsked) =>
   infiniteQueryOptions({
     queryKey: ['events', asked],
@@ -121,7 +121,7 @@ export const eventsQuery = (asked: EventsAsked) =>
     refetchInterval: live(),
   });
 
-/** All of one change, as far as a page has room. */
+/** Lists the events of one change, at most 1000. */
 export const changeQuery = (change: string, at: string) =>
   queryOptions({
     queryKey: ['change', change],
@@ -148,18 +148,21 @@ export const allSessionsQuery = (asked: PageAsked) =>
 export const largestQuery = (asked: PageAsked & { readonly subject: string | undefined }) =>
   pageOf<AnyUnit>([...quota, 'units'], { query: { ...asked }, everyMs: seldomMs });
 
-/** With their rules, the groups of a large server are a megabyte. */
+/** Queries only the names of groups: with their rules, the groups of a large server have a megabyte. */
 export const groupNamesQuery = queryOf<readonly string[]>([...quota, 'group-names'], { everyMs: seldomMs });
 
 export const userQuery = (name: string) => queryOf<User>(['admin', 'users', name], { everyMs: null });
 
-/** Users and organizations with this in their names, some of them. */
+/** Searches users and organizations whose names contain a text, and returns the first ones. */
 export const usersQuery = (q: string) =>
   pageOf<User>(['admin', 'users'], { query: { q, limit: 20 }, everyMs: null });
 
 const policyEveryMs = 30_000;
 
-/** Megabytes where many are assigned to groups: they come again only when there is another policy. */
+/**
+ * Queries the whole policy, which has megabytes if many owners are in groups: it is sent again only after a
+ * change.
+ */
 export const policyQuery = queryOptions({
   queryKey: ['policy'],
   queryFn: ({ client, queryKey, signal }) =>
@@ -173,12 +176,12 @@ export const hostsQuery = queryOf<readonly FleetHost[]>([...quota, 'hosts']);
 
 export const sharedStoreQuery = queryOf<SharedStore>([...quota, 'store']);
 
-/** Newest first; people watch a scan go on. */
+/** Lists scans, the newest first, often enough to follow a running scan. */
 export const scansQuery = queryOf<readonly ScanReport[]>([...quota, 'scans'], { everyMs: 1000 });
 
 interface ScanOrder {
   readonly kind: ScanReport['kind'];
-  /** Only theirs; all without it. */
+  /** Only the units of these owners; absent for all. */
   readonly owners?: readonly string[];
 }
 
@@ -206,12 +209,12 @@ export function endSession(user: string, id: string): Promise<void> {
 
 const path = ['admin', 'quota', 'notices'] as const;
 
-/** The page shows so many deliveries. */
+/** Limit of the deliveries that the page shows. */
 export const mostDeliveries = 200;
 
 export const noticesQuery = queryOf<NoticeList>(path, { query: { limit: mostDeliveries } });
 
-/** Gives how many; null: all dead ones. */
+/** Sends dead notices again, all if `id` is null. Returns their number. */
 export async function sendAgain(id: string | null): Promise<number> {
   const step = id === null ? [] : [id];
   const { count } = await ask<NoticesSentAgain>([...path, ...step, 'send-again'], { method: 'POST' });
@@ -219,7 +222,7 @@ export async function sendAgain(id: string | null): Promise<number> {
   return count;
 }
 
-/** `address`: for mail; empty: all administrators. */
+/** Sends a trial. `address` is for mail only; if it is empty, the mail goes to all administrators. */
 export function sendTest(to: string, address: string): Promise<NoticeTest> {
   const body = { to, ...(address === '' ? {} : { address }) };
   return ask<NoticeTest>([...path, 'test'], { method: 'POST', body });

@@ -24,20 +24,20 @@ export function useSession() {
   return useQuery(sessionQuery, client);
 }
 
-/** With a token, or with the code of a link. Rejects as `ask` does. */
+/** Signs in with a token or the code of a link. Rejects as `ask` does. */
 export async function signIn(
   credentials: { readonly token: string } | { readonly code: string },
 ): Promise<void> {
   const before = client.getQueryData(sessionQuery.queryKey);
   const session = await ask<Session>(['session'], { method: 'POST', body: credentials });
-  // Nothing that another user was shown stays.
+  // Data that another user saw must not stay in the cache.
   if (before !== undefined && before.login !== session.login) client.clear();
   client.setQueryData(sessionQuery.queryKey, session);
 }
 
 /**
- * Leaves for where the session ends here and at the provider. What this page shows is somebody's: the
- * browser's way back does not bring it up again.
+ * Leaves the page for an address that ends the session here and at the provider. If the browser later shows
+ * this page from its history, it is loaded anew, because it contains personal data.
  */
 export function signOutAt(href: string): void {
   window.addEventListener('pageshow', ({ persisted }) => {
@@ -46,7 +46,7 @@ export function signOutAt(href: string): void {
   window.location.assign(new URL(href, document.baseURI).href);
 }
 
-/** Done as well where the session has ended already. Else rejects as `ask` does. */
+/** Signs out. Succeeds also if the session has ended already; otherwise rejects as `ask` does. */
 export async function signOut(): Promise<void> {
   try {
     await ask(['session'], { method: 'DELETE' });

@@ -1,4 +1,4 @@
-/** Queries for what takes the space in repositories, and the collection of garbage there. */
+/** Queries for the space in repositories, and for garbage collections. */
 
 import { keepPreviousData, queryOptions } from '@tanstack/preact-query';
 import type { ReclaimRun, SpaceAnswer } from '../../../src/wire/index.ts';
@@ -6,20 +6,20 @@ import { ask } from './ask.ts';
 import { live, queryOf, refresh } from './client.ts';
 import { type Own, quotaOf } from './own-queries.ts';
 
-/** Owner of the repositories: oneself, or as an administrator one owner. */
+/** Owner of the repositories: the user, an organization, or for administrators any owner. */
 export type SpaceOf = Own | { readonly is: 'owner'; readonly name: string };
 
 interface SpaceAsked {
   readonly of: SpaceOf;
-  /** Null: only the figures of all repositories. */
+  /** Null for the figures of all repositories only. */
   readonly repo: string | null;
-  /** A report of before is too old, in ISO 8601; null: any will do. */
+  /** Time in ISO 8601 after which the report has to be made; null accepts any report. */
   readonly newerThan: string | null;
 }
 
 const followEveryMs = 1000;
 
-/** While it is asked for a newer report, the one before stays. */
+/** Queries the space. The previous report stays visible meanwhile. */
 export const spaceQuery = ({ of, repo, newerThan }: SpaceAsked) => {
   const path = of.is === 'owner' ? ['admin', 'quota'] : quotaOf(of);
   const user = of.is === 'owner' ? of.name : undefined;
@@ -39,7 +39,7 @@ export const reclaimsQuery = queryOptions({
     live(state.data?.some(run => run.state === 'running') === true ? followEveryMs : undefined)(),
 });
 
-/** `repository`: `OWNER/NAME`. Rejects where no worker runs. */
+/** Collects garbage. `repository` is `OWNER/NAME`. Rejects if no worker runs. */
 export async function reclaimNow(repository: string): Promise<ReclaimRun> {
   const [begun] = await ask<readonly ReclaimRun[]>(reclaims, { method: 'POST', body: { repository } });
   await refresh();

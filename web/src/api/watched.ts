@@ -1,4 +1,4 @@
-/** A value that pages draw, and are drawn again when it becomes another. */
+/** A value that pages show; they are rendered again when it changes. */
 
 import { useEffect, useState } from 'preact/hooks';
 
@@ -20,7 +20,7 @@ export class Watched<Value> {
     for (const watcher of [...this.#watchers]) watcher(value);
   }
 
-  /** Gives what ends it. */
+  /** Calls `watcher` for each change. Returns a function that stops this. */
   watch(watcher: (value: Value) => void): () => void {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);
@@ -30,7 +30,7 @@ export class Watched<Value> {
 export function useWatched<Value>(watched: Watched<Value>): Value {
   const [value, setValue] = useState(watched.value);
   useEffect(() => {
-    // It may have become another between drawing and now.
+    // The value may have changed between rendering and now.
     setValue(() => watched.value);
     return watched.watch(now => setValue(() => now));
   }, [watched]);

@@ -1,4 +1,4 @@
-/** An OAuth2 source: its settings, how they are saved, and what claims would change by them. */
+/** Form of an OAuth2 source: its settings, and a test of claims. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
@@ -16,7 +16,7 @@ import { Fault } from '../parts/states.tsx';
 import { claimsIn, fieldsOf, mappingSeen, newSource, type TypedSource, typedOf } from './typed.ts';
 
 interface SourceFormProps {
-  /** Left out: a new one. */
+  /** Absent for a new source. */
   readonly source?: Source;
   readonly onSaved: (saved: SavedSource) => void;
   readonly onCancel: () => void;
@@ -31,7 +31,7 @@ export function SourceForm({ source, onSaved, onCancel }: SourceFormProps) {
   const part = { typed, set };
   const { start, isBusy, failure } = useAction(async () => {
     const saved = await saveSource(source?.id ?? null, fieldsOf(typed));
-    // From now on no page has it any more.
+    // The secret is not kept in the page after it was saved.
     setTyped(now => ({ ...now, client_secret: '', hasNoSecret: false }));
     await refresh();
     announce('The source is saved.');
@@ -133,7 +133,7 @@ interface PartProps {
   readonly set: (change: Partial<TypedSource>) => void;
 }
 
-/** The settings that are any text. */
+/** Settings whose value is any text. */
 type TextKey = {
   [Key in keyof TypedSource]: string extends TypedSource[Key] ? Key : never;
 }[keyof TypedSource];

@@ -1,4 +1,4 @@
-/** A source as it is typed: with the fields that the API takes, but for the secret. */
+/** A source in the form: the fields of the API, and the secret in two fields. */
 
 import type { NewSource, Source } from '../../../src/wire/index.ts';
 import { mappingIn, quotaGroupsIn } from '../../../src/wire/mapping.ts';
@@ -7,9 +7,9 @@ export const newSource = {
   name: '',
   openid_connect_auto_discovery_url: '',
   client_id: '',
-  /** Empty: as it is. */
+  /** Empty to keep the present secret. */
   client_secret: '',
-  /** There is to be none, whatever there was. */
+  /** True to delete the secret. */
   hasNoSecret: false,
   scopes: 'openid profile email',
   username_claim: 'preferred_username',
@@ -47,9 +47,9 @@ export function fieldsOf({ hasNoSecret, client_secret: secret, ...typed }: Typed
 }
 
 interface MappingSeen {
-  /** Each with its place; none: it can be saved. */
+  /** Faults with their places; if there are none, the mapping can be saved. */
   readonly faults: readonly string[];
-  /** Quota groups that it names and that there are not. */
+  /** Quota groups in the mapping that do not exist. */
   readonly unknown: readonly string[];
 }
 
@@ -59,7 +59,7 @@ export function mappingSeen(text: string, quotaGroups: ReadonlySet<string>): Map
   return { faults: [], unknown: [...quotaGroupsIn(mapped.mapping)].filter(name => !quotaGroups.has(name)) };
 }
 
-/** Claims in a pasted text; null if it is no JSON object. */
+/** Parses claims; null if the text is not a JSON object. */
 export function claimsIn(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(text);

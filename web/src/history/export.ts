@@ -1,8 +1,8 @@
-/** The history for a report: its figures as CSV, and the chart as an image, always in light colours. */
+/** Exports a history: its figures as CSV, and the chart as an image, always in light colours. */
 
 import type { History } from '../../../src/wire/index.ts';
 
-/** Lines of figures alone: bytes, and times in UTC. */
+/** Makes CSV of bytes and of times in UTC. */
 export function historyCsv({ leaves, points }: History): string {
   const lines = points.map(({ at, bytes }) => {
     const total = bytes.reduce((sum, each) => sum + each, 0);
@@ -11,7 +11,7 @@ export function historyCsv({ leaves, points }: History): string {
   return [['time', 'total', ...leaves].join(','), ...lines, ''].join('\r\n');
 }
 
-/** Properties by which style sheets draw the chart. */
+/** Properties of the chart that come from style sheets. */
 const drawn = [
   'fill',
   'fill-opacity',
@@ -33,10 +33,10 @@ export interface ImageText {
   readonly legend: readonly { readonly words: string; readonly colour: string }[];
 }
 
-/** The chart as a text of SVG that needs no style sheet. */
+/** Returns the chart as SVG that needs no style sheet. */
 export function chartSvg(chart: SVGSVGElement, { title, legend }: ImageText): string {
   const before = chart.style.colorScheme;
-  // Paper is white.
+  // Light colours suit paper.
   chart.style.colorScheme = 'light';
   const copy = chart.cloneNode(true);
   if (!(copy instanceof SVGSVGElement)) return '';
@@ -47,7 +47,7 @@ export function chartSvg(chart: SVGSVGElement, { title, legend }: ImageText): st
     const style = getComputedStyle(original);
     element.removeAttribute('class');
     element.removeAttribute('style');
-    // The page's own policy lets nobody write style attributes; these need none.
+    // The content policy forbids style attributes, so presentation attributes are used.
     for (const name of drawn) element.setAttribute(name, style.getPropertyValue(name));
   }
   const { width, height } = { width: chart.width.baseVal.value, height: chart.height.baseVal.value };
@@ -75,7 +75,7 @@ export function chartSvg(chart: SVGSVGElement, { title, legend }: ImageText): st
   return new XMLSerializer().serializeToString(image);
 }
 
-/** Turns an SVG chart into a PNG, twice as fine as on the screen. */
+/** Renders an SVG chart as PNG in double resolution. */
 export async function chartPng(svg: string): Promise<Blob> {
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
@@ -97,7 +97,7 @@ export function download(name: string, content: Blob): void {
   URL.revokeObjectURL(link.href);
 }
 
-/** A colour of the style sheets as it is at this element. */
+/** Returns the computed value of a colour at this element. */
 function resolved(at: SVGElement, colour: string): string {
   const probe = svgElement('rect', {});
   probe.style.fill = colour;

@@ -1,9 +1,9 @@
-/** Sentences about the growth of usage, and about when the limit is reached. */
+/** Sentences about the growth of usage, and about the day on which the limit is reached. */
 
 import { formatBytes } from '../../../src/text/index.ts';
 import type { Growth } from '../../../src/wire/index.ts';
 
-/** Whole sentences. */
+/** Returns one or two sentences about the growth. */
 export function growthWords(growth: Growth | null): string {
   if (growth === null) return 'Growth is shown after two days of data.';
   const { per_day: perDay, used, limit, reached_at: reachedAt } = growth;
@@ -26,7 +26,7 @@ function rate(perDay: number, aWeek: string): string {
     : `Usage has fallen by ${aWeek} in the last weeks.`;
 }
 
-/** The day in the reader's time zone: `2027-02-03`. */
+/** Formats the day in the reader's time zone: `2027-02-03`. */
 export function dayWords(at: string): string {
   const date = new Date(at);
   const two = (number: number) => String(number).padStart(2, '0');

@@ -1,9 +1,9 @@
 /**
- * Positions of everything in a plot of usage over time, in pixels from its upper left corner.
+ * Computes the geometry of a chart of usage over time, in pixels from its upper left corner.
  *
- * Two pictures of the same figures: by kind, areas on top of each other; and against the limit, a line for
- * all kinds together, with the limit and, dashed, the present growth up to the day on which the limit is
- * reached, where that day is not farther off than half of the time that is shown.
+ * There are two pictures of the same figures. By kind, the areas are stacked. Against the limit, one line
+ * shows the total, with the limit and a dashed line for the present growth. The dashed line ends when the
+ * limit is reached, and at most half of the shown time after the last point.
  */
 
 import { scaleLinear, scaleTime } from 'd3-scale';
@@ -22,24 +22,24 @@ interface Frame {
 }
 
 export interface Plot {
-  /** The picture without its scales. */
+  /** Area of the chart inside its axes. */
   readonly inner: {
     readonly left: number;
     readonly right: number;
     readonly top: number;
     readonly bottom: number;
   };
-  /** From the lowest up; empty against the limit. */
+  /** Areas from the lowest up; empty in the picture against the limit. */
   readonly bands: readonly { readonly leaf: Leaf; readonly path: string }[];
   readonly total: string;
   readonly limitAt: number | null;
-  /** Dashed; null: the limit is not come to, or there is none. */
+  /** Dashed line; null if usage does not grow towards a limit. */
   readonly ahead: string | null;
   readonly sizes: readonly Tick[];
   readonly times: readonly Tick[];
-  /** Horizontal position of each point, in their order. */
+  /** Horizontal positions of the points. */
   readonly across: readonly number[];
-  /** The height of all kinds together, of each point. */
+  /** Vertical positions of the total at the points. */
   readonly heights: readonly number[];
 }
 
@@ -52,12 +52,12 @@ const margin = { left: 56, right: 12, top: 12, bottom: 24 };
 const pixelsPerTime = 80;
 const sizeTicks = 4;
 const dayMs = 86_400_000;
-/** The limit is not the picture's edge. */
+/** Space above the limit line. */
 const roomAbove = 1.05;
-/** Part of the shown time that the dashed line may run beyond the last point. */
+/** Length of the dashed line as a part of the shown time, at most. */
 const farthestAhead = 0.5;
 
-/** Draws a history of two points or more. */
+/** Computes the chart of a history with at least two points. */
 export function plotOf(history: History, picture: Picture, { width, height }: Frame): Plot {
   const { points } = history;
   const times = points.map(({ at }) => Date.parse(at));
@@ -118,7 +118,7 @@ export function plotOf(history: History, picture: Picture, { width, height }: Fr
   };
 }
 
-/** The kinds that there ever was something of, each with its place among the bytes of a point. */
+/** Returns the kinds that ever had data, with their indexes among the bytes of a point. */
 export function presentLeaves({ leaves, points }: History) {
   return leaves.flatMap((leaf, index) =>
     points.some(({ bytes }) => (bytes[index] ?? 0) > 0) ? [{ leaf, index }] : [],
@@ -129,7 +129,7 @@ export function totalOf({ bytes }: HistoryPoint): number {
   return bytes.reduce((sum, each) => sum + each, 0);
 }
 
-/** Limit that is drawn; null if there is none, or nothing may be stored at all. */
+/** Returns the limit to draw; null if there is none, or if it is 0. */
 export function limitIn({ growth }: History): number | null {
   const limit = growth?.limit ?? null;
   return limit === null || limit <= 0 ? null : limit;
@@ -157,10 +157,7 @@ const hour = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-di
 const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 const month = new Intl.DateTimeFormat(undefined, { month: 'short', year: 'numeric' });
 
-/**
- * Words of the time axis, as exact as the distance of the ticks: hours, with the day at midnight; days;
- * months.
- */
+/** Formats the ticks of the time axis by their distance: hours, with the day at midnight; days; or months. */
 function timeTicks(dates: readonly Date[]): readonly { readonly date: Date; readonly words: string }[] {
   const apart = (dates[1]?.getTime() ?? 0) - (dates[0]?.getTime() ?? 0);
   const format = apart > 27 * dayMs ? month : day;
@@ -172,7 +169,7 @@ function timeTicks(dates: readonly Date[]): readonly { readonly date: Date; read
 
 const pixelsOfWords = 62;
 
-/** Without those that would run into the one before, as where a month begins. */
+/** Removes ticks whose labels would overlap the previous one, as at the beginning of a month. */
 function apart(ticks: readonly Tick[]): readonly Tick[] {
   const kept: Tick[] = [];
   for (const tick of ticks) {
@@ -182,7 +179,7 @@ function apart(ticks: readonly Tick[]): readonly Tick[] {
   return kept;
 }
 
-/** The point that stands nearest, by its place in the order. */
+/** Returns the index of the nearest point. */
 export function nearest(across: readonly number[], at: number): number {
   let best = 0;
   for (const [index, place] of across.entries()) {

@@ -1,4 +1,4 @@
-/** Advice on how to use less, the kind of data that takes most first, and whom to ask. */
+/** Advice on how to free space, for the largest kinds of data first, and the contact. */
 
 import type { Leaf, Usage } from '../../../src/quota/index.ts';
 import { Kind } from '../parts/bar.tsx';
@@ -7,7 +7,7 @@ import { Name } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { portions } from '../usage.ts';
 
-/** Share of all stored bytes from which advice is given: less frees next to nothing. */
+/** Smallest share of all stored bytes for which advice is given. */
 const worthwhile = 0.05;
 
 const inRepositories =
@@ -29,7 +29,7 @@ const advice: Readonly<Record<Leaf, string>> = {
 interface AdviceProps {
   readonly usage: Usage;
   readonly contact: string | null;
-  /** The page has a form to ask for more. */
+  /** True if the page has a form for requests. */
   readonly mayAsk: boolean;
 }
 
@@ -67,7 +67,7 @@ export function Advice({ usage, contact, mayAsk }: AdviceProps) {
   );
 }
 
-/** Kinds that the same is done about stand together. */
+/** Groups kinds of data with the same advice. */
 function advised(usage: Usage) {
   const total = usage.reduce((sum, bytes) => sum + bytes, 0);
   const largest = portions(usage)
@@ -76,7 +76,7 @@ function advised(usage: Usage) {
   return [...Map.groupBy(largest, ({ leaf }) => advice[leaf])].map(([words, kinds]) => ({ words, kinds }));
 }
 
-/** Words, an address or a link, as the administrator has written it. */
+/** Shows the administrator's contact: a text, an address or a link. */
 export function Contact({ children }: { children: string }) {
   if (/^https?:\/\/\S+$/.test(children)) return <a href={children}>{children}</a>;
   if (/^[^\s@]+@[^\s@]+$/.test(children)) return <a href={`mailto:${children}`}>{children}</a>;

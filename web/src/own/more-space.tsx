@@ -1,4 +1,4 @@
-/** More space: allowances that one has, what was asked for and answered, and the form to ask for more. */
+/** More space: allowances, requests with their answers, and the form for a new request. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';

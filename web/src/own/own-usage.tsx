@@ -1,4 +1,4 @@
-/** Usage that owners see of themselves, or of an organization: as it is now, and as it changes. */
+/** Usage of the user or of an organization, now and in the past. */
 
 import { useInfiniteQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';

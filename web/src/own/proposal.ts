@@ -1,4 +1,4 @@
-/** The values that fill a request for more: the space that usage and growth call for, and the figures. */
+/** Initial values of a request for more space, from usage and growth. */
 
 import { formatBytes, formatUse, printable, writeSize } from '../../../src/text/index.ts';
 import type { Growth, OwnReport, Verdict } from '../../../src/wire/index.ts';
@@ -6,7 +6,7 @@ import { dayWords, growthWords } from '../history/growth-words.ts';
 
 const usualDays = 30;
 const daySeconds = 86_400;
-/** The share of the limit to ask for if neither usage nor growth calls for more. */
+/** Smallest share of the limit to ask for. */
 const leastPart = 0.1;
 
 interface ProposalFigures extends Pick<OwnReport, 'auto_grant'> {
@@ -15,7 +15,7 @@ interface ProposalFigures extends Pick<OwnReport, 'auto_grant'> {
 
 type AutoGrant = NonNullable<OwnReport['auto_grant']>;
 
-/** Text of a form that asks for more. */
+/** Text in a form that asks for more. */
 export interface TypedMore {
   readonly size: string;
   /** `2027-01-31`. */
@@ -27,8 +27,7 @@ export interface Proposal extends TypedMore {
 }
 
 /**
- * For thirty days from now, or as long as is granted at once: what is over the limit, and what comes to it at
- * the present growth.
+ * Proposes the bytes over the limit and the growth of thirty days, or of the time that is granted at once.
  */
 export function proposal(report: ProposalFigures, growth: Growth | null, now: number): Proposal {
   const { auto_grant: autoGrant } = report;
@@ -48,12 +47,12 @@ export function proposal(report: ProposalFigures, growth: Growth | null, now: nu
   };
 }
 
-/** `Up to 2 GB for at most 30 days are granted at once, once in 90 days.` */
+/** Returns `Up to 2 GB for at most 30 days are granted at once, once in 90 days.` */
 export function autoGrantWords({ bytes, seconds, every_seconds: every }: AutoGrant): string {
   return `Up to ${formatBytes(bytes)} for at most ${spanWords(seconds)} are granted at once, once in ${spanWords(every)}.`;
 }
 
-/** In days, or where that is none, in hours. */
+/** Formats a span in days; below two days in hours. */
 function spanWords(seconds: number): string {
   const days = Math.round(seconds / daySeconds);
   if (days >= 2) return `${days} days`;
@@ -61,7 +60,7 @@ function spanWords(seconds: number): string {
   return hours === 1 ? 'an hour' : `${hours} hours`;
 }
 
-/** The limited decision whose limit is the fullest; null: nothing has a limit above 0. */
+/** Returns the decision with the highest percentage of a limit; null if no limit is above 0. */
 function fullest({ decisions }: ProposalFigures): Verdict | null {
   const fullness = ({ used, limit }: Verdict) => (used ?? 0) / (limit ?? 1);
   return Object.values(decisions)
@@ -78,7 +77,7 @@ function useSentence({ used, limit, group, per }: Verdict): string {
   return `${words.used} of ${words.limit} are used${who} (${words.percent}).`;
 }
 
-/** To two digits, so that it reads well. */
+/** Rounds up to two significant digits. */
 function roundedUp(bytes: number): number {
   const scale = 10 ** Math.max(0, Math.floor(Math.log10(bytes)) - 1);
   return Math.ceil(bytes / scale) * scale;

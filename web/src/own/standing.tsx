@@ -1,6 +1,4 @@
-/**
- * Tells whether an owner may go on storing, by which limits, how near they are, and why something is refused.
- */
+/** Shows an owner's state, the limits and how near they are, and the reasons of refusals. */
 
 import { useEffect, useRef } from 'preact/hooks';
 import { isSubject, leaves, type Subject } from '../../../src/quota/index.ts';
@@ -84,7 +82,7 @@ function warnedWords(warned: NonNullable<Ruling['verdict']['warned']>): string {
   return `You can still push and upload, but ${who} over the limit of ${printable(rule ?? '')}, which only warns: ${use.used} of ${use.limit} (${use.percent}).`;
 }
 
-/** When the first of the graces ends, and how far it reaches. */
+/** Describes the first grace to end: its end, and the usage at which refusals begin anyway. */
 function beginWords(rulings: readonly Ruling[]): string {
   const graces = rulings.flatMap(({ verdict }) => (verdict.state === 'grace' ? (verdict.grace ?? []) : []));
   const [first] = graces.toSorted((a, b) => Date.parse(a.until) - Date.parse(b.until));
@@ -93,7 +91,7 @@ function beginWords(rulings: readonly Ruling[]): string {
     : `on ${formatMoment(Date.parse(first.until))}, or at ${formatBytes(first.below)}.`;
 }
 
-/** The page may be open when it changes; not as it is opened. */
+/** Announces a change of the state while the page is open, but not the state at the beginning. */
 function useToldAloud(isRefused: boolean): void {
   const before = useRef(isRefused);
   useEffect(() => {
@@ -166,7 +164,7 @@ function ByRule({ decision: { group, rule } }: Pick<Explanation, 'decision'>) {
   );
 }
 
-/** `over`: by how many bytes usage is over the limit. */
+/** Says how much to free. `over` is the number of bytes over the limit. */
 function whatToFree(over: number, { refuse_when: refuseWhen }: Explanation['settings']): string {
   if (over > 0) return `free ${refuseWhen === 'reached' ? 'more than' : 'at least'} ${formatBytes(over)}`;
   return 'free some space';

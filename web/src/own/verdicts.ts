@@ -1,4 +1,4 @@
-/** Decisions for an owner, listed once for all kinds of data that one rule decides for alike. */
+/** Decisions for an owner; kinds of data with the same decision are combined. */
 
 import {
   type Leaf,
@@ -10,17 +10,17 @@ import {
 } from '../../../src/quota/index.ts';
 import type { OwnerState, OwnReport } from '../../../src/wire/index.ts';
 
-/** A decision, with the state that it means. */
+/** A decision and its state. */
 export type StatedVerdict = OwnReport['decisions'][string];
 
 export interface Ruling {
   readonly verdict: StatedVerdict;
   readonly leaves: readonly Leaf[];
-  /** Kinds of data that the rule decides for, in the fewest subjects. */
+  /** Kinds of data of the decision, as the fewest subjects that cover them. */
   readonly subjects: readonly Subject[];
 }
 
-/** In the order of `leaves`. */
+/** Combines equal decisions. They are ordered by their first leaf. */
 export function rulingsIn(decisions: OwnReport['decisions']): readonly Ruling[] {
   const alike = new Map<string, { verdict: StatedVerdict; leaves: Leaf[] }>();
   for (const leaf of leaves) {
@@ -35,12 +35,12 @@ export function rulingsIn(decisions: OwnReport['decisions']): readonly Ruling[] 
   return [...alike.values()].map(each => ({ ...each, subjects: fewest(each.leaves) }));
 }
 
-/** Covers the kinds of data by as few subjects as there can be. */
+/** Covers kinds of data by the fewest subjects. */
 export function fewest(subjects: readonly Subject[]): readonly Subject[] {
   return subjectsWithin(subjects.reduce((mask, subject) => mask | leafMask(subject), 0));
 }
 
-/** `Everything`, or the kinds as an enumeration: `private repositories, LFS objects`. */
+/** Lists kinds of data: `private repositories, LFS objects`; all of them are one word. */
 export function listWords(subjects: readonly Subject[]): string {
   return subjects.map(subjectWords).join(', ');
 }

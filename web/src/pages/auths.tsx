@@ -1,6 +1,6 @@
 /**
- * OAuth2 sources: the providers that people sign in by, what their claims do to quota groups, the linked
- * accounts, and the claimed groups that do nothing here, since the mapping does not name them.
+ * OAuth2 sources: providers for sign-ins, the effect of their claims on quota groups, linked accounts, and
+ * claimed groups that the mapping does not contain.
  */
 
 import { useQuery } from '@tanstack/preact-query';
@@ -263,14 +263,17 @@ function ignoredOf({ id }: Pick<Source, 'id'>, events: readonly Event[]): readon
   return latest?.kind === 'sign-in' ? latest.ignored : [];
 }
 
-/** The latest sign-in that claimed the group. */
+/** A claimed group without a mapping, and the latest sign-in with it. */
 interface Unmapped {
   readonly group: string;
   readonly user: string;
   readonly at: string;
 }
 
-/** By name, each once. `events` are the newest first; what was mapped since is left out. */
+/**
+ * Returns each unmapped group once, by name. `events` are the newest first. Groups that were mapped later are
+ * left out.
+ */
 function unmappedOf(
   { id, quota_group_map: mapping }: Pick<Source, 'id' | 'quota_group_map'>,
   events: readonly Event[],

@@ -1,7 +1,4 @@
-/**
- * Owners chosen from the list, and what can be done with all of them: put them into a group, or take them
- * out.
- */
+/** Actions for the owners that were chosen in the list: adding them to a group, or removing them. */
 
 import { useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';

@@ -1,4 +1,4 @@
-/** Page of events: refusals, thresholds reached, changes of policy. The address has the filter. */
+/** Page of events. The filter is in the address. */
 
 import { useState } from 'preact/hooks';
 import type { EventKind } from '../../../src/overview/event-shapes.ts';
@@ -107,7 +107,7 @@ function present(text: string): string | undefined {
   return text === '' ? undefined : text;
 }
 
-/** A time on that day where the reader is, as ISO 8601. */
+/** Returns a time of a day in the reader's time zone, in ISO 8601. */
 function timeAt(day: string, time: string): string | undefined {
   return day === '' ? undefined : new Date(`${day}T${time}`).toISOString();
 }

@@ -1,4 +1,4 @@
-/** All groups, and one of them: its rules, who is in it, whom it refuses; changed and deleted. */
+/** Pages of all groups, and of one group with its rules, members and affected owners. */
 
 import { useQuery } from '@tanstack/preact-query';
 import type { Group as OneGroup, WholePolicy } from '../../../src/wire/index.ts';

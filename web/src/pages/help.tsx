@@ -1,4 +1,4 @@
-/** Page that says what each page shows, and how to do there what one comes for. */
+/** Page of help: describes each page, and how common tasks are done there. */
 
 import { useEffect } from 'preact/hooks';
 import { useSession } from '../api/session.ts';
@@ -10,7 +10,7 @@ interface Section {
   readonly id: string;
   readonly title: string;
   readonly text: readonly string[];
-  /** Commands that do it at a terminal. */
+  /** Equivalent commands. */
   readonly commands?: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** The hosts that share a quota. */
+/** Page of the hosts that share a quota. */
 
 import { useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';

@@ -1,4 +1,4 @@
-/** Components of the pages. `name` is that of the address, empty if there is none. */
+/** Components of the pages. `name` comes from the address; it is empty if the page has none. */
 
 import type { FunctionComponent } from 'preact';
 import type { PageId } from '../../../src/wire/pages.ts';
@@ -48,7 +48,7 @@ export const views: Readonly<Partial<Record<PageId, View>>> = {
   signIn: SignIn,
 };
 
-/** Pages that are not for administrators only. */
+/** Pages that are not only for administrators. */
 export const forEverybody: ReadonlySet<PageId> = new Set([
   'mine',
   'myTokens',

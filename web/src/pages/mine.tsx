@@ -1,4 +1,4 @@
-/** Pages of one's own usage, and of that of an organization for its owners. */
+/** Pages of the user's own usage, and of an organization's usage for its owners. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { ownReportQuery } from '../api/own-queries.ts';

@@ -1,4 +1,4 @@
-/** Page for addresses that have nothing to show. */
+/** Pages for unknown addresses, and for pages that need an administrator. */
 
 import { Page } from '../parts/page.tsx';
 import { to } from '../place.ts';

@@ -1,4 +1,4 @@
-/** The page of notices: where they go, what waits or could not be delivered, and tests. */
+/** Page of notices: receivers, deliveries that wait or have failed, and tests. */
 
 import { useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';

@@ -1,4 +1,4 @@
-/** The first page of administrators: how it stands with all owners together, and what should be looked at. */
+/** First page of administrators: problems, and the figures of all owners together. */
 
 import { leaves } from '../../../src/quota/index.ts';
 import { formatBytes, printable } from '../../../src/text/index.ts';
@@ -236,8 +236,8 @@ function Disks({ figures: { disks, outlook, quarantines } }: { figures: Figures 
 }
 
 /**
- * `All limits together allow 12 TB (3 owners have no limit), the disks have 4 TB. At this growth the disks
- * will be full on …`
+ * Returns `All limits together allow 12 TB (3 owners have no limit), and the disks have 4 TB. At the growth
+ * of the last weeks the disks will be full on …`.
  */
 function outlookWords({ promised, unlimited, size, full_at: fullAt }: Figures['outlook']): string {
   const none = unlimited === 0 ? '' : ` (${counted(unlimited, 'owner has', 'owners have')} no limit)`;
@@ -250,7 +250,7 @@ function outlookWords({ promised, unlimited, size, full_at: fullAt }: Figures['o
 
 const nearlyFull = 0.9;
 
-/** In the order in which they stand everywhere. */
+/** Returns the kinds of data on a disk in their usual order. */
 function kindsOf({ subjects }: Disk): readonly string[] {
   return leaves.filter(leaf => subjects.includes(leaf)).map(kindWords);
 }

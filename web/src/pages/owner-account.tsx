@@ -1,4 +1,4 @@
-/** The account of an owner: rank and name, changed and deleted; members of an organization, and groups. */
+/** Account of an owner: renaming, deleting, administrator rights, members of an organization, and groups. */
 
 import { useState } from 'preact/hooks';
 import { nameFault } from '../../../src/quota/index.ts';
@@ -24,7 +24,7 @@ import { groupsOf, withGroupsOf } from '../policy/edit.ts';
 
 interface OwnerAccountProps {
   readonly account: User;
-  /** Something is stored, so that it cannot be deleted. */
+  /** True if the owner stores data, and so cannot be deleted. */
   readonly hasUnits: boolean;
 }
 

@@ -1,7 +1,4 @@
-/**
- * One owner: its usage, what can be added and why, its repositories and other data, and everything that can
- * be changed about it.
- */
+/** Page of one owner: usage, limits and their reasons, units, and all settings. */
 
 import { useState } from 'preact/hooks';
 import type { Allowance, OwnerReport } from '../../../src/wire/index.ts';
@@ -108,7 +105,7 @@ function Known({ report }: { report: OwnerReport }) {
   );
 }
 
-/** The limit that is the fullest, as the list of owners has it. */
+/** Shows the limit with the highest percentage, as in the list of owners. */
 function Nearest({ report }: { report: OwnerReport }) {
   if (report.used === null || report.limit === null || report.limit === -1) return null;
   return (
@@ -126,7 +123,7 @@ function Nearest({ report }: { report: OwnerReport }) {
   );
 }
 
-/** Repositories over or near a limit of their own; nothing where there are none. */
+/** Lists repositories over or near a limit of their own; renders nothing if there are none. */
 function LimitedRepositories({ name }: { readonly name: string }) {
   return (
     <Query of={limitedRepositoriesQuery(name)} what="the repositories near their limits" rows={1}>

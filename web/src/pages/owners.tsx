@@ -1,7 +1,4 @@
-/**
- * All owners: searched as one types, found by state, group and type, sorted, a page at a time. The address
- * has what is asked.
- */
+/** List of all owners with search, filters and sorting. The address contains the query. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useState } from 'preact/hooks';
@@ -27,7 +24,10 @@ import { type Column, type Sorting, Table } from '../parts/table.tsx';
 import { go, to, useQueryPart } from '../place.ts';
 import { ChosenOwners } from './chosen-owners.tsx';
 
-/** Every key is a question, but the address and what is said aloud wait for a pause. */
+/**
+ * Milliseconds without a key until the address and the announcement follow; the search itself runs at each
+ * key.
+ */
 const settledMs = 60;
 
 const states = [
@@ -126,7 +126,7 @@ interface FiltersProps {
 
 function Filters({ asked, onChange }: FiltersProps) {
   const names = useQuery(groupNamesQuery).data ?? [];
-  // That of the address is there before the others have come, and where it has gone.
+  // The group in the address is always offered, even before the names are loaded or after it was deleted.
   const known = asked.group === undefined || names.includes(asked.group) ? names : [asked.group, ...names];
   return (
     <>

@@ -1,6 +1,6 @@
 /**
- * The policy as a whole: its possible mistakes, its download as a file, another one tried and put in its
- * place.
+ * Page of the whole policy: its limits, possible mistakes, download, and the test and import of another
+ * policy.
  */
 
 import { useQuery } from '@tanstack/preact-query';
@@ -60,7 +60,7 @@ export function Policy() {
   );
 }
 
-/** Each group with its limits, and what holds for everybody else. */
+/** Lists each group with its limits, and the limits of owners without a group. */
 function Holders({ policy: { groups, rules } }: { readonly policy: WholePolicy }) {
   const { data: overview } = useQuery(overviewQuery);
   const named = new Map(rules.map(rule => [rule.name, rule]));
@@ -123,7 +123,7 @@ function Holders({ policy: { groups, rules } }: { readonly policy: WholePolicy }
   );
 }
 
-/** The limit for everybody. */
+/** Shows the limit for everybody. */
 function Total({ bytes }: { readonly bytes: number }) {
   if (bytes === -1) return <>no limit</>;
   return (
@@ -133,7 +133,7 @@ function Total({ bytes }: { readonly bytes: number }) {
   );
 }
 
-/** Limits that the table names of a group. */
+/** Limit of the rules that the table shows for a group. */
 const mostLimits = 10;
 
 function GroupLimits({ rules }: { readonly rules: readonly Rule[] }) {

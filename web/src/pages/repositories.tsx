@@ -1,4 +1,4 @@
-/** The largest repositories and other data of all owners together. The address has what is asked. */
+/** Page of the largest repositories and other units of all owners. The address contains the query. */
 
 import { type Subject, subjects } from '../../../src/quota/index.ts';
 import type { AnyUnit } from '../../../src/wire/index.ts';

@@ -1,4 +1,4 @@
-/** The page of requests for more space, which administrators grant or decline. */
+/** Page of requests for more space, which administrators grant or decline. */
 
 import { useState } from 'preact/hooks';
 import { writeSize } from '../../../src/text/index.ts';
@@ -155,7 +155,7 @@ function Granting({ request: { id, owner, bytes, until }, onClose }: AnsweringPr
     words: '',
   });
   const more = moreIn(typed);
-  // Untouched, the end is the moment that was asked for, and not the end of its day.
+  // If the day was not changed, the requested moment is used and not the end of that day.
   const isAsAsked = until !== null && typed.lastDay === dayWords(until);
   return (
     <Confirm
@@ -185,7 +185,7 @@ function Granting({ request: { id, owner, bytes, until }, onClose }: AnsweringPr
   );
 }
 
-/** The usage by the fullest limit, and that limit with what is to be granted. */
+/** Shows the usage by the fullest limit, now and with the grant. */
 function Together({ report, more }: { readonly report: OwnerReport; readonly more: number }) {
   const { subject, used, limit } = report;
   if (used === null || limit === null || limit <= 0) return null;

@@ -1,4 +1,4 @@
-/** All rules, and one of them: what it limits, who has it, whom it refuses; changed and deleted. */
+/** Pages of all rules, and of one rule with its limit, groups and affected owners. */
 
 import { useQuery } from '@tanstack/preact-query';
 import type { Rule as OneRule, WholePolicy } from '../../../src/wire/index.ts';

@@ -1,4 +1,4 @@
-/** Scans: started here, and followed as they go on. */
+/** Page of scans: starting them, and following their progress. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -87,8 +87,8 @@ function List({ scans }: { scans: readonly ScanReport[] }) {
 }
 
 /**
- * Says aloud, once of each, what has ended of what was seen under way or ordered here: a short one is over
- * before it is seen.
+ * Announces once the end of each scan that was seen running or was started here. A short scan may end before
+ * it is seen.
  */
 function useEndings(scans: readonly ScanReport[] | undefined, ordered: ReadonlySet<number>): void {
   const underWay = useRef(new Set<number>());

@@ -1,4 +1,4 @@
-/** The sign-in page: with an identity provider, a token, or a one-time link. */
+/** Sign-in page: with an identity provider, a token, or a one-time link. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -44,7 +44,7 @@ export function SignIn() {
   );
 }
 
-/** Only what is on the list is shown: an address that somebody was given says nothing else here. */
+/** Shows only known sentences, so that a prepared address cannot show another text. */
 function SourceFault({ code }: { code: string | null }) {
   const words = new Map<string, string>(Object.entries(signInFaults)).get(code ?? '');
   if (words === undefined) return null;
@@ -73,13 +73,13 @@ function Sources({ back }: { back: string }) {
   );
 }
 
-/** Signs in at once where nobody is signed in, else after asking. */
+/** Signs in at once if nobody is signed in, and otherwise after a question. */
 function ByLink({ code, onSignedIn }: { readonly code: string; readonly onSignedIn: () => void }) {
   const session = useSession();
   const [failure, setFailure] = useState<unknown>(null);
   const used = useRef<string | null>(null);
   const enter = async () => {
-    // It works once.
+    // A code works only once.
     if (used.current === code) return;
     used.current = code;
     try {
@@ -126,13 +126,13 @@ function whyNot(failure: unknown): string {
 }
 
 /**
- * The code of a sign-in link, which stands behind the `#`, as browsers send that to nobody, and is taken out
- * of the address at once. Null: there was none.
+ * Returns the code of a sign-in link; null if there is none. It is in the fragment, which browsers do not
+ * send to servers, and is removed from the address at once.
  */
 function useCode(): string | null {
   const [code, setCode] = useState(takenCode);
   useEffect(() => {
-    // Another link in the same tab only changes what stands behind the `#`.
+    // Another link in the same tab changes only the fragment.
     const take = () => setCode(before => takenCode() ?? before);
     window.addEventListener('hashchange', take);
     return () => window.removeEventListener('hashchange', take);

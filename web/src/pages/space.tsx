@@ -1,6 +1,5 @@
 /**
- * Page of what takes the space in an owner's repositories, and what frees it; for the owner and for
- * administrators.
+ * Page about the space in an owner's repositories and how to free it, for the owner and for administrators.
  */
 
 import { printable } from '../../../src/text/index.ts';
@@ -54,7 +53,7 @@ export function Space({ name }: { readonly name: string }) {
   );
 }
 
-/** Null: it is nobody's whom one may look at. */
+/** Returns the owner in the form for queries; null if the user may not see these repositories. */
 function spaceOf(
   name: string,
   session: {

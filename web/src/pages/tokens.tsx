@@ -1,6 +1,6 @@
 /**
- * One's own tokens and sessions; and for administrators those of all users, and those of one user, where the
- * address says whose.
+ * Pages of tokens and sessions: the user's own, and for administrators those of all users or of the user in
+ * the address.
  */
 
 import { useState } from 'preact/hooks';

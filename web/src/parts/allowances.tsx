@@ -1,4 +1,4 @@
-/** Allowances as a list, and the answer to a request for more space. */
+/** List of allowances, and the answer to a request for more space. */
 
 import type { ComponentChildren } from 'preact';
 import type { Allowance, SpaceRequest } from '../../../src/wire/index.ts';
@@ -8,7 +8,7 @@ import { Table } from './table.tsx';
 
 interface AllowanceTableProps {
   readonly allowances: readonly Allowance[];
-  /** The last cell of each row; left out: there is none. */
+  /** Content of the last column; absent for none. */
   readonly action?: (allowance: Allowance) => ComponentChildren;
 }
 

@@ -1,8 +1,8 @@
-/** Says aloud, to who hears pages, what has changed without the focus having gone there. */
+/** Announces changes to screen readers without moving the focus. */
 
 import { useWatched, Watched } from '../api/watched.ts';
 
-/** Counted, so that the same words said again are heard again. */
+/** The count makes the same words be announced again. */
 const said = new Watched<{ readonly words: string; readonly count: number }>({ words: '', count: 0 });
 
 export function announce(words: string): void {

@@ -1,6 +1,6 @@
 /**
- * Banners for what has to be known whichever page is open: nobody answers, one is signed out, the store is
- * away, another version runs.
+ * Banners on all pages: the daemon does not answer, the session has ended, the store cannot be written,
+ * another version runs.
  */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -48,7 +48,7 @@ function StoreAway() {
   );
 }
 
-/** Says aloud when something that was away is back. */
+/** Announces the end of an outage. */
 function useReturn(isAway: boolean, words: string): void {
   const wasAway = useRef(false);
   useEffect(() => {

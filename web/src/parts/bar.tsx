@@ -27,7 +27,7 @@ export function colourOf(leaf: Leaf): string {
   return `var(--kind-${colours[leaf]})`;
 }
 
-/** The kind of data as a person calls it, with a capital: `LFS objects`, `Private repositories`. */
+/** Returns the name of a kind of data with a capital: `LFS objects`, `Private repositories`. */
 export function kindWords(subject: Subject): string {
   const words = subjectWords(subject);
   return words.charAt(0).toUpperCase() + words.slice(1);
@@ -36,9 +36,9 @@ export function kindWords(subject: Subject): string {
 interface BarProps {
   /** Bytes in the order of `leaves`. */
   readonly usage: Usage;
-  /** Bytes that the whole width stands for; more of `usage` than that fills it. */
+  /** Bytes for the whole width. A greater usage fills the bar. */
   readonly width: number;
-  /** Bytes at which a mark stands, where it is within the width. */
+  /** Bytes at which the bar has a mark, if that is within its width. */
   readonly limit?: number | undefined;
 }
 
@@ -52,17 +52,17 @@ export function Bar({ usage, width, limit = -1 }: BarProps) {
   return <SegmentBar segments={segments} width={width} limit={limit} />;
 }
 
-/** One part of what a bar shows. */
+/** One part of a bar. */
 export interface Segment {
   readonly key: string;
   readonly words: string;
   readonly bytes: number;
-  /** A colour, as CSS has it. */
+  /** A CSS colour. */
   readonly background: string;
 }
 
 interface SegmentBarProps extends Pick<BarProps, 'width'> {
-  /** Bytes at which a mark stands; -1: there is none. */
+  /** Bytes at which the bar has a mark; -1 for none. */
   readonly limit: number;
   readonly segments: readonly Segment[];
 }
@@ -108,8 +108,8 @@ interface FullnessProps extends UseProps {
 }
 
 /**
- * Shows how full a limit is: as a percentage, and as a bar under it that is full at the limit. Says where it
- * is that of all members of a group.
+ * Shows how full a limit is: as a percentage, and as a bar that is full at the limit. A shared limit is
+ * marked as one of all members.
  */
 export function Fullness({ used, limit, state, per }: FullnessProps) {
   const percent = (

@@ -1,4 +1,4 @@
-/** A button that submits no form, and what a button or a form does, which may fail. */
+/** A button that submits no form, and the state of an action that may fail. */
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -19,10 +19,10 @@ export function Button({ look, disabled, onClick, children }: ButtonProps) {
 }
 
 export interface Action<Argument> {
-  /** Does it; an event that it is for is dealt with by this alone. Never rejects. */
+  /** Runs the action and prevents the default of an event. Never rejects. */
   readonly start: (argument: Argument) => Promise<void>;
   readonly isBusy: boolean;
-  /** Why it failed last; null: it did not. */
+  /** Error of the last run; null if it succeeded. */
   readonly failure: unknown;
 }
 

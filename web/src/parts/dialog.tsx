@@ -1,7 +1,4 @@
-/**
- * Questions that have to be answered before anything else: the browser's own dialogs, which keep the focus
- * in.
- */
+/** Modal dialogs, which use the browser's own and keep the focus inside. */
 
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
@@ -12,24 +9,25 @@ import { Fault } from './states.tsx';
 
 interface DialogProps {
   readonly title: string;
-  /** It was left without a decision: by Escape, or by its button. */
+  /** Called if the dialog is left by Escape or its button. */
   readonly onClose: () => void;
   /** A form with its own buttons. */
   readonly children: ComponentChildren;
 }
 
-/** Open as long as it is drawn. What had the focus before has it again afterwards. */
+/**
+ * A modal dialog that is open while it is rendered. Afterwards the focus returns to the element that had it.
+ */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  // Before the next key comes: it is meant for the dialog.
+  // A layout effect runs before the next key, which is meant for the dialog.
   useLayoutEffect(() => {
     const element = dialog.current;
     const before = document.activeElement;
     element?.showModal();
     return () => {
-      // While it is open nothing else takes the focus; closing gives it back by itself only where it was
-      // inside.
+      // The browser returns the focus only if it was inside the dialog.
       element?.close();
       if (before instanceof HTMLElement && before.isConnected) {
         before.focus();
@@ -55,12 +53,12 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   );
 }
 
-/** Gives the focus to the heading of the page where nothing has it. */
+/** Moves the focus to the page's heading if no element has it. */
 function handOn(): void {
   if (document.activeElement === document.body) document.querySelector('h1')?.focus({ preventScroll: true });
 }
 
-/** Hands the focus on once what has it goes, such as the row of what was deleted; until something else has it. */
+/** Moves the focus to the heading if the focused element disappears, such as the row of a deleted entry. */
 function handOnFrom(focused: HTMLElement): void {
   const observer = new MutationObserver(() => {
     if (focused.isConnected) return;
@@ -76,17 +74,19 @@ export interface ConfirmProps {
   readonly title: string;
   /** Text that says what will happen, and what will not. */
   readonly children: ComponentChildren;
-  /** Words on the button: `Delete the group`. */
+  /** Label of the button: `Delete the group`. */
   readonly action: string;
-  /** It cannot be taken back. */
+  /** True if the action cannot be undone. */
   readonly isDangerous?: boolean;
-  /** True if the input is complete and can be used; always true if left out. */
+  /** True if the input is complete and can be used; default true. */
   readonly isReady?: boolean;
-  /** Does it; where it rejects the dialog says why, and stays. Then all that is shown is asked again. */
+  /**
+   * The action. If it rejects, the dialog stays and shows the error. In either case all queries are repeated.
+   */
   readonly act: () => Promise<unknown>;
-  /** Words that are announced once it is done: `The group is gone.` Left out: none are. */
+  /** Announcement after success: `The group is gone.` Absent for none. */
   readonly done?: string;
-  /** It is done, or was given up. */
+  /** Called with true after success, and with false if the dialog was cancelled. */
   readonly onClose: (isDone: boolean) => void;
 }
 

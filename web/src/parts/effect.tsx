@@ -1,6 +1,6 @@
 /**
- * The effect of another policy: who would newly be refused or allowed what, and its possible mistakes; and
- * the question before something is taken out of it.
+ * Effect of another policy: owners who would be newly refused or allowed, and possible mistakes. Also the
+ * dialog before a part of the policy is deleted.
  */
 
 import { useQuery } from '@tanstack/preact-query';
@@ -26,7 +26,7 @@ import { Answered, type Asked } from './states.tsx';
 
 interface EffectProps {
   readonly trial: AskedTrial;
-  /** It tells of what is in the form now. */
+  /** True if the simulation is about the present input. */
   readonly isCurrent: boolean;
 }
 
@@ -81,12 +81,12 @@ export function Changes({ simulation }: { readonly simulation: Simulation }) {
 }
 
 interface ChangedProps {
-  /** The effect on the owners: `newly refused`. */
+  /** Effect on the owners: `newly refused`. */
   readonly what: string;
   readonly owners: Simulation['refused'];
-  /** Decision that is shown: that before, or that after. */
+  /** The decision that is shown: the one before, or the one after. */
   readonly side: 'before' | 'after';
-  /** It would be so, and is not yet. */
+  /** True for an effect that would happen, but has not yet. */
   readonly isFuture?: boolean;
   readonly isBad?: boolean;
 }
@@ -115,7 +115,7 @@ function Changed({ what, owners: { count, first }, side, isFuture = false, isBad
 }
 
 /**
- * `private repositories: 1.2 GB of 1 GB`, each use once with all the kinds that it is said of, in the fewest
+ * Returns `private repositories: 1.2 GB of 1 GB`. Each use is named once with all of its kinds, in the fewest
  * words.
  */
 function changeWords({ changes }: ChangedOwner, side: ChangedProps['side']): string {
@@ -131,7 +131,7 @@ function changeWords({ changes }: ChangedOwner, side: ChangedProps['side']): str
   return [...kinds].map(([use, subjects]) => `${listWords(fewest(subjects))}: ${use}`).join('; ');
 }
 
-/** A policy of ten thousand rules may have as many mistakes; the next ones follow once these are gone. */
+/** Limit of the shown mistakes; the others appear when these are corrected. */
 const mostShown = 100;
 
 export function PolicyFaults({ faults }: { readonly faults: readonly LintFault[] }) {
@@ -176,15 +176,15 @@ export function PolicyConfirm({ policy, edited, children, ...props }: PolicyConf
 const withoutItEveryMs = 30_000;
 
 interface WithoutItProps {
-  /** The policy without it. */
+  /** The policy without the group or rule. */
   readonly draft: DraftPolicy;
-  /** `this group`. */
+  /** Its name in sentences: `this group`. */
   readonly what: string;
 }
 
 export function WithoutIt({ draft, what }: WithoutItProps) {
   const overview = useQuery(overviewQuery);
-  // A whole policy may be large, so it is sent once; one group is named.
+  // A whole policy may be large, so it is sent only once. A group is sent as its name.
   const refetchInterval = draft.without_group === undefined ? false : live(withoutItEveryMs);
   const trial = useQuery({ ...trialQuery(draft), refetchInterval });
   if (overview.data?.enabled === false) return <p>Quotas are switched off, so nothing is refused.</p>;
