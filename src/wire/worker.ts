@@ -105,8 +105,8 @@ export const workerTask = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('judge'), ...push, manner: z.enum(['any', 'less']) }),
   z.object({ kind: z.literal('brings_back'), ...push }),
   /**
-   * Watches a judged push that goes on, and answers at its end if git wrote all its lines. `sample` comes
-   * from the judgement.
+   * Watches a judged push that goes on, and answers at its end if git did all of it or nothing. `sample`
+   * comes from the judgement.
    */
   z.object({ kind: z.literal('outcome'), ...push, sample: z.string().nullable() }),
   z.object({
