@@ -1,12 +1,9 @@
-/**
- * Addresses of the app: pages by their paths below the base URL, and links between them that load nothing
- * again.
- */
+/** Addresses of the app: pages by their paths below the base URL, and links that do not reload the page. */
 
 import { navigate as push, usePathname, useSearch } from 'wouter-preact/use-browser-location';
 import { addressOf, type PageId, type Place, placeAt } from '../../src/wire/pages.ts';
 
-/** The address of a page, for `href`. What is undefined or empty of `query` is left out. */
+/** Returns the address of a page for `href`. Undefined and empty values of `query` are left out. */
 export function to(
   page: PageId,
   name?: string,
@@ -20,18 +17,21 @@ export function to(
   return search.size === 0 ? addressOf(page, name) : `${addressOf(page, name)}?${search}`;
 }
 
-/** Goes there as a link does; with `replace` the way back does not lead here. */
+/** Navigates to an address. With `replace` the current page is not kept in the history of the browser. */
 export function go(address: string, { replace = false } = {}): void {
   push(new URL(address, document.baseURI).href, { replace });
   if (!replace) window.scrollTo(0, 0);
 }
 
-/** Null: no page. */
+/** Returns the current page; null if the address is none. */
 export function usePlace(): Place | null {
   return placeOf(usePathname());
 }
 
-/** Query of the address. State is kept there so that it can be sent and come back to. */
+/**
+ * Returns the query of the address and a function that changes it. State in the address can be shared and
+ * revisited.
+ */
 export function useQueryPart(): readonly [
   URLSearchParams,
   (changes: Readonly<Record<string, string>>) => void,
@@ -49,7 +49,7 @@ export function useQueryPart(): readonly [
   return [now, change];
 }
 
-/** Has plain clicks on links to pages lead there without loading again; gives what ends it. */
+/** Handles plain clicks on links to pages without a reload. Returns a function that stops this. */
 export function followLinks(): () => void {
   const follow = (event: MouseEvent) => {
     const link = event.target instanceof Element ? event.target.closest('a') : null;
@@ -58,7 +58,7 @@ export function followLinks(): () => void {
     if (link.target !== '' || link.hasAttribute('download')) return;
     const url = new URL(link.href);
     if (url.origin !== window.location.origin || placeOf(url.pathname) === null) return;
-    // Within a page the browser finds the place by itself.
+    // For a fragment of the same page, the browser scrolls by itself.
     if (url.hash !== '' && url.pathname === window.location.pathname) return;
     event.preventDefault();
     if (url.href !== window.location.href) go(url.href);

@@ -14,9 +14,9 @@ import { Name } from './parts/name.tsx';
 import { go, to } from './place.ts';
 
 interface ShellProps {
-  /** Null: nobody is signed in, as far as is known. */
+  /** Null if nobody is signed in, or if this is not known yet. */
   readonly session: Session | null;
-  /** The page that is shown. */
+  /** The current page. */
   readonly page?: PageId | undefined;
   readonly children: ComponentChildren;
 }
@@ -48,12 +48,12 @@ export function Shell({ session, page, children }: ShellProps) {
   );
 }
 
-/** `below` is the page of one thing in the list of a page. */
+/** A page with its label; `below` is the page of one item in its list. */
 type EntryPage = readonly [words: string, page: PageId, below?: PageId];
 
 interface Entry {
   readonly words: string;
-  /** The first is its own. */
+  /** The first page is the target of the entry. */
   readonly pages: readonly [EntryPage, ...EntryPage[]];
 }
 
@@ -88,7 +88,7 @@ const administration: readonly Entry[] = [
   },
 ];
 
-/** The entry that a page belongs to. */
+/** Returns the menu entry of a page. */
 function entryOf(page: PageId | undefined): Entry | undefined {
   return administration.find(({ pages }) =>
     pages.some(([, target, below]) => current(page, target, below) !== undefined),
@@ -97,7 +97,7 @@ function entryOf(page: PageId | undefined): Entry | undefined {
 
 function Ways({ session, page }: { session: Session; page: PageId | undefined }) {
   const address = window.location.pathname;
-  // Open on one page only: who chose another wants to see that.
+  // The menu is open for one address only, so that it closes after a choice.
   const [openAt, setOpenAt] = useState<string | null>(null);
   const isOpen = openAt === address;
   return (
@@ -156,7 +156,7 @@ function Administration({ page }: { readonly page: PageId | undefined }) {
   );
 }
 
-/** A figure beside the word, where it is not 0. */
+/** Number beside a menu entry, unless it is 0. */
 function OpenCount({ count }: { readonly count: number }) {
   if (count === 0) return null;
   return (
@@ -192,7 +192,7 @@ function Own({ session, page }: { readonly session: Session; readonly page: Page
   );
 }
 
-/** The pages of an entry, where it has several. */
+/** Links to all pages of the current entry, if it has several. */
 function Beside({ page }: { readonly page: PageId | undefined }) {
   const entry = entryOf(page);
   if (entry === undefined || entry.pages.length === 1) return null;
@@ -216,7 +216,7 @@ function current(page: PageId | undefined, target: PageId, below?: PageId): 'pag
   return page !== undefined && page === below ? 'true' : undefined;
 }
 
-/** `at`: where the browser goes to sign out at the provider as well; null: there is no such place. */
+/** `at` is the address that also signs out at the provider; null if there is none. */
 function SignOut({ at }: { at: string | null }) {
   const leave = async () => {
     if (at !== null) return signOutAt(at);

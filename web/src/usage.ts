@@ -1,9 +1,9 @@
-/** Usage by kind, as the API has it, as the bytes of each leaf. */
+/** Converts the API's usage by kind to bytes by leaf. */
 
 import { type Leaf, leaves, type Usage } from '../../src/quota/index.ts';
 import type { OwnerRow } from '../../src/wire/index.ts';
 
-/** In the order of `leaves`. */
+/** Returns bytes in the order of `leaves`. */
 export function usageIn({ size: { repos, git, assets } }: OwnerRow['tree']): Usage {
   const bytes: Readonly<Record<Leaf, number>> = {
     'size:repos:public': repos.public,
@@ -18,7 +18,7 @@ export function usageIn({ size: { repos, git, assets } }: OwnerRow['tree']): Usa
   return leaves.map(leaf => bytes[leaf]);
 }
 
-/** The kinds that there is something of, in the order of `leaves`. */
+/** Returns the kinds with data, in the order of `leaves`. */
 export function portions(usage: Usage): readonly { readonly leaf: Leaf; readonly bytes: number }[] {
   return leaves.flatMap((leaf, index) => {
     const bytes = usage[index] ?? 0;

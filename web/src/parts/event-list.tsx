@@ -1,4 +1,4 @@
-/** Events, newest first, each as a sentence. */
+/** List of events, newest first, each as a sentence. */
 
 import { type UseInfiniteQueryResult, useInfiniteQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';
@@ -21,7 +21,7 @@ interface EventListProps {
   readonly asked: EventsAsked;
   /** Hides the owners, for a list of the events of one thing. */
   readonly isOfOne?: boolean;
-  /** Left out: all of them are shown. */
+  /** Filters the events; absent for all. */
   readonly isShown?: (event: Event) => boolean;
 }
 
@@ -70,7 +70,7 @@ interface OlderProps {
   readonly words: string;
 }
 
-/** The way to the next events of a list, where there are more. */
+/** Button that loads the next events of a list, if there are more. */
 export function Older({ query: { hasNextPage, isFetchingNextPage, fetchNextPage }, words }: OlderProps) {
   if (!hasNextPage) return null;
   return (
@@ -89,7 +89,7 @@ function Whose({ owner }: { owner: string | null }) {
 
 interface WhatProps {
   readonly event: Event;
-  /** Left out: nothing can be restored here. */
+  /** Absent if changes cannot be undone here. */
   readonly onRestore?: (event: EventOf<'policy'>) => void;
 }
 
@@ -121,7 +121,7 @@ interface Told {
   readonly mark: string;
   readonly look?: 'bad' | 'good' | 'near' | '';
   readonly words: ComponentChildren;
-  /** Words that a person wrote about it, or the fields that were changed; empty: none. */
+  /** A person's words about the event, or the changed fields; empty for none. */
   readonly below?: string;
 }
 
@@ -200,7 +200,7 @@ function useOf(event: EventOf<'grace'> | EventOf<'threshold'>): string {
   return `${useWords(event)} (${listWords(fewest(event.subjects))})`;
 }
 
-/** `2 GB until 22 Dec 2026, 14:00 UTC`. */
+/** Returns `2 GB until 22 Dec 2026, 14:00 UTC`. */
 function moreWords({ bytes, until }: { readonly bytes: number; readonly until: string | null }): string {
   return until === null ? formatBytes(bytes) : `${formatBytes(bytes)} until ${timeWords(new Date(until))}`;
 }
@@ -253,14 +253,14 @@ function changeWords({ what, name, owner, by, before, after }: EventOf<'policy'>
   return `${changed}, by ${authorWords(by)}`;
 }
 
-/** By the name of a session in an event. */
+/** Ways to sign in, by the name of a session in an event. */
 const signInWords: Readonly<Record<string, string>> = {
   link: 'with a one-time link, ',
   token: 'with a token, ',
   source: 'with single sign-on, ',
 };
 
-/** `: added to free, removed from paid`; empty if only the order of the groups changed. */
+/** Returns `: added to free, removed from paid`; empty if only the order of the groups changed. */
 function movesWords(before: readonly string[], after: readonly string[]): string {
   const names = (groups: readonly string[]) => groups.map(printable).join(', ');
   const added = after.filter(group => !before.includes(group));
@@ -272,13 +272,13 @@ function movesWords(before: readonly string[], after: readonly string[]): string
   return parts.length === 0 ? '' : `: ${parts.join(', ')}`;
 }
 
-/** The groups of an assignment as an event has it. */
+/** Returns the groups of an assignment in an event. */
 function groupsIn(content: unknown): readonly string[] {
   if (typeof content !== 'object' || content === null || !('groups' in content)) return [];
   return Array.isArray(content.groups) ? content.groups.filter(group => typeof group === 'string') : [];
 }
 
 function fieldWords({ what, before, after }: EventOf<'policy'>): string {
-  // The words of both say it already.
+  // The sentences of these events say everything already.
   return what === 'assignment' || what === 'session' ? '' : changedFields(before, after).join('; ');
 }

@@ -1,4 +1,4 @@
-/** Something to type or choose: its label, what helps, and what is wrong with it. */
+/** Form fields: with a label, a hint, and the fault of the input. */
 
 import { useId } from 'preact/hooks';
 import { formatBytes, parseSize } from '../../../src/text/index.ts';
@@ -9,15 +9,15 @@ export interface FieldProps {
   readonly label: string;
   readonly value: string;
   readonly onInput: (text: string) => void;
-  /** Called by Enter, which then does not send the form around it. */
+  /** Called by Enter, which then does not submit the form. */
   readonly onEnter?: () => void;
   readonly hint?: string | undefined;
-  /** Why it cannot be taken. */
+  /** Reason why the input is invalid. */
   readonly fault?: string | undefined;
   readonly type?: 'text' | 'search' | 'password' | 'email' | 'date';
   readonly required?: boolean;
   readonly autocomplete?: string;
-  /** Letters that stand in line, and no spelling looked after. */
+  /** Uses a monospaced font and no spelling check. */
   readonly isCode?: boolean;
 }
 
@@ -60,11 +60,11 @@ interface SizeFieldProps {
   /** Text as typed; `sizeIn` reads it. */
   readonly value: string;
   readonly onInput: (text: string) => void;
-  /** Why this size, which is one, cannot be taken. */
+  /** Reason why this size, although well-formed, is not possible. */
   readonly fault?: string | undefined;
 }
 
-/** A size as people write it, with what it comes to. */
+/** Field for a size, which shows the size in bytes. */
 export function SizeField({ label, value, onInput, fault }: SizeFieldProps) {
   const size = parseSize(value);
   const isUntouched = value.trim() === '';
@@ -91,14 +91,14 @@ function comesTo(bytes: number): string {
   return `${formatBytes(bytes)}: ${bytes.toLocaleString('en-US')} bytes`;
 }
 
-/** Bytes or -1; null where it is no size. */
+/** Parses a size in bytes, or -1; null if invalid. */
 export function sizeIn(text: string): number | null {
   const size = parseSize(text);
   return size.ok ? size.value : null;
 }
 
 interface CheckProps {
-  /** May be a name: it is shown harmless. */
+  /** Label, which may be a name from a stranger; it is made harmless. */
   readonly label: string;
   /** Further explanation of the field. */
   readonly note?: string;
@@ -165,9 +165,9 @@ interface TextAreaProps {
   readonly label: string;
   readonly value: string;
   readonly onInput: (text: string) => void;
-  /** Why it cannot be taken. */
+  /** Reason why the input is invalid. */
   readonly fault?: string | undefined;
-  /** Letters that stand in line; true unless said otherwise. */
+  /** Uses a monospaced font; default true. */
   readonly isCode?: boolean;
 }
 
@@ -214,7 +214,7 @@ export function MoreFields({ more, onChange }: MoreFieldsProps) {
   );
 }
 
-/** Null while it cannot be taken. The last day counts to its end, where the reader is. */
+/** Returns the size and the end of the last day in the reader's time zone; null if the input is invalid. */
 export function moreIn({
   size,
   lastDay,

@@ -1,12 +1,13 @@
 /**
- * Figures: sizes, percentages, times and counts, whose title has the exact value; and limits in short texts.
+ * Figures: sizes, percentages, times and counts, with the exact value as the title. Also limits as short
+ * texts.
  */
 
 import { type RuleScope, subjectWords } from '../../../src/quota/index.ts';
 import { formatBytes, formatUse, printable, writeDuration } from '../../../src/text/index.ts';
 import type { Rule, Verdict } from '../../../src/wire/index.ts';
 
-/** Bytes; -1 is `unlimited`, null a dash. */
+/** Shows bytes; -1 is `unlimited`, null a dash. */
 export function Size({ bytes }: { readonly bytes: number | null }) {
   if (bytes === null) return <span class="size">–</span>;
   if (bytes === -1) return <span class="size">unlimited</span>;
@@ -18,19 +19,19 @@ export function Size({ bytes }: { readonly bytes: number | null }) {
 }
 
 export interface UseProps {
-  /** Bytes; null, as `limit`, where no rule covers. */
+  /** Bytes; null, like `limit`, if no rule covers. */
   readonly used: number | null;
-  /** Bytes; -1: unlimited. */
+  /** Bytes; -1 for unlimited. */
   readonly limit: number | null;
 }
 
-/** Share of a limit that is used: `92 %`; a dash if there is no limit. */
+/** Shows the used share of a limit: `92 %`; a dash if there is no limit. */
 export function Percent({ used, limit }: UseProps) {
   const percent = used === null || limit === null ? '-' : formatUse(used, limit).percent;
   return <span class="percent">{percent === '-' ? '–' : percent}</span>;
 }
 
-/** `12.4 GB of 10 GB`; two sizes that differ never read alike. */
+/** Shows `12.4 GB of 10 GB`; two sizes that differ never look the same. */
 export function Use({ used, limit }: UseProps) {
   if (used === null || limit === null) return <span class="size">–</span>;
   const words = formatUse(used, limit);
@@ -56,12 +57,12 @@ const dayAndTime = new Intl.DateTimeFormat(undefined, {
 });
 
 interface TimeProps {
-  /** ISO 8601; null reads as `absent`. */
+  /** ISO 8601; null shows `absent`. */
   readonly at: string | null;
   readonly absent?: string;
 }
 
-/** The day and the time in the reader's time zone, which is named. */
+/** Shows day, time and time zone for the reader. */
 export function Time({ at, absent = 'never' }: TimeProps) {
   if (at === null) return <>{absent}</>;
   const date = new Date(at);
@@ -76,14 +77,14 @@ export function timeWords(date: Date): string {
   return dayAndTime.format(date);
 }
 
-/** `3 owners`, `1 owner`. */
+/** Returns `3 owners` or `1 owner`. */
 export function counted(count: number, one: string, several: string): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? one : several}`;
 }
 
 export const modeWords = { report: 'report mode', warn: 'only warns' } as const;
 
-/** The things that a limit is for, as they follow it: `10 GB for each member`. */
+/** Scopes of limits in the form that follows a size: `10 GB for each member`. */
 export const scopeWords: Readonly<Record<RuleScope, string>> = {
   owner: 'for each member',
   group: 'for all members together',
@@ -92,7 +93,7 @@ export const scopeWords: Readonly<Record<RuleScope, string>> = {
   file: 'for each file',
 };
 
-/** `10 GB for each member`. */
+/** Shows `10 GB for each member`. */
 export function Limit({ limit, per }: Pick<Rule, 'limit' | 'per'>) {
   return (
     <>
@@ -101,7 +102,7 @@ export function Limit({ limit, per }: Pick<Rule, 'limit' | 'per'>) {
   );
 }
 
-/** `10 GB for each member (LFS objects)`, with what else the rule has. */
+/** Returns `10 GB for each member (LFS objects)` with the other terms of the rule. */
 export function limitWords(rule: Omit<Rule, 'name'>): string {
   const { limit, per, mode } = rule;
   const words = `${limit === -1 ? 'no limit' : formatBytes(limit)} ${scopeWords[per]} (${kindsWords(rule)})`;
@@ -114,12 +115,12 @@ export function limitWords(rule: Omit<Rule, 'name'>): string {
   return [words, ...terms.filter(term => term !== null)].join(', ');
 }
 
-/** `private repositories, LFS objects`. */
+/** Returns `private repositories, LFS objects`. */
 export function kindsWords({ subjects }: Pick<Rule, 'subjects'>): string {
   return subjects.length === 0 ? 'nothing' : subjects.map(subjectWords).join(', ');
 }
 
-/** `grace 7d, up to 10 % over`; null: as configured. */
+/** Returns `grace 7d, up to 10 % over`; null for the configured grace. */
 export function graceWords({ grace, grace_most: most }: Pick<Rule, 'grace' | 'grace_most'>): string | null {
   if (grace === 0) return 'no grace';
   const time = grace === undefined ? 'grace' : `grace ${writeDuration(grace * 1000)}`;
@@ -127,18 +128,18 @@ export function graceWords({ grace, grace_most: most }: Pick<Rule, 'grace' | 'gr
   return grace === undefined ? null : time;
 }
 
-/** `50, 80 %`; null: as configured. */
+/** Returns `50, 80 %`; null for the configured percentages. */
 export function warnWords({ warn_at: warnAt }: Pick<Rule, 'warn_at'>): string | null {
   if (warnAt === undefined) return null;
   return warnAt.length === 0 ? 'no percentage' : `${warnAt.join(', ')} %`;
 }
 
 interface ToldUse extends UseProps, Pick<Verdict, 'file' | 'group' | 'object' | 'share' | 'unit'> {
-  /** Undefined: the owner. */
+  /** Undefined for a limit of the owner. */
   readonly per?: RuleScope | undefined;
 }
 
-/** `12.4 GB of 10 GB`; with the thing that is limited, where that is not what the owner stores. */
+/** Returns `12.4 GB of 10 GB`, with the limited thing unless that is the owner's usage. */
 export function useWords(told: ToldUse): string {
   const { used, limit, per, share } = told;
   if (used === null || limit === null) return 'no rule';

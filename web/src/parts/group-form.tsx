@@ -1,4 +1,4 @@
-/** A group in a form: its rules, of which one may be made with it, and who is in it. */
+/** Form of a group: its rules, including a new one, and its members. */
 
 import { useState } from 'preact/hooks';
 import { nameFault } from '../../../src/quota/index.ts';
@@ -14,9 +14,9 @@ import { NameField, newRule, RuleFields, ruleIn, type TypedRule } from './rule-f
 
 interface GroupFormProps extends FormEnds {
   readonly policy: WholePolicy;
-  /** Left out: a new one. */
+  /** Absent for a new group. */
   readonly group?: Group;
-  /** The name of a new one to begin with. */
+  /** Initial name of a new group. */
   readonly wanted?: string;
 }
 
@@ -73,7 +73,7 @@ export function GroupForm({ policy, group, wanted = '', onSaved, onCancel }: Gro
 
   function editedBy(): WholePolicy | null {
     if (isNew && (nameFault(name) !== null || groupNames.has(name))) return null;
-    // In the order in which the group had them, then as the policy has them.
+    // Rules that the group has keep their order; added ones follow in the policy's order.
     const kept = (group?.rules ?? []).filter(each => chosen.has(each));
     const added = policy.rules
       .map(each => each.name)

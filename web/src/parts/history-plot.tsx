@@ -1,7 +1,4 @@
-/**
- * The plot of a history, with a line that reads it: moved by the pointer or by arrow keys, and read out as it
- * moves.
- */
+/** Chart of a history with a cursor, which is moved by the pointer or by arrow keys and read out. */
 
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -22,10 +19,10 @@ import { colourOf, Kind } from './bar.tsx';
 import { Size, timeWords, Use } from './figures.tsx';
 
 interface HistoryPlotProps {
-  /** History of two points or more. */
+  /** History of at least two points. */
   readonly history: History;
   readonly picture: Picture;
-  /** Below it. */
+  /** Content below the chart. */
   readonly children?: ComponentChildren;
 }
 
@@ -97,7 +94,7 @@ function Scales({ plot: { inner, sizes, times } }: { plot: Plot }) {
   );
 }
 
-/** Usage is drawn above the limit where the words stand, which have to be readable. */
+/** Returns true if usage begins above the limit. The label then moves so that it stays readable. */
 function beginsAbove({ heights: [first], limitAt }: Plot): boolean {
   return first !== undefined && limitAt !== null && first <= limitAt;
 }
@@ -123,13 +120,13 @@ const farStep = 10;
 
 interface ReaderProps {
   readonly plot: Plot;
-  /** Index of the point that is read out. */
+  /** Index of the point at the cursor. */
   readonly read: number;
   readonly words: string;
   readonly onRead: (read: number | null) => void;
 }
 
-/** Lies over the picture. */
+/** Invisible slider over the chart, which moves the cursor. */
 function Reader({ plot: { inner, across }, read, words, onRead }: ReaderProps) {
   const last = across.length - 1;
   const onKey = (event: KeyboardEvent) => {
@@ -168,7 +165,7 @@ function Reader({ plot: { inner, across }, read, words, onRead }: ReaderProps) {
   );
 }
 
-/** Null: nothing is read any more; undefined: the key moves nothing. */
+/** Returns the new point for a key: null removes the cursor; undefined for other keys. */
 function movedBy(key: string, read: number, last: number): number | null | undefined {
   const within = (index: number) => Math.min(last, Math.max(0, index));
   switch (key) {
@@ -200,7 +197,7 @@ interface ReadingsProps {
   readonly isLast: boolean;
 }
 
-/** The figures at the line, the latest without one; the colours' key as well. */
+/** Shows the figures at the cursor, or the latest ones, and thereby the legend. */
 function Readings({ history, picture, read, isLast }: ReadingsProps) {
   const point = history.points[read];
   if (point === undefined) return null;
@@ -223,7 +220,7 @@ function Readings({ history, picture, read, isLast }: ReadingsProps) {
   );
 }
 
-/** Words that are read out for the point at the line. */
+/** Text that is read out for the point at the cursor. */
 function wordsAt({ leaves, points }: History, read: number): string {
   const point = points[read];
   if (point === undefined) return '';
@@ -234,7 +231,7 @@ function wordsAt({ leaves, points }: History, read: number): string {
   return `${timeWords(new Date(point.at))}: ${[`${formatBytes(totalOf(point))} in total`, ...parts].join(', ')}`;
 }
 
-/** Description of the picture, for people who do not see it. */
+/** Description of the chart for people who cannot see it. */
 function summary(history: History): string {
   const { points } = history;
   const [first] = points;
@@ -247,7 +244,7 @@ function summary(history: History): string {
   return `Usage over time: ${at(first)}, ${at(last)}, at most ${at(most)}.${against} ${growthWords(history.growth)}`;
 }
 
-/** In pixels, and as it changes. */
+/** Returns the width in pixels, and follows its changes. */
 function useWidth(place: RefObject<HTMLElement>): number {
   const [width, setWidth] = useState(usualWidth);
   useEffect(() => {

@@ -1,7 +1,4 @@
-/**
- * The usage history of an owner or of all together: a plot, what its growth leads to in words, and the
- * figures themselves.
- */
+/** Usage history of an owner, a group or all owners: a chart, a sentence about growth, and a table. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useRef, useState } from 'preact/hooks';
@@ -87,7 +84,7 @@ function Drawn({ of, figures, picture }: DrawnProps) {
   );
 }
 
-/** For a report: the figures, and the chart that is shown. */
+/** Downloads for a report: the figures, and the chart that is shown. */
 function Downloads({ of, figures }: HistoryProps & { figures: Figures }) {
   const place = useRef<HTMLDivElement>(null);
   const whose = of.is === 'all' ? 'all owners' : of.is === 'me' ? 'my account' : printable(of.name);

@@ -1,4 +1,4 @@
-/** The deciding limits of an owner: each once, with the kinds of data that it decides about, and why. */
+/** The deciding limits of an owner, each with its kinds of data and the reasons. */
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -12,9 +12,9 @@ import { Allowed, DecidedBy, limitColumns, whyColumn } from './verdict.tsx';
 interface LimitsProps {
   readonly title: string;
   readonly decisions: OwnReport['decisions'];
-  /** Rules and groups lead to their pages, which are for administrators. */
+  /** True to link rules and groups to their pages, which are for administrators. */
   readonly hasLinks?: boolean;
-  /** Draws the reasons of a decision. */
+  /** Renders the reasons of a decision. */
   readonly why: (subject: Subject) => ComponentChildren;
 }
 

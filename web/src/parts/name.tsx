@@ -1,7 +1,4 @@
-/**
- * Names that a stranger may have chosen: as text, apart from what it stands in, with nothing in it that
- * misleads.
- */
+/** Names that a stranger may have chosen: separated from the surrounding text and made harmless. */
 
 import type { ComponentChildren } from 'preact';
 import { printable } from '../../../src/text/index.ts';
@@ -17,11 +14,11 @@ export function Name({ children }: { readonly children: string }) {
 interface NameLinkProps {
   readonly page: PageId;
   readonly children: string;
-  /** False: the page is not for who reads this, so that the name stands alone. */
+  /** False if the reader may not see the page; then only the name is shown. */
   readonly isLinked?: boolean;
 }
 
-/** A name that leads to the page of what has it. */
+/** A name with a link to its page. */
 export function NameLink({ page, children, isLinked = true }: NameLinkProps) {
   const name = <Name>{children}</Name>;
   return isLinked ? <a href={to(page, children)}>{name}</a> : name;
@@ -29,11 +26,11 @@ export function NameLink({ page, children, isLinked = true }: NameLinkProps) {
 
 interface ListedProps {
   readonly of: readonly string[];
-  /** Draws one of them. */
+  /** Renders one entry. */
   readonly children: (text: string) => ComponentChildren;
 }
 
-/** Several with commas between them. */
+/** Several entries, separated by commas. */
 export function Listed({ of, children }: ListedProps) {
   return (
     <>
@@ -47,18 +44,18 @@ export function Listed({ of, children }: ListedProps) {
   );
 }
 
-/** The names of several, each with the way to its page; `none` where there are none. */
+/** Several names with links to their pages; `none` if the list is empty. */
 export function NameLinks({ page, names }: { readonly page: PageId; readonly names: readonly string[] }) {
   if (names.length === 0) return <span class="quiet-text">none</span>;
   return <Listed of={names}>{name => <NameLink page={page}>{name}</NameLink>}</Listed>;
 }
 
-/** The end of a list that is cut off, with how many more there are: `and 3 others`. */
+/** The end of a shortened list: `and 3 others`. */
 export function Others({ count }: { readonly count: number }) {
   return count > 0 ? <li class="quiet-text">and {counted(count, 'other', 'others')}</li> : null;
 }
 
-/** A path, or what else stands in the letters of a program. */
+/** A path or another text in a monospaced font. */
 export function Path({ children }: { readonly children: string }) {
   return (
     <code>
@@ -67,10 +64,13 @@ export function Path({ children }: { readonly children: string }) {
   );
 }
 
-/** `administrators`: so much fits beside the other columns of a table on a phone. */
+/** Longest word that fits beside other columns of a table on a phone: `administrators`. */
 const longestWord = 14;
 
-/** A word ends where every browser may break a line: `fifty-gigabytes` has two, `2024-11-20` is one. */
+/**
+ * Returns true if all words are short. A word ends where every browser may break a line: `fifty-gigabytes` is
+ * two, `2024-11-20` is one.
+ */
 function hasShortWords(text: string): boolean {
   return text.split(/ |(?<=[A-Za-z0-9]-)(?=[A-Za-z])/).every(word => word.length <= longestWord);
 }

@@ -1,4 +1,4 @@
-/** Columns of every table of owners, and how they sort. */
+/** Columns of all tables of owners, and their sort orders. */
 
 import { subjectWords } from '../../../src/quota/index.ts';
 import type { OwnerRow } from '../../../src/wire/index.ts';

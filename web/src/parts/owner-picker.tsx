@@ -1,4 +1,4 @@
-/** Owners chosen from all that there are, by a part of their names. */
+/** Field that selects owners by parts of their names. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useState } from 'preact/hooks';
@@ -12,7 +12,7 @@ import { useSettled } from './settled.ts';
 
 interface OwnerPickerProps {
   readonly label: string;
-  /** Words for the case that nobody is chosen. */
+  /** Text if nobody is selected. */
   readonly none?: string;
   readonly chosen: readonly string[];
   readonly onChange: (chosen: readonly string[]) => void;
@@ -39,7 +39,8 @@ export function OwnerPicker({ label, none = 'None.', chosen, onChange }: OwnerPi
   };
   const isFound = text.trim() === asked && found.data !== undefined && !found.isPlaceholderData;
   useEffect(() => {
-    // Enter may come before the answer: the first match of what was typed is added, never one of before.
+    // Enter may come before the answer. Then the first match of this text is added, and not one of an earlier
+    // text.
     if (!isEntered || !isFound) return;
     setEntered(false);
     const [first] = offered;

@@ -1,6 +1,4 @@
-/**
- * One page: its heading, which has the focus when one comes there from another, and what can be done on it.
- */
+/** Frame of a page: its heading, which gets the focus after a change of pages, and its actions. */
 
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
@@ -8,20 +6,20 @@ import { printable } from '../../../src/text/index.ts';
 import { to } from '../place.ts';
 
 interface PageProps {
-  /** Also the window's title. A name in it is shown harmless. */
+  /** Title of the page and the window. A name in it is made harmless. */
   readonly title: string;
-  /** In place of the title, where it is more than words. */
+  /** Heading in place of the title, if it is more than text. */
   readonly heading?: ComponentChildren;
-  /** The pages above. */
+  /** Links to the pages above. */
   readonly trail?: ComponentChildren;
-  /** The section of the help that is about this page. */
+  /** Section of the help about this page. */
   readonly help?: string;
   /** Buttons beside the heading. */
   readonly actions?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
-/** The first page of a visit takes no focus: who came reads from the top. */
+/** The first page of a visit takes no focus, so that it is read from the top. */
 let isFirst = true;
 
 export function Page({ title, heading, trail, help, actions, children }: PageProps) {
@@ -52,12 +50,12 @@ export function Page({ title, heading, trail, help, actions, children }: PagePro
 
 interface PanelProps {
   readonly title: string;
-  /** Beside the title. */
+  /** Content beside the title. */
   readonly actions?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
-/** A part of a page with a heading of its own. */
+/** A part of a page with its own heading. */
 export function Panel({ title, actions, children }: PanelProps) {
   return (
     <section class="panel">

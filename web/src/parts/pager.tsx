@@ -1,4 +1,4 @@
-/** Lists by the page: the position in a long one and the way on, and lists that are there as a whole. */
+/** Pagination, and lists that are loaded completely and searched here. */
 
 import type { ComponentChildren } from 'preact';
 import { useQueryPart } from '../place.ts';
@@ -10,7 +10,7 @@ import { Empty } from './states.tsx';
 /** Rows of a page. */
 export const pageSize = 50;
 
-/** Number of the page that the address asks for, from 1. */
+/** Number of the page in the address, from 1. */
 export function pageIn(query: URLSearchParams): number {
   const page = Number(query.get('page') ?? 1);
   return Number.isSafeInteger(page) && page > 0 ? page : 1;
@@ -54,14 +54,14 @@ export function Pager({ page, total, of, onPage }: PagerProps) {
 
 interface SearchedListProps<Row extends { readonly name: string }> {
   readonly rows: readonly Row[];
-  /** The word for one and for many: `['rule', 'rules']`. */
+  /** Words for the items: `['rule', 'rules']`. */
   readonly of: readonly [one: string, several: string];
-  /** Draws the rows of one page. */
+  /** Renders the rows of one page. */
   readonly children: (rows: readonly Row[]) => ComponentChildren;
 }
 
 /**
- * A page at a time, and searched by the name once it is longer than a page. The address has what is asked.
+ * A list with pages, and with a search by name if it is longer than one page. The address contains the query.
  */
 export function SearchedList<Row extends { readonly name: string }>(props: SearchedListProps<Row>) {
   const { rows, of, children } = props;

@@ -1,8 +1,9 @@
 /**
- * An edit of the policy: a form, what it would change as it is typed, and the saving of exactly that.
+ * Form for an edit of the policy, which shows the effect of the edit while it is typed and then saves exactly
+ * that.
  *
- * The edit is made again on whatever policy is in force, so that a change by somebody else is seen before it
- * is saved over.
+ * The edit is always applied to the policy in force, so that a change by somebody else is visible before it
+ * is overwritten.
  */
 
 import { keepPreviousData, useQuery } from '@tanstack/preact-query';
@@ -19,17 +20,17 @@ import { useSettled } from './settled.ts';
 import { Fault } from './states.tsx';
 
 interface PolicyFormProps {
-  /** In force. */
+  /** The policy in force. */
   readonly policy: WholePolicy;
   /** Policy of the form; null while its input is invalid. */
   readonly edited: WholePolicy | null;
-  /** Words on the button: `Create the group`. */
+  /** Label of the button: `Create the group`. */
   readonly action: string;
-  /** Words that are announced once it is saved. */
+  /** Announcement after it was saved. */
   readonly done: string;
   readonly onSaved: () => void;
   readonly onCancel: () => void;
-  /** Its fields. */
+  /** Fields of the form. */
   readonly children: ComponentChildren;
 }
 
@@ -38,7 +39,7 @@ const settledMs = 300;
 export function PolicyForm({ policy, edited, action, done, onSaved, onCancel, children }: PolicyFormProps) {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
-    // The button that opened the form is not there while the form is, so the heading takes the focus
+    // The button that opened the form is gone while the form is open, so the heading gets the focus
     // afterwards.
     form.current?.querySelector<HTMLElement>('input, select')?.focus();
     return () => document.querySelector('h1')?.focus({ preventScroll: true });
@@ -55,7 +56,7 @@ export function PolicyForm({ policy, edited, action, done, onSaved, onCancel, ch
   const isShown = isSettled && !trial.isPlaceholderData && !trial.isPending;
   const { start, isBusy, failure } = useAction(async () => {
     if (edited === null) return;
-    // Somebody else may have saved: the effect is then told again, on what is in force now.
+    // If somebody else has saved, the effect is computed again with the policy in force.
     await save(replacementOf(policy, edited)).finally(refresh);
     announce(done);
     onSaved();

@@ -1,6 +1,6 @@
 /**
- * The common part of the pages of groups and of rules: a list in which a new one is made, and one of them,
- * changed and deleted.
+ * Common parts of the pages of groups and of rules: the list with the form for a new one, and the page of
+ * one.
  */
 
 import type { ComponentChildren } from 'preact';
@@ -29,7 +29,7 @@ const kinds = {
 
 interface PolicyListProps {
   readonly kind: keyof typeof kinds;
-  /** `name`: one that a link asks for; else empty. */
+  /** `name` comes from a link to create something; otherwise it is empty. */
   readonly form: (policy: WholePolicy, ends: FormEnds, name: string) => ComponentChildren;
   readonly list: (policy: WholePolicy) => ComponentChildren;
 }
@@ -62,15 +62,15 @@ export function PolicyList({ kind, form, list }: PolicyListProps) {
 interface PolicyPieceProps<Piece, Seen> {
   readonly kind: keyof typeof kinds;
   readonly name: string;
-  /** Asks for what the page shows; null: there is none of this name. */
+  /** Query for the content of the page; its data is null if the name does not exist. */
   readonly query: Asked & { readonly data: Seen | null | undefined };
-  /** Finds it in the policy, which is only read to change or to delete it. */
+  /** Finds the item in the policy, which is loaded only to edit or delete it. */
   readonly find: (policy: WholePolicy) => Piece | undefined;
   readonly form: (policy: WholePolicy, piece: Piece, ends: FormEnds) => ComponentChildren;
   readonly shown: (seen: Seen) => ComponentChildren;
-  /** The policy as it is once this is deleted. */
+  /** Returns the policy without the item. */
   readonly without: (policy: WholePolicy) => WholePolicy;
-  /** Other effects of deleting it. */
+  /** Explains further effects of deleting it. */
   readonly deleting: (piece: Piece) => ComponentChildren;
 }
 
@@ -152,11 +152,11 @@ export function PolicyPiece<Piece, Seen>(props: PolicyPieceProps<Piece, Seen>) {
 interface ChangesProps {
   readonly kind: keyof typeof kinds;
   readonly name: string;
-  /** The newest one was made a moment ago on this page. */
+  /** True if the newest change was made on this page just now. */
   readonly isSaved: boolean;
 }
 
-/** Events that name it, also as a part of another name. */
+/** Limit of the searched events. Some of them only contain the name in another name. */
 const mostLookedAt = 100;
 
 function Changes({ kind, name, isSaved }: ChangesProps) {

@@ -1,4 +1,4 @@
-/** Limits that the members of a group share: how full they are, by whose bytes. */
+/** Limits that the members of a group share: how full they are, and the shares of members. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
@@ -19,21 +19,21 @@ type Pool = GroupUsage['pools'][number];
 
 const ownColour = 'var(--accent)';
 const othersColour = 'var(--line-strong)';
-/** Members with a segment of their own in the bar. */
+/** Limit of the members with their own segment in the bar. */
 const mostSegments = 20;
 
 interface OwnPoolsProps {
   readonly pools: readonly OwnPool[];
-  /** `Your share`. */
+  /** Label of the owner's share: `Your share`. */
   readonly shareWords: string;
-  /** Groups lead to their pages, which are for administrators. */
+  /** True to link groups to their pages, which are for administrators. */
   readonly hasLinks?: boolean;
 }
 
-/** The API adds up the history of at most so many members. */
+/** Limit of the members of a group whose history the API adds up. */
 const mostAddedUp = 2000;
 
-/** The shared limits of one owner, without the names of other members. */
+/** Shared limits of one owner, without the names of other members. */
 export function OwnPools({ pools, shareWords, hasLinks = false }: OwnPoolsProps) {
   if (pools.length === 0) return null;
   return (
@@ -72,7 +72,10 @@ export function OwnPools({ pools, shareWords, hasLinks = false }: OwnPoolsProps)
   );
 }
 
-/** The members of a group, and the limits that they share: with those the largest first, else by name. */
+/**
+ * Members of a group and their shared limits. With such limits the largest member comes first, otherwise
+ * names decide.
+ */
 export function GroupMembers({ group }: { readonly group: string }) {
   const [page, setPage] = useState(1);
   const largest = useQuery(groupUsageQuery({ group, page: 1, limit: pageSize }));
@@ -169,7 +172,7 @@ function segment(key: string, words: string, bytes: number, background: string):
   return { key, words, bytes: Math.max(0, bytes), background };
 }
 
-/** The largest members, and all others as one. */
+/** Returns the largest members, and all others as one segment. */
 function memberSegments({ rule, used }: Pool, members: readonly Member[]): readonly Segment[] {
   const largest = members
     .map(({ owner, used: bytes }) => segment(owner, printable(owner), bytes[rule] ?? 0, ownColour))

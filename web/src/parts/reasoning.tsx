@@ -1,7 +1,4 @@
-/**
- * The whole reasoning of a decision: which groups were asked in turn, what each rule counted, and which one
- * decided.
- */
+/** The whole reasoning of a decision: the groups in order, the usage by each rule, and the deciding rule. */
 
 import { subjectWords } from '../../../src/quota/index.ts';
 import type { Explanation } from '../../../src/wire/index.ts';
@@ -20,7 +17,7 @@ const stepWords: Readonly<Record<Step['step'], string>> = {
 
 interface ReasoningProps {
   readonly explanation: Explanation;
-  /** Groups and rules lead to their pages, which are for administrators. */
+  /** True to link groups and rules to their pages, which are for administrators. */
   readonly hasLinks?: boolean;
 }
 
@@ -43,9 +40,9 @@ export function Reasoning({ explanation, hasLinks = true }: ReasoningProps) {
 }
 
 interface OtherwiseProps {
-  /** The rules that are not in force. */
+  /** Name of the rules that are not in force. */
   readonly rules: string;
-  /** Undefined: none of them bears on the owner. */
+  /** Undefined if no such rule applies to the owner. */
   readonly reasoning: Explanation['reporting'];
   readonly hasLinks: boolean;
 }
@@ -87,7 +84,7 @@ interface BoundsProps {
   readonly hasLinks: boolean;
 }
 
-/** Limits of other things than of the owner, which are asked after the groups have allowed. */
+/** Limits of other things than the owner, which are checked after the groups have allowed the action. */
 function Bounds({ bounds, hasLinks }: BoundsProps) {
   if (bounds.length === 0) return null;
   return (
@@ -156,7 +153,7 @@ function inWords({ subject, decision, settings }: Explanation): string {
   }
 }
 
-/** Reasons of refusals: such limits never allow. */
+/** Reasons of refusals; such limits never allow anything. */
 const boundSentences = {
   group: 'The members of the group together are over a limit that they share.',
   repository: 'The repository is over its own limit.',

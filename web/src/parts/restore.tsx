@@ -1,4 +1,4 @@
-/** Undoes a change of the policy: as a new change, whose effect is shown first. */
+/** Dialog that undoes a change of the policy by a new change, and shows its effect first. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { changeQuery, policyQuery } from '../api/queries.ts';

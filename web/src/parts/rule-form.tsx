@@ -1,4 +1,4 @@
-/** A rule in a form, of its own or within that of a group, and the groups that have it. */
+/** Form of a rule, also as a part of a group's form, and of the groups with the rule. */
 
 import { useState } from 'preact/hooks';
 import {
@@ -20,9 +20,9 @@ import { SubjectPicker } from './subject-picker.tsx';
 
 interface RuleFormProps extends FormEnds {
   readonly policy: WholePolicy;
-  /** Left out: a new one. */
+  /** Absent for a new rule. */
   readonly rule?: Rule;
-  /** The name of a new one, until another is typed. */
+  /** Initial name of a new rule. */
   readonly wanted?: string;
 }
 
@@ -81,12 +81,12 @@ export interface TypedRule {
   readonly name: string;
   readonly size: string;
   readonly subjects: readonly RuleSubject[];
-  /** Empty: as configured. */
+  /** Empty for the configured value. */
   readonly grace: string;
   readonly graceMost: string;
   readonly mode: PolicyMode;
   readonly per: RuleScope;
-  /** Empty: as configured. */
+  /** Empty for the configured value. */
   readonly warnAt: string;
 }
 
@@ -128,7 +128,7 @@ export function typedOf({
 
 const none = 'none';
 
-/** Seconds; undefined: as configured; null: it is no time. */
+/** Parses a grace in seconds; undefined for the configured one, null if invalid. */
 function graceIn(text: string): number | null | undefined {
   const typed = text.trim();
   if (typed === '') return undefined;
@@ -137,7 +137,7 @@ function graceIn(text: string): number | null | undefined {
   return parsed.ok ? parsed.value / 1000 : null;
 }
 
-/** Whole percentages, ascending; undefined: as configured; null: they are none. */
+/** Parses whole percentages, ascending; undefined for the configured ones, null if invalid. */
 function warnAtIn(text: string): readonly number[] | null | undefined {
   const typed = text.trim();
   if (typed === '') return undefined;
@@ -147,7 +147,7 @@ function warnAtIn(text: string): readonly number[] | null | undefined {
   return [...new Set(parts.map(Number))].sort((a, b) => a - b);
 }
 
-/** Null while it cannot be taken. */
+/** Returns the rule; null while the input is invalid. */
 export function ruleIn({
   name,
   size,
@@ -179,9 +179,9 @@ export function ruleIn({
 interface RuleFieldsProps {
   readonly rule: TypedRule;
   readonly onChange: (rule: TypedRule) => void;
-  /** It exists, and keeps its name. */
+  /** True for an existing rule, which keeps its name. */
   readonly isNamed?: boolean;
-  /** Names that others have. */
+  /** Names of other rules. */
   readonly taken?: ReadonlySet<string>;
 }
 
@@ -239,7 +239,7 @@ export function RuleFields({ rule, onChange, isNamed = false, taken = new Set() 
   );
 }
 
-/** Tells whether a limit of such things may be passed for a time. */
+/** Returns true if limits of this scope may be exceeded for a time. */
 export function mayHaveGrace(per: RuleScope): boolean {
   return per === 'owner' || per === 'group';
 }
@@ -301,7 +301,7 @@ interface NameFieldProps {
   readonly onInput: (name: string) => void;
 }
 
-/** A name for something new. */
+/** Field for the name of something new. */
 export function NameField({ label, name, taken, onInput }: NameFieldProps) {
   const why = name === '' ? null : taken.has(name) ? 'the name is already used' : nameFault(name);
   return (

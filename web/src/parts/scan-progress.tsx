@@ -18,7 +18,7 @@ export function ScanState({ state }: { readonly state: ScanReport['state'] }) {
   return <span class={`mark ${mark}`}>{words}</span>;
 }
 
-/** A bar while it runs, then what it found. */
+/** Shows a progress bar while the scan runs, and its results. */
 export function ScanProgress({ scan }: { readonly scan: ScanReport }) {
   const { state, progress, drift, error } = scan;
   const { units, discovering, files, bytes } = progress;

@@ -1,4 +1,4 @@
-/** Sessions of a user, and the way to end them. */
+/** Sessions of a user, and buttons to end them. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';

@@ -1,4 +1,4 @@
-/** A value once it has stayed the same for a while, so that not every key is a question. */
+/** Returns a value after it has been unchanged for a while, so that not every key causes a request. */
 
 import { useEffect, useState } from 'preact/hooks';
 import { useQueryPart } from '../place.ts';
@@ -12,7 +12,7 @@ export function useSettled<Value>(value: Value, afterMs: number): Value {
   return settled;
 }
 
-/** A text that is searched for: as it is typed, and once it has settled, which the address has as `q`. */
+/** Text of a search: as typed, and as `q` of the address after a pause. */
 export function useSearchText(afterMs: number) {
   const [query, change] = useQueryPart();
   const q = query.get('q') ?? '';

@@ -1,4 +1,4 @@
-/** Signs in with a token that is pasted once. */
+/** Signs in with a pasted token. */
 
 import { useState } from 'preact/hooks';
 import { faultOf, wordsOf } from '../api/fault.ts';

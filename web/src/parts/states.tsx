@@ -1,29 +1,29 @@
-/** Content of a page that has no figures: not yet, none, or not to be had. */
+/** Content of a page without figures: loading, empty, or failed. */
 
 import { type QueryKey, type UseQueryOptions, useQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';
 import { faultOf, wordsOf } from '../api/fault.ts';
 import { Button } from './button.tsx';
 
-/** Rows that hold the place of what comes. */
+/** Placeholder rows for content that is being loaded. */
 export function Loading({ rows = 4 }: { readonly rows?: number }) {
   return (
     <div class="skeleton" role="status">
       <span class="visually-hidden">Loading</span>
       {Array.from({ length: rows }, (_, index) => (
-        // They are all alike.
+        // All rows are the same.
         <span key={String(index)} />
       ))}
     </div>
   );
 }
 
-/** Nothing is there: says so, and what to do about it. */
+/** Says that there is nothing, and what to do about it. */
 export function Empty({ children }: { readonly children: ComponentChildren }) {
   return <div class="state">{children}</div>;
 }
 
-/** One line, with why something that was asked for could not be done. */
+/** One line with the reason why an action failed. */
 export function Fault({ of }: { readonly of: unknown }) {
   return (
     <p class="fault-text" role="alert">
@@ -32,7 +32,7 @@ export function Fault({ of }: { readonly of: unknown }) {
   );
 }
 
-/** Part of a query that the states need. */
+/** Part of a query that is needed here. */
 export interface Asked {
   readonly error: unknown;
   readonly refetch: () => unknown;
@@ -40,7 +40,7 @@ export interface Asked {
 
 interface FailedProps {
   readonly query: Asked;
-  /** Name of what could not be loaded: `the owners`. */
+  /** Name of the content that could not be loaded: `the owners`. */
   readonly what: string;
 }
 
@@ -66,7 +66,8 @@ interface AnsweredProps<Data> {
 }
 
 /**
- * The answer of a query, also while it is asked again or if that fails; before the first, the query's state.
+ * Shows the answer of a query, also while it is repeated or if that fails. Before the first answer it shows
+ * the state.
  */
 export function Answered<Data>({ query, what, rows = 4, children }: AnsweredProps<Data>) {
   if (query.data !== undefined) return <>{children(query.data)}</>;
@@ -77,7 +78,7 @@ interface QueryProps<Data, Key extends QueryKey> extends Omit<AnsweredProps<Data
   readonly of: UseQueryOptions<Data, Error, Data, Key>;
 }
 
-/** Asks, and shows the answer. */
+/** Runs a query and shows the answer. */
 export function Query<Data, Key extends QueryKey>({ of, ...shown }: QueryProps<Data, Key>) {
   return <Answered query={useQuery(of)} {...shown} />;
 }

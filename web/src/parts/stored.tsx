@@ -1,4 +1,4 @@
-/** The bytes that an owner stores now, by kind, and how they stand to the limit for everything. */
+/** Panel of the bytes that an owner stores, by kind, with the limit for all data. */
 
 import type { ComponentChildren } from 'preact';
 import type { OwnerReport, OwnerState } from '../../../src/wire/index.ts';
@@ -12,9 +12,9 @@ interface StoredProps {
   readonly title: string;
   readonly report: Pick<OwnerReport, 'decisions' | 'measured_at' | 'partial' | 'stale' | 'total' | 'tree'>;
   readonly state: OwnerState;
-  /** Beside the state. */
+  /** Text beside the state. */
   readonly words?: string;
-  /** Above the bar. */
+  /** Content above the bar. */
   readonly children?: ComponentChildren;
 }
 

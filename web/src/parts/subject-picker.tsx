@@ -1,4 +1,4 @@
-/** The kinds of data that a rule limits, as a tree to tick. */
+/** Tree of checkboxes for the kinds of data that a rule limits. */
 
 import { useId } from 'preact/hooks';
 import type { RuleSubject } from '../../../src/quota/index.ts';

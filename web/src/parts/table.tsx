@@ -1,4 +1,6 @@
-/** A table: what each row is about stands first, numbers align at their end, columns may be sorted by. */
+/**
+ * A table. The first column identifies the row, numbers are aligned at the end, and columns may be sortable.
+ */
 
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -6,16 +8,19 @@ import { Button } from './button.tsx';
 import { Empty } from './states.tsx';
 
 export interface Column<Row> {
-  /** Tells the columns of a table apart. */
+  /** Title, which identifies the column in its table. */
   readonly title: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** Aligned at the end. */
+  /** Aligns the cells at the end. */
   readonly isNumber?: boolean;
-  /** Left out where there is little room. */
+  /** Hides the column on narrow screens. */
   readonly isWide?: boolean;
-  /** Has more than half of the room. */
+  /** Gives the column more than half of the width. */
   readonly isMain?: boolean;
-  /** Given: this sort can be asked for, and then the other way round. */
+  /**
+   * Sort order for the first click on the title; the next click reverses it. Absent if the column is not
+   * sortable.
+   */
   readonly sorts?: Sorting;
 }
 
@@ -25,9 +30,9 @@ export interface Sorting {
 }
 
 interface TableProps<Row> {
-  /** Subject of the table, for people who do not see it. */
+  /** Subject of the table, for people who cannot see it. */
   readonly caption: string;
-  /** The first says what a row is about. */
+  /** The first column identifies the row. */
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string | number;
@@ -92,13 +97,13 @@ function Filled<Row>({ caption, columns, rows, keyOf, sorting, onSort }: TablePr
 
 interface RowButtonProps {
   readonly words: string;
-  /** Says which row it is, to people who hear the button alone. */
+  /** Names the row for people who hear only the button. */
   readonly about?: string;
 
   readonly onClick: () => void;
 }
 
-/** Does something with the row that it stands in. */
+/** Button that acts on its row. */
 export function RowButton({ words, about, onClick }: RowButtonProps) {
   return (
     <Button look="quiet" onClick={onClick}>
@@ -108,7 +113,7 @@ export function RowButton({ words, about, onClick }: RowButtonProps) {
   );
 }
 
-/** Tells whether there is more than fits, so that it is to be moved sideways, also with the keyboard. */
+/** Returns true if the table is wider than its place, so that the keyboard has to be able to scroll it. */
 function useIsCut(place: RefObject<HTMLElement>): boolean {
   const [isCut, setCut] = useState(false);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** The tokens of a user: listed, made, revoked. */
+/** Tokens of a user: the list, and dialogs to create and revoke them. */
 
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
@@ -17,7 +17,7 @@ import { RowButton, Table } from './table.tsx';
 interface TokensProps {
   /** The login. */
   readonly user: string;
-  /** The account is an administrator's, whose tokens may give more. */
+  /** True for an administrator's account, whose tokens may have more scopes. */
   readonly isAdmin: boolean;
 }
 
@@ -82,11 +82,11 @@ interface RevokeTokenProps {
   readonly user: string;
   readonly token: Token;
   readonly onClose: () => void;
-  /** The token, as it is called there. */
+  /** Name of the token in the question. */
   readonly children: ComponentChildren;
 }
 
-/** Revokes a token after asking. */
+/** Revokes a token after a question. */
 export function RevokeToken({ user, token, onClose, children }: RevokeTokenProps) {
   return (
     <Confirm
@@ -102,9 +102,7 @@ export function RevokeToken({ user, token, onClose, children }: RevokeTokenProps
   );
 }
 
-/**
- * Scopes that a new token may get, by the words to choose from; administrators may choose the last one, too.
- */
+/** Choices of scopes for a new token. The last one is for administrators only. */
 const choices: readonly { readonly words: string; readonly scopes: NewToken['scopes'] }[] = [
   { words: 'Full account access', scopes: ['all'] },
   { words: 'See the usage of the account', scopes: ['read:user'] },
@@ -127,7 +125,7 @@ function NewTokenDialog({ user, isAdmin, onClose }: NewTokenProps) {
       action="Create token"
       isReady={name.trim() !== ''}
       act={async () => {
-        // To the end of the day, where the reader is.
+        // The end of the day in the reader's time zone.
         const expires = lastDay === '' ? null : new Date(`${lastDay}T23:59:59`).toISOString();
         const scopes = choices[Number(choice)]?.scopes ?? [];
         made.current = await createToken(user, { name, scopes, expires_at: expires });

@@ -1,4 +1,4 @@
-/** The units of an owner, as they come: the first few, and on request all. */
+/** Table of an owner's units in the given order: first a few, and all on request. */
 
 import { useState } from 'preact/hooks';
 import { isSubject } from '../../../src/quota/index.ts';
@@ -11,10 +11,10 @@ import { Path } from './name.tsx';
 import { type Column, Table } from './table.tsx';
 
 const atFirst = 20;
-/** More rows than this in one page help nobody. */
+/** Limit of the rows: more on one page help nobody. */
 const atMost = 1000;
 
-/** Columns of every table of units. */
+/** Columns of all tables of units. */
 export const unitColumns = {
   name: { title: 'Path or name', cell: ({ name, title = name }) => <Path>{title}</Path> },
   kind: {
@@ -34,7 +34,7 @@ export const unitColumns = {
   },
 } as const satisfies Readonly<Record<string, Column<Omit<UnitRow, 'source'>>>>;
 
-/** The column of the hosts, where the rows are of several. */
+/** Returns the column of hosts if the rows are from several hosts. */
 export function hostColumns(
   rows: readonly Pick<UnitRow, 'host'>[],
 ): readonly Column<Pick<UnitRow, 'host'>>[] {

@@ -1,4 +1,4 @@
-/** Shows whether an action may start, and which rule decides. */
+/** Shows if an action may start, and which rule decides. */
 
 import type { Verdict as Decided, OwnerState } from '../../../src/wire/index.ts';
 import { Fullness } from './bar.tsx';
@@ -6,7 +6,7 @@ import { Size, Time, Use } from './figures.tsx';
 import { Name, NameLink } from './name.tsx';
 import type { Column } from './table.tsx';
 
-/** State of an owner: that of the kind of data in the worst state. */
+/** State of an owner, which is that of the kind of data in the worst state. */
 export function State({ state }: { readonly state: OwnerState }) {
   if (state === 'over') return <span class="mark bad">✕ over the limit</span>;
   if (state === 'grace') return <span class="mark near">! over the limit, in its grace</span>;
@@ -21,7 +21,7 @@ interface AllowedProps {
   readonly verdict: Pick<Decided, 'allowed' | 'grace'> & { readonly state?: OwnerState };
 }
 
-/** Tells whether an action may start. */
+/** Shows if an action may start. */
 export function Allowed({ verdict: { allowed, grace, state } }: AllowedProps) {
   if (!allowed) return <span class="mark bad">✕ refused</span>;
   if (state === 'grace' || grace !== undefined) return <span class="mark near">! over, in its grace</span>;
@@ -34,7 +34,7 @@ export function Allowed({ verdict: { allowed, grace, state } }: AllowedProps) {
 
 interface DecidedByProps {
   readonly verdict: Pick<Decided, 'group' | 'rule' | 'used'>;
-  /** Rules and groups lead to their pages, which are for administrators. */
+  /** True to link rules and groups to their pages, which are for administrators. */
   readonly hasLinks?: boolean;
 }
 
@@ -67,7 +67,7 @@ interface WhyColumnProps<Row> {
   readonly onAsk: (key: string | null) => void;
 }
 
-/** Column of a table of decisions: a button that shows the reasons of one. */
+/** Column of a table of decisions with buttons that show the reasons. */
 export function whyColumn<Row>({ wordsOf, keyOf, asked, onAsk }: WhyColumnProps<Row>): Column<Row> {
   return {
     title: 'Why',
@@ -90,8 +90,8 @@ interface AddedProps {
 }
 
 /**
- * Says whose bytes are counted, where not the owner's alone; what is stored besides and does not count; which
- * part of the limit is there for a time only, and how long it may be passed.
+ * Notes beside a usage: that all members of a group count together, stored bytes that do not count, the
+ * grace, and the part of the limit from allowances.
  */
 export function Added({ verdict: { allowance, garbage, grace, group, per, share } }: AddedProps) {
   return (
@@ -131,7 +131,7 @@ export function Added({ verdict: { allowance, garbage, grace, group, per, share 
   );
 }
 
-/** Says what of the stored bytes is unreachable, and what counts; nothing where all counts. */
+/** Shows the unreachable and the counted bytes; renders nothing if all bytes count. */
 export function Billed({ verdict: { garbage } }: { readonly verdict: Pick<Decided, 'garbage'> }) {
   if (garbage === undefined) return null;
   const { unreachable, billed, most } = garbage;
@@ -149,7 +149,7 @@ export function Billed({ verdict: { garbage } }: { readonly verdict: Pick<Decide
   );
 }
 
-/** The place of the limit among the stored bytes, of which some may not count; -1: it has none there. */
+/** Returns the limit's position in a bar of stored bytes, some of which may not count; -1 if it has none. */
 export function limitInStored({ limit, garbage, per }: Pick<Decided, 'garbage' | 'limit' | 'per'>): number {
   if (per !== 'owner') return -1;
   if (limit === null || limit <= 0 || garbage === undefined) return limit ?? -1;

@@ -1,10 +1,10 @@
-/** The fields that a change of the policy made others, in words: `limit: 100 GB → 100 kB`. */
+/** Describes the fields that a change of the policy changed: `limit: 100 GB → 100 kB`. */
 
 import { formatBytes, printable, writeDuration } from '../../../src/text/index.ts';
 
 const longest = 200;
 
-/** `before` null: it was created; `after` null: it was deleted. Then all its fields are told. */
+/** Lists all fields if `before` is null (created) or `after` is null (deleted). */
 export function changedFields(before: unknown, after: unknown): readonly string[] {
   const [was, is] = [fieldsOf(before), fieldsOf(after)];
   return [...new Set([...Object.keys(was), ...Object.keys(is)])]

@@ -1,18 +1,18 @@
 /**
- * Edits of a whole policy, as documents: what is looked at is what is saved, and nobody saves over what
- * another has changed meanwhile, since a policy goes back with the version that it was made from.
+ * Edits of a whole policy as pure functions. The saved policy is exactly the one that was shown. Its version
+ * prevents that it overwrites a change by somebody else.
  */
 
 import type { DraftPolicy, NewWholePolicy, Rule, WholePolicy } from '../../../src/wire/index.ts';
 
 export type Group = WholePolicy['groups'][number];
 
-/** In place of the rule of that name, else behind all others. */
+/** Replaces the rule of the same name, or appends it. */
 export function withRule(policy: WholePolicy, rule: Rule): WholePolicy {
   return { ...policy, rules: placed(policy.rules, rule) };
 }
 
-/** No group has it any more, either. */
+/** Removes a rule, also from all groups. */
 export function withoutRule(policy: WholePolicy, name: string): WholePolicy {
   return {
     ...policy,
@@ -21,7 +21,7 @@ export function withoutRule(policy: WholePolicy, name: string): WholePolicy {
   };
 }
 
-/** In place of the group of that name, else behind all others. */
+/** Replaces the group of the same name, or appends it. */
 export function withGroup(policy: WholePolicy, group: Group): WholePolicy {
   return { ...policy, groups: placed(policy.groups, group) };
 }
@@ -30,7 +30,7 @@ export function withoutGroup(policy: WholePolicy, name: string): WholePolicy {
   return { ...policy, groups: policy.groups.filter(group => group.name !== name) };
 }
 
-/** With the owner in these groups and no others. */
+/** Puts the owner into these groups and no others. */
 export function withGroupsOf(policy: WholePolicy, owner: string, groups: ReadonlySet<string>): WholePolicy {
   return {
     ...policy,
@@ -43,7 +43,7 @@ export function withGroupsOf(policy: WholePolicy, owner: string, groups: Readonl
   };
 }
 
-/** With these owners in the group, or none of them; the same object where they are, or are not. */
+/** Adds these owners to the group, or removes them. Returns the same object if nothing changes. */
 export function withMembers(
   policy: WholePolicy,
   groupName: string,
@@ -70,7 +70,7 @@ export function isSame(a: WholePolicy, b: WholePolicy): boolean {
   return JSON.stringify([a.rules, a.groups]) === JSON.stringify([b.rules, b.groups]);
 }
 
-/** To be tried. Who is in a group is told only where it is others: there may be a hundred thousand. */
+/** Makes a draft for a trial. Members are sent only if they differ: there may be a hundred thousand. */
 export function draftOf(before: WholePolicy, after: WholePolicy): DraftPolicy {
   return {
     rules: after.rules.map(rule => ({ ...rule })),
@@ -83,7 +83,7 @@ export function draftOf(before: WholePolicy, after: WholePolicy): DraftPolicy {
   };
 }
 
-/** To be put in place of `before`, and of nothing else. */
+/** Makes the request that replaces `before`, and fails if another policy is in force. */
 export function replacementOf(before: WholePolicy, after: WholePolicy): NewWholePolicy {
   return {
     version: before.version,

@@ -1,4 +1,4 @@
-/** A policy as a file, such as `softquota policy export` writes. */
+/** A policy as a file, as `softquota policy export` writes it. */
 
 import type { DraftPolicy, NewWholePolicy } from '../../../src/wire/index.ts';
 
@@ -6,7 +6,7 @@ type ReadPolicy =
   | { readonly ok: true; readonly policy: NewWholePolicy }
   | { readonly ok: false; readonly reason: string };
 
-/** Reads a policy file as far as its shape; the daemon checks the lists. */
+/** Checks only the outer form of a policy file; the daemon checks the lists. */
 export function readPolicy(text: string): ReadPolicy {
   let document: unknown;
   try {
@@ -32,7 +32,7 @@ export function readPolicy(text: string): ReadPolicy {
   return { ok: true, policy: { rules, groups } };
 }
 
-/** Turns a policy into a draft that can be tried. */
+/** Makes a draft of a policy for a trial. */
 export function trialOf({ rules, groups }: NewWholePolicy): DraftPolicy {
   return {
     rules,

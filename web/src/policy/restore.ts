@@ -1,6 +1,6 @@
 /**
- * The undoing of a change of the policy: what its events say was before, put into the policy that is in force
- * now. It is refused where something has been changed again since, or needs what is no more.
+ * Undoes a change of the policy: puts the content before its events into the policy in force. It refuses if
+ * the same thing was changed again since, or if something that is needed no longer exists.
  */
 
 import type { Event } from '../../../src/overview/event-shapes.ts';
@@ -17,12 +17,12 @@ export type Restored =
 
 const order = ['rule', 'group', 'assignment'];
 
-/** Tells whether the event is about the policy: owners, tokens and sources are not made again. */
+/** Returns true for changes of the policy itself; owners, tokens and sources cannot be restored. */
 export function isRestorable({ what, name }: PolicyEvent): boolean {
   return name !== null && order.includes(what);
 }
 
-/** The events of one change, or some of them; what is not of the policy is left out. */
+/** Undoes the given events of one change. Events that cannot be restored are ignored. */
 export function restored(policy: WholePolicy, events: readonly PolicyEvent[]): Restored {
   const undone = events.filter(isRestorable);
   const why = undone.flatMap(event => changedSince(policy, event) ?? heldBack(event) ?? []);
@@ -34,7 +34,7 @@ export function restored(policy: WholePolicy, events: readonly PolicyEvent[]): R
   return lacking.length > 0 ? { is: 'refused', why: lacking } : { is: 'edited', policy: edited };
 }
 
-/** Why the event no longer says how it is; null: it does. */
+/** Returns the reason why the event does not describe the present state; null if it does. */
 function changedSince(policy: WholePolicy, { what, name, after }: PolicyEvent): string | null {
   const now = contentOf(policy, what, name ?? '');
   if (isSameContent(now, after)) return null;
@@ -47,7 +47,10 @@ function changedSince(policy: WholePolicy, { what, name, after }: PolicyEvent): 
     : `${kind} ${shown} ${thing} been changed again since.`;
 }
 
-/** Says that a group had been in report mode, so that its rules do not come into force; null: it had not. */
+/**
+ * Refuses to restore a group that was in report mode, whose rules would come into force; null for other
+ * events.
+ */
 function heldBack({ what, name, before }: PolicyEvent): string | null {
   if (what !== 'group' || termsIn(before).mode !== 'report') return null;
   return `The group ${printable(name ?? '')} was in report mode, which only rules have now.`;
@@ -68,7 +71,7 @@ function contentOf(policy: WholePolicy, what: string, name: string): object | nu
   return groups.length === 0 ? null : { groups };
 }
 
-/** Groups of an owner are in no order of importance. */
+/** Compares two contents. The order of an owner's groups does not matter. */
 function isSameContent(now: object | null, then: unknown): boolean {
   if (now === null || then === null) return now === then;
   return comparable(now) === comparable(then);
@@ -100,7 +103,7 @@ function withBefore(policy: WholePolicy, { what, name, before }: PolicyEvent): W
   return withGroupsOf(policy, named, new Set(namesIn(before, 'groups') ?? []));
 }
 
-/** Names what the restored groups and owners need and no longer exists. */
+/** Lists what the restored groups and owners need but does not exist. */
 function lackingIn(policy: WholePolicy, events: readonly PolicyEvent[]): readonly string[] {
   const rules = new Set(policy.rules.map(({ name }) => name));
   const groups = new Set(policy.groups.map(({ name }) => name));
@@ -127,7 +130,7 @@ function scopeIn(content: unknown): RuleScope {
   return ruleScopes.find(scope => scope === fieldsIn(content).per) ?? 'owner';
 }
 
-/** The fields of a rule or a group that are there only where they are not as usual. */
+/** Returns the optional fields of a rule or a group. */
 function termsIn(content: unknown): Pick<Rule, 'grace' | 'grace_most' | 'mode' | 'warn_at'> {
   const { grace, grace_most: most, mode, warn_at: warnAt } = fieldsIn(content);
   return {

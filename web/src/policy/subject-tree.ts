@@ -1,4 +1,4 @@
-/** The tree of subjects as something to tick: what is ticked stands for all below it. */
+/** Tree of subjects with ticks: a ticked subject includes everything below it. */
 
 import {
   leafMask,
@@ -23,7 +23,7 @@ function branch(subject: Subject): Branch {
   return { subject, below: below.map(branch) };
 }
 
-/** Tells how much of a subject the chosen ones cover. */
+/** Returns how much of a subject the chosen ones cover. */
 export function tickOf(chosen: readonly RuleSubject[], subject: Subject): Tick {
   const all = maskOf(chosen);
   const own = leafMask(subject);
@@ -32,7 +32,8 @@ export function tickOf(chosen: readonly RuleSubject[], subject: Subject): Tick {
 }
 
 /**
- * With all of a subject, or where all of it was there, without any of it; in the fewest subjects that say so.
+ * Adds all of a subject, or removes it if it was covered completely. Returns the fewest subjects for the
+ * result.
  */
 export function toggled(chosen: readonly RuleSubject[], subject: Subject): readonly Subject[] {
   const own = leafMask(subject);

@@ -1,4 +1,4 @@
-/** Trial of a policy: the daemon says what it would change before anything is saved. Also saves it. */
+/** Trial of a policy: the daemon reports its effect before it is saved. Also the request that saves it. */
 
 import { queryOptions } from '@tanstack/preact-query';
 import type { DraftPolicy, NewWholePolicy, ReplacedPolicy, Simulation } from '../../../src/wire/index.ts';
@@ -18,7 +18,7 @@ export const trialQuery = (draft: DraftPolicy) =>
       }),
   });
 
-/** All of it or nothing; with `createUsers` those whom nobody knows are made. Rejects as `ask` does. */
+/** Saves the whole policy or nothing. `createUsers` creates unknown owners. Rejects as `ask` does. */
 export function save(policy: NewWholePolicy, { createUsers = false } = {}): Promise<ReplacedPolicy> {
   return ask<ReplacedPolicy>(['admin', 'quota', 'policy'], {
     method: 'PUT',

@@ -1,4 +1,7 @@
-/** One repository: its figures, what takes its space, and collecting its garbage now, for administrators. */
+/**
+ * Panels of one repository: its figures, the files and refs that take the space, and for administrators a
+ * button that collects its garbage.
+ */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useState } from 'preact/hooks';
@@ -125,7 +128,7 @@ function Leftovers({
   );
 }
 
-/** Says aloud when a measurement that one waited for has ended. */
+/** Announces the end of a measurement. */
 function useMeasured(isRunning: boolean): void {
   const [wasRunning, setWasRunning] = useState(isRunning);
   useEffect(() => {
@@ -158,7 +161,7 @@ function Followed({ begun, onAgain }: { readonly begun: ReclaimRun; readonly onA
   useEffect(() => {
     if (isRunning) return;
     announce(words(run));
-    // The figures are others now.
+    // The collection changed the figures.
     void refresh();
   }, [isRunning]);
   return (

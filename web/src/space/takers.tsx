@@ -1,4 +1,4 @@
-/** Files and refs by what removing each frees, with the lines that remove it. */
+/** Files and refs, ordered by the space that their removal frees, with the commands for it. */
 
 import type { ComponentChildren } from 'preact';
 import { printable } from '../../../src/text/index.ts';
@@ -121,7 +121,7 @@ function UnneededLfs({ lfs }: { readonly lfs: NonNullable<SpaceReport['lfs']> })
   );
 }
 
-/** Lines for a shell, to be copied. */
+/** Commands for a shell, with a button to copy them. */
 function Lines({ lines }: { readonly lines: readonly string[] }) {
   const text = lines.join('\n');
   const copy = async () => {
@@ -131,7 +131,7 @@ function Lines({ lines }: { readonly lines: readonly string[] }) {
   return (
     <div class="lines">
       <pre>{text}</pre>
-      {/* A browser has none on a page that came over plain http. */}
+      {/* Over plain http, browsers provide no clipboard. */}
       {'clipboard' in navigator && <Button onClick={() => void copy()}>Copy</Button>}
     </div>
   );
