@@ -93,7 +93,6 @@ export interface ApiServices extends FaultServices {
   readonly log: Pick<Log, 'warn'>;
   /** Null if this host does not share its quota. */
   readonly fleet: Pick<Fleet, 'forgetHost' | 'hosts' | 'repair' | 'state'> | null;
-  /** This host's name. */
   readonly host: string;
   /** `[users] AUTO_CREATE`. */
   readonly autoCreate: boolean;

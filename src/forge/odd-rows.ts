@@ -115,7 +115,6 @@ export class RowJudge implements SizeJudge {
     return known;
   }
 
-  /** Remembers the owners of the last reading. */
   rememberOwners(owners: ReadonlyMap<number, ForgeOwner>): void {
     this.#owners = new Map(owners);
   }

@@ -179,7 +179,6 @@ function headerLine(now: number, foldCase: boolean): string {
   return `softquota refused\t1\t${time}\tCASE=${foldCase ? 'fold' : 'keep'}\n`;
 }
 
-/** Parts of the ledger that are needed here. */
 type RefusalLedger = Pick<
   Ledger,
   | 'deciderFor'

@@ -214,7 +214,6 @@ export interface Reply {
   readonly decision?: 'allowed' | 'refused';
 }
 
-/** Makes a reply from both of its forms. */
 export function replyWith(status: number, json: unknown, text: string): Reply {
   return { status, json: () => json, text: () => text };
 }

@@ -124,7 +124,6 @@ export interface GateServices {
   /** Records a limit that could not be checked. */
   unasked(record: UnaskedRecord): void;
   readonly worker: PushWorker;
-  /** Pushes that are under way. */
   readonly pushes: PushServices;
   /** Answers the body of `POST /v1/push`. Rejects with `bad_parameter` or `not_ready`. */
   readonly pushQuestions: { answer(body: Buffer): Promise<PushAnswer> };
@@ -142,7 +141,7 @@ export interface AllowedPush {
   readonly unit: LocatedUnit;
   /** Null if there is no quarantine, or if it cannot be read. */
   readonly quarantine: Quarantine | null;
-  /** Name of the quarantine. */
+  /** Name of the quarantine; null if there is none. */
   readonly name: string | null;
   /** git's lines `OLD NEW REF`. */
   readonly lines: string;

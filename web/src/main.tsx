@@ -1,5 +1,3 @@
-/** Renders the app into the page. */
-
 import { render } from 'preact';
 import { App } from './app.tsx';
 

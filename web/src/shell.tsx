@@ -16,7 +16,6 @@ import { go, to } from './place.ts';
 interface ShellProps {
   /** Null if nobody is signed in, or if this is not known yet. */
   readonly session: Session | null;
-  /** The current page. */
   readonly page?: PageId | undefined;
   readonly children: ComponentChildren;
 }

@@ -32,7 +32,6 @@ interface Claim {
 export interface ServerFacts {
   /** Name of the pusher; empty if unknown or invalid. No decision depends on it. */
   readonly actor: string;
-  /** Directory of the repository. */
   readonly directory: string;
   readonly arriving: Arriving;
   readonly claim: Claim | null;

@@ -7,7 +7,6 @@ import { isUtf8 } from 'node:buffer';
 import { decodePath } from '../../layout/index.ts';
 import type { Work } from '../../slices.ts';
 
-/** The changes of refs that a push makes. */
 export interface RefChanges {
   readonly created: number;
   readonly updated: number;

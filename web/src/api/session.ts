@@ -1,5 +1,3 @@
-/** Session of the user who is signed in. */
-
 import { queryOptions, useQuery } from '@tanstack/preact-query';
 import type { Session } from '../../../src/wire/index.ts';
 import { ask } from './ask.ts';

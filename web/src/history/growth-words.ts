@@ -3,7 +3,6 @@
 import { formatBytes } from '../../../src/text/index.ts';
 import type { Growth } from '../../../src/wire/index.ts';
 
-/** Returns one or two sentences about the growth. */
 export function growthWords(growth: Growth | null): string {
   if (growth === null) return 'Growth is shown after two days of data.';
   const { per_day: perDay, used, limit, reached_at: reachedAt } = growth;

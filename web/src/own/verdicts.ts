@@ -10,7 +10,6 @@ import {
 } from '../../../src/quota/index.ts';
 import type { OwnerState, OwnReport } from '../../../src/wire/index.ts';
 
-/** A decision and its state. */
 export type StatedVerdict = OwnReport['decisions'][string];
 
 export interface Ruling {

@@ -1,5 +1,3 @@
-/** Page of the hosts that share a quota. */
-
 import { useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
 import type { FleetHost } from '../../../src/wire/index.ts';

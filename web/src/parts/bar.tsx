@@ -52,7 +52,6 @@ export function Bar({ usage, width, limit = -1 }: BarProps) {
   return <SegmentBar segments={segments} width={width} limit={limit} />;
 }
 
-/** One part of a bar. */
 export interface Segment {
   readonly key: string;
   readonly words: string;

@@ -100,7 +100,6 @@ export function sizeIn(text: string): number | null {
 interface CheckProps {
   /** Label, which may be a name from a stranger; it is made harmless. */
   readonly label: string;
-  /** Further explanation of the field. */
   readonly note?: string;
   readonly checked: boolean;
   readonly onChange: (checked: boolean) => void;

@@ -18,7 +18,6 @@ interface NameLinkProps {
   readonly isLinked?: boolean;
 }
 
-/** A name with a link to its page. */
 export function NameLink({ page, children, isLinked = true }: NameLinkProps) {
   const name = <Name>{children}</Name>;
   return isLinked ? <a href={to(page, children)}>{name}</a> : name;
@@ -26,7 +25,6 @@ export function NameLink({ page, children, isLinked = true }: NameLinkProps) {
 
 interface ListedProps {
   readonly of: readonly string[];
-  /** Renders one entry. */
   readonly children: (text: string) => ComponentChildren;
 }
 

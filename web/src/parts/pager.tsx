@@ -7,7 +7,6 @@ import { Field } from './field.tsx';
 import { counted } from './figures.tsx';
 import { Empty } from './states.tsx';
 
-/** Rows of a page. */
 export const pageSize = 50;
 
 /** Number of the page in the address, from 1. */
@@ -56,7 +55,6 @@ interface SearchedListProps<Row extends { readonly name: string }> {
   readonly rows: readonly Row[];
   /** Words for the items: `['rule', 'rules']`. */
   readonly of: readonly [one: string, several: string];
-  /** Renders the rows of one page. */
   readonly children: (rows: readonly Row[]) => ComponentChildren;
 }
 

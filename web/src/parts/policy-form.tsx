@@ -30,7 +30,6 @@ interface PolicyFormProps {
   readonly done: string;
   readonly onSaved: () => void;
   readonly onCancel: () => void;
-  /** Fields of the form. */
   readonly children: ComponentChildren;
 }
 

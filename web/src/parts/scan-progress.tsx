@@ -1,5 +1,3 @@
-/** Progress of a scan. */
-
 import { printable } from '../../../src/text/index.ts';
 import type { ScanReport } from '../../../src/wire/index.ts';
 import { counted, Size, Time } from './figures.tsx';

@@ -103,7 +103,6 @@ interface RowButtonProps {
   readonly onClick: () => void;
 }
 
-/** Button that acts on its row. */
 export function RowButton({ words, about, onClick }: RowButtonProps) {
   return (
     <Button look="quiet" onClick={onClick}>

@@ -15,7 +15,6 @@ import { Query } from './states.tsx';
 import { RowButton, Table } from './table.tsx';
 
 interface TokensProps {
-  /** The login. */
   readonly user: string;
   /** True for an administrator's account, whose tokens may have more scopes. */
   readonly isAdmin: boolean;

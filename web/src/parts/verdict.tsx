@@ -21,7 +21,6 @@ interface AllowedProps {
   readonly verdict: Pick<Decided, 'allowed' | 'grace'> & { readonly state?: OwnerState };
 }
 
-/** Shows if an action may start. */
 export function Allowed({ verdict: { allowed, grace, state } }: AllowedProps) {
   if (!allowed) return <span class="mark bad">✕ refused</span>;
   if (state === 'grace' || grace !== undefined) return <span class="mark near">! over, in its grace</span>;
