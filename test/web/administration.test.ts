@@ -131,6 +131,23 @@ t.test('events are found by who did it, by text and by day, and come as CSV', as
   await reads(tab, 'No such events.', 'main');
 });
 
+t.test('a link to all of a list that was searched empties the search', async t => {
+  const tab = await at('owners');
+  await tab.fill(field('Search by name'), 'nora');
+  await tab.page.waitForFunction('location.search === "?q=nora"');
+  await tab.click('nav a[href$="owners"]');
+  await tab.page.waitForFunction('location.search === ""');
+  await tab.page.waitForFunction('document.querySelector("main input[type=search]").value === ""');
+  await reads(tab, 'olga', 'main tbody');
+  t.equal(new URL(tab.page.url()).search, '', 'it does not come back');
+
+  await tab.go(new URL('events?kind=policy&owner=nora', world.url).href);
+  t.equal(await tab.page.$eval(field('Owner'), input => input.value), 'nora');
+  await tab.click('nav a[href$="events"]');
+  await tab.page.waitForFunction('location.search === ""');
+  t.equal(await tab.page.$eval(field('Owner'), input => input.value), '');
+});
+
 t.test('times have the day and the zone', async t => {
   const tab = await at('events');
   await isLoaded(tab);

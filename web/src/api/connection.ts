@@ -14,6 +14,8 @@ export type Reachability =
 
 const firstProbeMs = 500;
 const rarestProbeMs = 10_000;
+/** A daemon that was stopped accepts connections, and answers nothing. */
+const longestProbeMs = 10_000;
 
 export const reachability = new Watched<Reachability>({ is: 'there' });
 
@@ -63,7 +65,10 @@ export function unauthenticated(): void {
 function probeIn(ms: number): void {
   probe = setTimeout(async () => {
     try {
-      const response = await fetch(new URL('api/v1/version', document.baseURI), { cache: 'no-store' });
+      const response = await fetch(new URL('api/v1/version', document.baseURI), {
+        cache: 'no-store',
+        signal: AbortSignal.timeout(longestProbeMs),
+      });
       if (!response.ok) throw new Error('a proxy answered in its place');
       answered();
     } catch {

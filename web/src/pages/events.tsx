@@ -1,6 +1,6 @@
 /** Page of events. The filter is in the address. */
 
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { EventKind } from '../../../src/overview/event-shapes.ts';
 import { apiUrl } from '../api/ask.ts';
 import { Button } from '../parts/button.tsx';
@@ -35,6 +35,8 @@ export function Events() {
   const kind = kinds.find(([value]) => value === query.get('kind'))?.[0] ?? '';
   const asked = typedIn(query);
   const [fields, setFields] = useState(asked);
+  // A link within the page, such as "Events" in the bar, changes the address alone.
+  useEffect(() => setFields(asked), [query.toString()]);
   const put = (part: Partial<Typed>) => setFields({ ...fields, ...part });
   const filters = {
     kind: kind === '' ? undefined : kind,
@@ -72,16 +74,7 @@ export function Events() {
           <button type="submit" class="primary">
             Search
           </button>
-          {isFiltered && (
-            <Button
-              onClick={() => {
-                setFields(nothing);
-                change({ kind: '', ...nothing });
-              }}
-            >
-              Show all events
-            </Button>
-          )}
+          {isFiltered && <Button onClick={() => change({ kind: '', ...nothing })}>Show all events</Button>}
         </form>
       </search>
       <EventList asked={{ ...filters, limit: pageSize }} />

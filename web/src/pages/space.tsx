@@ -63,10 +63,11 @@ function spaceOf(
   },
 ): SpaceOf | null {
   if (session.is_admin) return { is: 'owner', name };
-  const isIt = (known: string) => known.toLowerCase() === name.toLowerCase();
-  if (isIt(session.login)) return { is: 'me' };
-  const organization = session.organizations.find(isIt);
-  return organization === undefined ? null : { is: 'organization', name: organization };
+  const known = [session.login, ...session.organizations];
+  const found =
+    known.find(each => each === name) ?? known.find(each => each.toLowerCase() === name.toLowerCase());
+  if (found === undefined) return null;
+  return found === session.login ? { is: 'me' } : { is: 'organization', name: found };
 }
 
 const atMost = 200;
