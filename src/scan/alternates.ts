@@ -1,4 +1,4 @@
-/** The directories that a directory of objects borrows from, by its `info/alternates`. */
+/** Reads from which directories a directory of objects borrows, by its `info/alternates`. */
 
 import { realpathSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
@@ -6,18 +6,18 @@ import { readBounded } from '../bounded/index.ts';
 import { decodePath, encodePath } from '../layout/index.ts';
 
 export const mostAlternates = 100;
-/** git goes no further from one to the next. */
+/** git follows no longer chain of alternates. */
 export const mostAlternateSteps = 6;
 
 const mostBytes = 64 * 1024;
 
-/** Returns them as far as they can be told. */
+/** Returns the directories from which a directory of objects borrows, at most a hundred. */
 export function alternatesOf(objects: string): readonly string[] {
   const { lines } = readAlternates(objects, true);
   return lines.slice(0, mostAlternates).map(line => alternateAt(objects, line));
 }
 
-/** `follow`: the list may be a link. */
+/** Reads the lines of `info/alternates`. `follow`: it may be a link; `isWhole`: false if it is too long. */
 export function readAlternates(
   objects: string,
   follow: boolean,
@@ -28,7 +28,7 @@ export function readAlternates(
   return { lines: lines.filter(line => line !== '' && !line.startsWith('#')), isWhole: file.whole };
 }
 
-/** git resolves a path from where the directory lies, whatever links lead to it. */
+/** Resolves a line of `info/alternates` as git does: from the real path of the directory of objects. */
 export function alternateAt(objects: string, line: string): string {
   if (isAbsolute(line)) return line;
   try {

@@ -1,9 +1,9 @@
 /**
- * The rule by which a repository counts its objects after a walk.
+ * Decides how many bytes of a repository's objects count after a walk.
  *
- * While git repacks, the same objects are there twice for a while, and for a moment perhaps not at all. So a
- * walk is believed only where nothing shows that it may have seen such a moment. Else no more counts than
- * was counted before with what pushes brought, and the unit is walked again until it is quiet.
+ * While git repacks, the same objects exist twice for a while, and for a moment a walk may find neither copy.
+ * So a walk's figure counts as it is only if there is no sign of a repack. Otherwise at most the last figure
+ * plus the bytes of pushes counts, and the unit is walked again until it is quiet.
  */
 
 import type { RepackSigns } from './gitfiles.ts';
@@ -15,11 +15,11 @@ import type { Start, WalkedObjects, WalkedUnit } from './task.ts';
 interface ObjectsCount {
   /** The bytes of `objects` that count, without quarantines and unfinished files. */
   readonly bytes: number;
-  /** It may be anything, so the next walk counts as it is. */
+  /** The figure is unreliable, so that of the next walk counts as it is. */
   readonly isUnsure: boolean;
-  /** Time since which walks see more than is explained, on `ObjectsWalk.at`'s clock; null: they do not. */
+  /** Time since which walks find more than is explained, on `ObjectsWalk.at`'s clock; null: they do not. */
   readonly moreSince: number | null;
-  /** The step to the walk after the next one. */
+  /** Delay from the next walk to the one after it. */
   readonly stepMs: number;
 }
 
@@ -27,19 +27,19 @@ interface ObjectsCount {
 export interface PushFacts {
   /** Bytes of pushes that ended between the beginnings of the last walk and of this one. */
   readonly takenBytes: number;
-  /** One ended during the walk, or may have. */
+  /** A push ended during the walk, or may have. */
   readonly hasEnded: boolean;
-  /** Nobody knows what some push brought that ended before it. */
+  /** The bytes of a push that ended before the walk are unknown. */
   readonly isUnsure: boolean;
 }
 
 interface ObjectsWalk extends PushFacts {
-  /** The result of the look. */
+  /** Bytes that the walk found in `objects`. */
   readonly bytes: number;
   readonly signs: RepackSigns;
-  /** For how long no directory of `objects` had changed when it began; negative: one changed meanwhile. */
+  /** Time without a change of any directory of `objects` before the walk; negative: one changed during it. */
   readonly quietMs: number;
-  /** The beginning of the walk, in milliseconds of a clock that nobody sets, and its length. */
+  /** The beginning of the walk on the monotonic clock, and its length. */
   readonly at: number;
   readonly milliseconds: number;
 }
@@ -50,17 +50,20 @@ interface NextCount {
   readonly againMs: number | null;
 }
 
-/** Milliseconds without a change. A repack removes old packs one by one, and may take seconds for each. */
+/**
+ * Time without a change after which a unit is quiet. A repack removes old packs one by one, and may take
+ * seconds for each.
+ */
 export const quietSpanMs = 10_000;
 export const firstStepMs = 100;
 export const longestStepMs = 30_000;
-/** A unit that takes long to walk is not walked all the time. */
+/** Least delay after a walk, as a multiple of its length, so that a large unit is not walked all the time. */
 const restPerWalk = 4;
-/** Time after which it is no repack. */
+/** Time after which unexplained bytes are not those of a repack. */
 const patienceMs = hour;
 const collectedPatienceMs = 12 * hour;
 
-/** `before`: null where nothing is known of the unit. */
+/** Decides the count after a walk, and when to walk again. `before`: null if the unit is not known. */
 export function countObjects(before: ObjectsCount | null, walk: ObjectsWalk): NextCount {
   const { signs, takenBytes } = walk;
   const isQuiet = !isBusy(walk) && walk.quietMs >= quietSpanMs && !walk.hasEnded;
@@ -71,7 +74,7 @@ export function countObjects(before: ObjectsCount | null, walk: ObjectsWalk): Ne
   const patience = signs.isCollected ? collectedPatienceMs : patienceMs;
   const isBelieved = isFirst || isQuiet || (moreSince !== null && walk.at - moreSince >= patience);
   const believed = isBelieved ? walk.bytes : Math.min(walk.bytes, expected ?? walk.bytes);
-  // A walk beside a repack may have seen neither the old pack nor the new one.
+  // A walk during a repack may have found neither the old pack nor the new one.
   const bytes = signs.arePacksChanged ? Math.max(believed, expected ?? 0) : believed;
   const stepMs = takenBytes > 0 || before === null ? firstStepMs : before.stepMs;
   return {
@@ -85,29 +88,34 @@ export function countObjects(before: ObjectsCount | null, walk: ObjectsWalk): Ne
   };
 }
 
-/** Once where only the time is missing, else step by step. */
+/**
+ * Returns the delay of the next walk: the rest of the quiet span if only that is missing, else the next step.
+ */
 function delayOf(walk: ObjectsWalk, stepMs: number): number {
   if (isBusy(walk) || walk.hasEnded) return stepMs;
   return Math.max(firstStepMs, quietSpanMs - walk.quietMs - walk.milliseconds + firstStepMs);
 }
 
-/** Tells whether there is another sign of a repack than that too little time has gone by. */
+/** Tells whether there is a sign of a repack other than a change shortly before the walk. */
 function isBusy({ signs, quietMs }: ObjectsWalk): boolean {
   const { isChanged, isWriting, isCollected, isMaintained } = signs;
   return isChanged || quietMs < 0 || isWriting || isCollected || isMaintained;
 }
 
-/** The pushes into units, as far as walks have to know of them. */
+/** Access to the pushes into units, for walks. */
 export interface UnitPushes {
-  /** The quarantines that a walk looks at right before and right after it. */
+  /** Returns the quarantines that a walk inspects right before and right after it. */
   listed(path: string): readonly ListedQuarantine[];
-  /** A walk that took its place in the order at `seq` has ended; it counts what earlier pushes brought. */
+  /**
+   * Records the end of a walk with this number, whose figure includes earlier pushes. Returns the facts about
+   * pushes that its count needs.
+   */
   walked(path: string, seq: number, walk: Pick<WalkedObjects, 'before' | 'after'>): PushFacts;
 }
 
 export interface CountedUnit {
   readonly bytes: number;
-  /** The bytes that the last figure and pushes lead to; undefined: the unit was not known. */
+  /** The last figure plus the bytes of pushes; undefined: the unit was not known. */
   readonly expectedBytes: number | undefined;
 }
 
@@ -118,15 +126,18 @@ interface UnitCountsOptions {
 
 interface UnitState {
   readonly count: ObjectsCount;
-  /** The place of the last walk in the order. */
+  /** The number of the last walk. */
   readonly seq: number;
-  /** Only where no clock tells: the directories of `objects` as they were seen last, and since when. */
+  /**
+   * The state of the directories of `objects` and since when it has been the same; null if the host's clock
+   * sets their times.
+   */
   readonly directories: { readonly state: string; readonly since: number } | null;
 }
 
 /**
- * Keeps the count of each repository from one walk to the next, and begins the walks that follow until it is
- * quiet. Any other unit counts what a walk saw.
+ * Keeps the count of each repository from one walk to the next, and has it walked again until it is quiet.
+ * Any other unit counts as the walk found it.
  */
 export class UnitCounts {
   readonly #options: UnitCountsOptions;
@@ -145,7 +156,7 @@ export class UnitCounts {
     const { objects, bytes } = walked;
     if (objects === null) return { bytes, expectedBytes: knownBytes };
     const { path } = walked.unit;
-    // A unit that was gone meanwhile begins anew.
+    // A unit that was gone meanwhile starts without a count.
     const before = knownBytes === undefined ? undefined : this.#units.get(path);
     if (before !== undefined && before.seq > start.seq) return null;
     const rest = bytes - objects.bytes;
@@ -160,7 +171,7 @@ export class UnitCounts {
       ...facts,
     });
     const expectedBytes = knownBytes === undefined ? undefined : knownBytes + facts.takenBytes;
-    // Bytes of a push may be among those that could not be read.
+    // The part that could not be read may have bytes of a push.
     const unseen = walked.partial ? Math.max(0, (expectedBytes ?? 0) - count.bytes - rest) : 0;
     const counted = { ...count, bytes: count.bytes + unseen };
     this.#units.set(path, { count: counted, seq: start.seq, directories });
@@ -168,7 +179,7 @@ export class UnitCounts {
     return { bytes: counted.bytes + rest, expectedBytes };
   }
 
-  /** Tells whether the unit is walked again, since git may be at work in it. */
+  /** Tells whether the unit will be walked again, since git may be at work in it. */
   isUnsettled(path: string): boolean {
     return this.#again.has(path);
   }
@@ -189,7 +200,7 @@ export class UnitCounts {
     this.#again.delete(path);
     if (againMs === null) return;
     const timer = setTimeout(() => {
-      // Stays until the walk has come to something: no sweep may take the unit for unchanged meanwhile.
+      // The entry in `#again` stays until the result: meanwhile no sweep may trust the unit's signature.
       this.#options.walkAgain(path);
     }, againMs).unref();
     this.#again.set(path, timer);

@@ -1,10 +1,10 @@
 /**
- * The directories above the units, and what became another in them since they were last looked at.
+ * Watches the directories above the units for changes.
  *
- * Whatever is made, removed or renamed in a directory changes its status, so a look costs one question for
- * each directory, and a listing only for those that did. What is told is where something may have changed:
- * only a walk says what is there. Synchronous, for a thread of its own. Notifications of the system would
- * need a watch for each directory, and network file systems have none.
+ * Creating, removing or renaming an entry changes the status of its directory. So a pass reads one status per
+ * directory, and lists only the directories that changed. It reports where something may have changed; only a
+ * walk finds out what is there. Synchronous, for a thread of its own. Notifications of the system would need
+ * a watch for each directory, and network file systems have none.
  */
 
 import { systemCode } from '../errors.ts';
@@ -23,12 +23,12 @@ import {
 import { haveMostVanished } from './roots.ts';
 import { beginTask, monotonic, rest, type Shared } from './shared.ts';
 
-/** The directories that a pass could not check below a root. */
+/** Units that a pass missed below a root. */
 interface Missed {
   readonly root: string;
   /** Paths at which there may have been units. */
   readonly gone: readonly string[];
-  /** Many of the root's units went at once, so its disk may have: none of them is in `gone`. */
+  /** Most units of the root are gone at once, so its disk may be, too. `gone` is empty then. */
   readonly hasVanished: boolean;
 }
 
@@ -36,7 +36,7 @@ interface Missed {
 export interface Watched {
   /** The first pass of a thread finds all units. */
   readonly isFirst: boolean;
-  /** Units that were not there, or were others. */
+  /** Paths of units that are new or have replaced another directory. */
   readonly found: readonly string[];
   /** Null: the pass goes on. */
   readonly pass: {
@@ -50,15 +50,17 @@ interface WatchedDirectory {
   /** 0 before the first look. */
   inode: number;
   changedAt: number;
-  /** It changed so shortly before the last look that a later change may have left no other trace. */
+  /** It changed so shortly before the last look that a later change may have the same time. */
   isYoung: boolean;
-  /** The inodes of its directories, by name; null where it is not known. */
+  /** The inodes of its directories, by name; null: not known. */
   inodes: ReadonlyMap<string, number | null>;
 }
 
-/** The most directories in one whose inodes are asked for; of more, the next sweep finds renamed ones. */
+/**
+ * Limit of directories in one directory whose inodes are read. Above it, only a sweep notices replaced ones.
+ */
 const mostIdentified = 1000;
-/** File systems keep times to the second at least. */
+/** Some file systems keep times only to two seconds. */
 const youngMs = 2000;
 /** From the beginning of a pass to the next one. */
 const everyMs = 2000;
@@ -72,7 +74,6 @@ export class Directories {
   readonly #watched = new Map<string, WatchedDirectory>();
   readonly #found: string[] = [];
   readonly #gone: string[] = [];
-  /** Places of units that cannot be looked into, with the code of the error. */
   readonly #unread = new Map<string, string>();
 
   /** Watches the directories below one of the layout's outermost roots. */
@@ -86,10 +87,10 @@ export class Directories {
     return this.#watched.size;
   }
 
-  /** Looks at each directory, and yields after each. The first pass finds everything. */
+  /** Checks each directory, and yields after each. The first pass finds all units. */
   *pass(): Generator<void, Missed> {
     for (const [path, watched] of this.#watched) {
-      // A disk that is not mounted is no change of what is on it.
+      // The units of an unmounted disk are not gone.
       if (path === this.#root.path && !isThere(this.#root)) break;
       this.#lookAt(path, watched);
       yield;
@@ -101,17 +102,17 @@ export class Directories {
     return { root, gone: hasVanished ? [] : gone, hasVanished };
   }
 
-  /** The units that were not there, or were others, as found since this was asked last. */
+  /** Returns the paths of new and replaced units found since the last call. */
   takeFound(): string[] {
     return this.#found.splice(0);
   }
 
-  /** Places where a unit may be that cannot be looked into, each with the code of the error. */
+  /** Paths that may be units but cannot be read, each with the code of the error. */
   get unread(): ReadonlyMap<string, string> {
     return this.#unread;
   }
 
-  /** The names in all directories that are no such directories themselves. */
+  /** Number of names in the watched directories that are not watched directories themselves. */
   #unitCount(): number {
     let names = 0;
     for (const watched of this.#watched.values()) names += watched.inodes.size;
@@ -124,7 +125,7 @@ export class Directories {
 
   #lookAt(path: string, watched: WatchedDirectory): void {
     const stats = directoryStatus(path);
-    // One that is gone is missed in the directory that it was in.
+    // The listing of its parent notices a directory that is gone.
     if (stats === null) return;
     const { ino: inode, ctimeMs: changedAt } = stats;
     if (inode === watched.inode && changedAt === watched.changedAt && !watched.isYoung) return;
@@ -137,7 +138,10 @@ export class Directories {
     else if (toList !== undefined) this.#list(toList, watched);
   }
 
-  /** Tells the units of a directory, and gives null; else what is to be looked through, if anything. */
+  /**
+   * Adds the units at or in a directory to those found, and returns null. Without units, returns the
+   * directory to list, or undefined if there is nothing to list.
+   */
   #unitsOr(directory: Directory): Directory | null | undefined {
     const pending: Directory[] = [];
     const found = [...look(this.#layout, directory, pending)];
@@ -169,17 +173,17 @@ export class Directories {
     for (const name of names) {
       if (isKept(name)) continue;
       const child = childOf(this.#layout, directory, name);
-      // One that is no unit may become one, or have some below.
+      // A directory that is no unit may become one, or get some below it.
       if (child !== null && this.#unitsOr(child) !== null) this.#watch(child.path);
     }
   }
 
-  /** Tells what may have been units at or below a path that is not there any more, or is another one. */
+  /** Adds the possible units at or below a path that is gone, or another directory now, to those gone. */
   #miss(path: string): void {
     this.#gone.push(...this.#forget(path));
   }
 
-  /** Looks no more at a directory or below it; gives the paths there that were no such directories. */
+  /** Stops watching a directory and those below it. Returns the other paths there: possible units. */
   #forget(path: string): string[] {
     const others: string[] = [];
     const pending = [path];
@@ -204,9 +208,9 @@ function isThere(root: Root): boolean {
 }
 
 /**
- * Looks at the directories again and again, until the thread is ended. It begins a pass every two seconds and
- * works for a twentieth of the time, for a quarter in the first pass: with so many directories that a pass
- * takes longer, it takes longer.
+ * Checks the directories again and again, until the thread is ended. A pass begins every two seconds and
+ * works for at most a twentieth of the time, the first one for a quarter. So a pass over very many
+ * directories takes longer than two seconds.
  */
 export function watchDirectories(
   layout: Layout,
@@ -240,7 +244,7 @@ function* passOver(all: readonly Directories[], missed: Missed[]): Generator<voi
   for (const directories of all) missed.push(yield* directories.pass());
 }
 
-/** Lets the thread sleep, from which it can be ended. */
+/** Sleeps. The thread counts as idle meanwhile, and can be ended. */
 function pause(shared: Shared, milliseconds: number): void {
   rest(shared);
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);

@@ -1,4 +1,7 @@
-/** Looks for names that a push asks about in a unit, and whether that takes --force. Synchronous, for threads. */
+/**
+ * Answers questions of a push about a repository: which names exist, whether it has refs, and whether its
+ * configuration denies --force. Synchronous, for threads.
+ */
 
 import { lstatSync, readdirSync } from 'node:fs';
 import { readBounded } from '../bounded/index.ts';
@@ -9,8 +12,8 @@ const mostConfigBytes = 64 * 1024;
 const mostPackedRefsBytes = 128 * 1024 * 1024;
 
 /**
- * Those of these names that a unit has: a file or directory, or a packed ref of this name or below it. A link
- * on the way counts as there. Null: that cannot be read.
+ * Returns the names that a unit has, as a file or directory, or as a packed ref of this name or below it. A
+ * link on the way counts as existing. Null: they cannot be read.
  */
 export function existingNames(unit: string, names: readonly string[]): readonly string[] | null {
   const wanted = names.filter(isPlain);
@@ -23,10 +26,13 @@ export function existingNames(unit: string, names: readonly string[]): readonly 
   }
 }
 
-/** A new repository has three: `refs`, `refs/heads` and `refs/tags`. */
+/** Limit of directories that are read. A new repository has three: `refs`, `refs/heads` and `refs/tags`. */
 const mostRefDirectories = 20;
 
-/** Tells whether a repository has any ref; what cannot be told counts as one. */
+/**
+ * Tells whether a repository has any ref; one with too many directories to read counts as having some. Throws
+ * the system's error.
+ */
 export function hasRefs(unit: string): boolean {
   const waiting = ['refs'];
   for (const [looked, name] of waiting.entries()) {
@@ -40,7 +46,7 @@ export function hasRefs(unit: string): boolean {
   return isThere(unit, 'packed-refs');
 }
 
-/** Tells whether a repository's own configuration has git refuse --force, as that of `git init --shared`. */
+/** Tells whether a repository's own configuration makes git refuse --force, as after `git init --shared`. */
 export function deniesForce(unit: string): boolean {
   const path = `${unit}/config`;
   beforeLook(path);
@@ -50,7 +56,7 @@ export function deniesForce(unit: string): boolean {
   return said.found === 'no value' || (said.found === 'value' && /^(?:true|yes|on|1)$/i.test(said.value));
 }
 
-/** It leads straight down. */
+/** Tells whether a name leads straight down, without empty parts, `.` and `..`. */
 function isPlain(name: string): boolean {
   return !name.includes('\0') && name.split('/').every(part => part !== '' && part !== '.' && part !== '..');
 }
@@ -73,7 +79,7 @@ function isThere(unit: string, name: string): boolean {
   return true;
 }
 
-/** Null: there are too many packed refs. */
+/** Returns the wanted names among the packed refs; null: the file of packed refs is too large. */
 function packedAmong(unit: string, wanted: ReadonlySet<string>): ReadonlySet<string> | null {
   const found = new Set<string>();
   if (![...wanted].some(name => name.startsWith('refs/'))) return found;
@@ -82,7 +88,7 @@ function packedAmong(unit: string, wanted: ReadonlySet<string>): ReadonlySet<str
   const file = readBounded(encodePath(path), { mostBytes: mostPackedRefsBytes });
   if (file.kind !== 'file') return found;
   if (!file.whole) return null;
-  // Each line is an object's name and a ref's; others begin with # or ^.
+  // Each line has the id of an object and a ref; other lines begin with # or ^.
   for (const line of decodePath(file.bytes).split('\n')) {
     const name = line.slice(line.indexOf(' ') + 1);
     for (let end = name.length; end > 0; end = name.lastIndexOf('/', end - 1)) {

@@ -1,14 +1,14 @@
 /**
- * The threads that look at disks, and the disks that do not answer them.
+ * The threads that read disks, and the disks that do not answer them.
  *
- * Nobody can end a thread that waits for a disk. One that has not answered in time, or has made no progress
- * for long, is left behind, and recorded with the place where it waits until it has ended. Meanwhile no other
- * thread looks at the file system of that place. So what lies on all other disks is found out, however many
- * hang, and a disk blocks no further thread.
+ * Nobody can end a thread that waits for a disk. A thread that has not answered in time, or has made no
+ * progress for long, is left behind, and recorded with its path until it has ended. Meanwhile no other thread
+ * reads the file system of that path. So a hanging disk blocks no further thread, and all other disks are
+ * still read.
  *
- * Somebody waits for most questions: they have a deadline, and go to one thread after the other. A slow one
- * keeps no other waiting, and those for one file system never take all threads. An idle thread stays for a
- * while, since a thread takes longer to start than most questions to answer.
+ * Most questions have a deadline, since somebody waits. One thread answers them one after the other; beside a
+ * slow question further threads start, and the questions for one file system never take all threads. An idle
+ * thread stays for a while, since its start takes longer than most answers.
  */
 
 import { SoftquotaError } from '../errors.ts';
@@ -29,14 +29,14 @@ interface Hang {
 
 interface DiskThreadsOptions {
   readonly mounts: Mounts;
-  /** After this time without progress a disk is taken not to answer. */
+  /** Time without progress after which a disk counts as hanging. */
   readonly hungAfterMs: number;
   readonly log: Pick<Log, 'error' | 'warn'>;
-  /** Called when a disk answers that was told not to. */
+  /** Called when a disk answers that was reported as hanging. */
   readonly onAnswer: () => void;
-  /** Number of walkers that may wait for the next batch. */
+  /** Number of idle walkers that stay for the next batch. */
   readonly workers: number;
-  /** The code of threads, where it is not that of this room. */
+  /** The code of threads, if it is not the usual one. */
   readonly code?: Readonly<Partial<Record<ThreadName, URL | undefined>>>;
   /** Number of threads for questions with a deadline. */
   readonly most?: number;
@@ -44,11 +44,11 @@ interface DiskThreadsOptions {
   readonly restMs?: number;
 }
 
-/** A walker that has swept gives way to all else, so it answers no other questions. */
+/** A walker has a low priority after its first sweep, so it answers no other questions. */
 type ThreadName = 'io' | 'walker';
 
 interface Patience<Ask extends Asked> {
-  /** Called with each part of the answer, as it comes. */
+  /** Called with each part of the answer as it arrives. */
   readonly part?: OnPart<Ask>;
   /** Aborted, it ends the question. */
   readonly signal?: AbortSignal;
@@ -56,7 +56,7 @@ interface Patience<Ask extends Asked> {
 
 interface LeftThread {
   readonly path: string;
-  /** The time since which it waits, on the monotonic clock. */
+  /** The time since which it has waited, on the monotonic clock. */
   readonly since: number;
   /** It was asked a question with a deadline. */
   readonly isUrgent: boolean;
@@ -65,13 +65,13 @@ interface LeftThread {
 
 /** A question with a deadline. */
 interface Urgent {
-  /** The place in question; null: several. */
+  /** The path in question; null: several. */
   readonly path: string | null;
-  /** Has a thread answer; rejects where that failed or ended. */
+  /** Sends the question to a thread; rejects if the thread fails or ends. */
   readonly put: (thread: DiskThread) => Promise<void>;
   readonly fail: (error: unknown) => void;
   thread: DiskThread | null;
-  /** Others no longer wait for its answer. */
+  /** Further questions no longer wait for its answer. */
   isSlow: boolean;
 }
 
@@ -79,18 +79,20 @@ const usualMost = 8;
 const mostPackReaders = 4;
 /** A thread takes some 10 MB, and a walker keeps the memory that its largest unit took. */
 const usualRestMs = 60_000;
-/** A thread without a question ends at once. */
+/** Deadline for ending an idle thread, which usually ends at once. */
 const endMs = 1000;
-/** A thread that has not answered after this time keeps no others waiting. */
+/** Time without an answer after which further questions go to another thread. */
 const slowMs = 50;
-/** Those who cannot wait keep away from a file system at which so many wait already, for however short. */
+/** Limit of threads that questions with a deadline may take at one file system. */
 const mostImpatient = 2;
 /** Number of disks that may hang one after the other before a question is given up. */
 const mostHangs = 8;
 const looksEach = 10;
 const longestLookMs = 500;
 
-/** Threads that read whole packs: on others, short questions about the same disk would wait for them. */
+/**
+ * Creates threads that read whole packs: on others, short questions about the same disk would wait for them.
+ */
 export function packThreads(parts: Pick<DiskThreadsOptions, 'hungAfterMs' | 'log' | 'mounts'>): DiskThreads {
   return new DiskThreads({ ...parts, workers: 0, most: mostPackReaders, onAnswer: () => {} });
 }
@@ -102,7 +104,7 @@ export class DiskThreads {
   readonly #idle = new Map<DiskThread, NodeJS.Timeout>();
   readonly #left = new Map<DiskThread, LeftThread>();
   readonly #queue = new Set<Urgent>();
-  /** The questions with a deadline that threads are at. */
+  /** The questions with a deadline that threads are answering. */
   readonly #begun = new Set<Urgent>();
   readonly #watch: NodeJS.Timeout;
   #isClosed = false;
@@ -114,8 +116,8 @@ export class DiskThreads {
   }
 
   /**
-   * Asks about a path, or about several where it is null. Rejects with `not_ready` where there is no answer
-   * after `deadlineMs`, and at once where the disk is known not to answer.
+   * Asks about a path; null: about several. Rejects with `not_ready` if there is no answer after
+   * `deadlineMs`, and at once if the disk is known to hang.
    */
   async ask<Ask extends Asked>(
     ask: Ask,
@@ -145,8 +147,8 @@ export class DiskThreads {
   }
 
   /**
-   * Asks, for as long as it takes; if a disk hangs, another thread is asked the same, which keeps away from
-   * there, and what was found before is found again. Rejects with `internal`.
+   * Asks without a deadline. If a disk hangs, another thread gets the same question and avoids that disk;
+   * parts of the answer may then come twice. Rejects with `internal`.
    */
   async askAround<Ask extends Asked>(
     ask: Ask,
@@ -154,7 +156,7 @@ export class DiskThreads {
     { part, signal }: Patience<Ask> = {},
   ): Promise<Answered<Ask>> {
     for (let attempt = 0; attempt < mostHangs; attempt++) {
-      // A caller that was stopped may ask once more before it notices: no thread is started for it.
+      // A stopped caller may ask once more before it notices: no thread is started for it.
       if (this.#isClosed || signal?.aborted === true)
         throw new SoftquotaError('internal', 'asking has ended');
       const thread = this.take('io');
@@ -175,8 +177,8 @@ export class DiskThreads {
   }
 
   /**
-   * Gives a thread for questions to it. If it makes no progress for long the question is rejected with
-   * `DiskHangs`, and the thread is not to be given back.
+   * Returns a thread for questions to it. If it makes no progress for long, the question is rejected with
+   * `DiskHangs`, and the thread must not be given back.
    */
   take(name: ThreadName): DiskThread {
     for (const thread of this.#idle.keys()) {
@@ -208,7 +210,7 @@ export class DiskThreads {
     this.#idle.set(thread, rest);
   }
 
-  /** The disks that do not answer, by the places where threads wait; the longest first. */
+  /** The hanging disks, by the places where threads wait; the longest first. */
   hangs(): readonly Hang[] {
     const now = monotonic();
     return this.#hung
@@ -225,17 +227,17 @@ export class DiskThreads {
     return [...this.#left.values()].filter(({ isUrgent }) => isUrgent).length;
   }
 
-  /** The directories below which nobody is to look. */
+  /** The directories below which no thread is to look. */
   avoided(): readonly string[] {
     return this.#places(Number.POSITIVE_INFINITY);
   }
 
-  /** Tells whether a thread was left behind that waits for the file system of a path. */
+  /** Tells whether a thread that was left behind waits for the file system of a path. */
   isWaitedFor(path: string): boolean {
     return this.#leftAt(this.#placeOf(path)) > 0;
   }
 
-  /** The place where a thread waits, if that is the reason not to walk what is at this path; else null. */
+  /** Returns where a thread hangs if that keeps walks from this path, too; otherwise null. */
   waitingAt(path: string): string | null {
     const { mounts } = this.#options;
     const device = mounts.deviceOf(path);
@@ -244,7 +246,10 @@ export class DiskThreads {
     return this.#hung.find(thread => isReason(thread.path))?.path ?? null;
   }
 
-  /** Rejects what waits, and ends all threads; gives how many hang in the system and had to be left. */
+  /**
+   * Rejects the waiting questions, and ends all threads. Returns how many hang in the system and had to be
+   * left.
+   */
   async close(withinMs: number): Promise<number> {
     this.#isClosed = true;
     clearInterval(this.#watch);
@@ -259,7 +264,7 @@ export class DiskThreads {
     return this.#options.most ?? usualMost;
   }
 
-  /** Puts questions to threads, as long as there are both. */
+  /** Sends waiting questions to threads, as far as there are any. */
   #advance(): void {
     for (const urgent of this.#queue) {
       const where = urgent.path === null ? null : this.#placeOf(urgent.path);
@@ -297,7 +302,7 @@ export class DiskThreads {
     }
   }
 
-  /** Leaves the threads behind that make no progress for long, and tells of the disks that they wait for. */
+  /** Leaves threads behind that make no progress for long, and logs the disks that they wait for. */
   #look(): void {
     const { hungAfterMs, log } = this.#options;
     for (const thread of this.#threads) {
@@ -317,7 +322,10 @@ export class DiskThreads {
     }
   }
 
-  /** Abandons a thread. If it waits for a disk it is recorded until it has ended, which it does then. */
+  /**
+   * Abandons a thread. If it waits for a disk, it is recorded until it ends, which it does when the disk
+   * answers.
+   */
   #leave(thread: DiskThread, isUrgent: boolean): void {
     const at = thread.at();
     void thread.close(0);
@@ -336,13 +344,13 @@ export class DiskThreads {
     });
   }
 
-  /** Those that have waited for long; a reported one in any case. */
+  /** Threads that have waited for long, or were reported. */
   get #hung(): readonly LeftThread[] {
     const since = monotonic() - this.#options.hungAfterMs;
     return [...this.#left.values()].filter(thread => thread.isTold || thread.since <= since);
   }
 
-  /** The places at which threads have waited for long, and those at which so many wait for however short. */
+  /** The places at which a thread has waited for long, or at least `most` threads wait. */
   #places(most: number): readonly string[] {
     const hung = new Set(this.#hung.map(({ path }) => this.#placeOf(path)));
     const left = new Set([...this.#left.values()].map(({ path }) => this.#placeOf(path)));
@@ -353,16 +361,16 @@ export class DiskThreads {
     return [...this.#left.values()].filter(({ path }) => this.#placeOf(path) === place).length;
   }
 
-  /** Number of questions that threads are at there now: others are for what lies elsewhere. */
+  /** Number of questions with a deadline whose threads are at a place now. */
   #askedAt(place: string): number {
     const paths = [...this.#begun].map(({ thread, path }) => thread?.at()?.path || (path ?? ''));
     return paths.filter(path => this.#placeOf(path) === place).length;
   }
 
-  /** The directory below which all is on the file system of a path. */
+  /** The mount point of a path; on the root file system, the path itself. */
   #placeOf(path: string): string {
     const place = this.#options.mounts.placeOf(path);
-    // All other file systems are below this one.
+    // All other file systems lie below `/`, too.
     return place === '/' ? path : place;
   }
 

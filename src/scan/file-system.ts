@@ -1,10 +1,10 @@
 /**
  * Identifies a file system, so that another one in its place is noticed.
  *
- * Device numbers are given again at every mount, and the first directory of every ext4 is inode 2. What stays
- * with a file system is its UUID. It is known to udev, where that runs; of many file systems statfs(2) tells
- * a number that is made of it, which Node does not pass on, but stat(1) does. What lies on a server is known
- * by the server's name for it.
+ * Device numbers are given again at every mount, and the first directory of every ext4 is inode 2. Only the
+ * UUID stays with a file system. udev knows it, where it runs. For many file systems statfs(2) returns a
+ * number that is made of it; Node does not pass that on, but stat(1) does. A network file system is
+ * identified by the server's name for it.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -16,8 +16,8 @@ const byUuid = '/dev/disk/by-uuid';
 const statMs = 5000;
 
 /**
- * The marks of the file system at a path, links resolved, on this device: words of the form `kind=mark`. Null
- * where nothing is known. Asks the disk, so it is for worker threads.
+ * Identifies the file system at a path, links resolved, on this device: words of the form `kind=mark`, or
+ * null if nothing is known. Reads the disk, so it is for worker threads.
  */
 export function fileSystemAt(path: string, device: bigint, mountAt: MountTable): string | null {
   beforeLook(path);
@@ -33,7 +33,10 @@ export function fileSystemAt(path: string, device: bigint, mountAt: MountTable):
   return words.length === 0 ? null : words.join(' ');
 }
 
-/** Tells whether two are one file system, by the marks known of both; null where there are none. */
+/**
+ * Tells whether two texts of `fileSystemAt` name one file system, by the kinds of marks that both have; null
+ * if there are none.
+ */
 export function areSame(one: string | null, other: string | null): boolean | null {
   const marks = marksOf(other);
   const common = [...marksOf(one)].filter(([kind]) => marks.has(kind));
@@ -63,7 +66,7 @@ function uuidOf(source: string): string | null {
   }
 }
 
-/** Returns `f_fsid` of statfs(2); null if it is 0, only another form of the device number, or not told. */
+/** Returns `f_fsid` of statfs(2); null if it is 0, only another form of the device number, or unknown. */
 function fsidOf(path: string, device: bigint): string | null {
   try {
     const output = execFileSync('stat', ['-f', '-c', '%i', '--', path], {

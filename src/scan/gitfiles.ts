@@ -1,13 +1,12 @@
 /**
- * The files that git leaves in a repository while it works: files in the making, and the locks of a gc. They
- * are signs that a repack may be at work, so that the same objects may be there twice.
+ * Recognizes the files that git leaves in a repository while it works: unfinished files, and the locks of a
+ * gc. They are signs that a repack may be at work, during which the same objects may exist twice.
  *
- * A repack writes a pack, and then removes what is in it, pack by pack and object by object: all of that
- * changes directories of `objects`, and nothing else that it does can be seen in all of its phases.
+ * A repack writes a pack, and then removes the packs and loose objects that it replaces, one by one. Each
+ * step changes a directory of `objects`; no other sign shows in all phases of a repack.
  *
- * Ages are told by the wall clock, since git and the file system know no other. A time that lies
- * more than an hour ahead is as old as one an hour ago: a clock that was set back must not hide
- * bytes for ever.
+ * Ages are measured by the wall clock, since git and the file system know no other. A time more than an hour
+ * ahead counts as an hour old: a clock that was set back must not hide bytes for ever.
  */
 
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
@@ -18,32 +17,32 @@ import { beforeLook, directoryStatus, encodePath } from '../layout/index.ts';
 const minute = 60_000;
 export const hour = 60 * minute;
 
-/** Directories of `objects` that hold a push which is not accepted yet. */
+/** Tells whether a directory of `objects` holds a push that is not accepted yet. */
 export function isQuarantine(name: string): boolean {
   return name.startsWith('tmp_objdir-') || name.startsWith('incoming-');
 }
 
-/** Directories of `objects` that hold loose objects, by the first byte of their names. */
+/** Tells whether a directory of `objects` holds loose objects; its name is the first byte of their ids. */
 export function isFanOut(name: string): boolean {
   return /^[0-9a-f]{2}$/.test(name);
 }
 
-/** Files of `objects/pack` that are no packs yet. */
+/** Tells whether a file of `objects/pack` is no pack yet. */
 export function isUnfinishedPack(name: string): boolean {
   return name.startsWith('tmp_') || name.startsWith('.tmp-');
 }
 
-/** Tells whether what is in the making still is, and has not been left behind. */
+/** Tells whether an unfinished file may still be being written, and was not left behind. */
 export function isYoung(modifiedAt: number, now: number): boolean {
   return Math.abs(now - modifiedAt) < hour;
 }
 
 /**
- * Tells whether this file of `objects/pack`, changed at this time, shows that a repack is at work: it was
- * written within a minute, or the process that its name tells lives. That is believed for twelve hours, as a
- * gc.pid is: another process may have got the number. A lock is believed for an hour: git writes nothing into
- * the one of a multi-pack-index while it makes the bitmaps of a large repository, and only then removes the
- * packs that it has replaced.
+ * Tells whether a file of `objects/pack`, changed at this time, shows that a repack is at work. An unfinished
+ * file does for a minute, and for twelve hours while the process that its name gives is alive; later another
+ * process may have the number, as with a gc.pid. A lock does for an hour: git writes nothing into the lock of
+ * a multi-pack-index while it makes the bitmaps of a large repository, and only then removes the packs that
+ * it has replaced.
  */
 export function showsRepack(name: string, modifiedAt: number, now: number): boolean {
   const age = Math.abs(now - modifiedAt);
@@ -54,7 +53,7 @@ export function showsRepack(name: string, modifiedAt: number, now: number): bool
   return pid !== undefined && age < 12 * hour && isProcessAlive(Number(pid));
 }
 
-/** Tells whether there is a `gc.pid` that git would respect. That of another host is believed for an hour. */
+/** Tells whether there is a `gc.pid` that git would respect. One of another host counts for an hour. */
 export function isCollected(repository: string, now: number): boolean {
   const path = `${repository}/gc.pid`;
   const age = ageOf(path, now);
@@ -70,16 +69,19 @@ export function isCollected(repository: string, now: number): boolean {
   }
 }
 
-/** Tells whether a maintenance may be at work. Its lock is empty, and stays where it is killed. */
+/**
+ * Tells whether git maintenance may be at work. Its lock is empty and stays if git is killed, so it counts
+ * for an hour.
+ */
 export function isMaintained(repository: string, now: number): boolean {
   const age = ageOf(`${repository}/objects/maintenance.lock`, now);
   return age !== null && age < hour;
 }
 
-/** A number and a name of a host. */
+/** Limit for a gc.pid, which has a process id and a host name. */
 const mostLockBytes = 1024;
 
-/** Null: there is no such file. */
+/** Milliseconds since a file's last change; null: there is no such file. */
 function ageOf(path: string, now: number): number | null {
   try {
     const stats = lstatSync(encodePath(path), { throwIfNoEntry: false });
@@ -91,15 +93,17 @@ function ageOf(path: string, now: number): number | null {
 
 export interface RepackSigns {
   /**
-   * Milliseconds between the last change of a directory of `objects` and the walk's beginning; negative: it
-   * changed during the walk; null: this host's clock does not tell, see `directories`.
+   * Milliseconds from the last change of a directory of `objects` to the beginning of the walk; negative: one
+   * changed during the walk; null: this host's clock does not set these times, see `directories`.
    */
   readonly quietMs: number | null;
-  /** Differs where a directory changed between two walks; empty where `quietMs` tells. */
+  /**
+   * The state of the directories: differs between two walks if one has changed. Empty if `quietMs` is given.
+   */
   readonly directories: string;
   /** A directory of `objects` changed during the walk. */
   readonly isChanged: boolean;
-  /** `objects/pack` did. */
+  /** `objects/pack` changed during the walk. */
   readonly arePacksChanged: boolean;
   /** `objects/pack` has files that a repack is writing. */
   readonly isWriting: boolean;
@@ -120,9 +124,9 @@ export const noSigns: RepackSigns = {
 };
 
 /**
- * Watches a repository from now until the end of a walk, when the function that it returns is to be called.
- * `startedAt`: the time now, in milliseconds since 1970; `hasOwnTimes`: this host's own clock tells when
- * directories changed; `objects`: where its objects are.
+ * Watches a repository during a walk, from now until the returned function is called at its end. `startedAt`:
+ * the time now, in milliseconds since 1970; `hasOwnTimes`: this host's clock sets the times of the
+ * directories; `objects`: the directory of its objects.
  */
 export function watchSigns(
   repository: string,
@@ -134,7 +138,7 @@ export function watchSigns(
   const wasMaintained = isMaintained(repository, startedAt);
   const before = hasOwnTimes ? '' : stateOf(statusesOf(objects));
   const packs = directoryStatus(`${objects}/pack`);
-  // One that changed within the last tick of the clock may change again in it.
+  // A directory that changed within the last tick of the clock may change again with the same time.
   const isJustChanged = packs !== null && Math.abs(startedAt - packs.mtimeMs) < tickMs;
   const packsBefore = isJustChanged ? '' : stateOf([packs]);
   return isWriting => {
@@ -155,10 +159,10 @@ export function watchSigns(
   };
 }
 
-/** File systems tell times to the kernel's tick, or better: what changes now may bear an earlier time. */
+/** File systems take times from the kernel's tick, so a change may have a slightly earlier time. */
 const tickMs = 20;
 
-/** A time that lies more than an hour ahead says nothing: the clock was set back. */
+/** The time of the last change. A time more than an hour ahead says nothing: the clock was set back. */
 function timeOf(stats: Stats | null, now: number): number {
   const time = stats?.mtimeMs ?? Number.NEGATIVE_INFINITY;
   return time > now + hour ? Number.NEGATIVE_INFINITY : time;
@@ -166,14 +170,14 @@ function timeOf(stats: Stats | null, now: number): number {
 
 /** The statuses of `objects` and its own directories; null where one cannot be read. */
 function statusesOf(objects: string): readonly (Stats | null)[] {
-  // A link in its place leads elsewhere.
+  // A link in place of `objects` leads elsewhere.
   if (directoryStatus(objects) === null) return [];
   let fanOut: readonly string[] = [];
   try {
     beforeLook(objects);
     fanOut = readdirSync(encodePath(objects)).filter(isFanOut);
   } catch {
-    // The walk says that it cannot be read.
+    // The walk reports that it cannot be read.
   }
   return ['', '/info', '/pack', ...fanOut.map(name => `/${name}`)].map(name =>
     directoryStatus(objects + name),

@@ -1,16 +1,16 @@
 /**
- * Inflates the first bytes of a zlib stream (RFC 1950, RFC 1951), and nothing behind them.
+ * Inflates only the first bytes of a zlib stream (RFC 1950, RFC 1951).
  *
- * A pack may have millions of deltas, of which only the first bytes say how large their results are. zlib
- * makes a state with a window for each stream, which takes ten times as long.
+ * A pack may have millions of deltas, and the first bytes of each give the size of its result. Node's zlib
+ * allocates a state with a window for each stream, which takes ten times as long.
  */
 
-/** A stream is damaged, or its first bytes do not come within the input. */
+/** The stream is damaged, or the input ends before the wanted bytes. */
 export class DamagedStream extends Error {}
 
 /**
- * Inflates the beginning of the stream that begins at `from` in `input`, until `output` is full or the stream
- * ends. Returns the number of bytes. Throws `DamagedStream`. A checksum is not looked at.
+ * Inflates the stream that begins at `from` in `input`, until `output` is full or the stream ends. Returns
+ * the number of bytes written. Throws `DamagedStream`. Does not verify the checksum.
  */
 export function inflateStart(input: Uint8Array, from: number, output: Uint8Array): number {
   const bits = new BitReader(input, from + zlibHeaderBytes);
@@ -37,13 +37,13 @@ const mostDistances = 32;
 const endOfBlock = 256;
 const lastLength = 285;
 const mostLengthCodes = 19;
-/** The order in which a block tells the lengths of the codes for lengths. */
+/** The order in which a block lists the lengths of its code length codes (RFC 1951, 3.2.7). */
 const lengthCodeOrder = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 
 class BitReader {
   readonly #input: Uint8Array;
   #at: number;
-  /** Bits that were read and not taken, the next one lowest; zeros stand behind the end of the input. */
+  /** Bits that were read but not yet taken, the next one lowest. Zeros follow the end of the input. */
   held = 0;
   #heldBits = 0;
 
@@ -52,7 +52,7 @@ class BitReader {
     this.#at = at;
   }
 
-  /** Has at least so many bits held, up to 16. */
+  /** Reads on until `held` has at least `count` bits, at most 16. */
   hold(count: number): void {
     while (this.#heldBits < count) {
       this.held |= (this.#input[this.#at] ?? 0) << this.#heldBits;
@@ -61,7 +61,7 @@ class BitReader {
     }
   }
 
-  /** Takes bits that are held. */
+  /** Removes bits from `held`. Throws `DamagedStream` if the input has ended before them. */
   drop(count: number): void {
     this.held >>>= count;
     this.#heldBits -= count;
@@ -76,7 +76,7 @@ class BitReader {
     return taken;
   }
 
-  /** Drops what is left of a byte that was begun. */
+  /** Drops the rest of the current byte. */
   align(): void {
     this.drop(this.#heldBits & 7);
   }
@@ -92,7 +92,7 @@ class HuffmanCode {
     this.#symbols = new Uint16Array(mostSymbols);
   }
 
-  /** Takes the lengths of codes for the symbols from 0 on; 0: the symbol has none. */
+  /** Sets the code length of each symbol, from symbol 0 on; with length 0 a symbol has no code. */
   set(lengths: Uint8Array): this {
     const counts = this.#counts.fill(0);
     for (let at = 0; at < lengths.length; at++) {
@@ -144,7 +144,7 @@ const fixedLiterals = new HuffmanCode(mostLiterals).set(
 );
 const fixedDistances = new HuffmanCode(mostDistances).set(new Uint8Array(mostDistances).fill(5));
 
-// They are set anew for each block that brings its own.
+// Reused by all blocks that bring their own codes.
 const literalCode = new HuffmanCode(mostLiterals);
 const distanceCode = new HuffmanCode(mostDistances);
 const lengthCode = new HuffmanCode(mostLengthCodes);

@@ -1,6 +1,6 @@
 /**
- * The thread that looks at disks: it answers questions, one at a time. A disk may hang, and a thread with it;
- * whoever asks waits only as long as it wants to.
+ * The code of the threads that read disks. It answers one question at a time. If a disk hangs, its thread
+ * hangs, too; the main thread goes on without it.
  */
 
 import { lstatSync, readlinkSync, statfsSync } from 'node:fs';
@@ -46,15 +46,15 @@ export interface IoWorkerRequest {
 }
 
 export type IoWorkerReport =
-  /** A part of an answer, which comes before it. */
+  /** A part of an answer, sent before it. */
   | { readonly type: 'part'; readonly part: unknown }
   | { readonly type: 'answer'; readonly answer: unknown }
   | { readonly type: 'failed'; readonly why: string };
 
-/** Everything that a thread can be asked, with the answers: plain data. */
+/** All questions to a thread, with their answers. Both are plain data. */
 export type Tasks = typeof tasks;
 
-/** The parts of answers that come before these. */
+/** Types of the parts that are sent before an answer. */
 export interface Parts {
   readonly discover: readonly Discovered[];
   readonly watch: Watched;
@@ -63,14 +63,14 @@ export interface Parts {
 const tasks = {
   'prepare cache': prepareCache,
   'empty cache': emptyCache,
-  /** Gives the layout with the marks of the roots' file systems. */
+  /** Resolves the layout, and identifies the file systems of its roots. */
   resolve: (...given: Parameters<typeof resolveLayout>) => marked(resolveLayout(...given)),
   discover: (layout: Layout) => find(discover(layout)),
-  /** Gives those of the paths at which there is nothing. */
+  /** Returns the paths at which there is nothing. */
   absent: (paths: readonly string[]) => paths.filter(isAbsent),
   locate: unitOf,
   disk: spaceOf,
-  /** Looks at the directories above the units, for as long as the thread is. */
+  /** Watches the directories above the units, until the thread is ended. */
   watch: (layout: Layout, roots: readonly Root[]) =>
     watchDirectories(layout, roots, shared, found => sendPart('watch', found)),
   walk: walkAll,
@@ -86,7 +86,7 @@ const tasks = {
 const port = parentPort;
 if (port === null) throw new Error('io-worker.ts is run as a worker thread');
 
-// The one who starts this thread gives it nothing else.
+// The cast is safe: `DiskThread` passes nothing else.
 const { shared: buffer } = workerData as IoWorkerStart;
 const shared = sharedMemory(buffer);
 let avoided: readonly string[] = [];
@@ -94,17 +94,17 @@ shareLooks(shared, () => avoided);
 
 port.on('message', ({ ask, given, avoided: places }: IoWorkerRequest) => {
   avoided = places;
-  // A question to the cache is no look at the storage.
+  // Work on the cache does not count as a look at the storage.
   if (ask !== 'prepare cache' && ask !== 'empty cache') beginTask(shared);
   try {
-    // The types of `DiskThread.ask` hold for what is given.
+    // `DiskThread.ask` checks the types of what is given.
     send({ type: 'answer', answer: Reflect.apply(tasks[ask], undefined, given) });
   } catch (error) {
     send({ type: 'failed', why: messageOf(error) });
   } finally {
     rest(shared);
   }
-  // For the walk of a unit that is asked for somebody may wait.
+  // The answer comes first, since somebody may wait for the walk of a single unit.
   cache?.flush();
 });
 
@@ -118,7 +118,7 @@ function sendPart<Ask extends keyof Parts>(_: Ask, part: Parts[Ask]): void {
 
 function marked(layout: Layout): Layout {
   const mountAt = mountTable(mountsNow());
-  // A program tells it, and many links may lead to one disk.
+  // Identifying a file system runs a program, and many links may lead to one disk.
   const known = new Map<string, string | null>();
   const fileSystemOf = ({ path, device }: Root): string | null => {
     const disk = `${device} ${mountAt(path)?.source}`;
@@ -167,7 +167,10 @@ function unitOf(layout: Layout, path: string): Located {
   return located.found === 'none' ? locateByMounts(layout, path) : located;
 }
 
-/** The figures of the file system of the first path that is there, up to 2^53 - 1 each; null: none is. */
+/**
+ * Returns the space of the file system of the first path that exists, each figure at most 2^53 - 1; null:
+ * none exists.
+ */
 function spaceOf(paths: readonly string[]) {
   const path = paths.find(each => !isAbsent(each));
   if (path === undefined) return null;
@@ -187,20 +190,23 @@ function exact(bytes: bigint): number {
   return Number(bytes < Number.MAX_SAFE_INTEGER ? bytes : Number.MAX_SAFE_INTEGER);
 }
 
-/** Measured: the 99th percentile of checks beside full walks falls by a third. From 0 or what is lower. */
+/**
+ * Steps by which the priority is lowered, from 0 or an already lower one. Measured: during full walks, the
+ * 99th percentile of checks falls by a third.
+ */
 const prioritySteps = 5;
 const lowestPriority = 19;
 
-/** This thread's; null before its first walk. */
+/** The cache of this thread; null before its first walk. */
 let cache: Cache | null = null;
 let cacheFaults: string[] = [];
 let hasLowPriority = false;
-/** Null: there is none, or it is told. */
+/** Why the priority could not be lowered; null: it could be, or the reason was sent before. */
 let priorityFault: string | null = null;
 
 /**
- * Walks for a moment, but one unit at least. The results are in the order of the tasks, and what has none was
- * not begun. `cacheFile`: null where the cache is not to be used.
+ * Walks units for a moment, but at least one. The results are in the order of the tasks; a task without a
+ * result was not begun. `cacheFile`: null if the cache cannot be used.
  */
 function walkAll(
   tasks: readonly (WalkTerms & { readonly task: Task })[],
@@ -211,7 +217,7 @@ function walkAll(
   const opened = cache ?? (cacheFile === null ? noCache : openCache(cacheFile, why => cacheFaults.push(why)));
   cache = opened;
   const isAsked = tasks.some(({ task }) => !('unit' in task));
-  // For a sweep nobody waits, but checks would wait for it.
+  // Nobody waits for a sweep, but checks would wait for its threads.
   if (!isAsked && !hasLowPriority) {
     priorityFault = lowerThreadPriority();
     hasLowPriority = true;
@@ -226,9 +232,9 @@ function walkAll(
     results.push(resultOf(task, terms, context, opened));
   }
   numbers[slot.unit] = 0;
-  // Writing to the cache is no look at the storage.
+  // Work on the cache does not count as a look at the storage.
   rest(shared);
-  // The next sweep reads what this one writes.
+  // The next sweep reads the signatures of this one.
   if (!isAsked) opened.flush();
   const faults = cacheFaults;
   cacheFaults = [];
@@ -264,8 +270,8 @@ function resultOf(task: Task, terms: WalkTerms, context: ScanContext, cache: Cac
 }
 
 /**
- * Lowers the priority of this thread, for good: only root may raise it again. Where the system knows no
- * priorities of threads, or does not let one be set, it stays as it is, and this returns why.
+ * Lowers the priority of this thread for good: only root may raise it again. Returns null, or why the
+ * priority stays as it is: the system has none for threads, or refuses to set it.
  */
 function lowerThreadPriority(): string | null {
   try {

@@ -2,11 +2,11 @@
  * Finds the large files that a push brings, without running git: blobs in the packs and the loose objects of
  * its quarantine, by their unpacked sizes. Commits, trees and tags are no files.
  *
- * A blob that the repository had before is not brought: git completes a pack with the bases of its deltas, and
- * a client may send again what is there. So large blobs are looked up in the objects of the repository, and in
- * those that it borrows.
+ * A blob that the repository had before does not count: git completes a pack with the bases of its deltas,
+ * and a client may send again what is there. So large blobs are looked up in the objects of the repository
+ * and in those that it borrows.
  *
- * Synchronous, for threads and the git user's worker. Follows no link below a directory of objects.
+ * Synchronous, for threads. Follows no link below a directory of objects.
  */
 
 import { lstatSync } from 'node:fs';
@@ -25,21 +25,21 @@ export interface LargeBlobsQuestion {
   readonly quarantine: string;
   /** The directory of the repository's objects. */
   readonly objects: string;
-  /** Blobs of so many bytes or fewer are not told. */
+  /** Only blobs with more bytes are reported. */
   readonly overBytes: number;
   readonly deadlineMs: number;
 }
 
-/** The rest of the time is for what the repository has of what was found. */
+/** Share of the deadline for the search; the rest is for the lookup of known objects. */
 const searchShare = 0.7;
-/** A refusal names one, and few help more. */
+/** Number of blobs that are reported: a refusal names one, and more help little. */
 const mostTold = 10;
-/** More are not kept beside each other: only the largest. */
+/** Limit of the blobs of one pack: of more, only the largest are kept. */
 const mostKept = 10_000;
 const mostFiles = 200_000;
-/** Files between two looks at the time. */
+/** Files between two checks of the deadline. */
 const filesEach = 100;
-/** No deflated byte holds more. */
+/** The most bytes that one deflated byte can hold. */
 const mostInflatedBytes = 1032;
 const longestLooseHead = 512;
 const looseHead = /^(blob|commit|tree|tag) (\d{1,16})\0/;
@@ -51,10 +51,10 @@ const idBytesByCharacters: ReadonlyMap<number, number> = new Map([
 /** The blobs over a size, by their ids, and why these may not be all. */
 class Findings {
   readonly blobs = new Map<string, number>();
-  /** Null: nothing is known to be missing. */
+  /** Why blobs may be missing; null: none is known to be. */
   untold: string | null = null;
 
-  /** Looks at one thing; what cannot be told of it hides nothing else. */
+  /** Runs one step. If an object cannot be read, the reason is recorded, and other steps go on. */
   attempt(look: () => void): void {
     try {
       look();
@@ -70,8 +70,8 @@ class Findings {
 }
 
 /**
- * Looks for what is larger than `overBytes`; says `unknown` where nothing is found and something cannot be
- * told, or not in time. What is found counts in any case.
+ * Looks for blobs larger than `overBytes`. Returns `unknown` if none is found but some objects could not be
+ * read in time, or if the lookup of known objects fails.
  */
 export function lookForLargeBlobs(question: LargeBlobsQuestion): LargeBlobsLook {
   const { quarantine, objects, overBytes, deadlineMs } = question;
@@ -91,7 +91,7 @@ export function lookForLargeBlobs(question: LargeBlobsQuestion): LargeBlobsLook 
   }
 }
 
-/** Throws what is no matter of the objects. */
+/** Returns the reason why objects cannot be read; throws any other error. */
 function whyUntold(error: unknown): string {
   if (error instanceof CannotTell) return error.message;
   const code = systemCode(error);
@@ -146,7 +146,7 @@ function addFromPack(
 interface LooseFile {
   readonly object: string;
   readonly path: string;
-  /** The size of the file itself. */
+  /** The compressed size. */
   readonly bytes: number;
 }
 
@@ -162,12 +162,12 @@ function addLooseFiles(
     const path = `${directory}/${name}`;
     beforeLook(path);
     const bytes = lstatSync(encodePath(path), { throwIfNoEntry: false })?.size ?? 0;
-    // A smaller file cannot hold so much: this spares the reading of nearly all.
+    // A smaller file cannot hold so many bytes, so nearly all files need not be read.
     if (bytes * mostInflatedBytes >= overBytes) files.push({ object: firstByte + name, path, bytes });
   }
 }
 
-/** Reads the heads of loose objects: where time is over, those of small files are not read. */
+/** Reads the heads of loose objects, those of the largest files first, since time may run out. */
 function addLoose(
   files: readonly LooseFile[],
   overBytes: number,
@@ -184,7 +184,7 @@ function addLoose(
   }
 }
 
-/** The size of a loose object; null: it is no blob. */
+/** Returns the unpacked size of a loose object; null: it is no blob. */
 function looseBlobBytes(path: string): number | null {
   const file = OpenedFile.open(encodePath(path));
   if (file === null) throw new CannotTell('a loose object is no regular file');
@@ -222,10 +222,12 @@ class KnownObjects {
     this.#mayGoOn = mayGoOn;
   }
 
-  /** The largest of these blobs that are not known, the largest first. */
+  /**
+   * Returns the largest blobs that the repository does not have. `blobs` and the result: the largest first.
+   */
   withoutKnown(blobs: readonly LargeBlob[]): readonly LargeBlob[] {
     const told: LargeBlob[] = [];
-    // Most pushes bring what they have: so few are looked up at first.
+    // Most blobs of pushes are new, so only a few are looked up at first.
     for (let from = 0, count = mostTold; from < blobs.length; from += count, count *= 10) {
       const next = blobs.slice(from, from + count);
       const known = this.#known(next.map(({ object }) => object));
@@ -240,13 +242,13 @@ class KnownObjects {
     try {
       return this.#lookUp(objects);
     } catch (error) {
-      // A gc has replaced a pack meanwhile.
+      // A gc may have replaced a pack meanwhile, so try once more.
       if (error instanceof CannotTell || systemCode(error) === 'ENOENT') return this.#lookUp(objects);
       throw error;
     }
   }
 
-  /** Loose objects first: a gc packs them before it removes them. */
+  /** Looks up loose objects first: a gc packs them before it removes them. */
   #lookUp(objects: readonly string[]): ReadonlySet<string> {
     const known = new Set<string>();
     for (const directory of this.#directories)
@@ -279,7 +281,7 @@ class KnownObjects {
   }
 }
 
-/** A directory of objects, and all from which it borrows. */
+/** Returns a directory of objects and all directories from which it borrows. */
 function withAlternates(objects: string, mayGoOn: () => void): readonly string[] {
   const all = new Set([objects]);
   let from = [objects];
@@ -288,7 +290,7 @@ function withAlternates(objects: string, mayGoOn: () => void): readonly string[]
       mayGoOn();
       beforeLook(directory);
       const { lines, isWhole } = readAlternates(directory, true);
-      // git takes a line in quotes for a string of C.
+      // git reads a line in quotes as a string of C.
       if (!isWhole || lines.length > mostAlternates || lines.some(line => line.startsWith('"')))
         throw new CannotTell('the repository borrows objects of directories that cannot be told');
       return lines.map(line => alternateAt(directory, line));

@@ -7,19 +7,19 @@ import type { DiskThreads } from './disk-threads.ts';
 import type { KnownRoots, Sweep } from './roots.ts';
 import type { Measurement, ScanContext, ScanSettings } from './task.ts';
 
-/** The keeper of the figures, as far as the scanner has to ask it and to tell it. */
+/** The keeper of the figures, as the scanner needs it. */
 export interface Figures extends KnownRoots {
-  /** The bytes that a unit counts, without what pushes add that are under way; undefined: it is not known. */
+  /** The bytes of a unit without those of pushes under way; undefined: the unit is not known. */
   knownBytes(path: string): number | undefined;
-  /** The key of a unit's owner; of one whose owner no walk can find, the known one. Null: nobody owns it. */
+  /** The key of a unit's owner; the last known one if no walk can find the owner. Null: nobody owns it. */
   ownerKeyOf(unit: Unit): string | null;
-  /** The next number in the order of things. */
+  /** Draws the next number, which orders walks and pushes. */
   nextSeq(): number;
-  /** Tells whether keys of app.ini are missing, so that units without storage stay as they are known. */
+  /** Tells whether keys of app.ini are missing; meanwhile units without storage keep their figures. */
   missesKeys(): boolean;
-  /** Takes a unit that was measured, or one that is known to be gone. */
+  /** Records a measured unit, or one that is gone. */
   report(measurement: Measurement): void;
-  /** Takes a sweep that got to its end. */
+  /** Records a sweep that was finished. */
   swept(sweep: Sweep): void | Promise<void>;
   readonly pushes: UnitPushes;
 }
@@ -33,9 +33,9 @@ export interface ScannerOptions extends ScanSettings {
   readonly log: Log;
   /** Tells whether units that are made, removed or renamed are noticed between sweeps. */
   readonly isWatched?: boolean;
-  /** After how long a disk is taken not to answer, where that is not half a minute. */
+  /** Time without progress after which a disk counts as hanging; half a minute unless given. */
   readonly hungAfterMs?: number;
-  /** The code of the walkers, where it is not that of this room. */
+  /** The code of the walker threads, if it is not the usual one. */
   readonly walkerCode?: URL;
 }
 
@@ -46,6 +46,6 @@ export interface ScannerParts {
   readonly threads: DiskThreads;
   /** The storage to walk. */
   context(): ScanContext;
-  /** The file of the scan cache; null where it is not to be used. */
+  /** The file of the scan cache; null if it cannot be used. */
   cacheFile(): string | null;
 }

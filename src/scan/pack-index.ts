@@ -1,12 +1,13 @@
 /**
- * The index of a pack (version 2, see gitformat-pack(5)): a table of how many ids begin with each byte or a
- * smaller one, the ids in order, a checksum of each entry, and where in the pack each entry begins.
+ * Reads the index of a pack (version 2, see gitformat-pack(5)): a table with the number of ids that begin
+ * with each byte or a smaller one, the ids in order, a checksum of each entry, and where in the pack each
+ * entry begins.
  */
 
 import { OpenedFile } from '../bounded/index.ts';
 import { beforeLook, encodePath } from '../layout/index.ts';
 
-/** It cannot be told what a pack holds: it is damaged, of an unknown kind, or too large. */
+/** The content of a pack cannot be determined: it is damaged, of an unknown kind, or too large. */
 export class CannotTell extends Error {}
 
 const signature = Buffer.from([0xff, 0x74, 0x4f, 0x63, 0, 0, 0, 2]);
@@ -15,9 +16,9 @@ const idsBegin = signature.length + 4 * tableEntries;
 const sumBytes = 4;
 const offsetBytes = 4;
 const farOffsetBytes = 8;
-/** An offset of this size or more is a place in the second table, which has the offset. */
+/** An offset with this bit is an index into the second table, which has the long offset. */
 const farBit = 2 ** 31;
-/** A thread keeps some bytes for each. */
+/** Limit of entries: a thread keeps some bytes for each. */
 const mostEntries = 20_000_000;
 
 export class PackIndex {
@@ -39,7 +40,7 @@ export class PackIndex {
     if (file.bytes < this.#farOffsetsBegin + 2 * idBytes) throw new CannotTell('an index of a pack is cut');
   }
 
-  /** Throws `CannotTell`, also where no regular file is there, or the system's error. */
+  /** Opens an index. Throws `CannotTell`, also if there is no regular file, or the system's error. */
   static open(path: string, idBytes: number): PackIndex {
     beforeLook(path);
     const file = OpenedFile.open(encodePath(path));

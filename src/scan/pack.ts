@@ -1,7 +1,7 @@
 /**
- * The heads of a pack's entries (see gitformat-pack(5)): of which type an object is, and its size when it is
- * unpacked. Nothing but heads is read where entries are large, and a delta is inflated only as far as the size
- * of its result.
+ * Reads the heads of a pack's entries (see gitformat-pack(5)): the type of each object and its unpacked size.
+ * Of large entries nothing but the heads is read, and a delta is inflated only as far as the size of its
+ * result.
  */
 
 import { OpenedFile } from '../bounded/index.ts';
@@ -10,7 +10,7 @@ import { DamagedStream, inflateStart } from './inflated-start.ts';
 import { CannotTell, PackIndex, type PackOffsets } from './pack-index.ts';
 
 interface PackedBlob {
-  /** Unpacked. */
+  /** The unpacked size. */
   readonly bytes: number;
   /** The place of its id in the index. */
   readonly place: number;
@@ -22,7 +22,10 @@ interface PackedBlobs {
   readonly untold: string | null;
 }
 
-/** The places of all entries in the index, block by block, and the start of each block among them. */
+/**
+ * The places of all entries in the index, sorted by the block of the pack in which they begin. `starts`: the
+ * start of each block in `places`.
+ */
 interface Blocks {
   readonly starts: Uint32Array;
   readonly places: Uint32Array;
@@ -30,27 +33,27 @@ interface Blocks {
 
 const headerBytes = 12;
 const packVersions = [Buffer.from('PACK\0\0\0\x02'), Buffer.from('PACK\0\0\0\x03')];
-/** No type of git's. */
+/** Stands for no type; git does not use 0. */
 const none = 0;
 const commit = 1;
 const blob = 3;
 const tag = 4;
 const ofsDelta = 6;
 const refDelta = 7;
-/** More than any head takes, with the first bytes of a delta as zlib writes them. */
+/** Enough for any head and the first bytes of a delta as zlib writes them. */
 const longestHead = 1024;
-/** A head may be padded, and a stream may begin with blocks that hold nothing. */
+/** Limit for odd entries: a head may be padded, and a stream may begin with blocks that hold nothing. */
 const longestPadded = 64 * 1024;
 const blockBytes = 256 * 1024;
 const mostBlocks = 2 ** 23;
-/** So few entries of a block are read one by one. */
+/** Limit of entries in a block that are read one by one, and not with the whole block. */
 const fewEntries = 16;
-/** Deltas of deltas; git itself makes at most 4,095. */
+/** Limit of a chain of deltas; git itself makes at most 4,095. */
 const mostSteps = 100_000;
 const mostExact = 2 ** 53;
-/** Entries between two looks at the time, where nothing is read. */
+/** Entries between two checks of the deadline, where nothing is read. */
 const entriesEach = 100_000;
-/** Deltas whose types are remembered. */
+/** Limit of deltas whose types are remembered. */
 const mostTypes = 1_000_000;
 
 export class Pack {
@@ -59,7 +62,7 @@ export class Pack {
   readonly #file: OpenedFile;
   readonly #idBytes: number;
   readonly #mayGoOn: () => void;
-  /** By offset, of deltas whose bases were followed; `none` where these lead to nothing. */
+  /** Types of deltas whose bases were followed, by offset; `none` if these lead to nothing. */
   readonly #types = new Map<number, number>();
   readonly #short = Buffer.allocUnsafe(longestHead);
   #long: Buffer | null = null;
@@ -105,9 +108,9 @@ export class Pack {
   }
 
   /**
-   * Finds the blobs that are larger than `overBytes` unpacked, in no order; if there are more than `most`,
-   * only the largest. What cannot be told of one entry, or not in time, hides no other that was found. Plain
-   * entries come first: they cost little, however many deltas there are.
+   * Finds the blobs that are larger than `overBytes` unpacked; if there are more than `most`, only the
+   * largest. An entry that cannot be read, or not in time, hides none that was found. Plain entries come
+   * first: they cost little, however many deltas there are.
    */
   largeBlobs(overBytes: number, most: number): PackedBlobs {
     let blobs: PackedBlob[] = [];
@@ -220,7 +223,10 @@ export class Pack {
     return { starts, places };
   }
 
-  /** Asks `tell` about the entry at `at` of `bytes`, and again with more bytes where these are too few. */
+  /**
+   * Calls `tell` for the entry at `at` in `bytes`, and again with more bytes of the file if these are too
+   * few.
+   */
   #orPadded<Told>(
     bytes: Buffer,
     at: number,
@@ -254,7 +260,7 @@ export class Pack {
     }
   }
 
-  /** The type of the object that this delta comes to, by the bases of deltas. */
+  /** Returns the type of the object that a delta makes, by following its bases. */
   #typeOf(offset: number): number {
     const followed: number[] = [];
     const baseAt = (bytes: Buffer) => this.#baseOf(bytes, followed.at(-1) ?? offset);
@@ -281,7 +287,7 @@ export class Pack {
     return type;
   }
 
-  /** git completes a pack that arrives, so that all bases are in it. */
+  /** Returns the offset of a delta's base. git completes a pack that arrives, so that all bases are in it. */
   #baseOf(bytes: Buffer, offset: number): number {
     const at = endOfNumber(bytes, 0);
     if (typeAt(bytes, 0) === ofsDelta) {
@@ -308,7 +314,7 @@ function largestOf(found: readonly PackedBlob[], most: number): PackedBlob[] {
 // Nearly always the first bytes of a delta suffice.
 const shortStart = new Uint8Array(8);
 const longStart = new Uint8Array(64);
-/** git takes numbers with any number of zeros behind them. */
+/** Limit for odd deltas: git accepts any number of zeros behind a number. */
 const paddedStart = new Uint8Array(4096);
 
 /** The second of the numbers at the beginning of a delta; null: `start` is too short for both. */
@@ -337,8 +343,8 @@ function sizeAt(bytes: Buffer, at: number): number {
 }
 
 /**
- * Seven bits of each byte, the lowest first, above what is there by now. git takes zeros behind a number, so
- * these have any weight; a number that cannot be exact is told as the largest that is.
+ * Reads a number: seven bits of each byte, the lowest first, added to `lower`. git accepts zeros behind a
+ * number, so these may have any weight. A number that cannot be exact becomes 2^53 - 1.
  */
 function numberAt(bytes: Uint8Array, from: number, lower: number, firstWeight: number): number {
   let sum = lower;

@@ -1,13 +1,13 @@
 /**
- * The walkers: threads to which tasks are handed out in batches, each for a moment's work.
+ * The walkers: threads that get tasks in batches, each for a moment's work.
  *
- * Urgent tasks go before those of a sweep, and wait at most for that moment and the units that are being
- * walked in it. A walker that dies, out of memory for example, takes no other task with it: the unit that it
- * was at is tried once more, and what it had not answered is handed out again.
+ * Urgent tasks go before those of a sweep, and wait at most for the current batches. If a walker dies, out of
+ * memory for example, no other task is lost: the unit that it was at is tried once more, and the unanswered
+ * rest of its batch is handed out again.
  *
- * A walker that does not get on for a while is not counted, so that another one walks on other devices; its
- * own device gets no further walker until it answers. Once its disk is taken not to answer, what waits for
- * that device is told so.
+ * A walker without progress for a while is not counted, so that another one walks on other devices; its own
+ * device gets no further walker until it answers. Once its disk counts as hanging, the tasks that wait for
+ * that device end as `hung`.
  */
 
 import { messageOf } from '../errors.ts';
@@ -22,13 +22,13 @@ type Urgency = 'soon' | 'sweep';
 export interface WalkJob {
   readonly task: Task;
   readonly urgency: Urgency;
-  /** Called when it is handed to a walker; more than once where it was handed back. */
+  /** Called each time that the task is handed to a walker; again if it was handed back. */
   readonly begin?: () => void;
   /** Called once. */
   readonly done: (result: TaskResult, start: Start, task: Task) => void;
 }
 
-/** A walker that is at something. */
+/** A walker that is walking a unit. */
 interface Busy {
   readonly path: string;
   /** Time that it has taken so far. */
@@ -38,12 +38,12 @@ interface Busy {
 interface WalkedBatch {
   readonly results: readonly TaskResult[];
   readonly cacheFaults: readonly string[];
-  /** Null: the thread has a low priority, or said before why it has none. */
+  /** Why the thread has no low priority; null: it has, or it has said why not before. */
   readonly priorityFault: string | null;
 }
 
 interface PoolOptions {
-  /** Tells whether no signature may stand for a walk of a unit at present. */
+  /** Tells whether no signature may replace a walk of a unit at present. */
   readonly isUnsettled: (path: string) => boolean;
 }
 
@@ -61,21 +61,24 @@ interface Kind {
   readonly device: string;
 }
 
-/** A thread that is at a batch. */
+/** A thread with its batch. */
 interface Walker extends Kind {
   readonly thread: DiskThread;
-  /** Emptied once it is told what becomes of it. */
+  /** Emptied once all its tasks are ended or handed back. */
   readonly batch: StartedEntry[];
 }
 
 const urgencies = ['soon', 'sweep'] as const satisfies readonly Urgency[];
-/** Each batch is a message to a thread, and one back. */
+/** Limit of tasks in a batch, which takes a message to a thread and one back. */
 const mostInBatch = 128;
-/** A walker that has not got on for so long is not counted. */
+/** Time without progress after which a walker is not counted. */
 const slowMs = 1000;
 /** Number of walkers that may be left uncounted at a time. */
 const mostUncounted = 16;
-/** Number of walkers that die one after the other without a result, from which it is not the units' fault. */
+/**
+ * Number of deaths of walkers without a result in between above which all waiting tasks fail: the units are
+ * not at fault.
+ */
 const mostDeaths = 20;
 
 export class Pool {
@@ -84,7 +87,7 @@ export class Pool {
   readonly #walkers = new Set<Walker>();
   /** The entries that wait, by the device of each unit. */
   readonly #waiting: Readonly<Record<Urgency, Map<string, Entry[]>>> = { soon: new Map(), sweep: new Map() };
-  /** Looks from time to time whether walkers get on, while there are walks. */
+  /** Hands out tasks from time to time, while there are walks, in case a walker makes no progress. */
   #watch: NodeJS.Timeout | null = null;
   /** Walkers that died since the last result. */
   #deaths = 0;
@@ -108,7 +111,9 @@ export class Pool {
     else this.#handOutTogether();
   }
 
-  /** A sweep adds hundreds at a time, of which the first batch is to have its share. */
+  /**
+   * Hands out once after all tasks that a sweep adds at a time, so that the first batch gets a fair share.
+   */
   #handOutTogether(): void {
     if (this.#isToHandOut) return;
     this.#isToHandOut = true;
@@ -118,7 +123,7 @@ export class Pool {
     });
   }
 
-  /** Ends what is waited for and walked by a sweep; each job gets `stopped`. */
+  /** Ends the tasks of a sweep, waiting or being walked, as `stopped`. */
   stopSweep(): void {
     this.#stop(['sweep']);
   }
@@ -127,7 +132,7 @@ export class Pool {
     return [...this.#waiting[urgency].values()].reduce((sum, { length }) => sum + length, 0);
   }
 
-  /** The units that walkers are at. */
+  /** The units that are being walked. */
   busy(): Busy[] {
     const now = monotonic();
     return [...this.#walkers].flatMap(walker => {
@@ -138,7 +143,7 @@ export class Pool {
     });
   }
 
-  /** Tells all who wait that nothing is walked any more; the threads are ended by who ends all. */
+  /** Ends all tasks as `stopped`. The threads are ended by their owner. */
   close(): void {
     this.#closed = true;
     this.#stop(urgencies);
@@ -152,7 +157,7 @@ export class Pool {
     else entries.push(entry);
   }
 
-  /** Takes out what waits, or only what lies on one device, and tells each that it is not walked. */
+  /** Ends all waiting tasks, or only those on one device, with this result. */
   #refuse(result: TaskResult, those: readonly Urgency[], device?: string): void {
     const start = this.#start();
     for (const urgency of those) {
@@ -177,7 +182,7 @@ export class Pool {
     return { seq: this.#parts.options.figures.nextSeq(), at: Date.now(), monotonicMs: monotonic() };
   }
 
-  /** Gives tasks to walkers, as long as there are both. */
+  /** Hands out tasks, as long as there are free walkers. */
   #handOut(): void {
     if (this.#closed) {
       this.#stop(urgencies);
@@ -194,7 +199,10 @@ export class Pool {
     }
   }
 
-  /** The urgent before all others, and of several devices the one that the fewest walkers are at. */
+  /**
+   * Picks the next tasks: urgent ones before all others, and of several devices the one with the fewest
+   * walkers.
+   */
   #next(closed: ReadonlySet<string>): Kind | null {
     const walkersAt = (device: string): number =>
       [...this.#walkers].filter(walker => walker.device === device).length;
@@ -207,8 +215,8 @@ export class Pool {
   }
 
   /**
-   * Takes entries out: the first urgent one, or a share of a sweep's, the last ones first, since which way a
-   * sweep goes does not matter, and what was handed back is there.
+   * Takes a batch: the first urgent entry, or a share of a sweep's. The latter comes from the end, where
+   * those are that were handed back; the order of a sweep does not matter.
    */
   #take({ urgency, device }: Kind): Entry[] {
     const waiting = this.#waiting[urgency].get(device) ?? [];
@@ -219,13 +227,13 @@ export class Pool {
     return batch;
   }
 
-  /** The device that a walker is at: another one may be mounted inside of a unit. */
+  /** The device that a walker is reading: another one may be mounted inside of a unit. */
   #deviceAt({ thread, device }: Walker): string {
     const path = lookedAt(thread.shared);
     return path === '' ? device : this.#parts.mounts.deviceOf(path);
   }
 
-  /** Has a thread walk a batch for a moment; what it gives no result for is handed out again. */
+  /** Has a thread walk a batch for a moment. Tasks without a result are handed out again. */
   async #walk(kind: Kind, entries: readonly Entry[]): Promise<void> {
     const { context, cacheFile, threads } = this.#parts;
     const thread = threads.take('walker');
@@ -268,7 +276,7 @@ export class Pool {
     for (const reason of cacheFaults)
       options.log.warn({ reason }, 'the scan cache could not be used; walks go on without it');
     if (priorityFault !== null && !this.#isPriorityTold) {
-      // One line for all threads.
+      // The log has one line for all threads.
       this.#isPriorityTold = true;
       options.log.warn(
         { reason: priorityFault },
@@ -276,7 +284,7 @@ export class Pool {
       );
     }
     for (const entry of batch.slice(results.length)) this.#put(entry);
-    // It has its next batch before what it found is told, which takes a while.
+    // The thread gets its next batch before the results are reported, which takes a while.
     this.#handOut();
     for (const [index, result] of results.entries()) {
       const entry = batch[index];
@@ -293,7 +301,7 @@ export class Pool {
     this.#refuse({ outcome: 'hung', path }, urgencies, this.#deviceAt(walker));
   }
 
-  /** A thread that could not do what it was asked may still live. */
+  /** Handles a walker that failed; its thread may still be alive. */
   #died(walker: Walker, reason: string): void {
     const { thread } = walker;
     const why = thread.end === null ? reason : `the thread ${thread.end}`;
@@ -315,7 +323,7 @@ export class Pool {
     }
   }
 
-  /** Takes a walker off the list, and what it was at out of its hands. */
+  /** Removes a walker, and returns its batch. */
   #end(walker: Walker): readonly StartedEntry[] {
     this.#walkers.delete(walker);
     if (this.#walkers.size === 0) {

@@ -1,7 +1,8 @@
 /**
- * Looks at the quarantines of pushes: what is in them, and what became of those that are gone.
+ * Inspects the quarantines of pushes: their content, and whether the content of those that are gone was
+ * accepted.
  *
- * Never follows a link, and takes nothing in but files below the quarantine. Synchronous, for threads.
+ * Never follows a link, and counts only files below the quarantine. Synchronous, for threads.
  */
 
 import { lstatSync, readdirSync } from 'node:fs';
@@ -26,9 +27,9 @@ import { isQuarantine } from './gitfiles.ts';
 export type Measure = 'apparent' | 'allocated';
 
 export interface FoundQuarantine extends Quarantine {
-  /** In milliseconds since 1970, by the file system's host; null: it keeps no times of birth. */
+  /** Time of birth in milliseconds since 1970, by the file system's host; null: it keeps none. */
   readonly bornAt: number | null;
-  /** Tells whether its content cannot be read, or is too much: `bytes` is 0. */
+  /** Tells whether its content cannot be read, or is too much; `bytes` is 0 then. */
   readonly isUnreadable: boolean;
 }
 
@@ -43,8 +44,8 @@ export interface ListedQuarantine {
 export interface FoundQuarantines {
   readonly there: readonly FoundQuarantine[];
   /**
-   * Those of the listed ones that are not, or that a hook has emptied: without a worker the directory stays
-   * where the client hung up. `isTaken`: what was in it is in `objects` now.
+   * The listed quarantines that are gone, or that a hook has emptied: without a worker the directory stays if
+   * the client hangs up. `isTaken`: its content is in `objects` now.
    */
   readonly gone: readonly { readonly name: string; readonly isTaken: boolean }[];
 }
@@ -60,7 +61,7 @@ const emptyPacks: ReadonlySet<string> = new Set([
 /** git's lock of the pack that arrives, which it removes before post-receive. */
 const packLock = /^pack\/pack-[0-9a-f]+\.keep$/;
 
-/** git needs two levels. */
+/** Limit of levels of directories; git needs two. */
 const mostDepth = 8;
 const mostEntries = 200_000;
 const mostMs = 2000;
@@ -69,7 +70,7 @@ const blockBytes = 512;
 
 class TooMuch extends Error {}
 
-/** The quarantine with this name in a directory; a link is none. */
+/** Looks for the quarantine with this name in a directory; a link is none. */
 export function lookAtQuarantine(objectsDirectory: string, name: string, measure: Measure): QuarantineLook {
   try {
     if (!isPlainDirectory(objectsDirectory)) return { is: 'absent' };
@@ -82,7 +83,10 @@ export function lookAtQuarantine(objectsDirectory: string, name: string, measure
   }
 }
 
-/** All quarantines in the objects of a unit, which lie at `objects`, and what became of the listed ones. */
+/**
+ * Finds all quarantines in the objects of a unit, which lie at `objects`, and which of the listed ones are
+ * gone.
+ */
 export function quarantinesOf(
   unit: string,
   listed: readonly ListedQuarantine[],
@@ -107,12 +111,12 @@ export function quarantinesOf(
     return { there, gone };
   } catch (error) {
     if (systemCode(error) === null) throw error;
-    // Nothing can be said of any.
+    // Without a readable directory, none is reported as there or gone.
     return noQuarantines;
   }
 }
 
-/** The quarantines of those units whose `objects` has changed since then, in milliseconds since 1970. */
+/** Finds the quarantines of units whose `objects` has changed since a time, in milliseconds since 1970. */
 export function newQuarantines(
   units: readonly string[],
   since: number,
@@ -132,12 +136,12 @@ function quarantineNamesIn(objects: string): readonly string[] {
   return isPlainDirectory(objects) ? readdirSync(encodePath(objects)).filter(isQuarantine) : [];
 }
 
-/** False for a link in place of a directory of objects, or of what holds it: that leads elsewhere. */
+/** Tells whether a path and its parent are directories; a link in place of either leads elsewhere. */
 function isPlainDirectory(path: string): boolean {
   return [dirname(path), path].every(each => entryAt(each) === 'directory');
 }
 
-/** Null where no directory is there; throws the system's error where that cannot be said. */
+/** Returns null if no directory is there; throws the system's error if that cannot be determined. */
 function see(place: string, name: string, measure: Measure): FoundQuarantine | null {
   beforeLook(place);
   const stats = lstatSync(encodePath(place), { bigint: true, throwIfNoEntry: false });
@@ -153,7 +157,7 @@ function see(place: string, name: string, measure: Measure): FoundQuarantine | n
   }
 }
 
-/** Adds up a quarantine. Files that go meanwhile count nothing. */
+/** Adds up the files of a quarantine, without those that vanish meanwhile. */
 function contentOf(place: string, measure: Measure): Pick<Quarantine, 'bytes' | 'hasObjects' | 'sample'> {
   let bytes = 0;
   let entries = 0;

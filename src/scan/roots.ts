@@ -1,10 +1,10 @@
 /**
- * Standing of the known units after a sweep: which may be dropped, and which are only out of sight.
+ * Decides after a sweep which known units are gone, and which are only out of reach.
  *
- * A unit may be dropped only where the directories above it were read and it was not there. Where a storage
- * root is missing, went away meanwhile, or is another file system than before, its units are out of sight;
- * and so they are where most of them are missing at once, whatever the reason is. Nobody deletes so much by
- * the way; who does says so.
+ * A unit is gone only if the directories above it were read and it was not there. If a storage root is
+ * missing, went away during the sweep, or is another file system than before, its units are out of reach. So
+ * they are if most of them are missing at once, for whatever reason: deletions on that scale have to be
+ * confirmed.
  */
 
 import { basename, dirname } from 'node:path';
@@ -14,11 +14,11 @@ import { areSame } from './file-system.ts';
 
 /** A storage root at the end of a sweep. */
 export interface SweptRoot extends Pick<Root, 'written' | 'path' | 'device' | 'inode' | 'fileSystem'> {
-  /** Why none of the units below it may be dropped; null where it is as it should be. */
+  /** Why no unit below it may be dropped; null if the root is as it should be. */
   readonly away: string | null;
   /**
-   * A directory that is not there, and in which no unit was ever known: `expected` for what GitLab makes
-   * beside its other repositories when it needs it, `doubtful` for all others; null for any other root.
+   * Set for a missing directory that never had a known unit: `expected` if GitLab makes it beside its other
+   * repositories when it needs it, `doubtful` otherwise. Null for any other root.
    */
   readonly unused: 'expected' | 'doubtful' | null;
 }
@@ -36,7 +36,7 @@ type UnitStanding =
   | 'unplaced';
 
 export interface Sweep {
-  /** Drawn before the first look at the disk: what is known by a later one was found meanwhile. */
+  /** Drawn before the first look at the disk. A unit with a later number was measured meanwhile. */
   readonly startSeq: number;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
@@ -45,7 +45,7 @@ export interface Sweep {
   readonly units: number;
   /** Tells whether the units of all owners were measured, and not only of some. */
   readonly whole: boolean;
-  /** Somebody said that what is missing is meant to be. */
+  /** An administrator confirmed that the missing units are gone. */
   readonly acceptMoved: boolean;
   readonly standing: (path: string) => UnitStanding;
   readonly roots: readonly SweptRoot[];
@@ -60,22 +60,22 @@ export interface KnownRoots {
   knownBelow(path: string): Iterable<string>;
 }
 
-/** The result for the known units. */
+/** The result of the search. */
 interface SweepFindings {
   /** The units that are there. */
   readonly seen: ReadonlySet<string>;
-  /** The known ones with nothing at all at their paths. */
+  /** Known units with nothing at all at their paths. */
   readonly absent: ReadonlySet<string>;
 }
 
 interface KnownUnits {
-  /** By the path of a root. */
+  /** Paths of units, by the path of their root. */
   readonly byRoot: ReadonlyMap<string, readonly string[]>;
-  /** Some are below no root; false unless a root is missing. */
+  /** Some known units are below no root; false unless a root is missing. */
   readonly areStrays: boolean;
 }
 
-/** The known units by these roots; the ledger is asked a slice at a time. */
+/** Groups the known units by root, in slices, so that the event loop is not blocked. */
 export async function knownByRoot(
   roots: readonly Root[],
   figures: Pick<KnownRoots, 'knownBelow'>,
@@ -98,7 +98,7 @@ function* areStrays(roots: readonly Root[], figures: Pick<KnownRoots, 'knownBelo
   return false;
 }
 
-/** The roots, from what they were before and after a sweep. */
+/** Decides the state of each root, from the roots before and after a sweep. */
 export function sweptRoots(
   before: readonly Root[],
   after: readonly Root[],
@@ -115,7 +115,7 @@ export function sweptRoots(
       acceptMoved ? null : doubtOf(isOther(root, figures.rootRecord(path)), known, findings);
     const isUnknown = known.length === 0;
     const isNew = root.state === 'missing' && isUnknown && figures.rootRecord(path) === undefined;
-    // Units below no root: a link that is gone may have led there.
+    // If known units are below no root, a link that is gone may have led to them.
     const isUnused = isNew && !areStrays;
     const isDropped = isUnused || (isDangling(root) && (acceptMoved || isUnknown));
     const away = isDropped
@@ -141,7 +141,7 @@ function isBesideOthers(path: string, roots: readonly Root[], seen: ReadonlySet<
   return false;
 }
 
-/** Tells whether it is a link whose target is missing: nobody waits for it if nothing was known there. */
+/** Tells whether a root is a link whose target is missing. */
 export function isDangling({ isLink, state }: Root): boolean {
   return isLink === true && state === 'missing';
 }
@@ -154,7 +154,7 @@ function isChanged(one: RootIdentity, other: RootIdentity): boolean {
   );
 }
 
-/** The words for why what is not there of a root's known units is not to be dropped; null where it may be. */
+/** Returns the reason not to drop the missing units of a root; null if they may be dropped. */
 function doubtOf(
   isOtherNow: boolean,
   known: readonly string[],
@@ -166,18 +166,21 @@ function doubtOf(
   return `${vanished} of its ${known.length} known units are missing at once`;
 }
 
-/** Fewer are told from a replaced disk by the file system alone: an owner of three may delete them. */
+/**
+ * With fewer missing units, only the file system shows a replaced disk: an owner of three units may delete
+ * them.
+ */
 const leastVanished = 10;
 
-/** Tells whether so many known units below a root are missing that it looks like a disk, not deletions. */
+/** Tells whether so many known units of a root are missing that a lost disk is likelier than deletions. */
 export function haveMostVanished(vanished: number, known: number): boolean {
   return vanished >= leastVanished && 2 * vanished > known;
 }
 
 /**
- * Tells whether a directory is another one on another file system. Where the file systems' own marks do not
- * tell, its numbers do: the device alone may change with a restart of the host, the inode alone with a
- * directory made again.
+ * Tells whether a root is on another file system than recorded. If the identifiers of the file systems do not
+ * tell, both device and inode must differ: the device alone may change with a restart of the host, the inode
+ * alone with a directory made again.
  */
 function isOther(root: RootIdentity, record: RootIdentity | undefined): boolean {
   if (record === undefined) return false;
@@ -186,8 +189,8 @@ function isOther(root: RootIdentity, record: RootIdentity | undefined): boolean 
 }
 
 /**
- * Returns the standing of any unit, known by its path. `absent` is given while keys of app.ini are missing:
- * then only a unit below a root is gone, with nothing at all at its path.
+ * Returns a function that gives the standing of a known unit by its path. `absent` is given while keys of
+ * app.ini are missing: then only a unit below a root, with nothing at all at its path, is gone.
  */
 export function classifyKnownUnit(
   seen: ReadonlySet<string>,

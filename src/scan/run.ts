@@ -1,4 +1,4 @@
-/** One sweep, from waiting to its end, as those who follow it see it. */
+/** The state of one sweep: its progress, its problems and how it ended. */
 
 import type { Unread } from '../layout/index.ts';
 import { monotonic } from './shared.ts';
@@ -9,45 +9,47 @@ export type SweepKind = 'sweep' | 'verify';
 /** Difference between the known figures and those that a `verify` found. */
 interface Drift {
   readonly units: number;
-  /** The sum of the differences, all taken as positive. */
+  /** Sum of the absolute differences. */
   readonly bytes: number;
 }
 
 export interface SweepRequest {
   readonly kind: SweepKind;
-  /** Only their units are measured, though all are looked for. */
+  /** Owners whose units are measured, though all units are looked for; all owners unless given. */
   readonly owners?: readonly string[];
-  /** Take a root as it is, though it has become another file system without the known units. */
+  /**
+   * Accepts a root that has become another file system or lacks most of its units: drops the missing units.
+   */
   readonly acceptMoved?: boolean;
 }
 
 interface Progress {
-  /** Units that are measured. */
+  /** Units measured so far. */
   readonly units: number;
-  /** Units that are to be measured, as far as they are found. */
+  /** Units to measure, as far as they are found. */
   readonly unitsFound: number;
   /** Tells whether more may be found. */
   readonly discovering: boolean;
-  /** The content of the units that are measured. */
+  /** Content of the measured units. */
   readonly directories: number;
   readonly files: number;
   readonly bytes: number;
   readonly entriesPerSecond: number;
   readonly bytesPerSecond: number;
-  /** Seconds to the end, as far as that can be told. */
+  /** Estimated seconds until the end; null: unknown. */
   readonly estimateSeconds: number | null;
 }
 
-/** Something that is not as it should be; `what` says it for a person. */
+/** A problem at a path; `what` describes it for people. */
 interface WalkFault {
   readonly path: string;
   readonly what: string;
 }
 
-/** A sweep as those see it who do not make it. */
+/** A sweep, for readers. */
 export type ScanRun = Readonly<Omit<Run, 'begin' | 'end' | 'record' | 'compare' | 'widen' | 'extent'>>;
 
-/** Work of an earlier sweep of all. */
+/** Size of an earlier sweep of all owners, from which the end of a sweep is estimated. */
 export interface WorkEstimate {
   readonly units: number;
   readonly entries: number;
@@ -55,13 +57,12 @@ export interface WorkEstimate {
 
 const mostListed = 1000;
 
-/** A list that counts on where it is full. */
+/** Keeps the first entries, and counts all. */
 class CountedList<Entry> {
-  /** The first of them. */
   readonly first: Entry[] = [];
   count = 0;
 
-  /** `others` more are known of, beyond these. */
+  /** Adds entries. `others`: number of further entries, which are only counted. */
   add(entries: readonly Entry[], others = 0): void {
     this.count += entries.length + others;
     this.first.push(...entries.slice(0, Math.max(0, mostListed - this.first.length)));
@@ -71,7 +72,7 @@ class CountedList<Entry> {
 export class Run {
   readonly id: number;
   readonly kind: SweepKind;
-  /** Null: of all. */
+  /** Null: all owners. */
   owners: readonly string[] | null;
   acceptMoved: boolean;
   state: 'waiting' | 'running' | 'done' | 'stopped' | 'failed' = 'waiting';
@@ -93,7 +94,7 @@ export class Run {
   discovering = true;
   unitsFound = 0;
   units = 0;
-  /** Units that nothing could be read of, so that they count nothing. */
+  /** Units that could not be read and count 0 bytes. */
   unmeasured = 0;
 
   /** Places where disks did not answer: reported once, and not for each unit. */
@@ -113,7 +114,7 @@ export class Run {
     this.done = this.#over.promise;
   }
 
-  /** Takes on another request of the same kind, as long as it waits. */
+  /** Merges another request of the same kind into this run, while it waits. */
   widen(request: SweepRequest): void {
     const isWhole = this.owners === null || request.owners === undefined;
     this.owners = isWhole ? null : [...new Set([...(this.owners ?? []), ...(request.owners ?? [])])];
@@ -137,7 +138,7 @@ export class Run {
     this.#over.resolve();
   }
 
-  /** Notes what the walk of a unit has to tell. */
+  /** Adds the result of one unit's walk. */
   record(path: string, result: TaskResult): void {
     if (result.outcome === 'failed') {
       this.problems.faults.add([{ path, what: `it could not be walked: ${result.why}` }]);
@@ -161,14 +162,14 @@ export class Run {
     }
   }
 
-  /** Notes by how much a unit was known wrongly. */
+  /** Adds the difference between a unit's known and measured bytes to the drift. */
   compare(knownBytes: number, bytes: number): void {
     if (bytes === knownBytes) return;
     this.#drift.units += 1;
     this.#drift.bytes += Math.abs(bytes - knownBytes);
   }
 
-  /** Work that it had to do. */
+  /** The work that this sweep did. */
   extent(): WorkEstimate {
     const { units, directories, files } = this.progress();
     return { units, entries: directories + files };
@@ -203,7 +204,10 @@ export class Run {
   }
 }
 
-/** An order for some owners accepts nothing for all others. */
+/**
+ * Tells whether a request accepts moved roots. One for some owners does not, since the roots hold units of
+ * others, too.
+ */
 function acceptsAll({ acceptMoved = false, owners }: SweepRequest): boolean {
   return acceptMoved && owners === undefined;
 }

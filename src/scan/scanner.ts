@@ -1,7 +1,7 @@
 /**
- * The scanner: sweeps of all units, walks of single ones, and the looking up of paths, on threads.
+ * The scanner: sweeps all units, walks single ones and looks up paths, on threads.
  *
- * It measures and reports, and keeps no figures itself.
+ * It reports what it measures, and keeps no figures itself.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -32,13 +32,13 @@ import { Watch } from './watch.ts';
 
 export type Scanner = ReturnType<typeof createScanner>;
 
-/** A directory that a template begins with, links resolved. */
+/** The directory at the start of a storage template, with symbolic links resolved. */
 export interface TemplatePlace {
   readonly kind: StorageKind;
   readonly path: string;
   /** Tells whether this host measures what lies there. */
   readonly isWalked: boolean;
-  /** Its name for all hosts that mount it, such as `nas:/export/git`; null where mounts are not known. */
+  /** Its name on all hosts that mount it, such as `nas:/export/git`; null if mounts are not known. */
   readonly source: string | null;
   /** Tells whether other hosts may mount it. */
   readonly isOfNetwork: boolean;
@@ -47,7 +47,7 @@ export interface TemplatePlace {
 const mostRuns = 50;
 const progressMs = 10_000;
 const closeMs = 800;
-/** Between two looks whether a root that is not there has come, and for each of them. */
+/** Interval of the checks for missing roots, and the deadline of each check. */
 const missingLookMs = 2000;
 const usualHungAfterMs = 30_000;
 const betweenRootsLooksMs = 1000;
@@ -61,7 +61,7 @@ export function createScanner(options: ScannerOptions) {
   let current: { readonly run: Run; readonly abort: AbortController } | null = null;
   let isClosed = false;
   let lastId = 0;
-  /** The last look whether the roots have changed; its time is on the monotonic clock. */
+  /** The last check for changed roots; `at` is on the monotonic clock. */
   let rootsLook = { at: Number.NEGATIVE_INFINITY, hasFound: Promise.resolve(false) };
   const waiting: Run[] = [];
   const runs: Run[] = [];
@@ -73,7 +73,7 @@ export function createScanner(options: ScannerOptions) {
     log,
     workers,
     code: { walker: walkerCode },
-    // The disk answers again: what was left out is taken.
+    // A disk answers again: watch and sweep what was left out.
     onAnswer: () => {
       if (isClosed) return;
       watch.lookAnew();
@@ -111,7 +111,7 @@ export function createScanner(options: ScannerOptions) {
     if (options.isWatched === true && !isClosed) watch.look(layout);
   }
 
-  /** Before the first walk: the cache, and how the storage lies. Never rejects. */
+  /** Prepares the cache and resolves the storage, before the first walk. Never rejects. */
   async function prepare(): Promise<void> {
     await mounts.refresh();
     try {
@@ -210,19 +210,19 @@ export function createScanner(options: ScannerOptions) {
     }
     const restMs = () => Math.max(1, deadlineMs - (performance.now() - begun));
     const located = await threads.ask('locate', [context.layout, path], path, restMs());
-    // A file system may have been mounted, or a link have changed.
+    // A file system may have been mounted, or a link changed, since the storage was resolved.
     if (located.found === 'unit' || !(await haveRootsChanged(restMs()))) return located;
     return threads.ask('locate', [context.layout, path], path, restMs());
   }
 
-  /** Tells whether the roots lead elsewhere since they were resolved. It is looked up at most once a second. */
+  /** Tells whether the roots have changed since they were resolved. Checks at most once a second. */
   function haveRootsChanged(deadlineMs: number): Promise<boolean> {
     const now = performance.now();
     if (now - rootsLook.at >= betweenRootsLooksMs) rootsLook = { at: now, hasFound: lookAtRoots(deadlineMs) };
     return within(rootsLook.hasFound, deadlineMs, false);
   }
 
-  /** Resolves the roots again. Where they have changed, all is measured where it is now. Never rejects. */
+  /** Resolves the roots again, and requests a sweep if they have changed. Never rejects. */
   async function lookAtRoots(deadlineMs: number): Promise<boolean> {
     const before = context;
     if (before === null) return false;
@@ -238,7 +238,7 @@ export function createScanner(options: ScannerOptions) {
     return true;
   }
 
-  /** A root that is not there is looked for, so that it counts soon after it has come. */
+  /** Checks for missing roots again and again, so that they count soon after they appear. */
   async function lookForMissing(): Promise<void> {
     if (context !== null && walkedRoots(context.layout).some(({ state }) => state === 'missing'))
       await lookAtRoots(missingLookMs);
@@ -250,11 +250,13 @@ export function createScanner(options: ScannerOptions) {
   }
 
   return {
-    /** Asks for a sweep. One runs at a time; those of one kind that wait are one. */
+    /** Requests a sweep. One runs at a time; a waiting one of the same kind takes on the request. */
     sweep: request,
-    /** The unit that a path is or lies in. Rejects with `not_ready` where a disk does not answer in time. */
+    /**
+     * Finds the unit that a path is or lies in. Rejects with `not_ready` if the disk does not answer in time.
+     */
     locate,
-    /** Asks about a place. Rejects with `not_ready` where the disk does not answer in time. */
+    /** Asks a thread about a path. Rejects with `not_ready` if the disk does not answer in time. */
     ask: <Ask extends Asked>(
       ask: Ask,
       given: Given<Ask>,
@@ -264,15 +266,15 @@ export function createScanner(options: ScannerOptions) {
       ask === 'large blobs'
         ? packReaders.ask(ask, given, null, deadlineMs)
         : threads.ask(ask, given, path, deadlineMs),
-    /** The links that are followed; none before the storage is resolved. */
+    /** The symbolic links that are followed; none before the storage is resolved. */
     links: followed,
     /** The directory of a repository's objects. */
     objectsOf: (path: string): string => objectsPathOf(followed(), path),
-    /** Tells whether this host itself gives the times of changes at a path. */
+    /** Tells whether this host's clock sets the times of changes at a path. */
     hasOwnTimes: (path: string): boolean => mounts.isLocal(path),
     /**
-     * The file systems that the storage lies on, as they answer in time; none before the storage is resolved.
-     * Several who ask at the same time are told the same. Never rejects.
+     * The file systems that the storage lies on, with null figures for those that do not answer in time;
+     * empty before the storage is resolved. Concurrent calls share one result. Never rejects.
      */
     disks: async (deadlineMs: number): Promise<readonly WatchedDisk[]> => {
       if (context === null) return [];
@@ -281,16 +283,16 @@ export function createScanner(options: ScannerOptions) {
       });
       return disks;
     },
-    /** The sweeps that ran or wait, the newest first; the oldest are forgotten. */
+    /** The latest sweeps, waiting ones included, the newest first. */
     runs: (): readonly ScanRun[] => runs,
-    /** Walks the unit at this very path, and those inside it, before any sweep's. Never rejects. */
+    /** Walks the unit at this exact path, and the units inside it, ahead of any sweep. Never rejects. */
     measureSoon: async (path: string): Promise<TargetOutcome> => {
       await ready;
       return isClosed || context === null ? 'stopped' : measuring.measure(path, 'change');
     },
-    /** The directories that the templates begin with; empty until they are found. */
+    /** The directories that the templates begin with; empty before the storage is resolved. */
     places: (): readonly TemplatePlace[] => (context === null ? [] : placesIn(context.layout, mounts)),
-    /** Takes other settings: the sweep that runs is stopped, and the one that is given back begun. */
+    /** Takes new settings: stops the running sweep, and returns the new one. */
     reconfigure: (changed: ScanSettings): ScanRun => {
       settings = changed;
       current?.abort.abort();
@@ -300,14 +302,14 @@ export function createScanner(options: ScannerOptions) {
       walking: measuring.pool.busy(),
       /** Tasks that wait for a walker. */
       waiting: { soon: measuring.pool.waiting('soon'), sweep: measuring.pool.waiting('sweep') },
-      /** Lookups that a disk never answered. */
+      /** Lookups whose threads still wait for a disk. */
       hangingLookups: threads.hanging,
       /** Places on disks that do not answer, the longest first. */
       hangs: threads.hangs(),
     }),
     /**
-     * Stops walking within a second and ends all threads. Gives how many hang in the system: as long
-     * as there is one, the process cannot exit but by a signal.
+     * Stops walking within a second and ends all threads. Returns the number of threads that hang in the
+     * system: while there is one, only a signal can end the process.
      */
     close: async (): Promise<number> => {
       isClosed = true;
@@ -336,17 +338,17 @@ function placesIn({ roots, tracks }: Layout, mounts: Mounts): readonly TemplateP
   });
 }
 
-/** A file system with storage roots on it; a root of which nothing is known stands for itself. */
+/** A file system with storage roots on it. A root without known figures is an entry of its own. */
 export interface WatchedDisk {
   /** The first of its roots. */
   readonly path: string;
   readonly roots: readonly string[];
   /** The kinds of data below these roots. */
   readonly leaves: readonly Leaf[];
-  /** In bytes, as `freeBytes`, which leaves out what is kept for root; null: it did not say. */
+  /** The size; `freeBytes` leaves out the blocks reserved for root. Null: the file system did not answer. */
   readonly sizeBytes: number | null;
   readonly freeBytes: number | null;
-  /** Number of files that it has room for; `freeFiles`: for how many more. 0: it makes room as needed. */
+  /** Number of files that it has room for; `freeFiles`: for how many more. 0: it has no fixed number. */
   readonly sizeFiles: number | null;
   readonly freeFiles: number | null;
 }
@@ -354,9 +356,9 @@ export interface WatchedDisk {
 const unknown = { sizeBytes: null, freeBytes: null, sizeFiles: null, freeFiles: null };
 
 /**
- * Gives each file system once, and asks once about all that was on one. Takes at most `deadlineMs` for each
- * root that hangs, and never rejects: such a file system is told as unknown, and is not asked while a thread
- * waits for it.
+ * Lists each file system once, and asks once for the space of all roots on one device. Takes at most
+ * `deadlineMs` for each root that hangs. Never rejects: a file system that does not answer has null figures,
+ * and is not asked again while a thread waits for it.
  */
 export async function disksOf(
   { roots, tracks, links }: Layout,

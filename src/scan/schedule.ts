@@ -1,10 +1,9 @@
 /**
  * Begins sweeps by a schedule.
  *
- * The clock is looked at again and again, and each time compared with what it was the last time: whether
- * a tick of the pattern lies between. So a clock that is set forward, or a host that slept,
- * brings one sweep and not all that were missed, and one that is set back by a day does not
- * stop sweeps for a day.
+ * Each check of the clock looks for a tick of a pattern since the last check. So a clock that is set forward,
+ * or a host that slept, brings one sweep and not all that were missed; and a clock that is set back by a day
+ * does not stop sweeps for a day.
  */
 
 import { Cron } from 'croner';
@@ -21,12 +20,12 @@ export interface Patterns {
 /** A clock and its alarm, in milliseconds since 1970. */
 interface ScheduleClock {
   now(): number;
-  /** Calls back once, after some milliseconds; gives how to call that off. */
+  /** Calls back once, after some milliseconds. Returns a function that cancels that. */
   after(milliseconds: number, callback: () => void): () => void;
 }
 
 export interface Schedule {
-  /** From the next sweep of a kind to the one after it, in milliseconds; null where there are not two. */
+  /** Milliseconds from the next sweep of a kind to the one after it; null if there are not two. */
   interval(kind: SweepKind): number | null;
   close(): void;
 }
@@ -45,8 +44,8 @@ const systemClock: ScheduleClock = {
 };
 
 /**
- * Calls `tick` at the times of the patterns, in the host's time zone; a verify before a sweep
- * that is due at the same time. Throws `configuration` for a pattern that is none.
+ * Calls `tick` at the times of the patterns, in the host's time zone; a verify before a sweep that is due at
+ * the same time. Throws `configuration` for an invalid pattern.
  */
 export function startSchedule(
   patterns: Patterns,
@@ -99,7 +98,7 @@ function nextAfter(cron: Cron | null, time: number): number | null {
   return cron?.nextRun(new Date(time))?.getTime() ?? null;
 }
 
-/** Tells whether a tick can be let go by: a run that does all that it would do runs or waits already. */
+/** Tells whether a tick can be skipped: a run that covers it is running or waits already. */
 export function isCovered(
   kind: SweepKind,
   runs: Iterable<Pick<ScanRun, 'kind' | 'owners' | 'state'>>,

@@ -1,7 +1,7 @@
 /**
- * The memory that a thread shares with the main thread while it is too busy for messages: since when it has
- * been at its present unit, and where and when it last looked at the disk. By the time of the last look it is
- * decided that a disk hangs.
+ * Memory that a thread shares with the main thread, since it is too busy for messages: when it began its
+ * current unit, and when and where it last looked at the disk. The time of the last look decides whether the
+ * disk hangs.
  */
 
 import { DiskHangs, isWithin, watchLooks } from '../layout/index.ts';
@@ -13,13 +13,13 @@ export interface Shared {
   readonly at: Buffer;
 }
 
-/** Places in `numbers`. */
+/** Indexes in `numbers`. */
 export const slot = {
-  /** The place of the unit in the batch, from 1 on; 0 for none. */
+  /** The number of the unit in the batch, from 1 on; 0 for none. */
   unit: 0,
   /** The beginning of the walk of that unit, in milliseconds of `monotonic`. */
   since: 1,
-  /** The time of its last progress, likewise; 0 while it has nothing to do. */
+  /** The time of the last progress, likewise; 0 while the thread is idle. */
   moved: 2,
 } as const;
 
@@ -27,7 +27,7 @@ const numbersLength = Object.keys(slot).length;
 const atBegins = 8 * numbersLength;
 const atLength = 4096;
 
-/** Gives the memory of a thread as both sides see it; a new one unless given. */
+/** Returns views of a thread's memory for both sides; allocates it unless given. */
 export function sharedMemory(buffer = new SharedArrayBuffer(atBegins + atLength)): Shared {
   return {
     buffer,
@@ -36,23 +36,26 @@ export function sharedMemory(buffer = new SharedArrayBuffer(atBegins + atLength)
   };
 }
 
-/** Says that the thread gets on. */
+/** Records that the thread makes progress. */
 export function move({ numbers }: Shared): void {
   numbers[slot.moved] = monotonic();
 }
 
-/** Says that the thread begins with something, before its first look. */
+/** Records that the thread begins with something, before its first look. */
 export function beginTask(shared: Shared): void {
   shared.at[0] = 0;
   move(shared);
 }
 
-/** Says that the thread has nothing to do. */
+/** Records that the thread is idle. */
 export function rest({ numbers }: Shared): void {
   numbers[slot.moved] = 0;
 }
 
-/** From now on this thread says where it looks, and looks at nothing below what `avoided` gives. */
+/**
+ * Records each path that this thread looks at, from now on. A look below one of the paths that `avoided`
+ * returns throws `DiskHangs`.
+ */
 export function shareLooks(shared: Shared, avoided: () => readonly string[]): void {
   watchLooks(path => {
     if (avoided().some(place => isWithin(path, place))) throw new DiskHangs(path);
@@ -67,13 +70,13 @@ export function lookedAt({ at }: Shared): string {
   return at.toString('utf8', 0, Math.max(0, at.indexOf(0)));
 }
 
-/** Milliseconds for which a thread has made no progress; 0 while it has nothing to do. */
+/** Milliseconds for which a thread has made no progress; 0 while it is idle. */
 export function stuckMs({ numbers }: Shared): number {
   const moved = numbers[slot.moved] ?? 0;
   return moved === 0 ? 0 : Math.max(0, monotonic() - moved);
 }
 
-/** Milliseconds of a clock that nobody sets, the same in all threads. */
+/** Milliseconds of the monotonic clock, the same in all threads. */
 export function monotonic(): number {
   return Number(process.hrtime.bigint() / 1000n) / 1000;
 }

@@ -1,19 +1,19 @@
 /**
- * The signature of a unit: the status of its directories when it was walked, and what that walk found.
+ * The signature of a unit: the status of its directories when it was walked, and the result of that walk.
  *
- * Whatever is made, removed or renamed in a directory changes the directory's status. So as long as the
- * statuses are the same, the walk's result stands, and no directory is read. A repository's fan-out is left
- * out: every push, fetch and gc changes another directory too. So are its `hooks` and `info`, into which no
- * push writes. What no status shows (a file that is written in place, an object that is put into a fan-out
- * directory that is there, a new hook) is found by the walks that use no signature: those after a push or a
- * check, and those of the weekly verification.
+ * Creating, removing or renaming an entry changes the status of its directory. So as long as all statuses are
+ * the same, the walk's result stands, and no directory is read. A repository's fan-out is left out: every
+ * push, fetch and gc changes another directory too. So are its `hooks` and `info`, into which no push writes.
+ * Some changes show in no status: a file that is written in place, an object that is put into an existing
+ * fan-out directory, a new hook. Walks without a signature find these: those after a push or a check, and
+ * those of the weekly verification.
  *
- * No signature is taken of what may change without a trace, or with time alone: places that cannot be read,
- * git's unfinished files, directories that were changed so shortly before that the next change may bear the
- * same time, and files that somebody may still be writing.
+ * A unit gets no signature while something in it may change without a trace, or with time alone: places that
+ * cannot be read, git's unfinished files, directories that changed so shortly before that the next change may
+ * have the same time, and files that may still be being written.
  *
- * Signatures are kept in the scan cache. It costs time only, so no walk fails by it. A file that is damaged
- * or of another version is made again by `prepareCache`, before any thread has it open; damage found later
+ * Signatures are kept in the scan cache. A lost cache costs only time, so no walk fails by it. `prepareCache`
+ * makes a file again that is damaged or of another version, before any thread has it open; damage found later
  * leaves the cache unused until the next start.
  */
 
@@ -25,21 +25,27 @@ import { beforeLook, encodePath, locationOf } from '../layout/index.ts';
 import type { FoundByWalk, WalkRequest } from './task.ts';
 
 export interface Signature extends FoundByWalk {
-  /** Covers all of it, the statuses of the directories, and how the unit was to be walked. */
+  /** Covers the result, the statuses of the directories, and the settings of the walk. */
   readonly digest: string;
-  /** The directories whose statuses count, each after the one that holds it; the unit itself is the first. */
+  /**
+   * The directories whose statuses count, each as the index of its parent, which comes before it. The unit is
+   * the first.
+   */
   readonly parents: readonly number[];
   readonly names: readonly string[];
 }
 
-/** Signatures of another form than this one's are as good as none. */
+/** Version of the form of signatures; those of another version are never current. */
 const version = 5;
 
-/** A directory changed so lately may change again under one time: file systems keep two seconds at least. */
+/**
+ * A directory that changed more recently may change again with the same time: some file systems keep times
+ * only to two seconds.
+ */
 const youngDirectoryMs = 2000;
-/** A file that was changed so shortly before may still be written. */
+/** A file that changed more recently may still be being written. */
 const youngFileMs = 60_000;
-/** Milliseconds for which a file system may change the blocks of a file that nobody writes. */
+/** Time in which a file system may change the blocks of a file that nobody writes. */
 const youngBlocksMs = 600_000;
 
 const directoriesPerPulse = 512;
@@ -47,15 +53,15 @@ const directoriesPerPulse = 512;
 const noThrow = { throwIfNoEntry: false } as const;
 
 /**
- * Adds the status of a directory to a hash that differs where any of them does: with the number of links and
- * the size, since some file systems keep times no better than to the second. A status has its times to a
- * fraction of a microsecond; they are compared only with those of changes that came seconds later.
+ * Adds the status of a directory to a hash. The number of links and the size are part of it, since some file
+ * systems keep times only to the second. Times are exact to a fraction of a microsecond, which suffices:
+ * changes that matter come seconds later.
  */
 function addStatus(hash: Hash, { dev, ino, nlink, size, mtimeMs, ctimeMs }: Stats): void {
   hash.update(new Float64Array([dev, ino, nlink, size, mtimeMs, ctimeMs]));
 }
 
-/** A signature in the making, during a walk. */
+/** Makes a signature during a walk. */
 export class SignatureDraft {
   readonly #request: WalkRequest;
   readonly #startedAt: number;
@@ -71,14 +77,14 @@ export class SignatureDraft {
   }
 
   /**
-   * Adds a directory, whose status must have been asked for before it was read, and returns its index here.
+   * Adds a directory, and returns its index here. Its status must have been read before its entries.
    * `parent`: the index of the directory that holds it; -1 for the unit itself.
    */
   addDirectory(parent: number, name: string, status: Stats): number {
     if (this.#isDoubtful) return -1;
     this.#parents.push(parent);
     addStatus(this.#statuses, status);
-    // Also where it lies ahead: the clock was set back, and comes by that time once more.
+    // A time ahead counts, too: the clock was set back, and will pass that time once more.
     if (Math.max(status.mtimeMs, status.ctimeMs) > this.#startedAt - youngDirectoryMs) this.doubt();
     return this.#names.push(name) - 1;
   }
@@ -88,12 +94,12 @@ export class SignatureDraft {
     if (changedAt > this.#startedAt - young) this.doubt();
   }
 
-  /** Something was met that may become another without a directory's status showing it. */
+  /** Prevents a signature: something may change without changing a directory's status. */
   doubt(): void {
     this.#isDoubtful = true;
   }
 
-  /** Null where none may be taken. */
+  /** Returns the signature; null if there may be none. */
   finish(found: FoundByWalk): Signature | null {
     if (this.#isDoubtful) return null;
     const digest = this.#statuses.update(termsOf(this.#request, found)).digest('base64');
@@ -120,7 +126,7 @@ export function isSignatureCurrent(request: WalkRequest, signature: Signature, p
     }
   } catch (error) {
     if (systemCode(error) === null) throw error;
-    // The walk finds out what is to be told.
+    // The walk will report the error.
     return false;
   }
   return statuses.update(termsOf(request, signature)).digest('base64') === digest;
@@ -147,15 +153,17 @@ const cacheVersion = 3;
 /** SQLite's codes for a file that is damaged, and for one that is no database. */
 const damages: ReadonlySet<unknown> = new Set([11, 26]);
 
-/** Pages of 4 KiB at which the log is carried over into the file. */
+/** Size of the write-ahead log, in pages of 4 KiB, at which it is carried over into the file. */
 const logPages = 64;
 
-/** In directories, of which each takes some twenty bytes: the log grows with what is written together. */
+/** Limit of directories whose signatures are written together. Each takes some twenty bytes of the log. */
 const mostGathered = 5000;
 
 class Unusable extends Error {}
 
-/** Makes the file ready for `openCache`; gives why it was made again, or null. Throws if the disk refuses. */
+/**
+ * Makes the file ready for `openCache`. Returns why it was made again, or null. Throws if the disk refuses.
+ */
 export function prepareCache(file: string): string | null {
   try {
     prepare(file);
@@ -190,8 +198,8 @@ function prepare(file: string): void {
 }
 
 /**
- * A crash of the system may cost the cache, never the disk a wait: hence no sync. Its log stays small, since
- * what it takes of a disk that is nearly full is missing to the store.
+ * Opens the file, without syncs: a crash of the system may cost the cache, but nothing waits for the disk.
+ * The log stays small, since on a disk that is nearly full it takes space from the store.
  */
 function connect(file: string): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: 2000 });
@@ -219,16 +227,16 @@ export function emptyCache(file: string): void {
   }
 }
 
-/** One thread's way to the cache. */
+/** One thread's access to the cache. */
 export interface Cache {
   /** The signature of the unit; null if none is cached. */
   readSignature(unit: string): Signature | null;
   /**
-   * Remembers it. Many are written together, which takes little longer than one alone: if the thread ends
-   * before, the next walks of these units read everything.
+   * Stores a signature. Many are written together, which takes little longer than one alone. If the thread
+   * ends before that, the next walks of these units read everything.
    */
   writeSignature(unit: string, signature: Signature): void;
-  /** Writes what is gathered. */
+  /** Writes the gathered signatures. */
   flush(): void;
   close(): void;
 }
@@ -247,12 +255,12 @@ function prepared(database: DatabaseSync) {
   return { signatureOf, digestOf, put };
 }
 
-/** Opens a prepared cache. `fault` is told why something could not be kept, once for each reason. */
+/** Opens a prepared cache. `fault` gets the reasons why something could not be stored, each once. */
 export function openCache(file: string, fault: (why: string) => void): Cache {
   const told = new Set<string>();
   let database: DatabaseSync | null = null;
 
-  /** `work` done with the database, or `otherwise` where that fails. */
+  /** Runs `work` with the database; returns `otherwise` if that fails. */
   function attempt<T>(otherwise: T, work: (database: DatabaseSync) => T): T {
     if (database === null) return otherwise;
     try {
@@ -267,12 +275,12 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
     }
   }
 
-  /** On a full disk the store is to have the room. */
+  /** Frees the space of the log for the store, if the disk is full. */
   function emptyLog(): void {
     try {
       database?.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
-      // Others are at it, or the disk has no room for that either.
+      // Another thread uses the log, or the disk has no space for that either.
     }
   }
 

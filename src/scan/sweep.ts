@@ -1,8 +1,8 @@
 /**
- * One sweep: finds every unit, walks it, and says at the end how all the known ones stand.
+ * Makes one sweep: finds every unit, walks it, and decides at the end which known units are gone.
  *
- * Units are walked while others are still being looked for. The storage roots are looked at before
- * and after, since one that went away meanwhile looks as if its units were gone.
+ * Units are walked while the search for others goes on. The storage roots are resolved before and after,
+ * since a root that went away meanwhile looks as if its units were gone.
  */
 
 import { messageOf } from '../errors.ts';
@@ -26,7 +26,7 @@ interface SweepOptions {
   readonly signal: AbortSignal;
 }
 
-/** Makes the sweep; `run` tells how it ended. Never rejects. */
+/** Makes the sweep; `run` has the result. Never rejects. */
 export async function sweep(options: SweepOptions): Promise<void> {
   const { run, measuring, signal } = options;
   const stopped = new Promise<never>((_, reject) => {
@@ -65,7 +65,7 @@ async function survey(options: SweepOptions): Promise<void> {
   const { seen, unread } = found;
   const told = new Set<string>();
   const walked = Promise.withResolvers<void>();
-  /** The walks that have not ended, and the search. */
+  /** Number of walks that have not ended, plus one for the search. */
   let open = 1;
   const ended = (): void => {
     open -= 1;
@@ -79,7 +79,7 @@ async function survey(options: SweepOptions): Promise<void> {
   const takeAll = (discovered: readonly Discovered[]): void => {
     if (signal.aborted) return;
     for (const one of discovered) {
-      // If a disk hung meanwhile, units are found a second time.
+      // If a disk hangs, the search begins anew and finds units a second time.
       const name = one.type === 'unit' ? one.unit.path : `${one.type} ${one.path}`;
       if (told.has(name)) continue;
       told.add(name);
@@ -102,7 +102,7 @@ async function survey(options: SweepOptions): Promise<void> {
   const absent = new Set(await threads.askAround('absent', [[...unseen]], { signal }));
   const roots = sweptRoots(before, rootsAfter, { seen, absent }, figures, known, run.acceptMoved);
   measuring.swept(roots);
-  // Below a link to nothing there is nothing that could be read another time.
+  // Below a dangling link there is nothing that could be read another time.
   for (const root of before) if (isDangling(root)) unread.delete(root.path);
   for (const { path, unused } of roots) if (unused !== null) unread.delete(path);
   for (const { path, away } of roots) {
@@ -126,7 +126,9 @@ async function survey(options: SweepOptions): Promise<void> {
   });
 }
 
-/** A verify reads all units, so that nothing is left of those that have gone. */
+/**
+ * Empties the cache. A verify reads all units, so this loses nothing, and removes what is left of gone units.
+ */
 async function emptyCache({ cacheFile, options, threads }: ScannerParts, signal: AbortSignal): Promise<void> {
   const file = cacheFile();
   if (file === null) return;
@@ -137,17 +139,17 @@ async function emptyCache({ cacheFile, options, threads }: ScannerParts, signal:
   }
 }
 
-/** Paths, by what is there. */
+/** Paths that the search has found. */
 interface Found {
-  /** A unit. */
+  /** Paths of units. */
   readonly seen: Set<string>;
-  /** Nobody knows what is there. */
+  /** Paths at which it is unknown what is there. */
   readonly unread: Set<string>;
 }
 
 type FoundUnit = Extract<Discovered, { readonly type: 'unit' }>;
 
-/** Notes something that was found; true for a unit that is to be walked. */
+/** Records something that the search found. Returns true for a unit that is to be walked. */
 function isToWalk(one: Discovered, run: Run, figures: Figures, { seen, unread }: Found): one is FoundUnit {
   switch (one.type) {
     case 'unread':
@@ -159,7 +161,7 @@ function isToWalk(one: Discovered, run: Run, figures: Figures, { seen, unread }:
       run.problems.faults.add([{ path: one.path, what: one.what }]);
       return false;
     case 'link':
-      // It came after the links were looked for, or there are too many.
+      // The link appeared after the storage was resolved, or there are too many links.
       unread.add(one.path);
       run.problems.unread.add([{ path: one.path, error: notFollowed }]);
       return false;
@@ -171,7 +173,7 @@ function isToWalk(one: Discovered, run: Run, figures: Figures, { seen, unread }:
   }
 }
 
-/** A unit of which nothing is seen keeps what is known of it; a new one counts nothing, and is marked. */
+/** Reports a new unit that cannot be read as partial, with 0 bytes. A known unit keeps its figures. */
 function markUnseen(unit: Unit, figures: Figures): void {
   if (figures.knownBytes(unit.path) !== undefined) return;
   const nothing = { bytes: 0, files: 0, directories: 0, objects: null, inner: [], tooLarge: false } as const;
@@ -180,7 +182,7 @@ function markUnseen(unit: Unit, figures: Figures): void {
   figures.report({ outcome: 'measured', unit, partial: true, ...nothing, ...problems, ...when });
 }
 
-/** Notes what became of a unit. */
+/** Records the outcome of one unit. */
 function note(run: Run, { seen, unread }: Found, figures: Figures, ...settled: Parameters<Settled>): void {
   const [path, result, outcome, counted] = settled;
   if (outcome === 'stopped') return;
@@ -194,7 +196,7 @@ function note(run: Run, { seen, unread }: Found, figures: Figures, ...settled: P
     unread.add(path);
   }
   const expectedBytes = counted?.expectedBytes;
-  // Only a verify tells by how much a unit was known wrongly.
+  // Only a verify reports drift.
   if (run.kind === 'verify' && counted !== null && expectedBytes !== undefined)
     run.compare(expectedBytes, counted.bytes);
 }

@@ -1,4 +1,4 @@
-/** The tasks of walkers, and what they come to. All of it is plain data. */
+/** Types of the tasks of walkers and of their results, all plain data. */
 
 import type { Layout, PlacedUnit, StorageSettings, Unread } from '../layout/index.ts';
 import type { RepackSigns } from './gitfiles.ts';
@@ -12,13 +12,13 @@ export interface ScanSettings {
   readonly measure: Measure;
 }
 
-/** The units to walk, and how: as configured, and as they are on the disk. */
+/** The storage to walk, as configured and as it is on the disk. */
 export interface ScanContext extends ScanSettings {
   readonly layout: Layout;
 }
 
 export interface SweepTask extends PlacedUnit {
-  /** Tells whether the signature of an earlier walk may stand for this one; in a verify none may. */
+  /** Tells whether a current signature may replace the walk; in a verify none may. */
   readonly trustsSignature: boolean;
 }
 
@@ -38,13 +38,13 @@ export interface Start {
 }
 
 export interface WalkTerms {
-  /** The bytes that the unit is known with; null where it is new. */
+  /** The last known bytes of the unit; null: it is new. */
   readonly knownBytes: number | null;
-  /** Tells whether the signature of an earlier walk may stand for this one; none may, unless given. */
+  /** Tells whether a current signature may replace the walk; false unless given. */
   readonly trustsSignature?: boolean;
-  /** Known quarantines of pushes, looked at right before and right after the walk; none, unless given. */
+  /** Known quarantines of pushes, inspected right before and right after the walk; none unless given. */
   readonly quarantines?: readonly ListedQuarantine[];
-  /** Tells whether this host's own clock tells when something changed there; it does, unless given. */
+  /** Tells whether this host's clock sets the times of changes there; true unless given. */
   readonly hasOwnTimes?: boolean;
 }
 
@@ -72,7 +72,7 @@ export interface WalkedObjects {
   readonly after: FoundQuarantines;
 }
 
-/** The result of a walk that read all of a unit, as far as it is kept. */
+/** The result of a walk that read all of a unit, as a signature keeps it. */
 export interface FoundByWalk {
   readonly bytes: number;
   /** Regular files that were counted. */
@@ -87,10 +87,10 @@ export interface Walked extends Omit<FoundByWalk, 'objectBytes'> {
   readonly outcome: 'measured' | 'too large';
   /** Some of it could not be read: `bytes` is not less than what was known. */
   readonly partial: boolean;
-  /** The first of them. */
+  /** The first ones of `unreadCount`. */
   readonly unread: readonly Unread[];
   readonly unreadCount: number;
-  /** The first of them. */
+  /** The first ones of `leftoverCount`. */
   readonly leftovers: readonly Leftover[];
   readonly leftoverCount: number;
   /** Null: the unit is no repository. */
@@ -99,7 +99,7 @@ export interface Walked extends Omit<FoundByWalk, 'objectBytes'> {
 
 export interface WalkedUnit extends Walked, PlacedUnit {}
 
-/** The directory is not there any more, or another one is, or another one came in it meanwhile. */
+/** The directory is gone, or was gone or replaced during the walk. */
 export interface Vanished {
   readonly outcome: 'vanished';
 }
@@ -111,23 +111,23 @@ export type TaskResult =
   | { readonly outcome: 'none'; readonly layout: Layout }
   /** Nobody can tell whether a unit is there. */
   | { readonly outcome: 'unread'; readonly path: string; readonly error: string }
-  /** A mistake of ours, or a thread that ended. */
+  /** A bug, or a thread that ended. */
   | { readonly outcome: 'failed'; readonly why: string }
   /** The disk does not answer at this path. */
   | { readonly outcome: 'hung'; readonly path: string }
   | { readonly outcome: 'stopped' };
 
 /**
- * A unit as one walk found it, or that no unit is at its path any more. Two of one path are in
- * the order of their `seq`, which was drawn before the walk began.
+ * A unit as one walk found it, or the path of a unit that is gone. `seq` orders the measurements of a path;
+ * it was drawn before the walk began.
  */
 export type Measurement =
   | (MeasuredUnit & { readonly gone?: never })
   | { readonly gone: string; readonly seq: number };
 
-/** A walk, with the bytes that are to count. */
+/** A walked unit, with the bytes that count. */
 interface MeasuredUnit extends WalkedUnit {
-  /** The sum passes 2^53 - 1: `bytes` is what it was known with before, and no truth. */
+  /** The sum exceeds 2^53 - 1, so `bytes` is only the last known figure. */
   readonly tooLarge: boolean;
   readonly seq: number;
   /** The beginning of the walk, in milliseconds since 1970. */

@@ -1,6 +1,6 @@
 /**
- * A thread that looks at disks, seen from the one who asks: one question at a time, each answered or
- * rejected. While a disk hangs it can be seen where.
+ * The main thread's handle of a thread that reads disks. It takes one question at a time, and answers or
+ * rejects it. While a disk hangs, it tells at which path.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -10,11 +10,11 @@ import { within } from '../within.ts';
 import type { IoWorkerReport, IoWorkerRequest, IoWorkerStart, Parts, Tasks } from './io-worker.ts';
 import { lookedAt, type Shared, sharedMemory, stuckMs } from './shared.ts';
 
-/** A question to a thread, by its name. */
+/** The name of a question to a thread. */
 export type Asked = keyof Tasks;
 export type Given<Ask extends Asked> = Parameters<Tasks[Ask]>;
 export type Answered<Ask extends Asked> = ReturnType<Tasks[Ask]>;
-/** Is called with each part of an answer, as it comes. */
+/** Called with each part of an answer as it arrives. */
 export type OnPart<Ask extends Asked> = (part: Ask extends keyof Parts ? Parts[Ask] : never) => void;
 
 interface Open {
@@ -24,8 +24,8 @@ interface Open {
 }
 
 /**
- * A unit's directories are all in memory until it is walked: a million take some 200 MB. Past the limit the
- * thread ends, and not the daemon.
+ * A walker has a unit's directories in memory while it walks it: a million take some 200 MB. Beyond the limit
+ * the thread ends, not the daemon.
  */
 const resourceLimits = { maxOldGenerationSizeMb: 1024 };
 
@@ -41,7 +41,7 @@ export class DiskThread {
   constructor(name: string, code: URL = entryUrl('scan/io-worker')) {
     this.name = name;
     const workerData: IoWorkerStart = { shared: this.shared.buffer };
-    // Options that the process was started with, such as a debugger, are not for it.
+    // The thread does not take over options of the process, such as a debugger's.
     this.#thread = new Worker(code, { name, workerData, resourceLimits, execArgv: [] });
     this.#thread.on('message', (report: IoWorkerReport) => this.#hear(report));
     let fault: string | null = null;
@@ -57,7 +57,10 @@ export class DiskThread {
     });
   }
 
-  /** Rejects with `internal` where the thread failed or ended. Below `avoided` it looks at nothing. */
+  /**
+   * Asks a question. Rejects with `internal` if the thread fails or ends. The thread reads nothing below the
+   * directories in `avoided`.
+   */
   ask<Ask extends Asked>(
     ask: Ask,
     given: Given<Ask>,
@@ -65,7 +68,7 @@ export class DiskThread {
     part?: OnPart<Ask>,
   ): Promise<Answered<Ask>> {
     const { promise, resolve, reject } = Promise.withResolvers<Answered<Ask>>();
-    // A thread answers what was asked: the answer and its parts are of the question's type.
+    // The casts are safe: an answer and its parts have the types of the open question.
     this.#open = { part: part as Open['part'], resolve: resolve as Open['resolve'], reject };
     if (this.#end !== null) this.#fail('has ended');
     const request: IoWorkerRequest = { ask, given, avoided };
@@ -73,24 +76,24 @@ export class DiskThread {
     return promise;
   }
 
-  /** Why it has ended; null while it has not. */
+  /** Why the thread has ended; null while it runs. */
   get end(): string | null {
     return this.#end;
   }
 
-  /** The place where it looks at the disk, and since how long; null while it has nothing to do. */
+  /** The path that the thread last looked at, and the time since its last progress; null while it is idle. */
   at(): { readonly path: string; readonly milliseconds: number } | null {
     const milliseconds = this.#end === null ? stuckMs(this.shared) : 0;
     return milliseconds === 0 ? null : { path: lookedAt(this.shared), milliseconds };
   }
 
-  /** Rejects the question that it is at. */
+  /** Rejects the open question. */
   reject(error: Error): void {
     this.#open?.reject(error);
     this.#open = null;
   }
 
-  /** Ends the thread; false where it hangs in the system and had to be left. */
+  /** Ends the thread. Returns false if it hangs in the system and had to be left. */
   async close(withinMs: number): Promise<boolean> {
     if (this.#end !== null) return true;
     this.#thread.unref();

@@ -1,6 +1,6 @@
 /**
- * Walks of single units that somebody asked for, and from the results of all walks to what is reported: what
- * counts of a unit, and whether one is gone or only out of sight.
+ * Walks single units on request, and reports the results of all walks: how many bytes of a unit count, and
+ * whether it is gone or only out of reach.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,7 +13,7 @@ import { classifyKnownUnit, knownByRoot, type SweptRoot, sweptRoots } from './ro
 import { monotonic } from './shared.ts';
 import type { Start, SweepTask, TaskResult, WalkedUnit } from './task.ts';
 
-/** Why a unit is walked: by a sweep, since somebody said it had changed, or since git was at work in it. */
+/** Why a unit is walked: by a sweep, after a reported change, or again since git was at work in it. */
 export type WalkReason = 'sweep' | 'change' | 'again';
 
 export type TargetOutcome =
@@ -22,11 +22,11 @@ export type TargetOutcome =
   | 'gone'
   /** No unit is there, and none was known. */
   | 'none'
-  /** It could not be read, or its storage is away: it stays as it was known. */
+  /** It could not be read, or its storage is away: it keeps its figures. */
   | 'unread'
   | 'stopped';
 
-/** Makes a result count; resolves once it has. */
+/** Reports a result; resolves once it counts. */
 type Settle = (path: string, result: TaskResult, start: Start, origin: WalkReason) => Promise<TargetOutcome>;
 
 interface Target {
@@ -38,26 +38,27 @@ interface Target {
   next: Target | null;
 }
 
-/** Number of walks after which a unit that is missing each time is created again and again. */
+/** Limit of walks for one request, for a unit that vanishes and is created again and again. */
 const mostWalks = 3;
 
 /** Rest that a unit owes after a walk, as a multiple of the walk's time. */
 const restPerWalk = 4;
-/** A unit that owes no more is walked at once. */
+/** A unit that owes at most this much rest is walked at once. */
 const putOffMs = 4000;
 
 /**
- * Asked twice before the walk begins, a unit is walked once; asked while it is walked, once more afterwards.
- * So the walk that answers has always begun after the question. After each walk a unit owes rest: anybody who
- * may push may ask, and must not keep the walkers busy by asking again and again for a large one. A little of
- * it may be put off, so that the end of a push does not wait until the unit has rested from what followed the
- * last one.
+ * Merges requests for walks of a unit. Those before the walk begins share it; those during the walk share one
+ * afterwards. So the walk that answers a request has always begun after it.
+ *
+ * After each walk a unit owes rest: anybody who may push may cause requests, and must not keep the walkers
+ * busy with a large unit. A little rest may be put off, so that the end of a push does not wait for the rest
+ * after an earlier walk.
  */
 export class Targets {
   readonly #pool: Pick<Pool, 'add'>;
   readonly #settle: Settle;
   readonly #targets = new Map<string, Target>();
-  /** Times until which units would rest if they put off nothing, on the monotonic clock. */
+  /** Times until which units owe rest, on the monotonic clock. */
   readonly #rests = new Map<string, number>();
 
   constructor(pool: Pick<Pool, 'add'>, settle: Settle) {
@@ -71,7 +72,7 @@ export class Targets {
     if (current === undefined) return this.#begin(newTarget(path, origin));
     if (current.hasBegun) current.next ??= newTarget(path, origin);
     const target = current.next ?? current;
-    // A unit that was reported as changed may have changed inside, too.
+    // In a unit that was reported as changed, inner units may have changed, too.
     if (origin === 'change') target.origin = origin;
     return target.outcome.promise;
   }
@@ -90,7 +91,7 @@ export class Targets {
     const restsUntil = Math.max(now, this.#rests.get(path) ?? 0) + restPerWalk * (now - begunMs);
     this.#rests.set(path, restsUntil);
     const forget = () => {
-      // Not by the time: a timer may be early by a part of a millisecond.
+      // Compares no times: a timer may be early by a part of a millisecond.
       if (this.#rests.get(path) === restsUntil) this.#rests.delete(path);
     };
     setTimeout(forget, restsUntil - now).unref();
@@ -125,7 +126,7 @@ function newTarget(path: string, origin: WalkReason): Target {
   return { path, origin, outcome: Promise.withResolvers(), hasBegun: false, walks: 0, next: null };
 }
 
-/** Called with what became of a unit that a sweep has found; with what counts of it, if something does. */
+/** Called with the outcome of a unit that a sweep found. `counted`: its new figure; null: it has none. */
 export type Settled = (
   path: string,
   result: TaskResult,
@@ -158,7 +159,7 @@ export class UnitMeasuring {
   readonly #onDoubt: () => void;
   #rootsAway: ReadonlySet<string> = new Set();
 
-  /** `onDoubt`: called where a root is not as it should be, though no sweep has told so yet. */
+  /** `onDoubt`: called if a root is not as it should be and no sweep has reported that yet. */
   constructor(shared: ScannerParts, onDoubt: () => void) {
     const log = sparingLog(shared.options.log);
     const parts: ScannerParts = { ...shared, options: { ...shared.options, log } };
@@ -173,14 +174,14 @@ export class UnitMeasuring {
     this.#counts = new UnitCounts({ pushes, walkAgain: path => void this.measure(path, 'again') });
   }
 
-  /** Walks whatever unit is at this path, and then the units inside it. Never rejects. */
+  /** Walks the unit at this path; after a change, also the units inside it. Never rejects. */
   measure(path: string, origin: WalkReason): Promise<TargetOutcome> {
     return this.#targets.measure(path, origin);
   }
 
   /**
-   * Walks units that a sweep has found. Returns what is to be called with each of them; `settled` is called
-   * without a promise where what counts is known at once: a sweep has many units.
+   * Walks the units that a sweep finds: returns a function for one unit. `settled` is called without a
+   * promise where the figure is known at once, since a sweep has many units.
    */
   sweep(settled: Settled): (task: SweepTask) => void {
     const done: WalkJob['done'] = (result, start, task) => {
@@ -203,12 +204,12 @@ export class UnitMeasuring {
     return task => this.pool.add({ task, urgency: 'sweep', done });
   }
 
-  /** A sweep has told how the roots are. */
+  /** Takes over the state of the roots from a sweep. */
   swept(roots: readonly SweptRoot[]): void {
     this.#rootsAway = new Set(roots.filter(({ away }) => away !== null).map(({ path }) => path));
   }
 
-  /** A sweep found that a unit is gone. */
+  /** Forgets a unit that a sweep found gone. */
   forget(path: string): void {
     this.#counts.drop(path);
   }
@@ -218,7 +219,7 @@ export class UnitMeasuring {
     this.pool.close();
   }
 
-  /** Tells whether pushes or a repack may be at work in a unit, so that no earlier walk stands for it. */
+  /** Tells whether pushes or a repack may be at work in a unit, so that no signature may replace its walk. */
   #isUnsettled(path: string): boolean {
     return this.#counts.isUnsettled(path) || this.#scanner.figures.pushes.listed(path).length > 0;
   }
@@ -237,10 +238,10 @@ export class UnitMeasuring {
         return this.#missing(path, result.layout, start);
       case 'vanished':
       case 'hung':
-        // The log has a disk that hangs once, and not for each unit on it.
+        // A disk that hangs is logged once, not for each unit on it.
         return 'unread';
       case 'unread':
-        // A sweep lists it among what it could not read.
+        // A sweep itself lists what it could not read.
         if (origin !== 'sweep')
           log.warn({ path, place: result.path, error: result.error }, 'a unit could not be read');
         return 'unread';
@@ -252,7 +253,7 @@ export class UnitMeasuring {
     }
   }
 
-  /** Reports what counts of a unit; null: nothing new does. */
+  /** Reports the bytes that count of a unit, and returns them; null: a later walk was reported already. */
   #count(walked: WalkedUnit, start: Start): CountedUnit | null {
     const { figures, log } = this.#scanner;
     const { path } = walked.unit;
@@ -278,18 +279,21 @@ export class UnitMeasuring {
     return counted;
   }
 
-  /** A unit that is new, and that no walk comes to an end in, is known all the same: its owner is partial. */
+  /**
+   * Reports a new unit whose walk did not succeed as partial, with 0 bytes, so that its owner is marked as
+   * partial.
+   */
   #reportUnmeasured({ unit, inner }: PlacedUnit, { seq, at: measuredAt }: Start): void {
     const { figures } = this.#scanner;
     if (figures.knownBytes(unit.path) === undefined)
       figures.report({ ...nothingRead, unit, inner, seq, measuredAt });
   }
 
-  /** No unit is at this path: it is gone, unless its storage is. */
+  /** Handles a path without a unit: a known one is gone, unless its storage is away. */
   async #missing(path: string, { tracks }: Layout, { seq }: Start): Promise<TargetOutcome> {
     const { figures, log } = this.#scanner;
     if (figures.knownBytes(path) === undefined) return 'none';
-    // Already reported; the next sweep finds out whether they are back.
+    // The missing storage is reported already; the next sweep finds out whether it is back.
     if (figures.missesKeys() || [...this.#rootsAway].some(root => isWithin(path, root))) return 'unread';
     const roots = await this.#checkRoots();
     if (roots === null || classifyKnownUnit(nothing, nothing, roots)(path) !== 'gone') {
@@ -303,8 +307,8 @@ export class UnitMeasuring {
     }
     this.#counts.drop(path);
     figures.report({ gone: path, seq });
-    // Asked for one by one: to go through all that is known, once for each of the many units of an owner,
-    // takes long.
+    // Possible inner units are looked up one by one: a search of all known units, for each of the many units
+    // of an owner, would take long.
     const inner = tracks
       .flatMap(({ continuations }) => continuations.map(({ names }) => [path, ...names].join('/')))
       .filter(place => figures.knownBytes(place) !== undefined);
@@ -313,17 +317,17 @@ export class UnitMeasuring {
   }
 }
 
-/** Many units that go one after the other are one question: from the begin of one to that of the next. */
+/** Time from the beginning of one check to that of the next: units that go one after the other share one. */
 const everyMs = 500;
 
 const deadlineMs = 5000;
 const mostLookedFor = 100;
 
 /**
- * Returns a function that checks the storage roots when a single known unit is not there any more. A sweep
- * sees all units; here a sample of them is looked for. So one repository that was deleted is told from a disk
- * that was taken away or replaced, by the very decision that a sweep makes. It looks after it was called, for
- * the disk may go at any moment. Null: the disk does not answer in time. It never rejects.
+ * Returns a function that checks the storage roots when a single known unit is missing. It tells a deleted
+ * repository from a disk that was taken away or replaced, by the same rule as a sweep, but with a sample of
+ * the known units. Each check begins after the call, for the disk may go at any moment. Resolves to null if
+ * the disk does not answer in time. Never rejects.
  */
 export function rootCheck(parts: ScannerParts): () => Promise<readonly SweptRoot[] | null> {
   let last: Promise<unknown> = Promise.resolve();
@@ -354,7 +358,7 @@ async function look({ context, options, threads }: ScannerParts): Promise<readon
   return sweptRoots(roots, roots, { seen, absent }, options.figures, { ...known, byRoot: samples }, false);
 }
 
-/** Some of many, in equal distances. */
+/** Picks up to `most` entries at equal distances. */
 function spread(all: readonly string[], most: number): readonly string[] {
   if (all.length <= most) return all;
   return all.filter(

@@ -1,12 +1,13 @@
 /**
  * Walks one unit and adds up its bytes.
  *
- * Follows no symbolic link but one in place of a repository's `objects`, where the request says so. Counts
- * regular files only, and one with several names once. Never stops at what it cannot read: such places come
- * back in `unread`, the larger of the known and the seen bytes counts, and the result is marked partial. What
- * vanishes meanwhile is no fault.
- * Depth first, by an explicit list of steps, so that neither the depth of a tree nor the length of
- * its paths is a limit. Synchronous, for worker threads.
+ * Follows no symbolic link but one in place of a repository's `objects`, if the request says so. Counts
+ * regular files only, and a file with several names once. Never stops at a place that cannot be read: such
+ * places come back in `unread`, the larger of the known and the found bytes counts, and the result is marked
+ * partial. A file that vanishes meanwhile is no fault.
+ *
+ * Depth first, by an explicit list of steps, so that neither the depth of a tree nor the length of its paths
+ * is a limit. Synchronous, for worker threads.
  */
 
 import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
@@ -47,18 +48,21 @@ const mostListed = 100;
 const blockBytes = 512;
 
 /**
- * Longer paths are continued from a directory that is held open: the system takes 4095 bytes, of
- * which a name can take 255, and a UTF-16 unit of the path up to three.
+ * Longer paths continue from a directory that is held open. The system takes 4095 bytes: up to three for each
+ * UTF-16 unit of the path, and 255 for a name.
  */
 const longestPath = 1200;
 
-/** Paths that lead through an open descriptor begin so. */
+/** Prefix of paths that lead through an open descriptor. */
 const held = '/proc/self/fd/';
 
 /** The use of a directory in a repository; `other-objects` lies anywhere else in `objects`. */
 type Role = 'repository' | 'objects' | 'pack' | 'loose' | 'other-objects' | 'settings' | 'other';
 
-/** Names of the places in a unit that are not its own, by directory; one without names is itself meant. */
+/**
+ * Tree of the directories in a unit that do not belong to it, by name. A node without children is such a
+ * directory.
+ */
 type Names = ReadonlyMap<string, Names>;
 
 const noNames: Names = new Map();
@@ -117,14 +121,14 @@ class Walk {
   }
 }
 
-/** The names of these paths in a unit. */
+/** Makes the tree of names for these paths in a unit. */
 function namesWithin(unit: string, inner: readonly string[]): Names {
   const top = new Map<string, Names>();
   for (const path of inner) {
     let at: Map<string, Names> = top;
     for (const name of path.slice(unit.length).split('/')) {
       if (name === '') continue;
-      // Every map below `top` is made here.
+      // The cast is safe: every map below `top` is made here.
       const next = (at.get(name) as Map<string, Names> | undefined) ?? new Map<string, Names>();
       at.set(name, next);
       at = next;
@@ -133,12 +137,15 @@ function namesWithin(unit: string, inner: readonly string[]): Names {
   return top;
 }
 
-/** Walks, calling `pulse` on the way, unless the signature of the last walk stands for this one. */
+/**
+ * Walks a unit, calling `pulse` on the way. If the signature of the last walk is current, returns the result
+ * of that walk.
+ */
 export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | Vanished {
   return unchanged(request, cache, pulse) ?? walkThrough(request, cache, pulse);
 }
 
-/** The result of the last walk, where the signature says that nothing has changed since; null elsewhere. */
+/** Returns the result of the last walk if the signature shows no change since; otherwise null. */
 function unchanged(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | null {
   const { unit, knownBytes, trustsSignature = false } = request;
   const signature = trustsSignature ? cache.readSignature(unit.path) : null;
@@ -172,7 +179,7 @@ function walkThrough(request: WalkRequest, cache: Cache, pulse: Pulse): Walked |
   const endSigns = isRepository ? watchSigns(unit.path, startedAt, hasOwnTimes, objectsAt) : null;
   const state = new Walk(request, isRepository, startedAt, pulse);
   takeSteps(state);
-  // Half of a unit that was removed or unmounted meanwhile would be taken for all of it.
+  // If the unit was removed or unmounted meanwhile, the walk saw only a part of it.
   const isSame = identityAt(unit.path) === identity && identityAt(objectsAt) === objectsIdentity;
   if (!isSame) return { outcome: 'vanished' };
   const leftovers = countLeftovers(state);
@@ -203,12 +210,15 @@ function walkThrough(request: WalkRequest, cache: Cache, pulse: Pulse): Walked |
   };
 }
 
-/** The signature itself tells directories that changed just before. */
+/**
+ * Tells whether there is no sign of a repack. The signature itself notices directories that changed just
+ * before.
+ */
 function areQuiet({ isChanged, isWriting, isCollected, isMaintained }: RepackSigns): boolean {
   return !isChanged && !isWriting && !isCollected && !isMaintained;
 }
 
-/** Visits all there is to visit. A thread that is ended meanwhile loses the descriptors that it holds. */
+/** Takes all steps. A thread that is ended meanwhile loses the descriptors that it holds. */
 function takeSteps(state: Walk): void {
   try {
     for (let step = state.steps.pop(); step !== undefined; step = state.steps.pop()) {
@@ -238,7 +248,7 @@ function visit(state: Walk, place: Place): void {
   if (path.length > longestPath && process.platform === 'linux') {
     const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
     const directoryHeld = openSync(locationOf(path, odd), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-    // All that is pushed later lies inside, and is done before this is closed.
+    // Steps that are added later lie inside, and are taken before this descriptor is closed.
     state.steps.push(directoryHeld);
     path = `${held}${directoryHeld}`;
     odd = false;
@@ -254,12 +264,12 @@ function visit(state: Walk, place: Place): void {
     state.signature.doubt();
     return;
   }
-  // Its length says nothing that file systems agree on; blocks hold its names.
+  // The length of a directory means something else on each file system; its blocks hold its names.
   if (state.request.measure === 'allocated') addBytes(state, place.role, stats.blocks * blockBytes);
   read(state, place, path, odd, stats.size);
 }
 
-/** Counts the files of a directory, and puts its directories on the list of what is to visit. */
+/** Counts the files of a directory, and adds its directories to the steps. */
 function read(state: Walk, place: Place, path: string, odd: boolean, sizeBytes: number): void {
   const listing = list(locationOf(path, odd), sizeBytes);
   const stepsBefore = state.steps.length;
@@ -276,7 +286,7 @@ function read(state: Walk, place: Place, path: string, odd: boolean, sizeBytes: 
         enterObjects(state, place, name);
     } catch (error) {
       if (!isSearchable(locationOf(path, odd))) {
-        // Its names can be listed, but none of them can be asked about.
+        // The directory can be listed, but no status in it can be read.
         state.steps.length = stepsBefore;
         throw error;
       }
@@ -290,13 +300,13 @@ function addBytes(state: Walk, role: Role, bytes: number): void {
   if (isOfObjects(role)) state.objectBytes += bytes;
 }
 
-/** Puts a directory on the list of what is to visit, unless it does not count. */
+/** Adds a directory to the steps, unless it does not count. */
 function enter(state: Walk, at: Place, name: string, path: string, odd: boolean): void {
   if (state.request.exclude.has(name)) return;
   const inner = at.inner.get(name);
   if (inner?.size === 0) return;
   if (at.role === 'objects' && isQuarantine(name)) {
-    // The content of a quarantine is a push's: see `quarantine.ts`.
+    // A quarantine counts for its push: see `quarantine.ts`.
     state.signature.doubt();
     return;
   }
@@ -305,7 +315,7 @@ function enter(state: Walk, at: Place, name: string, path: string, odd: boolean)
   state.steps.push({ parent: at, name, path, odd, role, isUnsigned, inner: inner ?? noNames, signed: -1 });
 }
 
-/** A link in place of the objects of a repository. */
+/** Handles a link in place of a repository's `objects`. */
 function enterObjects(state: Walk, at: Place, name: string): void {
   const { objectsAt } = state.request;
   if (objectsAt === undefined) addUnreadPlace(state, at, notFollowed, 'objects', name);
@@ -350,8 +360,8 @@ function countFile(state: Walk, place: Place, name: string, location: string | B
 }
 
 /**
- * Counts the unfinished files of `objects/pack` that were left behind, and names them. One repack writes
- * several, so they are as young as the youngest.
+ * Counts the unfinished files of `objects/pack` that were left behind, and returns them. One repack writes
+ * several, so all are as young as the youngest.
  */
 function countLeftovers(state: Walk): readonly Leftover[] {
   const { unfinished, now } = state;
@@ -368,7 +378,7 @@ function fileOf(location: string | Buffer, stats: Stats): string {
   return `${exact.dev}:${exact.ino}`;
 }
 
-/** Notes a place that the system would not read; what has vanished is none. */
+/** Records a place that cannot be read, unless it has vanished. */
 function addUnread(state: Walk, place: Place, error: unknown, name?: string): void {
   const code = systemCode(error);
   if (code === null) throw error;
@@ -381,7 +391,7 @@ function addUnreadPlace(state: Walk, place: Place, code: string, role: Role, nam
   state.areObjectsUnread ||= isOfObjects(role);
 }
 
-/** The path of a directory, or of a name in it: the one that it is read by may lead through a descriptor. */
+/** Returns the path of a directory or of a name in it; `place.path` may lead through a descriptor instead. */
 function pathOf(state: Walk, place: Place, name?: string): string {
   const names = name === undefined ? [] : [name];
   for (let at = place; at.parent !== null; at = at.parent) names.push(at.name);

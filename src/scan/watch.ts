@@ -1,10 +1,10 @@
 /**
  * Notices units that are made, removed or renamed between two sweeps, by the directories above them.
  *
- * A thread for each disk looks at these (see `Directories`). What it tells is where something may have
- * changed; each such place is walked like a unit that somebody said has changed, and the walk decides. Where
- * most of a root's units go at once, that is left to a sweep, which can tell a deletion from a disk that is
- * away. A thread that waits for a disk for too long is left behind for one that keeps away from there.
+ * One thread for each disk watches these directories (see `Directories`) and reports where something may have
+ * changed. Each such path is walked like a unit that was reported as changed, and the walk decides. If most
+ * of a root's units go at once, a sweep decides, which can tell a deletion from a lost disk. A thread that
+ * hangs is left behind, and another one avoids its disk.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -25,14 +25,14 @@ interface Watcher {
   readonly roots: readonly string[];
   /** The units that the first pass found; null after it. */
   first: Set<string> | null;
-  /** Walks that were asked for and are not over. */
+  /** Walks that were requested and are not over. */
   readonly walks: Set<Promise<unknown>>;
   isSlow: boolean;
 }
 
 const mostThreads = 8;
 const mostWalks = 64;
-/** With the pause between two passes it takes longer than five seconds to notice something. */
+/** Length of a pass from which, with the pause between two, changes are noticed only after five seconds. */
 const slowMs = 3000;
 
 export class Watch {
@@ -46,14 +46,14 @@ export class Watch {
     this.#options = options;
   }
 
-  /** Watches the storage as it lies now; nothing happens where it lies as before. */
+  /** Watches the storage of a layout; does nothing if the layout is the same as before. */
   look(layout: Layout): void {
     if (isDeepStrictEqual(layout, this.#layout)) return;
     this.#layout = layout;
     this.lookAnew();
   }
 
-  /** Begins anew with all that answers now. */
+  /** Starts again, with all disks that answer now. */
   lookAnew(): void {
     this.close();
     this.#stop = new AbortController();
@@ -65,7 +65,7 @@ export class Watch {
     for (const group of groups) if (group.length > 0) void this.#follow(layout, group, this.#stop.signal);
   }
 
-  /** Ends watching, and waits for nothing. */
+  /** Stops watching, without waiting for threads. */
   close(): void {
     this.#stop.abort();
   }
@@ -107,7 +107,7 @@ export class Watch {
     }
   }
 
-  /** Walks what was known and was not found by the first pass. */
+  /** Walks the known units that the first pass did not find. */
   async #walkMissing(watcher: Watcher, found: ReadonlySet<string>): Promise<void> {
     const missing: string[] = [];
     const { threads, options } = this.#parts;
@@ -118,12 +118,12 @@ export class Watch {
       if (found.has(path) || avoided.some(place => isWithin(path, place))) return;
       if (watcher.roots.some(root => isWithin(path, root))) missing.push(path);
     });
-    // The sweep that a start begins with finds out why.
+    // The first sweep after the start finds out why.
     if (haveMostVanished(missing.length, known)) return;
     for (const path of missing) await this.#walk(watcher, path);
   }
 
-  /** Asks for a walk, and waits for others where there are many. */
+  /** Requests a walk; if many are under way, waits for one of them first. */
   async #walk({ walks }: Watcher, path: string): Promise<void> {
     if (walks.size >= mostWalks) await Promise.race(walks);
     const walk = this.#options.measure(path).finally(() => walks.delete(walk));
