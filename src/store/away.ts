@@ -9,15 +9,15 @@ export interface Away {
 interface AwayStateOptions {
   readonly log: Pick<Log, 'info' | 'warn'>;
   now(): number;
-  /** Words of the log when it is away; the reason follows. */
+  /** Text in the log when the store is away; the reason follows. */
   readonly awayWords: string;
   readonly backWords: string;
 }
 
-/** Remembers what is away, and logs when that begins, ends, or has another reason. */
+/** Remembers since when and why a store is away, and logs when that begins, ends, or has another reason. */
 export class AwayState {
   readonly #options: AwayStateOptions;
-  /** Null while it is there. */
+  /** Null while the store answers. */
   current: Away | null = null;
 
   constructor(options: AwayStateOptions) {
@@ -31,7 +31,7 @@ export class AwayState {
     this.current = { since: this.current?.since ?? now(), reason };
   }
 
-  /** Returns true if it was away. */
+  /** Records an answer of the store. Returns true if it was away. */
   succeeded(): boolean {
     if (this.current === null) return false;
     const awaySince = new Date(this.current.since).toISOString();

@@ -1,8 +1,8 @@
 /**
- * The stores: where documents and usage are kept.
+ * The stores of documents and usage.
  *
- * A `Store` keeps records and does not interpret them: it takes them in atomic writes that are on the disk
- * once acknowledged, and returns all of them when asked.
+ * A `Store` keeps records without interpreting them. It takes them in atomic writes that are on the disk once
+ * acknowledged, and returns all of them on request.
  */
 
 import type { RedisSettings } from './redis/context.ts';
@@ -61,7 +61,10 @@ export type {
 export type { UnitSetRecord, UnitSourceStore, UnitSum } from './unit-sources.ts';
 export { mostEvents, WriteBehind } from './write-behind.ts';
 
-/** Opens what hosts share. Rejects with `store_refused` where it is another's, newer, or not for us. */
+/**
+ * Opens the store that hosts share. Rejects with `store_refused` if it belongs to another program, is of a
+ * newer softquota, or denies access.
+ */
 export async function openRedisStore(settings: RedisSettings): Promise<SharedStore> {
   const { openRedis } = await import('./redis/store.ts');
   return openRedis(settings);

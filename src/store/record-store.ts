@@ -1,20 +1,20 @@
 /**
- * Everything that is known of owners, whoever measured it: who they are, what is laid down for them, what
- * each host says they store, and what happened. It is what hosts with one quota keep together.
+ * Records of owners, of the policy for them, of their usage on each host, and of events. Hosts with one quota
+ * share them.
  *
  * A record store holds plain records and knows no rules. Strings of any kind survive, lone surrogates and NUL
- * among them, and numbers are whole, from -(2^53 - 1) to 2^53 - 1.
+ * among them. Numbers are whole, from -(2^53 - 1) to 2^53 - 1.
  */
 
 import { randomBytes } from 'node:crypto';
 import type { Leaf } from '../quota/index.ts';
 
-/** Owners' ids are so many random bits: hosts that meet an owner first need not agree on a number. */
+/** Number of random bits of an owner's id, so that hosts need not agree on who draws one. */
 export const ownerIdBits = 48;
 
 /** An owner; it stays when its last unit goes. */
 export interface OwnerRecord {
-  /** Stays the same through a change of name, and is never another's. */
+  /** Stays the same when the name changes; no other owner ever gets it. */
   readonly id: number;
   /** The form by which names are compared (quota/names.ts). */
   readonly key: string;
@@ -24,7 +24,7 @@ export interface OwnerRecord {
   readonly since: number;
 }
 
-/** A rule, a group, an assignment and the like: any text, by kind and key, which the ledger knows. */
+/** A rule, a group, an assignment or the like, as text; the ledger knows the kinds. */
 export interface DocumentRecord {
   readonly kind: string;
   readonly key: string;
@@ -39,44 +39,47 @@ export interface LargeUnit {
   readonly bytes: number;
 }
 
-/** The usage of one owner on one host, as that host tells it. */
+/** The usage of one owner on one host, as that host reports it. */
 export interface ShareRecord {
   readonly ownerKey: string;
   readonly host: string;
-  /** By leaf; where there is nothing, the leaf may be left out. */
+  /** By leaf; a leaf without bytes may be left out. */
   readonly bytes: Readonly<Partial<Record<Leaf, number>>>;
-  /** The bytes of those that no ref reaches, by leaf; absent where there are none. */
+  /** The part of `bytes` that no ref reaches, by leaf; absent if there is none. */
   readonly unreachable?: Readonly<Partial<Record<Leaf, number>>> | undefined;
   readonly units: number;
-  /** Some of it could not be read, and counts with its last known bytes. */
+  /** A part could not be read, and counts with its last known bytes. */
   readonly partial: boolean;
   /** When the oldest of its walked units was walked, in milliseconds since 1970; null without any. */
   readonly measuredAt: number | null;
 }
 
-/** Something that happened, for the record. What there is to say of it is the ledger's business. */
+/** An event in the log. Its text is the ledger's business. */
 export interface EventRecord {
   /** In ASCII; no two have the same. */
   readonly id: string;
   readonly kind: string;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Owner of the event, by id and by the key of the name, as far as there is either. */
+  /** The owner's id and the key of the name, as far as known. */
   readonly ownerId: number | null;
   readonly ownerKey: string | null;
   readonly text: string;
 }
 
-/** Events that a store keeps. Beyond that, the oldest refusals go first, and changes of policy last. */
+/**
+ * Number of events that a store keeps. Beyond it the oldest refusals are deleted first, and changes of policy
+ * last.
+ */
 export const mostKeptEvents = 100_000;
 export const firstGone = 'refusal';
 export const lastGone = 'policy';
 
 export interface EventQuery {
   readonly kind?: string;
-  /** One of the two is enough. */
+  /** Events that match one of the two suffice. */
   readonly owner?: Pick<EventRecord, 'ownerId' | 'ownerKey'>;
-  /** Only what comes after this place in the order. */
+  /** Only events that come after this one in the order. */
   readonly after?: Pick<EventRecord, 'at' | 'id'>;
   /** Number of events at most; 1 or more. */
   readonly limit: number;
@@ -88,15 +91,15 @@ export interface LevelRecord {
 }
 
 export interface Position {
-  /** Another one with each policy that does not go on from the one before. */
+  /** Changes with each policy that does not continue the one before. */
   readonly generation: string;
   /** Counts the changes, from 1 on. */
   readonly version: number;
-  /** A mark of the last change alone, so that two that were made upon the same version are told apart. */
+  /** Identifies the last change, to tell apart two changes made on the same version. */
   readonly mark: string;
 }
 
-/** All that is loaded, in no order: everything that it holds but events and levels, which are asked for. */
+/** All records in no order, without events and levels, which have queries of their own. */
 export interface Records {
   readonly owners: readonly OwnerRecord[];
   readonly documents: readonly DocumentRecord[];
@@ -112,28 +115,31 @@ export interface RecordChanges {
   readonly shares?: readonly ShareRecord[];
   readonly goneShares?: readonly Pick<ShareRecord, 'ownerKey' | 'host'>[];
   readonly events?: readonly EventRecord[];
-  /** Those of before this time, in milliseconds since 1970. */
+  /** Deletes events before this time, in milliseconds since 1970. */
   readonly goneEventsBefore?: number;
   readonly levels?: readonly LevelRecord[];
   readonly goneLevels?: readonly number[];
 }
 
 export interface RecordStore {
-  /** Newest first; of those of the same time the one with the greater id comes first. */
+  /** Returns events, newest first; of two with the same time the one with the greater id comes first. */
   events(query: EventQuery): Promise<readonly EventRecord[]>;
   levels(): Promise<readonly LevelRecord[]>;
   /**
-   * Writes all of it or nothing; writes take effect in the order in which they are asked for.
+   * Writes all changes or none. Writes take effect in the order of the calls.
    *
-   * Rejects with `store_away` where the store cannot take it at the moment (disk full, no connection), and
-   * with `invalid` where a record is none (a size below 0, a fraction, an unknown leaf). Neither touches the
-   * writes before and after it. The caller may try again; where the connection broke during a write it may
-   * have been kept after all, which writing it again does not harm.
+   * Rejects with `store_away` if the store cannot write at the moment (disk full, no connection), and with
+   * `invalid` if a record is not valid (a size below 0, a fraction, an unknown leaf). Neither affects the
+   * writes before and after it. The caller may try again: if the connection broke during a write, it may have
+   * been written after all, and writing it again does no harm.
    */
   write(changes: RecordChanges): Promise<void>;
 }
 
-/** Position of a policy that goes on from no other one: hosts that knew another ask before they take it. */
+/**
+ * Returns the position of a policy that continues no other one: hosts that knew another do not take it over
+ * without an administrator's decision.
+ */
 export function newGeneration(version = 1): Position {
   return { generation: newMark(), version, mark: newMark() };
 }
@@ -144,7 +150,7 @@ export function newMark(): string {
 
 const eventsAtOnce = 1000;
 
-/** Gives all events, newest first. Rejects as `RecordStore.events` does. */
+/** Returns all events in pages, newest first. Rejects as `RecordStore.events` does. */
 export async function* eventPages(
   records: Pick<RecordStore, 'events'>,
 ): AsyncGenerator<readonly EventRecord[]> {

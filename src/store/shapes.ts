@@ -1,4 +1,4 @@
-/** Records as they come from outside: from a file, from another host. Times are milliseconds since 1970. */
+/** Shapes of records that come from a file or another host. Times are milliseconds since 1970. */
 
 import { z } from 'zod';
 

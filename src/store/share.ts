@@ -1,8 +1,9 @@
 /**
- * The share of an owner on a host, as text: as JSON, and as words that people and programs read.
+ * Writes and reads the share of an owner on a host as text: as JSON, and as words that people and programs
+ * read.
  *
- * It is checked by hand: the store's thread needs nothing else of zod, which takes longer to load than all
- * the rest of that thread.
+ * It is checked by hand, since the store's thread needs zod for nothing else, and zod takes longer to load
+ * than all the rest of that thread.
  */
 
 import { hash } from 'node:crypto';
@@ -12,10 +13,10 @@ import { printable } from '../text/index.ts';
 import type { LargeUnit, ShareRecord } from './record-store.ts';
 import { checkedFields, leafValue, wholeValue } from './untrusted.ts';
 
-/** All of a share but whose it is and where. */
+/** A share without its owner and host. */
 type ShareContent = Omit<ShareRecord, 'ownerKey' | 'host'>;
 
-/** JSON of all but whose it is and where. Throws `invalid` where it is no share. */
+/** Writes a share as JSON, without its owner and host. Throws `invalid` if it is no share. */
 export function textOfShare({ ownerKey, host, ...share }: ShareRecord): string {
   try {
     return JSON.stringify(contentIn(share));
@@ -25,12 +26,12 @@ export function textOfShare({ ownerKey, host, ...share }: ShareRecord): string {
   }
 }
 
-/** Throws where the text is none that `textOfShare` gives. */
+/** Reads what `textOfShare` wrote; throws for any other text. */
 export function shareIn(ownerKey: string, host: string, text: string): ShareRecord {
   return { ownerKey, host, ...contentIn(JSON.parse(text)) };
 }
 
-/** `largest`: rows of earlier versions have it. */
+/** The known fields of the JSON. `largest`: only rows of earlier versions have it. */
 const contentFields = ['bytes', 'unreachable', 'units', 'largest', 'partial', 'measuredAt'];
 
 function contentIn(read: unknown): ShareContent {
@@ -59,11 +60,14 @@ function sizeIn(value: unknown, name: string): number {
   return size;
 }
 
-/** Leaves are written without what all of them begin with. */
+/** Prefix of all leaves, which is left out of the text. */
 const leafPrefix = 'size:';
 const unreachablePrefix = 'unreachable:';
 
-/** Writes "git:lfs=45 units=1 measured=TIME largest=NUMBER": bytes by leaf; the largest units' own NUMBER. */
+/**
+ * Writes a share as "git:lfs=45 units=1 measured=TIME largest=NUMBER": bytes by leaf; NUMBER is a hash of the
+ * largest units.
+ */
 export function usageText(share: ShareRecord, largest: readonly LargeUnit[]): string {
   const { bytes, unreachable = {}, units, partial, measuredAt } = share;
   const sizes = (prefix: string, of: ShareRecord['bytes']) =>
@@ -80,7 +84,7 @@ export function usageText(share: ShareRecord, largest: readonly LargeUnit[]): st
   ].join(' ');
 }
 
-/** Reads what `usageText` wrote; throws where it is none. */
+/** Reads what `usageText` wrote; throws for any other text. */
 export function usageIn(ownerKey: string, host: string, text: string): ShareRecord {
   const bytes: Record<string, number> = {};
   const unreachable: Record<string, number> = {};

@@ -1,8 +1,8 @@
 /**
- * Store of this host's ledger.
+ * The store of this host's ledger.
  *
- * It holds the records (record-store.ts), as this host last knew it, and what the host measured. `write`
- * is one atomic step: after a crash either all of a `Changes` is there or nothing of it, and once its promise
+ * It holds the records (record-store.ts) as this host last knew them, and what the host measured. `write` is
+ * one atomic step: after a crash either all of a `Changes` is there or nothing of it, and once its promise
  * resolves it is on the disk.
  */
 
@@ -18,25 +18,25 @@ export interface ReachRecord {
 
 /** One thing that takes space. */
 export interface UnitRecord {
-  /** The name that finds it: the path of a walked unit; `owner key \0 leaf \0 name` of a reported one. */
+  /** The path of a walked unit; `owner key \0 leaf \0 name` of a reported one. */
   readonly id: string;
   readonly kind: 'walked' | 'reported';
   readonly host: string;
   /** Path of a walked unit (lone surrogates: see layout/path.ts), name of a reported one. */
   readonly name: string;
-  /** The owner's name as found; null where nobody could be told. */
+  /** The owner's name as found; null if the owner is not known. */
   readonly owner: string | null;
   readonly leaf: Leaf;
   readonly bytes: number;
   /** Regular files counted; 0 for a reported unit. */
   readonly files: number;
-  /** Some of it could not be read, and counts with its last known bytes. */
+  /** A part could not be read, and counts with its last known bytes. */
   readonly partial: boolean;
-  /** Absent where nothing in it is unreachable, or nobody has said so. */
+  /** Absent if nothing in the unit is unreachable, or no worker has measured it. */
   readonly reach?: ReachRecord;
   /** Milliseconds since 1970. */
   readonly measuredAt: number;
-  /** The place in the order of things at which the walk began, or the report came. */
+  /** The number drawn when the walk began, or the report came. */
   readonly seq: number;
 }
 
@@ -55,7 +55,7 @@ export interface RootRecord {
   readonly path: string;
   readonly device: bigint;
   readonly inode: bigint;
-  /** The mark that tells its file system from all others; null where there is none. */
+  /** The identifier of its file system; null if there is none. */
   readonly fileSystem: string | null;
 }
 
@@ -65,33 +65,36 @@ export interface SweepRecord {
   readonly units: number;
 }
 
-/** A version of the shared policy that led to the one that was taken over, or is that one. */
+/** A version of the shared policy on the way to the one that was taken over, or that one itself. */
 export interface VersionRecord {
   readonly version: number;
   readonly mark: string;
 }
 
-/** Position of the policy that was taken over, and the versions that led there. */
+/** Position of the policy that was taken over, and the versions that led to it. */
 export interface ReplicatedPosition extends Position {
-  /** Written: versions that come, and the oldest that stays; else none does. Read: all, in order. */
+  /**
+   * In a write: versions to add, and the oldest one to keep; without it all are deleted. When read: all, in
+   * order.
+   */
   readonly lineage?: { readonly since: number; readonly versions: readonly VersionRecord[] };
 }
 
-/** All that is loaded: everything that a store holds but units, events and levels, which are asked for. */
+/** All records that `load` returns: everything but units, events and levels. */
 export interface StoredRecords extends Records {
   readonly deltas: readonly DeltaRecord[];
   readonly roots: readonly RootRecord[];
   /** The last sweep that ended; null before the first. */
   readonly sweep: SweepRecord | null;
-  /** Position of the policy that was last taken over from a shared store; null: none ever was. */
+  /** Position of the policy that was last taken over from a shared store; null: there never was one. */
   readonly replicated: ReplicatedPosition | null;
 }
 
 /**
- * Changes that one atomic write puts in (replacing what has the same id, key, seq or path) and takes out.
+ * Records that one atomic write puts in (replacing those with the same id, key, seq or path) and takes out.
  *
- * Taking out comes first, so what is named in both is there afterwards. Of two records with the
- * same id the later one stays. Taking out what is not there is no fault.
+ * Taking out comes first, so a record that is named in both is there afterwards. Of two records with the same
+ * id the later one stays. Taking out a record that is not there is no fault.
  */
 export interface Changes extends RecordChanges {
   readonly units?: readonly UnitRecord[];
@@ -105,10 +108,10 @@ export interface Changes extends RecordChanges {
 }
 
 /**
- * All kinds of records, in the order in which they are written: the fields of their changes, of which what
- * takes out comes first, as in a write; and the properties that tell two of a kind apart, none where there is
- * only one. Events come before the levels that say that they were sent, so that a crash in between has them
- * sent again. The last two are about all before them.
+ * All kinds of records, in the order in which they are written. `fields`: the fields of `Changes`, the one
+ * that takes out first. `by`: the properties that identify a record, empty if there is only one. Events come
+ * before the levels that say that they were sent, so that after a crash in between they are sent again. The
+ * last two come after all records that they describe.
  */
 export const recordKinds = [
   { name: 'owners', fields: ['goneOwners', 'owners'], by: ['key'] },
@@ -125,11 +128,14 @@ export const recordKinds = [
 ] as const;
 
 export interface Store extends RecordStore {
-  /** Everything kept, by writes asked for before, too. Rejects with `store_refused`, `store_away`. */
+  /**
+   * Returns all records, those of earlier `write` calls among them. Rejects with `store_refused`,
+   * `store_away`.
+   */
   load(): Promise<StoredRecords>;
-  /** Gives every unit, some at a time and in no order. Rejects as `load` does. */
+  /** Returns all units, some at a time and in no order. Rejects as `load` does. */
   units(): AsyncIterable<readonly UnitRecord[]>;
   write(changes: Changes): Promise<void>;
-  /** Ends after the writes under way; what is asked for later is rejected with `store_away`. */
+  /** Ends after the writes under way; later calls reject with `store_away`. */
   close(): Promise<void>;
 }

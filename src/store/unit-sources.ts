@@ -1,9 +1,9 @@
 /**
- * Units that programs report in whole sets: each source has one set, and puts another in its place.
+ * Units that programs report in whole sets: each source has one set, and replaces it by another.
  *
- * A set is staged in parts and then takes the place of the one before in one transaction. So a set that
- * breaks off changes nothing, and after a crash either the old one or the new one is there. Units stay in the
- * store until somebody looks at them; only sums are handed over.
+ * A set is staged in parts, and then replaces the one before in one transaction. So a set that breaks off
+ * changes nothing, and after a crash either the old one or the new one is there. Units stay in the store
+ * until somebody asks for them; only sums are returned.
  */
 
 import type { Leaf } from '../quota/index.ts';
@@ -11,7 +11,7 @@ import type { LargeUnit } from './record-store.ts';
 
 export interface UnitSetRecord {
   readonly source: string;
-  /** When it was whole, in milliseconds since 1970. */
+  /** When it was complete, in milliseconds since 1970. */
   readonly reportedAt: number;
   /** Age at which its figures become doubtful. */
   readonly staleAfterMs: number;
@@ -35,7 +35,7 @@ export interface KeptSet {
 export interface UnitQuery {
   readonly source: string;
   readonly ownerKey: string;
-  /** Owners' names compare without the case of ASCII letters. */
+  /** Tells whether owners' names compare without the case of ASCII letters. */
   readonly foldCase: boolean;
   readonly leaves: readonly Leaf[];
   readonly most: number;
@@ -49,22 +49,22 @@ export interface NewUnitSet {
 
 interface UnitSetWriter {
   /**
-   * Takes what comes next of the body: lines of JSON. Rejects with `bad_parameter`, naming the line and what
-   * is expected, with `too_large` and with `store_away`. After a rejection only `discard` may follow.
+   * Takes the next part of the body: lines of JSON. Rejects with `bad_parameter`, naming the line and what is
+   * expected, with `too_large` and with `store_away`. After a rejection only `discard` may follow.
    */
   take(chunk: Uint8Array): Promise<void>;
   finish(): Promise<readonly UnitSum[]>;
-  /** Puts it in place of the one before; once this resolves it is on disk. Rejects with `store_away`. */
+  /** Replaces the set before; once this resolves it is on disk. Rejects with `store_away`. */
   keep(record: UnitSetRecord): Promise<void>;
-  /** Leaves nothing of it. Never rejects. */
+  /** Deletes what was staged. Never rejects. */
   discard(): Promise<void>;
 }
 
 export interface UnitSourceStore {
   load(): Promise<readonly KeptSet[]>;
   begin(set: NewUnitSet): Promise<UnitSetWriter>;
-  /** Takes a source out with its set. Rejects with `store_away`, and then it is there. */
+  /** Removes a source and its set. Rejects with `store_away`; the source stays then. */
   remove(source: string): Promise<void>;
-  /** Gives an owner's units in a set, largest first. Rejects with `store_away`. */
+  /** Returns an owner's units in a set, largest first. Rejects with `store_away`. */
   units(query: UnitQuery): Promise<readonly LargeUnit[]>;
 }

@@ -1,8 +1,10 @@
-/** Checks values of rows without zod, which loads longer than the store's thread; throws TypeErrors. */
+/**
+ * Checks values of rows without zod, which takes longer to load than the store's thread. Throws TypeErrors.
+ */
 
 import { isLeaf, type Leaf } from '../quota/index.ts';
 
-/** The fields of an object that has no others than these. */
+/** Returns the fields of an object; throws if it has others than the known ones. */
 export function checkedFields(
   read: unknown,
   name: string,

@@ -1,9 +1,8 @@
 /**
- * Writes to a store what changed in memory, behind its back.
+ * Writes changes in memory to a store, in the background.
  *
- * While the store is away the write is tried again, ever more rarely, and `away` says since when and
- * why. A record that the store can never take is a mistake of ours: it is named in the log and left
- * out, so that all others are kept.
+ * While the store is away, the write is tried again, ever more rarely, and `away` says since when and why. A
+ * record that the store can never take is a bug: it is logged and left out, so that all others are written.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,18 +11,18 @@ import type { Log } from '../log.ts';
 import { type Away, AwayState } from './away.ts';
 import { type Changes, recordKinds, type Store } from './store.ts';
 
-/** Events are not held in memory; so many wait at most. */
+/** Limit of events that wait, since events are not held in memory otherwise. */
 export const mostEvents = 50_000;
 
 interface WriteBehindOptions {
   readonly store: Pick<Store, 'write'>;
   readonly log: Log;
   now(): number;
-  /** Something that is kept already: writing it again shows whether the store takes anything. */
+  /** Returns a record that is stored already: writing it again shows whether the store takes anything. */
   probe(): Changes;
 }
 
-/** One write's worth, so that none of them holds up the others for long. */
+/** Limit of records in one write, so that none of them delays the others for long. */
 const mostAtOnce = 5000;
 const firstRetryMs = 250;
 const longestRetryMs = 15_000;
@@ -32,7 +31,7 @@ export class WriteBehind {
   readonly #options: WriteBehindOptions;
   readonly #pending = new PendingWrites();
   readonly #away: AwayState;
-  /** The next write, or the one under way; null: nothing waits, and the store is there. */
+  /** The next write, or the one under way; null: nothing waits, and the store answers. */
   #next: Promise<void> | null = null;
   /** Ends the pause before the next write. */
   #wake = new AbortController();
@@ -50,7 +49,7 @@ export class WriteBehind {
     });
   }
 
-  /** Null while the store takes what is written. */
+  /** Null while the store takes writes. */
   get away(): Away | null {
     return this.#away.current;
   }
@@ -60,9 +59,9 @@ export class WriteBehind {
   }
 
   /**
-   * Writes these changes soon, in place of older ones of the same things that wait; documents, their owners
-   * and where they stand are written together. Past `mostEvents` that wait, no further events are taken in,
-   * and the log says so.
+   * Writes these changes soon; they replace older waiting changes of the same records. Documents, their
+   * owners and their position are written together. Beyond `mostEvents` waiting ones, further events are
+   * dropped, and the log says so.
    */
   note(changes: Changes): void {
     const isFull = !this.#pending.add(changes);
@@ -74,38 +73,41 @@ export class WriteBehind {
     if (this.#pending.size > 0) this.#next ??= this.#writeNext();
   }
 
-  /** Writes at once, before all that waits, in place of the same unit there; rejects as `Store.write`. */
+  /**
+   * Writes at once, before all waiting changes, and replaces waiting ones of the same units. Rejects as
+   * `Store.write`.
+   */
   async writeFirst(changes: Changes): Promise<void> {
     try {
       await this.#options.store.write(changes);
     } catch (error) {
       if (!isRefused(error)) {
         this.#away.failed(error);
-        // Trying again finds out that the store is back, without waiting for the next write.
+        // The next retry finds out that the store is back, even if there is no further write.
         this.#next ??= this.#writeNext();
       }
       throw error;
     }
-    // A waiting record of such a unit is older.
+    // Waiting records of these units are older.
     this.#pending.forgetUnits(changes.goneUnits ?? []);
     this.#pending.forgetUnits((changes.units ?? []).map(({ id }) => id));
     if (this.#away.current !== null) this.#wake.abort();
   }
 
-  /** Resolves once all that waits is in the store (true), or the store is found away (false). */
+  /** Resolves with true once all waiting changes are in the store, with false if the store is found away. */
   async kept(): Promise<boolean> {
     while (this.#next !== null && this.#away.current === null) await this.#next;
     return this.#away.current === null;
   }
 
-  /** Tries once more to write what waits. */
+  /** Tries once more to write the waiting changes. */
   async close(): Promise<void> {
     this.#closing = true;
     this.#wake.abort();
     while (this.#next !== null) await this.#next;
   }
 
-  /** Never rejects. Everything that is noted in the same turn goes into the same write. */
+  /** Writes a batch. Never rejects. Changes that are noted in the same turn go into the same write. */
   async #writeNext(): Promise<void> {
     await this.#pause();
     const batch = this.#pending.take(mostAtOnce);
@@ -128,7 +130,10 @@ export class WriteBehind {
     this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs);
   }
 
-  /** Writes a batch, without what the store refuses; when it rejects, what is not written waits again. */
+  /**
+   * Writes a batch without the records that the store refuses. If it rejects, the unwritten records wait
+   * again.
+   */
   async #write(batch: ReturnType<PendingWrites['take']>): Promise<void> {
     const { store, log } = this.#options;
     const changes = changesOf(batch);
@@ -155,7 +160,7 @@ export class WriteBehind {
   }
 }
 
-/** The store is there, but this is nothing that it could ever take. */
+/** Tells whether the store answers, but could never take this record. */
 function isRefused(error: unknown): boolean {
   return error instanceof SoftquotaError && error.code === 'invalid';
 }
@@ -167,8 +172,8 @@ interface Waiting {
 }
 
 /**
- * The writes that wait for the store: of each thing its newest state. So what waits is never more than what is
- * in memory, what has gone from it meanwhile, and `mostEvents`.
+ * The changes that wait for the store: of each record the newest state. So there are never more than records
+ * in memory, records deleted from it meanwhile, and `mostEvents`.
  */
 class PendingWrites {
   readonly #waiting = new Map<string, Map<string, Changes>>(recordKinds.map(({ name }) => [name, new Map()]));
@@ -177,7 +182,7 @@ class PendingWrites {
     return [...this.#waiting.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Puts changes in place of those of the same things; false: there was no room for some of the events. */
+  /** Replaces changes of the same records. Returns false if there was no room for some of the events. */
   add(changes: Changes): boolean {
     let hasRoom = true;
     for (const { name, fields, by } of recordKinds) {
@@ -201,7 +206,7 @@ class PendingWrites {
     for (const id of ids) this.#of('units').delete(id);
   }
 
-  /** Moves so many of the first out, and more where they belong together. */
+  /** Takes out the first `most` changes, and more if they belong together. */
   take(most: number): readonly Waiting[] {
     const taken: Waiting[] = [];
     const count = Math.max(
@@ -218,7 +223,7 @@ class PendingWrites {
     return taken;
   }
 
-  /** Takes back what could not be written, but for what has changed since. */
+  /** Puts changes back that could not be written, except where newer ones have come since. */
   putBack(older: readonly Waiting[]): void {
     for (const { name, key, changes } of older) {
       const newer = this.#of(name).get(key);
@@ -243,20 +248,20 @@ function changesOf(waiting: readonly Waiting[]): Changes {
   return all;
 }
 
-/** Two parts, of which the first has all that belongs together; the second is empty where that is all. */
+/** Splits changes in two parts; the first has all that belong together, the second may be empty. */
 function halvesOf(waiting: readonly Waiting[]): readonly [readonly Waiting[], readonly Waiting[]] {
   const policy = policySize(name => waiting.filter(one => one.name === name).length);
   const most = Math.max(Math.ceil(waiting.length / 2), policy);
   return [waiting.slice(0, most), waiting.slice(most)];
 }
 
-/** Number of the first things that go into one write: a changed policy does, with its owners. */
+/** Number of changes at the beginning that have to go into one write: a changed policy with its owners. */
 function policySize(sizeOf: (name: string) => number): number {
   const changed = sizeOf('documents') + sizeOf('replicated');
   return changed === 0 ? 0 : changed + sizeOf('owners');
 }
 
-/** The later of two changes of the same thing, with what stays of the one before. */
+/** Merges two changes of the same record: the later one, with what remains of the earlier one. */
 function joined(before: Changes | undefined, after: Changes): Changes {
   if (before?.goneEventsBefore !== undefined && after.goneEventsBefore !== undefined) {
     return { goneEventsBefore: Math.max(before.goneEventsBefore, after.goneEventsBefore) };
@@ -269,7 +274,7 @@ function joined(before: Changes | undefined, after: Changes): Changes {
   return { replicated: { ...after.replicated, lineage: joinedLineage } };
 }
 
-/** The name of a record among its kind, or of what goes; quickly made, for a hundred thousand may wait. */
+/** Identifies a record, or a deleted one, among its kind. Has to be fast, for a hundred thousand may wait. */
 function keyOf(one: unknown, by: readonly string[]): string {
   if (by.length === 0) return '';
   if (typeof one !== 'object' || one === null) return String(one);

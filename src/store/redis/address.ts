@@ -1,4 +1,4 @@
-/** Address of a Redis, and a client of ioredis that looks for it for ever. */
+/** Reads the address of a Redis, and makes a client that connects again and again. */
 
 import { isIP } from 'node:net';
 import { Redis, type RedisOptions } from 'ioredis';
@@ -10,23 +10,23 @@ interface ServerAddress {
 }
 
 export interface RedisAddress {
-  /** `sentinel`: the places are those of the Sentinels, which know where the master is. */
+  /** `sentinel`: `places` are the Sentinels, which know where the master is. */
   readonly kind: 'single' | 'sentinel';
   readonly places: readonly ServerAddress[];
   readonly tls: boolean;
-  /** The name of the set that a Sentinel watches; else empty. */
+  /** The name of the master that the Sentinels watch; otherwise empty. */
   readonly master: string;
   readonly database: number;
   /** Empty: the user that Redis calls `default`. */
   readonly user: string;
-  /** Null: none was given. */
+  /** Null: there is none. */
   readonly password: string | null;
 }
 
 const form =
   /^(?<scheme>rediss?|redis\+sentinel):\/\/(?:(?<user>[^\s:@/?#]*)(?::(?<password>[^\s@/?#]*))?@)?(?<hosts>[^\s@/?#]+)(?<rest>\/[^\s?#]*)?$/i;
 
-/** `[store] HOST`; throws `configuration` where it is no address. */
+/** Reads `[store] HOST`; throws `configuration` if it is no address. */
 export function redisAddressOf(text: string): RedisAddress {
   const { scheme = '', user, password, hosts = '', rest = '' } = form.exec(text)?.groups ?? {};
   const kind = kinds[scheme.toLowerCase()];
@@ -65,7 +65,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The text may hold a password, and so is not shown. */
+/** The error for an invalid address, without its text, which may hold a password. */
 function noAddress(): SoftquotaError {
   return new SoftquotaError(
     'configuration',
@@ -87,14 +87,14 @@ export function addressName({ kind, places, master }: RedisAddress): string {
   }
 }
 
-/** Between one attempt to connect and the next, in milliseconds. */
+/** Returns the milliseconds between two attempts to connect. */
 function pause(attempts: number): number {
   return Math.min(50 * 2 ** Math.min(attempts - 1, 10), 1000) + Math.floor(Math.random() * 50);
 }
 
 /**
- * Settings that keep a command from being sent twice, or late: one that finds no connection fails, and so
- * does one whose connection breaks. Only the caller knows whether it is still wanted.
+ * Settings by which no command is sent twice or late: it fails if there is no connection or if the connection
+ * breaks. Only the caller knows whether it is still wanted.
  */
 const once = { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, autoResubscribe: false };
 
@@ -104,15 +104,15 @@ const bounds = {
   disconnectTimeout: 200,
   maxLoadingRetryTime: 500,
   keepAlive: 5000,
-  // Every server and proxy speaks it, and nothing of the newer one is needed.
+  // Every server and proxy knows RESP2, and nothing of RESP3 is needed.
   protocol: 2,
   connectionName: 'softquota',
   disableClientInfo: true,
-  // A master that has become a replica takes no writes; who it is now is found by connecting again.
+  // A master that has become a replica takes no writes; a new connection finds the present master.
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } satisfies RedisOptions;
 
-/** Connects at once, and after each loss again. */
+/** Makes a client that connects at once, and again after each loss. */
 export function clientFor(address: RedisAddress): Redis {
   const { kind, places, tls, master, database, user, password } = address;
   const [first = { host: 'localhost', port: 6379 }] = places;
@@ -145,7 +145,7 @@ export function clientFor(address: RedisAddress): Redis {
   }
 }
 
-/** Sentinels are asked without a password first, as most have none; else with the store's own. */
+/** Asks Sentinels without a password first, since most have none; then with that of the store. */
 function knocking(client: Redis, user: string, password: string | null): Redis {
   if (password === null) return client;
   client.on('sentinelError', (error: Error) => {

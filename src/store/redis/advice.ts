@@ -1,4 +1,4 @@
-/** Advice to the administrator of a Redis, so that it keeps what it is given. */
+/** Advice to the administrator of a Redis, so that it does not lose data. */
 
 import type { Redis } from 'ioredis';
 import type { ServerAdvice } from '../shared.ts';
@@ -7,12 +7,12 @@ import { pairs } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { replyCode } from './faults.ts';
 
-/** The version of Redis, or of a server that calls itself compatible. */
+/** The oldest version of Redis, or of a compatible server, that softquota supports. */
 const oldest = [6, 2] as const;
-/** Milliseconds by which clocks may differ. */
+/** Milliseconds by which clocks may differ without advice. */
 const mostAheadMs = 5000;
 
-/** Reads how the server is set up, as far as it lets us see; not being let is no fault. */
+/** Reads the configuration of the server, as far as it permits; a refusal is no fault. */
 export async function readAdvice(
   { address, connection, waitReplicas }: RedisContext,
   lacksPolicy: boolean,
@@ -29,18 +29,18 @@ export async function readAdvice(
   return advice;
 }
 
-/** Tells whether everybody who reaches the server over the network may do everything there. */
+/** Tells whether anybody who reaches the server over the network has all rights there. */
 function isOpen({ password, places }: RedisAddress): boolean {
   return password === null && !places.every(({ host }) => /^(?:localhost|127\..*|::1)$/.test(host));
 }
 
 interface Server {
   readonly name: string;
-  /** INFO, by name. */
+  /** The fields of INFO. */
   readonly info: ReadonlyMap<string, string>;
   /** Milliseconds by which the clock of this host is ahead of the server's. */
   readonly aheadMs: number;
-  /** Settings as far as CONFIG GET tells. */
+  /** Settings that CONFIG GET returns. */
   readonly settings: ReadonlyMap<string, string>;
 }
 
@@ -69,8 +69,8 @@ async function permitted<T>(answer: Promise<T>, otherwise: T): Promise<T> {
 }
 
 /**
- * A server that keeps an append-only file and was not told to empty itself has dropped what the file has at
- * its start, as Redis does where the ACL file gives the user `default` no rights.
+ * Advice for a lost policy. A server with an append-only file that was not flushed has dropped the file's
+ * content at its start: Redis does so if the ACL file gives the user `default` no rights.
  */
 function dropped({ name, info }: Server): ServerAdvice[] {
   const wasFlushed = info.has('cmdstat_flushall') || info.has('cmdstat_flushdb');

@@ -1,13 +1,13 @@
 /**
- * Asking Redis: scripts, and many questions at a time.
+ * Runs scripts and pipelines on Redis.
  *
- * A script is all that Redis does in one step, in Lua. Every script looks first and writes then, so that one
- * which stops has written nothing; and it puts in before it takes out, as Redis asks whether there is memory
- * left only before the first write. They answer with a word: `kept`, `conflict`, `stale` (see `runFenced`),
- * or `wrongtype` or `schema` with what is in the way (see `throwIfFault`).
+ * Redis runs a script in Lua as one step. Every script checks first and writes then, so that a script that
+ * stops has written nothing. It puts in before it takes out, since Redis checks only before the first write
+ * whether there is memory left. Scripts answer with a word: `kept`, `conflict`, `stale` (see `runFenced`), or
+ * `wrongtype` or `schema` with the key in the way (see `throwIfFault`).
  *
- * Arguments come as words, or as a count and so many words. Lists are handed on in pieces, for Lua takes a
- * few thousand values at a time.
+ * Arguments are single words, or a count and as many words. Lists are passed on in pieces, for Lua takes only
+ * a few thousand values at a time.
  */
 
 import { createHash } from 'node:crypto';
@@ -44,27 +44,27 @@ local function wrong_type(...)
   end
 end`;
 
-/** A script of these parts, which may read its arguments and write lists. */
+/** Makes a script of these parts, with helpers to read arguments and write lists. */
 export function script(...parts: readonly string[]): Script {
   const text = [reading, ...parts].join('\n');
   return { text, sha: createHash('sha1').update(text).digest('hex') };
 }
 
-/** Ends a script if another program's key is there: each of KEYS is of the type given, or not there. */
+/** Ends a script if a key belongs to another program: each of KEYS has to be of its type, or not exist. */
 export function expectTypes(...types: readonly ('string' | 'hash' | 'zset')[]): string {
   return `
 local strange = wrong_type(${types.map(type => `'${type}'`).join(', ')})
 if strange then return {'wrongtype', strange} end`;
 }
 
-/** Ends a script that `runFenced` did not send over the present connection; KEYS[1] is the fences. */
+/** Ends a script that `runFenced` did not send over the present connection; KEYS[1] is the hash of fences. */
 export const fenced = `
 local writer, fence = word(), word()
 if redis.call('HGET', KEYS[1], writer) ~= fence then return {'stale'} end`;
 
 /**
- * Id of this server, in this life of its own: one that takes another's place, or was started again, may have
- * lost what was acknowledged. Empty if it does not say.
+ * The id of this server's process: another server, or one that was restarted, may have lost acknowledged
+ * writes. Empty if it does not say.
  */
 export const serverLua = `
 local function server()
@@ -72,7 +72,7 @@ local function server()
   return type(info) == 'string' and string.match(info, 'run_id:(%w+)') or ''
 end`;
 
-/** Number of replicas that follow now; nil if the server does not say. */
+/** Number of replicas that are online; nil if the server does not say. */
 export const replicasOf = `
 local function replicas()
   local info = redis.pcall('INFO', 'replication')
@@ -83,12 +83,12 @@ end`;
 
 export type Word = string | Buffer;
 
-/** A list as scripts read it. */
+/** Makes a list in the form that scripts read. */
 export function words(list: readonly Word[]): readonly Word[] {
   return [String(list.length), ...list];
 }
 
-/** Splits a list of Redis or of a script, in which names and values take turns. */
+/** Splits a list of Redis or a script into its alternating names and values. */
 export function pairs<T>(list: readonly T[]): readonly (readonly [T, T])[] {
   return list.flatMap((name, at) => {
     const value = list[at + 1];
@@ -96,14 +96,16 @@ export function pairs<T>(list: readonly T[]): readonly (readonly [T, T])[] {
   });
 }
 
-/** A list in parts of at most so many. */
+/** Cuts a list into parts of at most `most` entries. */
 export function* parts<T>(list: readonly T[], most: number): Generator<readonly T[]> {
   for (let start = 0; start < list.length; start += most) yield list.slice(start, start + most);
 }
 
 type Fill = (questions: ChainableCommander) => ChainableCommander;
 
-/** Asks these questions in one message, one after the other; others may come between. */
+/**
+ * Sends these commands in one message. They run one after the other; commands of others may come in between.
+ */
 export async function pipeline(client: Redis, fill: Fill): Promise<readonly unknown[]> {
   const results = (await fill(client.pipeline()).exec()) ?? [];
   return results.map(([error, result]) => {
@@ -121,20 +123,20 @@ export interface ScriptReply {
   readonly with: readonly unknown[];
 }
 
-/** The reply, where nothing of another's lies in the way; else rejects with `store_refused`. */
+/** Runs a script and returns its reply. Rejects with `store_refused` if other content lies in the way. */
 export function runScript({ connection }: RedisContext, ...call: ScriptCall): Promise<ScriptReply> {
   return connection.run(async client => throwIfFault(connection.where, await sendScript(client, ...call)));
 }
 
-/** Another process of the same host may take the fence in between so often. */
+/** Limit of attempts, since another process of the same host may take the fence in between. */
 const mostTries = 3;
 
 /**
  * Runs a script that begins with `fenced`, with the fences as its first key.
  *
- * A message over a connection that broke may reach Redis after what was said later over the next one. So each
- * connection takes a number before it writes, and Redis refuses what comes with another one. Changes of
- * policy need none: each is made upon the one before, or not at all.
+ * A message over a broken connection may reach Redis after later messages over the next one. So each
+ * connection takes a number before it writes, and Redis refuses writes with another number. Changes of policy
+ * need none: each is made upon the one before, or not at all.
  */
 export async function runFenced(
   context: RedisContext,
@@ -148,7 +150,7 @@ export async function runFenced(
       fence.current ??= client.hincrby(names.fences, name, 1).then(String);
       taken = fence.current;
       const fencedArgs = [name, await taken, ...args];
-      // From here to the sending nothing else happens: the number is that of this connection.
+      // Nothing else runs from here to the sending, so the number is that of this connection.
       if (fence.current !== taken) return { is: 'stale', with: [] };
       return throwIfFault(
         connection.where,
@@ -161,7 +163,7 @@ export async function runFenced(
   throw away(connection.where, 'another daemon writes with the name of this host at the same time');
 }
 
-/** Sends the script itself only to a server that does not know it yet. */
+/** Sends a script by its hash, and its text only to a server that does not know it yet. */
 export async function sendScript(client: Redis, ...[script, keys, args]: ScriptCall): Promise<ScriptReply> {
   const rest = [String(keys.length), ...keys, ...args];
   try {
@@ -177,7 +179,7 @@ export function replyIn(reply: unknown): ScriptReply {
   return { is: String(is), with: rest };
 }
 
-/** The reply, where nothing of another's lies in the way; else throws `store_refused`. */
+/** Returns the reply; throws `store_refused` if other content lies in the way. */
 export function throwIfFault(where: string, reply: ScriptReply): ScriptReply {
   const what = String(reply.with[0]);
   switch (reply.is) {

@@ -1,9 +1,9 @@
 /**
- * One way to Redis, which is made again whenever it breaks.
+ * One connection to Redis, which is made again whenever it breaks.
  *
- * While it is away for a moment, questions wait; from `patienceMs` after the loss on they fail at once, until
- * it is back. A question that is not answered within `patienceMs` fails too, and the connection with it:
- * whatever hangs there would hold up all that comes later.
+ * During a short interruption, commands wait; from `patienceMs` after the loss on they fail at once, until
+ * the connection is back. A command without an answer within `patienceMs` fails too, and the connection with
+ * it: anything that hangs there would delay all later commands.
  */
 
 import type { Redis } from 'ioredis';
@@ -13,19 +13,19 @@ import { addressName, clientFor, type RedisAddress } from './address.ts';
 import { away, failureOf, withoutSecret } from './faults.ts';
 
 const patienceMs = 1500;
-/** Milliseconds that a connection may take from its beginning until it can be used. */
+/** Milliseconds that a new connection may take until it can be used. */
 const greetingMs = 3000;
 
 interface ConnectionSettings {
   readonly address: RedisAddress;
   readonly log?: Pick<Log, 'info' | 'warn'> | undefined;
-  /** Asked on each new connection, first of all; throws `store_refused` where nothing must be touched. */
+  /** Called first on each new connection; throws `store_refused` if softquota must not touch the server. */
   readonly examine?: (client: Redis) => Promise<void>;
-  /** Told whenever it can be used again. */
+  /** Called whenever the connection can be used again. */
   readonly ready?: (client: Redis) => void;
 }
 
-/** Opens, for all who wait at it: with true to go on, with false because it takes too long. */
+/** Resolves for all who wait: with true to go on, with false if it takes too long. */
 type Gate = PromiseWithResolvers<boolean>;
 
 export class Connection {
@@ -36,11 +36,11 @@ export class Connection {
   #gate: Gate = Promise.withResolvers<boolean>();
   #timer: NodeJS.Timeout | undefined;
   #greeting: NodeJS.Timeout | undefined;
-  /** This connection was given up; ioredis calls it ready until the system has closed it. */
+  /** The connection was given up, though ioredis calls it ready until the system has closed it. */
   #isLeft = false;
   /** Why it is away, as far as is known. */
   #fault: unknown = new Error('there is no connection yet');
-  /** Why it must not be used although it is there. */
+  /** Why an existing connection must not be used. */
   #refusal: SoftquotaError | null = null;
 
   constructor(settings: ConnectionSettings) {
@@ -49,7 +49,7 @@ export class Connection {
     this.#client = clientFor(settings.address);
     this.#client.on('error', (error: unknown) => {
       this.#fault = error;
-      // A client that is not let in need not wait.
+      // A client that is denied access does not wait.
       if (this.#state === 'connecting' && this.#away().code === 'store_refused') this.#begin('away');
     });
     this.#client.on('connect', () => this.#greeted());
@@ -62,19 +62,19 @@ export class Connection {
       clearTimeout(this.#greeting);
       this.#lost();
     });
-    // ioredis gives up after some faults of Sentinels; nobody else would try again.
+    // ioredis gives up after some errors of Sentinels; only this code tries again.
     this.#client.on('end', () => this.#again());
     this.#begin('connecting');
   }
 
-  /** Resolves when it can be used, or is away: then, and where it must not be used, with why. */
+  /** Resolves when the connection can be used (null), must not be used, or is away (the reason). */
   async opened(): Promise<SoftquotaError | null> {
     return (await this.#gate.promise) ? this.#refusal : this.#away();
   }
 
   /**
-   * Rejects with `store_away` or `store_refused`; what `act` throws otherwise is taken for Redis's or the
-   * network's.
+   * Runs `act`. Rejects with `store_away` or `store_refused`; other errors of `act` count as those of Redis
+   * or the network.
    */
   async run<T>(act: (client: Redis) => Promise<T>): Promise<T> {
     if (!(await this.#gate.promise)) throw this.#away();
@@ -103,12 +103,15 @@ export class Connection {
     }
     if (state === 'away') this.#settings.log?.warn({ err: this.#away() }, 'the shared store is away');
     this.#gate.resolve(state === 'usable');
-    // Later callers find the present state, not that of the first wait.
+    // Later callers get the present state, not that of the first wait.
     this.#gate = Promise.withResolvers();
     this.#gate.resolve(state === 'usable');
   }
 
-  /** ioredis waits for ever for the answer to its first question, which may be lost on its way. */
+  /**
+   * Limits the time until the connection is ready: ioredis waits for ever for the answer to its first
+   * command, which may be lost.
+   */
   #greeted(): void {
     clearTimeout(this.#greeting);
     this.#greeting = setTimeout(() => this.#client.disconnect(true), greetingMs).unref();
@@ -130,7 +133,7 @@ export class Connection {
     this.#settings.ready?.(this.#client);
   }
 
-  /** Keeps why it must not be used, if so, and throws that. */
+  /** Examines the server. Stores and throws the reason if it must not be used. */
   async #examine(): Promise<void> {
     try {
       await this.#answered(this.#settings.examine?.(this.#client) ?? Promise.resolve());
@@ -178,7 +181,7 @@ export class Connection {
         this.#anew();
         reject(this.#fault);
       };
-      // After a hold-up of this process the answer is there already, and is read before immediates run.
+      // If this process was held up, the answer may be there already, and is read before immediates run.
       const timer = setTimeout(() => setImmediate(giveUp), patienceMs);
       answer.finally(settle).then(resolve, reject);
     });

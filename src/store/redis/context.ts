@@ -1,4 +1,4 @@
-/** Context of one store: the first argument of the functions of this folder. */
+/** The context of one store: the first argument of the functions in this folder. */
 
 import type { Redis } from 'ioredis';
 import { SoftquotaError } from '../../errors.ts';
@@ -16,9 +16,9 @@ export interface RedisSettings {
   /** Replicas that must have a change of policy before it is acknowledged; 0 by default. */
   readonly waitReplicas?: number;
   readonly log?: Pick<Log, 'info' | 'warn'>;
-  /** For how long a host that is not heard of keeps its name, in milliseconds; 10 s by default. */
+  /** Time in milliseconds for which a silent host keeps its name; 10 s by default. */
   readonly aliveMs?: number;
-  /** Events that are kept at most; `mostKeptEvents` unless given. */
+  /** Limit of stored events; `mostKeptEvents` unless given. */
   readonly mostEvents?: number;
   /** The host that writes; empty unless given. */
   readonly writer?: string;
@@ -28,18 +28,18 @@ export interface RedisContext
   extends Required<Pick<RedisSettings, 'waitReplicas' | 'aliveMs' | 'mostEvents' | 'writer'>> {
   readonly address: RedisAddress;
   readonly keys: Keys;
-  /** For questions, and for changes that wait for nobody. */
+  /** For reads, and for changes that do not wait for replicas. */
   readonly connection: Connection;
   /** For changes of policy, which wait for replicas. */
   readonly policyConnection: Connection;
-  /** The number that the present connection has taken, as `runFenced` tells; null: none yet. */
+  /** The number of the present connection, see `runFenced`; null: it has none yet. */
   readonly fence: { current: Promise<string> | null };
 }
 
-/** Rejects with `store_refused` where nothing must be touched. */
+/** Rejects with `store_refused` if softquota must not touch the server. */
 type Examine = (client: Redis, prefix: string, keys: Keys, where: string) => Promise<void>;
 
-/** Connects; each connection is examined, then `ready` called when it can be used. Throws `configuration`. */
+/** Connects. Examines each connection, and calls `ready` when it can be used. Throws `configuration`. */
 export function createContext(settings: RedisSettings, examine: Examine, ready: () => void): RedisContext {
   const {
     prefix,

@@ -1,4 +1,4 @@
-/** Writes and finds events, and how near to their limits owners are. */
+/** Writes and finds events, and the levels of owners' usage. */
 
 import {
   type EventQuery,
@@ -13,8 +13,8 @@ import type { RedisContext } from './context.ts';
 import { eventContentIn, eventLabels, eventText, labelIn, levelIn, parseStored, sentAs } from './values.ts';
 
 /**
- * Events are found by their ids and labels, in the order of their times. If they are too many, one in a hundred
- * goes: all labels may have to be looked through for those that go first.
+ * Puts events, which are found by their ids and labels, in the order of their times. If there are too many,
+ * one in a hundred is deleted at once, since the search for those that go first may have to read all labels.
  */
 export const putEvents = `
 local function drop_events(events, times, labels)
@@ -73,7 +73,7 @@ put(KEYS[4], words())
 return {'kept'}`,
 );
 
-/** Takes out the oldest events of before a time, some at a time. KEYS: events, times. */
+/** Deletes the oldest events before a time, some at a time. KEYS: events, times. */
 const pruneScript = script(
   putEvents,
   expectTypes('hash', 'zset'),
@@ -83,7 +83,7 @@ drop_events(KEYS[1], KEYS[2], labels)
 return {'kept', #labels}`,
 );
 
-/** Old events that go at a time: each takes its time while nobody else is served. */
+/** Old events that are deleted at a time, since nobody else is served meanwhile. */
 const prunedAtOnce = 1000;
 
 export async function writeEvents(context: RedisContext, changes: RecordChanges): Promise<void> {
@@ -108,7 +108,7 @@ export async function writeEvents(context: RedisContext, changes: RecordChanges)
   );
 }
 
-/** Labels that are looked through at a time. */
+/** Labels that are read at a time. */
 const pageSize = 1000;
 
 export async function readEvents(context: RedisContext, query: EventQuery): Promise<readonly EventRecord[]> {
@@ -157,7 +157,7 @@ async function withTexts(
   );
   return events.flatMap((event, at) => {
     const value = values[at];
-    // It may have gone between the two questions.
+    // The event may have been deleted between the two reads.
     if (!value) return [];
     return [
       { ...event, ...parseStored(connection.where, keys.events, event.id, () => eventContentIn(value)) },

@@ -1,6 +1,6 @@
 /**
- * Looks, before anything is touched, at whether what lies under the prefix is softquota's, and of this
- * schema; what a softquota before this schema left is taken over once no such daemon runs any more.
+ * Checks, before anything is written, whether the content under the prefix is softquota's and of this schema.
+ * Content of schema 1 is taken over once no daemon of that version runs any more.
  */
 
 import type { Redis } from 'ioredis';
@@ -14,12 +14,14 @@ export async function examineServer(client: Redis, prefix: string, keys: Keys, w
   await mustBeOfOurTypes(client, keys, where);
   if ((await client.exists(keys.policy)) === 0) return takeOver(client, prefix, keys, where);
   const found = await client.hget(keys.policy, 'schema');
-  // A store that is emptied at this moment is nobody else's.
+  // The store was emptied at this moment, so it belongs to nobody else.
   if (found === null && (await client.exists(keys.policy)) === 0) return;
   if (found !== redisSchema) throw strangeSchema(where, keys.policy, found ?? '');
 }
 
-/** Rejects with `store_refused` where a key is of another type; `writer`: the host whose keys are looked at, too. */
+/**
+ * Rejects with `store_refused` if a key is of another type. `writer`: the host whose keys are checked, too.
+ */
 export async function mustBeOfOurTypes(client: Redis, keys: Keys, where: string, writer = ''): Promise<void> {
   const expected: readonly (readonly [string, string])[] = [
     [keys.policy, 'hash'],
@@ -50,9 +52,9 @@ export async function mustBeOfOurTypes(client: Redis, keys: Keys, where: string,
 
 /**
  * Renames policy, owners and levels of schema 1, whose keys begin with `{PREFIX}:`, and rewrites its events.
- * Usage is told anew, and volatile documents are written again by the hosts that know them. KEYS: those of
- * the policy, documents, owners, levels, events, places of events, then theirs of today, and those that are
- * of no use any more.
+ * Hosts report their usage anew, and write the volatile documents again that they know. KEYS: the old keys of
+ * the policy, documents, owners, levels, events, places of events, then the present ones, and those that are
+ * useless now.
  */
 const takeOverScript = script(`
 local stands = redis.call('HMGET', KEYS[1], 'schema', 'generation', 'version', 'mark', 'supersedes')
@@ -89,7 +91,7 @@ async function takeOver(client: Redis, prefix: string, keys: Keys, where: string
       if ((await client.exists(old(`alive:${host}`))) === 1) throw olderRuns(where, textIn(host) ?? host);
     }
     const owners = await client.zrange(old('measured'), '0', '-1');
-    // They are told anew, by whoever takes over.
+    // Hosts report these anew.
     for (const some of parts(owners, 1000)) {
       await pipeline(client, all => {
         for (const owner of some) all.del(`${prefix}:share:{${owner}}`);
@@ -106,7 +108,7 @@ async function takeOver(client: Redis, prefix: string, keys: Keys, where: string
       [redisSchema],
     );
   } catch (error) {
-    // A user who has no right to keys of that kind never had any.
+    // A user without rights to keys of schema 1 never had any.
     if (replyCode(error) !== 'NOPERM') throw error;
   }
 }

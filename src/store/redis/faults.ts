@@ -1,13 +1,13 @@
-/** Errors of Redis and of the way to it, in the words and codes that softquota's users read. */
+/** Turns errors of Redis and of the connection into the codes and texts that users read. */
 
 import { messageOf, SoftquotaError } from '../../errors.ts';
 
-/** It cannot do it now, but may later. */
+/** The error for a store that cannot be used now, but may be later. */
 export function away(where: string, reason: string, cause?: unknown): SoftquotaError {
   return new SoftquotaError('store_away', `${where} cannot be used at the moment: ${reason}`, { cause });
 }
 
-/** The error for content that softquota did not write, or that was changed since. */
+/** The error for content that softquota did not write, or that somebody has changed since. */
 export function damaged(where: string, key: string, why: string, cause?: unknown): SoftquotaError {
   return new SoftquotaError(
     'store_refused',
@@ -25,17 +25,17 @@ function newer(where: string, key: string, found: string): SoftquotaError {
   );
 }
 
-/** The number of the way in which everything is kept. */
+/** The version of the form of all content. */
 export const redisSchema = '2';
 
-/** `found` is what the policy's key has of it. */
+/** The error for another schema. `found`: the schema in the policy's key. */
 export function strangeSchema(where: string, key: string, found: string): SoftquotaError {
   return /^\d+$/.test(found)
     ? newer(where, key, found)
     : damaged(where, key, 'it does not say which schema it has');
 }
 
-/** The first word of an error that Redis itself reported, else null. */
+/** Returns the first word of an error that Redis itself reported; null for any other error. */
 export function replyCode(error: unknown): string | null {
   if (!(error instanceof Error) || error.name !== 'ReplyError') return null;
   return /^[A-Z]+/.exec(error.message)?.[0] ?? null;
@@ -44,7 +44,10 @@ export function replyCode(error: unknown): string | null {
 /** Shorter secrets occur in any text. */
 const shortestSecret = 6;
 
-/** The error, without what was sent: servers and proxies quote commands that they refuse, AUTH too. */
+/**
+ * Removes the password and the sent arguments from an error: servers and proxies quote commands that they
+ * refuse, also AUTH.
+ */
 export function withoutSecret(error: unknown, secret: string | null): unknown {
   if (!(error instanceof Error) || error instanceof SoftquotaError) return error;
   const masked = (text: string) => {
@@ -62,7 +65,7 @@ export function withoutSecret(error: unknown, secret: string | null): unknown {
 export function failureOf(where: string, error: unknown): SoftquotaError {
   if (error instanceof SoftquotaError) return error;
   const words = messageOf(error);
-  // Redis and ioredis report none of these: a mistake of ours is not a fault of the server.
+  // Redis and ioredis report none of these, so it is a bug and no fault of the server.
   if (error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError) {
     return new SoftquotaError('internal', `${where}: ${words}`, { cause: error });
   }
@@ -87,7 +90,7 @@ export function failureOf(where: string, error: unknown): SoftquotaError {
 }
 
 function keyOf(error: unknown): string {
-  // ioredis tells the command with each error that Redis reported.
+  // ioredis adds the command to each error that Redis reported.
   const { command } = error as {
     readonly command?: { readonly name?: string; readonly args?: readonly unknown[] };
   };

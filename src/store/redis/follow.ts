@@ -1,4 +1,7 @@
-/** Being told of changes and of what others say, as far as messages arrive: only the state misses none. */
+/**
+ * Receives messages about changes and from other hosts. Some may be lost; only the state of the store misses
+ * nothing.
+ */
 
 import type { Redis } from 'ioredis';
 import type { Listener, ServerAdvice } from '../shared.ts';
@@ -6,7 +9,7 @@ import { Connection } from './connection.ts';
 import type { RedisContext } from './context.ts';
 import { failureOf } from './faults.ts';
 
-/** Asking again tells a connection that has died silently from one where nothing happens. */
+/** Milliseconds between two subscriptions: subscribing again detects a connection that has died silently. */
 const renewMs = 5000;
 
 export class Follower {
@@ -17,7 +20,7 @@ export class Follower {
   #connection: Connection | null = null;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Makes a connection of its own: one that follows can ask nothing else. */
+  /** Uses a connection of its own, since one that is subscribed takes no other commands. */
   constructor(context: RedisContext) {
     this.#context = context;
   }
@@ -55,7 +58,7 @@ export class Follower {
     return connection;
   }
 
-  /** Subscribes. If it fails, the connection is made again, or the next time is another chance. */
+  /** Subscribes. If that fails, the connection is made again, or the next attempt follows. */
   async #subscribe(connection: Connection): Promise<void> {
     const { news } = this.#context.keys;
     try {

@@ -1,4 +1,4 @@
-/** The hosts that take part, who has the name of which, and the tasks that one host has at a time. */
+/** The hosts that share the store: their names, and the tasks that one host has at a time. */
 
 import { z } from 'zod';
 import type { ClaimOutcome, HostClaim, HostRecord } from '../shared.ts';
@@ -8,9 +8,9 @@ import { fieldName } from './keys.ts';
 import { decodeFieldName, parseStored } from './values.ts';
 
 /**
- * The name is the one's whose token is there, and among its lives the one's that began last. A life that
- * begins where the list of hosts lacks it is told so: a store that was emptied may have lost who has the
- * name. KEYS: alive, hosts.
+ * The name belongs to the token in it, and among the processes of that token to the one that started last. A
+ * process that starts and is not in the list of hosts is told so: a store that was emptied may have lost who
+ * has the name. KEYS: alive, hosts.
  */
 const claimScript = script(
   expectTypes('string', 'hash'),

@@ -56,14 +56,14 @@ export function redisKeys(prefix: string) {
     alive: (host: string) => `${prefix}:alive:${fieldName(host)}`,
     fences: `${prefix}:fences`,
     task: (name: string) => `${prefix}:task:${fieldName(name)}`,
-    /** `spare` is never there. */
+    /** The key `spare` never exists. */
     staged: (id: string, what: 'documents' | 'owners' | 'spare') => `${prefix}:staged:${id}:${what}`,
     /** A channel. */
     news: `${prefix}:news`,
   };
 }
 
-/** Characters that stand for themselves in a name. */
+/** Characters that need no encoding in a name. */
 const plain = /^[A-Za-z0-9._~-]*$/;
 
 const spelled = Array.from({ length: 256 }, (_, byte) => {
@@ -71,7 +71,7 @@ const spelled = Array.from({ length: 256 }, (_, byte) => {
   return plain.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
 });
 
-/** Any text as part of a name. */
+/** Encodes any text as part of a name. */
 export function fieldName(text: string): string {
   if (plain.test(text)) return text;
   let name = '';
@@ -79,7 +79,7 @@ export function fieldName(text: string): string {
   return name;
 }
 
-/** Null where `fieldName` gives no such name of any text. */
+/** Decodes a name; null if `fieldName` does not make such a name. */
 export function textIn(name: string): string | null {
   if (plain.test(name)) return name;
   const bytes = name.replace(/%([0-9A-F]{2})/g, (_, digits) =>

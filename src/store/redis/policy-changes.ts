@@ -1,4 +1,7 @@
-/** Changing the policy: as a whole, each change upon the one before, on as many replicas as asked for. */
+/**
+ * Changes the policy: as a whole, each change upon the one before, on as many replicas as the settings ask
+ * for.
+ */
 
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
@@ -29,19 +32,19 @@ import { documentFields, documentName, ownerFields } from './values.ts';
 
 /** Records of a policy that are sent at a time. */
 const stageSize = 2000;
-/** Milliseconds that parts of a policy lie there, should nobody put them in place. */
+/** Milliseconds after which staged parts of a policy expire, if they are not put in place. */
 const stagedMs = 60_000;
-/** Versions whose changes are told. */
+/** Number of versions whose changes are kept. */
 const mostVersions = 10_000;
-/** Characters of the names of one change; of more it is only told that there were some. */
+/** Limit of characters for the names of one change; beyond it only the fact of a change is kept. */
 const longestNames = 16_384;
-/** Milliseconds that replicas are waited for: a change is acknowledged or refused within 2 s. */
+/** Milliseconds to wait for replicas: a change is acknowledged or refused within 2 s. */
 const replicaMs = 1200;
 
 /**
- * Begins a change of policy to a position. One that too few replicas would get is not written at all: a
- * master that was cut off, or was one, goes on alone. Expects the types of its KEYS to be checked, and the
- * locals `policy` and `changes`.
+ * Begins a change of policy to a position. A change that too few replicas would get is not written at all,
+ * since a master that was cut off or replaced continues alone. Expects the types of its KEYS to be checked,
+ * and the locals `policy` and `changes`.
  */
 const begin = `
 ${replicasOf}
@@ -70,8 +73,8 @@ local function told()
 end`;
 
 /**
- * A change upon where the policy stands, of owners who are who they are taken for, on the server meant. KEYS:
- * policy, documents, owners, changes, events, times.
+ * Commits a change upon the given position, if the owners have the expected ids and the server is the
+ * expected one. KEYS: policy, documents, owners, changes, events, times.
  */
 const commitScript = script(
   serverLua,
@@ -105,16 +108,16 @@ tell(version, mark, names)
 return told()`,
 );
 
-/** Part of a policy on its way. KEYS: where it lies until then. */
+/** Stages a part of a policy. KEYS: the staging key. */
 const stageScript = script(`
 put(KEYS[1], words())
 redis.call('PEXPIRE', KEYS[1], word())
 return {'kept'}`);
 
 /**
- * A command that the user may not be allowed is tried first, on a key that is never there: else a policy
- * would have a place, and not its documents. KEYS: policy, documents, owners, changes, staged documents,
- * staged owners, a key that is not there.
+ * Replaces the policy by the staged one. RENAME, which the user may not be allowed, is tried first on a key
+ * that does not exist: otherwise a policy would get a position, but no documents. KEYS: policy, documents,
+ * owners, changes, staged documents, staged owners, a key that does not exist.
  */
 const replaceScript = script(
   expectTypes('hash', 'hash', 'hash', 'zset', 'hash', 'hash'),
@@ -152,12 +155,12 @@ function positionWords({ generation, version, mark }: Position) {
   return [fieldName(generation), String(version), fieldName(mark)];
 }
 
-/** The arguments that every script that changes policy reads first. */
+/** Returns the arguments that every script that changes policy reads first. */
 function beginWords({ waitReplicas, keys, writer }: RedisContext, next: Position) {
   return [String(waitReplicas), keys.news, fieldName(writer), ...positionWords(next)];
 }
 
-/** The fields that a change writes or deletes, as `changes` has them. */
+/** Returns the names of the fields that a change writes or deletes, in the form of `changes`. */
 function namesOf({ owners = [], goneOwners = [], documents = [], goneDocuments = [] }: PolicyChange): string {
   const names = [
     ...[...goneOwners, ...owners.map(({ key }) => key)].map(fieldName),
@@ -175,7 +178,7 @@ export async function commit(
 ): Promise<Position | null> {
   const { policy, documents: to, owners: toOwners, changes, events, times } = context.keys;
   const { owners = [], goneOwners = [], documents = [], goneDocuments = [] } = asked;
-  // The script takes the next version itself.
+  // The script sets the version.
   const next = { generation: basis.generation, version: 0, mark };
   const reply = await runReplicated(
     context,
@@ -229,7 +232,7 @@ export async function replace(
   return reply.is === 'kept' ? 'kept' : 'conflict';
 }
 
-/** Sends the records of a policy on its way, and returns how many they are. */
+/** Stages the records of a policy, and returns their number. */
 async function stage<T>(
   connection: Connection,
   key: string,
@@ -249,9 +252,9 @@ const outcomeUnknown =
   'it is not known whether the change was made. It may come into force within moments; to ask for it again does no harm';
 
 /**
- * A script that changes policy, acknowledged by replicas where that is asked for.
+ * Runs a script that changes policy, and waits for replicas if the settings ask for that.
  *
- * WAIT speaks of what its own connection has written: so both are sent together, to one server, and where the
+ * WAIT counts only writes of its own connection. So both are sent together to one server, and if the
  * connection breaks both fail.
  */
 async function runReplicated(
@@ -285,7 +288,7 @@ async function runReplicated(
   return reply;
 }
 
-/** A change that Redis itself refused was not made. Without an answer nobody knows. */
+/** Adds to an error that the outcome is unknown, unless Redis refused the change or it was never sent. */
 function unlessRefused(error: unknown): unknown {
   if (!(error instanceof SoftquotaError) || error.code !== 'store_away') return error;
   const wasNotSent = error.cause instanceof Error && error.cause.message.includes('enableOfflineQueue');
@@ -294,8 +297,8 @@ function unlessRefused(error: unknown): unknown {
 }
 
 /**
- * Sends the script's text, never its hash: a server that did not know it would be sent the text only after
- * WAIT, which would then acknowledge a change that is not written yet.
+ * Sends the script's text, never its hash: to a server that did not know the hash, the text would be sent
+ * only after WAIT, which would then acknowledge a change that is not written yet.
  */
 function acknowledged(
   client: Redis,

@@ -1,8 +1,8 @@
 /**
- * Reading the policy as of one moment, however long it is, and what has changed in it since a version.
+ * Reads the policy as of one moment, however long it is, and its changes since a version.
  *
- * Each change of policy is one script, which moves the version on. So what is read between two equal looks at
- * the version has not changed meanwhile.
+ * Each change of policy is one script, which increases the version. So if the version is the same before and
+ * after a read, nothing has changed in between.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -31,7 +31,7 @@ import {
   textOf,
 } from './values.ts';
 
-/** A reply to HGETALL, as the client has given it. */
+/** A reply to HGETALL, as the client returns it. */
 type Hash = Readonly<Record<string, Buffer>>;
 
 const serverScript = script(serverLua, `return {'kept', server()}`);
@@ -56,10 +56,10 @@ function supersedesIn(hash: Hash): readonly string[] {
 export async function readState({ connection, keys, writer }: RedisContext): Promise<SharedState> {
   const { where } = connection;
   return connection.run(async client => {
-    // Also keys that only changes need: these would be refused while all else goes on.
+    // Checks the keys that only changes need, too: otherwise changes would be refused while all else goes on.
     await mustBeOfOurTypes(client, keys, where, writer);
-    // The server is asked first: where another one comes in between, the one before is named, and nothing is
-    // changed there.
+    // The id of the server is read first: if another server comes in between, the earlier one is named, and a
+    // change for that one is refused.
     const [{ with: server }, [policy, usage, volatile]] = await Promise.all([
       sendScript(client, serverScript, [], []),
       pipeline(client, all => all.hgetallBuffer(keys.policy).hgetall(keys.usage).hget(keys.volatile, '.')),
@@ -85,14 +85,14 @@ export async function readState({ connection, keys, writer }: RedisContext): Pro
   });
 }
 
-/** Times that something is read again because it was changed while it was read. */
+/** Limit of attempts to read something that changes meanwhile. */
 const attempts = 20;
-/** Fields that are on their way at a time: so few that they are taken without slices. */
+/** Fields that are read at a time: so few that they are handled without slices. */
 const pageSize = 250;
-/** Names of changed things that are read one by one; of more the whole policy is read. */
+/** Limit of changed fields that are read one by one; of more, the whole policy is read. */
 const mostNames = 5000;
 
-/** Reads all fields of a hash, some at a time: so nobody waits for a long answer. */
+/** Reads all fields of a hash, some at a time, so that no long answer delays others. */
 export async function* scanFields(
   { connection }: Pick<RedisContext, 'connection'>,
   key: string,
@@ -103,7 +103,7 @@ export async function* scanFields(
     const [next, found] = await asked;
     const cursor = next.toString();
     if (cursor !== '0') {
-      // The next page comes while this one is taken; its failure is told where it is waited for.
+      // The next page is read while this one is handled; its failure is reported when it is awaited.
       asked = ask(cursor);
       asked.catch(() => {});
     }
@@ -116,7 +116,7 @@ export async function* scanFields(
 interface Entry {
   readonly version: number;
   readonly mark: string;
-  /** The fields of owners and documents; null: too many. */
+  /** The fields of changed owners and documents; null: too many. */
   readonly names: readonly string[] | null;
 }
 
@@ -129,7 +129,7 @@ function entryIn(member: string): Entry {
   };
 }
 
-/** Owners and documents by their fields, which tell them apart; null: gone. */
+/** Owners and documents by their fields, which are never the same for both; null: deleted. */
 type Fields = Map<string, OwnerRecord | DocumentRecord | null>;
 
 const isDocument = (name: string) => name.includes('/');
@@ -158,13 +158,13 @@ function recordsIn({ connection, keys }: RedisContext, fields: Fields): PolicyRe
 }
 
 interface FieldsSince extends Omit<PolicySince, 'change'> {
-  /** Null as `PolicySince.change` is. */
+  /** Null for the same reasons as `PolicySince.change`. */
   readonly fields: Fields | null;
 }
 
 /**
- * Reads what has changed since a version, as of one moment: with the fields that the look before named, until
- * no change has named others meanwhile.
+ * Reads the changes since a version as of one moment: repeats with the fields that the last read named, until
+ * no further ones come up.
  */
 async function readFields(context: RedisContext, since: number): Promise<FieldsSince> {
   let asked: readonly string[] = [];
@@ -176,7 +176,7 @@ async function readFields(context: RedisContext, since: number): Promise<FieldsS
   throw away(context.connection.where, 'others change the policy all the time');
 }
 
-/** Gives the fields to be asked for where these were not all. */
+/** Reads the changes with these fields. Returns the names of all changed fields if these were not all. */
 async function tryFields(
   context: RedisContext,
   client: Redis,
@@ -252,7 +252,7 @@ export async function readSince(
   return { ...since, change: fields === null ? null : recordsIn(context, fields) };
 }
 
-/** Reads all of the policy: some fields at a time, and then what has changed since the first of them. */
+/** Reads the whole policy: some fields at a time, and then the changes since it began. */
 export async function readPolicy(context: RedisContext): Promise<PolicyRead> {
   const { connection, keys } = context;
   for (let attempt = 0; attempt < attempts; attempt += 1) {

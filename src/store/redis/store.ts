@@ -1,4 +1,4 @@
-/** The records that hosts share, in a Redis. */
+/** The shared store in a Redis. */
 
 import { SerialQueue } from '../../serial-queue.ts';
 import type { SharedStore } from '../shared.ts';
@@ -14,10 +14,13 @@ import { commit, replace } from './policy-changes.ts';
 import { allLargest, forgetHost, largestUnits, tellUsage, usageAfter, usageOnHost } from './usage.ts';
 import { readVolatile, volatileNamesAfter, writeVolatile } from './volatile.ts';
 
-/** The most that may wait in a queue; more is a sign that nobody looks at the answers. */
+/** Limit of waiting writes: more are a sign that nobody waits for the answers. */
 const mostWaiting = 2000;
 
-/** Rejects with `store_refused` where all is another program's, a newer softquota's, or not for us. */
+/**
+ * Opens the store. Rejects with `store_refused` if the content belongs to another program or a newer
+ * softquota, or access is denied.
+ */
 export async function openRedis(settings: RedisSettings): Promise<SharedStore> {
   const context = createContext(settings, examineServer, () => follower.tell());
   const follower = new Follower(context);
@@ -30,7 +33,7 @@ export async function openRedis(settings: RedisSettings): Promise<SharedStore> {
 
 function storeOn(context: RedisContext, follower: Follower): SharedStore {
   const { connection, policyConnection, keys } = context;
-  /** So that the end waits for what was asked for before. */
+  /** Queue of writes, so that `close` waits for earlier ones. */
   const writes = new SerialQueue({
     most: mostWaiting,
     full: () => away(connection.where, 'too much waits for it already'),

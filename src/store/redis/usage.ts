@@ -1,6 +1,7 @@
 /**
- * Usage of each host, by owner. Only the host itself writes it, each time upon what it wrote last; the
- * number of a write tells others what has changed, within an epoch that the host draws when it writes anew.
+ * The usage on each host, by owner. Only the host itself writes it, each time upon its last write. The number
+ * of a write shows other hosts what has changed, within an epoch that the host draws when it writes
+ * everything anew.
  */
 
 import { SoftquotaError } from '../../errors.ts';
@@ -14,13 +15,13 @@ import { fieldName } from './keys.ts';
 import { scanFields } from './policy.ts';
 import { decodeFieldName, largestIn, parseStored } from './values.ts';
 
-/** Owners whose changes are read at a time; a write has fewer. */
+/** Owners whose changes are read at a time; one write has fewer. */
 const pageSize = 1000;
 
-/** Place of a host that was forgotten. */
+/** Position of a host that was forgotten. */
 export const forgotten = 'forgotten';
 
-/** KEYS: fences, usage, that of the host, its changes, its largest units. */
+/** KEYS: fences, usage, the host's usage, its changes, its largest units. */
 const writeScript = script(
   fenced,
   expectTypes('hash', 'hash', 'hash', 'zset', 'hash'),
@@ -86,7 +87,7 @@ export async function usageAfter(context: RedisContext, host: string, number: nu
   const all = pairs(found);
   const isMore = all.length === pageSize;
   const last = all.at(-1)?.[1];
-  // The last write of a page may not be on it whole.
+  // The page may have only a part of its last write.
   const told = isMore ? all.filter(([, number]) => number !== last) : all;
   const names = told.map(([name]) => name);
   const values =
@@ -143,7 +144,10 @@ export async function* allLargest(
   }
 }
 
-/** Takes a host off the list; `conflict`: it lives. KEYS: alive, hosts, usage, and its usage. */
+/**
+ * Removes a host from the list; `conflict`: its daemon runs. KEYS: alive, hosts, usage, and the three keys of
+ * its usage.
+ */
 const forgetScript = script(`
 if redis.call('EXISTS', KEYS[1]) == 1 then return {'conflict'} end
 local host, news, is_known = word(), word(), word() == '1'

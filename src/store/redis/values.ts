@@ -1,6 +1,6 @@
 /**
- * Records as values, and values as records: what no record can have made is refused with the name of its key,
- * never guessed.
+ * Turns records into values, and values into records. A value that no record can have made is refused with
+ * the name of its key, never guessed.
  */
 
 import { z } from 'zod';
@@ -15,12 +15,12 @@ import { fieldName, textIn } from './keys.ts';
 
 const ownerContent = ownerShape.omit({ key: true });
 
-/** Any text as it is, as far as that can be sent. */
+/** Text as it is sent; as bytes if it has lone surrogates. */
 export function sentAs(text: string): string | Buffer {
   return text.isWellFormed() ? text : Buffer.from(encodeWtf8(text));
 }
 
-/** Reads what lies under a key; whatever `read` throws is damage there. */
+/** Reads the value of a key; anything that `read` throws means that the value is damaged. */
 export function parseStored<T>(where: string, key: string, what: string, read: () => T): T {
   try {
     return read();
@@ -48,7 +48,7 @@ export function numberIn(text: string): number {
   return number;
 }
 
-/** Makes a field of `PREFIX:owners`; the id stands first, where scripts look for it. */
+/** Makes a field of `PREFIX:owners`. The id comes first, where scripts expect it. */
 export function ownerFields({ key, id, name, type, since }: OwnerRecord): [string, string] {
   return [fieldName(key), JSON.stringify({ id, name, type, since })];
 }
@@ -81,7 +81,7 @@ export function levelIn(name: string, value: Buffer): LevelRecord {
 
 const eventContent = z.strictObject({ of: z.string(), at: whole, text: z.string() });
 
-/** Makes what `PREFIX:events:times` has of an event after its id, to find events without reading them. */
+/** Makes the labels of an event in `PREFIX:events:times`, by which it is found without reading its text. */
 export function eventLabels({ kind, ownerId, ownerKey }: EventRecord): string {
   const owner = ownerId === null ? '' : ` owner-id=${ownerId}`;
   const key = ownerKey === null ? '' : ` owner-key=${fieldName(ownerKey)}`;
@@ -91,7 +91,7 @@ export function eventLabels({ kind, ownerId, ownerKey }: EventRecord): string {
 const label =
   /^(?<id>\S+) kind=(?<kind>\S*)(?: owner-id=(?<ownerId>-?\d+))?(?: owner-key=(?<ownerKey>\S*))?$/;
 
-/** Reads an event's id and labels; throws where they are none. */
+/** Reads an event's id and labels; throws for any other text. */
 export function labelIn(text: string): Omit<EventRecord, 'at' | 'text'> {
   const { id, kind, ownerId, ownerKey } = label.exec(text)?.groups ?? {};
   if (id === undefined || kind === undefined) throw new TypeError('no event');
@@ -103,12 +103,12 @@ export function labelIn(text: string): Omit<EventRecord, 'at' | 'text'> {
   };
 }
 
-/** The labels stand first, where scripts look for them. */
+/** Makes the JSON of an event. The labels come first, where scripts expect them. */
 export function eventText(event: EventRecord): string {
   return JSON.stringify({ of: eventLabels(event), at: event.at, text: event.text });
 }
 
-/** Reads what `eventText` made; throws where it is none. */
+/** Reads what `eventText` made; throws for any other text. */
 export function eventContentIn(value: Buffer): Pick<EventRecord, 'at' | 'text'> {
   const { at, text } = eventContent.parse(JSON.parse(value.toString()));
   return { at, text };
@@ -123,7 +123,7 @@ const largestUnits = z.array(
   }),
 );
 
-/** Reads JSON of the largest units; throws where it is none. */
+/** Reads JSON of the largest units; throws for any other text. */
 export function largestIn(text: string): readonly LargeUnit[] {
   return largestUnits.parse(JSON.parse(text));
 }

@@ -1,6 +1,6 @@
 /**
- * Documents without a version, of which the last writer wins. Each write has a number, by which others find
- * what has changed; the numbers belong to an epoch, which is drawn where there are none.
+ * Documents without a version, of which the last write wins. Each write has a number, by which other hosts
+ * find the changes. The numbers belong to an epoch, which is drawn if the store has none.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -11,9 +11,9 @@ import type { RedisContext } from './context.ts';
 import { scanFields } from './policy.ts';
 import { documentFields, documentIn, documentName, namesIn, parseStored } from './values.ts';
 
-/** Names whose last change is told; who knows less reads all. */
+/** Limit of names with the number of their last change; a host that is further behind reads all. */
 const mostNames = 20_000;
-/** Names that are read one by one; of more all documents are read. */
+/** Limit of names that are read one by one; of more, all documents are read. */
 const mostRead = 1000;
 
 /** KEYS: fences, volatile, its changes. */

@@ -1,4 +1,4 @@
-/** A store's thread, seen from the outside: questions become promises. */
+/** The handle of a store's thread, with promises for its answers. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -42,7 +42,7 @@ export class Connection {
     this.#ended = new Promise(resolve => {
       worker.on('exit', () => {
         const reason = away(file, 'its thread has ended; the next write starts another', cause);
-        // First of all, so that nobody asks a thread that is no more.
+        // This comes first, so that nobody uses a thread that has ended.
         lost(reason);
         for (const { reject } of this.#waiting.values()) reject(reason);
         this.#waiting.clear();
@@ -51,7 +51,10 @@ export class Connection {
     });
   }
 
-  /** Rejects with `store_refused`. `lost` is called once the thread has ended; then nothing may be asked. */
+  /**
+   * Starts a thread. Rejects with `store_refused`. `lost` is called when the thread has ended; it must not be
+   * used then.
+   */
   static async open(settings: ThreadSettings, lost: (reason: Error) => void): Promise<Connection> {
     const worker = new Worker(entryUrl('store/sqlite/worker'), { workerData: settings, name: 'store' });
     const connection = new Connection(worker, settings.file, lost);
@@ -68,11 +71,11 @@ export class Connection {
   readonly ask: AskThread = (name, ...args) => {
     const id = ++this.#lastId;
     this.#send([{ id, is: 'ask', name, args }]);
-    // The thread answers what was asked.
+    // The cast is safe: the thread answers with the type of the question.
     return this.#answered(id) as ReturnType<AskThread>;
   };
 
-  /** Ends the thread after it has done what was asked before. */
+  /** Ends the thread after all earlier requests. */
   async close(): Promise<void> {
     this.#send([{ is: 'close' }]);
     await this.#ended;
@@ -83,7 +86,7 @@ export class Connection {
     if (!this.#isSending) void this.#sendAll();
   }
 
-  /** Posting copies what is posted, so other things get their turn between the parts of a large write. */
+  /** Posting copies the message, so other work gets its turn between the parts of a large write. */
   async #sendAll(): Promise<void> {
     this.#isSending = true;
     for (let next = this.#unsent.shift(); next !== undefined; next = this.#unsent.shift()) {
@@ -112,10 +115,10 @@ export class Connection {
   }
 }
 
-/** Records in one message: a few milliseconds' work. */
+/** Limit of records in one message: a few milliseconds' work. */
 const mostInPart = 2000;
 
-/** Makes the messages that a write is sent to the thread by. */
+/** Cuts a write into messages to the thread. */
 export function* writeInParts(id: number, changes: Changes): Generator<WritePart> {
   let waiting: Changes | null = null;
   for (const part of partsOf(changes, mostInPart)) {
@@ -125,10 +128,10 @@ export function* writeInParts(id: number, changes: Changes): Generator<WritePart
   yield { id, is: 'write', changes: waiting ?? {}, isLast: true };
 }
 
-/** Cuts a write into parts of at most `most` records that do the same, applied one after the other. */
+/** Cuts a write into parts of at most `most` records; applied one after the other, they do the same. */
 function* partsOf(changes: Changes, most: number): Generator<Changes> {
   const lists = recordKinds.flatMap(({ fields }) => fields.map(field => [field, changes[field]] as const));
-  // Single values come first: events that come are not among those that go before a time.
+  // Single values come first: `goneEventsBefore` must not delete events of this write.
   let part: Changes = Object.fromEntries(lists.filter(([, given]) => given !== undefined && !isList(given)));
   let room = most;
   for (const [field, given = []] of lists) {

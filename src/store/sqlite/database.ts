@@ -1,9 +1,8 @@
 /**
- * Opens the store's file, makes it where there is none, and refuses what is not a sound store.
+ * Opens the store's file, creates it if there is none, and refuses a file that is not a sound store.
  *
- * A file that is refused keeps every byte, and so does its -wal: SQLite would carry the log of a
- * crashed daemon over into a file when it closes it, so such a file is first looked at through a
- * connection that cannot write.
+ * A refused file keeps every byte, and so does its -wal. SQLite would carry the log of a crashed daemon over
+ * into a file when it closes it, so such a file is first checked through a connection that cannot write.
  *
  * A file appears whole or not at all: it is made under another name and then linked to its own.
  */
@@ -33,7 +32,9 @@ import { inTransaction } from './rows.ts';
 import { applicationId, schema, schemaVersion, upgradeFrom } from './schema.ts';
 import { unitSets } from './unit-sets.ts';
 
-/** Commits are on the disk before they are answered, no other process comes in, and the log shrinks. */
+/**
+ * Settings: commits are on the disk before they are answered, no other process gets in, and the log shrinks.
+ */
 const settings = `
 PRAGMA locking_mode = EXCLUSIVE;
 PRAGMA synchronous = FULL;
@@ -90,7 +91,7 @@ function create(file: string): void {
   }
 }
 
-/** Removes what a daemon left that was killed while making the file. The lock on the file is held. */
+/** Removes unfinished files of a daemon that was killed. The lock on the file is held. */
 function removeUnfinished(file: string): void {
   const directory = dirname(file);
   for (const name of readdirSync(directory)) {
@@ -98,7 +99,7 @@ function removeUnfinished(file: string): void {
   }
 }
 
-/** Checks what can be told without SQLite, which might begin with mending what is another program's. */
+/** Checks the file without SQLite, which might start by repairing the file of another program. */
 function checkFile(file: string): void {
   const { size } = statFile(file);
   accessSync(file, constants.R_OK | constants.W_OK);
@@ -121,7 +122,7 @@ function checkFile(file: string): void {
         'a DATA_PATH of its own.',
     );
   }
-  // SQLite would take what is missing of a page for zeros. A log may hold the page whole.
+  // SQLite would read the missing part of a page as zeros. A log may hold the whole page.
   const pageSize = header.readUInt16BE(16);
   if (size % pageSize !== 0 && !existsSync(`${file}-wal`)) throw damaged(file, 'its last page is cut off');
 }
@@ -133,10 +134,10 @@ function statFile(file: string): { readonly size: number } {
 }
 
 /**
- * Checks the content, the log included, through a connection that cannot change either.
+ * Checks the content, the log included, through a connection that can change neither.
  *
- * False where that cannot be done: it needs an index beside the file, for which a full disk has no
- * room, and a full disk shall not keep a daemon from starting.
+ * Returns false if that is not possible: it needs an index beside the file, for which a full disk has no
+ * room, and a full disk must not keep a daemon from starting.
  */
 function checkedReadOnly(file: string): boolean {
   const db = new DatabaseSync(file, { readOnly: true });
@@ -163,9 +164,9 @@ function checkContent(db: DatabaseSync, file: string): void {
   }
   if (version < 1) throw damaged(file, `its version is ${version}, which there never was`);
   const finding = String(db.prepare('PRAGMA quick_check(1)').get()?.quick_check);
-  // Some findings have a line of their own above them, which names the database within SQLite.
+  // Some findings begin with a line that names the database within SQLite.
   if (finding !== 'ok') throw damaged(file, finding.replace(/^\*\*\* .*\n/, ''));
-  // Those of an older one are read once it is brought up to date.
+  // An older version is read only after its upgrade.
   if (version < schemaVersion) return;
   try {
     reader(db, file);

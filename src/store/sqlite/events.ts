@@ -1,4 +1,4 @@
-/** Finding events: newest first, each question answered along an index; and deleting those beyond their number. */
+/** Finds events, newest first, each query along an index; and deletes the excess ones. */
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { encodeWtf8 } from '../../wtf8.ts';
@@ -8,17 +8,17 @@ const columns = 'id, kind, at, owner_id, owner_key, text';
 const newestFirst = 'ORDER BY at DESC, id DESC LIMIT :limit';
 const afterPlace = '(at, id) < (:at, :id)';
 
-/** Before all that there can be. */
+/** A place before all events. */
 const first = { at: Number.MAX_SAFE_INTEGER, id: Buffer.alloc(1, 0xff) };
 
 type Values = Record<string, SQLInputValue>;
 type Find = (query: EventQuery) => { readonly statement: StatementSync; readonly values: Values };
 
-/** The statements that it takes; throws where a column is missing. */
+/** Prepares the statements that find events; throws if a column is missing. */
 export function eventStatements(db: DatabaseSync): Find {
   const select = (where: string) =>
     `SELECT ${columns} FROM events WHERE ${where} AND ${afterPlace} ${newestFirst}`;
-  // Each half along its own index: of a condition with OR, SQLite might read all events there are.
+  // Each half uses its own index: for a condition with OR, SQLite might read all events.
   const ofOwner = (where: string) =>
     db.prepare(
       `SELECT * FROM (SELECT * FROM (${select(`owner_id = :ownerId${where}`)})
@@ -40,10 +40,13 @@ export function eventStatements(db: DatabaseSync): Find {
   };
 }
 
-/** More events than came that go in one write: a store that has far too many is not held up by it for long. */
+/**
+ * Limit of excess events that one write deletes beyond those that it added, so that a store with far too many
+ * does not stall.
+ */
 const mostGoneAtOnce = 10_000;
 
-/** Makes what deletes events that are too many, after a write of so many events. */
+/** Makes a function that deletes excess events, after a write of `written` events. */
 export function eventLimiter(db: DatabaseSync): (written: number) => void {
   const [first, last] = [firstGone, lastGone].map(kind => `CAST('${kind}' AS BLOB)`);
   const count = db.prepare('SELECT count(*) AS events FROM events');

@@ -1,8 +1,8 @@
-/** Errors of SQLite and the system, in the words and codes that softquota's users read. */
+/** Turns errors of SQLite and the system into the codes and texts that users read. */
 
 import { messageOf, SoftquotaError, systemCode } from '../../errors.ts';
 
-/** The result codes of SQLite that are told apart, in their primary form. */
+/** The primary result codes of SQLite that have texts of their own. */
 const sqlite = {
   /** A statement that does not fit the tables. */
   error: 1,
@@ -19,7 +19,7 @@ const sqlite = {
 /** SQLITE_IOERR_SHMSIZE. */
 const noRoomForIndex = 4874;
 
-/** The extended result code of an error that SQLite reported, else null. */
+/** Returns the extended result code of an error of SQLite; null for any other error. */
 function resultCode(error: unknown): number | null {
   if (error instanceof Error && 'errcode' in error && typeof error.errcode === 'number') return error.errcode;
   return null;
@@ -30,18 +30,21 @@ function primaryCode(error: unknown): number | null {
   return code === null ? null : code & 0xff;
 }
 
-/** Tells whether the -shm file that a second look at a log needs could not be made for want of room. */
+/**
+ * Tells whether SQLite could not make the -shm file, which a read-only connection needs for a log, for lack
+ * of space.
+ */
 export function lacksIndexRoom(error: unknown): boolean {
   return resultCode(error) === noRoomForIndex || primaryCode(error) === sqlite.cannotOpen;
 }
 
-/** Tells whether it was a fault of the write itself, which would be the same another time. */
+/** Tells whether the write itself is faulty, and would fail again. */
 export function isFaultOfWrite(error: unknown): boolean {
   const code = primaryCode(error);
   return code === null || code === sqlite.constraint;
 }
 
-/** The file holds what no daemon wrote, or has lost some of what one did. */
+/** The error for a file with content that no daemon wrote, or that has lost content. */
 export function damaged(file: string, what: string, cause?: unknown): SoftquotaError {
   return new SoftquotaError(
     'store_refused',
@@ -86,7 +89,7 @@ export function unreadable(file: string, table: string, error: unknown): Softquo
   return damaged(file, `the table ${table} cannot be read (${messageOf(error)})`, error);
 }
 
-/** Why a write was not taken, or a reading not finished. */
+/** The error for a write or a read that failed. */
 export function failureOf(file: string, error: unknown): SoftquotaError {
   if (error instanceof SoftquotaError) return error;
   const code = primaryCode(error);
@@ -114,7 +117,7 @@ const reasons: ReadonlyMap<number, string> = new Map([
   [sqlite.corrupt, 'it has been damaged while it was open; the next start will say more'],
 ]);
 
-/** The store cannot do it now, but may later. */
+/** The error for a store that cannot be used now, but may be later. */
 export function away(file: string, reason: string, cause?: unknown): SoftquotaError {
   return new SoftquotaError('store_away', `${file} cannot be used at the moment: ${reason}`, { cause });
 }

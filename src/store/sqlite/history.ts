@@ -1,4 +1,7 @@
-/** The usage history, as rows: a column for each leaf, since SQLite keeps a 0 in no byte, others in few. */
+/**
+ * The usage history, as rows with a column for each leaf: SQLite stores a 0 in no byte, and other numbers in
+ * few.
+ */
 
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { leaves, noUsage, type Usage } from '../../quota/index.ts';
@@ -12,16 +15,16 @@ import type {
 } from '../history.ts';
 import { inTransaction, type TableRow } from './rows.ts';
 
-/** Owners thinned at a time: other writes wait for so long. */
+/** Owners thinned at a time, for which other writes wait. */
 const ownersAtOnce = 200;
-/** Hours before now from which thinning reckons, by those that were recorded. */
+/** Number of recorded hours before now that thinning does not count, in case the clock is wrong. */
 const hoursOfDoubt = 24;
 const hoursOfDay = 24;
 
 const columns = leaves.map(leaf => `"${leaf}"`).join(', ');
 const places = leaves.map(() => '?').join(', ');
 
-/** Answers what is asked of the history, in a transaction each. Throws where a table or column is missing. */
+/** Makes the handlers for the history, each in one transaction. Throws if a table or column is missing. */
 export function historian(db: DatabaseSync) {
   const put = db.prepare(`REPLACE INTO history (owner_id, hour, ${columns}) VALUES (?, ?, ${places})`);
   const putHour = db.prepare(`REPLACE INTO history_hours (hour, at, ${columns}) VALUES (?, ?, ${places})`);
@@ -72,7 +75,7 @@ export function historian(db: DatabaseSync) {
       const before = held.get(ownerId, hour);
       const was = before === undefined ? noUsage : usageIn(before);
       if (usage.every((bytes, index) => bytes === was[index])) continue;
-      // The next recorded hour keeps the usage that held there.
+      // The next recorded hour gets the usage that held there so far.
       if (next !== null && held.get(ownerId, next)?.hour === before?.hour) put.run(ownerId, next, ...was);
       put.run(ownerId, hour, ...usage);
     }
@@ -104,7 +107,7 @@ export function historian(db: DatabaseSync) {
       thin.run(id, thinFrom, hourlyFrom);
       expire.run({ id, from: dailyFrom });
     }
-    // They tell what is left to be thinned, and so go last.
+    // The hours come last, since they show what is left to be thinned.
     if (owners.length === 0) {
       thinHours.run(hourlyFrom);
       expireHours.run(dailyFrom);
@@ -129,7 +132,7 @@ function usageIn(row: TableRow): Usage {
   return leaves.map(leaf => whole(row, leaf));
 }
 
-/** The tables take no other. */
+/** Reads a number; the tables take only whole ones. */
 function whole(row: TableRow, column: string): number {
   const value: SQLInputValue | undefined = row[column];
   if (typeof value !== 'number') throw new TypeError(`${column} is no whole number`);

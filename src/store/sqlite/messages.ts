@@ -7,27 +7,27 @@ import type { reader } from './records.ts';
 import type { RefusedFile } from './set-files.ts';
 import type { unitSets } from './unit-sets.ts';
 
-/** The settings that a thread is started with; it answers with `opening` as the id. */
+/** Settings of a new thread, which answers them with the id `opening`. */
 export interface ThreadSettings {
   readonly file: string;
-  /** Tells whether a file that is not there is made, or refused. */
+  /** Tells whether a missing file is created or refused. */
   readonly missing: 'create' | 'refuse';
 }
 
 export const opening = 0;
 
-/** Everything that is asked of a thread, by name: each gives its answer in chunks, or none. */
+/** All handlers of a thread, by name. Each returns its answer in chunks, or none. */
 type Handlers = ReturnType<typeof reader> & ReturnType<typeof historian> & ReturnType<typeof unitSets>;
 
 export type Question = keyof Handlers;
 
-/** Gives all of an answer. */
+/** Sends a question, and returns the whole answer. */
 export type AskThread = <Name extends Question>(
   name: Name,
   ...args: Parameters<Handlers[Name]>
 ) => Promise<ReturnType<Handlers[Name]> extends Iterable<readonly (infer Item)[]> ? readonly Item[] : void>;
 
-/** A part of a write; the write is made, as a whole, once the last part is there. */
+/** A part of a write, which is made as a whole once the last part has come. */
 export interface WritePart {
   readonly id: number;
   readonly is: 'write';
@@ -45,12 +45,12 @@ export interface QuestionRequest {
 /** `close` has no answer but the thread's end. */
 export type Request = WritePart | QuestionRequest | { readonly is: 'close' };
 
-/** To each question any number of chunks, then `done` or `fault`. */
+/** Each question gets any number of chunks, then `done` or `fault`. */
 export type Answer =
   | { readonly id: number; readonly is: 'chunk'; readonly chunk: readonly unknown[] }
   | { readonly id: number; readonly is: 'done' }
   | { readonly id: number; readonly is: 'fault'; readonly fault: StoreFault }
-  /** Comes once, when the store has been opened. */
+  /** Sent once, when the store has been opened. */
   | { readonly id: typeof opening; readonly is: 'open'; readonly refusedFiles: readonly RefusedFile[] };
 
 /** A `SoftquotaError`; between threads an error would lose its class and its code. */

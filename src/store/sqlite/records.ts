@@ -1,9 +1,8 @@
 /**
- * Records as rows, and rows as records.
+ * Turns records into rows, and rows into records.
  *
- * The tables check what goes in (whole numbers in range, nothing missing); a leaf is checked
- * here, in both directions. What is read is not trusted: a row that no record can have made is
- * damage, never a guess.
+ * The tables check what goes in (whole numbers in range, nothing missing); a leaf is checked here, in both
+ * directions. Rows are not trusted: a row that no record can have made is damage, never a guess.
  */
 
 import type { DatabaseSync } from 'node:sqlite';
@@ -25,10 +24,10 @@ import { choiceValue, leafValue, wholeValue } from '../untrusted.ts';
 import { eventLimiter, eventStatements } from './events.ts';
 import { asText, chunksOf, digitsValue, type TableRow, textValue, unitsAtOnce } from './rows.ts';
 
-/** Puts in and takes out what `changes` names, inside the caller's transaction. */
+/** Applies changes inside the caller's transaction. */
 type Apply = (changes: Changes) => void;
 
-/** The statements that writing takes, prepared once. */
+/** Prepares the statements for writing, and returns the function that applies changes. */
 export function writer(db: DatabaseSync): Apply {
   const dropUnit = db.prepare('DELETE FROM units WHERE id = ?');
   const dropDelta = db.prepare('DELETE FROM deltas WHERE seq = ?');
@@ -131,7 +130,7 @@ function leafToKeep(leaf: string): Leaf {
   return leaf;
 }
 
-/** Everything that is asked of the records. Throws where a table or a column is missing. */
+/** Makes the handlers that read records. Throws if a table or a column is missing. */
 export function reader(db: DatabaseSync, file: string) {
   const units = db.prepare(
     `SELECT ${asText('id')}, kind, ${asText('host')}, ${asText('name')}, ${asText('owner')}, leaf, bytes, files, ` +
@@ -154,7 +153,10 @@ export function reader(db: DatabaseSync, file: string) {
     roots: all('roots', 'path, device, inode, file_system', rootOf),
     sweeps: all('sweep', 'started_at, finished_at, units', sweepOf),
     levels: all('levels', 'owner_id, text', levelOf),
-    /** At most `unitsAtOnce` that come after the one with this id; bytes come after every text. */
+    /**
+     * Returns at most `unitsAtOnce` units after the one with this id. Bytes come after every text, so '' is
+     * before all.
+     */
     units: (after: string | null) =>
       chunksOf(
         { file, table: 'units' },

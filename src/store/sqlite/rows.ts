@@ -1,4 +1,4 @@
-/** Rows, and what is shared by all who ask for them. A value that no record can have made throws. */
+/** Helpers to read rows and to write in transactions. A value that no record can have made throws. */
 
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { decodeWtf8 } from '../../wtf8.ts';
@@ -9,7 +9,7 @@ export type TableRow = Readonly<Record<string, SQLOutputValue>>;
 /** Units in one answer: a few milliseconds' work on both sides. */
 export const unitsAtOnce = 200;
 
-/** Does something in one transaction: all of it is kept, or nothing. */
+/** Runs `act` in one transaction: all of it is stored, or nothing. */
 export function inTransaction<Result>(db: DatabaseSync, act: () => Result): Result {
   db.exec('BEGIN IMMEDIATE');
   try {
@@ -17,16 +17,16 @@ export function inTransaction<Result>(db: DatabaseSync, act: () => Result): Resu
     db.exec('COMMIT');
     return result;
   } catch (error) {
-    // On some faults SQLite has rolled back by itself.
+    // On some errors SQLite rolls back by itself.
     if (db.isTransaction) db.exec('ROLLBACK');
     throw error;
   }
 }
 
-/** Rows handed over at a time: large enough to be quick, small enough that nobody waits for one. */
+/** Rows in a chunk: large enough to be fast, small enough to delay nobody. */
 const chunkRows = 1000;
 
-/** Gives the records of rows in chunks, one at least; throws `store_refused` at the first that is none. */
+/** Returns the records of rows in chunks, at least one; throws `store_refused` at the first invalid row. */
 export function* chunksOf<Kept>(
   { file, table }: { readonly file: string; readonly table: string },
   rows: Iterable<TableRow>,
@@ -49,15 +49,15 @@ export function* chunksOf<Kept>(
 type Value = SQLOutputValue | undefined;
 
 /**
- * A column of names or ids, read as text where that loses nothing: node:sqlite makes a text three times as
- * fast as bytes. Text would end at a NUL, and has no lone surrogates (which begin with ED).
+ * Reads a column of names or ids as text if that loses nothing: node:sqlite makes a text three times as fast
+ * as bytes. Text would end at a NUL, and cannot have lone surrogates (which begin with ED).
  */
 export function asText(column: string): string {
   const losesSome = ['00', 'ED', 'EFBFBD'].map(bytes => `instr(${column}, x'${bytes}')`).join(' OR ');
   return `CASE WHEN ${losesSome} THEN ${column} ELSE CAST(${column} AS TEXT) END AS ${column}`;
 }
 
-/** Takes bytes, and text of a column that `asText` names. */
+/** Returns the text of a column that was read as bytes or by `asText`. */
 export function textValue(value: Value, column: string): string {
   if (typeof value === 'string' && !value.includes(replacement)) return value;
   const decoded = value instanceof Uint8Array ? decodeWtf8(value) : null;
@@ -65,7 +65,7 @@ export function textValue(value: Value, column: string): string {
   return decoded;
 }
 
-/** Stands for bytes that were no text. */
+/** Stands for bytes that are no text. */
 const replacement = '\ufffd';
 
 export function digitsValue(value: Value, column: string): bigint {

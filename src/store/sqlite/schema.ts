@@ -1,12 +1,12 @@
 /**
- * The tables, and the marks by which a file is known to be a store.
+ * The tables, and the numbers by which a file is known to be a store.
  *
- * Names, ids and owners are BLOBs (see wtf8.ts); a leaf goes in by its name, so that the order of
- * the leaves may change. Device and inode are decimal digits: SQLite's integers end at 2^63 - 1,
- * a file system's numbers do not.
+ * Names, ids and owners are BLOBs (see wtf8.ts). A leaf is stored by its name, so that the order of the
+ * leaves may change. Device and inode are decimal digits, since those of a file system may exceed SQLite's
+ * largest integer, 2^63 - 1.
  *
- * A change of these tables is a new `schemaVersion`, with the statements that lead there from the
- * version before. What the policy consists of is no table's business: a new kind of it is a document.
+ * A change of these tables needs a new `schemaVersion`, with the statements that lead there from the version
+ * before. No table depends on the kinds of policy: a new kind is a document.
  */
 
 import { leaves } from '../../quota/index.ts';
@@ -42,7 +42,7 @@ CREATE TABLE documents (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** Read newest first, by kind or by owner; rows may be long, and so have ids of their own. */
+/** Events are read newest first, by kind or by owner. Rows may be long, and so have ids of their own. */
 const events = `
 CREATE TABLE events (
   id BLOB NOT NULL PRIMARY KEY,
@@ -63,7 +63,9 @@ CREATE TABLE levels (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** The words of other hosts on owners, and where the policy stood that the shared store gave. */
+/**
+ * Shares of owners on other hosts, and the position of the policy that was taken over from the shared store.
+ */
 const shared = `
 CREATE TABLE shares (
   owner_key BLOB NOT NULL,
@@ -81,7 +83,7 @@ CREATE TABLE adopted (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** The versions of the shared policy that led to the one in `replicated`, and that one. */
+/** The versions of the shared policy that led to the one in `adopted`, and that one itself. */
 const lineage = (table: string) => `
 CREATE TABLE ${table} (
   ${whole('version')} PRIMARY KEY,
@@ -89,7 +91,7 @@ CREATE TABLE ${table} (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** The last use of tokens and sessions is a volatile document of its own; JSON stays as it was written. */
+/** Moves the last use of tokens and sessions to volatile documents; the JSON stays as it was written. */
 const uses = `
 INSERT OR REPLACE INTO documents (kind, key, text)
   SELECT CAST('use' AS BLOB), key, CAST(json_object('at', json_extract(CAST(text AS TEXT), '$.lastUsedAt')) AS BLOB)
@@ -99,16 +101,16 @@ UPDATE documents SET text = CAST(json_remove(CAST(text AS TEXT), '$.lastUsedAt')
   WHERE CAST(kind AS TEXT) IN ('session', 'token');
 `;
 
-/** Reachable and unreachable bytes of a unit; 0 and 0 if all is reachable, or nobody said. */
+/** Reachable and unreachable bytes of a unit; 0 and 0 if all are reachable, or that is not known. */
 const reach = `
 ALTER TABLE units ADD COLUMN ${size('reachable')} DEFAULT 0;
 ALTER TABLE units ADD COLUMN ${size('unreachable')} DEFAULT 0;
 `;
 
 /**
- * The sets that sources put: the one of a source that counts is whole, others are being made. Names are text
- * here, since none has a NUL or a lone surrogate. Owners are told apart as names compare when the set is made;
- * `folded` finds them when `[users] CASE` has changed since.
+ * The sets that sources report: a source has one complete set, and may have others that are being made. Names
+ * are text here, since none has a NUL or a lone surrogate. Owners are distinguished by the comparison of
+ * names at the time of the report; `folded` finds them if `[users] CASE` has changed since.
  */
 const sets = `
 CREATE TABLE unit_sets (
@@ -143,7 +145,10 @@ CREATE TABLE staged_units (
 
 const leafSizes = leaves.map(leaf => size(`"${leaf}"`)).join(',\n  ');
 
-/** The usage history (see history.ts): of all owners at each recorded hour, and of one from an hour on. */
+/**
+ * The usage history (see history.ts): the sum of all owners at each recorded hour, and each owner's usage
+ * from an hour on.
+ */
 const history = `
 CREATE TABLE history_hours (
   ${size('hour')} PRIMARY KEY,
@@ -209,7 +214,7 @@ CREATE TABLE sweep (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** Statements that lead from each version, by its number, to the next. */
+/** Statements that upgrade each version to the next. */
 const steps: ReadonlyMap<number, string> = new Map([
   [
     1,
@@ -237,7 +242,7 @@ ALTER TABLE lineage_now RENAME TO lineage;`,
   ],
 ]);
 
-/** The statements that bring a store of that version up to date; empty where it is. */
+/** Returns the statements that upgrade a store from that version; empty if it is up to date. */
 export function upgradeFrom(version: number): string {
   if (version === schemaVersion) return '';
   const step = steps.get(version);

@@ -1,7 +1,7 @@
 /**
  * Takes over the sets of sources that earlier versions kept in files of their own, and removes these files.
  *
- * A file that cannot be taken over stays, and its set counts for nothing until its source puts it again.
+ * A file that cannot be taken over stays; its set does not count until its source reports it again.
  */
 
 import { hash } from 'node:crypto';
@@ -17,7 +17,7 @@ export interface RefusedFile {
   readonly why: string;
 }
 
-/** `PRAGMA application_id` of a file whose set is whole: "sqtu". */
+/** `PRAGMA application_id` of a file with a complete set: "sqtu". */
 const applicationId = 0x73717475;
 const nameOfWhole = /^[0-9a-f]{40}\.db$/;
 
@@ -27,7 +27,7 @@ export function takeSetFiles(db: DatabaseSync, directory: string): readonly Refu
   for (const name of readdirSync(directory)) {
     const file = join(directory, name);
     try {
-      // A file with another name was being made when the daemon was killed.
+      // A file with another name was unfinished when the daemon was killed.
       if (nameOfWhole.test(name) && !namesOfKept(db).has(name)) takeOver(db, file);
       rmSync(file);
     } catch (error) {
@@ -58,7 +58,7 @@ function takeOver(db: DatabaseSync, file: string): void {
   }
 }
 
-/** Owners come in the order of the store's own rows. */
+/** Copies a set. Owners come in the order of the store's own rows. */
 const copy = `
 INSERT INTO unit_sets (source, reported_at, stale_after_ms)
   SELECT source, reported_at, stale_after_ms FROM old.about;

@@ -1,9 +1,9 @@
 /**
  * The embedded store: one SQLite file, held by a thread of its own.
  *
- * An acknowledged write is on the disk (WAL, synchronous=FULL). One store has the file to itself,
- * across processes and within this one. Where the thread ends unexpectedly, what it had not
- * answered is rejected with `store_away`, and the next request starts another thread.
+ * An acknowledged write is on the disk (WAL, synchronous=FULL). One store has the file to itself, across
+ * processes and within this one. If the thread ends unexpectedly, its unanswered requests are rejected with
+ * `store_away`, and the next request starts another thread.
  */
 
 import { realpathSync } from 'node:fs';
@@ -20,15 +20,17 @@ import type { AskThread } from './messages.ts';
 import { unitsAtOnce } from './rows.ts';
 
 interface SqliteSettings {
-  /** Made, readable by its owner only, where it does not exist; its directory must exist. */
+  /** Created if it does not exist, readable by its owner only; its directory must exist. */
   readonly file: string;
   readonly log?: Pick<Log, 'warn'>;
 }
 
-/** Rejects with `store_refused` where the file cannot be used; it is then left exactly as it was. */
+/**
+ * Opens a store. Rejects with `store_refused` if the file cannot be used; the file is left exactly as it was.
+ */
 export async function openStore({ file, log }: SqliteSettings): Promise<OwnStore> {
   const path = physical(resolve(file));
-  // The lock on the file is the process's, and would be lost if the file were even looked at again.
+  // The lock belongs to the process, and would be lost if the process opened and closed the file again.
   if (openHere.has(path)) throw inUse(file);
   openHere.add(path);
   try {
@@ -42,7 +44,7 @@ export async function openStore({ file, log }: SqliteSettings): Promise<OwnStore
 /** The files that stores of this process hold. */
 const openHere = new Set<string>();
 
-/** One name for one file, however it is reached; what does not exist yet goes by its directory's. */
+/** Returns one name for a file, whatever links lead to it; for a missing file, by its directory. */
 function physical(path: string): string {
   try {
     return realpathSync(path);
@@ -52,14 +54,14 @@ function physical(path: string): string {
   }
 }
 
-/** The store of a host for itself. */
+/** The store of one host. */
 type OwnStore = Store & HistoryStore & { readonly unitSources: UnitSourceStore };
 
 function storeOn(thread: StoreThread): OwnStore {
   const { ask } = thread;
   return {
     load: async () => {
-      // All is asked for at once, so that no write comes in between.
+      // All requests are sent at once, so that no write comes in between.
       const [deltas, owners, documents, shares, roots, [sweep = null], [position = null], versions] =
         await Promise.all([
           ask('deltas'),
@@ -97,7 +99,7 @@ function storeOn(thread: StoreThread): OwnStore {
   };
 }
 
-/** The sets that sources put. */
+/** The store of the sets that sources report. */
 function unitSourcesOn(ask: AskThread): UnitSourceStore {
   return {
     load: async () => {
@@ -115,7 +117,7 @@ function unitSourcesOn(ask: AskThread): UnitSourceStore {
           return ask('sumSet', set);
         },
         keep: record => ask('keepSet', set, record),
-        // Rows that stay now are taken out when the next set begins.
+        // Rows that remain are deleted when the next set begins.
         discard: () => ask('discardSet', set).catch(() => {}),
       };
     },
@@ -124,7 +126,7 @@ function unitSourcesOn(ask: AskThread): UnitSourceStore {
   };
 }
 
-/** The thread of one file, which is started again when it has ended. */
+/** The thread of one file, which is started again after it has ended. */
 class StoreThread {
   readonly #file: string;
   readonly #log: Pick<Log, 'warn'> | undefined;
@@ -159,14 +161,14 @@ class StoreThread {
     return this.#closed;
   }
 
-  /** All requests await the same promise, and so are served in the order in which they were made. */
+  /** All requests await the same promise, so they are served in the order in which they were made. */
   #connected(): Promise<Connection> {
     if (this.#closed) throw away(this.#file, 'the store has been closed');
     this.#connection ??= this.#reconnect();
     return this.#connection;
   }
 
-  /** The file was there, so a new one would only hide that it has gone. */
+  /** Connects again. A missing file is refused: a new one would only hide that it has gone. */
   async #reconnect(): Promise<Connection> {
     try {
       return await this.#connect('refuse');
@@ -202,7 +204,7 @@ class StoreThread {
       const connection = await this.#connection;
       await connection?.close();
     } catch {
-      // It could not be opened again, so there is nothing to end, and nothing that was not rejected.
+      // It could not be opened again, so there is nothing to end, and all requests were rejected.
     } finally {
       openHere.delete(this.#file);
     }

@@ -1,4 +1,4 @@
-/** The lines of a set, from a body that comes in pieces: each is a JSON object that is one unit. */
+/** Reads the lines of a set from a body that comes in pieces: each is a JSON object for one unit. */
 
 import { isUtf8 } from 'node:buffer';
 import { SoftquotaError } from '../../errors.ts';
@@ -17,7 +17,7 @@ export interface UnitLine {
   readonly unit: ReportedUnit;
 }
 
-/** Three names in their longest spelling are less. */
+/** Limit of a line, more than three names in their longest spelling. */
 const longestLineBytes = 16 * 1024;
 const newline = 0x0a;
 
@@ -25,10 +25,10 @@ const expected = '{"owner": a name, "subject": a leaf, "unit": a name, "bytes": 
 const fields: ReadonlySet<string> = new Set(['owner', 'subject', 'unit', 'bytes']);
 
 export class UnitLines {
-  /** The beginning of a line whose end has not come yet. */
+  /** The beginning of a line whose end has not come yet, in pieces. */
   #begun: Uint8Array[] = [];
   #begunBytes = 0;
-  /** The number of the line before. */
+  /** The number of the last line that has ended. */
   #line = 0;
   #units = 0;
   readonly #most: number;
@@ -37,7 +37,7 @@ export class UnitLines {
     this.#most = most;
   }
 
-  /** Gives the units whose lines have ended; throws `bad_parameter`, naming the line, and `too_large`. */
+  /** Returns the units whose lines have ended. Throws `bad_parameter`, naming the line, and `too_large`. */
   *take(chunk: Uint8Array): Generator<UnitLine> {
     let start = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
@@ -48,7 +48,7 @@ export class UnitLines {
     this.#begin(chunk.subarray(start));
   }
 
-  /** The last line, where no newline ends it. */
+  /** Returns the unit of a last line without a newline. */
   *end(): Generator<UnitLine> {
     const unit = this.#end(new Uint8Array());
     if (unit !== null) yield { line: this.#line, unit };
@@ -57,7 +57,7 @@ export class UnitLines {
   #begin(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
     this.#mustFit(bytes);
-    // A copy: the piece that it came in is much larger.
+    // Copied, since the piece that it came in is much larger.
     this.#begun.push(bytes.slice());
     this.#begunBytes += bytes.length;
   }

@@ -1,4 +1,4 @@
-/** The sets that sources put, as rows. A set without the time at which it was whole is being made. */
+/** The sets that sources report, as rows. A set without a time of completion is still being made. */
 
 import { statfsSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
@@ -13,23 +13,26 @@ import { chunksOf, inTransaction, type TableRow } from './rows.ts';
 import { lineFault, type UnitLine, UnitLines } from './unit-lines.ts';
 
 const unitColumns = 'folded, owner, leaf, name, bytes';
-/** Room on the disk that a set leaves for other writes: a full log could not even delete what was staged. */
+/**
+ * Space on the disk that a set leaves for other writes: with a full log not even staged units could be
+ * deleted.
+ */
 const leastRoomBytes = 64 * 1024 * 1024;
-/** Units staged in one transaction: other writes wait for so long. */
+/** Units staged in one transaction, for which other writes wait. */
 const unitsInPart = 10_000;
 
 /** A set that is being made. */
 interface Staging {
   readonly lines: UnitLines;
   readonly foldCase: boolean;
-  /** First spellings of owners' names, by what names compare by. */
+  /** First spellings of owners' names, by the keys that compare names. */
   readonly owners: Map<string, string>;
   /** Units that are not in the store yet. */
   waiting: UnitLine[];
   units: number;
 }
 
-/** Answers what is asked of sets; `set` is the number of one. Throws where a table or a column is missing. */
+/** Makes the handlers for sets; `set` is the number of one. Throws if a table or a column is missing. */
 export function unitSets(db: DatabaseSync, file: string) {
   const whole = 'SELECT number FROM unit_sets WHERE source = ? AND reported_at IS NOT NULL';
   const brokenOff =
@@ -49,7 +52,7 @@ export function unitSets(db: DatabaseSync, file: string) {
   const putUnit = db.prepare(
     'INSERT INTO staged_units (set_number, line, folded, owner, leaf, name, bytes) VALUES (?, ?, ?, ?, ?, ?, ?)',
   );
-  // In the order of the table, rows need a tenth of the time.
+  // Inserting rows in the order of the table takes a tenth of the time.
   const sort = db.prepare(
     `INSERT OR IGNORE INTO set_units (set_number, ${unitColumns}) SELECT set_number, ${unitColumns} ` +
       `FROM staged_units WHERE set_number = ? ORDER BY ${unitColumns}`,
@@ -64,7 +67,7 @@ export function unitSets(db: DatabaseSync, file: string) {
   const dropWhole = dropper(db, whole);
   const dropBrokenOff = dropper(db, brokenOff);
 
-  /** By number. */
+  /** By the number of the set. */
   const stagings = new Map<number, Staging>();
 
   function stagingOf(set: number): Staging {
@@ -73,7 +76,10 @@ export function unitSets(db: DatabaseSync, file: string) {
     return found;
   }
 
-  /** Takes out what nobody makes any more: its thread has ended, or nothing could be taken out then. */
+  /**
+   * Deletes unfinished sets that nobody makes any more: their thread has ended, or they could not be deleted
+   * earlier.
+   */
   function sweep(): void {
     dropBrokenOff(JSON.stringify([...stagings.keys()]));
   }
@@ -153,7 +159,7 @@ export function unitSets(db: DatabaseSync, file: string) {
   };
 }
 
-/** Takes out the sets that a query with one value chooses. */
+/** Makes a function that deletes the sets chosen by a query with one value. */
 function dropper(db: DatabaseSync, chosen: string): (value: string) => void {
   const statements = [
     `DELETE FROM staged_units WHERE set_number IN (${chosen})`,

@@ -1,10 +1,10 @@
 /**
  * The thread that holds the database: node:sqlite blocks, so nothing of it runs elsewhere.
  *
- * Requests are served in the order in which they come. Writes that came while another was under
- * way are put into one transaction, since it is the wait for the disk that costs; where that fails,
- * each is tried alone, so that no write is harmed by its neighbours. Whatever cannot be
- * answered for ends the thread, and the store opens another.
+ * Requests are served in the order in which they come. Writes that came during another one are put into one
+ * transaction, since waiting for the disk takes most of the time. If the transaction fails, each write is
+ * tried alone, so that none is harmed by another. An error that nothing handles ends the thread, and the
+ * store starts another.
  */
 
 import { dirname, join } from 'node:path';
@@ -44,7 +44,7 @@ interface Write {
 
 function serve(db: DatabaseSync): void {
   const apply = writer(db);
-  // Each handler is called with the questions of its name.
+  // The cast is safe: each handler gets only questions of its name.
   const handlers = { ...reader(db, file), ...historian(db), ...unitSets(db, file) } as Readonly<
     Record<Question, (...args: readonly unknown[]) => Iterable<readonly unknown[]> | undefined>
   >;
@@ -53,7 +53,7 @@ function serve(db: DatabaseSync): void {
   const parts = new Map<number, Changes[]>();
 
   port.on('message', (request: Request) => {
-    // All that has come meanwhile is delivered before setImmediate's turn.
+    // All messages that have come meanwhile are delivered before setImmediate's turn.
     if (waiting.push(request) === 1) setImmediate(work);
   });
   answer({ id: opening, is: 'open', refusedFiles: takeSetFiles(db, join(dirname(file), 'sources')) });
@@ -113,12 +113,12 @@ function serve(db: DatabaseSync): void {
     });
   }
 
-  /** On a full disk the log's own room may be what is wanting. */
+  /** Shrinks the log: on a full disk its space may suffice for the write. */
   function shrinkLog(): void {
     try {
       db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
-      // No room for that either: the log stays as it is, with all that was acknowledged.
+      // There is no room for that either: the log stays as it is, with all acknowledged writes.
     }
   }
 
