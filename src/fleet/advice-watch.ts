@@ -1,4 +1,4 @@
-/** Tells the administrator of the shared store's server in the log what to change, when that becomes so. */
+/** Logs advice for the administrator of the shared store's server, when it comes up and when it is done. */
 
 import type { Log } from '../log.ts';
 import type { ServerAdvice, SharedStore } from '../store/index.ts';
@@ -6,32 +6,31 @@ import type { ServerAdvice, SharedStore } from '../store/index.ts';
 interface AdvisedOptions {
   readonly store: Pick<SharedStore, 'advice'>;
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** Milliseconds between two looks; half a minute unless given. */
+  /** Milliseconds between two checks; half a minute unless given. */
   readonly everyMs?: number;
 }
 
 export class AdviceWatch {
   readonly #options: AdvisedOptions;
-  /** Advice that was told and still holds, by its message. */
+  /** Advice that was logged and still holds, by its message. */
   #told: ReadonlyMap<string, ServerAdvice> = new Map();
-  /** On the monotonic clock. */
+  /** Time of the next check, on the monotonic clock. */
   #nextAt = 0;
 
   constructor(options: AdvisedOptions) {
     this.#options = options;
   }
 
-  /** The last advice. */
   get advice(): readonly ServerAdvice[] {
     return [...this.#told.values()];
   }
 
-  /** Another server may answer now: the next look is not put off. */
+  /** Makes the next check due at once, since another server may answer now. */
   anew(): void {
     this.#nextAt = 0;
   }
 
-  /** Looks where it is time to. Where the store is away there is nothing to be seen. */
+  /** Checks for advice if it is due. While the store is away, nothing changes. */
   async look(): Promise<void> {
     const { store, everyMs = 30_000 } = this.#options;
     if (performance.now() < this.#nextAt) return;

@@ -1,8 +1,8 @@
 /**
- * Changes in storage that another host walks, passed on to that host.
+ * Passes changes in storage that another host walks on to that host.
  *
- * Anybody who may push may have as much of it told as they like. So paths are gathered while others are on
- * their way, and past a number of them they are left to the next sweep.
+ * Anybody who may push can cause as many of these messages as they like. So paths are gathered while a
+ * message is sent; beyond a limit, changes are left to the next sweep.
  */
 
 import { z } from 'zod';
@@ -10,12 +10,12 @@ import type { SharedStore } from '../store/index.ts';
 
 interface ChangeHintsOptions {
   readonly store: Pick<SharedStore, 'say'>;
-  /** Called with each path that a host reports, by all hosts' name for it. It may be wrong. */
+  /** Called with each path that a host reports, by its name on all hosts. The path may be wrong. */
   heard(sharedPath: string): void;
 }
 
 const mostWaiting = 1000;
-/** The longest path that the system takes, with what JSON makes of its odder characters. */
+/** Limit of a message: the longest path of the system, with all characters escaped in JSON. */
 const longestText = 32_768;
 
 const changed = z.strictObject({
@@ -30,7 +30,7 @@ const changed = z.strictObject({
 
 export class ChangeHints {
   readonly #options: ChangeHintsOptions;
-  /** The messages that are sent next, by their text. */
+  /** The messages that are sent next. */
   readonly #waiting = new Set<string>();
   #isSaying = false;
 
@@ -38,7 +38,7 @@ export class ChangeHints {
     this.#options = options;
   }
 
-  /** Takes what a host said. */
+  /** Handles a message of a host. */
   said(text: string): void {
     const path = pathIn(text);
     if (path !== null) this.#options.heard(path);
@@ -64,7 +64,7 @@ export class ChangeHints {
   }
 }
 
-/** Null where it is none. */
+/** Returns the path of a message; null if it is no such message. */
 function pathIn(text: string): string | null {
   if (text.length > longestText) return null;
   try {

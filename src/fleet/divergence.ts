@@ -43,7 +43,10 @@ export type StoreVerdict =
 const inForce =
   'The known policy stays in force, and the policy cannot be changed until "softquota store repair" is run';
 
-/** `markThere` is the mark of the known version in the store; null if it is not told there any more. */
+/**
+ * Compares the known policy with the store's. `markThere`: the mark of the known version in the store; null
+ * if the store does not have it any more.
+ */
 export function judge(
   known: KnownPolicy,
   { position, supersedes }: Pick<SharedState, 'position' | 'supersedes'>,

@@ -1,9 +1,9 @@
 /**
- * Follows the documents and owners of the shared store, and writes there again what it has lost. Owners whom
- * only this host knows yet are put on record there, so that all hosts know them by the same id.
+ * Follows the documents and owners of the shared store, and writes there again what it has lost. Puts owners
+ * on record that only this host knows yet, so that all hosts know them by the same id.
  *
  * The content of the store never undoes a policy that was reported as in force (divergence.ts). An answer of
- * the store counts for the moment when it was read: it never undoes a change that this host made later.
+ * the store is as old as its request: it never undoes a later change of this host.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -34,27 +34,27 @@ interface DocumentFollowerOptions {
   >;
   readonly log: Pick<Log, 'info' | 'warn'>;
   /**
-   * Milliseconds for which policy is left alone on a server that was just met. One that takes another's
-   * place, or was started again, may have lost the last changes. Hosts that know them write them again as
-   * soon as they find the server: a change that is made before would take their place.
+   * Milliseconds without changes of policy after another server was found. One that takes another's place, or
+   * was started again, may have lost the last changes. Hosts that know them write them again as soon as they
+   * find the server; an earlier change would take their place.
    */
   readonly settleMs: number;
-  /** Called before the first policy of a store is put there, with what else this host knows. */
+  /** Called before the first policy is put into a store, to write other data of this host there. */
   begin(): Promise<void>;
-  /** Resolves once what others changed by now is in force here. */
+  /** Resolves once all changes of other hosts up to now are in force here. */
   sync(): Promise<void>;
 }
 
-/** Number of times that the policy is looked at again if it changes meanwhile. */
+/** Limit of attempts to read the policy if it changes meanwhile. */
 const mostTries = 20;
-/** Owners who are put on record in one change: their names are told to all hosts. */
+/** Limit of owners who are put on record in one change, since all hosts read their names. */
 const mostEnrolled = 500;
 /** Owners whose records in the store are read at a time. */
 const mostRead = 1000;
-/** Milliseconds after a refusal in which nobody is put on record. */
+/** Milliseconds after a refusal before owners are put on record again. */
 const refusedMs = 60_000;
 
-/** Documents of the store that are not in force here, and why. */
+/** A policy in the store that is not in force here, and why. */
 interface Diverged {
   readonly divergence: Divergence;
   readonly position: Position | null;
@@ -62,23 +62,23 @@ interface Diverged {
 
 export class DocumentFollower {
   readonly #options: DocumentFollowerOptions;
-  /** The server that the store was found on, null where it does not say; undefined: none was met yet. */
+  /** The server that the store was found on; null: it does not say; undefined: none was found yet. */
   #server: string | null | undefined;
-  /** On the monotonic clock. */
+  /** The time when the server was found, on the monotonic clock. */
   #metAt = Number.NEGATIVE_INFINITY;
-  /** Null: what the store has is in force. */
+  /** Null: the policy in the store is in force. */
   #diverged: Diverged | null = null;
   /** Tells whether this host was found to have no right to write documents. */
   #isReadOnly = false;
-  /** Since the store was found empty, all owners are unsure. */
+  /** All owners were marked as unsure since the store was found empty. */
   #isEmptyDoubted = false;
-  /** Another server was met, and nobody was told yet. */
+  /** Another server was found, and `sync` has not returned that yet. */
   #isOtherServer = false;
-  /** Server on which the policy was found to be gone. */
+  /** The server on which the policy was found to be lost. */
   #emptiedServer: string | null = null;
-  /** Keys of owners whom the store may lack, or know by another id. */
+  /** Keys of owners whom the store may lack, or have with another id. */
   readonly #unsure = new Set<string>();
-  /** On the monotonic clock. */
+  /** The time until which no owners are put on record, on the monotonic clock. */
   #refusedUntil = 0;
 
   constructor(options: DocumentFollowerOptions) {
@@ -86,7 +86,7 @@ export class DocumentFollower {
     options.documents.owners.onFound = key => this.#unsure.add(key);
   }
 
-  /** Resolves once all had the time to find the server. */
+  /** Resolves once all hosts had time to find the server. */
   async #settled(): Promise<void> {
     for (;;) {
       const leftMs = this.#metAt + this.#options.settleMs - performance.now();
@@ -100,12 +100,15 @@ export class DocumentFollower {
     return this.#diverged?.divergence ?? null;
   }
 
-  /** Tells whether the server had lost the policy when it was met. */
+  /** Tells whether the present server was found to have lost the policy. */
   get wasEmptied(): boolean {
     return this.#emptiedServer !== null && this.#emptiedServer === this.#server;
   }
 
-  /** Gives what is in force, before the store is looked at: what is changed here meanwhile is later. */
+  /**
+   * Returns the policy in force. Called before the store is read, to notice changes that are made here
+   * meanwhile.
+   */
   #known(): KnownPolicy {
     const { documents, replica } = this.#options;
     return {
@@ -116,8 +119,8 @@ export class DocumentFollower {
   }
 
   /**
-   * Has what the store has in force, unless it has diverged; gives how the store stands, and whether it is on
-   * another server than before. Rejects with `store_away`.
+   * Takes over the policy of the store, unless it has diverged. Returns the state of the store, and whether
+   * it is on another server than before. Rejects with `store_away`.
    */
   async sync(): Promise<{ readonly state: SharedState; readonly isOtherServer: boolean }> {
     const { store } = this.#options;
@@ -149,7 +152,7 @@ export class DocumentFollower {
     this.#metAt = performance.now();
   }
 
-  /** False: the store has to be looked at again. */
+  /** Acts on a verdict. False: the store has to be read again. */
   async #follow(
     verdict: StoreVerdict,
     known: KnownPolicy,
@@ -164,7 +167,7 @@ export class DocumentFollower {
         this.#isReadOnly = false;
         return true;
       case 'empty':
-        // Looks go on while nobody may write there: to doubt everybody once is enough.
+        // Syncs go on while no host may write there; marking all owners as unsure once is enough.
         if (!this.#isEmptyDoubted) this.#doubt();
         this.#isEmptyDoubted = true;
         return this.#write(known, state);
@@ -180,7 +183,7 @@ export class DocumentFollower {
       case 'unrelated': {
         if (isDeepStrictEqual(this.#diverged?.position, state.position)) break;
         const read = await store.policy();
-        // A policy that was put there from here is no other one.
+        // If this host itself has put the policy there, it is the same.
         if (await replica.hasSameDocuments(read.policy)) {
           await this.#takeWhole(known, read, read.state);
           return false;
@@ -191,7 +194,7 @@ export class DocumentFollower {
     return true;
   }
 
-  /** Takes what was changed. */
+  /** Applies the changes since the known policy. False: the store has to be read again. */
   async #goOn(known: KnownPolicy, since: PolicySince, state: SharedState): Promise<boolean> {
     const { documents, store } = this.#options;
     if (since.markThere !== null && since.markThere !== known.position?.mark) return false;
@@ -199,7 +202,7 @@ export class DocumentFollower {
       await this.#takeWhole(known, await store.policy(), state, since.versions);
       return false;
     }
-    // Something was changed here meanwhile: it is looked at again with that.
+    // After a change here, the store is compared again.
     if (documents.position !== known.position) return false;
     documents.applyRemote(since.change, since.versions);
     this.#trust(since.change.owners);
@@ -207,8 +210,8 @@ export class DocumentFollower {
   }
 
   /**
-   * Takes a whole policy, unless something was changed here meanwhile, or it was read from another server
-   * than the one that was `judged`, whose changes may be others.
+   * Applies a whole policy, unless something was changed here meanwhile, or it was read from another server
+   * than the `judged` one, which may have other changes.
    */
   async #takeWhole(
     known: KnownPolicy,
@@ -226,19 +229,19 @@ export class DocumentFollower {
   }
 
   /**
-   * Puts the known policy into a store that has none, one that was emptied or is new, or in place of an older
-   * one that it came from. If another host is faster, the next look finds its policy.
+   * Writes the known policy into a store without one (emptied or new), or in place of an older version of it.
+   * If another host is faster, the next read finds its policy.
    */
   async #write(known: KnownPolicy, { position: before, supersedes, server }: SharedState): Promise<boolean> {
     const { documents, replica, store, log, begin } = this.#options;
     const { position } = known;
     if (before === null && this.#diverged !== null) {
-      // It is left to those whose policy was there.
+      // Hosts that had the store's policy in force write it again.
       this.#diverged = { ...this.#diverged, position: null };
       return true;
     }
     if (position === null) {
-      // Others may know the policy of a store that was emptied.
+      // Other hosts may know the policy of an emptied store.
       await this.#settled();
       await begin();
     } else if (before === null) this.#emptiedServer = server;
@@ -250,7 +253,7 @@ export class DocumentFollower {
     } catch (error) {
       if (!(error instanceof SoftquotaError && error.code === 'store_refused') || position === null)
         throw error;
-      // A host that only measures leaves it to the others.
+      // A host that only measures has no right to write: other hosts do it.
       this.#isReadOnly = true;
       return before === null;
     }
@@ -264,35 +267,40 @@ export class DocumentFollower {
     return false;
   }
 
-  /** The store may have other owners than those known here. */
+  /** Marks all owners as unsure: the store may have other records. */
   #doubt(): void {
     for (const { key } of this.#options.documents.owners.all) this.#unsure.add(key);
   }
 
-  /** The store has these owners on record. */
+  /** Marks owners as known to the store. */
   #trust(owners: readonly OwnerRecord[]): void {
     for (const { key } of owners) this.#unsure.delete(key);
   }
 
-  /** Rejects with `store_away`, and with `store_refused`. Null: it has to be drafted again. */
+  /**
+   * Commits a change of policy, after its unsure owners. Null: it has to be drafted again. Rejects with
+   * `store_away` and `store_refused`.
+   */
   async commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null> {
     return (await this.#enroll(this.#unsure)) ? null : this.#commit(change, basis, mark);
   }
 
-  /** Puts these on record in the store, if that can be done now. */
+  /** Puts owners on record in the store, if that is possible now. */
   async enroll(ownerKeys: readonly string[]): Promise<void> {
     if (performance.now() < this.#refusedUntil) return;
     try {
       await this.#enroll(ownerKeys);
     } catch (error) {
       if (!(error instanceof SoftquotaError)) throw error;
-      // This host has no right to change the policy, at least now: the others put owners on record.
+      // This host has no right to change the policy, at least now: other hosts put owners on record.
       if (error.code === 'store_refused') this.#refusedUntil = performance.now() + refusedMs;
       else if (error.code !== 'store_away') throw error;
     }
   }
 
-  /** Puts these on record, as they are known after each look; false: all of them were. */
+  /**
+   * Puts owners on record, with their records as known after each sync. Returns false if all were on record.
+   */
   async #enroll(ownerKeys: Iterable<string>): Promise<boolean> {
     const { documents, sync } = this.#options;
     let hasChanged = false;
@@ -300,7 +308,7 @@ export class DocumentFollower {
       const mark = documents.position?.mark;
       const server = this.#server;
       const lacking = await this.#lackingOf(ownerKeys);
-      // Also without any: who knows changes that the store has lost comes first.
+      // Waits even if there are none: hosts that know changes which the store has lost come first.
       await this.#settled();
       if (this.#server !== server) continue;
       if (lacking?.length === 0) break;
@@ -314,7 +322,7 @@ export class DocumentFollower {
     return hasChanged;
   }
 
-  /** Finds owners among these whom the store lacks, some at a time; null: it has to be looked at again. */
+  /** Finds some owners among these whom the store lacks; null: the store has to be read again. */
   async #lackingOf(ownerKeys: Iterable<string>): Promise<readonly OwnerRecord[] | null> {
     const { documents, store } = this.#options;
     const { position } = documents;
@@ -347,10 +355,12 @@ export class DocumentFollower {
     return found;
   }
 
-  /** Null: another change came first, or the store's owners may be others than the change speaks of. */
+  /**
+   * Commits a change. Null: another change came first, or the store has other owners than the change assumes.
+   */
   async #commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null> {
     const { documents, store } = this.#options;
-    // A change upon a store that was not looked at yet may take the place of what it has lost.
+    // A change upon a store that was not read yet could take the place of changes that it has lost.
     if (documents.position !== basis || this.#server === undefined) return null;
     const { owners = [], goneOwners = [] } = change;
     const position = await store.commit(change, basis, mark, this.#server ?? null);
@@ -359,7 +369,7 @@ export class DocumentFollower {
     return position;
   }
 
-  /** Decides what the policy is once the store has diverged. Rejects with `conflict` and `store_away`. */
+  /** Sets the policy after a divergence. Rejects with `conflict` and `store_away`. */
   async repair(policy: 'known' | 'stored'): Promise<void> {
     const { documents, replica, store, log, sync } = this.#options;
     await sync();

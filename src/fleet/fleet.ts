@@ -1,4 +1,4 @@
-/** The part of a daemon that takes part in a shared quota, from its start to its end. */
+/** Connects a daemon with the other hosts of a shared quota, from its start to its end. */
 
 import type { EventStore, SharedDocuments } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
@@ -37,12 +37,11 @@ export interface FleetOptions {
   readonly log: Log;
   /** Milliseconds since 1970. */
   now(): number;
-  /** Milliseconds between two looks at the store; a second unless given. */
+  /** Milliseconds between two syncs with the store; a second unless given. */
   readonly everyMs?: number;
   /**
-   * Milliseconds after which policy is changed at the earliest on a server that takes another's place; 1200
-   * unless given: long enough for all hosts to find the server, and short enough for an administrator to be
-   * answered in time.
+   * Milliseconds before the first change of policy on a server that takes another's place; 1200 unless given:
+   * long enough for all hosts to find the server, and short enough to answer an administrator in time.
    */
   readonly settleMs?: number;
 }
@@ -51,27 +50,27 @@ export interface FleetOptions {
 export interface FleetState {
   /** Null while the shared store answers. */
   readonly away: Away | null;
-  /** Null: the policy in the store is the one in force here. */
+  /** Null: the policy in the store is in force here. */
   readonly divergence: Divergence | null;
-  /** Null: this host's name is its own. */
+  /** Null: no other daemon has this host's name. */
   readonly nameTaken: NameTaken | null;
 }
 
-/** Needs of the fleet once the daemon runs, and what it tells the daemon. */
+/** Functions of the daemon that the fleet calls. */
 interface FleetHooks {
-  /** It has become this host's turn to tell what all of them see. */
+  /** Called when it becomes this host's turn to report what all hosts see. */
   turned?(): void;
-  /** The directories that this host's storage begins with; null: not known yet. */
+  /** Returns the directories that this host's storage begins with; null: not known yet. */
   roots?(): HostRecord['roots'];
-  /** Something changed at a path, by the name that all hosts have for it; it may be wrong. */
+  /** Called for a change at a path, by its name on all hosts. The path may be wrong. */
   heard?(sharedPath: string): void;
 }
 
-/** Milliseconds between two looks at the store. */
+/** Usual milliseconds between two syncs with the store. */
 const usualMs = 1000;
-/** Milliseconds that usage is read for until the policy is looked at again. */
+/** Milliseconds for reading usage in one sync, before the policy is read again. */
 const readingMs = 30;
-/** Longer, while nobody is served yet. */
+/** A longer time for the same, while nobody is served yet. */
 const openingMs = 300;
 
 export class Fleet implements SharedDocuments {
@@ -86,15 +85,15 @@ export class Fleet implements SharedDocuments {
   readonly #changeHints: ChangeHints;
   #roots: () => HostRecord['roots'] = () => null;
   #heard: (sharedPath: string) => void = () => {};
-  /** Null: none was told, or that it is over. */
+  /** The message of the divergence that was logged last; null: none, or its end was logged. */
   #loggedDivergence: string | null = null;
   readonly #away: AwayState;
   #timer: NodeJS.Timeout | null = null;
   #beat: NodeJS.Timeout | null = null;
   readonly #syncs = new SerialQueue();
-  /** One that has not begun yet. */
+  /** A sync that has not begun yet. */
   #nextSync: Promise<void> | null = null;
-  /** Times of the last look and of the last claim in one, on the monotonic clock. */
+  /** Times of the last sync and of the last claim of the name in one, on the monotonic clock. */
   #syncedAt = Number.NEGATIVE_INFINITY;
   #keptAt = Number.NEGATIVE_INFINITY;
   /** Everything was read once. */
@@ -137,8 +136,8 @@ export class Fleet implements SharedDocuments {
   }
 
   /**
-   * Joins the others. Where the store is away, what was known last serves. Rejects with `configuration` where
-   * a living daemon has this host's name, and with `store_refused`; the store is closed then.
+   * Joins the other hosts. If the store is away, the last known data is used. Rejects with `configuration` if
+   * a running daemon has this host's name, and with `store_refused`; the store is closed then.
    */
   static async open(options: FleetOptions): Promise<Fleet> {
     const fleet = new Fleet(options);
@@ -157,26 +156,26 @@ export class Fleet implements SharedDocuments {
         await store.close();
         throw error;
       }
-      // The looks find that the store is away, and have the name taken later.
+      // Later syncs report that the store is away, and claim the name.
     }
     await fleet.#look();
     return fleet;
   }
 
-  /** From now on the others are told, and followed. */
+  /** Starts to report to the other hosts and to follow them. */
   start({ turned = () => {}, roots = () => null, heard = () => {} }: FleetHooks = {}): void {
     const { store, everyMs = usualMs } = this.#options;
     this.#roots = roots;
     this.#heard = heard;
     this.#name.start(turned);
     store.follow({ changed: () => void this.#look(), said: text => this.#changeHints.said(text) });
-    // A look may take longer than the name lives.
+    // A sync may take longer than the name lasts without a claim.
     this.#beat ??= setInterval(() => void this.#name.keep().catch(() => {}), everyMs).unref();
     this.#teller.start();
     this.#next();
   }
 
-  /** Tells whether it is this host that tells what all of them see. */
+  /** Tells whether it is this host's turn to report what all hosts see. */
   get isTelling(): boolean {
     return this.#name.isTelling;
   }
@@ -209,24 +208,29 @@ export class Fleet implements SharedDocuments {
     this.#rejectIfDiverged();
   }
 
-  /** Those of the store, and those that it lost and whose usage counts. Rejects with `store_away`. */
+  /**
+   * Returns the hosts of the store, and those that it has lost but whose usage counts. Rejects with
+   * `store_away`.
+   */
   hosts(): Promise<readonly HostRecord[]> {
     return this.#hosts.all();
   }
 
-  /** Rejects with `conflict` while it lives, `not_found` where there is none, `store_away`. */
+  /**
+   * Removes a host and its usage. Rejects with `conflict` while its daemon runs, `not_found`, `store_away`.
+   */
   async forgetHost(host: string): Promise<void> {
     const { store, ledger } = this.#options;
     await store.forgetHost(host, ledger.shares.others.has(host));
     await this.#sync();
   }
 
-  /** Has the host that walks it measure a path, as far as it can be told. */
+  /** Has the host that walks a path measure it, if the message arrives. */
   passOn(sharedPath: string): void {
     this.#changeHints.passOn(sharedPath);
   }
 
-  /** The advice of the last half a minute. */
+  /** The latest advice, at most about half a minute old. */
   get lastAdvice(): readonly ServerAdvice[] {
     return this.#adviceWatch.advice;
   }
@@ -236,9 +240,8 @@ export class Fleet implements SharedDocuments {
   }
 
   /**
-   * Decides what the policy is from now on, on all hosts: the one in force here, or the one in the store.
-   * Rejects with `conflict` where they are the same, or somebody else decided meanwhile, and with
-   * `store_away`.
+   * Sets the policy of all hosts: the one in force here, or the one in the store. Rejects with `conflict` if
+   * they are the same or somebody else decided meanwhile, and with `store_away`.
    */
   async repair(policy: 'known' | 'stored'): Promise<void> {
     await this.#documents.repair(policy);
@@ -258,7 +261,7 @@ export class Fleet implements SharedDocuments {
     await store.close();
   }
 
-  /** Never rejects: a later look is another chance. */
+  /** Syncs and checks for advice. Never rejects: the next one tries again. */
   async #look(): Promise<void> {
     if (this.#isClosed) return;
     await this.#sync().catch(() => {});
@@ -266,9 +269,9 @@ export class Fleet implements SharedDocuments {
   }
 
   /**
-   * Resolves once all that others changed by now is in force here, and what they stored, too, unless there is
-   * so much that it is left to the next. One after the other; what asks for the next one meanwhile gets the
-   * same. Rejects with `store_away` or `store_refused`.
+   * Takes over all changes of other hosts up to now, and their usage, unless that takes long: then the rest
+   * is left to the next sync. Syncs run one after the other; calls before the next one begins share it.
+   * Rejects with `store_away` or `store_refused`.
    */
   #sync(): Promise<void> {
     this.#nextSync ??= this.#syncs.run(async () => {
@@ -302,14 +305,16 @@ export class Fleet implements SharedDocuments {
     this.#teller.compare(state.usage.get(host));
   }
 
-  /** Each message of a change has a look, and not each of these writes. */
+  /**
+   * Claims the name and the turn, but less often than once per sync: each message of a change causes a sync.
+   */
   async #keepName(): Promise<void> {
     const { everyMs = usualMs } = this.#options;
     const now = performance.now();
     if (this.#name.isHeld && now - this.#keptAt < everyMs / 2) return;
     await this.#name.keep();
     if (this.#name.isHeld) await this.#name.takeTurn();
-    // A list that cannot be read is told by those who ask for it.
+    // Those who need the list report that it cannot be read.
     await this.#hosts.look().catch(() => {});
     this.#keptAt = now;
   }
@@ -321,18 +326,18 @@ export class Fleet implements SharedDocuments {
     this.#timer = setTimeout(() => void this.#look().then(() => this.#next()), waitMs).unref();
   }
 
-  /** Tells whether usage may be told now, of owners whom all hosts know. Rejects with `store_away`. */
+  /** Tells whether usage may be reported now, and puts its owners on record. Rejects with `store_away`. */
   async #mayTell(ownerKeys: readonly string[]): Promise<boolean> {
     const { everyMs = usualMs } = this.#options;
-    // The name may be another's by now.
+    // Another daemon may have the name by now.
     if (performance.now() - this.#syncedAt > everyMs) await this.#sync();
     if (!this.#name.isHeld) return false;
-    // If it has to be done later, what they store counts all the same.
+    // If this has to be done later, their usage counts all the same.
     await this.#documents.enroll(ownerKeys);
     return true;
   }
 
-  /** Puts into a store that is new the events and levels that this host has kept by itself. */
+  /** Copies the events and levels of this host into a new store. */
   async #bringAlong(): Promise<void> {
     const { ledger, store } = this.#options;
     const { own } = ledger.eventLog;
@@ -340,7 +345,7 @@ export class Fleet implements SharedDocuments {
     await store.write({ levels: await own.levels() });
   }
 
-  /** The shared store, where what happened here waits as long as the name is another's. */
+  /** The events of the shared store; while another daemon has the name, writes are rejected, and wait. */
   #events(): EventStore {
     const { store } = this.#options;
     return {
@@ -354,7 +359,7 @@ export class Fleet implements SharedDocuments {
     };
   }
 
-  /** When it begins, becomes another, and ends. */
+  /** Logs the beginning, a change and the end of a divergence. */
   #logDivergence(): void {
     const { log } = this.#options;
     const message = this.#documents.divergence?.message ?? null;

@@ -1,6 +1,6 @@
 /**
- * The hosts that count, whether or not the shared store knows them still; and which of them walk the storage
- * that several mount, by what they tell of it.
+ * Lists the hosts that count, whether or not the shared store still knows them, and which of them walk
+ * storage that several hosts mount.
  */
 
 import { isWithin } from '../layout/index.ts';
@@ -20,10 +20,10 @@ const dayMs = 86_400_000;
 
 export class Hosts {
   readonly #options: HostsOptions;
-  /** Records of the hosts as the store last listed them. */
   readonly #begunAt: number;
+  /** Records of the hosts as the store last listed them, by name. */
   readonly #listed = new Map<string, HostRecord>();
-  /** Null: the store was never read. */
+  /** Null: the store was never read, so the number is not known yet. */
   #lately: number | null = null;
 
   constructor(options: HostsOptions) {
@@ -32,8 +32,8 @@ export class Hosts {
   }
 
   /**
-   * The number of hosts that were heard of in the day before the store was last read, this one among them.
-   * Before that, all whose usage is known count.
+   * The number of hosts, this one included, that were heard of in the day before the store was last read.
+   * Before the first read, all hosts with known usage count.
    */
   get lately(): number {
     this.#lately ??= 1 + this.#options.shares.others.size;
@@ -41,8 +41,8 @@ export class Hosts {
   }
 
   /**
-   * Those that the store knows, and those that it has lost and whose usage counts here: they were heard of
-   * last when they were last listed, or else walked something. Rejects with `store_away`.
+   * Returns the hosts that the store knows, and those that it has lost but whose usage counts here. The
+   * latter were last seen as last listed, or else when they last walked something. Rejects with `store_away`.
    */
   async all(): Promise<readonly HostRecord[]> {
     const { shares, host: ownHost } = this.#options;
@@ -59,7 +59,7 @@ export class Hosts {
     ];
   }
 
-  /** Reads who takes part, to be known while the store is away. Rejects with `store_away`. */
+  /** Reads the hosts, and remembers them for times when the store is away. Rejects with `store_away`. */
   async look(): Promise<readonly HostRecord[]> {
     const { store, host: ownHost, now } = this.#options;
     const listed = await store.hosts();
@@ -70,12 +70,12 @@ export class Hosts {
   }
 }
 
-/** The hosts that walk a directory, or one in which it lies. */
+/** Returns the hosts that walk a directory or one above it. */
 export function walkersOf(source: string, hosts: readonly HostRecord[]): readonly HostRecord[] {
   return hosts.filter(({ roots }) => roots?.some(root => root.isWalked && isWithin(source, root.source)));
 }
 
-/** The directories that a host walks, and that others mount as well. */
+/** Returns the directories that a host walks and other hosts mount as well. */
 export function walkedForOthers(one: HostRecord, hosts: readonly HostRecord[]): string[] {
   const others = hosts.filter(({ host }) => host !== one.host).flatMap(({ roots }) => roots ?? []);
   return (one.roots ?? [])

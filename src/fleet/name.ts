@@ -1,9 +1,9 @@
 /**
- * The name that this host has among the others, and keeps as long as its daemon is heard of; and the turn of
- * one of them to tell what all hosts see: crossings of thresholds.
+ * The name of this host among the others, kept as long as its daemon gives signs of life; and the task, which
+ * one host has at a time, of reporting what all hosts see: crossings of thresholds.
  *
- * A daemon that starts is refused where a living one with another token has its name. One that serves goes on
- * serving whatever becomes of the name, and tells nothing under it until it is free.
+ * A daemon does not start while a running one with another token has its name. A running daemon continues
+ * even if it loses the name, but reports nothing under it until the name is free.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -22,21 +22,24 @@ interface HostNameOptions {
   readonly log: Pick<Log, 'error' | 'info'>;
   /** Milliseconds since 1970. */
   now(): number;
-  /** Returns what the other hosts shall know of this one. */
+  /** Returns what other hosts should know of this one. */
   about(): Pick<HostRecord, 'isParted' | 'roots'>;
 }
 
-/** Why the name is another's. */
+/** Why another daemon has the name. */
 export interface NameTaken {
   /** Milliseconds since 1970. */
   readonly since: number;
   readonly message: string;
 }
 
-/** Time in which a daemon that lives claims its name again, where the store has lost it, in milliseconds. */
+/** Milliseconds in which a running daemon claims its name again after the store has lost it. */
 const renewalMs = 1200;
 const task = 'thresholds';
-/** Less than the store keeps a task for a host that is silent, so that no two think that they have it. */
+/**
+ * Milliseconds for which a turn is used: less than the store keeps a silent host's task, so that never two
+ * hosts use it.
+ */
 const turnMs = 8000;
 
 export class HostName {
@@ -44,38 +47,38 @@ export class HostName {
   readonly #life = randomUUID();
   #isHeld = false;
   #taken: NameTaken | null = null;
-  /** No claim was answered yet. */
+  /** Tells whether no claim was answered yet. */
   #begins = true;
-  /** Null: this host does not take its turn yet. */
+  /** Called when the turn becomes this host's; null: it does not take turns yet. */
   #turned: (() => void) | null = null;
-  /** On the monotonic clock. */
+  /** End of the turn, on the monotonic clock. */
   #turnUntil = 0;
 
   constructor(options: HostNameOptions) {
     this.#options = options;
   }
 
-  /** Null: it is this daemon's, or not known to be another's. */
+  /** Null: this daemon has the name, or no other is known to have it. */
   get taken(): NameTaken | null {
     return this.#taken;
   }
 
-  /** Tells whether something may be told under the name, by the last claim. */
+  /** Tells whether this daemon may report under the name, by the last claim. */
   get isHeld(): boolean {
     return this.#isHeld;
   }
 
-  /** From now on `takeTurn` may take it; `turned` is called whenever it has become this host's. */
+  /** Allows `takeTurn` to take the turn; `turned` is called whenever it becomes this host's. */
   start(turned: () => void): void {
     this.#turned = turned;
   }
 
-  /** Tells whether it is this host's turn to tell what all of them see. */
+  /** Tells whether it is this host's turn to report what all hosts see. */
   get isTelling(): boolean {
     return this.#isHeld && performance.now() < this.#turnUntil;
   }
 
-  /** Takes the turn, or keeps it, where no other host has it. Rejects with `store_away`. */
+  /** Takes or keeps the turn, if no other host has it. Rejects with `store_away`. */
   async takeTurn(): Promise<void> {
     if (this.#turned === null) return;
     const { store, host } = this.#options;
@@ -85,7 +88,7 @@ export class HostName {
     if (!had && performance.now() < this.#turnUntil) this.#turned();
   }
 
-  /** Takes the name. Rejects with `configuration` where another daemon has it, and with `store_away`. */
+  /** Takes the name. Rejects with `configuration` if another daemon has it, and with `store_away`. */
   async begin(): Promise<void> {
     const { host } = this.#options;
     if ((await this.#claimFirst()) === 'taken') throw new SoftquotaError('configuration', takenMessage(host));
@@ -107,7 +110,7 @@ export class HostName {
     }
   }
 
-  /** Gives it up with the turn, so that another may have them at once. Never rejects. */
+  /** Releases the name and the turn, so that another daemon may have them at once. Never rejects. */
   async release(): Promise<void> {
     const { store, host, token, version } = this.#options;
     if (performance.now() < this.#turnUntil) await store.leaveTask(task, host).catch(() => {});

@@ -1,8 +1,9 @@
 /**
- * The usage of owners on other hosts, as this host knows it: what a host told since, or all of it, some
+ * Reads the usage on other hosts from the shared store: the changes since the last time, or all of it, some
  * owners at a time.
  *
- * A host whose word the store has lost counts as it last told, until it tells anew or is forgotten.
+ * If the store has lost the usage of a host, its last known usage counts until the host reports again or is
+ * forgotten.
  */
 
 import type { UsageShares } from '../ledger/index.ts';
@@ -16,43 +17,44 @@ interface UsageReaderOptions {
   readonly host: string;
 }
 
-/** A reading of all that a host told, as far as it has come. */
+/** A read of all usage on a host, as far as it has come. */
 interface Reading {
   readonly place: string;
   readonly pages: AsyncIterator<readonly ToldShare[]>;
-  /** Owners whose usage there is known here as the store has it. */
+  /** Owners whose usage was read already. */
   readonly seen: Set<string>;
 }
 
 export class UsageReader {
   readonly #options: UsageReaderOptions;
-  /** Place up to which each other host's word is known. */
+  /** Position up to which the usage on each other host is known. */
   readonly #known = new Map<string, string>();
   readonly #readings = new Map<string, Reading>();
-  /** Changes of a host are left to be read. */
+  /** Some changes of a host are still to be read. */
   #isBehind = false;
 
   constructor(options: UsageReaderOptions) {
     this.#options = options;
   }
 
-  /** Usage is left to be read. */
+  /** Tells whether some usage is still to be read. */
   get isReading(): boolean {
     return this.#readings.size > 0 || this.#isBehind;
   }
 
   /**
-   * Takes what the hosts told up to these places, until the deadline on the monotonic clock: then the rest is
-   * left to the next time. What was read in part of another server is read anew. Rejects with `store_away`.
+   * Reads the usage of the hosts up to these positions, until the deadline on the monotonic clock; the rest
+   * is left to the next time. Begins anew with a read that another server has answered in part. Rejects with
+   * `store_away`.
    */
   async sync(places: ReadonlyMap<string, string>, deadline: number, isOtherServer: boolean): Promise<void> {
     this.#isBehind = false;
-    // A reading goes on only where it began, and as long as there is something to be read.
+    // A read continues only on the server where it began, and while the host is listed.
     for (const host of this.#readings.keys())
       if (isOtherServer || !places.has(host)) this.#readings.delete(host);
     for (const [host, place] of places) {
       if (host === this.#options.host) continue;
-      // A store that was put back may have what is known again, while another place is being read.
+      // A restored store may be at the known position again, while another one is being read.
       if (this.#known.get(host) === place) this.#readings.delete(host);
       else if (place === 'forgotten') await this.#end(host, { place, seen: new Set() });
       else await this.#follow(host, place, deadline);
@@ -66,10 +68,10 @@ export class UsageReader {
       return this.#goOn(host, known, deadline);
     }
     const reading = this.#readings.get(host) ?? this.#begin(host, place);
-    // One page at least: hosts that come before must not keep the others from being read.
+    // Reads at least one page, so that earlier hosts do not keep later ones from being read.
     do {
       const { done, value } = await reading.pages.next().catch((error: unknown) => {
-        // It would pass for ended.
+        // An iterator that has thrown would seem to be at its end.
         this.#readings.delete(host);
         throw error;
       });
@@ -87,7 +89,7 @@ export class UsageReader {
     return reading;
   }
 
-  /** Takes away who was not seen, at the end of a reading; later changes are told after its place. */
+  /** Ends a read: deletes the usage of owners that it did not find. Later changes come after its position. */
   async #end(host: string, { place, seen }: Pick<Reading, 'place' | 'seen'>): Promise<void> {
     this.#readings.delete(host);
     const { shares } = this.#options;

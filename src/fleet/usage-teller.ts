@@ -1,9 +1,9 @@
 /**
- * Keeps what this host says of its owners' usage up to date in the shared store: each change soon, and all of
- * it anew where the store does not have what this host last told.
+ * Reports the usage on this host to the shared store: each change soon, and all of it anew if the store does
+ * not have the last report.
  *
- * To tell anew, what the store has is read and compared, and only then others are told to read all: so they
- * never see less than what was told before.
+ * A new report reads and compares what the store has, and only then makes other hosts read everything. So
+ * they never see less than before.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -16,30 +16,30 @@ interface UsageTellerOptions {
   readonly ledger: Pick<Ledger, 'documents' | 'shares' | 'watch'>;
   readonly store: Pick<SharedStore, 'state' | 'tellUsage' | 'usage'>;
   readonly host: string;
-  /** Resolves with false where nothing may be told of these owners now. Rejects with `store_away`. */
+  /** Resolves with false if the usage of these owners must not be reported now. Rejects with `store_away`. */
   mayTell(ownerKeys: readonly string[]): Promise<boolean>;
   failed(error: unknown): void;
-  /** Milliseconds between two times that something is written, at least; 50 unless given. */
+  /** Least milliseconds between two writes; 50 unless given. */
   readonly pauseMs?: number;
 }
 
-/** Owners in one write: so many that a large first one is quick, so few that no other waits for it. */
+/** Limit of owners in one write: enough to make a large first report fast, few enough to delay nobody. */
 const mostAtOnce = 250;
-/** Milliseconds before what failed is tried again. */
+/** Milliseconds after a failure until the next attempt. */
 const retryMs = 1000;
 
 export class UsageTeller {
   readonly #options: UsageTellerOptions;
   /** Texts that the store has, by owner's key. */
   readonly #told = new Map<string, string>();
-  /** Owners whose usage may have become another. */
+  /** Owners whose usage may have changed. */
   readonly #changed = new Set<string>();
-  /** Place that the store has after the last write; null: it is not known what it has. */
+  /** Position of the store after the last write; null: its content is not known. */
   #place: { readonly epoch: string; readonly number: number } | null = null;
   #unwatch: (() => void) | null = null;
   #timer: NodeJS.Timeout | null = null;
   readonly #tellings = new SerialQueue();
-  /** On the monotonic clock. */
+  /** Time of the next write at the earliest, on the monotonic clock. */
   #restUntil = 0;
 
   constructor(options: UsageTellerOptions) {
@@ -48,7 +48,7 @@ export class UsageTeller {
 
   start(): void {
     this.#unwatch ??= this.#options.ledger.watch(ownerKey => {
-      // Changes of the policy are no part of the usage that is stored.
+      // A change of policy (null) does not change the stored usage.
       if (ownerKey === null) return;
       this.#changed.add(ownerKey);
       this.#wake();
@@ -56,10 +56,13 @@ export class UsageTeller {
     this.#wake();
   }
 
-  /** The store has this place of this host; undefined: none. */
+  /**
+   * Checks whether the store is at the position of the last write. `place`: the position in the store;
+   * undefined: none.
+   */
   compare(place: string | undefined): void {
     if (this.#place === null || place === placeText(this.#place)) return;
-    // A write that is under way may have come to the store already.
+    // A write under way may have reached the store already.
     void this.#tellings.run(async () => {
       const { store, host, failed } = this.#options;
       try {
@@ -72,7 +75,7 @@ export class UsageTeller {
     this.#wake();
   }
 
-  /** Ends after a last try. */
+  /** Stops after a last attempt. */
   async close(): Promise<void> {
     await this.#tellAll();
     this.#unwatch?.();
@@ -86,7 +89,7 @@ export class UsageTeller {
     this.#timer = setTimeout(() => void this.#tellAll(), waitMs).unref();
   }
 
-  /** One after the other. */
+  /** Reports all changes. Calls run one after the other. */
   #tellAll(): Promise<void> {
     return this.#tellings.run(async () => {
       if (this.#timer !== null) clearTimeout(this.#timer);
@@ -107,7 +110,7 @@ export class UsageTeller {
     });
   }
 
-  /** False: nothing may be told now, or the store has become another. */
+  /** Reports some changes. False: nothing may be reported now, or the store is at another position. */
   async #tellSome(): Promise<boolean> {
     const place = this.#place;
     if (place === null) return false;
@@ -118,7 +121,10 @@ export class UsageTeller {
     return outcome !== 'conflict' && outcome !== 'not now';
   }
 
-  /** Compares everything with what the store has, and has all others read it again. */
+  /**
+   * Compares all usage with that in the store, and makes other hosts read it again. Returns as `#tellSome`
+   * does.
+   */
   async #tellAnew(): Promise<boolean> {
     const { ledger, store, host, mayTell } = this.#options;
     if (!(await mayTell([]))) return false;
@@ -140,7 +146,7 @@ export class UsageTeller {
     return true;
   }
 
-  /** Tells some of what has changed; `nothing`: it is all in the store. */
+  /** Reports the usage of some changed owners; `nothing`: the store has it all. */
   async #tell(from: string | null, to: string | null): Promise<'told' | 'nothing' | 'conflict' | 'not now'> {
     const { ledger, store, host, mayTell } = this.#options;
     const ownerKeys = [...this.#changed].slice(0, mostAtOnce);
@@ -168,7 +174,7 @@ export class UsageTeller {
       }
     } catch (error) {
       for (const ownerKey of ownerKeys) this.#changed.add(ownerKey);
-      // It is not known whether it was written.
+      // It is unknown whether this was written.
       this.#place = null;
       throw error;
     }

@@ -1,9 +1,8 @@
 /**
  * Volatile documents that hosts share: written to the shared store as they change, some at a time, and read
- * from it as others change them. Of two writers the last one wins, and nothing is made upon anything.
+ * from it as other hosts change them. The last write wins, whatever it was based on.
  *
- * An answer is taken as of when it was asked for: what this host itself has written since then is not undone
- * by it.
+ * An answer of the store is as old as its request: it never undoes what this host has written since.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -23,38 +22,38 @@ interface VolatileDocumentsOptions {
   readonly store: Pick<SharedStore, 'volatile' | 'volatileNamesAfter' | 'writeVolatile'>;
 }
 
-/** A document that is put, or, without a record, taken out. */
+/** A write of a document; without a record, its deletion. */
 interface Write {
   readonly names: DocumentNames;
   readonly record: DocumentRecord | null;
 }
 
-/** Milliseconds between two writes, so that they stay few however many documents change. */
+/** Milliseconds between two writes, so that they are few even if many documents change. */
 const pauseMs = 20;
 /** Documents in one write. */
 const mostAtOnce = 1000;
-/** Milliseconds for which a write is remembered: a server that takes another's place may have lost it. */
+/** Milliseconds for which a write is remembered, since a server that takes over may have lost it. */
 const recentMs = 60_000;
-/** Documents whose writes are remembered, at most. */
+/** Limit of documents whose writes are remembered. */
 const mostRecent = 20_000;
 
 export class VolatileDocuments {
   readonly #options: VolatileDocumentsOptions;
   #waiting = new Map<string, Write>();
-  /** The write that takes what waits; null: nothing does. */
+  /** The write that will take the waiting documents; null: none wait. */
   #next: Promise<void> | null = null;
   #lastWrite: Promise<unknown> = Promise.resolve();
-  /** The names that were written lately, and when, on the monotonic clock. */
+  /** Names of recently written documents with the time of the write, on the monotonic clock. */
   readonly #recent = new Map<string, { readonly names: DocumentNames; at: number }>();
   #isLost = false;
-  /** Place up to which all is in force here; null: there was nothing; undefined: nothing was read yet. */
+  /** Position up to which all is in force here; null: there was nothing; undefined: nothing was read yet. */
   #place: string | null | undefined;
 
   constructor(options: VolatileDocumentsOptions) {
     this.#options = options;
   }
 
-  /** Resolves once it is in the shared store; rejects with `store_away`. */
+  /** Writes documents; resolves once they are in the shared store. Rejects with `store_away`. */
   write({ documents = [], goneDocuments = [] }: VolatileChange): Promise<void> {
     for (const { kind, key } of goneDocuments) this.#add({ kind, key }, null);
     for (const document of documents) this.#add(document, document);
@@ -62,18 +61,18 @@ export class VolatileDocuments {
     return this.#next;
   }
 
-  /** Another server may have lost what was written last: the next look writes it again. */
+  /** Called when another server may have lost the last writes: the next `sync` writes them again. */
   lost(): void {
     this.#isLost = true;
   }
 
-  /** Takes what was written up to this place of the shared store. Rejects with `store_away`. */
+  /** Applies the writes up to this position of the shared store. Rejects with `store_away`. */
   async sync(place: string | null): Promise<void> {
     if (place === this.#place && !this.#isLost) return;
     const [known, now] = [placeIn(this.#place ?? ''), placeIn(place ?? '')];
     const goesOn = known !== null && known.epoch === now?.epoch && known.number < now.number && !this.#isLost;
     const names = goesOn ? await this.#options.store.volatileNamesAfter(known.number) : null;
-    // An epoch is drawn only where there is none: what was there before another one is lost, not deleted.
+    // A new epoch is drawn only in an empty store: the documents of the old one are lost, not deleted.
     const wasEmptied = now !== null && known !== null && known.epoch !== now.epoch;
     if (names === null) await this.#readAll(place, wasEmptied);
     else await this.#read(names);
@@ -85,7 +84,7 @@ export class VolatileDocuments {
     this.#apply(names, await this.#options.store.volatile(names), asked);
   }
 
-  /** A store that has none and had this host's before has lost them: it is given those known here. */
+  /** Reads all documents. If the store has lost its documents, those known here are written there again. */
   async #readAll(place: string | null, wasEmptied: boolean): Promise<void> {
     const { documents, store } = this.#options;
     if (this.#isLost) await this.#writeRecent();
@@ -119,7 +118,7 @@ export class VolatileDocuments {
   }
 
   async #write(batch: readonly Write[]): Promise<void> {
-    // Until it is known to be written, and for a while, nothing that was read before takes its place.
+    // Until the write has ended, and for a while, no earlier answer replaces these documents.
     for (const { names } of batch) this.#recent.set(nameOf(names), { names, at: Number.POSITIVE_INFINITY });
     try {
       for (let at = 0; at < batch.length; at += mostAtOnce) {
@@ -134,7 +133,7 @@ export class VolatileDocuments {
     }
   }
 
-  /** The latest at the end. */
+  /** Remembers these writes, the latest at the end, and forgets old ones. */
   #remember(batch: readonly Write[]): void {
     const now = performance.now();
     for (const { names } of batch) {
@@ -159,12 +158,12 @@ export class VolatileDocuments {
     try {
       await this.write(change);
     } catch (error) {
-      // A host that only measures leaves it to the others.
+      // A host that only measures has no right to write: other hosts do it.
       if (!(error instanceof SoftquotaError && error.code === 'store_refused')) throw error;
     }
   }
 
-  /** Applies documents; those of the names that are not found are gone. */
+  /** Applies the found documents, and deletes those of the names that were not found. */
   #apply(names: readonly DocumentNames[], found: readonly DocumentRecord[], asked: number): void {
     const isOlder = (one: DocumentNames) =>
       this.#waiting.has(nameOf(one)) || (this.#recent.get(nameOf(one))?.at ?? 0) >= asked;
