@@ -10,7 +10,6 @@ import type { HostRecord, SharedStore } from '../store/index.ts';
 interface HostsOptions {
   readonly shares: Pick<Ledger['shares'], 'others' | 'storedByHost'>;
   readonly store: Pick<SharedStore, 'hosts'>;
-  /** This host. */
   readonly host: string;
   /** In milliseconds since 1970. */
   now(): number;

@@ -17,7 +17,6 @@ interface HostNameOptions {
   readonly host: string;
   /** Secret that proves the host to be the same after a restart. */
   readonly token: string;
-  /** The version of softquota. */
   readonly version: string;
   readonly log: Pick<Log, 'error' | 'info'>;
   /** Milliseconds since 1970. */

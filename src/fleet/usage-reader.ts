@@ -13,7 +13,6 @@ import { placeIn, type SharedStore, type ToldShare } from '../store/index.ts';
 interface UsageReaderOptions {
   readonly shares: Pick<UsageShares, 'lookThrough' | 'takeShares'>;
   readonly store: Pick<SharedStore, 'usage' | 'usageAfter'>;
-  /** This host. */
   readonly host: string;
 }
 

@@ -34,7 +34,7 @@ interface Missed {
 
 /** The findings of a part of a pass. */
 export interface Watched {
-  /** The first pass of a thread finds all units. */
+  /** Tells whether it is the first pass of a thread, which finds all units. */
   readonly isFirst: boolean;
   /** Paths of units that are new or have replaced another directory. */
   readonly found: readonly string[];
@@ -62,7 +62,7 @@ interface WatchedDirectory {
 const mostIdentified = 1000;
 /** Some file systems keep times only to two seconds. */
 const youngMs = 2000;
-/** From the beginning of a pass to the next one. */
+/** Time from the beginning of a pass to that of the next one. */
 const everyMs = 2000;
 const sliceMs = 10;
 /** Rest of a thread, as a multiple of the time that it works. */

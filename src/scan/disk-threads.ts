@@ -58,7 +58,7 @@ interface LeftThread {
   readonly path: string;
   /** The time since which it has waited, on the monotonic clock. */
   readonly since: number;
-  /** It was asked a question with a deadline. */
+  /** Its question has a deadline. */
   readonly isUrgent: boolean;
   isTold: boolean;
 }
@@ -99,7 +99,7 @@ export function packThreads(parts: Pick<DiskThreadsOptions, 'hungAfterMs' | 'log
 
 export class DiskThreads {
   readonly #options: DiskThreadsOptions;
-  /** All that have not ended. */
+  /** All threads that have not ended. */
   readonly #threads = new Set<DiskThread>();
   readonly #idle = new Map<DiskThread, NodeJS.Timeout>();
   readonly #left = new Map<DiskThread, LeftThread>();

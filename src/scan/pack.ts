@@ -311,7 +311,7 @@ function largestOf(found: readonly PackedBlob[], most: number): PackedBlob[] {
   return found.toSorted((a, b) => b.bytes - a.bytes).slice(0, most);
 }
 
-// Nearly always the first bytes of a delta suffice.
+// The first bytes of a delta nearly always suffice.
 const shortStart = new Uint8Array(8);
 const longStart = new Uint8Array(64);
 /** Limit for odd deltas: git accepts any number of zeros behind a number. */

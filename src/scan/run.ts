@@ -79,7 +79,6 @@ export class Run {
   /** Milliseconds since 1970; null before. */
   startedAt: number | null = null;
   finishedAt: number | null = null;
-  /** Why it failed. */
   error: string | null = null;
   /** Only for a finished `verify`. */
   drift: Drift | null = null;

@@ -8,9 +8,9 @@ import { fieldName } from './keys.ts';
 import { decodeFieldName, parseStored } from './values.ts';
 
 /**
- * The name belongs to the token in it, and among the processes of that token to the one that started last. A
- * process that starts and is not in the list of hosts is told so: a store that was emptied may have lost who
- * has the name. KEYS: alive, hosts.
+ * The name belongs to the token that is stored with it, and among the processes with that token to the one
+ * that started last. A process that starts as `unsure`, while neither a holder nor its host is stored, gets
+ * `unknown`: a store that was emptied may have lost the holder. KEYS: alive, hosts.
  */
 const claimScript = script(
   expectTypes('string', 'hash'),

@@ -1,12 +1,12 @@
 /**
- * The names of all that softquota keeps in Redis.
+ * The names of all keys of softquota in Redis.
  *
  *     PREFIX:policy              hash    schema, generation, version, mark, supersedes, at, host
  *     PREFIX:documents           hash    KIND/KEY -> text
  *     PREFIX:owners              hash    OWNER -> JSON
  *     PREFIX:changes             zset    "VERSION MARK NAME NAME ...", by version, the last 10,000; "*" in place
  *                                        of names: too many
- *     PREFIX:usage               hash    HOST -> "EPOCH NUMBER" of what it last told, or "forgotten"
+ *     PREFIX:usage               hash    HOST -> "EPOCH NUMBER" of its last report, or "forgotten"
  *     PREFIX:usage:HOST          hash    OWNER -> "git:lfs=45 units=1 measured=TIME"
  *     PREFIX:usage:HOST:changes  zset    OWNER -> the number of the last change
  *     PREFIX:usage:HOST:largest  hash    OWNER -> JSON of the 20 largest units
@@ -17,20 +17,20 @@
  *     PREFIX:levels              hash    an owner's id -> text
  *     PREFIX:hosts               hash    HOST -> JSON
  *     PREFIX:alive:HOST          string  "TOKEN LIFE", with an expiry
- *     PREFIX:fences              hash    HOST -> the number of its connection, so that what an earlier one
- *                                        delivers late is refused
+ *     PREFIX:fences              hash    HOST -> the number of its connection, so that late writes of an
+ *                                        earlier one are refused
  *     PREFIX:task:NAME           string  HOST, which has it, with an expiry
- *     PREFIX:staged:*            hash    a policy on its way, with an expiry
- *     PREFIX:news                channel something has changed; or, as JSON, what a host tells the others
+ *     PREFIX:staged:*            hash    parts of a new policy, with an expiry
+ *     PREFIX:news                channel a note that something has changed, or a message of a host, as JSON
  *
  * Anything in capitals is percent-encoded but for ASCII letters, digits and `.`, `_`, `~`, `-`; so it has
  * neither spaces nor colons.
  *
- * Redis's access lists may keep who measures only from writing the policy: that role reads `policy`,
- * `documents`, `owners`, `changes`, `volatile` and `volatile:changes`, and reads and writes all else but
- * `staged:*`. Scripts do not name a key that the role only reads, for naming it in EVAL counts as writing it.
- * Without a right to the channel `news`, changes are noticed by asking only, and what is pushed to storage
- * that another host walks is measured at that one's next sweep.
+ * Redis's access lists can keep hosts that only measure from writing the policy: their role reads `policy`,
+ * `documents`, `owners`, `changes`, `volatile` and `volatile:changes`, and reads and writes all other keys
+ * but `staged:*`. Scripts do not name a key that this role only reads, since naming it in EVAL counts as
+ * writing it. Without a right to the channel `news`, hosts notice changes only by polling, and pushes to
+ * storage that another host walks are measured at that host's next sweep.
  */
 
 import { decodeWtf8, encodeWtf8 } from '../../wtf8.ts';

@@ -16,7 +16,7 @@ const sqlite = {
   notADatabase: 26,
 } as const;
 
-/** SQLITE_IOERR_SHMSIZE. */
+/** SQLITE_IOERR_SHMSIZE: there is no room for the -shm file. */
 const noRoomForIndex = 4874;
 
 /** Returns the extended result code of an error of SQLite; null for any other error. */
