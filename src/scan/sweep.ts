@@ -11,7 +11,7 @@ import type { Figures, ScannerParts } from './options.ts';
 import { classifyKnownUnit, isDangling, knownByRoot, sweptRoots } from './roots.ts';
 import type { Run } from './run.ts';
 import type { ScanSettings } from './task.ts';
-import type { Settled, UnitMeasuring } from './unit-measuring.ts';
+import { nothingRead, type Settled, type UnitMeasuring } from './unit-measuring.ts';
 
 interface SweepOptions {
   readonly run: Run;
@@ -176,10 +176,7 @@ function isToWalk(one: Discovered, run: Run, figures: Figures, { seen, unread }:
 /** Reports a new unit that cannot be read as partial, with 0 bytes. A known unit keeps its figures. */
 function markUnseen(unit: Unit, figures: Figures): void {
   if (figures.knownBytes(unit.path) !== undefined) return;
-  const nothing = { bytes: 0, files: 0, directories: 0, objects: null, inner: [], tooLarge: false } as const;
-  const problems = { unread: [], unreadCount: 0, leftovers: [], leftoverCount: 0 } as const;
-  const when = { seq: figures.nextSeq(), measuredAt: Date.now() };
-  figures.report({ outcome: 'measured', unit, partial: true, ...nothing, ...problems, ...when });
+  figures.report({ ...nothingRead, unit, inner: [], seq: figures.nextSeq(), measuredAt: Date.now() });
 }
 
 /** Records the outcome of one unit. */

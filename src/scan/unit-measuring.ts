@@ -136,7 +136,8 @@ export type Settled = (
 
 const nothing: ReadonlySet<string> = new Set();
 
-const nothingRead = {
+/** Outcome of a walk that read nothing, without the unit and the time. */
+export const nothingRead = {
   outcome: 'measured',
   bytes: 0,
   files: 0,

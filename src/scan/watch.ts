@@ -114,9 +114,9 @@ export class Watch {
     const avoided = threads.avoided();
     let known = 0;
     await inSlices(options.figures.knownBelow('/'), path => {
+      if (!watcher.roots.some(root => isWithin(path, root))) return;
       known += 1;
-      if (found.has(path) || avoided.some(place => isWithin(path, place))) return;
-      if (watcher.roots.some(root => isWithin(path, root))) missing.push(path);
+      if (!found.has(path) && !avoided.some(place => isWithin(path, place))) missing.push(path);
     });
     // The first sweep after the start finds out why.
     if (haveMostVanished(missing.length, known)) return;

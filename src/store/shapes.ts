@@ -13,14 +13,3 @@ export const ownerShape = z.strictObject({
 });
 
 export const documentShape = z.strictObject({ kind: z.string(), key: z.string(), text: z.string() });
-
-export const eventShape = z.strictObject({
-  id: z.string(),
-  kind: z.string(),
-  at: whole,
-  ownerId: whole.nullable(),
-  ownerKey: z.string().nullable(),
-  text: z.string(),
-});
-
-export const levelShape = z.strictObject({ ownerId: whole, text: z.string() });

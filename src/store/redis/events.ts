@@ -115,6 +115,7 @@ export async function readEvents(context: RedisContext, query: EventQuery): Prom
   const { connection, keys } = context;
   const { after, limit } = query;
   const found: EventRecord[] = [];
+  const ids = new Set<string>();
   for (let offset = 0; found.length < limit; offset += pageSize) {
     const labels = await connection.run(client =>
       client.zrevrangebyscore(
@@ -132,8 +133,10 @@ export async function readEvents(context: RedisContext, query: EventQuery): Prom
         ...parseStored(connection.where, keys.times, label, () => labelIn(label)),
         at: Number(at),
       }))
-      .filter(event => isMeant(event, query))
+      // Events that came since the last page move what was on it into this one.
+      .filter(event => isMeant(event, query) && !ids.has(event.id))
       .slice(0, limit - found.length);
+    for (const { id } of meant) ids.add(id);
     if (meant.length > 0) found.push(...(await withTexts(context, meant)));
     if (labels.length < 2 * pageSize) break;
   }
