@@ -1,8 +1,8 @@
 /**
- * One owner's usage: the units, what is reported on top of them, what other hosts say, and the sums.
+ * One owner's usage: the units, reported units and deltas, the usage on other hosts, and the sums.
  *
- * Sums are kept up to date with each change, so that asking for them costs nothing. Where a sum would pass
- * 2^53 - 1 it is not kept, and asking for it is an error until it fits again.
+ * Each change updates the sums, so that reading them is cheap. To read a sum that passes 2^53 - 1 is an error
+ * until it fits again.
  */
 
 import type { Owners } from '../documents/index.ts';
@@ -23,7 +23,7 @@ import { type Delta, LeafDeltas } from './deltas.ts';
 
 const largest = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** A program that reports units in whole sets, and when it put the set that counts now. */
+/** A program that reports units in whole sets, and the time of the set that counts now. */
 export interface UnitSource {
   readonly name: string;
   /** Milliseconds since 1970. */
@@ -43,44 +43,44 @@ export function unitCountIn({ units }: Pick<SourceShare, 'units'>, of: readonly 
   return of.reduce((sum, leaf) => sum + (units[leafIndex(leaf)] ?? 0), 0);
 }
 
-/** Stand for what most accounts have none of. */
+/** Shared empty values, since most accounts have no sources, shares or deltas. */
 const noSources: readonly SourceShare[] = [];
 const noShares: ReadonlyMap<string, ShareRecord> = new Map();
 const noDeltas: ReadonlyMap<Leaf, LeafDeltas> = new Map();
 
-/** Lists of bytes are never changed: another one takes their place. */
+/** Never changes a list of bytes that it returned: a change makes a new list. */
 export class Account {
   readonly ownerKey: string;
   readonly #owners: Pick<Owners, 'byKey'>;
   readonly #onChange: (ownerKey: string) => void;
   readonly #units = new Map<string, UnitRecord>();
   #partialUnits = 0;
-  /** When the oldest walk of the units began; undefined: it is to be searched for. */
+  /** The time of the oldest walk of the units; undefined: to be computed. */
   #oldestWalk: number | null | undefined = null;
   #sources = noSources;
   #shares = noShares;
-  /** Only leaves that have any. */
+  /** By leaf; a leaf without deltas has no entry. */
   #deltas = noDeltas;
   /** The bytes of the units that no ref reaches. */
   #unreachable = noUsage;
-  /** The bytes of the units; null: they have to be added up again. So with reported ones and shares. */
+  /** The bytes of the units; null: to be added up again. `#ownUsage` adds reports, `#usage` also shares. */
   #unitBytes: Usage | null = noUsage;
   #ownUsage: Usage | null = null;
   #usage: Usage | null = null;
 
-  /** `onChange` is called when what the owner stores, or what is reported on top, has changed. */
+  /** Calls `onChange` after each change of the owner's bytes. */
   constructor(ownerKey: string, owners: Pick<Owners, 'byKey'>, onChange: (ownerKey: string) => void) {
     this.ownerKey = ownerKey;
     this.#owners = owners;
     this.#onChange = onChange;
   }
 
-  /** May be gone through more than once, and while units come and go. */
+  /** Can be iterated more than once, also while units are added and removed. */
   get units(): Iterable<UnitRecord> {
     return { [Symbol.iterator]: () => this.#units.values() };
   }
 
-  /** The owner's name as directories and reports spell it. */
+  /** The owner's name in all spellings that directories and reports use. */
   get spellings(): ReadonlySet<string> {
     const spelled = new Set<string>();
     for (const { owner } of this.#units.values()) if (owner !== null) spelled.add(owner);
@@ -100,7 +100,7 @@ export class Account {
     return this.sources.reduce((sum, share) => sum + unitCountIn(share), this.#units.size);
   }
 
-  /** The units that programs report in whole sets. They are not among `units`. */
+  /** The owner's parts of the sets that programs report. Their units are not among `units`. */
   get sources(): readonly SourceShare[] {
     return this.#sources;
   }
@@ -117,12 +117,12 @@ export class Account {
     return this.#deltas.size > 0;
   }
 
-  /** Some of its bytes are last known ones. */
+  /** True if a unit, on whichever host, could not be measured completely. */
   get partial(): boolean {
     return this.ownPartial || (this.hasShares && [...this.#shares.values()].some(({ partial }) => partial));
   }
 
-  /** Tells whether all of `usage` can be added up exactly. */
+  /** True if all of `usage` together is at most 2^53 - 1 bytes. */
   get fits(): boolean {
     try {
       bytesUnder(this.usage, leafMask('size:all'));
@@ -143,7 +143,7 @@ export class Account {
     return this.#ownUsage;
   }
 
-  /** Those of `usage` that no ref reaches; null: none. */
+  /** The part of `usage` that no ref reaches; null: none. */
   get unreachable(): Usage | null {
     const others = [...this.#shares.values()].flatMap(({ unreachable }) => unreachable ?? []);
     if (others.length === 0) return this.#unreachable === noUsage ? null : this.#unreachable;
@@ -157,7 +157,7 @@ export class Account {
     return this.#unreachable;
   }
 
-  /** When the oldest of its units was walked, in milliseconds since 1970; null where none was. */
+  /** The time of the oldest walk of a unit on any host, in milliseconds since 1970; null: none. */
   get measuredAt(): number | null {
     let oldest = this.ownMeasuredAt;
     for (const { measuredAt } of this.#shares.values()) oldest = older(oldest, measuredAt);
@@ -174,19 +174,19 @@ export class Account {
     return this.#oldestWalk;
   }
 
-  /** Some bytes of this host's units are last known ones. */
+  /** Like `partial`, for this host's units alone. */
   get ownPartial(): boolean {
     return this.#partialUnits > 0;
   }
 
-  /** Takes what the owner has in a source's set in place of what there was in the one before. */
+  /** Replaces the owner's part of a source's earlier set. */
   putSource(share: SourceShare): void {
     const before = this.sourceShare(share.source.name);
     this.#sources = [...this.#sources.filter(one => one !== before), share];
     if (before === undefined || !hasSameFigures(before, share)) this.#tellChange();
   }
 
-  /** Nothing of the owner's is in that source's set any more. */
+  /** Removes the owner's part of a source's set. */
   takeSource(share: SourceShare): void {
     if (!this.#sources.includes(share)) return;
     this.#sources = this.#sources.filter(one => one !== share);
@@ -219,7 +219,7 @@ export class Account {
     this.#unitChanged(unit, undefined);
   }
 
-  /** Takes a delta that is later than all that are here. */
+  /** Adds a delta, which must be later than all others of this account. */
   addDelta(delta: Delta): void {
     const { leaf } = delta.record;
     const known = this.#deltas.get(leaf) ?? new LeafDeltas(leaf, this.units);
@@ -228,7 +228,7 @@ export class Account {
     this.#tellChange();
   }
 
-  /** Drops the deltas that walks have overtaken, or that have lapsed; gives the dropped. */
+  /** Drops deltas that walks have overtaken, or that have lapsed; returns the dropped ones. */
   settleDeltas(monotonicNow: number): readonly DeltaRecord[] {
     const dropped: DeltaRecord[] = [];
     for (const [leaf, deltas] of this.#deltas) {
@@ -279,7 +279,7 @@ export class Account {
     return this.#sum([unitBytes, ...this.sources.map(({ bytes }) => bytes)]);
   }
 
-  /** Deltas may say that more went than was there: a sum is never below 0. */
+  /** Deltas may remove more bytes than there are; then the sum is 0. */
   #withDeltas(unitBytes: Usage): Usage {
     if (this.#deltas.size === 0) return unitBytes;
     return unitBytes.map((bytes, index) => {
@@ -329,7 +329,7 @@ function older(a: number | null, b: number | null): number | null {
   return Math.min(a, b);
 }
 
-/** Sums by leaf once a unit, or none, has become another one, or none. */
+/** Returns the sums by leaf after a unit was added, changed or removed. */
 function changed(
   sums: Usage,
   before: UnitRecord | undefined,
@@ -345,7 +345,7 @@ function changed(
   return next.some(bytes => bytes !== 0) ? next : noUsage;
 }
 
-/** The bytes of a unit that no ref reaches; one that became smaller since then has lost some of them. */
+/** Returns the bytes of a unit that no ref reaches; fewer if the unit has shrunk since they were measured. */
 export function unreachableIn(unit: UnitRecord | undefined): number {
   if (unit?.reach === undefined) return 0;
   const { reachableBytes, unreachableBytes } = unit.reach;

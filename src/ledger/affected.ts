@@ -1,4 +1,4 @@
-/** Finds whom a change of documents affects. */
+/** Finds the owners that a change of documents affects. */
 
 import type { Applied, Owners } from '../documents/index.ts';
 import {
@@ -12,13 +12,13 @@ import {
   ruleKind,
 } from '../policy/index.ts';
 
-/** Kinds that bear on owners whom their documents do not name. */
+/** Kinds that may affect owners whom their documents do not name. */
 const forAnybody = [ruleKind, groupKind];
 
-/** More owners than these are not named one by one. */
+/** With more owners than this, anybody counts as affected. */
 const mostNamed = 1000;
 
-/** Gives whether the policy has changed, and the owners affected, by key; null among them: anybody may be. */
+/** Returns whether the policy has changed, and the keys of affected owners; a null stands for anybody. */
 export function affectedBy(
   { documents, owners, renewedOwners, goneOwners }: Applied,
   known: Owners,
@@ -29,16 +29,15 @@ export function affectedBy(
 } {
   const isPolicy = policyKinds.some(({ name }) => documents.has(name));
   if (goneOwners.length > 0 || forAnybody.some(({ name }) => documents.has(name))) {
-    // A renewed owner is somebody else now besides.
+    // Renewed owners are named as well, since somebody else has the key now.
     return { isPolicy, owners: [null, ...renewedOwners.map(({ key }) => key)] };
   }
-  // All of them are kept by the owner's id.
+  // The keys of these documents are ids of owners.
   const byId = [assignmentKind, allowanceKind, graceKind].flatMap(({ name }) => [
     ...(documents.get(name)?.keys() ?? []),
   ]);
   const pools = [...(documents.get(poolGraceKind.name)?.keys() ?? [])];
   const assigned = [...byId.map(Number), ...pools.flatMap(group => policy.membersOf(group))];
-  // To look at everybody once costs less than to name so many.
   if (owners.length + assigned.length > mostNamed) return { isPolicy, owners: [null] };
   return {
     isPolicy,

@@ -1,9 +1,9 @@
 /**
- * Ends allowances at their time: tells the watchers that decisions have become others, has an event say so, and
- * takes the record out a day later.
+ * Ends allowances at their time: notifies watchers that decisions may have changed, records an event, and
+ * removes the record a day later.
  *
- * No decision depends on it, since an allowance that has ended counts no more at once. Where hosts share a
- * quota each of them does the same; whoever comes first writes, and the others find nothing left to do.
+ * No decision depends on this, since decisions ignore an allowance from its end on. Hosts that share a quota
+ * all do the same; the first one writes, and the others find nothing left to do.
  */
 
 import type { Documents } from '../documents/index.ts';
@@ -22,9 +22,9 @@ interface AllowanceEndsOptions extends LedgerParts {
   readonly documents: Documents;
 }
 
-/** The clock may be set, so it is read again from time to time. */
+/** Wakes up at least this often, since somebody may set the clock. */
 const longestWaitMs = 60_000;
-/** Before it is tried again what could not be written. */
+/** Milliseconds before a failed write is tried again. */
 const retryMs = 10_000;
 
 export class AllowanceEnds {
@@ -32,14 +32,14 @@ export class AllowanceEnds {
   #timer: NodeJS.Timeout | undefined;
   #round: Promise<void> | null = null;
   #isOpen = false;
-  /** Why a record could not be taken out; it is tried again and again, and told once. */
+  /** The last reason why a record could not be written: the same reason is logged only once. */
   #trouble: string | null = null;
 
   constructor(options: AllowanceEndsOptions) {
     this.#options = options;
   }
 
-  /** From now on allowances end at their time; those that ended while nobody looked end at once. */
+  /** Starts to end allowances at their time. Those that ended before the start are handled at once. */
   start(): void {
     this.#isOpen = true;
     this.#wait();
@@ -49,14 +49,14 @@ export class AllowanceEnds {
     if (this.#round === null) this.#wait();
   }
 
-  /** Resolves when a round that is under way has ended; there is no other. */
+  /** Stops, and resolves after the round under way. */
   async close(): Promise<void> {
     this.#isOpen = false;
     clearTimeout(this.#timer);
     await this.#round;
   }
 
-  /** Waits for the next end, at least so long. */
+  /** Sets the timer for the next end, but waits at least `leastMs`. */
   #wait(leastMs = 0): void {
     clearTimeout(this.#timer);
     const next = this.#nextEnd();
@@ -78,7 +78,7 @@ export class AllowanceEnds {
     return next;
   }
 
-  /** Resolves with whether something could not be written. */
+  /** Resolves with true if something could not be written. */
   async #endAll(): Promise<boolean> {
     const { documents, log, clock, tell } = this.#options;
     const time = clock.wall();

@@ -24,7 +24,7 @@ import { counted, issueLines, printable } from '../text/index.ts';
 import { version } from '../version.ts';
 import type { Ledger } from './ledger.ts';
 
-/** The newest format; a document in which nothing needs it has an older one. */
+/** The newest format. A backup uses the oldest format that can express it. */
 const format = 3;
 const formatWithoutPools = 2;
 const formatWithoutGraces = 1;
@@ -53,19 +53,19 @@ const event = z.strictObject({
 
 const level = z.strictObject({ owner_id: whole, text: z.string() });
 
-/** Times are milliseconds since 1970; each `text` is as the store has it. */
+/** Times are milliseconds since 1970; each `text` is the text in the store. */
 const document = z.strictObject({
   softquota: z.literal('backup'),
   format: z.literal([formatWithoutGraces, formatWithoutPools, format]),
-  /** Version of the softquota that made it. */
+  /** The version of softquota that made the backup. */
   version: z.string(),
   host: z.string(),
   taken_at: whole,
   owners: z.array(ownerShape),
   policy: z.array(documentShape),
-  /** Times since which owners and groups are over limits that have a grace; left out if nobody is. */
+  /** Running graces of owners and groups; absent: none. */
   graces: z.array(documentShape.extend({ kind: z.literal(graceKinds) })).optional(),
-  /** The units that programs reported, which no walk finds. */
+  /** Units that programs reported, since no walk finds them. */
   reported_units: z.array(reportedUnit),
   /** Newest first. */
   events: z.array(event),
@@ -74,13 +74,13 @@ const document = z.strictObject({
 
 export type Backup = z.infer<typeof document>;
 
-/** Reads everything that a backup holds from a running daemon. Rejects as reading the store does. */
+/** Makes a backup of a running daemon. Rejects as reads of the store do. */
 export async function backupOf(
   ledger: Pick<Ledger, 'documents' | 'eventLog' | 'kept' | 'units'>,
   host: string,
 ): Promise<Backup> {
-  // Changes that wait to be written are a part of it; while the store takes nothing they have to be left
-  // out.
+  // Writes waiting events first, since events are read from the store. While the store is away they are
+  // missing.
   await ledger.kept();
   const events: EventRecord[] = [];
   for await (const page of eventPages(ledger.eventLog)) events.push(...page);
@@ -113,7 +113,7 @@ export async function backupOf(
 
 const anyDocument = z.object({ softquota: z.literal('backup'), format: whole, version: z.string() });
 
-/** Reads a document; throws `invalid`, naming `from`, where it is none that can be restored whole. */
+/** Parses a backup; throws `invalid`, naming `from`, if it is not one that can be restored completely. */
 export function parseBackup(text: string, from: string): Backup {
   const refused = (why: string) => new SoftquotaError('invalid', `${printable(from)}: ${why}`);
   let json: unknown;
@@ -143,13 +143,16 @@ export interface Restored {
   readonly policy: number;
   readonly reported_units: number;
   readonly events: number;
-  /** Entries that were in the store but not in the backup, and were removed. */
+  /** Counts of entries that were removed, since the backup does not have them. */
   readonly removed_owners: number;
   readonly removed_policy: number;
   readonly removed_units: number;
 }
 
-/** Makes the store hold the backup, in one write. Rejects with `conflict` unless others may go. */
+/**
+ * Writes the backup into the store in one write. Rejects with `conflict` if it is not empty, unless
+ * `replace`.
+ */
 export async function restore(
   store: Store,
   backup: Backup,
@@ -188,11 +191,11 @@ export async function restore(
     goneUnits,
     goneOwners,
     goneDocuments: goneDocuments.map(({ kind, key }) => ({ kind, key })),
-    // Deltas that count until the next walk belong to the time after the backup.
+    // The deltas in the store are newer than the backup.
     goneDeltas: kept.deltas.map(({ seq }) => seq),
     owners: backup.owners,
     documents: [...backup.policy, ...graces],
-    // The policy that hosts share may have gone on since.
+    // A new generation, since other hosts may have changed the shared policy after the backup.
     ...(kept.replicated === null ? {} : { replicated: newGeneration(kept.replicated.version + 1) }),
     units,
     goneEventsBefore: Number.MAX_SAFE_INTEGER,

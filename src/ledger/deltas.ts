@@ -1,15 +1,15 @@
 /**
- * The deltas that were reported in addition to one owner's walked units of one leaf, oldest first.
+ * The deltas that programs reported on top of one owner's walked units of one leaf, oldest first.
  *
- * A delta goes once every walked unit of the leaf was walked by a walk that began after it. So the
- * oldest delta goes first, and it is enough to know how many units that one still waits for: a sweep over
- * 100,000 units of one owner looks through them once, not at each of them.
+ * A delta is dropped once each walked unit of the leaf has had a walk that began after the delta. So the
+ * oldest delta is dropped first, and it is enough to count the units that this one still waits for: a sweep
+ * over 100,000 units of one owner goes through them once, and not once for each unit.
  */
 
 import type { Leaf } from '../quota/index.ts';
 import type { DeltaRecord, UnitRecord } from '../store/index.ts';
 
-/** A delta, and when it lapses if its owner has no walked units under that leaf. */
+/** A delta with the time at which it lapses if its owner has no walked units of that leaf. */
 export interface Delta {
   readonly record: DeltaRecord;
   /** On the monotonic clock, milliseconds. */
@@ -22,7 +22,7 @@ export class LeafDeltas {
   /** A big integer, since negative deltas together may pass what a number holds exactly. */
   #bytes = 0n;
   #walked = 0;
-  /** Those of them whose last walk began before the oldest delta. */
+  /** Number of walked units whose last walk began before the oldest delta. */
   #behind = 0;
 
   constructor(leaf: Leaf, units: Iterable<UnitRecord>) {
@@ -38,14 +38,14 @@ export class LeafDeltas {
     return this.#bytes;
   }
 
-  /** Takes a delta that is later than all that are here; `units` are the owner's. */
+  /** Adds a delta, which must be later than all others here; `units` are the owner's. */
   add(delta: Delta, units: Iterable<UnitRecord>): void {
     this.#deltas.push(delta);
     this.#bytes += BigInt(delta.record.bytes);
     if (this.#deltas.length === 1) this.#countBehind(units);
   }
 
-  /** One of the owner's units has become another, come or gone. */
+  /** Updates the counts after one of the owner's units was added, changed or removed. */
   unitChanged(before: UnitRecord | undefined, after: UnitRecord | undefined): void {
     for (const [unit, step] of [[before, -1] as const, [after, 1] as const]) {
       if (unit === undefined || !this.#concerns(unit)) continue;
@@ -54,7 +54,7 @@ export class LeafDeltas {
     }
   }
 
-  /** Drops those that walks have overtaken and, where nothing is walked, lapsed ones. Gives the dropped. */
+  /** Drops deltas that walks have overtaken, or if no unit is walked, lapsed ones. Returns the dropped. */
   settle(units: Iterable<UnitRecord>, monotonicNow: number): readonly DeltaRecord[] {
     if (this.#behind > 0) return [];
     const oldestWalk = this.#oldestWalk(units);
@@ -68,7 +68,7 @@ export class LeafDeltas {
     return over;
   }
 
-  /** When the oldest walk of the leaf's units began; null where none is walked. */
+  /** Returns the place in the order of walks (`seq`) of the leaf's oldest walk; null: no unit is walked. */
   #oldestWalk(units: Iterable<UnitRecord>): number | null {
     if (this.#walked === 0) return null;
     let oldest = Number.POSITIVE_INFINITY;

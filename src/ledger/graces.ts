@@ -1,10 +1,11 @@
 /**
- * The graces of owners: begun when an owner is first seen over a limit, and ended when the owner is below it
- * again, or the limit has no grace any more. A limit of a group's members together has one for all of them.
+ * Begins and ends graces. A grace begins when an owner is first seen over a limit, and ends when the owner is
+ * below it again, or the limit has no grace any more. A limit of a group's members together has one grace for
+ * all of them.
  *
- * A decision reads what has begun from memory. Where nothing has begun yet it decides as if it began now, so
- * the moment until an owner is seen makes no difference. What has begun counts here at once, and is written
- * as soon as the store takes it. Where hosts share a quota, one at a time begins and ends graces.
+ * Decisions read graces from memory. If no grace has begun, a decision assumes that it begins now, so it does
+ * not matter that the owner is seen a little later. A grace counts here at once, and is written as soon as
+ * the store can be written. If hosts share a quota, only one of them at a time begins and ends graces.
  */
 
 import type { Documents, Kind } from '../documents/index.ts';
@@ -37,18 +38,18 @@ interface GracesLedger {
 
 interface OwnerGracesOptions extends LedgerParts {
   readonly ledger: GracesLedger;
-  /** Tells the watchers that decisions about an owner are others, though no bytes are; null: about anybody. */
+  /** Notifies watchers that decisions about an owner may have changed, without bytes; null: any owner. */
   announce(ownerKey: string | null): void;
 }
 
 interface GraceStart {
-  /** Milliseconds between two rounds, at least; a second unless given. */
+  /** Least pause between two rounds, in milliseconds; default: a second. */
   readonly pauseMs?: number | undefined;
-  /** Tells whether it is this host that begins and ends graces; always unless given. */
+  /** Tells whether this host begins and ends graces now; default: always. */
   readonly isTurn?: (() => boolean) | undefined;
 }
 
-/** The clock may be set, so it is read again from time to time. */
+/** Wakes up at least this often, since somebody may set the clock. */
 const longestWaitMs = 60_000;
 const mostAtOnce = 1000;
 
@@ -58,40 +59,40 @@ const nothingBegun: ReadonlyMap<string | null, RunningGrace> = new Map();
 
 export class OwnerGraces {
   readonly #options: OwnerGracesOptions;
-  /** By the key of the document: what is not written yet; an empty one is to be taken out. */
+  /** Documents to write, by kind and key; an empty document stands for a removal. */
   readonly #pending = new Map<Kind<GraceDocument>, Map<string, GraceDocument>>(
     kinds.map(kind => [kind, new Map()]),
   );
-  /** The documents as decisions read them, by themselves. */
+  /** Caches the form in which decisions read a document. */
   readonly #read = new WeakMap<GraceDocument, ReadonlyMap<string | null, RunningGrace>>();
   #loop: ReconcileLoop | null = null;
   #isTurn: () => boolean = () => true;
   #timer: NodeJS.Timeout | undefined;
-  /** When it was last looked for graces that have ended. */
+  /** Ends up to this time have been announced. */
   #endedUntil = 0;
-  /** Why they could not be written; it is tried again and again, and told once. */
+  /** The last reason why graces could not be written: the same reason is logged only once. */
   #trouble: string | null = null;
 
   constructor(options: OwnerGracesOptions) {
     this.#options = options;
   }
 
-  /** The graces of an owner now; null: no limit has a grace. `ownerId` is null for an unknown owner. */
+  /** Returns the graces of an owner; null: no limit has a grace. `ownerId` is null for an unknown owner. */
   of(ownerId: number | null): Graces | null {
     return this.#isSet ? this.now(ownerId) : null;
   }
 
-  /** Graces of an owner, read also if no limit has one. */
+  /** Returns the graces of an owner, even if no limit has a grace. */
   now(ownerId: number | null): Graces {
     return this.#gracesIn(ownerId === null ? undefined : this.#documentOf(graceKind, String(ownerId)));
   }
 
-  /** The graces of a group's members together; null: no limit has a grace. */
+  /** Returns the graces of a group's members together; null: no limit has a grace. */
   ofPool(group: string): Graces | null {
     return this.#isSet ? this.poolNow(group) : null;
   }
 
-  /** Graces of a group's members together, read also if no limit has one. */
+  /** Returns the graces of a group's members together, even if no limit has a grace. */
   poolNow(group: string): Graces {
     return this.#gracesIn(this.#documentOf(poolGraceKind, group));
   }
@@ -121,7 +122,7 @@ export class OwnerGraces {
     this.#loop?.reconcileAll();
   }
 
-  /** Tells of graces that have ended by now, whatever moved the clock. */
+  /** Announces the graces whose time has run out, also after somebody set the clock. */
   reconsider(): void {
     const { documents } = this.#options.ledger;
     const now = this.#options.clock.wall();
@@ -134,7 +135,7 @@ export class OwnerGraces {
     this.#wait();
   }
 
-  /** Resolves once all that has begun or ended by now is written, or could not be. */
+  /** Resolves once all graces that have begun or ended by now are written, or the write has failed. */
   async settled(): Promise<void> {
     await this.#loop?.settled();
   }
@@ -183,11 +184,11 @@ export class OwnerGraces {
       const isStale = () => ledger.policy.membersOf(group).some(id => ledger.ownerById(id)?.stale === true);
       return { passed, isStale };
     });
-    // All members are told once it is written.
+    // The change of the document notifies the watchers of all members once it is written.
     return false;
   }
 
-  /** Begins and ends the graces of a document. It stays as it is where bytes cannot be added up. */
+  /** Begins and ends the graces of a document. Leaves it unchanged if the bytes cannot be added up. */
   #follow(
     kind: Kind<GraceDocument>,
     key: string,
@@ -229,7 +230,7 @@ export class OwnerGraces {
     this.reconsider();
   }
 
-  /** Takes out those of owners who are gone, and of groups that have no such limit any more. */
+  /** Removes the graces of removed owners, and of groups without a limit of their members together. */
   #endGone(): void {
     const { documents, policy } = this.#options.ledger;
     const { snapshot } = documents;
@@ -258,7 +259,7 @@ export class OwnerGraces {
     this.#timer = setTimeout(() => this.reconsider(), Math.min(next - now, longestWaitMs)).unref();
   }
 
-  /** The end of each grace that has begun, and whose it is; null: that of a group. */
+  /** Yields the end of each written grace with its owner; `ownerId` null: a grace of a group. */
   *#ends(): Generator<{ readonly until: number; readonly ownerId: number | null }> {
     const { policy, settings, documents } = this.#options.ledger;
     const usual = settings.graceMs ?? 0;
@@ -274,7 +275,7 @@ export class OwnerGraces {
   }
 }
 
-/** Returns the graces after these passed limits. If usage may be stale, nobody is back below one. */
+/** Returns the graces after these passed limits. While usage may be stale, no grace ends. */
 function documentAfter(
   before: GraceDocument,
   passed: PassedLimits,
@@ -284,9 +285,9 @@ function documentAfter(
   const kept = before.flatMap(entry => {
     const still = passed.get(entry.rule);
     if (still === undefined) return isStale() ? [entry] : [];
-    // An owner who was not warned is warned from now on.
+    // A limit that only reported did not warn the owner. Its grace begins anew when it refuses.
     const isBegunAnew = entry.isReported && !still.isReported;
-    // One that begins later than now was begun by a clock that was wrong.
+    // A begin in the future comes from a wrong clock, so the grace begins anew.
     if (!isBegunAnew && entry.since <= now) return [entry];
     return [{ ...entry, since: now, isReported: entry.isReported && still.isReported }];
   });

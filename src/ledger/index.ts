@@ -1,9 +1,9 @@
 /**
- * The usage ledger: has the usage of every owner in memory, consistent with the store, decides at once, and
+ * The usage ledger: holds the usage of every owner in memory, consistent with the store, makes decisions, and
  * records measurements.
  *
- * Asking reads memory and never waits. While the store cannot be written, the ledger keeps answering and
- * counting, keeps the unwritten data, and reports it.
+ * A decision only reads memory and never waits. While the store cannot be written, the ledger goes on to
+ * decide and to count, holds the unwritten data, and reports the failure.
  */
 
 export { type Backup, backupOf, parseBackup, type Restored, restore } from './backup.ts';

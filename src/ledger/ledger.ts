@@ -1,9 +1,9 @@
 /**
- * Usage in memory, kept true to the store: decides by it and the policy, and records what was measured.
+ * Holds usage in memory, consistent with the store, decides by usage and policy, and records measurements.
  *
- * What is measured counts at once and is written behind; what a trusted program reports is written first,
- * because its acknowledgement promises that it survives a restart. The order of walks and
- * reports is told by sequence numbers, never by a clock.
+ * Measurements count at once and are written behind. Reports of trusted programs are written before they
+ * count, because the acknowledgement promises that they survive a restart. Sequence numbers order walks and
+ * reports, never a clock.
  */
 
 import { type Applied, DocumentReplica, Documents, EventLog, OwnerRegistry } from '../documents/index.ts';
@@ -54,20 +54,20 @@ const systemClock: Clock = {
 };
 
 export class Ledger {
-  /** Gives the name of a repository whose path has none, if somebody knows it. */
+  /** Returns the forge's name for the repository at a path; null: the name follows from the path. */
   titleOf: (path: string) => string | null = () => null;
-  /** The documents, the policy among them. */
+  /** All documents, also those of the policy. */
   readonly documents: Documents;
-  /** Documents as far as they are shared with other hosts. */
+  /** The documents that hosts share. */
   readonly replica: DocumentReplica;
   readonly eventLog: EventLog;
   readonly walks: Walks;
-  /** Takes reports of trusted programs, a unit or a change at a time. */
+  /** Records single units and deltas that trusted programs report. */
   readonly reports: Reports;
   readonly sources: UnitSources;
-  /** Ends allowances at their time, from its start on. */
+  /** Ends allowances at their time, once started. */
   readonly allowanceEnds: AllowanceEnds;
-  /** Begins and ends the graces of owners over a limit, from its start on. */
+  /** Begins and ends the graces of owners over a limit, once started. */
   readonly graces: OwnerGraces;
   readonly pools = new Pools(this);
   readonly shares: UsageShares;
@@ -120,7 +120,7 @@ export class Ledger {
     this.#roomApart = new RoomApart(() => this.shares.hostsApart);
   }
 
-  /** Opens the ledger with all that the store holds; rejects with `store_refused`. */
+  /** Opens the ledger and loads the store; rejects with `store_refused`. */
   static async open(options: LedgerOptions): Promise<Ledger> {
     const ledger = new Ledger(options);
     try {
@@ -136,13 +136,13 @@ export class Ledger {
     return this.#settings;
   }
 
-  /** Those that are set count from the next decision on. */
+  /** Changes the settings from the next decision on. */
   set settings(settings: LedgerSettings) {
     this.#settings = settings;
     this.#tell(null);
   }
 
-  /** Has the watcher told of every change of usage or policy from now on; gives what ends that. */
+  /** Calls the watcher at each change of usage or policy; returns a function that ends this. */
   watch(watcher: Watcher): () => void {
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
@@ -152,7 +152,7 @@ export class Ledger {
     return this.#policy;
   }
 
-  /** Null while the store takes what is measured. */
+  /** The failure of the store; null while it can be written. */
   get storeAway(): Away | null {
     return this.#parts.writeBehind.away;
   }
@@ -165,13 +165,13 @@ export class Ledger {
     return this.#parts.usage;
   }
 
-  /** May this owner start something that grows this subject now? Throws `sum_too_large`. */
+  /** Decides whether an owner may start something that grows a subject. Throws `sum_too_large`. */
   decide(ownerName: string, subject: Subject, addingBytes = 0, things: ActionThings = {}): OwnerDecision {
     const owner = this.ownerUsage(ownerName);
     return { owner, decision: this.deciderFor(owner, things)(subject, addingBytes) };
   }
 
-  /** Decides of several subjects by the policy of now: what bears on the owner is looked up once. */
+  /** Returns a function that decides for several subjects, and looks up the owner's policy only once. */
   deciderFor(
     owner: OwnerUsage,
     things: ActionThings = {},
@@ -198,21 +198,21 @@ export class Ledger {
     };
   }
 
-  /** Decides by what is stored: what is reserved may never come. `hasPools`: bounds of groups are asked. */
+  /** Decides by stored bytes alone, without reservations. `hasPools`: bounds of groups count, too. */
   stateDeciderFor(owner: OwnerUsage, hasPools = true): (subject: Subject) => Decision {
     const pools = hasPools ? (group: string) => this.pools.of(group, null) : undefined;
     const question = { ...this.#questionOf({ ...owner, reserved: null }), pools };
     return subject => decide({ ...question, subject });
   }
 
-  /** All repositories that an owner has on this host. null: see `filterMapInSlices`. */
+  /** Lists all repositories of an owner on this host, with nulls as in `filterMapInSlices`. */
   repositoriesOf(owner: OwnerUsage): Iterable<OwnRepository | null> {
     return repositoriesOf(this.#parts.usage, owner, this.titleOf);
   }
 
   /**
-   * Lets an upload start: decides, and reserves what is let through until it is measured. Both are one turn,
-   * so that many at once cannot together pass a limit; each host decides by its own reservations. Throws
+   * Decides about an upload, and reserves its bytes if it may start. Both happen synchronously, so that
+   * concurrent uploads cannot together pass a limit. Each host counts only its own reservations. Throws
    * `too_many_reservations`.
    */
   admit({ ownerName, subject, parts, isReported, unit, seconds, things = {} }: Action): Admission {
@@ -252,7 +252,7 @@ export class Ledger {
     return this.#roomApart.reserved(owner, own, subject, addingBytes);
   }
 
-  /** All that bears on a decision about an owner, whatever is asked. */
+  /** Returns the parts of a question about an owner that do not depend on the subject. */
   #questionOf(owner: OwnerUsage) {
     const { usage, reserved, unreachable } = owner;
     const pools = (group: string) => this.pools.of(group, owner);
@@ -260,7 +260,7 @@ export class Ledger {
     return { settings, standing: this.standing(owner), usage, reserved, unreachable, pools };
   }
 
-  /** Returns an owner's usage; that of an unknown owner is 0. Throws `sum_too_large`. */
+  /** Returns an owner's usage, with reservations; an unknown owner has 0 bytes. Throws `sum_too_large`. */
   ownerUsage(ownerName: string): OwnerUsage {
     const owner = this.documents.owners.named(ownerName);
     const account = owner && this.#parts.usage.accountByKey(owner.key);
@@ -269,7 +269,7 @@ export class Ledger {
     return this.#usageOf(owner, ownerName, account, this.reservations.of(ownerKey, usage));
   }
 
-  /** Every owner, in no order, but for those whose bytes cannot be added up; without what is reserved. */
+  /** Yields all owners whose bytes can be added up, unordered, without reservations. */
   *owners(): Generator<OwnerUsage> {
     for (const owner of this.#parts.usage.owners.all) {
       const found = this.#listed(owner);
@@ -277,24 +277,24 @@ export class Ledger {
     }
   }
 
-  /** One of `owners`, whatever the name is now; undefined: gone. */
+  /** Returns one of `owners` by id; undefined: there is none. */
   ownerById(id: number): OwnerUsage | undefined {
     const owner = this.#parts.usage.owners.byId(id);
     return owner && this.#listed(owner);
   }
 
-  /** Only the bytes of owners, as `UsageIndex` gives them: `ownerById` tells the rest. */
+  /** Lists only the bytes of owners; see `UsageIndex`. */
   ownerSizes(mask: number, keyPart: string): Iterable<OwnerSize | null> {
     return this.#parts.usage.ownerSizes(mask, keyPart);
   }
 
-  /** Resolves with whether all that was recorded by now is in the store; false: the store is away. */
+  /** Resolves with true once all records up to now are in the store, with false if the store is away. */
   async kept(): Promise<boolean> {
     const kept = await Promise.all([this.#parts.writeBehind.kept(), this.eventLog.kept()]);
     return kept.every(isKept => isKept);
   }
 
-  /** Writes what waits, and closes the store. */
+  /** Writes all waiting records, and closes the store. */
   async close(): Promise<void> {
     await this.graces.close();
     await this.allowanceEnds.close();
@@ -385,7 +385,7 @@ export class Ledger {
     return account?.fits === false ? undefined : this.#usageOf(owner, owner.name, account, null);
   }
 
-  /** The groups that bear on an owner, the allowance on top of their limits, and the graces that run. */
+  /** Returns the groups that apply to an owner, with the owner's allowance and graces. */
   standing(owner: Pick<OwnerUsage, 'id' | 'allowance'>): Standing {
     const standing = this.#policy.standing(owner.id, this.#settings.defaultGroups);
     const graces = this.graces.of(owner.id);

@@ -1,4 +1,4 @@
-/** The options of a ledger, its clocks and answers, and the part of its units that others may read. */
+/** The types that the parts of the ledger share: options, clocks, and the usage of an owner. */
 
 import type { Kind } from '../documents/index.ts';
 import type { Log } from '../log.ts';
@@ -7,71 +7,70 @@ import type { ActiveAllowance, BoundedThings, Decision, ReservedBytes, Usage } f
 import type { OwnerRecord, Store, UnitSourceStore, WriteBehind } from '../store/index.ts';
 import type { UsageIndex } from './usage-index.ts';
 
-/** With the names in DEFAULT_GROUPS. */
 export type LedgerSettings = LintSettings;
 
 export interface LedgerOptions {
   readonly store: Store;
-  /** The sets of units that programs report; without it none can be put. */
+  /** The store of unit sets that programs report; without it, every set is refused. */
   readonly unitSources?: UnitSourceStore;
   readonly host: string;
   readonly settings: LedgerSettings;
-  /** The documents besides rules, groups and assignments; no decision depends on them. */
+  /** Kinds of documents besides the policy and graces; no decision depends on them. */
   readonly kinds?: readonly Kind<unknown>[];
   readonly foldCase: boolean;
   readonly log: Log;
-  /** The system's unless given. */
+  /** Default: the system's clock. */
   readonly clock?: Clock;
 }
 
-/** The parts of a ledger that its other parts work on. */
+/** The things that all parts of a ledger use. */
 export interface LedgerParts {
   readonly usage: UsageIndex;
   readonly writeBehind: WriteBehind;
   readonly clock: Clock;
   readonly log: Log;
   readonly host: string;
-  /** The next place in the order of walks and reports. */
+  /** Returns the next place in the order of walks and reports. */
   nextSeq(): number;
-  /** Decisions about the owner of this key have become others; null: about anybody. */
+  /** Notifies watchers that decisions about the owner with this key may have changed; null: any owner. */
   tell(ownerKey: string | null): void;
 }
 
-/** The units of this host, to read. */
+/** The units and accounts, without the methods that change them. */
 export type ReadableUnits = Omit<UsageIndex, 'close' | 'open' | 'owners' | 'put' | 'remove'>;
 
 /** The two clocks of the ledger, both in milliseconds. */
 export interface Clock {
-  /** Since 1970, for people and for the store. It may be set, back and forward. */
+  /** Returns the time since 1970, for people and for the store. Somebody may set this clock, also back. */
   wall(): number;
-  /** Since any moment. Nobody sets it, and so nothing but it measures how long something took. */
+  /** Returns the time since an arbitrary moment. Nobody can set this clock, so only it measures durations. */
   monotonic(): number;
 }
 
 export interface OwnerUsage {
-  /** Null: never heard of. */
+  /** Null: the owner is unknown. */
   readonly id: number | null;
-  /** Name as first seen; as asked if the owner was never heard of. */
+  /** The name as first seen; for an unknown owner, the name in the question. */
   readonly name: string;
   readonly type: OwnerRecord['type'];
   readonly usage: Usage;
-  /** Those of `usage` that no ref reaches, if forgiven; another list after each change. Null: none. */
+  /** The part of `usage` that no ref reaches, if it is forgiven; each change makes a new list. Null: none. */
   readonly unreachable: Usage | null;
-  /** The bytes that are reserved besides; null: none, or nobody asked for them. */
+  /** Reserved bytes, which are not in `usage`; null: none, or left out. */
   readonly reserved: readonly ReservedBytes[] | null;
-  /** When the oldest unit was walked, or without any the last sweep ended; null: nothing was measured. */
+  /** The time of the oldest walk of a unit, or without units, the end of the last sweep; null: none yet. */
   readonly measuredAt: number | null;
-  /** Some bytes are last known ones, or no sweep has ended yet. */
+  /** True if a unit could not be measured completely, or no sweep has ended yet. */
   readonly partial: boolean;
-  /** Usage on other hosts may be unknown here, a source has not reported, or storage left app.ini. */
+  /** True if usage on other hosts may be out of date, a source is late, or storage is missing in app.ini. */
   readonly stale: boolean;
-  /** The allowances that have not ended; the same object until they are others. Null: none. */
+  /** The sum of the running allowances; the same object until one starts or ends. Null: none. */
   readonly allowance: ActiveAllowance | null;
 }
 
-/** The repository that an action grows, and what it brings, as far as they are known. */
+/** The repository that an action grows and the bytes that it brings, as far as they are known. */
 export interface ActionThings extends Pick<BoundedThings, 'incoming'> {
-  /** The path of the repository, which need not be there yet; absent or null: none is known. */
+  /** The path of the repository, which need not exist yet; absent or null: unknown. */
   readonly repository?: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** The bytes of the members of a group together. */
+/** Adds up the bytes of the members of a group. */
 
 import type { Policy } from '../policy/index.ts';
 import {
@@ -14,20 +14,20 @@ import {
 } from '../quota/index.ts';
 import type { OwnerUsage } from './options.ts';
 
-/** The part of one member in the sums of a pool. */
+/** The bytes of one member in the sums of a pool. */
 type Contribution = Pick<OwnerUsage, 'reserved' | 'unreachable' | 'usage'>;
 
 interface KeptPool {
-  /** Exact, whatever they come to, as all sums here. */
+  /** By leaf. All sums here are exact, however large they are. */
   readonly usage: bigint[];
   readonly unreachable: bigint[];
   /** By mask. */
   readonly reserved: Map<number, bigint>;
   /** By the owner's id. */
   readonly members: Map<number, Contribution>;
-  /** Owners whose part may have changed since, or who have come or left. */
+  /** Ids of owners whose bytes or membership may have changed since. */
   readonly changed: Set<number>;
-  /** The sums as decisions read them; null: they are to be made. */
+  /** The sums in the form that decisions read; null: to be computed. */
   stored: Pick<PooledBytes, 'isCapped' | 'unreachable' | 'usage'> | null;
 }
 
@@ -36,14 +36,14 @@ interface PoolsLedger {
   readonly settings: QuotaSettings;
   readonly graces: { ofPool(group: string): Graces | null };
   ownerById(id: number): OwnerUsage | undefined;
-  /** The usage has what is reserved, too. */
+  /** Returns the usage with its reservations, which `ownerById` leaves out. */
   ownerUsage(ownerName: string): OwnerUsage;
 }
 
 /**
- * The sums of groups, kept up to date: a check adds up only those members whose bytes have changed since the
- * last one, or who have come or left with a change of the policy. Sums that pass 2^53 - 1 stand at that.
- * A member whose own bytes cannot be added up counts as nothing.
+ * Holds the sums of groups. A check adds up only members whose bytes have changed since the last check, or
+ * who joined or left by a change of the policy. Sums above 2^53 - 1 are read as 2^53 - 1. A member whose own
+ * bytes cannot be added up counts 0 bytes.
  */
 export class Pools {
   readonly #ledger: PoolsLedger;
@@ -53,14 +53,14 @@ export class Pools {
     this.#ledger = ledger;
   }
 
-  /** The bytes of this owner have changed; null: anybody's may have. */
+  /** Marks the bytes of an owner as changed; null: those of all owners. */
   changed(ownerId: number | null): void {
     if (ownerId === null) this.#kept.clear();
     else
       for (const group of this.#ledger.policy.pooledOf(ownerId)) this.#kept.get(group)?.changed.add(ownerId);
   }
 
-  /** There is another policy, in which these owners may be in other groups. */
+  /** Takes note of a changed policy, in which these owners may be in other groups. */
   policyChanged(ownerIds: ReadonlySet<number>): void {
     const { pooled } = this.#ledger.policy;
     for (const [group, { members, changed }] of this.#kept) {
@@ -71,7 +71,7 @@ export class Pools {
     for (const id of ownerIds) this.changed(id);
   }
 
-  /** The bytes of the members, with those of `owner` that are reserved as the owner says; null: with none. */
+  /** Returns the members' bytes, with the reservations in `owner` as that owner's; null: no reservations. */
   of(group: string, owner: Pick<OwnerUsage, 'id' | 'reserved'> | null): PooledBytes {
     const pool = this.#current(group);
     const graces = this.#ledger.graces.ofPool(group);
@@ -89,8 +89,8 @@ export class Pools {
   }
 
   /**
-   * Decides by the limits in force that a group's members have together, whoever asks: by what is stored, or
-   * by what is reserved as well.
+   * Decides by each limit in force of a group's members together, for no member in particular. `reserved`:
+   * reservations count, too.
    */
   decisions(group: string, by: 'stored' | 'reserved'): readonly Decision[] {
     const { policy, settings } = this.#ledger;
@@ -144,7 +144,7 @@ function count(pool: KeptPool, part: Contribution | undefined, sign: 1n | -1n): 
 
 function addUsage(sums: bigint[], usage: Usage, sign: 1n | -1n): void {
   for (const [index, bytes] of usage.entries()) {
-    // Most owners have nothing of most kinds of data.
+    // Skips the arithmetic of big integers, since most owners have nothing in most leaves.
     if (bytes !== 0) sums[index] = (sums[index] ?? 0n) + sign * BigInt(bytes);
   }
 }

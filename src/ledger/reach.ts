@@ -1,10 +1,11 @@
 /**
- * The bytes of repositories that no ref reaches, by the word of the git user's worker.
+ * The bytes of repositories that no ref reaches, as the git user's worker measures them.
  *
- * A word counts for what the repository was when it was measured. Whatever may have changed that since (a
- * push that was let through, a report of a hook, another size) is a doubt. A word that was measured after a
- * doubt answers it: this is told by numbers, which the worker gets with its tasks and gives back. A doubt
- * that nobody answers in time takes the word back; so does a worker that is silent for a day.
+ * A figure holds for the repository at the time of its measurement. Each later event that may have changed it
+ * (an allowed push, a report of a hook, a change of size) is a doubt. A figure that was measured after a
+ * doubt settles it: doubts are numbered, and the worker returns the number that it got with its task. A
+ * figure with a doubt that is not settled in time is dropped; all are dropped if the worker is silent for a
+ * day.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -19,7 +20,7 @@ const lookEveryMs = 10_000;
 const mostDoubts = 100_000;
 
 interface Doubt {
-  /** The first that has no answer yet, and when it came, on the monotonic clock. */
+  /** The number of the first doubt that is not settled, and its time on the monotonic clock. */
   readonly first: number;
   readonly firstAt: number;
   readonly last: number;
@@ -28,7 +29,7 @@ interface Doubt {
 
 export class Reach {
   readonly #options: LedgerParts;
-  /** By path, the oldest first. */
+  /** By the path of the repository, the oldest first. */
   readonly #doubts = new Map<string, Doubt>();
   readonly #looking: NodeJS.Timeout;
   #number = 0;
@@ -39,22 +40,22 @@ export class Reach {
     this.#looking = setInterval(() => this.lapse(), lookEveryMs).unref();
   }
 
-  /** Calls back with each repository whose word is taken back for want of an answer. */
+  /** Calls `lapsed` with each repository whose forgiven bytes count again, since a doubt was not settled. */
   set onLapse(lapsed: (path: string) => void) {
     this.#onLapse = lapsed;
   }
 
-  /** The number of the last doubt: what is measured from now on answers all until then. */
+  /** The number of the last doubt. A measurement that begins now settles all doubts up to it. */
   get number(): number {
     return this.#number;
   }
 
-  /** The repositories with a doubt that has no answer. */
+  /** The paths of repositories with an unsettled doubt. */
   get doubted(): Iterable<string> {
     return this.#doubts.keys();
   }
 
-  /** Something may have changed the repository at this path. */
+  /** Records an event that may have changed the repository at this path. */
   doubt(path: string): void {
     const now = this.#options.clock.monotonic();
     const number = ++this.#number;
@@ -66,7 +67,7 @@ export class Reach {
     if (oldest !== undefined) this.#takeBack(oldest);
   }
 
-  /** Takes what the worker measured when `number` was the last doubt; null: it could not. */
+  /** Records a measurement that began when `number` was the last doubt; `found` null: it failed. */
   measured(path: string, found: ReachRecord | null, number: number): void {
     this.#answer(path, number);
     const unit = this.#options.usage.unit(path);
@@ -74,7 +75,7 @@ export class Reach {
     this.#put(unit, found);
   }
 
-  /** Takes back every word: nobody can be asked any more. Gives how many there were. */
+  /** Drops all figures, since there is no worker any more. Returns their number. */
   forget(): number {
     const known: UnitRecord[] = [];
     for (const unit of this.#options.usage.units) if (unit.reach !== undefined) known.push(unit);
@@ -83,7 +84,7 @@ export class Reach {
     return known.length;
   }
 
-  /** Takes back the words whose doubts have had no answer in time. */
+  /** Drops the figures whose doubts were not settled in time. */
   lapse(): void {
     const since = this.#options.clock.monotonic() - answerMs;
     for (const [path, { firstAt }] of [...this.#doubts]) if (firstAt <= since) this.#takeBack(path);
@@ -98,7 +99,7 @@ export class Reach {
     if (doubt === undefined || number < doubt.first) return;
     const { last, lastAt } = doubt;
     if (number >= last) this.#doubts.delete(path);
-    // Repeated questions keep no answer from counting.
+    // Later doubts do not undo that this one is settled, however often they come.
     else this.#doubts.set(path, { first: last, firstAt: lastAt, last, lastAt });
   }
 

@@ -1,7 +1,7 @@
 /**
- * Reconciles owners whose decisions may have changed: not at once, but in rounds, so that many changes are
- * one round, and a slice at a time, so that everybody can be reconciled while all else goes on. After them
- * come the groups that have a limit of their members together, of whom one may have changed.
+ * Reconciles owners whose decisions may have changed: in rounds, so that many changes cost one round, and in
+ * slices, so that a round over all owners does not block other work. Then reconciles the groups that have a
+ * limit of their members together, if a member or the group may have changed.
  */
 
 import type { Documents } from '../documents/index.ts';
@@ -9,9 +9,9 @@ import type { Policy } from '../policy/index.ts';
 import { inSlices, type Work, workInSlices } from '../slices.ts';
 
 /**
- * Called with the key of an owner whose usage or groups have changed, or with null where anybody's decisions
- * may have: rules, groups or settings are others, or somebody has gone. It is called at once and in the midst
- * of the change, as often as there are any, so it only notes what it was told, and looks later.
+ * Called with the key of an owner whose usage or groups have changed, or with null if the decisions about any
+ * owner may have changed: rules, groups or settings changed, or an owner was removed. The call comes during
+ * each change, so a watcher only notes the key, and reads the ledger later.
  */
 export type Watcher = (ownerKey: string | null) => void;
 
@@ -21,37 +21,37 @@ interface ReconcileLoopOptions {
     readonly policy: Pick<Policy, 'membersOf' | 'pooled' | 'pooledOf'>;
     watch(watcher: Watcher): () => void;
   };
-  /** Milliseconds between two rounds, at least; a second unless given. */
+  /** Least pause between two rounds, in milliseconds; default: a second. */
   readonly pauseMs?: number | undefined;
-  /** Milliseconds before what failed is tried again; ten seconds unless given. */
+  /** Pause after a failed round, in milliseconds; default: ten seconds. */
   readonly retryMs?: number | undefined;
-  /** Reconciles an owner whose decisions may have changed, in slices if it is work. The owner may be gone. */
+  /** Reconciles an owner; may return work to do in slices. The owner may have been removed. */
   reconcile(ownerKey: string): Work<void> | void;
   /**
-   * Reconciles a group of which the members' sum, or its limit, may have changed, or which has gone. Returns
-   * true where all its members are to be reconciled as well. Absent: groups are nothing to it.
+   * Reconciles a group whose limit or members' sum may have changed, or which was removed. Returns true if
+   * all its members have to be reconciled, too.
    */
   reconcilePool?(group: string): boolean;
-  /** Ends a round, of `everybody` or some. Where it rejects it is called again, within `retryMs`. */
+  /** Ends a round over all owners (`everybody`) or some. After a rejection the next round calls it again. */
   finish(everybody: boolean): Promise<void>;
-  /** Called when a round could not be ended. */
+  /** Called when a round has failed. */
   onFailed(error: unknown): void;
 }
 
-/** A long round is followed by a long rest; most of the time goes to other things. */
+/** The pause after a round lasts at least this many times as long as the round. */
 const restFactor = 4;
 
 export class ReconcileLoop {
   readonly #options: ReconcileLoopOptions;
-  /** Owners whose decisions may have changed since they were reconciled. */
+  /** Keys of owners to reconcile. */
   readonly #pending = new Set<string>();
   readonly #pendingPools = new Set<string>();
-  /** The ids of members who are reconciled because of others in their groups. */
+  /** Ids of members to reconcile because `reconcilePool` returned true for their group. */
   readonly #fellows = new Set<number>();
-  /** The policy when groups were reconciled last. */
+  /** The policy at the time of the last round. */
   #policy: ReconcileLoopOptions['ledger']['policy'] | null = null;
   #everybodyPending = false;
-  /** Since a round ended well. */
+  /** True if all owners were reconciled since the last round that succeeded. */
   #everybodyReconciled = false;
   #isUnfinished = false;
   #unwatch: (() => void) | null = null;
@@ -73,15 +73,15 @@ export class ReconcileLoop {
     this.#enqueue(null);
   }
 
-  /** Resolves once all are reconciled whose decisions may have changed by now, or a round has failed. */
+  /** Resolves once all owners that are pending now are reconciled, or a round has failed. */
   async settled(): Promise<void> {
     if (this.#round !== null) await this.#round;
     if (this.#unwatch === null) return;
-    // Somebody else who waited may have begun the next one.
+    // Another caller of `settled` may have begun the next round meanwhile.
     if (this.#round !== null || this.#isDue) await this.#begin();
   }
 
-  /** Ends after a last round. */
+  /** Runs a last round, and stops. */
   async close(): Promise<void> {
     await this.settled();
     this.#unwatch?.();
@@ -154,7 +154,7 @@ export class ReconcileLoop {
     }
     await workInSlices(eachOf(this.#pending, reconcileNext));
     const { policy } = ledger;
-    // A member who left a group is not in it any more, and neither may the group be there.
+    // A changed policy may have removed members from groups, or whole groups, so all groups are reconciled.
     if (policy !== this.#policy) {
       for (const group of [...(this.#policy?.pooled ?? []), ...policy.pooled]) this.#pendingPools.add(group);
     }

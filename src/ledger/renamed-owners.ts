@@ -1,6 +1,6 @@
 /**
- * Finds owners who may have been renamed on the disk alone: they are in groups, their last unit went, and within a
- * day of that an owner came who has units and lacks one of these groups.
+ * Finds owners who may have been renamed on the disk alone: they are in groups, have lost their last unit,
+ * and within a day of that a new owner appeared who has units and lacks one of these groups.
  */
 
 import { assignedGroups } from '../policy/index.ts';
@@ -17,7 +17,7 @@ export function renamedOwners({
   units,
   walks,
 }: Pick<Ledger, 'documents' | 'sources' | 'units' | 'walks'>): readonly LintFinding[] {
-  // A forge tells by itself who has another name.
+  // A forge reports renames itself.
   if (sources.report(forgeSource) !== undefined) return [];
   const { owners, snapshot } = documents;
   const left = [...walks.emptied].flatMap(([key, at]) => {

@@ -12,7 +12,7 @@ import { printable } from '../text/index.ts';
 import type { Account } from './account.ts';
 import type { LedgerParts } from './options.ts';
 
-/** Milliseconds that a delta counts if its owner has no walked units to overtake it. */
+/** Milliseconds that a delta counts if its owner has no walked units of the leaf. */
 const deltaLapseMs = 3_600_000;
 const lapseCheckMs = 60_000;
 
@@ -28,9 +28,9 @@ export class Reports {
   }
 
   /**
-   * Adds bytes that came or went between walks, as a trusted program tells. They count once they are kept,
-   * until every walked unit of that owner and leaf was walked again, or, without any, for an hour. Rejects
-   * with `store_away` or `sum_too_large`, and then they do not count.
+   * Records bytes that a trusted program reports as added or removed between walks. They count once they are
+   * written, until each walked unit of that owner and leaf was walked again, or without such units, for an
+   * hour. Rejects with `store_away` or `sum_too_large`; then they do not count.
    */
   async addDelta(ownerName: string, leaf: Leaf, bytes: number): Promise<void> {
     const { usage, writeBehind, clock, nextSeq } = this.#options;
@@ -45,7 +45,7 @@ export class Reports {
     this.#settle([owner.key]);
   }
 
-  /** Sets a unit's size; 0 takes it out. Rejects with `store_away` or `sum_too_large`. */
+  /** Sets a unit's size; 0 removes the unit. Rejects with `store_away` or `sum_too_large`. */
   async reportUnit(ownerName: string, leaf: Leaf, name: string, bytes: number): Promise<void> {
     const { usage, writeBehind, clock, host, nextSeq, tell } = this.#options;
     const measuredAt = clock.wall();
@@ -70,25 +70,25 @@ export class Reports {
       ...(bytes === 0 ? { goneUnits: [id] } : { units: [unit] }),
     });
     usage.open(owner);
-    // Several reports of one unit may have been under way: the store took them in this order too.
+    // Concurrent reports of one unit take effect in the order in which the store wrote them.
     const known = usage.unit(id);
     if (bytes > 0) usage.put(unit);
     else if (known !== undefined) usage.remove(known);
     else tell(owner.key);
   }
 
-  /** Takes a delta that the store kept; `settle` follows once all of them are here. */
+  /** Loads a delta of the store. Call `settle` after the last one. */
   load(account: Account, record: DeltaRecord): void {
     account.addDelta({ record, lapsesAt: this.#lapsesAt(record) });
     this.#unsettled.add(account.ownerKey);
   }
 
-  /** Drops the deltas that have lapsed, or that walks have overtaken. */
+  /** Drops deltas that have lapsed, or that walks have overtaken. */
   settle(): void {
     this.#settle(this.#unsettled);
   }
 
-  /** Settles the deltas of the owners of units that have just changed. */
+  /** Drops such deltas of the owners of these units. */
   settleOwnersOf(...units: readonly (UnitRecord | undefined)[]): void {
     if (this.#unsettled.size === 0) return;
     const { usage } = this.#options;
@@ -112,7 +112,7 @@ export class Reports {
     return usage.owners.named(name) ?? usage.owners.expect(name, now);
   }
 
-  /** An hour after it came; where the clock was set meanwhile, never later than an hour from now. */
+  /** Returns an hour after the report, but at most an hour from now, even if somebody set the clock. */
   #lapsesAt({ at }: DeltaRecord): number {
     const { clock } = this.#options;
     const passedMs = Math.min(Math.max(clock.wall() - at, 0), deltaLapseMs);
@@ -130,12 +130,12 @@ export class Reports {
   }
 }
 
-/** The identity of a reported unit. */
+/** Returns the id of a reported unit. */
 export function reportedId(ownerKey: string, leaf: Leaf, name: string): string {
   return `${ownerKey}\0${leaf}\0${name}`;
 }
 
-/** Throws `sum_too_large` with these words where so many more bytes cannot be counted. */
+/** Throws `sum_too_large` with this message if the account cannot count so many more bytes. */
 export function mustFit(account: Account | undefined, growthBytes: number, words: string): void {
   if (growthBytes <= 0) return;
   try {

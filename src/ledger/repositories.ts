@@ -1,4 +1,4 @@
-/** The bytes of one repository: its own, and those of LFS units that belong to it by their names. */
+/** Adds up the bytes of a repository: its own, and those of LFS units that belong to it by their names. */
 
 import {
   isRepository,
@@ -29,10 +29,10 @@ type OwnersUnits = Pick<UsageIndex, 'account' | 'owners'>;
 
 type AskedOwner = Pick<OwnerUsage, 'name' | 'unreachable'>;
 
-/** The name by which its forge knows the repository at a path; null: its path says it. */
+/** Returns the forge's name for the repository at a path; null: the name follows from the path. */
 type TitleOf = (path: string) => string | null;
 
-/** A place of a repository, with the unit there. */
+/** The path of a repository, and the unit at that path if there is one. */
 interface Place {
   readonly path: string;
   readonly unit?: UnitRecord | undefined;
@@ -41,13 +41,16 @@ interface Place {
 interface FoundRepository {
   readonly path: string;
   readonly repository: StoredRepository;
-  /** Its own one and those of its LFS objects. */
+  /** The repository's own unit, and the units of its LFS objects. */
   readonly units: readonly UnitRecord[];
 }
 
 const lfs: Leaf = 'size:git:lfs';
 
-/** One that is not there yet stores nothing. Null: the repository at this path is another owner's. */
+/**
+ * Returns the bytes of an owner's repository at a path: 0 if there is none yet, null if it belongs to another
+ * owner.
+ */
 export function storedRepository({
   usage: index,
   reservations,
@@ -72,11 +75,11 @@ export function storedRepository({
 export interface OwnRepository {
   readonly path: string;
   readonly repository: StoredRepository;
-  /** The kind of data that it is itself. */
+  /** The leaf of the repository itself, without its LFS objects. */
   readonly leaf: Leaf;
 }
 
-/** All repositories that an owner has on this host, in no order. null: see `filterMapInSlices`. */
+/** Yields all repositories of an owner on this host, unordered, with nulls as in `filterMapInSlices`. */
 export function* repositoriesOf(
   index: OwnersUnits,
   owner: AskedOwner,
@@ -88,7 +91,7 @@ export function* repositoriesOf(
   }
 }
 
-/** The repository of an owner at one place, or all of them. null: see `filterMapInSlices`. */
+/** Yields the owner's repository at one place, or all of them, with nulls as in `filterMapInSlices`. */
 function* repositoriesAt(
   only: Place | null,
   index: OwnersUnits,
@@ -139,13 +142,13 @@ function listAt(lists: Map<string, UnitRecord[]>, key: string, unit: UnitRecord)
   else list.push(unit);
 }
 
-/** The directories around an absolute path. */
+/** Yields the directories above an absolute path, nearest first. */
 function* placesAround(path: string): Generator<string> {
   for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1))
     yield path.slice(0, end);
 }
 
-/** Returns what follows the owner's name in a path, without `.git`; null where it is not that owner's. */
+/** Returns the part of a path after the owner's name, without `.git`; null if the name is not in the path. */
 function nameBehind(path: string, isOwner: (name: string) => boolean): string | null {
   const names = withoutGit(path).split('/');
   const at = names.slice(0, -1).findLastIndex(isOwner);

@@ -1,13 +1,13 @@
 /**
- * Bytes that are promised to uploads and not measured yet, by owner. They are only in memory: what a restart
- * forgets, the next walk counts.
+ * Bytes that uploads have reserved and that are not measured yet, by owner. They are only in memory: after a
+ * restart, the next walk counts the bytes.
  *
- * A reservation ends when it is released, or with its time. One that somebody reports ends with the first
- * walk of its unit that began after the bytes were in place. Of one that nobody reports, growth of the
- * owner's usage is taken to be its bytes, the oldest first.
+ * A reservation ends when it is released or expires. If a program reports its end (`isReported`), it ends
+ * with the first walk of its unit that began after the bytes were in place. Otherwise growth of the owner's
+ * usage releases as many reserved bytes, the oldest reservation first.
  *
- * Anybody may ask for one. So there is a most for each owner and for all together. What nobody reports is
- * added to one sum beyond that, which ends with its time.
+ * Anybody may cause a reservation, so their number is limited, per owner and in all. Beyond that,
+ * reservations whose end nobody reports are added to one sum per owner and kind of data, which expires.
  */
 
 import { SoftquotaError } from '../errors.ts';
@@ -21,13 +21,13 @@ export interface Reservation {
   /** The leaves that the bytes may come under. */
   readonly mask: number;
   readonly bytes: number;
-  /** Somebody says when the bytes are there, or that they never come. */
+  /** True if a program reports that the bytes are in place, or that they never come. */
   readonly isReported: boolean;
   /** The unit that the bytes go to; null: unknown. */
   readonly unit: string | null;
   /** On the monotonic clock, milliseconds. */
   readonly expiresAt: number;
-  /** The place in the order of walks at which the bytes were in place; absent: that is not known. */
+  /** The place in the order of walks when the bytes were reported to be in place; absent: not reported. */
   readonly landedSeq?: number;
 }
 
@@ -35,14 +35,16 @@ export interface Reservation {
 export interface Action extends Pick<Reservation, 'isReported' | 'unit'> {
   readonly ownerName: string;
   readonly subject: Subject;
-  /** The parts that it brings. The owner's earlier ones with these ids are of an earlier try, and go. */
+  /**
+   * The parts of the upload. They replace the owner's reservations with these ids, from an earlier attempt.
+   */
   readonly parts: readonly { readonly id: string; readonly bytes: number }[];
   readonly seconds: number;
   readonly things?: ActionThings | undefined;
 }
 
 export interface Admission extends OwnerDecision {
-  /** Empty where nothing is reserved: it is refused, or quotas are off and nobody would report it. */
+  /** Empty if the upload is refused, has no bytes, or quotas are off and no program reports its end. */
   readonly reservations: readonly Reservation[];
 }
 
@@ -56,14 +58,14 @@ interface ReservationsOptions {
 interface Book {
   /** The oldest first. */
   readonly byId: Map<string, Reservation>;
-  /** Null: to be added up again. */
+  /** The bytes by mask; null: to be added up again. */
   sums: readonly ReservedBytes[] | null;
-  /** The usage up to which growth is accounted for. */
+  /** Growth of usage up to this has released reservations already. */
   seen: Usage;
   nextExpiry: number;
 }
 
-/** The time between two looks for those whose time has ended, in milliseconds. */
+/** Milliseconds between two searches for expired reservations. */
 const expiryLookMs = 1000;
 
 const noReservations: ReadonlyMap<string, Reservation> = new Map();
@@ -71,9 +73,9 @@ const noReservations: ReadonlyMap<string, Reservation> = new Map();
 export class Reservations {
   readonly #options: Required<ReservationsOptions>;
   readonly #books = new Map<string, Book>();
-  /** The owners, by id. */
+  /** The key of the owner, by the id of the reservation. */
   readonly #owners = new Map<string, string>();
-  /** Those who watch are told of what has ended, though nobody asks about the owner. */
+  /** Ends expired reservations, so that watchers are notified even if nothing reads the owner. */
   readonly #timer: NodeJS.Timeout;
   #count = 0;
 
@@ -88,7 +90,7 @@ export class Reservations {
     clearInterval(this.#timer);
   }
 
-  /** The bytes for each mask, in another list after each change; null: none. `usage` is the owner's now. */
+  /** Returns reserved bytes by mask, in a new list after each change; null: none. `usage` is the owner's. */
   of(ownerKey: string, usage: Usage): readonly ReservedBytes[] | null {
     const book = this.#books.get(ownerKey);
     if (book === undefined) return null;
@@ -104,7 +106,7 @@ export class Reservations {
     return rest.length === 0 ? null : sumsOf(rest);
   }
 
-  /** Those for one of these units, without some ids. */
+  /** Adds up the reservations for these units, without those whose ids are in `besides`. */
   into(
     ownerKey: string,
     units: ReadonlySet<string>,
@@ -128,7 +130,10 @@ export class Reservations {
     return book.byId.get(id) ?? null;
   }
 
-  /** Adds one, or replaces that with its id; gives what holds its bytes. Throws `too_many_reservations`. */
+  /**
+   * Adds a reservation, or replaces the one with its id. Returns the reservation that holds the bytes, which
+   * may be the sum of many. Throws `too_many_reservations`.
+   */
   hold(asked: Reservation, usage: Usage): Reservation {
     const { mostOfOwner, mostInAll } = this.#options;
     const { ownerKey, isReported, mask } = asked;
@@ -166,11 +171,11 @@ export class Reservations {
     this.#changed(ownerKey, book);
   }
 
-  /** A walk that began at `seq` has seen all that was in a unit of this owner, and counts in the account. */
+  /** Ends the reservations of a unit whose bytes were in place before its walk, which the account counts. */
   measured(ownerKey: string, unit: string, seq: number, account: Pick<Account, 'fits' | 'usage'>): void {
     const book = this.#books.get(ownerKey);
     if (book === undefined) return;
-    // First, so that what came of one that ends here is not taken to be another's.
+    // Growth is settled first, so that bytes of a reservation that ends here do not release others.
     if (account.fits) this.#settleGrowth(book, account.usage);
     for (const each of [...book.byId.values()]) {
       if (each.unit === unit && each.landedSeq !== undefined && each.landedSeq < seq) this.release(each);
@@ -181,18 +186,18 @@ export class Reservations {
     return this.replace(reservation, { expiresAt: this.endIn(seconds) });
   }
 
-  /** The end of a time that begins now, on the monotonic clock. */
+  /** Returns the moment in so many seconds, on the monotonic clock. */
   endIn(seconds: number): number {
     return this.#options.clock.monotonic() + seconds * 1000;
   }
 
-  /** A moment of the monotonic clock as a time for people. */
+  /** Converts a moment of the monotonic clock to ISO 8601. */
   timeOf(monotonicMs: number): string {
     const { clock } = this.#options;
     return new Date(clock.wall() + monotonicMs - clock.monotonic()).toISOString();
   }
 
-  /** At its place if there is one of the same id, so that the order of age stays. */
+  /** Adds a reservation, or replaces the one with its id at the same place in the order of age. */
   #put(book: Book, reservation: Reservation): Reservation {
     const { ownerKey, id, expiresAt } = reservation;
     if (!book.byId.has(id)) this.#count += 1;
@@ -253,18 +258,18 @@ function takeFrom(left: number[], mask: number, bytes: number): void {
   }
 }
 
-/** Room while Redis is away: a host grants its part of what was left, as if all others did, too. */
+/** Divides the room of owners between hosts while Redis is away: each host assumes that all grant as much. */
 export class RoomApart {
   readonly #hostsApart: () => number;
-  /** The bytes that owners had on this host when they were first asked about since then, by their ids. */
+  /** By owner id: the bytes on this host at the first question about the owner since Redis is away. */
   readonly #before = new Map<number, Usage>();
 
-  /** `hostsApart` counts the hosts that do not hear of each other; 1: they do, or there is one. */
+  /** `hostsApart` counts the hosts that are cut off from each other; 1: none is. */
   constructor(hostsApart: () => number) {
     this.#hostsApart = hostsApart;
   }
 
-  /** Adds what the others may have granted, as much as this host. `own`: what the owner has here. */
+  /** Adds the bytes that other hosts may have granted: each as many as this one. `own`: the usage here. */
   reserved(
     { id, reserved }: Pick<OwnerUsage, 'id' | 'reserved'>,
     own: Usage,
@@ -292,7 +297,10 @@ export class RoomApart {
   }
 }
 
-/** Growth by leaf. What went from one leaf may have come to another, as where a repository becomes public. */
+/**
+ * Returns growth by leaf, without bytes that only moved from one leaf to another, for example because a
+ * repository became public.
+ */
 function grownBytes(before: Usage, now: Usage): readonly ReservedBytes[] {
   const changes = now.map((bytes, at) => bytes - (before[at] ?? 0));
   let gone = changes.reduce((sum, bytes) => sum - Math.min(0, bytes), 0);

@@ -1,9 +1,8 @@
 /**
- * Usage where several hosts share one quota: what this host says of its own, and what it knows of the
- * others'.
+ * Usage if several hosts share one quota: reports this host's usage, and holds the usage of the other hosts.
  *
- * The word of others counts at once and is written behind into this host's own store, so that it is known at
- * the next start whether or not the shared one can be reached.
+ * A report of another host counts at once, and is written behind into this host's own store. So the next
+ * start knows it, even if the shared store cannot be reached.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -19,31 +18,33 @@ import type { UsageIndex } from './usage-index.ts';
 /** Number of an owner's units that are reported to other hosts. */
 const mostUnitsTold = 20;
 
-/** A unit as far as it is known here. */
+/** A unit on this host or another one. */
 export interface KnownUnit extends LargeUnit {
   readonly host: string;
-  /** The name of the source that reported it with its whole set; null for all others. */
+  /** The name of the source whose set has the unit; null: the unit is not from a set. */
   readonly source: string | null;
   /** Null for a unit of another host. */
   readonly files: number | null;
-  /** Tells whether there is such a unit on another host. */
+  /**
+   * True if not measured completely. Unit of another host: true if this holds for any of the owner's there.
+   */
   readonly partial: boolean;
-  /** Milliseconds since 1970. Another host's unit: the oldest walk there; null without any. */
+  /** Milliseconds since 1970. Unit of another host: the owner's oldest walk there; null: none. */
   readonly measuredAt: number | null;
 }
 
-/** The usage on a host, as far as it is known here. */
+/** The usage on a host, as far as this host knows. */
 interface StoredOnHost {
   readonly owners: number;
   readonly bytes: number;
-  /** When something was walked there last, by what was said, in milliseconds since 1970; null: never. */
+  /** The latest of the owners' measuring times there, in milliseconds since 1970; null: none. */
   readonly measuredAt: number | null;
 }
 
-/** The largest units of owners on other hosts, as far as these told. Rejects with `store_away`. */
+/** Reads the largest units that other hosts have reported. Rejects with `store_away`. */
 type UnitsElsewhere = Pick<SharedStore, 'allLargest' | 'largestUnits'>;
 
-/** This host's word on an owner. */
+/** The usage of an owner that this host reports to others. */
 interface ToldUsage {
   readonly share: ShareRecord;
   readonly largest: readonly LargeUnit[];
@@ -60,7 +61,7 @@ interface UsageSharesOptions {
   readonly writeBehind: Pick<WriteBehind, 'note'>;
   readonly host: string;
   readonly clock: Clock;
-  /** An owner's units in what sources put, the largest `most` of each source. */
+  /** Reads an owner's units in the sets of sources, the largest `most` of each source. */
   sourceUnits(account: Account, leaves: readonly Leaf[], most: number): Promise<readonly SourceUnit[]>;
 }
 
@@ -75,8 +76,9 @@ export class UsageShares {
   }
 
   /**
-   * From now on what others store may be out of date where `isStale` says so, `countApart` counts those that
-   * do not hear of each other, and they are asked for their largest units.
+   * Sets how this host learns about the others: `isStale` tells whether their usage may be out of date here,
+   * `countApart` counts the hosts that are cut off from each other, and `elsewhere` reads their largest
+   * units.
    */
   shareWith({ isStale, countApart, elsewhere }: SharedWith): void {
     this.#isStale = isStale;
@@ -84,7 +86,7 @@ export class UsageShares {
     this.#elsewhere = elsewhere;
   }
 
-  /** This host has its quota for itself: what is stored on others counts no more. */
+  /** Drops the usage of other hosts, since this host no longer shares its quota. */
   standAlone(): void {
     for (const { ownerKey, host } of [...this.everyShareOfOthers()])
       this.takeShares(host, [[ownerKey, null]]);
@@ -94,14 +96,14 @@ export class UsageShares {
     return this.#isStale();
   }
 
-  /** The number of hosts while they do not hear of each other; 1 while they do. */
+  /** The number of hosts while they are cut off from each other; 1 while they are not. */
   get hostsApart(): number {
     return this.#countApart();
   }
 
   /**
-   * Gives what this host has to say of these owners, in their order; null: it stores nothing here, or more
-   * than can be added up. The units that sources put are read for it.
+   * Returns the usage that this host reports for these owners, in their order; null: the owner stores nothing
+   * here, or the bytes cannot be added up. Reads the units of sources from the store.
    */
   async toldOf(ownerKeys: readonly string[]): Promise<readonly (ToldUsage | null)[]> {
     const { usage, sourceUnits } = this.#options;
@@ -139,8 +141,8 @@ export class UsageShares {
   }
 
   /**
-   * An owner's units of these leaves, as they come: all that this host knows of, the largest `most` of each
-   * source, and the larger ones of other hosts. `more`: how many the sources have besides.
+   * Returns an owner's units of the leaves `of`, unordered: this host's own, the largest `most` of each
+   * source, and the largest on other hosts. `more` is the number of units of sources that are left out.
    */
   async someUnitsOf(
     ownerName: string,
@@ -167,7 +169,7 @@ export class UsageShares {
     };
   }
 
-  /** None while the store is away. */
+  /** Returns no units while the store is away. */
   async #largestOn(
     ownerKey: string,
     shares: readonly ShareRecord[],
@@ -180,7 +182,7 @@ export class UsageShares {
     });
   }
 
-  /** The largest units of all owners on other hosts, some at a time. Rejects with `store_away`. */
+  /** Yields the largest units of all owners on other hosts, in pages. Rejects with `store_away`. */
   async *largestOfOthers(): AsyncGenerator<
     readonly { readonly ownerKey: string; readonly host: string; readonly units: readonly LargeUnit[] }[]
   > {
@@ -192,7 +194,7 @@ export class UsageShares {
     }
   }
 
-  /** Units of an owner, largest first. */
+  /** Returns the units that `someUnitsOf` finds, largest first. */
   async unitsOf(ownerName: string, asked: { readonly most: number }): Promise<readonly KnownUnit[]> {
     const { units } = await this.someUnitsOf(ownerName, asked);
     return [...units].sort((a, b) => b.bytes - a.bytes);
@@ -203,7 +205,7 @@ export class UsageShares {
     return this.#options.usage.account(ownerName)?.unitCount ?? 0;
   }
 
-  /** Number of owners who store something on each host, and the sum of their bytes. */
+  /** Returns for each host the number of owners who store something there, and the sum of their bytes. */
   async storedByHost(): Promise<ReadonlyMap<string, StoredOnHost>> {
     const { usage } = this.#options;
     const stored = new Map<string, { owners: number; bytes: number; measuredAt: number | null }>();
@@ -220,26 +222,26 @@ export class UsageShares {
     return stored;
   }
 
-  /** Gives the usage on other hosts, as far as it is known here. */
+  /** Yields the usage of all owners on other hosts. */
   *everyShareOfOthers(): Generator<ShareRecord> {
     for (const { shares } of this.#options.usage.accounts) yield* shares;
   }
 
-  /** Calls with all usage on other hosts, in slices. */
+  /** Calls `look` with each usage on another host, in slices. */
   async lookThrough(look: (share: ShareRecord) => void): Promise<void> {
     await inSlices(this.#options.usage.accounts, ({ shares }) => {
       for (const share of shares) look(share);
     });
   }
 
-  /** The other hosts that count here. */
+  /** The other hosts with usage of an owner. */
   get others(): ReadonlySet<string> {
     const hosts = new Set<string>();
     for (const { host } of this.everyShareOfOthers()) hosts.add(host);
     return hosts;
   }
 
-  /** Takes what another host says of owners now; null: it stores nothing of that one. */
+  /** Replaces the usage that another host reported for owners; null: it stores nothing of the owner. */
   takeShares(host: string, said: Iterable<readonly [ownerKey: string, share: ShareRecord | null]>): void {
     const { usage, writeBehind, host: ownHost } = this.#options;
     if (host === ownHost) return;
@@ -260,7 +262,7 @@ export class UsageShares {
     if (shares.length + goneShares.length > 0) writeBehind.note({ shares, goneShares });
   }
 
-  /** An owner whom nobody put on record yet is known by the key until then. */
+  /** Returns the owner's account. Adds an unknown owner, with the key as name until the name is known. */
   #openedAccount(ownerKey: string): Account {
     const { usage, clock, writeBehind } = this.#options;
     const known = usage.owners.byKey(ownerKey);
@@ -271,7 +273,7 @@ export class UsageShares {
   }
 }
 
-/** Without the leaves that have nothing. */
+/** Returns bytes by leaf, without leaves of 0 bytes. */
 function byLeaf(usage: Usage): ShareRecord['bytes'] {
   return Object.fromEntries(leaves.flatMap((leaf, index) => (usage[index] ? [[leaf, usage[index]]] : [])));
 }
@@ -292,7 +294,7 @@ function largestOf(units: readonly LargeUnit[]): readonly LargeUnit[] {
     .map(({ kind, name, leaf, bytes }) => ({ kind, name, leaf, bytes }));
 }
 
-/** `reported` are of these leaves; all others are looked at. */
+/** Yields the units of the leaves `of`; `reported` has only such units already. */
 function* ofLeaves(
   units: Iterable<UnitRecord>,
   reported: readonly KnownUnit[],

@@ -1,9 +1,9 @@
 /**
- * Sources: programs that report units in whole sets, each set in place of the one before.
+ * Sources: programs that report units in whole sets. Each set replaces the source's earlier one.
  *
- * A set is kept first and counts then, an owner at a time, each owner's figures at once. Only sums are in
- * memory; the units themselves stay in the store. A set that becomes older than its source said it may makes
- * the figures of its owners stale.
+ * A set is written first, and then counts, one owner after the other. Only sums are in memory; the units stay
+ * in the store. The source states how old its set may become; a set older than that makes the figures of its
+ * owners stale.
  */
 
 import { SoftquotaError } from '../errors.ts';
@@ -21,13 +21,13 @@ export interface SourceUnit extends LargeUnit {
   readonly source: UnitSource;
 }
 
-/** A source with what it reported. */
+/** A source with the totals of its set. */
 export interface SourceReport extends UnitSource {
   readonly units: number;
   readonly owners: number;
   /** At most 2^53 - 1. */
   readonly bytes: number;
-  /** It is older than it may become. */
+  /** True if the set is older than its source allows. */
   readonly isStale: boolean;
 }
 
@@ -40,27 +40,27 @@ export interface OwnerRename {
 type SourceState = Omit<SourceReport, 'isStale'>;
 
 interface UnitSourcesOptions extends LedgerParts {
-  /** Undefined: no program can put anything. */
+  /** Undefined: every set is refused. */
   readonly store: UnitSourceStore | undefined;
   readonly foldCase: boolean;
-  /** The owner's account; where there is none it is opened, and kept. */
+  /** Returns the owner's account; adds it, and an unknown owner, if missing. */
   accountFor(ownerName: string): Account;
 }
 
-/** Each takes room in every answer that lists them. */
+/** Limited, since each source takes room in every answer that lists them. */
 const mostSources = 100;
-/** Units of a set that a program puts; a forge has a few for each of its owners. */
+/** Most units in a set. The forge's set has no limit, since it has a few units for each owner. */
 const mostUnits = 100_000;
 const lookEveryMs = 5000;
 
 export class UnitSources {
   readonly #options: UnitSourcesOptions;
   readonly #held = new Map<string, SourceState>();
-  /** Names of sources that are being changed, and since when. */
+  /** The sources that are being changed, by name, with the time at which the change began. */
   readonly #busy = new Map<string, number>();
-  /** Names of those that were told to be stale. */
+  /** Names of stale sources that the log already has a warning of. */
   readonly #stale = new Set<string>();
-  /** Sets that are whole come into force one after the other. */
+  /** Complete sets take effect one after the other. */
   readonly #changes = new SerialQueue();
   readonly #look: NodeJS.Timeout;
 
@@ -69,7 +69,7 @@ export class UnitSources {
     this.#look = setInterval(() => this.#tellStale(), lookEveryMs).unref();
   }
 
-  /** Takes what the store kept. Rejects with `store_refused`. */
+  /** Loads the sets of the store. Rejects with `store_refused`. */
   async load(): Promise<void> {
     for (const { set, sums } of (await this.#options.store?.load()) ?? []) {
       await this.#bringIntoForce(await this.#sharesOf(set, sums));
@@ -86,12 +86,12 @@ export class UnitSources {
     return held === undefined ? undefined : this.#reportOf(held);
   }
 
-  /** Tells whether some set is older than its source said it may become. */
+  /** True if a set is older than its source allows. */
   get isStale(): boolean {
     return this.list.some(({ isStale }) => isStale);
   }
 
-  /** Tells whether some of an owner's figures are older than their source said they may become. */
+  /** Tells whether an owner has figures that are older than their source allows. */
   makesStale({ sources }: Account): boolean {
     return sources.some(({ source }) => this.#isStale(source));
   }
@@ -100,7 +100,7 @@ export class UnitSources {
     return this.#options.usage.account(ownerName)?.sourceShare(name)?.bytes ?? noUsage;
   }
 
-  /** An owner's units in all sets, the largest `most` of each; what cannot be read is left out. */
+  /** Reads an owner's units in all sets, the largest `most` of each; leaves out sets that cannot be read. */
   async unitsOf(
     { ownerKey, sources }: Account,
     leaves: readonly Leaf[],
@@ -120,9 +120,9 @@ export class UnitSources {
   }
 
   /**
-   * Puts a set in place of all that the source ever reported; `body` is its lines. Rejects with
-   * `bad_parameter` (naming the line), `too_large`, `sum_too_large`, `conflict` while another set of this
-   * source is under way, `store_away`, or as the body does: then nothing is changed.
+   * Replaces the source's set; `body` has the lines of the new one. Rejects with `bad_parameter` (naming the
+   * line), `too_large`, `sum_too_large`, `conflict` (another set of this source is under way, or there are
+   * too many sources), `not_ready` (no store), `store_away`, or as the body does: then nothing is changed.
    */
   put(name: string, staleAfterMs: number, body: AsyncIterable<Uint8Array>): Promise<SourceReport> {
     return this.#alone(name, async store => {
@@ -149,7 +149,7 @@ export class UnitSources {
     });
   }
 
-  /** Has figures of a source count under other names until its next set comes; names may be exchanged. */
+  /** Moves figures of a source to renamed owners, until its next set comes. Two owners may swap names. */
   move(name: string, renames: readonly OwnerRename[]): void {
     const moved = renames.flatMap(({ from, to }) => {
       const account = this.#options.usage.account(from);
@@ -160,7 +160,7 @@ export class UnitSources {
     for (const { share, to } of moved) this.#options.accountFor(to).putSource(share);
   }
 
-  /** Takes a source out with all that it reported. Rejects with `not_found`, `conflict` or `store_away`. */
+  /** Removes a source and its set. Rejects with `not_found`, `conflict`, `not_ready` or `store_away`. */
   remove(name: string): Promise<void> {
     return this.#alone(name, async store => {
       if (!this.#held.has(name))
@@ -174,7 +174,7 @@ export class UnitSources {
     });
   }
 
-  /** Ends once what is whole is in force. */
+  /** Stops, and resolves once all complete sets are in effect. */
   async close(): Promise<void> {
     clearInterval(this.#look);
     await this.#changes.idle();
@@ -198,7 +198,7 @@ export class UnitSources {
     }
   }
 
-  /** Adds up sums by the owners' keys, as names compare now. */
+  /** Adds up the sums by owner key; names that the store has apart may have one key now. */
   async #sharesOf(set: UnitSetRecord, sums: readonly UnitSum[]): Promise<NewShares> {
     const source = { name: set.source, reportedAt: set.reportedAt, staleAfterMs: set.staleAfterMs };
     const shares = new Map<string, { owner: string; source: UnitSource; bytes: number[]; units: number[] }>();
@@ -213,7 +213,7 @@ export class UnitSources {
     return { source, shares };
   }
 
-  /** Throws `sum_too_large` where an owner's usage would become too large to be told. */
+  /** Throws `sum_too_large` if an owner's usage would pass 2^53 - 1 bytes. */
   async #mustFit(name: string, { shares }: NewShares): Promise<void> {
     await inSlices(shares.values(), ({ owner, bytes }) => {
       const account = this.#options.usage.account(owner);
@@ -241,7 +241,7 @@ export class UnitSources {
     return held;
   }
 
-  /** Takes out what is not of this set. */
+  /** Removes the source's figures that are not from the set of `present`. */
   async #sweep(name: string, present: UnitSource | null): Promise<void> {
     await inSlices(this.#options.usage.accounts, account => {
       const share = account.sourceShare(name);

@@ -1,7 +1,7 @@
 /**
- * The usage of every owner, and every unit, and the ways to find them.
+ * Holds the accounts of all owners and all units, and finds them.
  *
- * Only memory: nothing here knows the store, a clock, or a rule. Who the owners are is known to the registry.
+ * This is memory only, without the store, a clock or rules. The registry of owners is separate.
  */
 
 import type { OwnerRegistry } from '../documents/index.ts';
@@ -18,7 +18,7 @@ import { filterMapInSlices, inSlices } from '../slices.ts';
 import type { OwnerRecord, UnitRecord } from '../store/index.ts';
 import { Account } from './account.ts';
 
-/** The name of the source that has a forge's figures, which only the daemon itself puts. */
+/** The name of the source with a forge's figures. Only the daemon itself reports them. */
 export const forgeSource = 'forge';
 
 export interface OwnerSize {
@@ -26,12 +26,12 @@ export interface OwnerSize {
   readonly bytes: number;
 }
 
-/** Bytes by leaf. What walks found is all the rest, with what programs said of it since. */
+/** Bytes by leaf and origin. All other bytes come from walks, corrected by deltas. */
 interface Origins {
-  /** By programs: units with their bytes, and whole sets. */
+  /** Reported by programs: single units, and whole sets. */
   readonly reported: Usage;
   readonly forge: Usage;
-  /** Stored on other hosts, however these know it. */
+  /** Stored on other hosts, whatever the origin is there. */
   readonly otherHosts: Usage;
 }
 
@@ -39,29 +39,29 @@ export class UsageIndex {
   readonly owners: OwnerRegistry;
   readonly #host: string;
   readonly #onChange: (ownerKey: string) => void;
-  /** By owner's key; an owner without one has no usage. */
+  /** By the owner's key; an owner without an account has no usage. */
   readonly #accounts = new Map<string, Account>();
   readonly #units = new Map<string, UnitRecord>();
-  /** Accounts of which a unit spelled the owner's name otherwise than the key. */
+  /** Accounts with a unit that spells the owner's name differently from the key. */
   readonly #spelled = new Set<Account>();
-  /** Number of names in the path of a walked unit, at most. */
+  /** The largest number of parts that the path of a walked unit has had, as `split('/')` counts them. */
   #deepest = 0;
   readonly #unowned = { count: 0, bytes: 0 };
   readonly #unmeasured = new Set<string>();
 
-  /** `onChange` is called, in the midst of it, when an owner's units or reported bytes have changed. */
+  /** Calls `onChange` during each change of an owner's units or reported bytes. */
   constructor(owners: OwnerRegistry, host: string, onChange: (ownerKey: string) => void) {
     this.#host = host;
     this.owners = owners;
     this.#onChange = onChange;
   }
 
-  /** All accounts, in no order; some may come and go meanwhile. */
+  /** All accounts, unordered. The index may change during the iteration. */
   get accounts(): Iterable<Account> {
     return { [Symbol.iterator]: () => this.#accounts.values() };
   }
 
-  /** Every unit, in no order; some may come and go meanwhile. */
+  /** All units, unordered. The index may change during the iteration. */
   get units(): Iterable<UnitRecord> {
     return { [Symbol.iterator]: () => this.#units.values() };
   }
@@ -70,7 +70,7 @@ export class UsageIndex {
     return this.#units.size;
   }
 
-  /** Goes through all units and accounts, in slices. */
+  /** Adds up the bytes by origin, in slices. */
   async origins(): Promise<Origins> {
     const [reported, forge, otherHosts] = [[...noUsage], [...noUsage], [...noUsage]];
     await inSlices(this.units, ({ kind, owner, leaf, bytes }) => {
@@ -88,7 +88,10 @@ export class UsageIndex {
     return { reported, forge, otherHosts };
   }
 
-  /** Bytes below a mask of owners with this in the key, if they fit; null: see `filterMapInSlices`. */
+  /**
+   * Yields the bytes of the leaves in `mask` for each owner with `keyPart` in the key, but skips owners whose
+   * bytes cannot be added up. Yields nulls as `filterMapInSlices` does.
+   */
   ownerSizes(mask: number, keyPart: string): Generator<OwnerSize | null> {
     return filterMapInSlices(this.owners.all, owner => {
       if (!owner.key.includes(keyPart)) return undefined;
@@ -123,7 +126,7 @@ export class UsageIndex {
     return [...(this.account(ownerName)?.units ?? [])].sort((a, b) => b.bytes - a.bytes);
   }
 
-  /** The paths of some walked units of an owner and subject, among the first `mostLookedAt` of the owner. */
+  /** Returns at most `most` paths of walked units of a leaf, among the owner's first `mostLookedAt` units. */
   walkedOf(ownerName: string, subject: Subject, most: number, mostLookedAt: number): readonly string[] {
     const found: string[] = [];
     let lookedAt = 0;
@@ -134,7 +137,7 @@ export class UsageIndex {
     return found;
   }
 
-  /** The units whose reachable bytes are known, among the first `mostLookedAt` of an owner. */
+  /** Yields the units with known reachable bytes, among the owner's first `mostLookedAt` units. */
   *measuredOf(ownerName: string, mostLookedAt: number): Generator<UnitRecord> {
     let lookedAt = 0;
     for (const unit of this.account(ownerName)?.units ?? []) {
@@ -143,19 +146,19 @@ export class UsageIndex {
     }
   }
 
-  /** All units below a mask of leaves with this part in their ids. null: see `filterMapInSlices`. */
+  /** Yields units of the leaves in `mask` with `idPart` in the id, and nulls as `filterMapInSlices` does. */
   unitsBelow(mask: number, idPart: string): Generator<UnitRecord | null> {
     return filterMapInSlices(this.units, unit =>
       (mask & leafMask(unit.leaf)) !== 0 && unit.id.includes(idPart) ? unit : undefined,
     );
   }
 
-  /** Walked units whose last walk began before `seq`; what is changed meanwhile may be among them. */
+  /** Yields walked units whose last walk began before `seq`. The index may change during the iteration. */
   *walkedBefore(seq: number): Generator<UnitRecord> {
     for (const unit of this.#units.values()) if (unit.kind === 'walked' && unit.seq < seq) yield unit;
   }
 
-  /** Names that are the same owner's, though directories spell them differently. */
+  /** Lists the spellings of each owner whose name is spelled in several ways. */
   spellings(): readonly (readonly string[])[] {
     return [...this.#spelled]
       .map(account => account.spellings)
@@ -163,7 +166,7 @@ export class UsageIndex {
       .map(names => [...names].sort());
   }
 
-  /** The owner's account, opened if there is none; the owner is put on record unless one of that key is. */
+  /** Returns the owner's account. Adds the account, and the owner to the registry, if they are missing. */
   open(owner: OwnerRecord): Account {
     const { key } = this.owners.add(owner);
     const known = this.#accounts.get(key);
@@ -177,12 +180,12 @@ export class UsageIndex {
     return { ...this.#unowned };
   }
 
-  /** The paths of units that no walk could read anything of, so that they count nothing. */
+  /** The paths of units that count 0 bytes because no walk could read anything of them. */
   get unmeasured(): ReadonlySet<string> {
     return this.#unmeasured;
   }
 
-  /** Forgets the account of an owner who has gone, and has no usage. */
+  /** Forgets the account of a removed owner if it is empty. */
   close(ownerKey: string): void {
     const account = this.#accounts.get(ownerKey);
     if (account?.isEmpty !== true) return;
@@ -190,7 +193,7 @@ export class UsageIndex {
     this.#spelled.delete(account);
   }
 
-  /** Puts a unit in, instead of the one with its id. Its owner's account must be open. */
+  /** Adds a unit, or replaces the one with its id. The owner must have an account. */
   put(given: UnitRecord): void {
     const unit = this.#withSharedTexts(given);
     const before = this.#units.get(unit.id);
@@ -219,8 +222,8 @@ export class UsageIndex {
   }
 
   /**
-   * The walked unit that this path is, or lies in; the innermost where units continue one another. However
-   * long the path is, no more of its directories are looked up than a unit has.
+   * Returns the walked unit at this path or around it; of nested units, the innermost. Even for a long path
+   * it looks up only as many directories as the deepest unit has.
    */
   unitAt(path: string): UnitRecord | null {
     let innermost: UnitRecord | null = null;
@@ -234,7 +237,7 @@ export class UsageIndex {
     return innermost;
   }
 
-  /** The paths of the walked units at or below a directory. */
+  /** Yields the paths of the walked units at or below a directory. */
   *pathsBelow(directory: string): Generator<string> {
     const prefix = directory === '/' ? directory : `${directory}/`;
     for (const { kind, id } of this.#units.values()) {
@@ -242,7 +245,7 @@ export class UsageIndex {
     }
   }
 
-  /** Texts that many units have are in memory once. */
+  /** Returns the unit with texts that many units share, so that each text is in memory once. */
   #withSharedTexts({ id, kind, host, name, owner, leaf, reach, ...figures }: UnitRecord): UnitRecord {
     const { bytes, files, partial, measuredAt, seq } = figures;
     const known = owner === null ? undefined : this.owners.named(owner);
@@ -262,7 +265,7 @@ export class UsageIndex {
     return reach === undefined ? unit : { ...unit, reach };
   }
 
-  /** A unit is its owner's no more. */
+  /** Subtracts a unit from its owner's account, or from the sums of units without an owner. */
   #leave(unit: UnitRecord): void {
     if (unit.owner !== null) {
       this.account(unit.owner)?.take(unit);
@@ -273,7 +276,7 @@ export class UsageIndex {
   }
 }
 
-/** A unit that was only pushed into has no place in the order yet: its first walk follows. */
+/** Tells whether walks could read nothing of a unit. With `seq` 0 its first walk is still to come. */
 function isUnmeasured({ kind, bytes, partial, seq }: UnitRecord): boolean {
   return kind === 'walked' && partial && bytes === 0 && seq > 0;
 }

@@ -1,8 +1,8 @@
 /**
  * The results of walks: measured units, units that no longer exist, and finished sweeps.
  *
- * Walks are ordered by the place that each took before it began (`seq`), so the late result of an earlier
- * walk changes nothing. A result counts at once and is written behind.
+ * Each walk gets its place in the order (`seq`) before it begins, so the late result of an earlier walk
+ * changes nothing. A result counts at once and is written behind.
  */
 
 import type { Changes, OwnerRecord, RootRecord, SweepRecord, UnitRecord } from '../store/index.ts';
@@ -22,18 +22,20 @@ interface WalksOptions extends LedgerParts {
 export class Walks {
   readonly #options: WalksOptions;
   /**
-   * Paths where walks found no unit any more, and where in the order those walks began: the result of an
-   * earlier walk that comes late must not bring a unit back. No walk lasts over two ends of sweeps; what is
-   * older than that is forgotten.
+   * Paths at which a walk found no unit any more, with the `seq` of that walk, so that the late result of an
+   * earlier walk does not bring the unit back. No walk lasts longer than two ends of sweeps; older entries
+   * are forgotten.
    */
   #goneLately = new Map<string, number>();
   #goneBefore = new Map<string, number>();
   readonly #roots = new Map<string, RootRecord>();
-  /** When the last unit of an owner went, in milliseconds since 1970, by the owner's key; since the start. */
+  /**
+   * The times at which owners lost their last unit, since the start: milliseconds since 1970, by owner key.
+   */
   readonly emptied = new Map<string, number>();
-  /** The last sweep that ended, of this life or an earlier one. */
+  /** The last sweep that ended, also one before the start of this process. */
   lastSweep: SweepRecord | null = null;
-  /** Keys of the owners of units that no storage has, since keys of app.ini are missing: by the last sweep. */
+  /** Keys of owners with units in storage that app.ini no longer names, as of the last sweep. */
   unplaced: ReadonlySet<string> = new Set();
 
   constructor(options: WalksOptions) {
@@ -49,12 +51,12 @@ export class Walks {
     return this.#roots.get(path);
   }
 
-  /** The next place in the order of walks and reports. */
+  /** Returns the next place in the order of walks and reports. */
   nextSeq(): number {
     return this.#options.nextSeq();
   }
 
-  /** Takes a walk's result, unless a later one was taken. What is as before is not written again. */
+  /** Records a walk's result, unless a later walk has one. Does not write an unchanged unit again. */
   record(walked: WalkedRecord): void {
     const { usage, writeBehind, reports, reservations, host } = this.#options;
     const before = usage.unit(walked.path);
@@ -72,7 +74,7 @@ export class Walks {
     reservations.measured(account.ownerKey, path, unit.seq, account);
   }
 
-  /** Adds bytes to a unit without a walk. `located` says whose one is that is not known yet. */
+  /** Adds bytes to a unit without a walk. `located` has the owner and leaf of a unit that is new here. */
   adjustBytes(path: string, bytes: number, located: Pick<UnitRecord, 'leaf' | 'owner'> | null): void {
     const { usage, writeBehind, host, clock } = this.#options;
     const before = usage.unit(path) ?? (located && { ...located, ...newUnit, id: path, host, name: path });
@@ -83,14 +85,14 @@ export class Walks {
     writeBehind.note({ units: [unit] });
   }
 
-  /** Brings a unit up to the last sweep, which did not write what it found as it was. */
+  /** Sets the time of a loaded unit to that of the last sweep, which does not write unchanged units. */
   loaded(unit: UnitRecord): UnitRecord {
     const sweptAt = this.lastSweep?.startedAt ?? Number.NEGATIVE_INFINITY;
     const isOlder = unit.kind === 'walked' && !unit.partial && unit.measuredAt < sweptAt;
     return isOlder ? { ...unit, measuredAt: sweptAt } : unit;
   }
 
-  /** A walk that began at `seq` found no unit there any more. */
+  /** Records that a walk with this `seq` found no unit at the path any more. */
   recordGone(path: string, seq: number): void {
     const { usage, writeBehind, reports, clock } = this.#options;
     const unit = usage.unit(path);
@@ -104,7 +106,7 @@ export class Walks {
     if (ownerKey !== null && usage.unitCountOf(ownerKey) === 0) this.emptied.set(ownerKey, clock.wall());
   }
 
-  /** A unit could not be measured: what is known of it goes on counting, and is marked. */
+  /** Marks a unit that could not be measured as partial. Its last known bytes still count. */
   recordUnread(path: string): void {
     const unit = this.#options.usage.unit(path);
     if (unit === undefined || unit.partial) return;
@@ -113,7 +115,7 @@ export class Walks {
     this.#options.writeBehind.note({ units: [marked] });
   }
 
-  /** A sweep has ended. `present` replaces what is known of its roots; `isConfigured`: which to forget. */
+  /** Records the end of a sweep. `present` updates the roots; roots that are not configured are forgotten. */
   recordSweep(
     sweep: SweepRecord,
     present: readonly RootRecord[],
@@ -127,17 +129,17 @@ export class Walks {
     this.#goneBefore = this.#goneLately;
     this.#goneLately = new Map();
     this.#options.writeBehind.note({ sweep, roots: present, goneRoots: gone });
-    // The first sweep of all: what it did not find is not there.
+    // After the first sweep of all, usage is complete: `partial` changes for every owner.
     if (isFirst) this.#options.tell(null);
   }
 
-  /** Puts a unit in, and opens its owner's account where there is none yet. */
+  /** Adds or replaces a unit, and adds its owner's account if it is missing. */
   put(unit: UnitRecord): void {
     if (unit.owner !== null) this.accountFor(unit.owner);
     this.#options.usage.put(unit);
   }
 
-  /** The owner's account; where none is, it is opened, and an unknown owner is put on record. */
+  /** Returns the owner's account; adds it, and an unknown owner, if missing. */
   accountFor(ownerName: string): Account {
     const { usage, writeBehind, clock } = this.#options;
     const known = usage.account(ownerName);
@@ -153,7 +155,7 @@ export class Walks {
     return (this.#goneLately.get(path) ?? this.#goneBefore.get(path) ?? 0) > seq;
   }
 
-  /** Something that is in the store already: writing it again changes nothing. */
+  /** Returns a record that the store already has, so that writing it tests the store and changes nothing. */
   somethingKept(): Changes {
     if (this.lastSweep !== null) return { sweep: this.lastSweep };
     const [owner] = this.#options.usage.owners.all;
@@ -161,7 +163,7 @@ export class Walks {
   }
 }
 
-/** Values of a unit before its first walk. */
+/** The values of a unit before its first walk. */
 const newUnit = { kind: 'walked', bytes: 0, files: 0, partial: true, measuredAt: 0, seq: 0 } as const;
 
 function foundTheSame(a: UnitRecord, b: UnitRecord): boolean {
@@ -176,9 +178,8 @@ function foundTheSame(a: UnitRecord, b: UnitRecord): boolean {
 }
 
 /**
- * Takes the owners of an earlier process from the store, with the keys by which names of owners compare now:
- * `[users] CASE` may have changed since they were written. Owners whose names are the same now become one:
- * the one known longest.
+ * Loads owners from the store, with the keys that follow from the current `[users] CASE`, which may have
+ * changed since they were written. Of owners with the same key now, only the one known longest stays.
  */
 export function loadOwners({ usage, writeBehind }: LedgerParts, kept: readonly OwnerRecord[]): void {
   const { owners } = usage;
@@ -197,10 +198,10 @@ export function loadOwners({ usage, writeBehind }: LedgerParts, kept: readonly O
 }
 
 /**
- * Takes the units of an earlier process likewise; of two reported units that are the same now, the later
- * report counts. Gives the last place in the order of walks and reports that a unit has. Units that have
- * another id by now are written once all were read, for one that is still to be read may be the same by now;
- * and before anybody can report it anew.
+ * Loads units from the store, also with their current keys. Of two reported units with the same id now, the
+ * later report counts. Returns the last place in the order of walks and reports that a unit has. Units with a
+ * new id are written after all were read, since a later one may have the same id; and before this returns, so
+ * that no new report of them comes first.
  */
 export async function loadUnits(
   { usage, writeBehind }: LedgerParts,
@@ -226,7 +227,7 @@ export async function loadUnits(
   return lastSeq;
 }
 
-/** Gives the unit with the id that it has by now: the same one if names compare as before. */
+/** Returns the unit with its current id; returns the same object if the id has not changed. */
 function rekeyedUnit(unit: UnitRecord, keyOf: (ownerName: string) => string): UnitRecord {
   if (unit.kind === 'walked' || unit.owner === null) return unit;
   const id = reportedId(keyOf(unit.owner), unit.leaf, unit.name);
