@@ -1,11 +1,12 @@
 /**
  * Bounds: the limits of a group's members together, of a repository, of a push and of a file.
  *
- * They are asked after the groups have allowed. They never allow anything, and the first one that refuses is
- * told. A group's bound holds for each of its members, whatever their other groups allow. For each of the
- * other three the first step counts that has such a rule for the subject: the owner's groups, else the
- * default ones. In a group the strictest rule speaks, and of these groups the most generous one. So the
- * bounds of default groups hold for everybody until one of their own groups says otherwise.
+ * They are checked after the groups have allowed an action, and can only refuse it; the first one that
+ * refuses is the decision. A group's bound applies to each of its members, whatever their other groups allow.
+ * For the other three kinds, the first step with such a rule for the subject decides: the owner's groups, or
+ * else the default ones. The strictest rule of a group decides for the group, and the most generous group of
+ * the step decides. So a bound of a default group applies to all owners without such a bound in their own
+ * groups.
  */
 
 import type { Graces } from './grace.ts';
@@ -33,53 +34,53 @@ import {
 } from './policy.ts';
 import { noUsage, type Subject } from './subjects.ts';
 
-/** The groups of an owner with those of their rules that are bounds. */
+/** The groups of an owner, with only the rules that are bounds. */
 export interface BoundGroups {
   readonly assigned: readonly CompiledGroup[];
   readonly defaults: readonly CompiledGroup[];
 }
 
-/** The members of a group together. */
+/** The bytes of the members of a group together. */
 export interface PooledBytes extends Stored {
   /** The graces of the group, by the names of its rules; absent: no limit has a grace. */
   readonly graces?: Graces;
 }
 
-/** The repository that an action grows; one that is not there yet stores nothing. */
+/** The repository that an action grows; a new one has 0 bytes. */
 export interface StoredRepository extends Stored {
   readonly name: string;
 }
 
 export interface IncomingFile {
   readonly bytes: number;
-  /** The path in the repository, or the name of the file that is uploaded, where it is known. */
+  /** The path in the repository, or the name of an uploaded file; absent: unknown. */
   readonly name?: string;
-  /** The id of the object that has its content, where it is known. */
+  /** The id of the object with the file's content; absent: unknown. */
   readonly object?: string;
 }
 
 /** The data that an action brings. */
 export interface Incoming {
-  /** Null: cannot be told. */
+  /** Null: unknown. */
   readonly bytes: number | null;
-  /** The largest of the files; null: cannot be told. */
+  /** The largest of the files; null: unknown. */
   readonly largest: IncomingFile | null;
 }
 
-/** The things that bounds are about, as far as they are known. */
+/** The things that bounds limit, as far as they are known. */
 export interface BoundedThings {
-  /** Absent: groups are not asked. */
+  /** Returns the bytes of a group's members; absent: bounds of groups are not checked. */
   readonly pools?: ((group: string) => PooledBytes) | undefined;
   /** Absent or null: the action is not about a repository. */
   readonly repository?: StoredRepository | null | undefined;
-  /** Absent: nothing of it can be told. */
+  /** Absent: unknown. */
   readonly incoming?: Incoming | undefined;
 }
 
 /** The part of a decision that a bound adds. */
 export interface BoundDetails {
   readonly per: BoundScope;
-  /** Bytes that the owner has of those that a group's members have together. */
+  /** The owner's part of the bytes of the group's members. */
   readonly share?: number;
   /** The name of the repository. */
   readonly unit?: string;
@@ -93,9 +94,9 @@ interface AskedBound {
 }
 
 interface BoundAnswers {
-  /** In the order in which they are asked, up to the first that refuses. */
+  /** In the order of the checks, up to the first that refuses. */
   readonly asked: readonly AskedBound[];
-  /** Bounds that hold, and that could not be asked, because nobody knows what they are about. */
+  /** Bounds that apply, but could not be checked because the thing that they limit is unknown. */
   readonly unasked: readonly BoundScope[];
 }
 
@@ -106,13 +107,13 @@ interface BoundQuestion extends BoundedThings {
   readonly judging: Judging;
 }
 
-/** Asks the bounds until one of them refuses. */
+/** Checks the bounds until one of them refuses. */
 export function askBounds(question: BoundQuestion): BoundAnswers {
   const asked: AskedBound[] = [];
   const unasked: BoundScope[] = [];
   const groups = [...question.bounds.assigned, ...question.bounds.defaults];
   for (const per of boundScopes) {
-    // Most scopes have no rule, and each check asks for all of them.
+    // A fast path, since most scopes have no rule, and each check of the gate goes through all of them.
     if (!groups.some(({ rules }) => rules.some(rule => rule.per === per))) continue;
     const found = per === 'group' ? poolsOf(question) : boundOf(per, question);
     if (found === 'unknown') unasked.push(per);
@@ -122,7 +123,7 @@ export function askBounds(question: BoundQuestion): BoundAnswers {
   return { asked, unasked };
 }
 
-/** The rules of one kind that cover the subject, with allowances on top, in groups that have some. */
+/** Returns the groups with bounds of one kind that cover the subject, with only these, allowance added. */
 export function boundsAt(
   per: BoundScope,
   groups: readonly CompiledGroup[],
@@ -138,7 +139,7 @@ export function boundsAt(
     : having.map(group => raisedGroup(group, allowance));
 }
 
-/** The pools of an owner, the one that leaves least first. */
+/** Checks the bounds of an owner's groups, the strictest first. */
 function poolsOf(question: BoundQuestion): readonly AskedBound[] | 'unknown' {
   const { bounds, allowance, subject } = question;
   const found: AskedBound[] = [];
@@ -152,7 +153,7 @@ function poolsOf(question: BoundQuestion): readonly AskedBound[] | 'unknown' {
   return found.sort((a, b) => byStrictness(a.deciding, b.deciding));
 }
 
-/** At most one, that of the first step that has such a rule; `unknown`: it has one, and nobody can ask it. */
+/** Checks the bound of the first step that has one. `unknown`: the thing that it limits is unknown. */
 function boundOf(per: BoundScope, question: BoundQuestion): readonly AskedBound[] | 'unknown' {
   const { bounds, allowance, subject } = question;
   for (const step of ['assigned', 'defaults'] as const) {
@@ -168,18 +169,18 @@ function boundOf(per: BoundScope, question: BoundQuestion): readonly AskedBound[
 
 interface BoundJudge {
   readonly judge: Judge;
-  /** Null: nobody knows what it is about. */
+  /** Null: the thing that the bound limits is unknown. */
   readonly detailsOf: ((counted: CountedRule) => BoundDetails) | null;
 }
 
-/** `group` is the one whose members a bound of that kind is about. */
+/** Returns the judge for bounds of one kind. `group` names the group of a bound of members together. */
 export function judgeOf(
   per: BoundScope,
   group: string | null,
   { pools, repository, incoming, judging }: BoundedThings & Pick<BoundQuestion, 'judging'>,
 ): BoundJudge {
   const judgeStored = (stored: Stored | undefined): Judge => {
-    // The graces of the owner are of other limits.
+    // The owner's graces belong to other limits.
     const own = { ...judging, graces: undefined, ...(stored ?? nothingStored) };
     return rule => judgedBy(rule, own);
   };

@@ -1,14 +1,13 @@
 /**
- * The answer to "may this owner start something that grows this subject now?"
+ * Decides whether an owner may start an action that grows a subject.
  *
- * The owner's groups are asked in steps: those assigned, then the default ones, then the built-in
- * one. A rule covers the asked subject when it names the subject or one above it, and refuses when its
- * headroom (limit - usage) is used up. A group refuses when any covering rule refuses; one group
- * that allows is enough; a step in which no rule covers is silent.
+ * The owner's groups are checked in steps: the assigned groups, then the default ones, then the built-in one.
+ * A rule covers a subject if it names the subject or one above it, and refuses when its headroom
+ * (limit - usage) is used up. A group refuses if any covering rule refuses. The owner is allowed if one group
+ * of the step allows. A step without a covering rule does not decide.
  *
- * So of a group's covering rules the one with the least headroom speaks for the group, and of the
- * groups the one with the most headroom speaks for the owner: that one rule settles the answer, and is
- * the one that is named.
+ * So the covering rule with the least headroom decides for its group, and the group with the most headroom
+ * decides for the owner. The decision names this one rule.
  */
 
 import { askBounds, type BoundDetails, type BoundedThings, type BoundGroups } from './bounds.ts';
@@ -49,22 +48,22 @@ interface StandingGroups {
   readonly assigned: readonly CompiledGroup[];
   /** The existing ones of DEFAULT_GROUPS. */
   readonly defaults: readonly CompiledGroup[];
-  /** The bounds of both, which the groups themselves do not have then; absent: there are none. */
+  /** The bounds of both; then the groups above are without them. Absent: there are no bounds. */
   readonly bounds?: BoundGroups;
 }
 
 export interface Standing extends StandingGroups {
-  /** Raises every limit above 0; absent or null: there is none. */
+  /** The owner's allowance, which raises every limit above 0; absent or null: none. */
   readonly allowance?: ActiveAllowance | null;
   /** Absent: no limit has a grace. */
   readonly graces?: Graces;
-  /** The groups as they would be if their rules in report mode were in force; absent where there are none. */
+  /** The groups as if their rules in report mode were in force; absent: there are no such rules. */
   readonly reporting?: StandingGroups;
-  /** Those groups if their rules that only warn were in force. */
+  /** The groups as if their rules that only warn were in force; absent: there are no such rules. */
   readonly warning?: StandingGroups;
 }
 
-/** Gives the groups of an owner by the modes of their rules, and the bounds apart. */
+/** Separates the rules of an owner's groups by their modes, and separates bounds from other rules. */
 export function standingIn(all: BoundGroups): Standing {
   const rules = [...all.assigned, ...all.defaults].flatMap(group => group.rules);
   const hasBounds = rules.some(({ per }) => per !== undefined);
@@ -92,15 +91,15 @@ export interface DecisionQuestion extends BoundedThings {
   readonly standing: Standing;
   readonly usage: Usage;
   readonly subject: Subject;
-  /** 0 or more, and 0 unless given. They count only where `settings.precise` says so. */
+  /** 0 or more; default: 0. Counts only if `settings.precise` is set. */
   readonly addingBytes?: number | undefined;
   readonly reserved?: readonly ReservedBytes[] | null | undefined;
   readonly unreachable?: Usage | null | undefined;
 }
 
 /**
- * Decides. The answer depends neither on the order of groups nor on that of rules. Throws `sum_too_large`
- * where the bytes that a covering rule counts pass 2^53 - 1.
+ * Decides a question. The order of groups and rules does not matter. Throws `sum_too_large` if the bytes that
+ * a covering rule counts pass 2^53 - 1.
  */
 export function decide(question: DecisionQuestion): Decision {
   const { settings, standing, usage } = question;
@@ -139,8 +138,9 @@ export function warningStanding({ warning, ...standing }: Standing): Standing {
 }
 
 /**
- * Tells which rule that only warns would refuse an owner whom the rules in force let through: of the groups
- * that such a rule closes, the one that leaves most, else a bound. A group that only warns denies nothing.
+ * Returns the refusal by a rule that only warns, for an action that the rules in force allow: that of the
+ * most generous group that refuses only because of such rules, or else that of a bound. `uncovered` refuses
+ * nothing here.
  */
 function warnedBy(asked: DecisionQuestion): RuledRefused | null {
   const question = warningQuestion(asked);
@@ -169,7 +169,7 @@ function warnedByGroups(question: DecisionQuestion, standing: Standing): RuledRe
   return decision === null || decision.allowed ? null : decision;
 }
 
-/** The groups that refuse only because of rules that warn, with these rules. */
+/** Returns the groups that refuse only because of rules that warn, with only these rules. */
 function closedByWarning<Group extends CompiledGroup | BuiltinGroup>(
   groups: readonly Group[],
   refuse: (groups: readonly Group[]) => boolean,
@@ -181,7 +181,7 @@ function closedByWarning<Group extends CompiledGroup | BuiltinGroup>(
     .flatMap(group => warning(group, true));
 }
 
-/** Bounds that other groups have in force do not warn, though they would refuse more. */
+/** Returns the refusal by a bound that only warns. A bound in force does not warn, even if it is stricter. */
 export function warnedByBounds(question: DecisionQuestion, standing: Standing): RuledRefused | null {
   const { bounds } = standing;
   const ask = (asked: BoundGroups | undefined) =>
@@ -196,7 +196,7 @@ export function warnedByBounds(question: DecisionQuestion, standing: Standing): 
   return askAmong(closedByWarning(ofIt, groups => askAmong(groups) !== null));
 }
 
-/** Tells whether owners are told what limits refuse, so that their graces run. */
+/** Tells whether refusals take effect. Then owners see them, and their graces run. */
 export function isEnforced({ mode }: Pick<QuotaSettings, 'mode'>): boolean {
   return mode === 'enforce';
 }
@@ -207,8 +207,7 @@ export function judgingOf(question: DecisionQuestion, graces: Graces | undefined
 }
 
 /**
- * Decides by the groups and bounds of a standing alone, whichever the question has. `isTold`: as in
- * `graceOf`.
+ * Decides by the groups and bounds of `standing`, and ignores those of the question. `isTold`: see `graceOf`.
  */
 export function decideFrom(question: DecisionQuestion, standing: Standing, isTold: boolean): Decision {
   const decision = decideByGroups(question, standing, isTold);
@@ -234,7 +233,7 @@ export function decideByGroups(question: DecisionQuestion, standing: Standing, i
     if (deciding !== null) return decisionBy(step, deciding, countedAdding(judging));
     if (groups.length > 0 && settings.uncovered === 'deny') return noMatch(step);
   }
-  // The built-in rule covers every subject; should it ever not, nobody is let through by accident.
+  // Not reached, since the built-in rule covers every subject. A refusal is the safe answer.
   return noMatch('builtin');
 }
 
@@ -260,7 +259,7 @@ export function boundsOf(
   return { decisions, refused, near, unasked };
 }
 
-/** The groups of a step, with allowances on top of their limits; a step without groups is passed over. */
+/** Returns the groups of a step, with the owner's allowance added to their limits. */
 export function groupsAt(
   step: PrecedenceStep,
   settings: QuotaSettings,
@@ -297,13 +296,13 @@ export function decisionBy(
   const forgiven = garbage === null ? raised : { ...raised, garbage };
   const graced = grace === null ? forgiven : { ...forgiven, grace };
   const common = details === null ? graced : { ...graced, ...details };
-  // The common part comes first: V8 makes an object that begins with a copy in one step.
+  // The copied part comes first, since V8 creates an object faster that begins with a copy.
   return verdict === 'refuses' ? { ...common, allowed: false } : { ...common, allowed: true };
 }
 
 /**
- * The highest of the thresholds that an allowed owner's usage reaches, exact also where `used * 100` would
- * not be; null below all of them, and without a limit.
+ * Returns the highest threshold, in percent, that the usage of an allowed owner reaches; null: none, or there
+ * is no limit. Exact, even if `used * 100` would pass 2^53.
  */
 export function reachedThreshold(
   settings: Pick<QuotaSettings, 'warnAt'>,
@@ -328,12 +327,12 @@ function noMatch(step: PrecedenceStep): NoMatch {
   };
 }
 
-/** By the name of the rule; null is the built-in one. */
+/** The passed limits by the name of the rule; null is the built-in one. */
 export type PassedLimits = ReadonlyMap<string | null, Pick<RunningGrace, 'isReported'>>;
 
 /**
- * Gives the passed limits that have a grace and decide about anything: a limit beside which another group
- * allows is no news to the owner. Throws `sum_too_large`.
+ * Returns the passed limits that have a grace. Leaves out limits that decide nothing because another group
+ * allows. Throws `sum_too_large`.
  */
 export function passedLimits(
   settings: QuotaSettings,

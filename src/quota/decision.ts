@@ -1,4 +1,4 @@
-/** The forms that a decision has. */
+/** The types of a decision. */
 
 import type { BoundDetails } from './bounds.ts';
 import type { Grace } from './grace.ts';
@@ -40,39 +40,42 @@ export interface Ruled extends Partial<BoundDetails> {
   readonly by: 'rule';
   readonly step: PrecedenceStep;
   /**
-   * The bytes that the deciding rule counts, with those reserved, without those forgiven and those about to
-   * be added. Of a push or a file: those that come.
+   * The bytes that the deciding rule counts: with reserved bytes, without forgiven ones and those about to be
+   * added. Bound of a push or a file: the incoming bytes.
    */
   readonly used: number;
-  /** Those of them that are reserved, and not measured yet. */
+  /** The reserved part of `used`. */
   readonly reserved: number;
-  /** The bytes about to be added, as far as they count. */
+  /** The bytes about to be added that count. */
   readonly incoming: number;
-  /** The deciding rule's, with the allowance; -1: unlimited. */
+  /** The limit of the deciding rule, with the allowance; -1: unlimited. */
   readonly limit: number;
-  /** The part of `limit` that the owner's allowances add; absent where they add nothing. */
+  /** The part of `limit` that the owner's allowances add; absent: none. */
   readonly allowance?: ActiveAllowance;
-  /** The unreachable ones of the stored bytes; absent where they are not forgiven, or there are none. */
+  /** The unreachable part of the stored bytes; absent: none, or not forgiven. */
   readonly garbage?: Garbage;
-  /** Grace of a passed limit: allowed, it runs; refused, it has ended or the limit is passed by more. */
+  /**
+   * The grace of a passed limit. If the decision is a refusal, it has ended, or the usage is too large for
+   * it.
+   */
   readonly grace?: Grace;
   /** Null for the built-in group, and so is `rule`. */
   readonly group: string | null;
   readonly rule: string | null;
   readonly subjects: readonly RuleSubject[];
-  /** The thresholds of the rule's own; absent: WARN_AT. */
+  /** The rule's own thresholds; absent: WARN_AT. */
   readonly warnAt?: readonly number[];
 }
 
 export interface RuledAllowed extends Ruled {
   readonly allowed: true;
-  /** The refusal if all in report mode were in force; absent where that allows. */
+  /** The refusal if all rules in report mode were in force; absent: they would allow. */
   readonly reported?: RuledRefused | NoMatch;
-  /** The refusal by a rule that only warns, if it were in force; absent where there is none. */
+  /** The refusal by a rule that only warns, if it were in force; absent: none. */
   readonly warned?: RuledRefused;
-  /** Bounds that allow, of which a grace runs or a threshold is reached; absent where there are none. */
+  /** Bounds that allow, but with a running grace or a reached threshold; absent: none. */
   readonly near?: readonly RuledAllowed[];
-  /** Bounds that hold, and that could not be asked; absent where there are none. */
+  /** Bounds that apply but could not be checked; absent: none. */
   readonly unasked?: readonly BoundScope[];
 }
 
@@ -84,11 +87,11 @@ export interface RuledRefused extends Ruled {
   readonly unasked?: never;
 }
 
-/** No rule covers the subject, and `uncovered` is `deny`. */
+/** The refusal if no rule covers the subject, and `uncovered` is `deny`. */
 export interface NoMatch extends NotRuled {
   readonly by: 'no_match';
   readonly allowed: false;
-  /** The step whose groups have no rule that covers it. */
+  /** The step whose groups have no covering rule. */
   readonly step: PrecedenceStep;
   readonly used: null;
   readonly limit: null;
@@ -98,15 +101,15 @@ export interface NoMatch extends NotRuled {
 export type Decision = Disabled | RuledAllowed | RuledRefused | NoMatch;
 
 export interface FullDisk {
-  /** A file system has room for so many bytes, and for so many files. */
+  /** The unit of the numbers: a file system can be out of bytes, or of files (inodes). */
   readonly of: 'bytes' | 'files';
   readonly free: number;
   readonly size: number;
-  /** Bytes that have to stay free. */
+  /** The number that has to stay free. */
   readonly least: number;
 }
 
-/** A decision by the disk, whatever the limits of the owner are. */
+/** The refusal because the disk is nearly full, whatever the owner's limits are. */
 export interface DiskFull extends NotRuled {
   readonly by: 'disk';
   readonly allowed: false;

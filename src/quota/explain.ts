@@ -1,8 +1,8 @@
 /**
- * The whole reasoning of a decision, as plain data that survives JSON.
+ * Explains a decision with all its reasons, as plain data that can be written as JSON.
  *
- * The decision is `decide`'s own, and every verdict beside it comes from the functions that `decide`
- * uses: an explanation cannot tell another story than the answer.
+ * The decision is that of `decide`, and each verdict comes from the functions that `decide` uses, so an
+ * explanation cannot contradict the decision.
  */
 
 import { type BoundDetails, boundsAt, judgeOf } from './bounds.ts';
@@ -31,43 +31,45 @@ import {
 } from './policy.ts';
 import type { Subject } from './subjects.ts';
 
-/** A rule that covers the asked subject; `rule` is null for that of the built-in group. */
+/** A rule that covers the subject of the question; `rule` is null for that of the built-in group. */
 export interface ExplainedRule
   extends Pick<
     Ruled,
     'allowance' | 'garbage' | 'grace' | 'limit' | 'reserved' | 'rule' | 'subjects' | 'used'
   > {
-  /** limit - used, below 0 when over; null: endless. At limit 0 it ranks below any other. */
+  /**
+   * limit - used, below 0 when over; null: unlimited. A limit of 0 counts as less than any other headroom.
+   */
   readonly headroom: number | null;
   readonly mode?: RuleMode;
-  /** `graced`: the limit is passed, and its grace lets it through. */
+  /** `graced`: the limit is passed, and its grace allows that. */
   readonly verdict: RuleVerdict;
   readonly decided: boolean;
 }
 
 export interface ExplainedGroup {
   readonly group: string | null;
-  /** `no_match`: no rule of it covers the subject. */
+  /** `no_match`: no rule of the group covers the subject. */
   readonly verdict: RuleVerdict | 'no_match';
-  /** Those that cover the subject, as the group has them. */
+  /** The rules that cover the subject, in the order of the group. */
   readonly rules: readonly ExplainedRule[];
   readonly decided: boolean;
 }
 
-/** A bound that holds for the owner and covers the subject. */
+/** A bound that applies to the owner and covers the subject. */
 export interface ExplainedBound
   extends Omit<ExplainedRule, 'headroom' | 'used' | 'verdict'>,
     Omit<BoundDetails, 'per'> {
   readonly per: BoundScope;
   readonly step: 'assigned' | 'defaults';
   readonly group: string;
-  /** Null, and so is `headroom`, where nobody knows what it is about. */
+  /** Null, and `headroom` too, if the question does not have the repository, push or file. */
   readonly used: number | null;
   readonly headroom: number | null;
   readonly verdict: RuleVerdict | 'not_asked';
 }
 
-/** A step that was reached: the last answered, those before it had no rule that covers it, or no groups. */
+/** A step that was reached. The last one decided; those before it had no groups, or no covering rule. */
 export interface ExplainedStep {
   readonly step: PrecedenceStep;
   readonly groups: readonly ExplainedGroup[];
@@ -79,22 +81,22 @@ export interface Explanation {
     QuotaSettings,
     'enabled' | 'refuseWhen' | 'uncovered' | 'precise' | 'mode' | 'totalBytes'
   >;
-  /** Bytes about to be added, as far as they count: 0 unless `precise`. */
+  /** Bytes about to be added that count: 0 unless `precise`. */
   readonly addingBytes: number;
-  /** In the order in which they were asked; none when quotas are switched off. */
+  /** In the order in which they were checked; none when quotas are switched off. */
   readonly steps: readonly ExplainedStep[];
-  /** In the order in which they are asked, all of them; absent where there are none. */
+  /** All bounds, in the order in which they are checked; absent: none. */
   readonly bounds?: readonly ExplainedBound[];
   readonly decision: Decision;
-  /** These reasons if everything in report mode were in force; absent if nothing is in report mode. */
+  /** The reasons if all rules in report mode were in force; absent: there are no such rules. */
   readonly reporting?: Reasons;
-  /** These reasons if all that only warns were in force; absent if nothing only warns. */
+  /** The reasons if all rules that only warn were in force; absent: there are no such rules. */
   readonly warning?: Reasons;
 }
 
 type Reasons = Pick<Explanation, 'bounds' | 'decision' | 'steps'>;
 
-/** Explains what `decide` answers to the same question; throws as it does. */
+/** Explains the decision that `decide` makes for the same question; throws as `decide` does. */
 export function explain(question: DecisionQuestion): Explanation {
   const { settings, standing, subject } = question;
   const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
@@ -102,7 +104,7 @@ export function explain(question: DecisionQuestion): Explanation {
   const decision = decide(question);
   const asIf = (asked: DecisionQuestion, other: Standing, isOthersTold: boolean) =>
     reasonsFor(asked, other, decideFrom(asked, other, isOthersTold), isOthersTold);
-  // No rule warns of a subject that no rule covers.
+  // For a subject without a covering rule, `uncovered` stays as set, since `decide` has no warnings then.
   const warned = decision.by === 'rule' ? warningQuestion(question) : question;
   return {
     subject,

@@ -1,28 +1,28 @@
 /**
- * Grace: an owner who comes over a limit by little is warned for a time before refusals begin.
+ * Grace: an owner a little over a limit gets warnings for some time before refusals begin.
  *
- * Each limit has a grace of its own, which begins when the owner is first seen over it, and ends when the
- * owner is below it again. While it runs, the limit refuses only what passes it by GRACE_MOST. A limit of 0
- * has none, since it says that the owner may not store this at all.
+ * Each limit has its own grace, which begins when the owner is first seen over the limit, and ends when the
+ * owner is below it again. While it runs, the limit refuses only usage from limit + GRACE_MOST on. A limit of
+ * 0 has no grace, since it means that the owner may not store this at all.
  */
 
 import type { Parsed } from '../parsed.ts';
 import { longestDurationMs, parseSize, writeSize } from '../text/index.ts';
 
-/** Amount by which a limit may be passed: in bytes, or per cent of the limit. */
+/** The amount by which a limit may be passed: in bytes, or in percent of the limit. */
 export type GraceMost = { readonly bytes: number } | { readonly percent: number };
 
 const usualGraceMost: GraceMost = { percent: 10 };
 
 export interface GraceTerms {
-  /** Milliseconds; 0: none; absent: as configured. */
+  /** Milliseconds; 0: no grace; absent: as configured. */
   readonly graceMs?: number;
   /** Absent: as configured. */
   readonly graceMost?: GraceMost;
 }
 
 export interface GraceSettings {
-  /** Milliseconds; null or absent: none. */
+  /** Milliseconds; null or absent: no grace. */
   readonly graceMs?: number | null;
   /** Absent: 10 %. */
   readonly graceMost?: GraceMost;
@@ -32,7 +32,9 @@ export interface GraceSettings {
 export interface RunningGrace {
   /** Milliseconds since 1970. */
   readonly since: number;
-  /** The owner was not warned, since the limit only reports. Once it refuses, the time begins again. */
+  /**
+   * True if the limit only reports, so that the owner was not warned. When it refuses, the grace begins anew.
+   */
   readonly isReported: boolean;
 }
 
@@ -46,7 +48,7 @@ export interface Graces {
 export interface Grace {
   /** When refusals begin, or when they began, in milliseconds since 1970. */
   readonly until: number;
-  /** Usage from which on it is refused whatever the time is; above the limit. */
+  /** Usage from here on is refused at any time; above the limit. */
   readonly below: number;
 }
 
@@ -54,15 +56,15 @@ interface LimitedRule extends GraceTerms {
   /** Null for the built-in one. */
   readonly name: string | null;
   readonly limitBytes: number;
-  /** `warn`: it refuses nothing, and needs no grace. */
+  /** With `warn` there is no grace, since the rule refuses nothing. */
   readonly mode?: string;
   /** Only limits of owners and of groups have a grace. */
   readonly per?: string;
 }
 
 /**
- * Gives how far and until when the owner may pass this limit; null: it has no grace. `isTold`: the limit
- * refuses, and does not only report. Without `graces` there is none, since nobody knows the time.
+ * Returns how far and until when the owner may pass this limit; null: it has no grace. `isTold`: the limit
+ * refuses, and does not only report. Without `graces`, which have the time, there is no grace.
  */
 export function graceOf(
   settings: GraceSettings,
@@ -88,7 +90,7 @@ export function termsOf(
   return limitBytes <= 0 || ms === 0 || mostBytes(most, limitBytes) === 0 ? null : { ms, most };
 }
 
-/** Exact also where `limit * percent` would not be; a fraction of a byte is a byte. */
+/** Rounds up to whole bytes. Exact, even if `limit * percent` would pass 2^53. */
 function mostBytes(most: GraceMost, limitBytes: number): number {
   if ('bytes' in most) return most.bytes;
   const hundredth = Math.floor(limitBytes / 100);
@@ -96,7 +98,7 @@ function mostBytes(most: GraceMost, limitBytes: number): number {
   return Math.min(Math.ceil(hundredth * most.percent + (rest * most.percent) / 100), Number.MAX_SAFE_INTEGER);
 }
 
-/** Tells whether a grace lets so many bytes through where the limit has so much headroom. */
+/** Tells whether a grace allows `addingBytes` at this headroom of the limit. */
 export function isLetThrough(
   { until, below }: Grace,
   { now }: Graces,
@@ -107,7 +109,7 @@ export function isLetThrough(
   return now < until && headroom + (below - limitBytes) > addingBytes;
 }
 
-/** Tells whether a rule with the terms `a` never lets an owner further over than one with `b`. */
+/** Tells whether the grace of rule `a` is never more generous than that of rule `b`. */
 export function isNoMoreGrace(settings: GraceSettings, a: LimitedRule, b: LimitedRule): boolean {
   const one = termsOf(settings, a);
   if (one === null) return true;
@@ -121,7 +123,7 @@ export const longestGraceMs = longestDurationMs;
 
 const percentPattern = /^(\d{1,4}(?:\.\d{1,3})?) ?%$/;
 
-/** Reads GRACE_MOST: per cent of a limit, up to 1000, or a size. */
+/** Parses GRACE_MOST: percent of a limit, above 0 and up to 1000, or a size. */
 export function parseGraceMost(text: string): Parsed<GraceMost> {
   const [, percent] = percentPattern.exec(text.trim()) ?? [];
   if (percent !== undefined) {
@@ -135,7 +137,7 @@ export function parseGraceMost(text: string): Parsed<GraceMost> {
   return size.value > 0 ? { ok: true, value: { bytes: size.value } } : { ok: false, problem: 'not above 0' };
 }
 
-/** Gives what `parseGraceMost` reads as the same. */
+/** Writes GRACE_MOST in the form that `parseGraceMost` reads. */
 export function graceMostText(most: GraceMost): string {
   return 'percent' in most ? `${most.percent} %` : writeSize(most.bytes);
 }

@@ -1,4 +1,4 @@
-/** Bounds looked at by themselves; those of a push and of a file are about what comes, whatever is stored. */
+/** Decides by the bounds of a push and of a file, which limit incoming bytes, whatever is stored. */
 
 import { boundsAt, type Incoming } from './bounds.ts';
 import { boundsOf, isEnforced, type Standing } from './decide.ts';
@@ -12,28 +12,28 @@ interface OwnerPolicy {
 }
 
 interface IncomingDecision {
-  /** Null: no bound of a push or a file refuses what comes. */
+  /** Null: no bound of a push or a file refuses. */
   readonly refused: RuledRefused | null;
-  /** Those that hold, and that nobody can ask. */
+  /** Bounds that apply but could not be checked, because the size of the push or file is unknown. */
   readonly unasked: readonly BoundScope[];
 }
 
-/** Decides about what comes by the bounds of a push and of a file. */
+/** Decides about incoming data by the bounds of a push and of a file. */
 export function decideIncoming(
   { settings, standing }: OwnerPolicy,
   subject: Subject,
   incoming: Incoming,
 ): IncomingDecision {
   if (!settings.enabled || standing.bounds === undefined) return { refused: null, unasked: [] };
-  // Those of stored bytes cannot be asked, since nothing is said about these.
+  // Bounds of stored bytes cannot be checked, since the question has none.
   const question = { settings, standing, subject, incoming, usage: noUsage };
   const { refused, unasked } = boundsOf(question, standing, isEnforced(settings));
   return { refused, unasked: unasked.filter(per => per === 'push' || per === 'file') };
 }
 
 /**
- * Returns the size above which a file that comes may matter to a decision, in force or not; null: no rule is
- * about files.
+ * Returns the size above which an incoming file may matter to a rule, in force or not; null: no rule limits
+ * files.
  */
 export function leastFileBytes({ settings, standing }: OwnerPolicy, subject: Subject): number | null {
   if (!settings.enabled) return null;
@@ -41,19 +41,19 @@ export function leastFileBytes({ settings, standing }: OwnerPolicy, subject: Sub
     .flatMap(group => boundsAt('file', [group], subject, null))
     .flatMap(({ rules }) => rules.filter(({ limitBytes }) => limitBytes !== -1));
   if (limits.length === 0) return null;
-  // A file of just so many bytes reaches the threshold.
+  // The least size that reaches a threshold of the rule.
   const reached = limits.map(({ limitBytes, warnAt = settings.warnAt }) =>
     Math.ceil((limitBytes / 100) * Math.min(100, ...warnAt)),
   );
   return Math.max(0, Math.min(...reached) - 1);
 }
 
-/** Tells whether a rule, in force or not, is about repositories. */
+/** Tells whether a rule, in force or not, limits repositories. */
 export function hasRepositoryBounds(standing: Standing): boolean {
   return boundGroups(standing).some(({ rules }) => rules.some(({ per }) => per === 'repository'));
 }
 
-/** Tells whether a rule, in force or not, is about what a push brings or about files. */
+/** Tells whether a rule, in force or not, limits pushes or files. */
 export function hasIncomingBounds(standing: Standing): boolean {
   return boundGroups(standing).some(({ rules }) => rules.some(isOfIncoming));
 }

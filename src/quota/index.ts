@@ -1,9 +1,9 @@
 /**
- * The core: decides what may start, and explains why.
+ * The core: decides whether an action may start, and explains why.
  *
- * Subjects and usage, rules and groups, the decision, its explanation, its text, and the possible mistakes in
- * a policy. Pure functions over plain data: nothing here reads a disk, a clock or a setting, so the same
- * question always has the same answer.
+ * It has subjects and usage, rules and groups, the decision, its explanation and text, and a linter for
+ * policies. All are pure functions over plain data: nothing here reads a disk, a clock or a setting, so the
+ * same question always has the same answer.
  */
 
 export type {

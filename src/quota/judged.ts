@@ -1,18 +1,18 @@
 /**
- * Judges an action by one rule, and picks the rule that speaks for a group, and the group that speaks for the
- * owner.
+ * Judges an action by one rule, and picks the rule that decides for a group, and the group that decides for
+ * the owner.
  *
- * A rule counts bytes, and allows, refuses, or lets through by its grace. Without graces the order of
- * headrooms says it all: a rule that refuses has less than any that allows. What no ref of a repository
- * reaches is forgiven up to a most, by each limit for itself, of what it counts: so what an owner stores
- * under a limit never passes the limit and the most together, whatever is said to be unreachable.
+ * A rule counts bytes, and allows, refuses, or allows by its grace. Without graces the headroom alone gives
+ * the order: a rule that refuses has less headroom than any that allows. Each limit forgives unreachable
+ * bytes among those that it counts, up to a maximum. So the stored bytes under a limit never pass limit +
+ * maximum, however many are reported as unreachable.
  */
 
 import { type Grace, type Graces, graceOf, isLetThrough } from './grace.ts';
 import type { BuiltinGroup, CompiledGroup, CompiledRule, QuotaSettings } from './policy.ts';
 import { bytesUnder, cappedBytesUnder, type Usage } from './subjects.ts';
 
-/** The answer of a rule or a group, the worst first. */
+/** The verdicts of a rule or a group, the strictest first. */
 const verdicts = ['refuses', 'graced', 'allows'] as const;
 
 export type RuleVerdict = (typeof verdicts)[number];
@@ -20,42 +20,42 @@ export type RuleVerdict = (typeof verdicts)[number];
 /** Bytes that are stored by an owner, by the members of a group together, or in a repository. */
 export interface Stored {
   readonly usage: Usage;
-  /** Null: none, which is the usual case. */
+  /** Null: none. */
   readonly reserved: readonly ReservedBytes[] | null;
-  /** Those of `usage` that no ref reaches; null: none, or they are not forgiven. */
+  /** The part of `usage` that no ref reaches; null: none, or it is not forgiven. */
   readonly unreachable: Usage | null;
-  /** A sum that passes 2^53 - 1 stands at that; absent: it is an error. */
+  /** True: a sum above 2^53 - 1 counts as 2^53 - 1; absent: it is an error. */
   readonly isCapped?: boolean;
 }
 
-/** All that a rule is judged by: settings, stored bytes and those that an action brings, and graces. */
+/** The input for judging a rule: settings, stored bytes, the bytes that an action brings, and graces. */
 export interface Judging extends Stored {
   readonly settings: QuotaSettings;
   /** 0 or more. */
   readonly addingBytes: number;
   readonly graces: Graces | undefined;
-  /** Owners are told what limits refuse; see `graceOf`. */
+  /** See `graceOf`. */
   readonly isTold: boolean;
 }
 
-/** Bytes of an owner that are promised to uploads and not measured yet: they count as used. */
+/** Bytes that uploads have reserved and that are not measured yet. They count as used. */
 export interface ReservedBytes {
-  /** The leaves that they may come under, as in `leafMask`. */
+  /** The leaves that the bytes may belong to, as in `leafMask`. */
   readonly mask: number;
   readonly bytes: number;
 }
 
 export interface CountedRule {
   readonly rule: CompiledRule;
-  /** The bytes that count, with those reserved, without those forgiven and those about to be added. */
+  /** The bytes that count: with reserved bytes, without forgiven ones and those about to be added. */
   readonly used: number;
-  /** Those of them that are reserved, and not measured yet. */
+  /** The reserved part of `used`. */
   readonly reserved: number;
   readonly garbage: Garbage | null;
-  /** Infinite without a limit, and the lowest of all for limit 0. */
+  /** Infinity without a limit, and -Infinity for limit 0. */
   readonly headroom: number;
   readonly verdict: RuleVerdict;
-  /** Grace of the limit if it is passed and has one, else null. */
+  /** The grace of a passed limit; null: not passed, or no grace. */
   readonly grace: Grace | null;
 }
 
@@ -70,7 +70,7 @@ export function judgedBy(rule: CompiledRule, judging: Judging): CountedRule {
   const headroom = headroomOf(limitBytes, used);
   const counted = { rule, used, reserved: used - measured, garbage, headroom };
   const adding = countedAdding(judging);
-  // Unlike usage + adding, both sides are always exact.
+  // Compares with headroom, since usage + adding may pass 2^53.
   const isPassed = settings.refuseWhen === 'reached' ? headroom <= adding : headroom < adding;
   if (!isPassed) return { ...counted, verdict: 'allows', grace: null };
   const grace = graceOf(settings, rule, graces, judging.isTold);
@@ -79,7 +79,7 @@ export function judgedBy(rule: CompiledRule, judging: Judging): CountedRule {
   return { ...counted, verdict: isGraced ? 'graced' : 'refuses', grace };
 }
 
-/** Judges by a rule that limits what comes; -1: no limit. */
+/** Judges by a rule that limits incoming bytes. */
 export function judgedByIncoming(rule: CompiledRule, bytes: number): CountedRule {
   const headroom = rule.limitBytes === -1 ? Number.POSITIVE_INFINITY : rule.limitBytes - bytes;
   const verdict = headroom < 0 ? 'refuses' : 'allows';
@@ -103,8 +103,8 @@ export interface DecidingRule extends CountedRule {
 }
 
 /**
- * Gives the covering rule of a group that decides: of those with the worst verdict the one with the least
- * headroom, or whose grace ends first; ties by name. Null: none covers it.
+ * Returns the covering rule that decides for a group: of those with the strictest verdict the one with the
+ * least headroom, or whose grace ends first; ties by name. Null: no rule covers the subject.
  */
 export function decidingRule(
   group: CompiledGroup | BuiltinGroup,
@@ -121,7 +121,7 @@ export function decidingRule(
   return found === null ? null : { ...found, group: group.name };
 }
 
-/** Gives the deciding rule of those groups with the best verdict, ties by the group's name; null: none. */
+/** Returns the deciding rule of the most generous group, ties by the group's name; null: no rule covers. */
 export function decidingAmong(
   groups: readonly (CompiledGroup | BuiltinGroup)[],
   asked: number,
@@ -137,27 +137,27 @@ export function decidingAmong(
   return found;
 }
 
-/** Below 0 where `a` is stricter than `b`, above 0 where it leaves more. */
+/** Compares two rules: below 0 if `a` is stricter than `b`, above 0 if it is more generous. */
 function compared(a: CountedRule, b: CountedRule): number {
   if (a.verdict !== b.verdict) return verdicts.indexOf(a.verdict) - verdicts.indexOf(b.verdict);
   if (a.verdict === 'graced' && a.grace?.until !== b.grace?.until) {
     return (a.grace?.until ?? 0) - (b.grace?.until ?? 0);
   }
-  // Two infinities have no difference.
+  // A subtraction would give NaN for two infinities.
   return a.headroom < b.headroom ? -1 : Number(a.headroom > b.headroom);
 }
 
-/** Puts the rule first that is the strictest, ties by the names of groups. */
+/** Sorts the strictest rule first, ties by the names of groups. */
 export function byStrictness(a: DecidingRule, b: DecidingRule): number {
   return compared(a, b) || (before(a.group, b.group) ? -1 : 1);
 }
 
-/** Null, the built-in group's name, never stands beside another. */
+/** Compares names. Null names the built-in group, which is always alone. */
 function before(a: string | null, b: string | null): boolean {
   return a !== null && b !== null && a < b;
 }
 
-/** The bytes of these leaves, with those reserved, at most 2^53 - 1. */
+/** Returns the stored and reserved bytes of these leaves, at most 2^53 - 1. Throws `sum_too_large`. */
 export function bytesWithReserved({ usage, reserved }: Stored, counts: number): number {
   const promised = reserved === null ? 0 : reservedUnder(reserved, counts);
   return Math.min(bytesUnder(usage, counts) + promised, Number.MAX_SAFE_INTEGER);
@@ -167,24 +167,24 @@ function storedUnder({ isCapped = false }: Stored, usage: Usage, counts: number)
   return isCapped ? cappedBytesUnder(usage, counts) : bytesUnder(usage, counts);
 }
 
-/** The bytes that may come under one of these leaves, at most 2^53 - 1. */
+/** Returns the reserved bytes that may belong to one of these leaves, at most 2^53 - 1. */
 function reservedUnder(list: readonly ReservedBytes[], counts: number): number {
   let sum = 0;
   for (const { mask, bytes } of list) if ((mask & counts) !== 0) sum += bytes;
   return Math.min(sum, Number.MAX_SAFE_INTEGER);
 }
 
-/** The stored bytes of which a rule counts some, since others are unreachable. */
+/** The stored bytes under a limit, some of which are unreachable. */
 export interface Garbage {
   readonly stored: number;
-  /** Those of them that no ref reaches. */
+  /** The unreachable part of `stored`. */
   readonly unreachable: number;
-  /** Those of them that count: without the unreachable ones, of which at most `most` are forgiven. */
+  /** The bytes that count: `stored` without unreachable bytes, of which at most `most` are forgiven. */
   readonly billed: number;
   readonly most: number;
 }
 
-/** Null where nothing is unreachable, or is to be forgiven: without a limit, or at limit 0, all counts. */
+/** Returns null if no bytes are forgiven: none are unreachable, or the limit is -1 or 0. */
 function forgivenUnder(
   judging: Judging,
   { limitBytes, counts }: Pick<CompiledRule, 'limitBytes' | 'counts'>,

@@ -1,9 +1,9 @@
 /**
- * Possible mistakes in a policy: what is allowed, but probably not meant.
+ * Finds possible mistakes in a policy: valid parts that probably are not meant.
  *
- * Each finding says what would follow from it. Those about rules and groups that never decide are exact
- * in one direction: taking all of them out at once changes no answer, whatever anybody stores. (A rule
- * that only several others together make superfluous is not found.)
+ * Each finding says what follows from it. Rules and groups that are found never to decide can all be removed
+ * at once, and no decision changes. Not every such rule is found: for example not one that only several
+ * others together make superfluous.
  */
 
 import { printable } from '../text/index.ts';
@@ -27,28 +27,28 @@ export interface LintedPolicy {
   /** The ids of the owners that each group is assigned to; left out if unknown, as for a draft. */
   readonly members?: ReadonlyMap<string, readonly number[]>;
   readonly settings: QuotaSettings;
-  /** Left out if unknown. */
+  /** Absent: unknown. */
   readonly asked?: AskedHere | undefined;
 }
 
-/** The things that can be asked about, as the configuration says. */
+/** The data whose growth something asks the gate about in this configuration. */
 export interface AskedHere {
-  /** Data whose growth is asked about, by hooks or on its way through a proxy, as in `leafMask`. */
+  /** The leaves that hooks or proxies ask about, as in `leafMask`. */
   readonly leaves: number;
-  /** LFS objects are known by their owners, and not by their repositories. */
+  /** True if the repository of an LFS object is unknown, and only its owner is known. */
   readonly isLfsByOwner: boolean;
 }
 
 export type FindingCode =
   /** DEFAULT_GROUPS names a group that does not exist. */
   | 'missing_default_group'
-  /** A group has no rules, and so never decides. */
+  /** A group without rules, which never decides. */
   | 'empty_group'
-  /** A group is neither assigned to anybody nor a default one. */
+  /** A group that is neither assigned to an owner nor a default group. */
   | 'unused_group'
-  /** A default group of which another one always allows at least as much. */
+  /** A default group, beside another one that always allows at least as much. */
   | 'shadowed_default_group'
-  /** A rule names no subject but `none`. */
+  /** A rule that names no subject but `none`. */
   | 'matches_nothing'
   /** A rule that never decides, since others of its group never leave more room for what it covers. */
   | 'unreachable_rule'
@@ -56,27 +56,27 @@ export type FindingCode =
   | 'uncovered_subject'
   /** A bound that refuses nobody, or less than it seems to. */
   | 'idle_bound'
-  /** An owner in groups has no units any more, and another one came then; see `renamedOwners`. */
+  /** An owner in groups who has lost all units, and may have a new name; see `renamedOwners`. */
   | 'perhaps_renamed';
 
 export interface LintFinding {
   readonly code: FindingCode;
   readonly group?: string;
   readonly rule?: string;
-  /** The largest subjects that say it: `size:assets:all` rather than each leaf below it. */
+  /** The largest possible subject: `size:assets:all` rather than each leaf below it. */
   readonly subject?: Subject;
-  /** One line for people. */
+  /** A line of text for people. */
   readonly message: string;
 }
 
-/** Finds the faults of a policy, in the order of `FindingCode`, then in that of the policy. */
+/** Finds possible mistakes in a policy, in the order of `FindingCode`, then in that of the policy. */
 export function lint(policy: LintedPolicy): readonly LintFinding[] {
   const { members, defaultGroups, settings } = policy;
   const groups = policy.groups.map(compileGroup);
   const defaults = groups.filter(group => defaultGroups.includes(group.name));
   const isAssigned = ({ name }: CompiledGroup) =>
     members === undefined || (members.get(name) ?? []).length > 0;
-  // Rules that only report or warn limit nobody, and so make nothing else superfluous. Nor do bounds.
+  // Rules that only report or warn, and bounds, make no other rule superfluous.
   const inForce = groupsInMode(groups, null);
   const enforced = groupsWith(inForce, ({ per }) => per === undefined);
   const enforcedDefaults = enforced.filter(group => defaultGroups.includes(group.name));
@@ -122,9 +122,9 @@ function matchesNothing(rule: CompiledRule, group: CompiledGroup): readonly Lint
 }
 
 /**
- * Finds rules that never decide. Among rules that cover the same only the strictest can, so each rule is
- * looked at beside those: of thousands of rules there are few kinds. So many are named as it takes to limit
- * all that the rule covers.
+ * Finds rules that never decide. Among rules that cover the same subjects only the strictest can decide, so
+ * each rule is compared only with those: even thousands of rules have few sets of subjects. A finding names
+ * as many other rules as it takes to cover all subjects of the rule.
  */
 function unreachable(group: CompiledGroup, settings: QuotaSettings): readonly LintFinding[] {
   const strictest = new Map<number, CompiledRule>();
@@ -154,7 +154,7 @@ function unreachableRule(
   return [{ code: 'unreachable_rule', group: group.name, rule: nameOf(rule), message }];
 }
 
-/** Tells whether `a` leaves no more headroom than `b`, whatever is stored. */
+/** Tells whether `a` never leaves more headroom than `b`, whatever is stored. */
 function neverMoreRoom(a: CompiledRule, b: CompiledRule, settings: QuotaSettings): boolean {
   if (a.limitBytes === 0 || b.limitBytes === -1) return true;
   if (b.limitBytes === 0 || a.limitBytes === -1 || !isNoMoreGrace(settings, a, b)) return false;
@@ -162,8 +162,8 @@ function neverMoreRoom(a: CompiledRule, b: CompiledRule, settings: QuotaSettings
 }
 
 /**
- * Tells whether `b` is not needed beside `a` where both cover. Of two that always leave the same, exactly
- * one is needed: the one that covers more, else the first by name.
+ * Tells whether `a` makes `b` superfluous for subjects that both cover. Of two equally strict rules, the one
+ * that covers more makes the other superfluous, or else the first by name.
  */
 function speaksBefore(a: CompiledRule, b: CompiledRule, settings: QuotaSettings): boolean {
   if (!neverMoreRoom(a, b, settings)) return false;
@@ -189,7 +189,7 @@ function shadowedDefault(
   return [{ code: 'shadowed_default_group', group: group.name, message }];
 }
 
-/** Tells whether `a` covers all that `b` does, and there leaves no less headroom, whatever is stored. */
+/** Tells whether `a` covers all that `b` covers, and never leaves less headroom there, whatever is stored. */
 function alwaysAllowsAsMuch(a: CompiledGroup, b: CompiledGroup, settings: QuotaSettings): boolean {
   const subjects = covered(b);
   if ((covered(a) & subjects) !== subjects) return false;
@@ -211,7 +211,7 @@ function uncoveredOfGroup(
   }));
 }
 
-/** Finds subjects that no group covers, if this means a refusal or no limit, not the built-in limit. */
+/** Finds subjects that no group covers, unless the built-in limit applies to them. */
 function uncovered(
   groups: readonly CompiledGroup[],
   settings: QuotaSettings,
@@ -229,7 +229,7 @@ function uncovered(
   });
 }
 
-/** Finds bounds that can be seen to hold for nobody, or never to be the first that refuses. */
+/** Finds bounds that apply to nobody, or that never refuse before another limit does. */
 function idleBounds(
   groups: readonly CompiledGroup[],
   { defaultGroups, members = new Map(), settings, asked }: LintedPolicy,
@@ -270,12 +270,12 @@ function idleBounds(
   });
 }
 
-/** Tells of a bound that it limits single repositories, pushes or files. */
+/** Tells whether a rule is a bound of single repositories, pushes or files. */
 function isOfThings({ per }: CompiledRule): boolean {
   return per !== undefined && per !== 'group';
 }
 
-/** Tells which part of a bound nothing can decide about as the configuration is. */
+/** Says which data of a bound is never checked in this configuration; null: all is. */
 function unaskedHere({ per, counts }: CompiledRule, asked: AskedHere | undefined): string | null {
   if (asked === undefined || counts === 0) return null;
   if ((counts & asked.leaves) === 0) {
@@ -291,7 +291,7 @@ function unaskedHere({ per, counts }: CompiledRule, asked: AskedHere | undefined
 const onlyForAssigned =
   'limits the members of the group together, and holds for nobody who is in it only by DEFAULT_GROUPS';
 
-/** Tells which limit of each member the pool has room for; of 0 members nothing is known. */
+/** Finds a rule whose limit, times the number of members, fits into the pool; null: none, or no members. */
 function neverFilled(pool: CompiledRule, { rules }: CompiledGroup, members: number): string | null {
   const own = rules.find(
     ({ per, limitBytes, counts, mode }) =>
@@ -307,7 +307,7 @@ function neverFilled(pool: CompiledRule, { rules }: CompiledGroup, members: numb
     : `has room for all that rule ${quoted(nameOf(own))} allows each of the ${members} members, so only more members, or other groups of theirs, can fill it`;
 }
 
-/** Gives the name of one of these groups that always allows as much as a bound of another group. */
+/** Names one of these groups whose bounds always allow at least as much as a bound of another group. */
 function lifting(
   rule: CompiledRule,
   group: CompiledGroup,
@@ -352,7 +352,7 @@ function ruleOf(rule: CompiledRule, group: CompiledGroup): string {
   return `Rule ${quoted(nameOf(rule))} of group ${quoted(group.name)}`;
 }
 
-/** Only the built-in rule has none, and no policy holds it. */
+/** Returns a rule's name. Only the built-in rule has none, and it is not part of a policy. */
 function nameOf(rule: CompiledRule): string {
   return rule.name ?? '';
 }

@@ -1,4 +1,4 @@
-/** Decisions by single bounds, for lists of the things that they limit: nothing is about to start. */
+/** Decides by single bounds, for lists of groups and repositories; there is no action. */
 
 import { judgeOf, type PooledBytes } from './bounds.ts';
 import {
@@ -26,7 +26,7 @@ import { noUsage, type Usage } from './subjects.ts';
 interface AskedPools {
   readonly settings: QuotaSettings;
   readonly pool: PooledBytes;
-  /** The member whose share and allowance are asked for; null: nobody. */
+  /** The member whose share and allowance count; null: no member in particular. */
   readonly member: { readonly usage: Usage; readonly allowance: ActiveAllowance | null } | null;
 }
 
@@ -35,7 +35,7 @@ interface DecidedPool {
   readonly rule: CompiledRule;
 }
 
-/** Decides by each rule that limits the members of a group together, as if it were in force. */
+/** Decides by each rule that limits the members of a group together, also by rules that are not in force. */
 export function decidePools(
   group: CompiledGroup,
   { settings, pool, member }: AskedPools,
@@ -62,7 +62,7 @@ export function decidePools(
     });
 }
 
-/** Gives the passed limits of a group's members together that have a grace. */
+/** Returns the passed limits of a group's members together that have a grace. */
 export function passedPoolLimits(
   settings: QuotaSettings,
   group: CompiledGroup,
@@ -78,7 +78,7 @@ export function passedPoolLimits(
   );
 }
 
-/** A standing without bounds but those of repositories; null: it has none that is in force or warns. */
+/** Returns a standing with only the bounds of repositories; null: none is in force or warns. */
 export function repositoryBoundsIn({ bounds, warning, allowance = null }: Standing): Standing | null {
   if (bounds === undefined) return null;
   const only = (all: typeof bounds) => ({
@@ -92,7 +92,7 @@ export function repositoryBoundsIn({ bounds, warning, allowance = null }: Standi
   return warning === undefined ? standing : { ...standing, warning: { ...none, bounds: whole } };
 }
 
-/** Decides by the bound of the repository alone, in a standing as above; null: none limits it. */
+/** Decides by the bounds of the repository alone, in a standing of `repositoryBoundsIn`; null: no limit. */
 export function decideByRepository(question: DecisionQuestion): RuledAllowed | RuledRefused | null {
   const { settings, standing } = question;
   const askedIn = (some: Standing) => boundsOf(question, some, isEnforced(settings)).decisions[0] ?? null;

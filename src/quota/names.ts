@@ -1,7 +1,7 @@
 /**
- * Names: what they are compared by, which cannot be taken, and how any text is shown.
+ * Names: how names of owners compare, and which names are invalid.
  *
- * Names come from directories, requests and tokens, so that a stranger may have chosen them.
+ * Names come from directories, requests and tokens, so a stranger may have chosen them.
  */
 
 /**
@@ -9,27 +9,27 @@
  * case. The key of a key is the same key.
  */
 export function ownerKey(name: string, foldCase: boolean): string {
-  // Nearly always, and every check asks.
+  // A fast path: nearly all names are plain, and each check calls this.
   if (plainKey.test(name)) return name;
   const composed = name.normalize('NFC');
   if (!foldCase) return composed;
-  // Composed again: h with a line below is one character, H with a line below is two.
+  // Composes again: h with a line below has a composed character, H with a line below has none.
   return composed.replace(/[A-Z]+/g, letters => letters.toLowerCase()).normalize('NFC');
 }
 
-/** Characters of which each name is its own key. */
+/** Matches names that are their own keys. */
 const plainKey = /^[a-z0-9._-]*$/;
 
 export const longestName = 255;
 
 /**
- * Why a name of an owner, rule, group or token cannot be taken, or null. The reason
- * stands behind a colon: `not a name: it is empty`.
+ * Returns the reason why a name of an owner, rule, group or token is invalid; null: it is valid. The reason
+ * fits after a colon: `not a name: it is empty`.
  */
 export function nameFault(name: string): string | null {
   if (name === '') return 'it is empty';
   const tooLong = `it is longer than ${longestName} characters`;
-  // A character is at most two units. What is much too long is not looked at closer.
+  // A character has at most two UTF-16 units, so a much too long name needs no closer look.
   if (name.length > 2 * longestName) return tooLong;
   if (name.trim() === '') return 'it has only spaces';
   if (name === '.' || name === '..') return `it is "${name}", which stands for a directory`;

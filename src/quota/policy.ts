@@ -1,39 +1,39 @@
 /**
  * Rules and groups, as administrators write them and as decisions read them, with allowances on top of them.
  *
- * A compiled rule carries its subjects as bit masks, so that deciding is a few integer
- * operations for each rule. Its words stay beside them, for those who ask why.
+ * A compiled rule has its subjects as bit masks, so that a decision takes a few integer operations for each
+ * rule. It also has their names, for explanations.
  */
 
 import type { GraceSettings, GraceTerms } from './grace.ts';
 import { leafMask, type RuleSubject, type Subject, subjects, withAncestors } from './subjects.ts';
 
 /**
- * `report`: what the rule would refuse is recorded and let through; `warn`: who passes its limit is told, and
- * refused nothing. A rule in force has neither.
+ * `report`: actions that the rule would refuse are recorded and allowed; `warn`: an owner over the limit gets
+ * a warning, and no refusal. A rule in force has neither.
  */
 export const ruleModes = ['report', 'warn'] as const;
 
 export type RuleMode = (typeof ruleModes)[number];
 
-/** Bounds: limits of other things than of all that an owner stores, in the order in which they are asked. */
+/** Bounds: limits of other things than the bytes of one owner, in the order in which they are checked. */
 export const boundScopes = ['group', 'repository', 'push', 'file'] as const;
 
 export type BoundScope = (typeof boundScopes)[number];
 
-/** All that a rule can limit. */
+/** The things that a rule can limit. */
 export const ruleScopes = ['owner', ...boundScopes] as const;
 
 export type RuleScope = (typeof ruleScopes)[number];
 
 export interface Rule extends GraceTerms {
   readonly name: string;
-  /** -1: unlimited; 0: may store nothing; never another negative number. */
+  /** -1: unlimited; 0: the owner may store nothing. */
   readonly limitBytes: number;
   readonly subjects: readonly RuleSubject[];
-  /** Absent: it is in force. */
+  /** Absent: the rule is in force. */
   readonly mode?: RuleMode;
-  /** The thing that it limits; absent: the owner. */
+  /** The thing that the rule limits; absent: the owner. */
   readonly per?: BoundScope;
   /** Whole percents of the limit, ascending; absent: those of `QuotaSettings`. */
   readonly warnAt?: readonly number[];
@@ -45,7 +45,7 @@ export interface Group {
 }
 
 export interface ActiveAllowance {
-  /** Their sum, above 0. */
+  /** The sum of the running allowances, above 0. */
   readonly bytes: number;
   readonly count: number;
   /** When the first of them ends, in milliseconds since 1970. */
@@ -59,9 +59,9 @@ export interface CompiledRule extends GraceTerms {
   /** The part of the limit that the owner's allowances add; absent where they add nothing. */
   readonly allowance?: ActiveAllowance;
   readonly subjects: readonly RuleSubject[];
-  /** The subjects that it answers for, as `subjectBit`s: those it names and all below them. */
+  /** The subjects that the rule covers, as `subjectBit`s: those it names and all below them. */
   readonly covers: number;
-  /** The leaves whose bytes it counts, as in `leafMask`: what lies below two of its subjects counts once. */
+  /** The leaves whose bytes count, as in `leafMask`; a leaf below two of the subjects counts once. */
   readonly counts: number;
   readonly mode?: RuleMode;
   readonly per?: BoundScope;
@@ -73,7 +73,7 @@ export interface CompiledGroup {
   readonly rules: readonly CompiledRule[];
 }
 
-/** The group below all others, which administrators cannot name: one rule over everything. */
+/** The group of the last step, which administrators cannot edit: it has one rule, which covers everything. */
 export interface BuiltinGroup {
   readonly name: null;
   readonly rules: readonly CompiledRule[];
@@ -106,8 +106,8 @@ export function compileGroup(group: Group): CompiledGroup {
 }
 
 /**
- * Gives the groups with their rules in force and those of this mode, and without groups that have only
- * others: they are as if they had no members. The same object where that leaves nothing out.
+ * Returns the groups with only their rules in force and those of the mode `also`. Drops a group that has only
+ * other rules, as if it had no members. Returns the same object if this changes nothing.
  */
 export function groupsInMode(
   groups: readonly CompiledGroup[],
@@ -120,7 +120,7 @@ export function groupsInMode(
     .map(group => ({ ...group, rules: group.rules.filter(counts) }));
 }
 
-/** Gives the groups with these of their rules; one without any of them is kept. */
+/** Returns the groups with only some of their rules, also groups without any rule left. */
 export function groupsWith<Group extends Pick<CompiledGroup, 'rules'>>(
   groups: readonly Group[],
   isMeant: (rule: CompiledRule) => boolean,
@@ -135,16 +135,15 @@ const everything: Omit<CompiledRule, 'limitBytes'> = {
   counts: countMask(['size:all']),
 };
 
-/** `[quota.default] TOTAL` as a group. */
+/** Returns `[quota.default] TOTAL` as a group. */
 export function builtinGroup(totalBytes: number): BuiltinGroup {
   return { name: null, rules: [{ ...everything, limitBytes: totalBytes }] };
 }
 
 /**
- * Gives a group whose limits are raised, each rule with the allowance that it was raised by: whoever is given
- * 2 GB more may store 2 GB more, whichever of the rules is the tightest. Limits -1 and 0 stay, since 0 says
- * that the owner may not store this at all, and not how much; and none passes 2^53 - 1. Bounds of what comes
- * stay, too.
+ * Adds an allowance to every limit of a group, so that an owner with an allowance of 2 GB may store 2 GB
+ * more, whichever rule is the tightest. Limits -1 and 0 stay, since 0 means that the owner may not store this
+ * at all; so do bounds of a push or a file. No limit passes 2^53 - 1.
  */
 export function raisedGroup<Group extends Pick<CompiledGroup, 'rules'>>(
   group: Group,
@@ -162,12 +161,12 @@ export function raisedGroup<Group extends Pick<CompiledGroup, 'rules'>>(
   return { ...group, rules };
 }
 
-/** Tells whether a rule is about what comes, and not about what is stored. */
+/** Tells whether a rule limits incoming bytes, and not stored ones. */
 export function isOfIncoming({ per }: { readonly per?: RuleScope }): boolean {
   return per === 'push' || per === 'file';
 }
 
-/** Why such a limit cannot be; null: it can. */
+/** Returns the reason why a limit is invalid; null: it is valid. */
 export function limitFault(limitBytes: number, per: RuleScope): string | null {
   if (!Number.isSafeInteger(limitBytes) || limitBytes < -1) {
     return 'expected whole bytes from 0 to 2^53 - 1, or -1 for unlimited';
@@ -178,21 +177,23 @@ export function limitFault(limitBytes: number, per: RuleScope): string | null {
 }
 
 export interface QuotaSettings extends GraceSettings {
-  /** False: everything is allowed. */
+  /** False: all actions are allowed. */
   readonly enabled: boolean;
   /** `exceeded`: usage > limit refuses; `reached`: usage >= limit does. A limit of 0 always refuses. */
   readonly refuseWhen: 'exceeded' | 'reached';
-  /** The consequence if no group of a step covers the subject: the next step, or a refusal. */
+  /**
+   * The result if a step has groups and none covers the subject: `default`: the next step; `deny`: a refusal.
+   */
   readonly uncovered: 'default' | 'deny';
-  /** Tells whether the bytes about to be added count. */
+  /** True: bytes about to be added count. */
   readonly precise: boolean;
-  /** With `report` the asker lets everything through; it is decided the same. */
+  /** `report`: the same decisions, but clients of the gate let all actions through. */
   readonly mode: 'enforce' | 'report';
   /** Whole percents of a limit, ascending. */
   readonly warnAt: readonly number[];
-  /** `forgive`: unreachable bytes are not held against owners; absent: `bill`. */
+  /** `forgive`: unreachable bytes do not count; absent: `bill`. */
   readonly garbage?: 'bill' | 'forgive';
-  /** The most that each limit forgives; null or absent: as much as the limit itself. */
+  /** The most bytes that each limit forgives; null or absent: as many as the limit itself. */
   readonly garbageMostBytes?: number | null;
   /** The built-in group's limit; -1: unlimited. */
   readonly totalBytes: number;

@@ -1,11 +1,11 @@
-/** The room on the disk for an owner over a limit, who has deleted data that is still there. */
+/** The room for pushes of an owner over a limit who deletes data that is still on the disk. */
 
 import type { Decision, DiskFull, Ruled } from './decision.ts';
 import type { QuotaSettings } from './policy.ts';
 
 /**
- * Tells whether no more is forgiven, and a push that replaces history has no room on the disk either: beside
- * what the limit and what is forgiven allow, such pushes get as much as the limit once more.
+ * Tells whether a push that replaces history must be refused: nothing more is forgiven, and the push would
+ * bring usage over twice the limit. Up to there, such pushes have room beside the forgiven bytes.
  */
 export function isDiskFilled(decision: Decision | DiskFull, bringsBytes: number): boolean {
   if (decision.by !== 'rule' || decision.garbage === undefined) return false;
@@ -13,7 +13,7 @@ export function isDiskFilled(decision: Decision | DiskFull, bringsBytes: number)
   return garbage.unreachable >= garbage.most && used - limit + bringsBytes > limit;
 }
 
-/** Tells whether a refused action passes once so many bytes are deleted that no ref reaches. */
+/** Tells whether a refused action is allowed after `freedBytes` of unreachable data are deleted. */
 export function passesWithout(
   { used, limit, incoming, garbage }: Ruled,
   freedBytes: number,
@@ -24,7 +24,7 @@ export function passesWithout(
   return refuseWhen === 'reached' ? headroom > incoming : headroom >= incoming;
 }
 
-/** Those of the freed bytes that did not count anyway. */
+/** Returns how many of the freed bytes were forgiven, and did not count anyway. */
 function forgivenOf({ unreachable, most }: NonNullable<Ruled['garbage']>, freedBytes: number): number {
   return Math.min(unreachable, most) - Math.min(Math.max(0, unreachable - freedBytes), most);
 }

@@ -1,9 +1,9 @@
 /**
- * The tree of subjects: the kinds of data that rules limit; and the usage of an owner by them.
+ * The tree of subjects, the kinds of data that rules limit, and an owner's usage by subject.
  *
- * Bytes are measured under leaves. A set of leaves is a bit mask, bit `i` standing for `leaves[i]`, so that
- * the bytes of overlapping subjects are each counted once. Sizes are whole numbers of bytes up to 2^53 - 1; a
- * larger sum is an error, never a rounded number.
+ * Each byte belongs to one leaf. A set of leaves is a bit mask, with bit `i` for `leaves[i]`, so that
+ * overlapping subjects count each byte once. Sizes are whole numbers of bytes up to 2^53 - 1; a larger sum is
+ * an error, never a rounded number.
  */
 
 import { SoftquotaError } from '../errors.ts';
@@ -21,7 +21,7 @@ export const leaves = [
 
 export type Leaf = (typeof leaves)[number];
 
-/** The subject directly above each but the whole, those above first. */
+/** The subject directly above each subject except `size:all`; parents come before their children. */
 const parents = {
   'size:git:all': 'size:all',
   'size:repos:all': 'size:git:all',
@@ -46,7 +46,7 @@ export function isSubject(text: string): text is Subject {
   return text === 'size:all' || Object.hasOwn(parents, text);
 }
 
-/** Every subject, the whole first, each before what lies below it. */
+/** All subjects; each comes before those below it. */
 export const subjects: readonly Subject[] = ['size:all', ...Object.keys(parents)].filter(isSubject);
 
 const leafIndexes: ReadonlyMap<string, number> = new Map(leaves.map((leaf, index) => [leaf, index]));
@@ -55,7 +55,7 @@ export function isLeaf(text: string): text is Leaf {
   return leafIndexes.has(text);
 }
 
-/** Tells whether the units of a leaf are git repositories, which are pushed to. */
+/** Tells whether the units of a leaf are git repositories. */
 export function isRepository(leaf: Leaf): boolean {
   return leaf === 'size:repos:public' || leaf === 'size:repos:private' || leaf === 'size:assets:wiki';
 }
@@ -64,7 +64,7 @@ export function leafIndex(leaf: Leaf): number {
   return leaves.indexOf(leaf);
 }
 
-/** The subject and all above it, nearest first. */
+/** Returns the subject and all subjects above it, nearest first. */
 export function withAncestors(subject: Subject): readonly Subject[] {
   const chain: Subject[] = [subject];
   for (let at = subject; at !== 'size:all'; ) {
@@ -84,12 +84,12 @@ const masks: ReadonlyMap<string, number> = new Map(
   ]),
 );
 
-/** The leaves below a subject (itself, if it is one) as a bit mask; `none` has none. */
+/** Returns the leaves below a subject (or the leaf itself) as a bit mask; 0 for `none`. */
 export function leafMask(subject: RuleSubject): number {
   return masks.get(subject) ?? 0;
 }
 
-/** The fewest subjects that together hold exactly these leaves. */
+/** Returns the fewest subjects that together have exactly these leaves. */
 export function subjectsWithin(mask: number): readonly Subject[] {
   let left = mask;
   return subjects.filter(subject => {
@@ -104,12 +104,12 @@ export type Usage = readonly number[];
 
 export const noUsage: Usage = Object.freeze(leaves.map(() => 0));
 
-/** Usage from bytes by leaf; leaves that are not named hold nothing. */
+/** Converts bytes by leaf to usage; other leaves have 0 bytes. */
 export function usageOf(bytes: Readonly<Partial<Record<Leaf, number>>>): Usage {
   return leaves.map(leaf => bytes[leaf] ?? 0);
 }
 
-/** `a + b`; throws `sum_too_large` where the sum is not exact. */
+/** Returns `a + b`; throws `sum_too_large` above 2^53 - 1. */
 export function addBytes(a: number, b: number): number {
   const sum = a + b;
   if (!Number.isSafeInteger(sum)) {
@@ -118,7 +118,7 @@ export function addBytes(a: number, b: number): number {
   return sum;
 }
 
-/** The bytes of the leaves in `mask`, each counted once; throws `sum_too_large`. */
+/** Returns the bytes of the leaves in `mask`; throws `sum_too_large` above 2^53 - 1. */
 export function bytesUnder(usage: Usage, mask: number): number {
   const sum = roughBytesUnder(usage, mask);
   if (sum > Number.MAX_SAFE_INTEGER) {
@@ -127,7 +127,7 @@ export function bytesUnder(usage: Usage, mask: number): number {
   return sum;
 }
 
-/** The bytes of the leaves in `mask`, each counted once; a sum that passes 2^53 - 1 stands at that. */
+/** Returns the bytes of the leaves in `mask`, at most 2^53 - 1. */
 export function cappedBytesUnder(usage: Usage, mask: number): number {
   return Math.min(roughBytesUnder(usage, mask), Number.MAX_SAFE_INTEGER);
 }
@@ -141,7 +141,7 @@ function roughBytesUnder(usage: Usage, mask: number): number {
   return sum;
 }
 
-/** Usage as Forgejo's clients read it, and with wikis besides. Bytes everywhere. */
+/** Usage in the shape that clients of Forgejo read, and additionally wikis; all numbers are bytes. */
 interface UsageTree {
   readonly size: {
     readonly repos: { readonly public: number; readonly private: number };

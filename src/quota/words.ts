@@ -65,7 +65,7 @@ export function refusal(ownerName: string, subject: Subject, decision: Refusal):
   return `${refusedBecause(decision)}: ${stands}${isTold ? `, and ${brings}` : ''}.${graceGone(decision)}${extra(decision)}`;
 }
 
-/** Says what is left: `The disk is nearly full: 1.2 GB of 100 GB are free, and 5 GB have to stay free` */
+/** Returns a sentence: `The disk is nearly full: 1.2 GB of 100 GB are free, and 5 GB have to stay free` */
 export function fullDiskWords({ of, free, size, least }: FullDisk): string {
   const shown = of === 'bytes' ? formatBytes : formatCount;
   const what = of === 'bytes' ? 'are free' : 'more files fit';
@@ -73,20 +73,20 @@ export function fullDiskWords({ of, free, size, least }: FullDisk): string {
   return `The disk is nearly full: ${shown(free)} of ${shown(size)} ${what}, and ${shown(least)} ${stay}`;
 }
 
-/** Repositories and wikis grow by pushes. */
+/** Names the action that grows a subject: repositories and wikis grow by pushes, all else by uploads. */
 function action(subject: Subject): 'push' | 'upload' {
   return subject.startsWith('size:repos:') || subject === 'size:assets:wiki' ? 'push' : 'upload';
 }
 
-/** Usage may be at or below the limit: reaching it may refuse, and the bytes to be added may count. */
+/** Usage may be at or below the limit, if the limit refuses when it is reached, or added bytes count. */
 function refusedBecause({ used, limit, reserved }: Extract<Refusal, { readonly by: 'rule' }>): string {
   if (used > limit) return 'Quota exceeded';
   return used === limit && reserved === 0 ? 'Quota reached' : 'Not enough quota left';
 }
 
 /**
- * Warns of a reached threshold: `Quota warning: alice uses 9.2 GB of 10 GB (92 %).`, of a grace that runs, and
- * of the passed limit of a rule that only warns; null if there is none of these.
+ * Warns of a reached threshold (`Quota warning: alice uses 9.2 GB of 10 GB (92 %).`), of a running grace, and
+ * of a passed limit that only warns; null if there is none of these.
  */
 export function warning(
   settings: Pick<QuotaSettings, 'warnAt'>,
@@ -112,7 +112,7 @@ export function warning(
   return said.length === 0 ? null : `Quota warning: ${said.join(' ')}`;
 }
 
-/** Says which limit is passed that refuses nothing. */
+/** Names the passed limit of a rule that only warns. */
 function onlyWarned(owner: string, subject: Subject, decision: RuledRefused): string {
   const { limit, per, subjects } = decision;
   if (per !== undefined) {
@@ -125,7 +125,7 @@ function onlyWarned(owner: string, subject: Subject, decision: RuledRefused): st
   return `${passed}; this limit refuses nothing.${extra(decision)}`;
 }
 
-/** Says what comes, where what is stored does not pass the limit by itself. */
+/** Names the incoming bytes if the stored ones alone do not pass the limit. */
 function comes({ incoming, used, limit }: Measured): string {
   return incoming > 0 && used <= limit ? `, and ${formatBytes(incoming)} come` : '';
 }
@@ -142,7 +142,7 @@ export function standing(ownerName: string, decision: Exclude<Decision, Refusal>
   return `${use(owner, decision)}.${grace}${extra(decision)}`;
 }
 
-/** Says what rules in report mode would refuse; null: nothing. */
+/** Returns the refusal by rules in report mode; null: they allow. */
 export function reportedRefusal(
   ownerName: string,
   subject: Subject,
@@ -156,7 +156,7 @@ function graceLeft({ until, below }: Grace): string {
   return `Refusals begin on ${formatMoment(until)}, or at ${formatBytes(below)}.`;
 }
 
-/** Says why a grace lets nothing through, as a sentence behind another. */
+/** Says why the grace does not allow the action, as a sentence after another. */
 function graceGone({ grace, used, incoming }: Measured): string {
   if (grace === undefined) return '';
   return used + incoming >= grace.below
@@ -164,7 +164,7 @@ function graceGone({ grace, used, incoming }: Measured): string {
     : ` The grace ended on ${formatMoment(grace.until)}.`;
 }
 
-/** Says what is forgiven, and how much of the limit is there for a time only, as sentences behind another. */
+/** Names forgiven bytes, and the part of the limit that is an allowance, as sentences after another. */
 function extra({ garbage, allowance }: Measured): string {
   return `${garbage === undefined ? '' : forgiven(garbage)}${allowance === undefined ? '' : lent(allowance)}`;
 }
@@ -212,7 +212,7 @@ function boundWords(bound: Measured, asked: Subject): string {
   return `${what === '' ? `${whole} has` : `${whole}'s ${what} have`} ${stands}${share}${more}`;
 }
 
-/** Tells whether a limit of a repository is about all that is pushed to it. */
+/** Tells whether a limit counts pushed data, so that a repository's name says enough. */
 function namesRepositories({ subjects }: Pick<Measured, 'subjects'>): boolean {
   return (maskOf(subjects) & (leafMask('size:repos:all') | leafMask('size:assets:wiki'))) !== 0;
 }
@@ -237,10 +237,10 @@ function maskOf(subjects: readonly RuleSubject[]): number {
   return subjects.reduce((mask, subject) => mask | leafMask(subject), 0);
 }
 
-/** Cached by the set of leaves: there are few sets, and every answer of the gate needs the words. */
+/** Cached by the set of leaves, since there are few sets, and every answer of the gate needs the words. */
 const counted = new Map<number, string>();
 
-/** Returns the names of the largest subjects within the mask; empty if it has all leaves. */
+/** Names the largest subjects within the mask; empty if it has all leaves. */
 function countedWords(mask: number): string {
   const known = counted.get(mask);
   if (known !== undefined) return known;
