@@ -1,8 +1,8 @@
 /**
- * Allowances: extra bytes for an owner on top of what the rules say, which end by themselves.
+ * Allowances: extra bytes for an owner on top of the limits, which end at a set time.
  *
- * An allowance that has ended counts no more, whether or not its record is still there. Owners are identified
- * by their ids, as with groups.
+ * An allowance does not count from its end on, even while its record is still stored. Allowances belong to
+ * owner ids, like memberships.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -15,17 +15,19 @@ import { isoTime, printable } from '../text/index.ts';
 const allowance = z.strictObject({
   id: z.string(),
   bytes: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
-  /** Milliseconds since 1970, as `grantedAt`: a whole second. */
+  /** Milliseconds since 1970, rounded down to a second. */
   until: z.number().int(),
   why: z.string(),
-  /** Null: the administrator of a host, or, where it is automatic, the configuration. */
+  /** Null: the administrator of a host, or if `automatic`, the configuration. */
   grantedBy: z.string().nullable(),
   grantedAt: z.number().int(),
-  /** The request that it answers; null: there was none. */
+  /** The id of the request that it answers; null: none. */
   request: z.string().nullable(),
   /** Granted by `[requests] AUTO_GRANT`. */
   automatic: z.boolean(),
-  /** When an event told of its end; more than a day ahead where the clock was wrong then. */
+  /**
+   * The time at which the event of its end was recorded. If the clock was wrong, it may be far in the future.
+   */
   endedAt: z.number().int().optional(),
 });
 
@@ -33,7 +35,7 @@ const allowances = z.array(allowance).readonly();
 
 export type AllowanceDocument = z.infer<typeof allowance>;
 
-/** By the owner's id; kept only for owners with an allowance. */
+/** The allowances of an owner. The key is the owner id; owners without allowances have no document. */
 export const allowanceKind: Kind<readonly AllowanceDocument[]> = {
   name: 'allowance',
   durability: 'versioned',
@@ -45,15 +47,15 @@ export const allowanceKind: Kind<readonly AllowanceDocument[]> = {
   }),
 };
 
-/** The most of one owner: each decision of an owner who has some adds them up again when one has ended. */
+/** Most running allowances of an owner, so that it is quick to add them up. */
 const mostAllowances = 50;
 
-/** The longest life of one, so that nothing meant for a time stays for good. */
+/** The longest time of an allowance, so that none is for ever. */
 const longestMs = 3650 * 86_400_000;
 
 export type NewAllowance = Omit<AllowanceDocument, 'id'>;
 
-/** Those that have not ended, the first to end first. */
+/** Returns the running allowances of an owner, the first to end first. */
 export function allowancesOf(snapshot: Snapshot, ownerId: number, now: number): readonly AllowanceDocument[] {
   return entriesOf(snapshot, ownerId)
     .filter(({ until }) => until > now)
@@ -64,7 +66,7 @@ export function allowanceIn(snapshot: Snapshot, ownerId: number, id: string): Al
   return entriesOf(snapshot, ownerId).find(entry => entry.id === id);
 }
 
-/** Adds one. Throws `invalid` with every fault, `conflict` where the owner has as many as can be. */
+/** Adds an allowance. Throws `invalid` with all faults, or `conflict` if the owner has too many. */
 export function createAllowance(
   changes: ChangeSet,
   ownerId: number,
@@ -84,7 +86,7 @@ export function createAllowance(
   return document;
 }
 
-/** Why there cannot be an allowance of so many bytes until then; none: there can. Each names the field. */
+/** Returns the faults of an allowance, each with the name of the field; empty: it is valid. */
 export function allowanceFaults(
   { bytes, until }: { readonly bytes: number; readonly until: number },
   now: number,
@@ -96,7 +98,7 @@ export function allowanceFaults(
   ];
 }
 
-/** Takes one out; throws `not_found`. */
+/** Removes an allowance; throws `not_found`. */
 export function endAllowance(changes: ChangeSet, ownerId: number, id: string): AllowanceDocument {
   const before = entriesOf(changes, ownerId);
   const ended = allowanceIn(changes, ownerId, id);
@@ -111,15 +113,17 @@ export function endAllowance(changes: ChangeSet, ownerId: number, id: string): A
   return ended;
 }
 
-/** The record of one that has ended stays for a day: until then a clock that was wrong can be set right. */
+/**
+ * Milliseconds that an ended allowance stays stored, so that it counts again if a wrong clock is corrected.
+ */
 const keptMs = 86_400_000;
 
-/** When its end is to be told, or, once that is done, its record to be taken out. */
+/** Returns the time of the next step: the event of the end, and after that the removal of the record. */
 export function dueAt({ until, endedAt }: AllowanceDocument, now: number): number {
   return endedAt !== undefined && endedAt - now <= keptMs ? endedAt + keptMs : until;
 }
 
-/** Takes the next step of one that is due; true if its end is to be told. */
+/** Makes the next step of an allowance that is due. Returns true if an event of its end must be recorded. */
 export function stepToEnd(changes: ChangeSet, ownerId: number, due: AllowanceDocument, now: number): boolean {
   const others = entriesOf(changes, ownerId).filter(entry => entry !== due);
   const isEnd = dueAt(due, now) === due.until;
@@ -127,7 +131,7 @@ export function stepToEnd(changes: ChangeSet, ownerId: number, due: AllowanceDoc
   return isEnd;
 }
 
-/** Gives the sum of those that have not ended; null: there are none. */
+/** Returns the sum of the running allowances of an owner; null: none. */
 export function activeAllowance(snapshot: Snapshot, ownerId: number, now: number): ActiveAllowance | null {
   const active = allowancesOf(snapshot, ownerId, now);
   const [first] = active;

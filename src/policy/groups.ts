@@ -1,4 +1,6 @@
-/** Groups and who is in each. Owners are identified by their ids: a reused name inherits nothing. */
+/**
+ * Groups and their members. Members are known by owner id, so an owner with a reused name inherits nothing.
+ */
 
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
@@ -20,7 +22,7 @@ import { createRule, type RuleEdit, ruleFrom, ruleNamed } from './rules.ts';
 
 export interface NewGroup {
   readonly name: string;
-  /** Those that exist are taken as they are, the others created. */
+  /** The rules of the group. Existing ones are used unchanged, others are created. */
   readonly rules: readonly ({ readonly name: string } & RuleEdit)[];
 }
 
@@ -42,7 +44,9 @@ export function groupWithRules(snapshot: Snapshot, name: string): Group {
   return groupOf(snapshot, name, mustBeGroup(snapshot, name));
 }
 
-/** Throws `conflict` where one has that name, else `invalid` with every fault of name and new rules. */
+/**
+ * Creates a group. Throws `conflict` if it exists, or `invalid` with all faults of its name and new rules.
+ */
 export function createGroup(changes: ChangeSet, { name, rules }: NewGroup): void {
   if (changes.get(groupKind, name) !== undefined) {
     throw new SoftquotaError('conflict', `the group ${printable(name)} exists already`);
@@ -56,10 +60,10 @@ export function createGroup(changes: ChangeSet, { name, rules }: NewGroup): void
   });
 }
 
-/** Creates those of a group's rules that there are not; gives why some cannot be. */
+/** Creates the missing rules of a group; returns the faults of those that are invalid. */
 export function createMissing(changes: ChangeSet, rules: NewGroup['rules']): readonly string[] {
   const seen = new Set<string>();
-  // All rules are looked at once, and not for each that is created.
+  // Computed once, and not for each new rule, since it reads all rules.
   let place: number | null = null;
   return rules.flatMap((rule, index) => {
     if (seen.has(rule.name)) return [`rules.${index}.name: ${printable(rule.name)} is listed twice`];
@@ -85,14 +89,14 @@ function faultsOfNew(
   }
 }
 
-/** Nobody is in it any more; throws `not_found`. */
+/** Deletes a group and removes its members from it; throws `not_found`. */
 export function deleteGroup(changes: ChangeSet, name: string): void {
   mustBeGroup(changes, name);
   changes.remove(groupKind, name);
   forgetGroup(changes, name);
 }
 
-/** Throws `not_found` where either is missing, `already_in` where the rule is in the group already. */
+/** Throws `not_found` if the group or rule is missing, `already_in` if the rule is in the group already. */
 export function addRuleToGroup(changes: ChangeSet, groupName: string, ruleName: string): void {
   const group = mustBeGroup(changes, groupName);
   mustBeRule(changes, ruleName);
@@ -105,7 +109,7 @@ export function addRuleToGroup(changes: ChangeSet, groupName: string, ruleName: 
   changes.put(groupKind, groupName, { ...group, rules: [...group.rules, ruleName] });
 }
 
-/** Throws `not_found` where there is no such group, `already_out` where the rule is not in it. */
+/** Throws `not_found` if the group is missing, `already_out` if the rule is not in it. */
 export function removeRuleFromGroup(changes: ChangeSet, groupName: string, ruleName: string): void {
   const group = mustBeGroup(changes, groupName);
   if (!group.rules.includes(ruleName)) {
@@ -126,7 +130,9 @@ export function assignedGroups(snapshot: Snapshot, ownerId: number): readonly st
   return entriesOf(snapshot, ownerId).map(({ group }) => group);
 }
 
-/** Gives the ids of those in each group, in the order in which they came to it; no group without anybody. */
+/**
+ * Returns the ids of each group's members, in the order in which they joined; omits groups without members.
+ */
 export function membersByGroup(snapshot: Snapshot): ReadonlyMap<string, readonly number[]> {
   const found = new Map<string, { id: number; place: number }[]>();
   for (const [owner, entries] of snapshot.all(assignmentKind)) {
@@ -144,7 +150,7 @@ export function membersByGroup(snapshot: Snapshot): ReadonlyMap<string, readonly
   );
 }
 
-/** Throws `not_found` where there is no such group, `already_in` where the owner is in it already. */
+/** Throws `not_found` if the group is missing, `already_in` if the owner is in it already. */
 export function assign(changes: ChangeSet, ownerId: number, group: string): void {
   mustBeGroup(changes, group);
   const entries = entriesOf(changes, ownerId);
@@ -154,7 +160,7 @@ export function assign(changes: ChangeSet, ownerId: number, group: string): void
   put(changes, ownerId, [...entries, { group, place: nextPlaceIn(changes) }]);
 }
 
-/** Throws `not_found` where there is no such group, `already_out` where the owner is not in it. */
+/** Throws `not_found` if the group is missing, `already_out` if the owner is not in it. */
 export function unassign(changes: ChangeSet, ownerId: number, group: string): void {
   mustBeGroup(changes, group);
   const entries = entriesOf(changes, ownerId);
@@ -165,7 +171,7 @@ export function unassign(changes: ChangeSet, ownerId: number, group: string): vo
   put(changes, ownerId, others);
 }
 
-/** Throws `invalid`, naming every group that there is not, or that is named twice. */
+/** Replaces the groups of an owner. Throws `invalid`, naming each group that is missing or listed twice. */
 export function setGroups(changes: ChangeSet, ownerId: number, names: readonly string[]): void {
   const seen = new Set<string>();
   const faults = names.flatMap((name, index) => {
@@ -185,7 +191,7 @@ export function setGroups(changes: ChangeSet, ownerId: number, names: readonly s
   );
 }
 
-/** When a group goes. */
+/** Removes all members of a deleted group from it. */
 function forgetGroup(changes: ChangeSet, group: string): void {
   for (const [owner, entries] of [...changes.all(assignmentKind)]) {
     const others = entries.filter(entry => entry.group !== group);

@@ -1,6 +1,6 @@
 /**
- * The policy that administrators set, as documents: rules, groups, memberships and allowances, and the
- * requests of owners for more.
+ * The policy as documents: rules, groups, memberships and allowances, and the requests of owners for more
+ * space.
  *
  * `Policy` reads a snapshot or a change set, so that a change can be examined before it is made.
  */

@@ -1,4 +1,4 @@
-/** The documents of the policy. */
+/** The kinds of documents that the policy consists of. */
 
 import { z } from 'zod';
 import type { Kind, Snapshot } from '../documents/index.ts';
@@ -14,7 +14,7 @@ import {
 import { printable } from '../text/index.ts';
 import { allowanceKind } from './allowances.ts';
 
-/** The order in which things were created, which lists keep. */
+/** The position in lists, in the order of creation. */
 const place = z.number().int();
 
 const graceMost = z.union([
@@ -22,7 +22,7 @@ const graceMost = z.union([
   z.strictObject({ bytes: z.number().int().positive().max(Number.MAX_SAFE_INTEGER) }),
 ]);
 
-/** Fields that may be missing are missing where they are as usual, so that an older softquota can read it. */
+/** Optional fields are absent if they have their default, so that an older softquota can read the rule. */
 const rule = z.strictObject({
   place,
   limitBytes: z.number().int().min(-1).max(Number.MAX_SAFE_INTEGER),
@@ -43,7 +43,9 @@ export const ruleKind: Kind<RuleDocument> = {
   describe: (name, document) => ({ name, ownerId: null, content: ruleContent(document) }),
 };
 
-/** Describes a rule without its name, for API and audit log. Forgejo's clients do not know the last five. */
+/**
+ * Returns a rule without its name, for API and audit log. Clients of Forgejo know only the first two fields.
+ */
 export function ruleContent(rule: Omit<RuleDocument, 'place'>) {
   const { limitBytes: limit, subjects, graceMs, graceMost: most, mode: inMode, per, warnAt } = rule;
   return {
@@ -57,7 +59,7 @@ export function ruleContent(rule: Omit<RuleDocument, 'place'>) {
   };
 }
 
-/** The release before had modes of groups, which `groupOf` heeds until `endGroupModes` takes them away. */
+/** The previous release had a mode for groups. `groupOf` respects it until `endGroupModes` has removed it. */
 const group = z.strictObject({
   place,
   rules: z.array(z.string()).readonly(),
@@ -77,12 +79,12 @@ export const groupKind: Kind<GroupDocument> = {
   }),
 };
 
-/** `place` is the owner's among those of the group. */
+/** The groups of an owner; `place` is the position of the owner among the group's members. */
 const assignment = z.array(z.strictObject({ group: z.string(), place })).readonly();
 
 export type Assignment = z.infer<typeof assignment>;
 
-/** By the owner's id; kept only for owners with a group. */
+/** The groups of an owner. The key is the owner id; owners without groups have no document. */
 export const assignmentKind: Kind<Assignment> = {
   name: 'assignment',
   durability: 'versioned',
@@ -99,7 +101,7 @@ const begun = z.strictObject({
   rule: z.string().nullable(),
   /** Milliseconds since 1970. */
   since: z.number().int(),
-  /** The limit only reported, so that the owner was not warned. */
+  /** True if the limit only reported, so that the owner was not warned. */
   isReported: z.boolean(),
 });
 
@@ -108,13 +110,13 @@ const graces = z.array(begun).readonly();
 export type GraceDocument = z.infer<typeof graces>;
 
 /**
- * When owners were first seen over limits, so that a restart gives nobody another grace. By the owner's id;
- * kept only for owners over a limit that has a grace. It is made again by use: where it is lost, graces begin
- * again. A backup has it all the same.
+ * The times at which an owner was first seen over limits, so that a restart does not begin graces anew. The
+ * key is the owner id; only owners over a limit with a grace have a document. If it is lost, graces begin
+ * anew. Although volatile, it is part of backups.
  */
 export const graceKind: Kind<GraceDocument> = { name: 'grace', durability: 'volatile', schema: graces };
 
-/** When the members of a group were first seen over its limits together, by its name; kept as graces. */
+/** Stores such times for the limits of a group's members together. The key is the name of the group. */
 export const poolGraceKind: Kind<GraceDocument> = {
   name: 'pool-grace',
   durability: 'volatile',

@@ -15,20 +15,20 @@ import { groupKind, ruleKind } from './kinds.ts';
 
 const nobody: readonly number[] = [];
 
-/** Reads a snapshot that does not change any more; after a change there is another one. */
+/** Reads a snapshot that does not change any more; after each change the ledger makes a new policy. */
 export class Policy {
   readonly #snapshot: Snapshot;
   readonly #compiled = new Map<string, CompiledGroup | null>();
   readonly hasAllowances: boolean;
-  /** By the owner's id, as they count until the first of them ends. */
+  /** The sum of allowances by owner id, valid until the first of them ends. */
   readonly #allowances = new Map<number, ActiveAllowance>();
   #members: ReadonlyMap<string, readonly number[]> | null = null;
-  /** For one list of default groups, by the assigned groups; there are few such sets, and many owners. */
+  /** Standings by assigned groups, for one list of default groups: many owners have the same groups. */
   #standings: { readonly defaults: readonly string[]; readonly found: Map<string, Standing> } | null = null;
-  /** All rules are in force, and limit owners. */
+  /** True if all rules are in force, and none is a bound. */
   readonly #isWhole: boolean;
   readonly hasGrace: boolean;
-  /** The groups that have a limit of their members together. */
+  /** The groups with a limit of their members together. */
   readonly pooled: ReadonlySet<string>;
 
   constructor(snapshot: Snapshot) {
@@ -46,7 +46,7 @@ export class Policy {
     this.hasGrace = rules.some(({ graceMs = 0 }) => graceMs > 0);
   }
 
-  /** The groups that bear on an owner; `ownerId` is null for one never heard of. */
+  /** Returns the groups that apply to an owner; `ownerId` is null for an unknown owner. */
   standing(ownerId: number | null, defaultGroups: readonly string[]): Standing {
     if (this.#standings?.defaults !== defaultGroups) {
       this.#standings = { defaults: defaultGroups, found: new Map() };
@@ -62,14 +62,14 @@ export class Policy {
     return standing;
   }
 
-  /** The grace of a rule's own, in milliseconds; undefined: as configured, or there is no such rule. */
+  /** Returns a rule's own grace in milliseconds; undefined: as configured, or there is no such rule. */
   graceMsOf(rule: string): number | undefined {
     return this.#snapshot.get(ruleKind, rule)?.graceMs;
   }
 
   /**
-   * The allowances of an owner that have not ended at `now()`, the same object until one of them ends; null:
-   * none. The clock is read only for owners who have some.
+   * Returns the sum of the allowances of an owner that run at `now()`, the same object until one of them
+   * ends; null: none. Calls `now` only for owners with allowances.
    */
   allowanceOf(ownerId: number | null, now: () => number): ActiveAllowance | null {
     if (!this.hasAllowances || ownerId === null) return null;
@@ -83,14 +83,14 @@ export class Policy {
     return active;
   }
 
-  /** The groups assigned to an owner, by name where none are: those of DEFAULT_GROUPS that exist. */
+  /** Returns the groups assigned to an owner; without any, the existing DEFAULT_GROUPS, by name. */
   groupsOf(ownerId: number | null, defaultGroups: readonly string[]): readonly Group[] {
     const assigned = ownerId === null ? [] : assignedGroups(this.#snapshot, ownerId);
     const names = assigned.length > 0 ? assigned : [...new Set(defaultGroups)].sort();
     return names.flatMap(name => groupNamed(this.#snapshot, name) ?? []);
   }
 
-  /** The groups of an owner that have a limit of their members together. */
+  /** Returns the assigned groups of an owner with a limit of their members together. */
   pooledOf(ownerId: number): readonly string[] {
     if (this.pooled.size === 0) return [];
     return assignedGroups(this.#snapshot, ownerId).filter(group => this.pooled.has(group));
@@ -101,17 +101,17 @@ export class Policy {
     return this.#members.get(group) ?? nobody;
   }
 
-  /** The assigned groups of an owner of which a rule limits the members together, by name. */
+  /** Returns the groups of `pooledOf` with their rules, by name. */
   groupsWithPools(ownerId: number): readonly CompiledGroup[] {
     return this.#groups(this.pooledOf(ownerId).toSorted());
   }
 
-  /** A group that has a limit of its members together; null: there is none of that name. */
+  /** Returns a group with a limit of its members together; null: there is none of that name. */
   pool(name: string): CompiledGroup | null {
     return this.pooled.has(name) ? this.group(name) : null;
   }
 
-  /** Null: there is none of that name. */
+  /** Returns a group; null: there is none of that name. */
   group(name: string): CompiledGroup | null {
     const known = this.#compiled.get(name);
     if (known !== undefined) return known;
@@ -121,7 +121,7 @@ export class Policy {
     return compiled;
   }
 
-  /** Those that exist. */
+  /** Returns the groups of these names that exist. */
   #groups(names: Iterable<string>): readonly CompiledGroup[] {
     const found: CompiledGroup[] = [];
     for (const name of names) {

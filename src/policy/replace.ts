@@ -1,8 +1,7 @@
 /**
- * Another policy in place of the one that a change set has.
+ * Replaces the policy in a change set by another one.
  *
- * Documents that stay as they are, are not written: the change set holds the difference and no more, however
- * large the policy is.
+ * Does not write unchanged documents: the change set has only the difference, however large the policy is.
  */
 
 import { ChangeSet, type Kind, type Snapshot } from '../documents/index.ts';
@@ -23,17 +22,17 @@ import { Policy } from './policy.ts';
 import { ruleDocument, ruleFaults } from './rules.ts';
 
 export interface WholeGroup extends NewGroup {
-  /** The ids of those in it, each once; left out: those who are in the group of that name. */
+  /** The ids of the members, each once; absent: the members stay. */
   readonly ownerIds?: readonly number[];
 }
 
-/** Parts that are left out stay the same. The order of the lists is kept. */
+/** The new policy; absent parts stay unchanged. The lists are in the order for people. */
 export interface WholePolicy {
   readonly rules?: readonly Rule[];
   readonly groups?: readonly WholeGroup[];
 }
 
-/** Throws `invalid` with every fault; then the change set is of no use any more. */
+/** Throws `invalid` with all faults; then the change set is unusable. */
 export function* replacePolicy(changes: ChangeSet, { rules, groups }: WholePolicy): Work<void> {
   const faults = [
     ...(rules === undefined ? [] : yield* replaceRules(changes, rules)),
@@ -72,7 +71,8 @@ function* replaceGroups(changes: ChangeSet, groups: readonly WholeGroup[]): Work
     const missing = createMissing(changes, rules);
     const names = rules.map(rule => rule.name);
     const document = { place: places.get(name) ?? 0, rules: names };
-    // A mode of the release before may still be there: what it holds back does not come into force unasked.
+    // A group may still be in report mode, from the previous release. Its rules must not come into force
+    // here.
     const isReporting = before.get(name)?.mode === 'report';
     putOther(changes, groupKind, name, isReporting ? { ...document, mode: 'report' } : document);
     const found = [...(named === null ? [] : [`name: ${named}`]), ...missing];
@@ -83,7 +83,7 @@ function* replaceGroups(changes: ChangeSet, groups: readonly WholeGroup[]): Work
   return [...listedTwice('groups', groups), ...faults];
 }
 
-/** An owner's groups stay in the order in which they were assigned; new ones come behind. */
+/** An owner's groups stay in the order in which they were assigned; new ones come last. */
 function* replaceAssignments(changes: ChangeSet, groups: readonly WholeGroup[]): Work<void> {
   const before = new Map<string, Assignment>();
   for (const [owner, entries] of changes.all(assignmentKind)) {
@@ -107,7 +107,7 @@ function* replaceAssignments(changes: ChangeSet, groups: readonly WholeGroup[]):
   }
 }
 
-/** For each owner, by key, the place in each of the groups that name their owners. */
+/** Returns the place of each owner in each group with a list of members, by owner id and group. */
 function* wantedPlaces(
   groups: readonly WholeGroup[],
   before: ReadonlyMap<string, Assignment>,
@@ -131,7 +131,7 @@ function putOther<T>(changes: ChangeSet, kind: Kind<T>, key: string, document: T
   if (JSON.stringify(changes.get(kind, key)) !== JSON.stringify(document)) changes.put(kind, key, document);
 }
 
-/** Gives a fault for each name of a list that stands before it in the list, too. */
+/** Returns a fault for each repeated name in a list. */
 export function listedTwice(where: string, named: readonly { readonly name: string }[]): readonly string[] {
   const seen = new Set<string>();
   return named.flatMap(({ name }, index) => {
@@ -145,12 +145,12 @@ function namesOf(named: readonly { readonly name: string }[]): readonly string[]
   return named.map(({ name }) => name);
 }
 
-/** A place behind `last`: the one that it has, where that is such a one. */
+/** Returns `place` if it is after `last`, or else the next place after `last`. */
 function nextInOrder(last: number, place: number | undefined): number {
   return Math.max(last + 1, place ?? 0);
 }
 
-/** A place for each, in this order; whoever is in order already stays where they are. */
+/** Returns ascending places for the keys in this order. A key that is in order already keeps its place. */
 function placesInOrder(
   keys: Iterable<string>,
   placeOf: (key: string) => number | undefined,
@@ -167,7 +167,7 @@ function placesInOrder(
 
 export type LintSettings = QuotaSettings & Pick<LintedPolicy, 'asked' | 'defaultGroups'>;
 
-/** `snapshot` is what is in force, or a changes. */
+/** Lints the policy in a snapshot, which may be a change set. */
 export function lintIn(snapshot: Snapshot, settings: LintSettings): readonly LintFinding[] {
   const policy = new Policy(snapshot);
   const groups = groupsIn(snapshot);
@@ -178,7 +178,7 @@ export function lintIn(snapshot: Snapshot, settings: LintSettings): readonly Lin
 
 const nothing: Snapshot = { get: () => undefined, all: () => [], ofOwner: () => [] };
 
-/** Finds the faults of a policy that is in force nowhere. Throws `invalid` if it cannot be a policy. */
+/** Lints a policy that is not in force. Throws `invalid` if the policy is invalid. */
 export function lintApart(policy: Required<WholePolicy>, settings: LintSettings): readonly LintFinding[] {
   const changes = new ChangeSet(nothing);
   runToEnd(replacePolicy(changes, policy));

@@ -1,6 +1,6 @@
 /**
- * Takes the mode away that groups had in the release before: the rules of a group in report mode are in
- * report mode from then on, so that nothing comes into force by it.
+ * Removes the report mode of groups, which only the previous release has: sets the rules of such a group to
+ * report mode, so that they do not come into force.
  */
 
 import type { ChangeSet, Documents } from '../documents/index.ts';
@@ -9,7 +9,7 @@ import type { Log } from '../log.ts';
 import { longestName } from '../quota/index.ts';
 import { groupKind, inOrder, nextPlaceAmong, ruleKind } from './kinds.ts';
 
-/** Does so in the policy in force. Each change has its event; rejects as the store, but for `store_away`. */
+/** Converts the policy in force, with an event for each change. Rejects as the store, except `store_away`. */
 export async function endGroupModes(documents: Documents, log: Pick<Log, 'warn'>): Promise<void> {
   try {
     const groups = await documents.transact(({ changes }) => withoutGroupModes(changes));
@@ -31,8 +31,8 @@ interface ReportingGroup {
 }
 
 /**
- * Gives the groups that were in report mode. A rule that another group has, too, stays as it is there; the
- * group gets a copy of it, `NAME (GROUP)`.
+ * Converts all groups in report mode, and returns them. If another group has a rule, too, the rule stays
+ * unchanged, and the converted group gets a copy, `NAME (GROUP)`.
  */
 function withoutGroupModes(changes: ChangeSet): readonly ReportingGroup[] {
   const groups = inOrder(changes.all(groupKind));
@@ -58,7 +58,7 @@ function withoutGroupModes(changes: ChangeSet): readonly ReportingGroup[] {
   });
 }
 
-/** A name that no rule has yet; long ones are cut. */
+/** Returns an unused name for the copy of a rule; cuts a long one. */
 function copyName(changes: ChangeSet, name: string, group: string): string {
   for (let count = 1; ; count += 1) {
     const end = count === 1 ? '' : ` ${count}`;

@@ -1,9 +1,9 @@
 /**
- * The requests of owners for more: who asks for how much, until when, why, and what the answer is.
+ * Requests of owners for more space: who asks for how many bytes, until when and why, and the answer.
  *
- * An owner has one open request, so that administrators read one and not ten, and what was answered is kept
- * for a while. A request is granted, which makes an allowance in the same transaction, or declined with
- * words; each step has its event.
+ * An owner has at most one open request, so that administrators read one and not ten. Answered requests stay
+ * for a while. A grant creates an allowance in the same transaction; a refusal has a message. Each step has
+ * an event.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -18,14 +18,14 @@ const whole = z.number().int();
 const request = z.strictObject({
   owner: whole,
   askedBy: z.strictObject({ id: whole, name: z.string() }),
-  /** Milliseconds since 1970, as all moments here. */
+  /** Milliseconds since 1970, like all times here. */
   askedAt: whole,
   bytes: whole,
   /** Null: the administrator sets it when granting. */
   until: whole.nullable(),
   why: z.string(),
   state: z.enum(['open', 'granted', 'declined', 'withdrawn']),
-  /** Null while it is open. */
+  /** Null while the request is open. */
   answer: z
     .strictObject({
       at: whole,
@@ -54,7 +54,7 @@ export const requestKinds: readonly Kind<unknown>[] = [requestKind];
 
 export type RequestEntry = readonly [id: string, request: RequestDocument];
 
-/** An owner's, the latest first. */
+/** Returns an owner's requests, latest first. */
 export function requestsOf(snapshot: Snapshot, ownerId: number): readonly RequestEntry[] {
   return [...snapshot.ofOwner(requestKind, ownerId)].sort(latestFirst);
 }
@@ -69,7 +69,7 @@ export function openRequests(snapshot: Snapshot): number {
   return open;
 }
 
-/** Puts the later one first, and equal ones always in the same order. */
+/** Sorts the latest request first, ties by id. */
 export function latestFirst([idA, a]: RequestEntry, [idB, b]: RequestEntry): number {
   return b.askedAt - a.askedAt || (idA < idB ? -1 : 1);
 }
@@ -81,33 +81,33 @@ export function mustBeRequest(snapshot: Snapshot, id: string): RequestDocument {
   return found;
 }
 
-/** Throws `not_found`, and `conflict` where it was answered. */
+/** Throws `not_found`, or `conflict` if the request was answered. */
 function mustBeOpen(snapshot: Snapshot, id: string): RequestDocument {
   const found = mustBeRequest(snapshot, id);
   if (found.state === 'open') return found;
   throw new SoftquotaError('conflict', `the request ${printable(id)} was ${found.state} already`);
 }
 
-/** When an owner goes. */
+/** Removes the requests of a deleted owner. */
 export function forgetRequests(changes: ChangeSet, ownerId: number): void {
   for (const [id] of requestsOf(changes, ownerId)) changes.remove(requestKind, id);
 }
 
-/** Parts that are left out are as they were asked for. */
+/** The answer that grants a request; absent `bytes` and `until` are those of the request. */
 interface Grant {
   readonly bytes?: number | undefined;
   /** Milliseconds since 1970. */
   readonly until?: number | undefined;
   readonly words: string;
-  /** The name of who grants it; null: the administrator of a host, or the configuration. */
+  /** The name of the user who grants; null: the administrator of a host, or the configuration. */
   readonly by: string | null;
   readonly isAutomatic: boolean;
   readonly now: number;
 }
 
 /**
- * Grants a request. Throws `not_found`, `conflict` where it was answered or the owner has as many allowances
- * as can be, and `invalid` where there cannot be such an allowance.
+ * Grants a request. Throws `not_found`, `conflict` if it was answered or the owner has too many allowances,
+ * or `invalid` if the allowance is invalid.
  */
 export function grantRequest(transaction: Transaction, id: string, granted: Grant): RequestEntry {
   const { words, by, isAutomatic: automatic, now } = granted;
@@ -133,7 +133,7 @@ export function grantRequest(transaction: Transaction, id: string, granted: Gran
   return ended(transaction, id, { ...asked, state: 'granted', answer });
 }
 
-/** Declines a request, with a message to the owner. Throws `not_found`, `conflict` where it was answered. */
+/** Declines a request, with a message to the owner. Throws `not_found`, or `conflict` if it was answered. */
 export function declineRequest(
   transaction: Transaction,
   id: string,
@@ -143,7 +143,7 @@ export function declineRequest(
   return ended(transaction, id, { ...mustBeOpen(transaction.changes, id), state: 'declined', answer });
 }
 
-/** Takes back a request of that owner. Throws `not_found`, and `conflict` where it was answered. */
+/** Withdraws a request of that owner. Throws `not_found`, or `conflict` if it was answered. */
 export function withdraw(transaction: Transaction, ownerName: string, id: string, now: number): void {
   const owner = transaction.mustBeOwner(ownerName);
   const { changes } = transaction;
@@ -166,7 +166,7 @@ function ended(transaction: Transaction, id: string, request: Ended): RequestEnt
   return [id, request];
 }
 
-/** Says what the event of a step tells. Of a granted request it has what was granted, not asked for. */
+/** Returns the event of a step. For a granted request it has the granted bytes and time. */
 function auditRequest(
   owner: AuditContext['owner'],
   action: 'asked' | Ended['state'],
@@ -197,16 +197,15 @@ interface NewRequest {
   readonly why: string;
 }
 
-/** Answered requests of one owner that are kept. */
+/** Most requests of one owner that are stored, except that the latest automatic grant always stays. */
 const mostAnswered = 20;
-/** Requests of one owner within a day: each is an event, and something to read. */
+/** Most requests of one owner within a day, since each is an event that somebody has to read. */
 const mostADay = 5;
 const dayMs = 86_400_000;
 
 /**
- * Makes a request, and grants it where `autoGrant` does. Throws `not_found` where there is no such owner,
- * `invalid` with every fault, `conflict` where a request is open, `too_often` where too many were made of
- * late.
+ * Creates a request, and grants it if `autoGrant` allows that. Throws `not_found` if there is no such owner,
+ * `invalid` with all faults, `conflict` if a request is open, or `too_often` if the owner made too many.
  */
 export function ask(
   transaction: Transaction,
@@ -250,7 +249,7 @@ function mustBeInTurn(ownerName: string, before: readonly RequestEntry[], now: n
   }
 }
 
-/** The latest that was granted by itself stays, since the next depends on it. */
+/** Keeps the latest automatic grant, since the time of the next one depends on it. */
 function forgetOldest(changes: ChangeSet, before: readonly RequestEntry[]): void {
   const automatic = before.find(([, { answer }]) => answer?.automatic === true);
   for (const entry of before.slice(mostAnswered - 1)) {
@@ -260,17 +259,17 @@ function forgetOldest(changes: ChangeSet, before: readonly RequestEntry[]): void
 
 /** `2G for 30d, once in 90d`. */
 export interface AutoGrant {
-  /** The most that is granted. */
+  /** The most bytes of a grant. */
   readonly bytes: number;
-  /** Longest time of a grant, in milliseconds. */
+  /** The longest time of a grant, in milliseconds. */
   readonly forMs: number;
-  /** Once in so many milliseconds for each owner. */
+  /** An owner gets at most one automatic grant in so many milliseconds. */
   readonly everyMs: number;
 }
 
 /**
- * Gives until when a request is granted by itself; null: it is not, and waits for an administrator. `before`
- * are the owner's requests before it.
+ * Returns the end of an automatic grant; null: the request waits for an administrator. `before` has the
+ * owner's earlier requests.
  */
 function automaticUntil(
   { bytes, forMs, everyMs }: AutoGrant,

@@ -1,4 +1,4 @@
-/** Rules: read from documents, and changed in a transaction. */
+/** Reads rules from documents, and changes them in a transaction. */
 
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
@@ -31,9 +31,9 @@ export interface RuleEdit extends Partial<Pick<Rule, 'limitBytes' | 'subjects'>>
   readonly graceMs?: number | null;
   /** Null: as configured. */
   readonly graceMost?: GraceMost | null;
-  /** `enforce`: it is in force. */
+  /** `enforce`: the rule is in force. */
   readonly mode?: 'enforce' | RuleMode;
-  /** The thing that it limits. `ruleFaults` names what is none of them. */
+  /** The thing that the rule limits. `ruleFaults` reports an unknown one. */
   readonly per?: RuleScope;
   /** Percentages of the limit, in any order; null: as configured. */
   readonly warnAt?: readonly number[] | null;
@@ -59,7 +59,7 @@ export function ruleFrom(
   return edited({ name, limitBytes, subjects }, edit);
 }
 
-/** The rule with the fields of the edit; a field that is as usual is absent afterwards. */
+/** Returns the rule with the fields of the edit. Fields with default values are absent in the result. */
 function edited(before: Rule, edit: RuleEdit): Rule {
   const graceMs = edit.graceMs === undefined ? before.graceMs : edit.graceMs;
   const graceMost = edit.graceMost === undefined ? before.graceMost : edit.graceMost;
@@ -76,7 +76,7 @@ function edited(before: Rule, edit: RuleEdit): Rule {
   };
 }
 
-/** Why such a rule cannot be; none: it can. Each names the field. */
+/** Returns the faults of a rule, each with the name of the field; empty: it is valid. */
 export function ruleFaults(rule: Rule): readonly string[] {
   const { name, limitBytes, subjects, graceMs = 0, graceMost, per = 'owner' } = rule;
   const named = nameFault(name);
@@ -98,8 +98,7 @@ export function ruleFaults(rule: Rule): readonly string[] {
 }
 
 /**
- * Behind all others unless a place is given. Throws `conflict` where there is one of that name, else
- * `invalid` with every fault.
+ * Creates a rule, by default after all others. Throws `conflict` if it exists, or `invalid` with all faults.
  */
 export function createRule(
   changes: ChangeSet,
@@ -112,7 +111,7 @@ export function createRule(
   put(changes, rule, place);
 }
 
-/** Throws `not_found`, or `invalid` with every fault. */
+/** Throws `not_found`, or `invalid` with all faults. */
 export function editRule(changes: ChangeSet, name: string, edit: RuleEdit): Rule {
   const before = mustBeRule(changes, name);
   const rule = edited(ruleOf(name, before), edit);
@@ -120,7 +119,7 @@ export function editRule(changes: ChangeSet, name: string, edit: RuleEdit): Rule
   return rule;
 }
 
-/** Takes it out of every group too; throws `not_found`. */
+/** Deletes a rule, and removes it from all groups; throws `not_found`. */
 export function deleteRule(changes: ChangeSet, name: string): void {
   mustBeRule(changes, name);
   changes.remove(ruleKind, name);
