@@ -1,10 +1,9 @@
 /**
- * The audit log: an event for each thing that a transaction changes, with who did it, and what it was before
- * and after. A transaction with an audit context, such as somebody's sign-in, is one event that lists the
- * changes.
+ * The audit log: an event for each change of a transaction, with its author, and the content before and
+ * after. A transaction with an audit context, such as a sign-in, is one event that lists the changes.
  *
- * The events are read off the transaction itself, so that no change can go without, and none can say of
- * itself what is not so. Of a document only what its kind describes is shown.
+ * The events are derived from the transaction itself, so that every change has one, and none is wrong. Events
+ * show only the part of a document that its kind describes.
  */
 
 import type { Work } from '../slices.ts';
@@ -16,10 +15,10 @@ import type { OwnerRegistry } from './owner-registry.ts';
 import type { Transaction } from './transaction.ts';
 
 export interface Author {
-  /** Null: this host's administrator, as `name` is. */
+  /** Null, and `name` too: this host's administrator. */
   readonly ownerId: number | null;
   readonly name: string | null;
-  /** The token that it was asked for with. */
+  /** The token of the request; null: none. */
   readonly tokenId: string | null;
 }
 
@@ -29,15 +28,15 @@ interface AuditEntry {
   readonly what: string;
   readonly name: string | null;
   readonly owner: string | null;
-  /** Null: it was not there. */
+  /** Null: created. */
   readonly before: unknown;
-  /** Null: it is no more. */
+  /** Null: deleted. */
   readonly after: unknown;
 }
 
 /** The content of an event of the kind `policy`, as JSON. */
 export interface PolicyEvent extends AuditEntry {
-  /** Id that all changes of one transaction share. */
+  /** The id of the transaction. */
   readonly change: string;
   /** Null: softquota itself. */
   readonly by: Author | null;
@@ -60,7 +59,7 @@ const indexDigits = 6;
 export class AuditLog {
   readonly #ids = new EventIds('p');
 
-  /** Makes the events of a transaction that is drafted, not yet in force. `at`: milliseconds since 1970. */
+  /** Makes the events of a drafted transaction. `at`: milliseconds since 1970. */
   *eventsOf(
     transaction: Transaction,
     by: Author | null,
@@ -110,7 +109,7 @@ export class AuditLog {
   }
 }
 
-/** An owner as it was, else, where it is new, as it will be. */
+/** A changed owner: as before the transaction, or if new, as after it. */
 interface OwnerAround extends OwnerRecord {
   readonly before: OwnerRecord | null;
   readonly after: OwnerRecord | null;
@@ -135,14 +134,14 @@ function* ownersAround(
   return found;
 }
 
-/** Null: something that was put, and is as it was. */
+/** Yields the changes; null: a document or owner that was put but is unchanged. */
 function* changesOf(
   transaction: Transaction,
   owners: ReadonlyMap<number, OwnerAround>,
   nameOf: (ownerId: number) => string,
   options: AuditOptions,
 ): Generator<Changed | null> {
-  // An owner who gives up a name goes before another one gets it.
+  // Deleted owners come first, since another owner may get the name.
   for (const owner of owners.values()) if (owner.after === null) yield changedOwner(owner);
   for (const owner of owners.values()) if (owner.after !== null) yield changedOwner(owner);
   yield* changedDocuments(transaction, nameOf, options);
@@ -172,7 +171,7 @@ function* changedDocuments(
       const known = snapshot.get(kind, key);
       const before = known === undefined ? null : describe(key, known);
       const after = document === null ? null : describe(key, document);
-      // A document without a description is still told to have changed.
+      // Without a description, the documents themselves are compared.
       const same = kind.describe === undefined ? isSame(known ?? null, document) : isSame(before, after);
       yield same ? null : { what, before, after };
     }

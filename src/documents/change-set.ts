@@ -1,20 +1,20 @@
-/** Documents by kind and key, and changes of them on top of a snapshot, which stays as it is. */
+/** Documents by kind and key, and changes on top of a snapshot, which stays unchanged. */
 
 import type { Work } from '../slices.ts';
 import type { Changes, DocumentRecord } from '../store/index.ts';
 import type { Kind } from './kind.ts';
 
-/** Documents to read: those in force, or those that a transaction would leave. */
+/** Documents to read: those in force, or those after a drafted transaction. */
 export interface Snapshot {
   get<T>(kind: Kind<T>, key: string): T | undefined;
   all<T>(kind: Kind<T>): Iterable<readonly [key: string, document: T]>;
-  /** The documents of an owner, in no order; the kind says whose a document is. */
+  /** Returns the documents of an owner, by `ownerOf` of the kind, unordered. */
   ofOwner<T>(kind: Kind<T>, ownerId: number): Iterable<readonly [key: string, document: T]>;
 }
 
 export type DocumentsByKind = Map<string, Map<string, unknown>>;
 
-/** Gives the documents of a kind: they were put there by `put`, or checked by the kind's own schema. */
+/** Returns the documents of a kind. Their type is safe, since `put` or the kind's schema has checked it. */
 export function documentsOf<T>(documents: DocumentsByKind, kind: Kind<T>): Map<string, T>;
 export function documentsOf(documents: DocumentsByKind, kind: Kind<unknown>): Map<string, unknown> {
   return documents.get(kind.name) ?? new Map();
@@ -37,7 +37,7 @@ export class ChangeSet implements Snapshot {
     return [...this.#changed.values()].every(documents => documents.size === 0);
   }
 
-  /** Makes the records that the store has to be told. */
+  /** Makes the records to write to the store. */
   *records(): Work<Required<Pick<Changes, 'documents' | 'goneDocuments'>>> {
     const documents: DocumentRecord[] = [];
     const goneDocuments: { kind: string; key: string }[] = [];

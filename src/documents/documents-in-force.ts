@@ -11,7 +11,9 @@ export class DocumentsInForce implements Snapshot {
   /** The keys of each owner's documents, by the kind's name. */
   readonly #ofOwners = new Map<string, OwnerKeys>();
 
-  /** Throws `store_refused` where a document is not what its kind says. Other kinds are left alone. */
+  /**
+   * Throws `store_refused` if a document does not fit the schema of its kind. Ignores records of other kinds.
+   */
   constructor(kinds: readonly Kind<unknown>[], records: readonly DocumentRecord[]) {
     this.kinds = new Map(kinds.map(kind => [kind.name, kind]));
     for (const kind of kinds) {
@@ -39,7 +41,7 @@ export class DocumentsInForce implements Snapshot {
     }
   }
 
-  /** The documents of these kinds, as the store keeps them. */
+  /** Yields the documents of some kinds as records of the store. */
   *records(isWanted: (durability: Durability) => boolean): Generator<DocumentRecord> {
     for (const { name: kind, durability } of this.kinds.values()) {
       if (!isWanted(durability)) continue;
@@ -84,7 +86,7 @@ export class DocumentsInForce implements Snapshot {
     }
   }
 
-  /** Null: it is gone. */
+  /** Sets a document, or removes it if null. */
   #set(kind: string, key: string, document: unknown): void {
     const documents = this.#documents.get(kind);
     const before = documents?.get(key);

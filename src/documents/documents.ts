@@ -1,8 +1,9 @@
 /**
- * The documents in force, and transactions upon them: drafted on what is in force, written, and only then in
- * force, as a whole. So two administrators at once lose nothing, and nobody ever decides by half a change.
+ * The documents in force, and transactions that change them. A transaction is drafted on the documents in
+ * force, written, and only then takes effect, as a whole. So two administrators at once lose nothing, and no
+ * decision sees half a change.
  *
- * Transactions are made one after the other, in the order in which they are asked for.
+ * Transactions run one after the other, in the order of the calls.
  */
 
 import { SoftquotaError } from '../errors.ts';
@@ -50,28 +51,28 @@ interface DocumentsOptions {
 }
 
 export interface Applied {
-  /** By the kind's name and the key. */
+  /** The changed documents by kind name and key; null: removed. */
   readonly documents: ReadonlyMap<string, ReadonlyMap<string, unknown>>;
   readonly owners: readonly OwnerRecord[];
-  /** Owners who were to go and have usage: each is somebody new now. */
+  /** Owners in place of deleted ones that still have usage: same name, new id. */
   readonly renewedOwners: readonly OwnerRecord[];
   readonly goneOwners: readonly string[];
 }
 
-/** A change that may rest while it is drafted. */
+/** A change that is drafted in slices. */
 type LongChange<T> = (transaction: Transaction) => Work<T>;
 
-/** A transaction that is drafted, and not written yet. */
+/** A transaction that is drafted but not written yet. */
 interface Draft<T> {
   readonly result: T;
   readonly transaction: Transaction;
-  /** Null: there is nothing to write. */
+  /** The records to write; null: none. */
   readonly records: PolicyChange | null;
-  /** Position in the shared store of what it is drafted on. */
+  /** The position of the documents that it is drafted on. */
   readonly basis: Position | null;
 }
 
-/** Drafts of one transaction, when others' changes come in between. */
+/** Most drafts of one transaction. Each change of another host in between needs a new draft. */
 const mostTries = 20;
 
 export class Documents {
@@ -79,13 +80,13 @@ export class Documents {
   #inForce = new DocumentsInForce([], []);
   readonly #auditLog = new AuditLog();
   #shared: SharedDocuments | null = null;
-  /** Position in the shared store; null: no documents were ever taken from one. */
+  /** The position in the shared store; null: documents never came from one. */
   #position: Position | null = null;
   /** The versions that led to the position. */
   readonly lineage = new Lineage();
-  /** Ends when all transactions that were asked for have ended. */
+  /** Resolves when all transactions so far have ended. */
   #last: Promise<unknown> = Promise.resolve();
-  /** Number of changes of anything but volatile documents. */
+  /** Number of changes, without changes of volatile documents alone. */
   #version = 0;
 
   constructor(options: DocumentsOptions) {
@@ -100,7 +101,7 @@ export class Documents {
     return this.#inForce;
   }
 
-  /** The documents in force as the store keeps them, but for volatile ones. */
+  /** Returns all versioned documents as records of the store. */
   records(): Iterable<DocumentRecord> {
     return this.#inForce.records(durability => durability !== 'volatile');
   }
@@ -109,7 +110,7 @@ export class Documents {
     return this.#inForce.records(durability => durability === 'volatile');
   }
 
-  /** Those of these volatile documents that are in force, as the store keeps them. */
+  /** Returns those of the named documents that exist, as records of the store. */
   volatileOf(names: readonly DocumentNames[]): readonly DocumentRecord[] {
     return names.flatMap(each => this.#inForce.record(each) ?? []);
   }
@@ -122,12 +123,12 @@ export class Documents {
     return this.#position;
   }
 
-  /** From now on transactions are written there first. */
+  /** Writes transactions to a shared store first from now on. */
   shareWith(shared: SharedDocuments): void {
     this.#shared = shared;
   }
 
-  /** Throws `store_refused` where what is kept cannot be read. */
+  /** Throws `store_refused` if a record cannot be read. */
   load(
     kinds: readonly Kind<unknown>[],
     records: readonly DocumentRecord[],
@@ -142,39 +143,38 @@ export class Documents {
   }
 
   /**
-   * Makes a change, after all those that were asked for before. What `change` drafts is in the store and in
-   * force, as a whole, once this resolves. The same write has the events that say who did what: `by` asked
-   * for it, or else softquota did it by itself.
+   * Makes a change, after all earlier calls. Once this resolves, the draft of `change` is in the store and in
+   * force, as a whole. The same write has the audit events, with `by` as the author; null: softquota itself.
    *
-   * Rejects with what `change` throws, or `store_away`: then nothing is changed, unless the message says that
-   * this is not known. Such a change may be found in the shared store later, and is applied then as if
-   * another host had made it.
+   * Rejects with the error of `change`, or with `store_away`: then nothing is changed, unless the message
+   * says that this is unknown. Such a change may turn up in the shared store later, and is applied then like
+   * a change of another host.
    */
   transact<T>(change: (transaction: Transaction) => T, by: Author | null = null): Promise<T> {
     return this.#inTurn(async transaction => change(transaction), by);
   }
 
-  /** Does what `transact` does, in slices: a large change is drafted while others are answered. */
+  /** Like `transact`, but drafts a large change in slices, so that it does not block other work. */
   transactInSlices<T>(change: LongChange<T>, by: Author | null = null): Promise<T> {
     return this.#inTurn(transaction => workInSlices(change(transaction)), by);
   }
 
-  /** Gives what a change would give now, without making it. Throws what `change` throws. */
+  /** Returns the result of a change without making it. Throws the error of `change`. */
   dryRun<T>(change: (transaction: Transaction) => T): T {
     return change(this.#begin(this.#options.now()));
   }
 
-  /** Drafts a change that may be large, otherwise like `dryRun`. */
+  /** Like `dryRun`, but drafts a large change in slices. */
   dryRunInSlices<T>(change: LongChange<T>): Promise<T> {
     return attempted(() => this.#upToDate(() => workInSlices(change(this.#begin(this.#options.now())))));
   }
 
-  /** Resolves once what others changed by now is in force here. Rejects with `store_away`. */
+  /** Resolves once all changes of other hosts up to now are in force here. Rejects with `store_away`. */
   async catchUp(): Promise<void> {
     await this.#shared?.catchUp();
   }
 
-  /** Takes what one host does at a time, for seconds. False: another has it. Rejects with `store_away`. */
+  /** Takes a lease for some seconds. False: another host has it. Rejects with `store_away`. */
   async takeLease(name: string): Promise<boolean> {
     return (await this.#shared?.takeLease(name)) ?? true;
   }
@@ -188,11 +188,11 @@ export class Documents {
     });
   }
 
-  /** Runs one transaction after the other. One that gives up waiting lets none overtake those before it. */
+  /** Runs transactions one after the other. One that times out while it waits does not change the order. */
   #inTurn<T>(change: (transaction: Transaction) => Promise<T>, by: Author | null): Promise<T> {
     const before = this.#last;
     const turn = this.#makeAfter(before, change, by);
-    // The results of turns are not kept: each would hold on to the one before.
+    // Drops the results, since each promise would otherwise retain the one before.
     this.#last = Promise.allSettled([before, turn]).then(() => {});
     return turn;
   }
@@ -223,7 +223,7 @@ export class Documents {
     return { result, transaction, records, basis };
   }
 
-  /** Does something with what is in force; null: that has changed meanwhile. */
+  /** Does work on the documents in force; null: they have changed meanwhile. */
   async #upToDate<T>(work: () => Promise<T>): Promise<{ readonly done: T } | null> {
     const before = this.#version;
     try {
@@ -235,7 +235,7 @@ export class Documents {
     }
   }
 
-  /** Writes it, and puts it in force; false: others came first, and it has to be drafted again. */
+  /** Writes a draft, and puts it in force; false: another host was first, so it has to be drafted again. */
   async #commit({ transaction, records, basis }: Draft<unknown>, deadline: Deadline): Promise<boolean> {
     if (records === null) return true;
     const isVersioned = transaction.isVersioned(this.#inForce.kinds);
@@ -258,7 +258,7 @@ export class Documents {
   async #commitHere(records: PolicyChange, left: Position | null): Promise<void> {
     const { writeBehind } = this.#options;
     if (left === null) return writeBehind.writeFirst(records);
-    // A host that has left the others leaves the generation of their changes, too.
+    // A host that no longer shares its documents begins a generation of its own.
     const apart = newGeneration(left.version + 1);
     await writeBehind.writeFirst({ ...records, replicated: apart });
     this.#position = apart;
@@ -287,12 +287,12 @@ export class Documents {
     return true;
   }
 
-  /** Puts what others changed in force, written behind, as a whole. Throws `store_refused`. */
+  /** Puts a change of another host in force as a whole, and writes it behind. Throws `store_refused`. */
   applyRemote(change: Omit<PolicyChange, 'events'>, positions: readonly Position[]): void {
     this.#applyRemote(runToEnd(this.#inForce.changeSetOf(change)), change, positions);
   }
 
-  /** Does as `applyRemote` without haste. False: others changed meanwhile, and nothing was done. */
+  /** Like `applyRemote`, in slices. False: the position has changed meanwhile, and nothing was done. */
   async applyRemoteInSlices(
     change: Omit<PolicyChange, 'events'>,
     positions: readonly Position[],
@@ -305,15 +305,15 @@ export class Documents {
   }
 
   /**
-   * Takes owners as the shared store has them at the position in force. It is another object then: a change
-   * that was drafted before may speak of owners by ids that nobody has now.
+   * Replaces owners by those that the shared store has at this position. The position becomes a new object,
+   * so that drafts from before, which may have other owner ids, are drafted again.
    */
   applyOwners(owners: readonly OwnerRecord[]): void {
     this.#position = this.#position && { ...this.#position };
     this.#apply(this.#inForce.changeSet(), { owners }, true);
   }
 
-  /** Puts volatile documents in force that others wrote; they are written behind. Throws `store_refused`. */
+  /** Puts volatile documents in force, and writes them behind. Throws `store_refused`. */
   applyVolatile(change: VolatileChange): void {
     const changes = runToEnd(this.#inForce.changeSetOf(change));
     this.#options.writeBehind.note(change);
@@ -341,7 +341,7 @@ export class Documents {
     const { owners: known, writeBehind, usage, now, onApplied } = this.#options;
     if (isVersioned) this.#version += 1;
     this.#inForce.apply(changes);
-    // Records of these owners that waited to be written are older than what is written now.
+    // The note below replaces older records of these owners that still wait to be written.
     const hasUsage = (key: string) => usage.hasUsage(key);
     const renewedOwners = known.change(owners, goneOwners, { now: now(), hasUsage });
     const written = [...owners, ...renewedOwners];
@@ -350,7 +350,7 @@ export class Documents {
   }
 }
 
-/** Makes one attempt after the other, until one is `done`; null: others' changes came in between. */
+/** Repeats an attempt until it is done. An attempt returns null if changes of others came in between. */
 async function attempted<T>(attempt: () => Promise<{ readonly done: T } | null>): Promise<T> {
   for (let tries = 0; tries < mostTries; tries += 1) {
     const outcome = await attempt();

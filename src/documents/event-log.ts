@@ -1,4 +1,7 @@
-/** Keeps what happened, and how near to limits owners are: in this host's store, or in the shared one. */
+/**
+ * Stores events, and the levels of owners (how near to limits they are), in this host's store or a shared
+ * one.
+ */
 
 import { randomBytes } from 'node:crypto';
 import type {
@@ -10,7 +13,7 @@ import type {
   WriteBehind,
 } from '../store/index.ts';
 
-/** A store, as far as events and levels go. */
+/** The part of a store that has events and levels. */
 export type EventStore = Pick<RecordStore, 'events' | 'levels' | 'write'>;
 
 type EventChanges = Pick<Changes, 'events' | 'goneEventsBefore' | 'levels' | 'goneLevels'>;
@@ -18,16 +21,16 @@ type EventChanges = Pick<Changes, 'events' | 'goneEventsBefore' | 'levels' | 'go
 interface EventLogOptions {
   readonly store: EventStore;
   readonly writeBehind: Pick<WriteBehind, 'close' | 'note' | 'kept'>;
-  /** Makes what writes behind into a shared store. */
+  /** Creates the write-behind queue of a shared store. */
   writeBehindTo(store: Pick<RecordStore, 'write'>, probe: () => Changes): EventLogOptions['writeBehind'];
 }
 
-/** Characters of the texts of events that are remembered. */
+/** Most characters of event texts in `recent`. */
 const mostText = 1_000_000;
 
 export class EventLog {
   readonly #options: EventLogOptions;
-  /** The last events that a shared store took with this host's changes, and may lose by falling back. */
+  /** The last events that a shared store wrote with this host's changes. It may lose them in a failover. */
   recent: readonly EventRecord[] = [];
   #shared: { readonly store: EventStore; readonly writeBehind: EventLogOptions['writeBehind'] } | null = null;
 
@@ -35,24 +38,24 @@ export class EventLog {
     this.#options = options;
   }
 
-  /** This host's own store, where what happened is kept unless it is shared. */
+  /** This host's own store, which has the events unless hosts share them. */
   get own(): EventStore {
     return this.#options.store;
   }
 
-  /** From now on all is read and written there. */
+  /** Reads and writes events and levels in a shared store from now on. */
   shareWith(store: EventStore): void {
-    // The probe takes out what is older than anything.
+    // The probe deletes events from before 1970, of which there are none.
     const writeBehind = this.#options.writeBehindTo(store, () => ({ goneEventsBefore: 0 }));
     this.#shared = { store, writeBehind };
   }
 
-  /** Writes behind, as is done with what is measured. */
+  /** Writes changes behind, like measurements. */
   enqueue(changes: EventChanges): void {
     this.#writeBehind.note(changes);
   }
 
-  /** Adds to the recent events, of which as many are kept as fit. */
+  /** Adds events to `recent`, and drops the oldest ones beyond `mostText`. */
   remember(events: readonly EventRecord[]): void {
     const all = [...this.recent, ...events];
     let left = mostText;
@@ -63,7 +66,7 @@ export class EventLog {
     this.recent = all.slice(first + 1);
   }
 
-  /** Finds events, newest first; what waits to be written is not among them. */
+  /** Finds events, newest first, without those that wait to be written. */
   events(query: EventQuery): Promise<readonly EventRecord[]> {
     return this.#store.events(query);
   }
@@ -72,12 +75,12 @@ export class EventLog {
     return this.#store.levels();
   }
 
-  /** Resolves once all that waits is in the store (true), or the store is found away (false). */
+  /** Resolves with true once all waiting changes are in the store, with false if the store is away. */
   kept(): Promise<boolean> {
     return this.#writeBehind.kept();
   }
 
-  /** Writes what waits for a shared store. */
+  /** Writes the changes that wait for a shared store. */
   async close(): Promise<void> {
     await this.#shared?.writeBehind.close();
   }
@@ -93,14 +96,14 @@ export class EventLog {
 
 const digits = 9;
 
-/** Ids of events, in the order in which they are given: a later one is greater. */
+/** Generates ids of events; of one generator, each id is greater than those before. */
 export class EventIds {
   readonly #prefix: string;
-  /** Makes the ids of this process different from those of others. */
+  /** Makes ids unique among processes. */
   readonly #life = randomBytes(6).toString('hex');
   #given = 0;
 
-  /** `prefix`: lower-case letters. */
+  /** `prefix` has lower-case letters. */
   constructor(prefix: string) {
     this.#prefix = prefix;
   }

@@ -1,9 +1,9 @@
 /**
- * The documents that administrators and users set, by kind and key, and the owners whom they are about:
- * transactional, audited, and replicated if several hosts share them.
+ * The documents that administrators and users set, by kind and key, and the owners that they belong to. They
+ * are transactional, audited, and replicated if several hosts share them.
  *
  * A change is drafted first, so it can fail half-way without harm. It is one write to the store, including
- * its events, and comes into force as a whole. Each kind of document belongs to the module that knows its
+ * its events, and takes effect as a whole. Each kind of document belongs to the module that knows its
  * meaning.
  */
 

@@ -1,35 +1,35 @@
-/** Kinds of documents: what a document of a kind looks like, and what the audit log may say of it. */
+/** Kinds of documents: the schema of each kind, and the part of its documents that the audit log shows. */
 
 import type { z } from 'zod';
 
 /**
- * The promise that is made of a document.
+ * The guarantee for documents of a kind.
  *
- * `versioned`: a change is made upon the last one, on as many replicas as are asked for. `volatile`: what is
- * made again by use, such as sessions. It has no version, of two writers the last one wins, and it is in no
- * backup.
+ * `versioned`: each change builds on the one before, and is replicated as configured. `volatile`: documents
+ * that use creates again, such as sessions. They have no version, of two writers the last one wins, and
+ * backups do not have them.
  */
 export type Durability = 'versioned' | 'volatile';
 
-/** The store knows it by its name. */
+/** A kind of documents. The store identifies it by its name. */
 export interface Kind<T> {
   readonly name: string;
   readonly durability: Durability;
   readonly schema: z.ZodType<T>;
   /**
-   * Says what the audit log shows of a document, so nothing secret. Where that stays the same there was no
-   * change to speak of. Of a kind without it the log says only that a document was changed, and nothing of a
-   * volatile one.
+   * Returns the part of a document that the audit log shows, so nothing secret. A change that leaves it equal
+   * has no event. For a kind without `describe` the log says only that a document was changed; for a volatile
+   * kind without it, nothing.
    */
   describe?(key: string, document: T, nameOf: (ownerId: number) => string): Description;
-  /** The owner by whom documents are found, by id. */
+  /** Returns the id of the owner that a document belongs to, for `ofOwner`. */
   ownerOf?(document: T): number;
 }
 
 export interface Description {
   readonly name: string | null;
-  /** The owner whose it is; null where it is nobody's. */
+  /** The id of the owner that it belongs to; null: none. */
   readonly ownerId: number | null;
-  /** An object as JSON has it, with the names and forms of the API. */
+  /** An object that can be written as JSON, with the names and formats of the API. */
   readonly content: object;
 }

@@ -1,20 +1,22 @@
 /**
- * The line of changes that led to the policy in force: the marks of the versions before it.
+ * The line of changes that led to the policy in force: the marks of earlier versions.
  *
- * By that a store that has lost its last changes is told from one that has gone on otherwise: the one stands
- * at a version that the policy in force came from, the other does not.
+ * It tells a store that lost its last changes from one that went on with other changes: the first is at a
+ * version that led to the policy in force, the second is not.
  */
 
 import type { Position, ReplicatedPosition, VersionRecord } from '../store/index.ts';
 
-/** Versions that are remembered: more than are made until a server that another took the place of is left. */
+/**
+ * Most versions that are remembered: more than there can be until hosts leave a server after its failover.
+ */
 const mostVersions = 10_000;
-/** Number of versions that are added until the oldest are dropped. */
+/** The oldest versions are dropped in batches of this size. */
 const someVersions = 1000;
 
 export class Lineage {
   #generation: string | null = null;
-  /** One after the other, none missing in between; the one in force last. */
+  /** Consecutive versions; the last one is in force. */
   #versions: VersionRecord[] = [];
 
   load(replicated: ReplicatedPosition | null): void {
@@ -28,13 +30,13 @@ export class Lineage {
     this.#versions = line.at(-1)?.mark === mark ? line : [{ version, mark }];
   }
 
-  /** Goes on through positions; gives the last as it is to be kept. */
+  /** Adds positions; returns the last one in the form for the store. */
   goOn(positions: readonly Position[]): ReplicatedPosition {
     const last = positions.at(-1);
     if (last === undefined) throw new TypeError('no position to go on to');
     const added = positions.map(({ version, mark }) => ({ version, mark }));
     const known = this.#generation === last.generation ? this.#versions : [];
-    // Nothing is known to lead here from before versions that are unknown.
+    // After a gap, earlier versions are not known to lead here.
     const goesOn = known.at(-1)?.version === (positions[0]?.version ?? 0) - 1;
     this.#versions = goesOn ? known : [];
     this.#versions.push(...added);
@@ -45,13 +47,13 @@ export class Lineage {
     return { generation, version, mark, lineage: { since, versions: added } };
   }
 
-  /** The mark that a version had which led to the one in force, or is that one; null: it is not known. */
+  /** Returns the mark of a version that led to the one in force, or is in force; null: unknown. */
   markOf(version: number): string | null {
     const first = this.#versions[0]?.version ?? Number.POSITIVE_INFINITY;
     return this.#versions[version - first]?.mark ?? null;
   }
 
-  /** The positions that are known to have led to the one in force, that one last. */
+  /** The positions that led to the one in force, as far as known, that one last. */
   get all(): readonly Position[] {
     const generation = this.#generation;
     if (generation === null) return [];

@@ -1,10 +1,10 @@
-/** Every owner by key, name and id. Only memory: nothing here knows a store, a clock or usage. */
+/** Finds owners by key, name and id. This is memory only, without a store, a clock or usage. */
 
 import { randomInt } from 'node:crypto';
 import { ownerKey } from '../quota/index.ts';
 import { type OwnerRecord, ownerIdBits } from '../store/index.ts';
 
-/** Number of owners that are remembered although nothing came of them, as after a report that was refused. */
+/** Most expected owners that are remembered. Some never come, for example after a refused report. */
 export const mostExpected = 10_000;
 
 export type Owners = Pick<OwnerRegistry, 'all' | 'byId' | 'byKey' | 'keyOf' | 'named' | 'onFound'>;
@@ -13,17 +13,17 @@ export class OwnerRegistry {
   readonly #foldCase: boolean;
   readonly #byKey = new Map<string, OwnerRecord>();
   readonly #byId = new Map<number, OwnerRecord>();
-  /** Owners who are about to be put on record, by key. */
+  /** Owners that `expect` returned and that are not added yet, by key. */
   readonly #expected = new Map<string, OwnerRecord>();
-  /** Called with the key of each owner who is found here, rather than named by a change of documents. */
+  /** Called with the key of each new owner, except those that a change of documents names. */
   onFound: (key: string) => void = () => {};
 
-  /** With `foldCase` the case of ASCII letters does not tell owners apart. */
+  /** With `foldCase`, names of owners compare without the case of ASCII letters. */
   constructor(foldCase: boolean) {
     this.#foldCase = foldCase;
   }
 
-  /** Every owner, in no order; may be gone through without haste, and more than once. */
+  /** All owners, unordered. Can be iterated in slices, and more than once. */
   get all(): Iterable<OwnerRecord> {
     return { [Symbol.iterator]: () => this.#byKey.values() };
   }
@@ -32,7 +32,7 @@ export class OwnerRegistry {
     return ownerKey(ownerName, this.#foldCase);
   }
 
-  /** Undefined: never heard of. */
+  /** Undefined: unknown. */
   named(ownerName: string): OwnerRecord | undefined {
     return this.byKey(this.keyOf(ownerName));
   }
@@ -47,8 +47,8 @@ export class OwnerRegistry {
   }
 
   /**
-   * Makes the record that an owner who is not known yet would get; the same until that one is on record, so
-   * that whoever meets the owner meanwhile, in a report or on the disk, means the same one.
+   * Returns the record for an unknown owner. Returns the same one until it is added, so that a report and a
+   * walk that find the owner at the same time use one id.
    */
   expect(name: string, since: number): OwnerRecord {
     const key = this.keyOf(name);
@@ -62,7 +62,7 @@ export class OwnerRegistry {
     return owner;
   }
 
-  /** Puts an owner on record unless there is one of this key; gives the one on record. */
+  /** Adds an owner unless there is one with this key; returns the one with this key. */
   add(owner: OwnerRecord): OwnerRecord {
     const known = this.byKey(owner.key);
     if (known !== undefined) return known;
@@ -71,17 +71,17 @@ export class OwnerRegistry {
     return owner;
   }
 
-  /** Puts an owner on record, in place of the one of this key. */
+  /** Adds an owner, or replaces the one with this key. */
   set(owner: OwnerRecord): void {
     this.#expected.delete(owner.key);
     const before = this.byKey(owner.key);
     if (before !== undefined) this.#leaveId(before);
     this.#byKey.set(owner.key, owner);
-    // The later of two records counts for an owner who is being renamed.
+    // During a rename two records have this id; the later one counts.
     this.#byId.set(owner.id, owner);
   }
 
-  /** Applies owners by keys; those with usage who were to go stay as somebody new. Gives those. */
+  /** Applies changes by key. A deleted owner with usage is replaced by a new one; returns the new owners. */
   change(
     present: readonly OwnerRecord[],
     gone: readonly string[],
@@ -105,7 +105,7 @@ export class OwnerRegistry {
     return anew;
   }
 
-  /** The owner is found by the id no more. */
+  /** Removes the owner from the index by id. */
   #leaveId(owner: OwnerRecord): void {
     if (this.#byId.get(owner.id) === owner) this.#byId.delete(owner.id);
   }

@@ -1,9 +1,9 @@
 /**
- * The documents and owners of this host as a replica of those in a shared store: where they stand, how they
- * differ, and what is applied of others' changes.
+ * The documents and owners of this host as a replica of those in a shared store: compares them, and applies
+ * the shared ones.
  *
- * A change that is applied counts at once and is written behind into this host's own store, so that it is
- * known at the next start whether or not the shared one can be reached.
+ * An applied change counts at once, and is written behind into this host's own store. So the next start knows
+ * it, even if the shared store cannot be reached.
  */
 
 import { inSlices } from '../slices.ts';
@@ -26,7 +26,7 @@ export class DocumentReplica {
     return this.#documents.records()[Symbol.iterator]().next().done === true;
   }
 
-  /** The owners, and the documents that have a version, to be put into a shared store. */
+  /** Returns the owners and all versioned documents, for a shared store. */
   async policy(): Promise<SharedPolicy> {
     const { owners, documents } = this.#inForce;
     const records: DocumentRecord[] = [];
@@ -34,13 +34,13 @@ export class DocumentReplica {
     return { owners: [...owners], documents: records };
   }
 
-  /** Tells whether somebody else's documents are the same as those in force, whoever the owners are. */
+  /** Tells whether these documents are the same as those in force; ignores owners. */
   async hasSameDocuments(policy: SharedPolicy): Promise<boolean> {
     const { documents, goneDocuments } = await differenceBetween(this.#inForce, this.#versioned(policy));
     return documents.length + goneDocuments.length === 0;
   }
 
-  /** Puts others in place of what is in force, unless that has come as far. Rejects as `applyRemote`. */
+  /** Replaces all documents and owners, unless this host is as far already. Rejects as `applyRemote`. */
   async applyWhole(policy: SharedPolicy, positions: readonly Position[]): Promise<void> {
     const documents = this.#documents;
     const wanted = this.#versioned(policy);
@@ -55,7 +55,7 @@ export class DocumentReplica {
     }
   }
 
-  /** Without volatile documents, which an older version kept among the others. */
+  /** Leaves out volatile documents, which an older version stored among the others. */
   #versioned({ owners, documents }: SharedPolicy): SharedPolicy {
     return { owners, documents: documents.filter(({ kind }) => !this.#documents.isVolatile(kind)) };
   }
@@ -65,7 +65,7 @@ export class DocumentReplica {
   }
 }
 
-/** Finds what has to change, in slices: a change that comes into force meanwhile may be missed. */
+/** Computes the difference in slices. May miss a change that takes effect meanwhile. */
 async function differenceBetween(before: InForce, after: SharedPolicy): Promise<PolicyRecords> {
   const documents = new Map<string, Map<string, DocumentRecord>>();
   await inSlices(after.documents, document => {
@@ -96,7 +96,7 @@ async function differenceBetween(before: InForce, after: SharedPolicy): Promise<
   };
 }
 
-/** When each host met the owner first does not matter. */
+/** Compares two owners, except `since`, which may differ between hosts. */
 function isSameOwner(owner: OwnerRecord, known: OwnerRecord): boolean {
   return known.id === owner.id && known.name === owner.name && known.type === owner.type;
 }

@@ -1,21 +1,21 @@
-/** The store that several hosts keep their documents in together, as far as transactions go. */
+/** The interface to a shared store of documents that transactions need, and their deadline. */
 
 import { SoftquotaError } from '../errors.ts';
 import type { DocumentRecord, PolicyChange, Position, VolatileChange } from '../store/index.ts';
 import { within } from '../within.ts';
 
-/** Store that transactions are written to first when several hosts share the documents. */
+/** The store that transactions are written to first if several hosts share the documents. */
 export interface SharedDocuments {
-  /** Gives how the store stands with it; null: another change came first. Rejects with `store_away`. */
+  /** Returns the position after the change; null: another change was first. Rejects with `store_away`. */
   commit(change: PolicyChange, basis: Position, mark: string): Promise<Position | null>;
   writeVolatile(change: VolatileChange): Promise<void>;
-  /** Resolves once what others changed by now is in force here. Rejects with `store_away`. */
+  /** Resolves once all changes of other hosts up to now are in force here. Rejects with `store_away`. */
   catchUp(): Promise<void>;
-  /** Takes what one host does at a time, for seconds. False: another has it. Rejects with `store_away`. */
+  /** Takes a lease for some seconds. False: another host has it. Rejects with `store_away`. */
   takeLease(name: string): Promise<boolean>;
 }
 
-/** Parts what has a version from what has none; null: nothing has none. */
+/** Separates versioned from volatile documents; `volatile` is null if there are none. */
 export function split(
   change: PolicyChange,
   isVolatile: (kind: string) => boolean,
@@ -31,7 +31,9 @@ export function split(
   return { versioned: { ...change, ...versioned }, volatile };
 }
 
-/** Milliseconds that a transaction waits for the shared store: an answer comes within two seconds. */
+/**
+ * Milliseconds that a transaction waits for the shared store, so that clients have an answer in two seconds.
+ */
 export const deadlineMs = 1700;
 
 export const notBegun = 'the shared store did not answer in time: nothing was changed. Try again';
@@ -43,7 +45,7 @@ export const unknown =
 export const notHereYet =
   'the change is stored, but not yet in force on this host; it comes into force here within moments';
 
-/** A bound on how long somebody waits for others; this process's own time does not count. */
+/** Limits the time of several waits together; the time between them does not count. */
 export class Deadline {
   #leftMs: number;
 
@@ -51,7 +53,7 @@ export class Deadline {
     this.#leftMs = ms;
   }
 
-  /** Rejects with `store_away` where the answer is late; whatever becomes of it then, nobody hears of it. */
+  /** Rejects with `store_away` if the answer is late. The late answer is ignored. */
   async wait<T>(answer: Promise<T>, refusal: string): Promise<T> {
     const begun = performance.now();
     const late = Symbol('late');

@@ -1,4 +1,4 @@
-/** A change of documents and owners in draft. None of it is in force or stored before all is written. */
+/** The draft of a change of documents and owners. Nothing is in force before everything is written. */
 
 import { SoftquotaError } from '../errors.ts';
 import { nameFault } from '../quota/index.ts';
@@ -9,15 +9,14 @@ import type { ChangeSet } from './change-set.ts';
 import type { Kind } from './kind.ts';
 import type { OwnerRegistry } from './owner-registry.ts';
 
-/** Says what a transaction is for, where one event tells of all of it. */
+/** The purpose of a transaction that has one event for all its changes. */
 export interface AuditContext {
   readonly kind: string;
   readonly owner: OwnerRecord;
-  /** The facts of the event, as JSON, besides who did it and what was changed. */
+  /** The fields of the event besides author and changes, for JSON. */
   readonly facts: object;
 }
 
-/** The things that a transaction reads besides documents. */
 interface TransactionOptions {
   readonly owners: OwnerRegistry;
   unitCountOf(ownerKey: string): number;
@@ -27,7 +26,7 @@ interface TransactionOptions {
 export class Transaction {
   readonly changes: ChangeSet;
   readonly #options: TransactionOptions;
-  /** By key; null: gone. */
+  /** Changed owners by key; null: removed. */
   readonly #owners = new Map<string, OwnerRecord | null>();
   #context: AuditContext | null = null;
 
@@ -50,7 +49,7 @@ export class Transaction {
     return known === undefined || this.#owners.has(known.key) ? undefined : known;
   }
 
-  /** Throws `invalid` where it is no name, `conflict` where somebody has it. */
+  /** Throws `invalid` if the name is invalid, `conflict` if it is taken. */
   createOwner(name: string, type: OwnerRecord['type'] = 'user'): OwnerRecord {
     mustBeName(name);
     if (this.owner(name) !== undefined) throw taken(name);
@@ -67,10 +66,10 @@ export class Transaction {
   }
 
   /**
-   * Everything that is laid down about the owner goes on under the new name, and nothing under the old one.
-   * Units are whose the disk says, so they stay under the old name until they are found under the new one. An
-   * owner of the new name who is only known from the disk gives way, as `isOnlyFound` tells; throws
-   * `conflict` for any other one.
+   * Renames an owner, who keeps the id, and so all documents. Units belong to the owner that the disk names,
+   * so they stay with the old name until walks find them under the new one. If the new name is taken by an
+   * owner who is only known from the disk (`isOnlyFound`), that owner is replaced; otherwise throws
+   * `conflict`.
    */
   renameOwner(name: string, newName: string, isOnlyFound: (owner: OwnerRecord) => boolean): OwnerRecord {
     mustBeName(newName);
@@ -84,7 +83,7 @@ export class Transaction {
     return renamed;
   }
 
-  /** Throws `not_found`, and `conflict` where the owner has units. */
+  /** Throws `not_found`, or `conflict` if the owner has units. */
   deleteOwner(name: string): OwnerRecord {
     const owner = this.mustBeOwner(name);
     const units = this.#options.unitCountOf(owner.key);
@@ -103,17 +102,17 @@ export class Transaction {
     return owner;
   }
 
-  /** Has one event tell of all of this transaction, even where nothing is changed. */
+  /** Makes one event for the whole transaction, even if it changes nothing. */
   auditAs(context: AuditContext): void {
     this.#context = context;
   }
 
-  /** Null: each thing that is changed has an event of its own. */
+  /** Null: each change has its own event. */
   get context(): AuditContext | null {
     return this.#context;
   }
 
-  /** Tells whether anything changes that has a version: all but volatile documents. */
+  /** Tells whether owners or versioned documents change. */
   isVersioned(kinds: ReadonlyMap<string, Kind<unknown>>): boolean {
     const changed = [...this.changes.changed];
     return (
@@ -126,12 +125,12 @@ export class Transaction {
     return this.changes.isEmpty && this.#owners.size === 0 && this.#context === null;
   }
 
-  /** The owners who come or become another, and null for those who go, by key. */
+  /** The changed owners by key; null: removed. */
   get owners(): ReadonlyMap<string, OwnerRecord | null> {
     return this.#owners;
   }
 
-  /** Makes the records that the store has to be told. */
+  /** Makes the records to write to the store. */
   *records(): Work<Changes> {
     const owners: OwnerRecord[] = [];
     const goneOwners: string[] = [];
