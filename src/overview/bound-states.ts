@@ -1,4 +1,4 @@
-/** The states of pools and of repositories by the limits that they have, without what is reserved. */
+/** The states of groups and repositories by their bounds, without reserved bytes. */
 
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import * as quota from '../quota/index.ts';
@@ -15,8 +15,8 @@ export interface PoolState extends JudgedBound {
 }
 
 /**
- * The rules of a group that limit its members together, by name. `member`: whose share and allowance are
- * asked for.
+ * Returns the states of a group by its rules for all members together, sorted by rule. `member`: the member
+ * whose share and allowance count; null: no member in particular.
  */
 export function poolStates(
   ledger: Pick<Ledger, 'pools' | 'settings'>,
@@ -32,7 +32,7 @@ export function poolStates(
 }
 
 export interface LimitedRepository extends JudgedBound {
-  /** The name that refusals have for it. */
+  /** The name of the repository, as in refusals. */
   readonly unit: string;
   readonly owner: string;
 }
@@ -41,7 +41,7 @@ const lfs: quota.Leaf = 'size:git:lfs';
 
 type RepositoryLedger = Pick<Ledger, 'repositoriesOf' | 'settings' | 'standing'>;
 
-/** The repositories of this host that have a limit of their own. null: see `filterMapInSlices`. */
+/** Yields the repositories of this host with a limit per repository, with nulls as in `filterMapInSlices`. */
 export function* limitedRepositories(
   ledger: RepositoryLedger,
   owners: Iterable<OwnerUsage>,
@@ -70,7 +70,7 @@ export function* limitedRepositories(
   }
 }
 
-/** While quotas are switched off, nothing is near a limit. */
+/** Judges a bound. While quotas are switched off, the state is always `ok`. */
 function judgedBound(settings: quota.QuotaSettings, decision: RuledDecision): JudgedBound {
   const { state, fullness } = judgedKind(settings, decision, 0);
   return { decision, state: settings.enabled ? state : 'ok', fullness };

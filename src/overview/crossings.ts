@@ -1,10 +1,11 @@
 /**
- * Records when owners reach a threshold or the limit, when a grace ends, and when they are back below it.
+ * Records an event when an owner reaches a threshold or the limit, when a grace ends, and when the owner is
+ * back below.
  *
- * Each kind of data has a level. Kinds that change from one level to another together, because of the same
- * rule, are one event. A limit of a group's members together has a level of its own, and its events are about
- * no single owner. Levels are stored, so that a restart records nothing again. While quotas are switched off,
- * all levels stay the same.
+ * Each leaf has a level. Leaves that change together from one level to another, because of the same rule, are
+ * one event. A limit of a group's members together has its own level, and its events belong to no single
+ * owner. Levels are stored, so that a restart does not repeat events. While quotas are switched off, levels
+ * do not change.
  *
  * If hosts share a quota, only one host at a time records; another host continues from the last recorded
  * levels.
@@ -51,16 +52,16 @@ export interface CrossingsOptions {
   readonly log: Pick<Log, 'error'>;
   /** Milliseconds since 1970. */
   now(): number;
-  /** Milliseconds between two rounds, at least; a second unless given. */
+  /** Least pause between two rounds, in milliseconds; default: a second. */
   readonly pauseMs?: number | undefined;
-  /** Says whether this host is the one that tells at the moment; null: it always is. */
+  /** Tells whether this host records now; null: always. */
   readonly turn: { readonly isTelling: boolean } | null;
 }
 
-/** Number of crossings that are handed over at once, and waited for. */
+/** Most events or levels that are enqueued at once. */
 const mostAtOnce = 5000;
 
-/** The levels of groups are kept together, under an id that no owner has. */
+/** The levels of all groups are one record, under an id that no owner has. */
 const poolsId = 0;
 
 interface Step {
@@ -77,7 +78,7 @@ export class Crossings {
   readonly #options: CrossingsOptions;
   readonly #loop: ReconcileLoop;
   readonly #ids = new EventIds('t');
-  /** By owner id; of owners not at the lowest of all. Null: what was told last could not be read yet. */
+  /** By owner id, without owners at the lowest levels. Null: the stored levels are not read yet. */
   #levels: Map<number, Levels> | null = null;
   #pools = new Map<string, ReadonlyMap<string, Level>>();
   #events: EventRecord[] = [];
@@ -93,13 +94,13 @@ export class Crossings {
       reconcilePool: group => this.#reconcilePool(group),
       finish: everybody => this.#finish(everybody),
       onFailed: error => {
-        // That the store is away is said by who looks after it.
+        // The store reports this failure itself.
         if (!isAway(error)) log.error({ err: error }, 'crossings of thresholds could not be told');
       },
     });
   }
 
-  /** Goes on from what was told last, as soon as that can be read; rejects with `store_refused`. */
+  /** Continues from the stored levels, as soon as they can be read; rejects with `store_refused`. */
   static async open(options: CrossingsOptions): Promise<Crossings> {
     const crossings = new Crossings(options);
     try {
@@ -114,7 +115,7 @@ export class Crossings {
     this.#loop.start();
   }
 
-  /** It has become this host's turn: others may have told something since its last. */
+  /** Begins this host's turn. Reads the levels again, since another host may have recorded meanwhile. */
   takeTurn(): void {
     this.#levels = null;
     this.#events = [];
@@ -122,7 +123,7 @@ export class Crossings {
     this.#loop.reconcileAll();
   }
 
-  /** Resolves once all that was crossed by now is noted. */
+  /** Resolves once all crossings up to now are enqueued. */
   noted(): Promise<void> {
     return this.#loop.settled();
   }
@@ -147,7 +148,7 @@ export class Crossings {
     const { ledger } = this.#options;
     const { settings } = ledger;
     const owner = ledger.documents.owners.named(ownerKey);
-    // An event has the figures of the owner: what a group has together is not the owner's.
+    // Bounds of groups are left out, since the events of an owner have only the owner's figures.
     const decided = decidedOwner(ledger, ownerKey, false);
     if (!settings.enabled || owner === undefined || decided === null) return;
     const last = this.#levels.get(owner.id) ?? lowest;
@@ -183,7 +184,7 @@ export class Crossings {
       if (!isSilent(step)) this.#events.push(this.#eventOf(null, { ...step, leaves: leaves.filter(isOf) }));
     }
     this.#put(group, next);
-    // An event of a group is about none of its members.
+    // The members need no new levels, since their levels ignore bounds of groups.
     return false;
   }
 
@@ -200,7 +201,7 @@ export class Crossings {
     const { warnAt = settings.warnAt } = decision;
     const from = inForce({ warnAt }, last);
     const reached = nextLevel(settings, decision, from);
-    // After a restore, what no sweep has measured yet is only missing.
+    // Before the first sweep, for example after a restore, bytes are missing, so no level falls.
     return { from, to: walks.lastSweep === null ? Math.max(reached, from) : reached, decision };
   }
 
@@ -240,7 +241,7 @@ export class Crossings {
     const { ledger } = this.#options;
     if (!this.#isMine) return;
     if (this.#levels === null) {
-      // The crossings that this host told in its last turn are among those that are read.
+      // Levels from this host's last turn must be in the store before the levels are read.
       if (!(await ledger.kept()))
         throw new SoftquotaError('store_away', 'what was told last is not kept yet');
       await this.#resume();
@@ -268,7 +269,7 @@ export class Crossings {
         }),
         goneLevels: ids.filter(ownerId => textOf(ownerId) === null),
       });
-      // The queue of notes has room for so many; more of them wait here.
+      // Waits before the next batch, since the queue has only room for some.
       if (at + mostAtOnce < longest) await ledger.kept();
     }
   }
@@ -284,7 +285,7 @@ export class Crossings {
   }
 }
 
-/** Between two levels over a limit, only the end of a grace is told. */
+/** Tells whether a step has no event. Between two levels over a limit, only the end of a grace has one. */
 function isSilent({ from, to, decision: { grace } }: Step): boolean {
   return from === to || (from >= atLimit && to >= atLimit && (to !== refusing || grace === undefined));
 }

@@ -1,4 +1,4 @@
-/** Events, in the form in which they are read, and how they are read from what is kept. */
+/** The shapes of events in the API, and the conversion of stored records into them. */
 
 import { z } from 'zod';
 import { boundScopes, leaves, subjects } from '../quota/index.ts';
@@ -28,7 +28,7 @@ const ruling = {
   rule: z.string().nullable().meta({ description: 'Null for the built-in rule.' }),
 };
 
-/** The thing that the deciding rule limits, where that is not the owner. */
+/** The thing that the deciding rule limits, unless it is the owner. */
 const bound = {
   per: z.enum(boundScopes).optional().meta({
     description: 'The thing that the deciding rule limits; left out where that is what the owner stores.',
@@ -301,7 +301,7 @@ export const event = z
   ])
   .meta({ id: 'Event' });
 
-/** The kinds that owners see: who changed what of the policy is for administrators. */
+/** The kinds that owners see. Changes of the policy, with their authors, are only for administrators. */
 export const ownEventKinds = [
   'refusal',
   'threshold',
@@ -318,7 +318,7 @@ export type Event = z.infer<typeof event>;
 export type EventOf<Kind extends EventKind> = Extract<Event, { readonly kind: Kind }>;
 export type EventKind = (typeof eventKinds)[number];
 
-/** Null where it is none. */
+/** Converts a stored record to an event; null: it is not a valid event. */
 export function eventOf({ id, kind, at, text }: EventRecord): Event | null {
   const kept = keptFields.safeParse(fieldsIn(text));
   if (!kept.success) return null;
@@ -327,13 +327,13 @@ export function eventOf({ id, kind, at, text }: EventRecord): Event | null {
   return event.safeParse({ id, kind, at: isoOf(at), ...fields, last_at: lastAt, by: author }).data ?? null;
 }
 
-/** Fields that have another name in the store than in the API; `event` looks at their values. */
+/** Fields whose names in the store differ from those in the API; `event` checks their values. */
 const keptFields = z.looseObject({
   lastAt: z.unknown().optional(),
   by: z.object({ ownerId: z.unknown(), name: z.unknown(), tokenId: z.unknown() }).nullish(),
 });
 
-/** None where it is no JSON object. */
+/** Parses the fields of a JSON object; returns none if it is not one. */
 export function fieldsIn(text: string): Readonly<Record<string, unknown>> {
   try {
     const fields: unknown = JSON.parse(text);

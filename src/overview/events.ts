@@ -1,4 +1,4 @@
-/** Takes in what happens, has it kept for as long as is wanted, and finds it again. */
+/** Records events, deletes them after the configured time, and finds them. */
 
 import { EventIds } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
@@ -20,21 +20,21 @@ import { dayKind, Tally, type TallyLimits, type ToldRefusal, type ToldUnasked } 
 
 export type { ToldRefusal } from './tally.ts';
 
-/** `pauseMs`: also the time for which refusals are added up before they are written. */
+/** `pauseMs` is also the time for which refusals are added up before they are written. */
 export interface EventsOptions extends Omit<CrossingsOptions, 'turn'> {
   readonly host: string;
   /** `[events] KEEP`, in milliseconds. */
   readonly keepMs: number;
   readonly limits?: TallyLimits;
-  /** Says whether this host tells of thresholds; null: this host's, which has its quota for itself. */
+  /** Tells whether this host records thresholds now; null: always, since it shares its quota with no host. */
   readonly turn?: CrossingsOptions['turn'];
 }
 
 export interface EventsQuery extends EventFilter {
   readonly kind?: EventKind | undefined;
-  /** The name of an owner: what was told under it, and what was told of who has it now. */
+  /** The name of an owner: finds events recorded under the name, and events of the owner who has it now. */
   readonly owner?: string | undefined;
-  /** End of the page before; see `EventsPage.next`. */
+  /** The end of the previous page; see `EventsPage.next`. */
   readonly after?: string | undefined;
   /** 1 or more. */
   readonly limit: number;
@@ -43,20 +43,20 @@ export interface EventsQuery extends EventFilter {
 export interface EventsPage<Kind extends Event = Event> {
   /** Newest first. */
   readonly events: readonly Kind[];
-  /** The place from which it goes on; null: there is no more. */
+  /** The place at which the next page begins; null: there is no next page. */
   readonly next: string | null;
 }
 
 const daysTold = 14;
 const daysAtOnce = 1000;
 const leastFreedBytes = 1_000_000;
-/** More than one hour of one host can have. */
+/** More records than one hour of one host can have. */
 const mostOfAnHour = 10_000;
-/** Number of events that are looked through for one page; the next page goes on from there. */
+/** Most records that are searched for one page; the next page continues there. */
 const mostLookedAt = 20_000;
 const lookedAtOnce = 500;
 
-/** The fields of an event that its teller knows. */
+/** The fields of an event that the caller passes. */
 type Told<Kind extends EventKind> = Omit<EventOf<Kind>, 'id' | 'at' | 'kind' | 'host'>;
 
 export class Events {
@@ -76,8 +76,8 @@ export class Events {
   }
 
   /**
-   * Goes on with what was told in an earlier life. Where that cannot be read at the moment, refusals of this
-   * hour are added up again, and thresholds are told once it can. Rejects with `store_refused`.
+   * Continues the sums and levels from before a restart. If the store is away, refusals of this hour begin
+   * new sums, and thresholds are recorded once the levels can be read. Rejects with `store_refused`.
    */
   static async open(options: EventsOptions): Promise<Events> {
     const { ledger, host, log, now, pauseMs, limits, turn = null } = options;
@@ -89,7 +89,7 @@ export class Events {
 
   start(): void {
     this.#crossings.start();
-    // Not at once: with a clock that is wrong at the start all would go.
+    // Not at once, since a wrong clock at the start could delete all events.
     this.#cleaning ??= setInterval(() => this.#clean(), hourMs).unref();
   }
 
@@ -120,13 +120,13 @@ export class Events {
     this.#flushing ??= setTimeout(() => this.#flush(), pauseMs).unref();
   }
 
-  /** The worker collected garbage; `owner` null: nobody's. */
+  /** Records that the worker collected garbage; `owner` null: the repository has no owner. */
   collected({ owner, repository, freed, fault }: Told<'reclaim'>): void {
     if (fault === null && freed < leastFreedBytes) return;
     this.#enqueue('reclaim', owner, { repository, freed, fault });
   }
 
-  /** A pool counts for another owner, because the project that it was made from is gone. */
+  /** Records that a pool of forks counts for another owner, because its project no longer exists. */
   inherited({ owner, ...fields }: Told<'inherited'>): void {
     this.#enqueue('inherited', owner, fields);
   }
@@ -146,9 +146,9 @@ export class Events {
   }
 
   /**
-   * A page of what is in the store; what is about to be written comes later. A page of few events, or none,
-   * is not the last one where `next` goes on. Throws `invalid` where `after` is no place, `store_refused`
-   * where an event cannot be read.
+   * Returns a page of the events in the store, without those that wait to be written. A page can have few
+   * events or none, and still a `next`. Throws `invalid` if `after` is invalid, `store_refused` if an event
+   * cannot be read.
    */
   async list({ kind, owner, ...page }: EventsQuery): Promise<EventsPage> {
     const { ledger } = this.#options;
@@ -158,7 +158,7 @@ export class Events {
     return this.#page(kinds, { ownerId: ledger.documents.owners.named(owner)?.id ?? null, ownerKey }, page);
   }
 
-  /** Lists events of these kinds of this very owner, and not of others who had the name before. */
+  /** Lists events of these kinds of this owner, without those of earlier owners of the name. */
   listOf<Kind extends EventKind>(
     ownerId: number,
     kinds: readonly Kind[],
@@ -167,7 +167,7 @@ export class Events {
     return this.#page(kinds, { ownerId, ownerKey: null }, page);
   }
 
-  /** Counts the refusals of each of the last days, in UTC, today's last, as far as they are kept. */
+  /** Counts the stored refusals of each of the last days in UTC, today last. */
   async refusalsByDay(): Promise<readonly { readonly day: string; readonly count: number }[]> {
     const { ledger, now } = this.#options;
     const today = dayOf(now());
@@ -197,11 +197,11 @@ export class Events {
   ): Promise<EventsPage<EventOf<Kind>>> {
     const { ledger } = this.#options;
     const isMeant = eventMatcher(filter, name => ledger.documents.owners.keyOf(name));
-    // Nothing from before is meant: the refusals of an hour are told at its first one.
+    // The search begins an hour earlier, since the record of an hour has the time of its first refusal.
     const from = filter.since === undefined ? Number.NEGATIVE_INFINITY : filter.since - hourMs;
     const events: EventOf<Kind>[] = [];
     const atOnce = isMeant === null ? limit + 1 : lookedAtOnce;
-    // Before every event of that time: ids begin with a letter.
+    // This place comes after all events up to `until`, since ids begin with a letter.
     const until = filter.until === undefined ? undefined : { at: filter.until + 1, id: '0' };
     let place = after === undefined ? until : placeIn(after);
     for (let looked = 0; looked < mostLookedAt; looked += atOnce) {
@@ -222,7 +222,7 @@ export class Events {
     return { events, next: nameOf(place) };
   }
 
-  /** Merges the events of several kinds: each is found along an index of its own. */
+  /** Queries each kind by itself, since the index is by kind, and merges the results. */
   async #recordsOf(
     kinds: readonly EventKind[],
     owner: NonNullable<EventQuery['owner']> | null,
@@ -242,14 +242,14 @@ export class Events {
       .slice(0, limit);
   }
 
-  /** Resolves once all that happened by now is in the store, or the store is away. */
+  /** Resolves once all events up to now are in the store, or the store is away. */
   async kept(): Promise<void> {
     await this.#crossings.noted();
     this.#flush();
     await this.#options.ledger.kept();
   }
 
-  /** Hands what is not written yet to the ledger, which writes it. */
+  /** Passes all remaining events to the ledger, which writes them. */
   async close(): Promise<void> {
     if (this.#cleaning !== null) clearInterval(this.#cleaning);
     await this.#crossings.close();
@@ -300,15 +300,17 @@ function placeIn(text: string): Place {
 }
 
 interface EventFilter {
-  /** In milliseconds since 1970, both included: an event of an hour is in all of that hour. */
+  /**
+   * Milliseconds since 1970, inclusive. The refusals of an hour are found at any time between first and last.
+   */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
   readonly actor?: string | undefined;
-  /** A part of some name, path or text of the event. */
+  /** A part of any name, path or text of the event. */
   readonly q?: string | undefined;
 }
 
-/** Makes what tells whether an event is meant; null: all are. */
+/** Returns a function that tells whether an event matches; null: all match. */
 function eventMatcher(
   { since, actor, q }: EventFilter,
   keyOf: (name: string) => string,
@@ -317,7 +319,7 @@ function eventMatcher(
   const from = since === undefined ? null : isoOf(since);
   const actorKey = actor === undefined ? null : keyOf(actor);
   const words = q === undefined ? null : folded(q);
-  // Most records are passed over by their text, and not read.
+  // A search in the raw text first, since most records do not match and need not be parsed.
   const inText = words === null ? null : JSON.stringify(words).slice(1, -1);
   return (record, read) => {
     if (inText !== null && !folded(record.text).includes(inText)) return false;
@@ -331,7 +333,7 @@ function eventMatcher(
 
 const unspoken: ReadonlySet<string> = new Set(['id', 'at', 'last_at', 'kind', 'change', 'token_id']);
 
-/** Names of fields are no words of it. */
+/** Searches the values of an event, and not the names of its fields. */
 function hasWords(value: unknown, words: string): boolean {
   if (typeof value === 'string') return folded(value).includes(words);
   if (typeof value !== 'object' || value === null) return false;

@@ -1,9 +1,8 @@
 /**
- * Records what owners use once an hour, and tells what they used, and how quickly it grows.
+ * Records the usage of owners once an hour, and returns past usage and its growth.
  *
- * The slope is Theil and Sen's: the median of the slopes between each two days. Unlike a line of least
- * squares it is not turned by one large upload or one cleaning up, which is what usage is made of, and it
- * needs no threshold for what counts as one.
+ * Growth is the Theil-Sen estimator: the median of the slopes between each two days. Unlike a line of least
+ * squares, a single large upload or cleanup does not distort it, and it needs no threshold for outliers.
  */
 
 import type { Owners } from '../documents/index.ts';
@@ -22,7 +21,7 @@ interface HistoryOptions {
   now(): number;
 }
 
-/** The clock may be set: it is looked at again after so long at the latest. */
+/** Wakes up at least this often, since somebody may set the clock. */
 const longestWaitMs = 60_000;
 const ownersAtOnce = 500;
 
@@ -38,15 +37,15 @@ export class History {
     this.#options = options;
   }
 
-  /** Records from the time on when everything `isMeasured`: what is not known yet would look like nothing. */
+  /** Starts to record once everything `isMeasured`, since unmeasured data would be recorded as 0 bytes. */
   start(isMeasured: Promise<void>): void {
     void isMeasured.then(() => this.#next());
   }
 
   /**
-   * Returns the history of these owners together, or with null of all: some 400 points at most, oldest first,
-   * and the growth from the last four weeks. Only bytes of the leaves in `counted` are told of, all unless
-   * given, the others as 0. Rejects as reading the store does.
+   * Returns the usage of these owners together (null: of all owners) as at most 400 points, oldest first, and
+   * the growth in the last four weeks. Leaves outside the mask `counted` are 0. Rejects as reads of the store
+   * do.
    */
   async of(
     ownerIds: readonly number[] | null,
@@ -74,19 +73,19 @@ export class History {
     };
   }
 
-  /** Ends what is being written after its next slice: an hour that is not whole counts as not recorded. */
+  /** Stops after the slice that is being written. An incomplete hour counts as not recorded. */
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     await this.#recording;
   }
 
-  /** Records the hour that it is, unless it is recorded, and comes again when the next one begins. */
+  /** Records the current hour unless it is recorded, and sets the timer for the next hour. */
   #next(): void {
     if (this.#isClosed) return;
     this.#recording = this.#record()
       .catch(error => {
-        // That the store is away is said by who looks after it.
+        // The store reports this failure itself.
         if (error instanceof SoftquotaError && error.code === 'store_away') return;
         this.#options.log.error({ err: error }, 'usage could not be recorded; it will be tried again');
       })
@@ -109,17 +108,17 @@ export class History {
     if (hours.length === 0) await this.#recordHour(hour, at);
     this.#recordedHour = hour;
     const day = Math.floor(hour / 24);
-    // Not at the start, where the clock may be wrong.
+    // Not at the start, when the clock may be wrong.
     if (this.#thinnedDay !== null && day !== this.#thinnedDay) await this.#thin(hour);
     if (!this.#isClosed) this.#thinnedDay = day;
   }
 
   async #recordHour(hour: number, at: number): Promise<void> {
     const { store, totals } = this.#options;
-    // Half-way through a round an owner who is renamed would be there twice.
+    // During a round, a renamed owner could be counted twice.
     await totals.settled();
     if (this.#isClosed) return;
-    // Owners who change while they are written are recorded again in the next hour.
+    // Owners who change during the writes are recorded again in the next hour.
     const moved = totals.takeMoved();
     const { usage } = totals.figures;
     try {
@@ -135,7 +134,7 @@ export class History {
     }
   }
 
-  /** Thins everybody's, and lets go of those who went while nobody looked. */
+  /** Thins out the history of all owners, and deletes that of owners who no longer exist. */
   async #thin(nowHour: number): Promise<void> {
     const { store, owners: known } = this.#options;
     let afterOwner = -1;
@@ -166,9 +165,9 @@ interface Point {
   readonly usage: Usage;
 }
 
-/** Days of which each hour is kept; after them the last of each day. */
+/** For this many days each recorded hour stays; older days have only their last hour. */
 export const hourlyDays = 14;
-/** Days of which anything is kept. */
+/** Older days are deleted. */
 export const dailyDays = 1826;
 
 export const hourMs = 3_600_000;
@@ -177,7 +176,7 @@ export const dayMs = hoursOfDay * hourMs;
 const mostPoints = 400;
 const growthDays = 28;
 
-/** The hours that a range is about; a point for each `step` of them. */
+/** The hours of a range, with one point for each `step` hours. */
 interface Span {
   readonly fromHour: number;
   readonly toHour: number;
@@ -192,22 +191,22 @@ export function hourOf(time: number): number {
   return Math.floor(time / hourMs);
 }
 
-/** Counted in UTC since 1970. */
+/** Returns the number of the day in UTC since 1970. */
 export function dayOf(time: number): number {
   return Math.floor(time / dayMs);
 }
 
-/** From the beginning of the `step` in which the hour lies that was so many days before. */
+/** Returns the span of the last `count` days, rounded down to the begin of a step. */
 function spanOf(count: number, step: number, now: number): Span {
   const toHour = hourOf(now);
   const fromHour = Math.floor((toHour - count * hoursOfDay) / step) * step;
   return { fromHour: Math.max(0, fromHour), toHour, step };
 }
 
-/** The last recorded hour of each step of a span, with what owners had then. */
+/** The last recorded hour of each step of a span, with the usage of some owners at that time. */
 class Points {
   readonly #hours: PastUsage['hours'];
-  /** Null: no owner had a record by then. */
+  /** Null: no owner had a record at that time. */
   readonly #sums: (Usage | null)[];
 
   constructor(hours: PastUsage['hours'], { fromHour, step }: Span) {
@@ -218,7 +217,7 @@ class Points {
     this.#sums = this.#hours.map(() => null);
   }
 
-  /** Oldest first; none before the first record. */
+  /** The points, oldest first, from the first record on. */
   get sums(): readonly Point[] {
     return this.#hours.flatMap(({ at }, index) => {
       const usage = this.#sums[index] ?? null;
@@ -226,12 +225,12 @@ class Points {
     });
   }
 
-  /** Adds what all owners had together. */
+  /** Adds the usage of all owners together. */
   addAll(): void {
     for (const [index, { usage }] of this.#hours.entries()) this.#sums[index] = usage;
   }
 
-  /** Adds what one owner had: a step holds until the next one. */
+  /** Adds the usage of one owner. Each record holds until the next one. */
   add(steps: PastUsage['steps']): void {
     let held: Usage | null = null;
     let next = 0;
@@ -243,19 +242,19 @@ class Points {
   }
 }
 
-/** Adds up; a sum that passes 2^53 - 1 stands at that. */
+/** Adds up, with at most 2^53 - 1 for each leaf. */
 function together(sum: Usage | null, usage: Usage): Usage {
   if (sum === null) return usage;
   return sum.map((bytes, leaf) => Math.min(bytes + (usage[leaf] ?? 0), Number.MAX_SAFE_INTEGER));
 }
 
-/** Thins points out to what a plot has room for: the last of each few, so that the newest is among them. */
+/** Returns at most `mostPoints` points, evenly spread, with the newest. */
 function fewOf(points: readonly Point[]): readonly Point[] {
   const each = Math.ceil(points.length / mostPoints);
   return points.filter((_, index) => (points.length - 1 - index) % each === 0);
 }
 
-/** All kinds together; what passes 2^53 - 1 stands at that. */
+/** Returns the sum of all leaves, at most 2^53 - 1. */
 export function totalOf(usage: Usage): number {
   return Math.min(
     usage.reduce((sum, bytes) => sum + bytes, 0),
@@ -270,16 +269,18 @@ export interface DayPoint {
 }
 
 export interface Growth {
-  /** Whole bytes; below 0 where it shrinks. */
+  /** Whole bytes; negative if usage shrinks. */
   readonly perDay: number;
-  /** When the first of the points was that it follows from, in milliseconds since 1970. */
+  /** The time of the first point, in milliseconds since 1970. */
   readonly since: number;
 }
 
 const leastSpanMs = 2 * dayMs;
 const farthestMs = 3652 * dayMs;
 
-/** From points in the order of time, one a day; null where the first and the last are not two days apart. */
+/**
+ * Computes growth from points, oldest first, one a day; null: first and last are less than two days apart.
+ */
 export function growthOf(points: readonly DayPoint[]): Growth | null {
   const first = points.at(0);
   const last = points.at(-1);
@@ -294,8 +295,8 @@ export function growthOf(points: readonly DayPoint[]): Growth | null {
 }
 
 /**
- * When `limit` is reached that `used` is below of; null: never, not within ten years, or it is reached
- * already. A limit below 0 is none.
+ * Returns the time at which usage will reach `limit`, in milliseconds since 1970; null: it is reached
+ * already, never will be, not within ten years, or the limit is -1.
  */
 export function reachedAt(perDay: number, used: number, limit: number, now: number): number | null {
   if (perDay <= 0 || limit < 0 || used >= limit) return null;
@@ -307,6 +308,6 @@ function median(numbers: number[]): number {
   const sorted = Float64Array.from(numbers).sort();
   const upper = sorted[sorted.length >> 1] ?? 0;
   const lower = sorted[(sorted.length - 1) >> 1] ?? 0;
-  // Not their sum's half, which may pass what a number holds exactly.
+  // The sum of both may pass 2^53.
   return lower + (upper - lower) / 2;
 }

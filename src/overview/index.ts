@@ -1,11 +1,11 @@
 /**
- * Figures of all owners for administrators: how many there are, are near a limit or over it, their usage and
- * its history, and the record of events.
+ * Figures of all owners for administrators: the number of owners, also of those near or over a limit, their
+ * usage and its history, and the record of events.
  *
- * The totals are updated with the ledger, an owner at a time, so that asking costs as much as has changed
- * since the last time. The history is this host's own record of the sums that it knew, including the usage of
- * other hosts; an owner needs space only for hours in which the usage changed. Events are written behind, but
- * a policy change is written together with its event, so that none is missing; old events are deleted.
+ * The totals follow the ledger, one changed owner at a time, so that they are cheap to read. The history is
+ * this host's own record of the usage that it knew, including that on other hosts; an owner needs space only
+ * for hours in which the usage changed. Events are written behind, but a policy change and its event are one
+ * write, so that none is missing. Old events are deleted.
  */
 
 export { type LimitedRepository, limitedRepositories, type PoolState, poolStates } from './bound-states.ts';

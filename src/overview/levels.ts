@@ -1,6 +1,6 @@
 /**
- * Nearness to a limit: a level for each kind of data, and the state of an owner, which is that of the kind in
- * the worst one. Levels have some play downwards, so that small changes there change no level.
+ * Nearness to a limit: a level for each leaf, and the state of an owner, which is the worst of all leaves.
+ * Levels fall only after some margin, so that small changes around a threshold do not change them.
  */
 
 import { z } from 'zod';
@@ -16,29 +16,29 @@ type Limits = Pick<quota.QuotaSettings, 'warnAt'>;
 export type Level = number;
 
 export const belowAll: Level = 0;
-/** Over a limit, and let through by its grace; or below it by so little that nothing is told of it. */
+/** Over a limit and allowed by its grace, or so little below the limit that the level has not fallen yet. */
 export const atLimit: Level = 101;
 export const refusing: Level = 102;
 
-/** An owner's, in the order of `leaves`. */
+/** The levels of an owner, in the order of `leaves`. */
 export type Levels = readonly Level[];
 
 export const lowest: Levels = quota.leaves.map(() => belowAll);
 
-/** A threshold is left again below this part of it. */
+/** The level falls when usage is below this part of the threshold. */
 const play = 0.98;
 
-/** Level in other settings: a threshold that is gone counts as the next one below. */
+/** Returns a stored level under the current thresholds: a removed threshold counts as the next one below. */
 export function inForce({ warnAt }: Limits, level: Level): Level {
   if (level === belowAll || level >= atLimit) return level;
   return warnAt.findLast(percent => percent <= level) ?? belowAll;
 }
 
-/** Level after this decision, for something that stood at a level in force. */
+/** Returns the level after a decision. `last` is the level before, under the current thresholds. */
 export function nextLevel(settings: Limits, decision: quota.Decision, last: Level): Level {
   if (decision.by !== 'rule' || decision.limit === -1) return belowAll;
   const { used, limit } = decision;
-  // With limit 0, nothing stored is no news.
+  // With limit 0 and nothing stored, there is nothing to report.
   if (limit === 0) return used > 0 ? refusing : belowAll;
   const { allowed, grace } = decision;
   const threshold = quota.reachedThreshold(settings, decision) ?? belowAll;
@@ -52,13 +52,13 @@ export function nextLevel(settings: Limits, decision: quota.Decision, last: Leve
   return Math.max(reached, Math.min(last, held));
 }
 
-/** Only leaves that are not at the lowest stand in it. */
+/** Writes levels, without leaves at the lowest level. */
 export function levelText(levels: Levels): string {
   const high = quota.leaves.map((leaf, index) => [leaf, levels[index] ?? belowAll] as const);
   return JSON.stringify(Object.fromEntries(high.filter(([, level]) => level !== belowAll)));
 }
 
-/** Reads levels. What is none, or of an unknown leaf, is the lowest: at worst something is told once more. */
+/** Reads levels. An invalid one counts as the lowest; at worst an event is repeated. */
 export function levelsIn(text: string): Levels {
   const byLeaf = fieldsIn(text);
   return quota.leaves.map(leaf => {
@@ -67,7 +67,7 @@ export function levelsIn(text: string): Levels {
   });
 }
 
-/** By the group and the rule that limits its members together; those at the lowest are not in it. */
+/** Levels by group and by rule for its members together, without rules at the lowest level. */
 export type PoolLevels = ReadonlyMap<string, ReadonlyMap<string, Level>>;
 
 const levelOfPool = z.tuple([z.string(), z.string(), z.number().min(belowAll).max(refusing)]);
@@ -80,7 +80,7 @@ export function poolLevelText(levels: PoolLevels): string {
   return JSON.stringify({ pools });
 }
 
-/** Reads levels; what is none counts as the lowest. */
+/** Reads levels; returns none if the text is invalid. */
 export function poolLevelsIn(text: string): PoolLevels {
   const pools = levelsOfPools.parse(fieldsIn(text).pools);
   const byGroup = Map.groupBy(pools, ([group]) => group);
@@ -93,21 +93,21 @@ export function levelOf(levels: Levels, leaf: quota.Leaf): Level {
   return levels[quota.leafIndex(leaf)] ?? belowAll;
 }
 
-/** The states of an owner in one kind of data, the best first; that of the owner is the worst of them. */
+/** The states of an owner in one leaf, the best first; the state of the owner is the worst of all leaves. */
 const kindStates = ['ok', 'near', 'grace', 'over'] as const;
 
 export type KindState = (typeof kindStates)[number];
 
-/** Nearness of an owner to a limit, with the kind of data that is nearest. */
+/** The nearness to a limit. */
 export interface Nearness {
   readonly state: KindState;
-  /** The percentage of the limit, as far as owners are compared by it; -1 without a limit. */
+  /** The used percentage of the limit, for comparisons; -1 without a limit. */
   readonly fullness: number;
 }
 
 /**
- * Returns the state that follows from a decision about a kind of data, of which so many bytes are stored.
- * With limit 0 and nothing stored the state is `ok`. Whoever is only warned is near.
+ * Returns the state by a decision about a leaf with `storedBytes`. With limit 0 and nothing stored the state
+ * is `ok`. Over a limit that only warns, it is `near`.
  */
 function stateOfKind(settings: Limits, decision: quota.Decision, storedBytes: number): KindState {
   if (decision.by === 'no_match') return storedBytes > 0 ? 'over' : 'ok';
@@ -119,13 +119,12 @@ function stateOfKind(settings: Limits, decision: quota.Decision, storedBytes: nu
 }
 
 interface WorstKind extends JudgedKind {
-  /** All that the deciding limit counts together with the kind in the worst state. */
+  /** The largest subject of the deciding rule that contains the worst leaf. */
   readonly subject: quota.Subject;
 }
 
 /**
- * Judges a decision about a kind of data, of which so many bytes are stored; where the limit of a group is
- * nearer, by that one.
+ * Judges a decision about a leaf with `storedBytes`. If a bound of a group is nearer, judges by that bound.
  */
 export function judgedKind(settings: Limits, decision: quota.Decision, storedBytes: number): JudgedKind {
   const judged = (by: quota.Decision): JudgedKind => ({
@@ -140,7 +139,7 @@ export function judgedKind(settings: Limits, decision: quota.Decision, storedByt
     .reduce((worst, pool) => (isWorse(pool, worst) ? pool : worst), judged(decision));
 }
 
-/** The kind of data that is refused, else the nearest to its limit; of those alike the first. */
+/** Returns the worst leaf: by state, then by fullness; of equal ones the first. */
 export function worstKind(
   settings: Limits,
   decide: (subject: quota.Subject) => quota.Decision,
@@ -154,7 +153,7 @@ export function worstKind(
   return others.map(kindOf).reduce((worst, kind) => (isWorse(kind, worst) ? kind : worst), kindOf(first));
 }
 
-/** The deciding rule's subject that the kind is of; itself where no rule decides. */
+/** Returns the largest subject of the deciding rule that contains the leaf; without a rule, the leaf. */
 function countedWith(leaf: quota.Leaf, { subjects }: quota.Decision): quota.Subject {
   let wide: quota.Subject = leaf;
   for (const subject of subjects)
@@ -168,19 +167,19 @@ export interface JudgedKind extends Nearness {
 
 export function isWorse(a: JudgedKind, b: JudgedKind): boolean {
   if (a.state !== b.state) return kindStates.indexOf(a.state) > kindStates.indexOf(b.state);
-  // A kind that may not be stored, and is not, tells less of an owner than any other.
+  // Among equally full leaves, an allowed one says more than a forbidden leaf without bytes.
   if (a.fullness === b.fullness) return a.decision.allowed && !b.decision.allowed;
   return a.fullness > b.fullness;
 }
 
-/** Returns the percentage of the limit. At limit 0, any stored byte makes an owner fuller than all others. */
+/** Returns the used percentage of the limit. At limit 0, any stored byte is fuller than all else. */
 export function fullnessOf({ by, used, limit }: quota.Decision, storedBytes: number): number {
   if (by === 'no_match') return storedBytes > 0 ? Number.MAX_VALUE : -1;
   if (limit === 0) return used > 0 ? Number.MAX_VALUE : -1;
   return limit === -1 ? -1 : Math.floor((used / limit) * 100);
 }
 
-/** An owner's usage, and what decides about it; null where the bytes cannot be added up. */
+/** Returns an owner's usage and a function that decides by it; null: the bytes cannot be added up. */
 export function decidedOwner(
   ledger: Pick<Ledger, 'ownerUsage' | 'stateDeciderFor'>,
   ownerKey: string,
@@ -188,9 +187,9 @@ export function decidedOwner(
 ) {
   try {
     const owner = ledger.ownerUsage(ownerKey);
-    // Each kind may fit, and all together not.
+    // Throws if all leaves together pass 2^53 - 1, although each leaf may fit.
     quota.bytesUnder(owner.usage, quota.leafMask('size:all'));
-    // Reserved bytes may never come, and change nobody's state.
+    // Reserved bytes may never come, so they do not count here.
     return { owner, decide: ledger.stateDeciderFor(owner, hasPools) };
   } catch (error) {
     if (error instanceof SoftquotaError && error.code === 'sum_too_large') return null;

@@ -1,8 +1,8 @@
 /**
- * Refusals, added up by owner, actor, subject and hour.
+ * Counts refusals by owner, actor, subject and hour.
  *
- * Everybody who can reach the gate can have something refused again and again, in whatever names. So an hour
- * has room for only so many sums, and an owner for only so many of them; all beyond are added up together.
+ * Everybody who can reach the gate can cause refusals, again and again, with any names. So the number of sums
+ * is limited, per hour and per owner; all further refusals are added up together.
  */
 
 import { EventIds } from '../documents/index.ts';
@@ -15,31 +15,31 @@ import { dayOf, hourOf } from './history.ts';
 export interface ToldRefusal {
   readonly owner: string;
   readonly subject: Subject;
-  /** Empty where nobody said. */
+  /** Empty: unknown. */
   readonly actor: string;
   readonly decision: Decision | DiskFull;
   readonly mode: QuotaSettings['mode'];
 }
 
-/** Told of what was let through, since a limit could not be asked. */
+/** An action that was allowed because a limit could not be checked. */
 export interface ToldUnasked extends Pick<ToldRefusal, 'actor' | 'owner' | 'subject'> {
   readonly per: BoundScope;
 }
 
 interface Refused {
   readonly key: string;
-  /** Undefined: never heard of. */
+  /** Undefined: the owner is unknown. */
   readonly record: OwnerRecord | undefined;
 }
 
-/** Refusals, and what was let through, have such limits each by themselves. */
+/** Limits of the number of sums; they apply to refusals and to unchecked actions separately. */
 export interface TallyLimits {
-  /** Sums of an hour. */
+  /** Most sums of an hour. */
   readonly sums: number;
   readonly ofAnOwner: number;
 }
 
-/** The path of a file is whatever a pusher wrote; no more of it is kept. */
+/** Longer paths of files are cut, since a pusher can choose any path. */
 const longestPath = 1000;
 
 const noRuling = {
@@ -55,16 +55,16 @@ const usualLimits: TallyLimits = { sums: 2000, ofAnOwner: 50 };
 
 interface Body extends Omit<EventOf<'refusal'>, 'id' | 'at' | 'kind' | 'last_at'> {
   readonly lastAt: string;
-  /** The limit that could not be asked; absent: it is a refusal. */
+  /** The kind of limit that could not be checked; absent: it is a refusal. */
   readonly unasked?: BoundScope;
 }
 
-/** One row of the record, as it grows. */
+/** An event that is still growing. */
 interface Sum extends Omit<EventRecord, 'text' | 'kind'> {
   body: Body;
 }
 
-/** Refusals of one day, in one life of the daemon: the overview of all days is made of them. */
+/** The kind of records that count the refusals of one day in one run of the daemon, for the chart by day. */
 export const dayKind = 'refusals';
 
 interface DaySum extends Pick<EventRecord, 'id' | 'at'> {
@@ -72,7 +72,7 @@ interface DaySum extends Pick<EventRecord, 'id' | 'at'> {
   count: number;
 }
 
-/** Owner, actor, kind of data and mode of refusals that are counted together. */
+/** The owner, actor, subject and mode of refusals that are counted together. */
 type Place = Pick<Body, 'actor' | 'subject' | 'mode' | 'others' | 'unasked'> &
   Pick<EventRecord, 'ownerId' | 'ownerKey'>;
 
@@ -82,7 +82,7 @@ export class Tally {
   readonly #ids = new EventIds('r');
   #hour = Number.NaN;
   #sums = new Map<string, Sum>();
-  /** Number of sums of each kind, and of each owner by `ofOwner`. */
+  /** Number of sums, by kind, and by owner with `ofOwner`. */
   #taken = new Map<string, number>();
   readonly #changed = new Set<Sum>();
   #day: DaySum | null = null;
@@ -93,7 +93,7 @@ export class Tally {
     this.#limits = limits;
   }
 
-  /** Goes on with what was added up in the hour of `now` before a restart; all else is passed over. */
+  /** Continues the sums of the current hour from before a restart; ignores other records. */
   resume(kept: readonly EventRecord[], now: number): void {
     this.#turnTo(now);
     for (const record of kept) {
@@ -114,7 +114,7 @@ export class Tally {
     const bound = { per, share, unit, file: file?.name?.slice(0, longestPath), object: file?.object };
     const ruling = { used, limit, group, rule, ...bound, full_disk: by === 'disk' };
     const place = this.#placeFor(refusal, refused);
-    // Several owners have no single limit.
+    // A sum over several owners has no single limit.
     this.#addTo(place, refusal.owner, place.ownerKey === null ? {} : ruling, now);
     this.#addToDay(now);
   }
@@ -131,7 +131,7 @@ export class Tally {
     this.#changed.add(sum);
   }
 
-  /** Takes the sums that have changed since they were taken last. */
+  /** Takes the sums that have changed since the last call. */
   take(): readonly EventRecord[] {
     const taken = [...this.#changed].map(({ body, ...record }) => ({
       ...record,
@@ -166,7 +166,9 @@ export class Tally {
     this.#taken = new Map();
   }
 
-  /** Its own, or where there is no room for that, with others of the owner, or of all owners. */
+  /**
+   * Returns the sum to count in: its own, or without room, that of the owner's others, or that of all others.
+   */
   #placeFor(
     { actor, subject, mode, unasked }: Omit<ToldRefusal, 'decision'> & Pick<Place, 'unasked'>,
     { key: ownerKey, record }: Refused,
@@ -214,7 +216,7 @@ export class Tally {
   }
 }
 
-/** Each has room of its own, so that what is let through never takes the place of a refusal. */
+/** Separates the two kinds, so that unchecked actions never use up the room of refusals. */
 function kindOf({ unasked }: Pick<Body, 'unasked'>): 'refusal' | 'unasked' {
   return unasked === undefined ? 'refusal' : 'unasked';
 }
@@ -223,7 +225,7 @@ function ofOwner(place: Pick<Place, 'ownerKey' | 'unasked'>): string {
   return `${kindOf(place)}\0${place.ownerKey ?? ''}`;
 }
 
-/** Neither keys nor actors have NULs in them. The id keeps apart those who had a name one after the other. */
+/** Keys and actors contain no NUL. The id separates owners who had the same name one after the other. */
 function nameOf({ others, ownerId, ownerKey, actor, subject, mode, unasked }: Place): string {
   return `${unasked ?? ''}\0${others}\0${ownerId ?? ''}\0${ownerKey ?? ''}\0${actor ?? ''}\0${subject}\0${mode}`;
 }

@@ -1,4 +1,4 @@
-/** Sums over all owners, each taken out and put in again when it has become another. */
+/** Sums over all owners. When an owner changes, the old figures are subtracted and the new ones added. */
 
 import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
@@ -18,15 +18,15 @@ interface TotalsOptions {
 
 interface TotalFigures {
   readonly owners: number;
-  /** Owners of whom a limit refuses some kind of data; not those with limit 0 who store nothing. */
+  /** Owners over a limit that refuses; not owners with limit 0 who store nothing. */
   readonly over: number;
-  /** Owners who are not, and have passed a limit whose grace runs. */
+  /** Other owners who have passed a limit whose grace runs. */
   readonly grace: number;
-  /** Owners who are neither, and have come to the lowest of WARN_AT somewhere. */
+  /** All other owners who have reached the lowest threshold of WARN_AT for some kind of data. */
   readonly near: number;
-  /** Bytes of each leaf; what passes 2^53 - 1 stands at that. */
+  /** Bytes of each leaf, at most 2^53 - 1. */
   readonly usage: Usage;
-  /** The sum of the limits that owners have for everything, and how many have none. */
+  /** The sum of the owners' limits for `size:all`; `unlimited` counts the owners without one. */
   readonly promised: number;
   readonly unlimited: number;
 }
@@ -34,13 +34,13 @@ interface TotalFigures {
 interface CountedOwner extends Nearness {
   readonly id: number;
   readonly usage: Usage;
-  /** The limit for everything; -1: none. */
+  /** The limit for `size:all`; -1: none. */
   readonly limit: number;
 }
 
-/** Owners who have become others since this was asked for last. */
+/** The owners whose usage has changed since the last call of `takeMoved`. */
 interface Moved {
-  /** Their present usage, by their ids. */
+  /** The current usage by owner id. */
   readonly usage: ReadonlyMap<number, Usage>;
   readonly gone: readonly number[];
 }
@@ -56,9 +56,9 @@ export class Totals {
   #promised = 0n;
   #unlimited = 0;
   readonly #states: Record<KindState, number> = { over: 0, grace: 0, near: 0, ok: 0 };
-  /** Exact, whatever they come to. */
+  /** Bytes of each leaf, exact for any size. */
   readonly #sums = leaves.map(() => 0n);
-  /** The nearness of pools to their limits with which their members were counted, by group. */
+  /** By group: how near the group was to its limits when its members were last counted. */
   readonly #pools = new Map<string, string>();
   #isCounted = false;
   #moved = new Map<number, Usage>();
@@ -82,14 +82,14 @@ export class Totals {
     this.#loop.start();
   }
 
-  /** Resolves once all that has changed by now is counted. */
+  /** Resolves once all changes up to now are counted. */
   settled(): Promise<void> {
     return this.#loop.settled();
   }
 
   /**
-   * The figures of now; where all have to be counted again and that takes longer than `mostMs`, those of a
-   * moment before. Of before all were counted once there are none.
+   * Returns the current figures. If a count takes longer than `mostMs`, returns slightly older ones, except
+   * before the first count is complete.
    */
   async lately(mostMs: number): Promise<TotalFigures> {
     const settled = this.settled();
@@ -108,7 +108,7 @@ export class Totals {
     return this.#counted.get(ownerKey) ?? noLimit;
   }
 
-  /** To be asked by one only, and given back with `putBack` where it came to nothing. */
+  /** Takes the changes since the last call. There must be only one caller, which returns them if it fails. */
   takeMoved(): Moved {
     const moved = { usage: this.#moved, gone: [...this.#gone] };
     this.#moved = new Map();
@@ -116,7 +116,7 @@ export class Totals {
     return moved;
   }
 
-  /** Owners that have changed again since are left alone. */
+  /** Returns changes of `takeMoved`. Owners that have changed again keep their newer figures. */
   putBack({ usage, gone }: Moved): void {
     const { owners } = this.#ledger.documents;
     for (const [id, used] of usage) {
@@ -144,13 +144,13 @@ export class Totals {
       if (!isSame || before.id !== now.id) this.#moved.set(now.id, now.usage);
     }
     if (before === undefined || before.id === now?.id) return;
-    // A renamed owner has another key.
+    // A renamed owner still exists, with another key.
     if (this.#ledger.documents.owners.byId(before.id) !== undefined) return;
     this.#moved.delete(before.id);
     this.#gone.add(before.id);
   }
 
-  /** Members of a group come nearer to a limit, or farther from it, by what others of them store. */
+  /** Returns true if the nearness of the group has changed, since that changes the state of its members. */
   #reconcilePool(group: string): boolean {
     const nearness = this.#nearnessOfPool(group);
     const isSame = this.#pools.get(group) === nearness;
@@ -159,7 +159,7 @@ export class Totals {
     return !isSame;
   }
 
-  /** Undefined: there is no such group, or it has no such limit. */
+  /** Returns the nearness as text, to compare it; undefined: there is no group with such a limit. */
   #nearnessOfPool(name: string): string | undefined {
     const { policy } = this.#ledger;
     const group = policy.pool(name);
@@ -169,7 +169,7 @@ export class Totals {
           poolStates(this.#ledger, group, null).map(({ state, fullness, decision: { used } }) => [
             state,
             fullness,
-            // Each member with an allowance has limits of its own.
+            // For members with allowances the limit differs, so any change of the usage matters.
             policy.hasAllowances ? used : null,
           ]),
         );
@@ -178,7 +178,7 @@ export class Totals {
   #countedNow(ownerKey: string, before: CountedOwner | undefined): CountedOwner | undefined {
     const decided = decidedOwner(this.#ledger, ownerKey);
     if (decided === null) {
-      // An owner whose bytes cannot be added up counts with the last sum that could.
+      // An owner whose bytes cannot be added up counts with the last known usage.
       const known = this.#ledger.documents.owners.named(ownerKey);
       return known && { id: known.id, usage: before?.usage ?? noUsage, ...noLimit, limit: 0 };
     }
@@ -187,7 +187,7 @@ export class Totals {
     const isSame = before !== undefined && owner.usage.every((bytes, index) => bytes === before.usage[index]);
     const usage = isSame ? before.usage : owner.usage;
     const { state, fullness } = worstKind(this.#ledger.settings, decide, owner);
-    // A limit that members have together is promised to none of them.
+    // A limit of a group's members together is not promised to any single one.
     const own = this.#ledger.stateDeciderFor(owner, false);
     return { id: owner.id, usage, state, fullness, limit: own('size:all').limit ?? 0 };
   }
@@ -202,7 +202,7 @@ export class Totals {
   #add(before: Usage, now: Usage): void {
     for (const [index, sum] of this.#sums.entries()) {
       const grown = (now[index] ?? 0) - (before[index] ?? 0);
-      // Most owners have most kinds of data as before, or none.
+      // Skips the arithmetic of big integers, since most leaves of most owners are unchanged.
       if (grown !== 0) this.#sums[index] = sum + BigInt(grown);
     }
   }
