@@ -1,9 +1,9 @@
 /**
- * Slows those who try wrong credentials.
+ * Slows clients that try invalid credentials.
  *
- * Past so many wrong ones from one network, each further one is answered by when to try again. What is right
- * is not slowed, whoever else is behind the same address: to look costs a hash, and nobody guesses 160 bits
- * however often they try. What is remembered is bounded, however many addresses an attacker has.
+ * After a number of invalid ones from one network, the answer to each further one has a time to wait. Valid
+ * credentials are never slowed, even from the same address: a check costs only a hash, and nobody can guess
+ * 160 bits by many attempts. Memory is bounded, however many addresses an attacker has.
  */
 
 import { hash, randomBytes } from 'node:crypto';
@@ -15,10 +15,15 @@ export interface AttemptLimits {
   readonly perSeconds: number;
 }
 
-/** Networks that share a slot are slowed together; who does is chance, and another one after each start. */
+/**
+ * Networks share slots by these digits of a salted hash, and are slowed together with the others in a slot.
+ */
 const slotDigits = 4;
 
-/** Gives a function that counts a wrong one of an address: seconds to wait if one too many; null: not yet. */
+/**
+ * Returns a function that counts an invalid attempt of an address. It returns the seconds to wait; null:
+ * none.
+ */
 export function wrongAttempts(limits: AttemptLimits): (address: string) => Promise<number | null> {
   const limiter = new RateLimiterMemory({ points: limits.wrongTries, duration: limits.perSeconds });
   const salt = randomBytes(16).toString('hex');
@@ -28,13 +33,13 @@ export function wrongAttempts(limits: AttemptLimits): (address: string) => Promi
       return null;
     } catch (result) {
       if (!(result instanceof RateLimiterRes)) throw result;
-      // At least one, so that it is never asked again at once.
+      // Rounded up to at least one second, so that no client tries again at once.
       return result.msBeforeNext > 0 ? Math.ceil(result.msBeforeNext / 1000) : null;
     }
   };
 }
 
-/** Returns the 64 bits of an IPv6 address that one subscriber has. */
+/** Returns the first 64 bits of an IPv6 address, the network of one subscriber; other addresses unchanged. */
 function networkOf(address: string): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;

@@ -6,16 +6,16 @@ export interface Caller {
   /** Null: this host's administrator, over ADMIN_SOCKET. */
   readonly ownerId: number | null;
   readonly name: string | null;
-  /** True for an administrator, whatever the scopes are; `mayRead` and `mayWrite` look at both. */
+  /** True for an administrator, whatever the scopes are. `mayRead` and `mayWrite` also check the scopes. */
   readonly isAdmin: boolean;
-  /** The token that was brought, or pasted to sign in. */
+  /** The id of the token of the request or of the sign-in; null: none. */
   readonly tokenId: string | null;
   readonly sessionKey: string | null;
-  /** The most that a token of this caller can create: no scope beyond these, and no longer life. */
+  /** The scopes. With `expiresAt` they limit the tokens that this caller can create. */
   readonly scopes: readonly string[];
   /** Milliseconds since 1970; null: never. */
   readonly expiresAt: number | null;
-  /** `admin` is for administrators only. */
+  /** Tells whether the caller may read an area; `admin` is for administrators only. */
   mayRead(area: Area): boolean;
   mayWrite(area: Area): boolean;
 }
@@ -72,7 +72,9 @@ export function givesBeyond(wanted: readonly string[], held: readonly string[]):
   return null;
 }
 
-/** `token T`, `Bearer T`, or Basic with the token as password and any user; in any case. Null: none. */
+/**
+ * Finds the token in `token T`, `Bearer T`, or Basic with it as password, schemes in any case; null: none.
+ */
 export function tokenIn(authorization: string): string | null {
   const [, scheme = '', credentials = ''] = /^([^ ]+) +([^ ]+) *$/.exec(authorization) ?? [];
   switch (scheme.toLowerCase()) {

@@ -1,4 +1,4 @@
-/** Tells who brings which credentials, and signs people in. */
+/** Authenticates requests by token or session, and signs users in. */
 
 import { hash, randomBytes } from 'node:crypto';
 import { SoftquotaError } from '../errors.ts';
@@ -15,7 +15,7 @@ export type Authentication =
   | {
       readonly is: 'caller';
       readonly caller: Caller;
-      /** Returns the present caller; null if the credentials are no longer valid. */
+      /** Returns the current caller; null: the credentials are no longer valid. */
       again(): Caller | null;
       /** The new cookie for the browser, if it changes. */
       readonly renewed: SessionCookie | null;
@@ -24,7 +24,7 @@ export type Authentication =
   | NotAuthenticated;
 
 type NotAuthenticated =
-  /** Refusal for whatever reason: nothing tells unknown credentials from revoked, expired, misspelt ones. */
+  /** A refusal without a reason, so that it does not reveal whether credentials are unknown or expired. */
   { readonly is: 'refused' } | { readonly is: 'slowed'; readonly retryAfterSeconds: number };
 
 type UsedToken = TokenDocument & { readonly lastUsedAt: number | null };
@@ -38,15 +38,15 @@ export interface IdentityOptions {
   /** Milliseconds since 1970. */
   now(): number;
   readonly log: UsesOptions['log'];
-  /** 20 a minute unless given. */
+  /** Default: 20 a minute. */
   readonly limits?: AttemptLimits;
-  /** Milliseconds between two writes of when tokens and sessions were last used; a minute unless given. */
+  /** Milliseconds between two writes of last uses; default: a minute. */
   readonly usesEveryMs?: number;
 }
 
 interface SignInLink {
   readonly ownerId: number;
-  /** The most rights that the creator may give, in scope and in time. */
+  /** The scopes and the end of the session, at most those of the creator. */
   readonly scopes: readonly string[];
   readonly endsAt: number | null;
 }
@@ -62,7 +62,7 @@ export class Identity {
   readonly #options: IdentityOptions;
   readonly #wrong: ReturnType<typeof wrongAttempts>;
   readonly #uses: Uses;
-  /** Links that sign somebody in, by the SHA-256 of their codes, the oldest first. */
+  /** Sign-in links by the SHA-256 of their codes, the oldest first. */
   readonly #links = new Map<string, SignInLink & { readonly until: number }>();
 
   constructor(options: IdentityOptions) {
@@ -73,14 +73,14 @@ export class Identity {
     this.signedIn = new SignedIn({ documents, now, log, uses: this.#uses });
   }
 
-  /** From now on sessions that are over are taken out of the store. */
+  /** Removes ended sessions from now on. */
   start(): void {
     this.signedIn.start();
   }
 
   /**
-   * Looks at an `Authorization` header: `token T`, `Bearer T`, or Basic with the token as password. Each
-   * wrong one counts against the address that it came from, and too many are slowed; a right one never is.
+   * Authenticates an `Authorization` header: `token T`, `Bearer T`, or Basic with the token as password. Each
+   * invalid one counts against the client's address, and too many slow it down; a valid one is never slowed.
    */
   async authenticate(authorization: string | undefined, address: string): Promise<Authentication> {
     if (authorization === undefined) return { is: 'none' };
@@ -94,9 +94,9 @@ export class Identity {
   }
 
   /**
-   * Looks at what a browser holds as its session. A wrong one does not count against anybody: it cannot be
-   * guessed, and pages that stay open after their session has ended bring it again and again. Rejects with
-   * `store_away` where it cannot be told whether it was stolen.
+   * Authenticates a session cookie. An invalid one does not count against the address: nobody can guess a
+   * cookie, and pages that stay open after the end of their session send it again and again. Rejects with
+   * `store_away` if the store is needed to tell whether the session was stolen.
    */
   async authenticateSession(value: string): Promise<Authentication> {
     const found = await this.signedIn.authenticate(value);
@@ -106,8 +106,8 @@ export class Identity {
   }
 
   /**
-   * Starts a session, in place of the one that the browser holds. What is wrong counts against the address as
-   * it does with `authenticate`. Rejects with `store_away`.
+   * Starts a session, and ends the one that the browser holds. Invalid credentials count against the address
+   * as in `authenticate`. Rejects with `store_away`.
    */
   async signIn(by: SignIn, address: string, held: string | null): Promise<SignInResult> {
     const wanted = await this.#attempt(
@@ -129,7 +129,7 @@ export class Identity {
     return { is: 'signed in', started };
   }
 
-  /** Makes a code that signs somebody in once, within ten minutes. `until`: milliseconds since 1970. */
+  /** Makes a code that signs a user in once, within ten minutes. `until`: milliseconds since 1970. */
   makeSignInLink(link: SignInLink): { readonly code: string; readonly until: number } {
     const now = this.#options.now();
     for (const [key, { until }] of this.#links) {
@@ -158,7 +158,7 @@ export class Identity {
     };
   }
 
-  /** Writes when tokens and sessions were last used. */
+  /** Stops, and writes the last uses of tokens and sessions. */
   close(): Promise<void> {
     this.signedIn.close();
     return this.#uses.close();

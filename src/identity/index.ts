@@ -2,9 +2,9 @@
  * Accounts: users and organizations with their profiles, members, tokens with their scopes, and browser
  * sessions.
  *
- * All of it is documents beside those of the policy: plain functions read a snapshot, and change a change set
- * or a transaction. A change is in force at once, also a revocation. Neither a token nor the secret of a
- * browser is stored. However a user signs in, `startSession` creates the session.
+ * All of this is documents, like the policy: plain functions read a snapshot, and change a change set or a
+ * transaction. A change takes effect at once, also a revocation. Of tokens and browser secrets only hashes
+ * are stored. For every way to sign in, `startSession` creates the session.
  */
 
 export { type Area, type Caller, localAdministrator } from './caller.ts';

@@ -1,4 +1,4 @@
-/** The documents of identity: who somebody is, members of organizations, tokens, and browser sessions. */
+/** The kinds of documents of accounts: profiles, members, tokens, sessions, links and mail preferences. */
 
 import { z } from 'zod';
 import type { Kind } from '../documents/index.ts';
@@ -28,10 +28,10 @@ export type Role = (typeof roles)[number];
 
 const members = z.array(z.strictObject({ user: whole, role: z.enum(roles) })).readonly();
 
-/** Members in the order in which they joined; users by their ids. */
+/** The members by user id, in the order in which they joined. */
 export type Members = z.infer<typeof members>;
 
-/** By the organization's id; kept only for organizations with a member. */
+/** The members of an organization. The key is its owner id; without members there is no document. */
 export const membersKind: Kind<Members> = {
   name: 'members',
   durability: 'versioned',
@@ -43,7 +43,7 @@ export const membersKind: Kind<Members> = {
   }),
 };
 
-/** Earlier versions kept the last use here: a shared store and a backup may have it still. */
+/** Drops the last use, which earlier versions stored here. A shared store or a backup may still have it. */
 const withoutLastUse = <T extends z.ZodRawShape>(shape: T) =>
   z.preprocess(document => {
     if (typeof document !== 'object' || document === null || !('lastUsedAt' in document)) return document;
@@ -65,8 +65,8 @@ const token = withoutLastUse({
 export type TokenDocument = Readonly<z.infer<typeof token>>;
 
 /**
- * By the SHA-256 of the token, in hexadecimal digits: whoever brings one is found in one step, and what is
- * kept does not let anybody in.
+ * A token. The key is its SHA-256 in hexadecimal digits, so that it is found in one step, and the store does
+ * not have the token itself.
  */
 export const tokenKind: Kind<TokenDocument> = {
   name: 'token',
@@ -81,11 +81,11 @@ export const tokenKind: Kind<TokenDocument> = {
 };
 
 const via = z.discriminatedUnion('is', [
-  /** By the key of the token that was pasted; it ends with that. */
+  /** The key of the token that the user signed in with. The session ends with the token. */
   z.strictObject({ is: z.literal('token'), tokenKey: z.string() }),
   /** A link that an administrator made. */
   z.strictObject({ is: z.literal('link') }),
-  /** An identity provider, and the account there. */
+  /** A source, and the account at its provider. */
   z.strictObject({ is: z.literal('source'), source: whole, issuer: z.string(), subject: z.string() }),
 ]);
 
@@ -96,14 +96,14 @@ const session = withoutLastUse({
   owner: whole,
   via,
   scopes: z.array(z.string()).readonly(),
-  /** It ends then at the latest, because what it was made from does. */
+  /** The latest end of the session, because the credentials that started it end then; null: none. */
   endsAt: whole.nullable(),
   createdAt: whole,
-  /** SHA-256 of the secret that is good now, since `rotatedAt`, and of the one before. */
+  /** SHA-256 of the current secret, in use since `rotatedAt`, and of the one before. */
   secret: z.string(),
   previousSecret: z.string().nullable(),
   rotatedAt: whole,
-  /** When a secret came back that had been replaced: from then on nobody is let in. */
+  /** The time at which a replaced secret was presented; the session is invalid since then. Null: never. */
   stolenAt: whole.nullable(),
 });
 
@@ -111,8 +111,8 @@ const session = withoutLastUse({
 export type SessionDocument = Readonly<z.infer<typeof session>>;
 
 /**
- * By the SHA-256 of the session's handle, in hexadecimal digits. The handle stays the same while the secrets
- * beside it come and go, so that one that was replaced is told from one that never was.
+ * A session. The key is the SHA-256 of its handle in hexadecimal digits. The handle stays the same when the
+ * secret is replaced, so that a request with a replaced secret can be recognized.
  */
 export const sessionKind: Kind<SessionDocument> = {
   name: 'session',
@@ -128,7 +128,7 @@ export const sessionKind: Kind<SessionDocument> = {
 
 const use = z.strictObject({ at: whole });
 
-/** When a token or a session was last used, in milliseconds since 1970, by its key. */
+/** The last use of a token or session, in milliseconds since 1970, under the key of the token or session. */
 export const useKind: Kind<z.infer<typeof use>> = { name: 'use', durability: 'volatile', schema: use };
 
 const link = z.strictObject({
@@ -140,12 +140,12 @@ const link = z.strictObject({
 });
 
 /**
- * `owner` is an owner's id. `administrationBy` is the id of the source that made the owner an administrator,
- * null where none did; `createdAt` is milliseconds since 1970.
+ * `owner` is an owner id. `administrationBy` is the id of the source that made the owner an administrator;
+ * null: none did. `createdAt` is milliseconds since 1970.
  */
 export type LinkDocument = Readonly<z.infer<typeof link>>;
 
-/** By the SHA-256 of issuer and subject, in hexadecimal digits. */
+/** A link to an account at a provider. The key is the SHA-256 of issuer and subject in hexadecimal digits. */
 export const linkKind: Kind<LinkDocument> = {
   name: 'link',
   durability: 'versioned',
@@ -160,7 +160,7 @@ export const linkKind: Kind<LinkDocument> = {
 
 const preference = z.strictObject({ unsubscribedAt: z.number().int() });
 
-/** By the owner's id; kept only for owners who want none. Milliseconds since 1970. */
+/** Records that an owner wants no mail, since when in milliseconds since 1970. The key is the owner id. */
 export const mailPreferenceKind: Kind<Readonly<z.infer<typeof preference>>> = {
   name: 'mail-preference',
   durability: 'versioned',

@@ -1,6 +1,6 @@
 /**
- * The people at a provider: an issuer and a subject there are bound to one user here, whatever either
- * side calls them later. A user has at most one subject at each issuer.
+ * Links between accounts at a provider and users: an issuer and a subject belong to one user, even after
+ * renames on either side. A user has at most one subject at each issuer.
  */
 
 import { hash } from 'node:crypto';
@@ -12,7 +12,7 @@ import { printable } from '../text/index.ts';
 import { type LinkDocument, linkKind } from './kinds.ts';
 
 interface ProviderSubject {
-  /** Without a slash at its end. */
+  /** The address of the issuer, without a slash at the end. */
   readonly issuer: string;
   readonly subject: string;
 }
@@ -37,8 +37,8 @@ export function hasLinks(snapshot: Snapshot, ownerId: number): boolean {
 }
 
 /**
- * Binds a subject to a user. Throws `invalid` where it is no user or no subject, `conflict` where the subject
- * is somebody else, or the user is another subject at this issuer.
+ * Links a subject to a user. Throws `invalid` for an organization or an invalid subject, `conflict` if the
+ * subject has another user, or the user has another subject at this issuer.
  */
 export function putLink(
   changes: ChangeSet,
@@ -67,12 +67,12 @@ export function putLink(
   return link;
 }
 
-/** Records that the source with this id made the user an administrator, or, with null, that none did. */
+/** Records which source made the user an administrator, by its id; null: none did. */
 export function setAdministrationBy(changes: ChangeSet, link: LinkDocument, sourceId: number | null): void {
   changes.put(linkKind, keyOf(link), { ...link, administrationBy: sourceId });
 }
 
-/** An administrator who says by hand if a user is one has the last word until a source says otherwise. */
+/** Forgets that a source made the user an administrator, since somebody has set it by hand. */
 export function forgetAdministrationBy(changes: ChangeSet, ownerId: number): void {
   for (const link of linksOf(changes, ownerId)) {
     if (link.administrationBy !== null) setAdministrationBy(changes, link, null);
@@ -94,7 +94,7 @@ function linksOf(snapshot: Snapshot, ownerId: number): readonly LinkDocument[] {
   return [...snapshot.ofOwner(linkKind, ownerId)].map(([, link]) => link);
 }
 
-/** Key of a pair; no two pairs have the same, whatever both are made of. */
+/** Returns the key of a link. JSON keeps issuer and subject apart, whatever characters they have. */
 function keyOf({ issuer, subject }: ProviderSubject): string {
   return hash('sha256', JSON.stringify([issuer, subject]));
 }

@@ -1,4 +1,4 @@
-/** The members of an organization. Owners can see its quota. */
+/** The members of an organization. Those with the role `owner` can see its quota. */
 
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
@@ -20,7 +20,7 @@ export function organizationsOf(snapshot: Snapshot, userId: number): readonly nu
   );
 }
 
-/** Takes a user in, or changes the role; throws `not_found` for no organization, `invalid` for no user. */
+/** Adds a member, or changes the role. Throws `not_found` for no organization, `invalid` for no user. */
 export function setMember(
   changes: ChangeSet,
   organization: OwnerRecord,
@@ -39,7 +39,7 @@ export function setMember(
   put(changes, organization.id, isThere ? changed : [...members, member]);
 }
 
-/** Throws `not_found` where it is no organization, `already_out` where the user is not in it. */
+/** Throws `not_found` if it is not an organization, `already_out` if the user is not a member. */
 export function removeMember(changes: ChangeSet, organization: OwnerRecord, user: OwnerRecord): void {
   mustBeOrganization(organization);
   const members = membersOf(changes, organization.id);
@@ -51,7 +51,7 @@ export function removeMember(changes: ChangeSet, organization: OwnerRecord, user
   put(changes, organization.id, others);
 }
 
-/** When an owner goes: its members, and wherever it is one. */
+/** Removes the members of a deleted owner, and its own memberships. */
 export function forgetMemberships(changes: ChangeSet, ownerId: number): void {
   changes.remove(membersKind, String(ownerId));
   for (const organization of organizationsOf(changes, ownerId)) {

@@ -1,9 +1,9 @@
 /**
  * Sessions of browsers, as documents.
  *
- * A browser holds a handle and a secret, `HANDLE.SECRET`, both random. Of both only the SHA-256 is kept. The
- * secret is replaced once a day: whoever brings one that was replaced has it from somebody else, or somebody
- * else has the newer one, so the session is over for both.
+ * A browser holds a handle and a secret, `HANDLE.SECRET`, both random. Only their SHA-256 is stored. The
+ * secret is replaced once a day. If a request has a replaced secret, two parties have the session, and one of
+ * them stole it; so it ends for both.
  */
 
 import { hash, randomBytes, randomInt } from 'node:crypto';
@@ -18,13 +18,13 @@ const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 
 export const sessionLimits = {
-  /** From the sign-in on, however much it is used. */
+  /** Longest time after the sign-in, also for a session in use. */
   lifeMs: 30 * dayMs,
-  /** Without being used. */
+  /** Longest time without use. */
   idleMs: 7 * dayMs,
   /** Age of a secret at which the next use replaces it. */
   rotateAfterMs: dayMs,
-  /** Time that a replaced secret is still taken: requests may have been on their way together. */
+  /** Time for which a replaced secret is still accepted, for concurrent requests. */
   graceMs: minuteMs,
   /** The most sessions of one user; a new one replaces the one that was unused for longest. */
   mostOfOne: 100,
@@ -38,7 +38,7 @@ const held = /^([\w-]{22})\.([\w-]{43})$/;
 export interface NewSession {
   readonly via: Via;
   readonly scopes: readonly string[];
-  /** Milliseconds since 1970; null: nothing ends it before `sessionLimits` do. */
+  /** Milliseconds since 1970; null: it ends only by `sessionLimits`. */
   readonly endsAt: number | null;
 }
 
@@ -58,7 +58,7 @@ export interface Started extends SessionCookie {
   readonly document: SessionDocument;
 }
 
-/** Null: no session ever looked like that. */
+/** Parses a session cookie; null: it is malformed. */
 export function broughtIn(value: string): PresentedCookie | null {
   const [, handle, secret] = held.exec(value) ?? [];
   if (handle === undefined || secret === undefined) return null;
@@ -66,8 +66,8 @@ export function broughtIn(value: string): PresentedCookie | null {
 }
 
 /**
- * Signs somebody in: always with a handle of its own, so that nothing that was known before is good
- * afterwards. Throws `invalid` for an organization.
+ * Creates a session, always with a new handle, so that a cookie from before the sign-in is worthless. Throws
+ * `invalid` for an organization.
  */
 export function startSession(
   changes: ChangeSet,
@@ -106,7 +106,7 @@ export function standingOf(
   return isInTime && brought.secret === previousSecret ? 'previous' : 'replaced';
 }
 
-/** Replaces the secret that was brought; null: it is not the one that is good now. */
+/** Replaces the secret of a session; null: the presented secret is not the current one. */
 export function rotateSession(
   changes: ChangeSet,
   brought: PresentedCookie,
@@ -120,7 +120,7 @@ export function rotateSession(
   return { value: `${brought.handle}.${secret}`, seconds: secondsLeft(session, now) };
 }
 
-/** Ends it for everybody where what was brought was replaced; null: it was not. */
+/** Ends a session as stolen if the presented secret was replaced earlier; null: it was not. */
 export function markStolen(
   changes: ChangeSet,
   brought: PresentedCookie,
@@ -133,7 +133,7 @@ export function markStolen(
   return stolen;
 }
 
-/** When it ends unless it is used until then, in milliseconds since 1970. */
+/** Returns the time at which a session ends without further use, in milliseconds since 1970. */
 export function endOf({ createdAt, endsAt }: SessionDocument, lastUsedAt: number): number {
   const { lifeMs, idleMs } = sessionLimits;
   return Math.min(createdAt + lifeMs, lastUsedAt + idleMs, endsAt ?? Number.POSITIVE_INFINITY);
@@ -158,7 +158,7 @@ export function sessionEntriesOf(
   );
 }
 
-/** By its id; throws `not_found`. */
+/** Ends a session by its id; throws `not_found`. */
 export function endSession(changes: ChangeSet, owner: OwnerRecord, id: string): void {
   const found = sessionEntriesOf(changes, owner.id).find(([, session]) => String(session.id) === id);
   if (found === undefined) {
@@ -167,7 +167,7 @@ export function endSession(changes: ChangeSet, owner: OwnerRecord, id: string): 
   removeSession(changes, found[0]);
 }
 
-/** Ends what a browser brought, where it is good: it is to hold another one. */
+/** Ends the session of a cookie, if the cookie is valid, because the browser gets another session. */
 export function endBrought(changes: ChangeSet, value: string, now: number): void {
   const brought = broughtIn(value);
   const session = brought === null ? undefined : changes.get(sessionKind, brought.key);
@@ -181,17 +181,19 @@ export function endSessions(changes: ChangeSet, areSuch: (session: SessionDocume
   }
 }
 
-/** When it was last used, as far as that is kept. */
+/** Returns the time of the last use, as far as it is stored. */
 export function lastUseOf(
   snapshot: Snapshot,
   key: string,
   { createdAt, rotatedAt }: SessionDocument,
 ): number {
-  // The secret's own times tell the day of the last use if that is not kept.
+  // Without a stored use, the last replacement of the secret tells the day of the last use.
   return Math.max(createdAt, rotatedAt, keptUseOf(snapshot, key) ?? 0);
 }
 
-/** Takes out those that let nobody in any more, and uses of what is gone; `isThere`: by an owner's id. */
+/**
+ * Removes ended sessions, and uses of removed tokens and sessions. `isThere` tells whether an owner exists.
+ */
 export function sweepSessions(changes: ChangeSet, isThere: (ownerId: number) => boolean, now: number): void {
   for (const [key, session] of [...changes.all(sessionKind)]) {
     const isUsed = isThere(session.owner) && !isOver(changes, session, lastUseOf(changes, key, session), now);

@@ -1,9 +1,9 @@
 /**
- * Finds who is signed in, by what a browser brings: looked up in what is in force, so that nothing that was
- * ended anywhere lets in any more.
+ * Finds the user of a session cookie. It reads the documents in force, so that a session that was ended on
+ * any host is invalid.
  *
- * A new secret may get lost on its way, where somebody leaves a page at that moment. So it is remembered for
- * as long as the one before is taken, and given again to who brings that.
+ * A new secret can get lost on its way, for example if the user leaves the page at that moment. So it is
+ * remembered while the previous secret is accepted, and sent again in answer to that one.
  */
 
 import type { Documents } from '../documents/index.ts';
@@ -42,7 +42,9 @@ export class SignedIn {
     this.#options = options;
   }
 
-  /** From now on those that are over are taken out of the store each hour; the clock may be wrong now. */
+  /**
+   * Removes ended sessions each hour from now on, but not at once, since the clock may be wrong at the start.
+   */
   start(): void {
     this.#sweeping ??= setInterval(() => void this.sweep(), sweepEveryMs).unref();
   }
@@ -53,8 +55,8 @@ export class SignedIn {
   }
 
   /**
-   * Null: it lets nobody in. `renewed`: the new cookie for the browser; null if it keeps its present one.
-   * Rejects with `store_away` where it cannot be told whether it was stolen.
+   * Authenticates a cookie; null: it is invalid. `renewed`: the new cookie for the browser; null: it keeps
+   * the current one. Rejects with `store_away` if the store is needed to tell whether the session was stolen.
    */
   async authenticate(value: string) {
     const brought = sessions.broughtIn(value);
@@ -71,7 +73,7 @@ export class SignedIn {
     return { key, caller, renewed };
   }
 
-  /** Caller of a session as it is now, whatever cookie was brought; null: it lets nobody in any more. */
+  /** Returns the current caller of a session; null: the session has ended. */
   callerOf(key: string): Caller | null {
     const { documents } = this.#options;
     const session = this.#sessionOf(key);
@@ -84,7 +86,7 @@ export class SignedIn {
     return callerWith(credentials, owner, profileOf(documents.snapshot, owner.id).isAdmin);
   }
 
-  /** Undefined: there is none, or it is over. */
+  /** Returns a session; undefined: there is none, or it has ended. */
   session(key: string): KnownSession | undefined {
     const document = this.#sessionOf(key);
     return document === undefined ? undefined : this.#known(key, document);
@@ -103,7 +105,7 @@ export class SignedIn {
     }
   }
 
-  /** Takes out those that are over. Never rejects: what cannot be written now is tried again. */
+  /** Removes ended sessions. Never rejects: a failed removal is repeated in the next sweep. */
   async sweep(): Promise<void> {
     const { documents, now, log } = this.#options;
     try {
@@ -130,20 +132,22 @@ export class SignedIn {
     return { key, document, lastUsedAt, endsAt: sessions.endOf(document, lastUsedAt) };
   }
 
-  /** Another host may know of a later one. */
+  /** Returns the last use that this host knows; another host may know of a later one. */
   #lastUseOf(key: string, session: SessionDocument): number {
     const { documents, uses } = this.#options;
     return Math.max(sessions.lastUseOf(documents.snapshot, key, session), uses.lastOf(key) ?? 0);
   }
 
-  /** Using a session also uses the token that it was made with. */
+  /** Records a use of a session, and of the token that started it. */
   #recordUse(key: string, { via }: SessionDocument): void {
     const { now, uses } = this.#options;
     uses.enqueue(key, now());
     if (via.is === 'token') uses.enqueue(via.tokenKey, now());
   }
 
-  /** False where another host replaced it just now. */
+  /**
+   * Ends a stolen session, and returns true; false: another host has just made this secret the current one.
+   */
   async #isStolen(brought: sessions.PresentedCookie): Promise<boolean> {
     const { documents, now, log } = this.#options;
     await documents.catchUp();
@@ -155,7 +159,7 @@ export class SignedIn {
     return true;
   }
 
-  /** Requests that come together are renewed together. */
+  /** Returns a new cookie if the secret is old enough. Concurrent requests share one replacement. */
   async #renewedWhenDue(
     brought: sessions.PresentedCookie,
     session: SessionDocument,
@@ -168,13 +172,13 @@ export class SignedIn {
     try {
       return await rotating;
     } catch (error) {
-      // The store is away: it goes on as it is, and is replaced later.
+      // The store is away: the session continues with the old secret, which is replaced later.
       if (error instanceof SoftquotaError && error.code === 'store_away') return null;
       throw error;
     }
   }
 
-  /** Replaces the secret; of hosts that are brought the same one at once, one does it. */
+  /** Replaces the secret. If several hosts have requests with the same secret, only one host replaces it. */
   async #rotate(brought: sessions.PresentedCookie): Promise<sessions.SessionCookie | null> {
     const { documents, now } = this.#options;
     await documents.catchUp();

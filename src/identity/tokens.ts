@@ -1,4 +1,4 @@
-/** Tokens: shown once, when they are made; what is kept of one does not let anybody in. */
+/** Tokens of users. A token is shown only once, when it is created, and only its hash is stored. */
 
 import { hash, randomBytes, randomInt } from 'node:crypto';
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
@@ -11,7 +11,7 @@ import { type TokenDocument, tokenKind } from './kinds.ts';
 import { endSessions } from './sessions.ts';
 import { forgetUse } from './uses.ts';
 
-/** The most tokens of one user. Creating one reads all of them, and every host keeps them. */
+/** Most tokens of one user, since a new one reads all others, and every host has them in memory. */
 const mostTokens = 100;
 
 const tokenBytes = 20;
@@ -24,7 +24,7 @@ export interface NewToken {
   readonly expiresAt: number | null;
 }
 
-/** The key of the token's document. Equal digests are looked up, so timing reveals nothing about a token. */
+/** Returns the key of a token's document. It is a digest, so the timing of the search reveals nothing. */
 export function keyOfToken(token: string): string {
   return hash('sha256', token);
 }
@@ -43,9 +43,8 @@ export function tokensOf(snapshot: Snapshot, ownerId: number): readonly TokenDoc
 }
 
 /**
- * Makes a token for a user: 40 hexadecimal digits. Throws `not_permitted` where it would give more than its
- * maker has, in scope or in time, `conflict` where the user has one of that name or as many as can be, else
- * `invalid` with the faults.
+ * Creates a token for a user: 40 hexadecimal digits. Throws `not_permitted` if it has more scopes or time
+ * than its creator, `conflict` if the user has one of that name or too many, or `invalid` with all faults.
  */
 export function createToken(
   changes: ChangeSet,
@@ -78,7 +77,7 @@ export function createToken(
   return { token, document };
 }
 
-/** By its id, else by its name, with the sessions that were started with it; throws `not_found`. */
+/** Revokes a token by its id, or else by its name, and ends its sessions; throws `not_found`. */
 export function revokeToken(changes: ChangeSet, owner: OwnerRecord, idOrName: string): void {
   const entries = entriesOf(changes, owner.id);
   const found =
@@ -92,7 +91,7 @@ export function revokeToken(changes: ChangeSet, owner: OwnerRecord, idOrName: st
   endSessions(changes, ({ via }) => via.is === 'token' && via.tokenKey === key);
 }
 
-/** When an owner goes. */
+/** Revokes all tokens of a deleted owner. */
 export function revokeAllTokens(changes: ChangeSet, ownerId: number): void {
   for (const [key] of entriesOf(changes, ownerId)) removeToken(changes, key);
 }

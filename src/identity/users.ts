@@ -1,8 +1,8 @@
 /**
- * Owners as users and organizations: made known, changed, renamed, deleted.
+ * Creates, edits, renames and deletes users and organizations.
  *
- * Everything about an owner hangs on its id, so that it goes along through a change of name, and a name that
- * is used again inherits nothing.
+ * Everything about an owner refers to its id. So it survives a rename, and an owner with a reused name
+ * inherits nothing.
  */
 
 import type { ChangeSet, Kind, Snapshot, Transaction } from '../documents/index.ts';
@@ -18,7 +18,7 @@ import { endSessions, sessionEntriesOf } from './sessions.ts';
 import { revokeAllTokens, tokensOf } from './tokens.ts';
 
 const noProfile: Profile = { email: '', fullName: '', isAdmin: false };
-/** Fields that are left out are empty in a new user, and stay the same in a changed one. */
+/** The fields of a user. Absent ones are empty in a new user, and unchanged in an edit. */
 export interface UserFields extends Partial<Profile> {
   readonly type?: OwnerRecord['type'];
 }
@@ -34,7 +34,7 @@ export function administratorAddresses(snapshot: Snapshot): readonly string[] {
   return [...new Set(found)].sort();
 }
 
-/** Throws `conflict` where somebody has the name, else `invalid` with every fault. */
+/** Throws `conflict` if the name is taken, or `invalid` with all faults. */
 export function createUser(
   transaction: Transaction,
   { name, type = 'user', ...fields }: { readonly name: string } & UserFields,
@@ -50,8 +50,9 @@ export function createUser(
 }
 
 /**
- * Throws `not_found`; `invalid` with every fault; `conflict` where somebody has the new name (`edit.name`)
- * who is not only known from the disk, or where an owner has what the other type cannot have.
+ * Edits a user; `edit.name` renames. Throws `not_found`; `invalid` with all faults; `conflict` if the new
+ * name is taken (unless that owner is only known from the disk), or the owner has things that the new type
+ * cannot have.
  */
 export function editUser(
   transaction: Transaction,
@@ -74,7 +75,7 @@ export function editUser(
   return transaction.renameOwner(name, newName, owner => isOnlyFound(changes, owner));
 }
 
-/** With groups, tokens, sessions, memberships. Throws `not_found`, `conflict` where the owner has units. */
+/** Deletes a user with everything about it. Throws `not_found`, or `conflict` if the owner has units. */
 export function deleteUser(transaction: Transaction, name: string): void {
   const owner = transaction.deleteOwner(name);
   const { changes } = transaction;
@@ -86,7 +87,7 @@ export function deleteUser(transaction: Transaction, name: string): void {
   removeOf(changes, owner.id, [linkKind, mailPreferenceKind, profileKind]);
 }
 
-/** Documents of a kind that names no owner have the owner's id as their key. */
+/** Removes the owner's documents of these kinds. Without `ownerOf`, the key of a document is the owner id. */
 function removeOf(changes: ChangeSet, ownerId: number, kinds: readonly Kind<unknown>[]): void {
   for (const kind of kinds) {
     if (kind.ownerOf === undefined) changes.remove(kind, String(ownerId));
@@ -94,7 +95,7 @@ function removeOf(changes: ChangeSet, ownerId: number, kinds: readonly Kind<unkn
   }
 }
 
-/** Nothing is laid down about the owner: the name was met on the disk or in a report, and that is all. */
+/** Tells whether an owner is only known from the disk or a report, without any document. */
 export function isOnlyFound(snapshot: Snapshot, { id, type }: OwnerRecord): boolean {
   return (
     type === 'user' &&
@@ -121,7 +122,7 @@ function mustHaveNoFault(name: string, type: OwnerRecord['type'], profile: Profi
   FaultList.of(faults).throwIfAny();
 }
 
-/** An organization has members; a user has tokens, and belongs to organizations. */
+/** Throws `conflict` if the owner has things of the other type: members, or tokens, links and memberships. */
 function mustFit(snapshot: Snapshot, { id, name }: OwnerRecord, type: OwnerRecord['type']): void {
   const has = [
     ...(type === 'user' && membersOf(snapshot, id).length > 0 ? ['members'] : []),

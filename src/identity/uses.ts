@@ -1,6 +1,6 @@
 /**
- * When tokens and sessions were last used: known at once, written now and then and all together, so that no
- * request waits for a write or makes one.
+ * The times at which tokens and sessions were last used. They are known at once, and written together from
+ * time to time, so that no request waits for a write.
  */
 
 import type { ChangeSet, Documents, Snapshot } from '../documents/index.ts';
@@ -11,13 +11,13 @@ import { sessionKind, tokenKind, useKind } from './kinds.ts';
 export interface UsesOptions {
   readonly documents: Pick<Documents, 'transact'>;
   readonly log: Pick<Log, 'warn'>;
-  /** Milliseconds between two writes, at least. */
+  /** Least time between two writes, in milliseconds. */
   readonly everyMs: number;
 }
 
 export class Uses {
   readonly #options: UsesOptions;
-  /** Not written yet, or just being written; milliseconds since 1970, by the keys of what was used. */
+  /** Uses that are not written yet: milliseconds since 1970 by the key of the token or session. */
   readonly #pending = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
   readonly #writes = new SerialQueue();
@@ -45,7 +45,7 @@ export class Uses {
     this.#timer ??= setTimeout(() => void this.#write(), this.#options.everyMs).unref();
   }
 
-  /** After the write that is under way. Never rejects. */
+  /** Writes after the write that is under way. Never rejects. */
   #write(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -80,7 +80,7 @@ export function forgetUse(changes: ChangeSet, key: string): void {
   if (keptUseOf(changes, key) !== null) changes.remove(useKind, key);
 }
 
-/** A use may be written while what was used goes. */
+/** Removes uses of removed tokens and sessions, since a use can be written during the removal. */
 export function forgetUsesOfGone(changes: ChangeSet): void {
   for (const [key] of [...changes.all(useKind)]) if (!isThere(changes, key)) changes.remove(useKind, key);
 }
