@@ -1,9 +1,9 @@
 /**
- * Claims: the names in them, the quota groups that they give, and whether they make an administrator.
+ * Reads claims: the names in them, the quota groups that follow, and administrator rights.
  *
- * A source takes only what it gave: who was made an administrator by hand stays one. What it gave ends as
- * soon as it does not give it any more, whoever is left: this host's administrator always is, over
- * ADMIN_SOCKET.
+ * A source takes away only rights that it gave: a user who was made an administrator by hand stays one.
+ * Rights from a source end as soon as the claims do not give them any more, even of the last administrator,
+ * since this host's administrator can always use ADMIN_SOCKET.
  */
 
 import type { Transaction } from '../documents/index.ts';
@@ -11,27 +11,31 @@ import { editUser, type LinkDocument, profileOf, setAdministrationBy } from '../
 import { claimKind, quotaGroupsIn, type Synchronization } from '../wire/index.ts';
 import type { SourceDocument } from './kinds.ts';
 
-/** Claims as a provider gives them: the payload of an ID token, with what the userinfo endpoint adds. */
+/** The claims of a provider: the payload of an ID token, together with those of the userinfo endpoint. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 type ReadNames =
   | {
       readonly is: 'read';
       readonly names: ReadonlySet<string>;
-      /** Values that could not be understood, each with its place; at most `mostTold`, and how many more. */
+      /**
+       * Faults of invalid values, each with its place: at most `mostTold`, and a line with the number of
+       * others.
+       */
       readonly ignored: readonly string[];
     }
   | { readonly is: 'absent' }
-  /** They were too many for the provider to put in; where they are to be fetched from is not followed. */
+  /** The provider had too many names to include them. softquota does not fetch them from elsewhere. */
   | { readonly is: 'overage' };
 
 const mostTold = 10;
 
 /**
- * The names in a claim, which is found by its name as it stands, or else by its dots as a path within objects.
+ * Returns the names in a claim. `claimName` is the name of the claim, or else a path within objects, with
+ * dots.
  *
- * In a text, spaces around a name do not belong to it; in a list each name is as it stands. Numbers and
- * booleans are their text, null and nothing are no names.
+ * A text is split at commas, and spaces around names are removed; names in a list stay unchanged. Numbers and
+ * booleans are converted to text; null has no names.
  */
 export function namesInClaim(claims: Claims, claimName: string): ReadNames {
   if (isOverage(claims, claimName)) return { is: 'overage' };
@@ -65,7 +69,10 @@ export function namesInClaim(claims: Claims, claimName: string): ReadNames {
   };
 }
 
-/** Keys of objects may have dots themselves, such as the names of clients. */
+/**
+ * Finds a claim by its path. Keys can have dots themselves, such as names of clients, so all splits are
+ * tried.
+ */
 function claimAt(claims: Claims, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path];
   for (let dot = path.indexOf('.'); dot >= 0; dot = path.indexOf('.', dot + 1)) {
@@ -81,13 +88,13 @@ export function isObject(value: unknown): value is Claims {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A claim that is a text and says something, such as a user's name; null: it is nothing of that. */
+/** Returns a claim that is a non-empty text, such as a user's name; null: it is absent or not such a text. */
 export function textClaim(claims: Claims, claimName: string): string | null {
   const claim = Object.hasOwn(claims, claimName) ? claims[claimName] : undefined;
   return typeof claim === 'string' && claim.trim() !== '' ? claim.trim() : null;
 }
 
-/** OpenID Connect Core, 5.6.2: the claim is elsewhere. A marker that cannot be read may mean any claim. */
+/** Tells whether a claim is elsewhere (OpenID Connect Core, 5.6.2). An invalid marker may mean any claim. */
 function isOverage(claims: Claims, claimName: string): boolean {
   const marker = Object.hasOwn(claims, '_claim_names') ? claims._claim_names : undefined;
   if (marker === undefined || marker === null) return false;
@@ -95,7 +102,9 @@ function isOverage(claims: Claims, claimName: string): boolean {
   return Object.keys(marker).some(name => claimName === name || claimName.startsWith(`${name}.`));
 }
 
-/** Null: it has no text, or, as whole numbers beyond 2^53 - 1, not surely the one that the provider wrote. */
+/**
+ * Returns the text of a value; null: not a scalar, or a whole number above 2^53 - 1, which may be rounded.
+ */
 function scalarText(value: unknown): string | null {
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return String(value);
@@ -110,11 +119,11 @@ function strange(value: unknown): string {
 export type ClaimRules = Pick<SourceDocument, 'groupClaim' | 'mapping' | 'missingClaim' | 'removal'>;
 
 /**
- * Adds what is mapped and claimed; with removal on, what the mapping names and no claimed group maps to
- * is removed. Where a part of the claim is not understood, nobody is removed by it. Groups outside the mapping
- * are never touched, so a claimed group that is taken out of the mapping removes nobody.
+ * Computes the quota groups of a user from the claims. Adds the groups that claimed names map to. With
+ * `removal`, removes groups in the mapping that no claimed name maps to, unless a part of the claim is
+ * invalid. Groups outside the mapping never change, so nobody loses a group that is removed from the mapping.
  *
- * `current` are the groups that the user is in; `exists` tells whether there is such a quota group.
+ * `current` are the groups of the user; `exists` tells whether a quota group exists.
  */
 export function synchronize(
   { groupClaim, mapping, removal, missingClaim }: ClaimRules,

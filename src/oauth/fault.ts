@@ -1,8 +1,8 @@
-/** Why somebody was not signed in: a code for the page, and the reason for the log alone. */
+/** A failed sign-in: a code for the page, and a reason only for the log. */
 
 import type { SignInFaultCode } from '../wire/index.ts';
 
-/** Providers and browsers have a say in the reason, but not in how much there is to log. */
+/** Longest reason in the log, since texts from providers and browsers can be part of it. */
 const longestReason = 2000;
 
 export class SignInFault extends Error {

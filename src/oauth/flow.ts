@@ -1,11 +1,10 @@
 /**
- * Signing in at a provider and coming back: authorization code with PKCE, state and nonce (OpenID Connect
- * Core, RFC 7636, RFC 9207), by openid-client; and signing out there as well (RP-Initiated Logout 1.0).
- * Whatever goes wrong rejects with a `SignInFault`.
+ * Sign-in at a provider: authorization code with PKCE, state and nonce (OpenID Connect Core, RFC 7636, RFC
+ * 9207) with openid-client; and sign-out there (RP-Initiated Logout 1.0). All failures reject with a
+ * `SignInFault`.
  *
- * Browsers bring their cookies along with whatever link of another site leads here. So the address of a
- * sign-out has the number of the session in it, which no other site knows: who comes without it is signed out
- * of nothing.
+ * A link on another site to the sign-out would carry the user's cookie. So the address of a sign-out has the
+ * id of the session, which no other site knows; without it nothing is signed out.
  */
 
 import * as openid from 'openid-client';
@@ -70,12 +69,14 @@ export class SignInFlow {
     return active.map(({ id, name }) => ({ id: String(id), name, href: `sign-in/oauth2/${id}` }));
   }
 
-  /** Address that the provider sends browsers back to; it has to be entered there. */
+  /** Returns the address that the provider sends browsers back to; it has to be registered there. */
   redirectUri(sourceId: number): string {
     return new URL(`sign-in/oauth2/${sourceId}/callback`, this.#options.baseUrl()).href;
   }
 
-  /** Address that a provider sends browsers back to after a sign-out; it has to be entered there, too. */
+  /**
+   * The address that a provider sends browsers back to after a sign-out; it has to be registered there, too.
+   */
   get postLogoutRedirectUri(): string {
     return new URL('sign-in', this.#options.baseUrl()).href;
   }
@@ -85,11 +86,11 @@ export class SignInFlow {
   }
 
   /**
-   * Why nobody could sign in by this source now, or sign out at the provider where that is wanted; null: they
-   * could. Waits for the provider, but not for long.
+   * Returns the reason why sign-ins with this source would fail now, or sign-outs if it is set to sign out at
+   * the provider; null: they would work. Waits for the provider, but not for long.
    *
-   * Whatever lies at the address, the words are the same: else who may write sources could look around in the
-   * network that this host is in. The log has the reason.
+   * The text does not depend on what answers at the address, since otherwise administrators could explore the
+   * network of this host. The log has the reason.
    */
   async trouble(source: SourceDocument): Promise<string | null> {
     const { keys, log } = this.#options;
@@ -111,8 +112,8 @@ export class SignInFlow {
   }
 
   /**
-   * Ends a session here, where `mark` shows that the browser comes from a page of ours. False: it does not,
-   * and nothing has changed. Rejects with a `SignInFault`.
+   * Ends a session on this server if `mark` is its id, which shows that the browser comes from our own page.
+   * False: it is not, and nothing has changed. Rejects with a `SignInFault`.
    */
   async endHere(
     session: SessionDocument,
@@ -135,7 +136,7 @@ export class SignInFlow {
     }
   }
 
-  /** Address that ends at the provider a session that has ended here. Rejects with a `SignInFault`. */
+  /** Returns the address that ends the session at the provider. Rejects with a `SignInFault`. */
   async endThere(sourceId: string): Promise<string> {
     try {
       const source = this.#activeSource(sourceId);
@@ -148,8 +149,8 @@ export class SignInFlow {
   }
 
   /**
-   * Sends a browser to the provider. `returnTo` is where it wants to be afterwards; what is no page of ours
-   * does not count.
+   * Begins a sign-in: returns the address at the provider, and cookies. `returnTo` is the page that the
+   * browser wants afterwards; it is ignored if it is not our own.
    */
   async begin(sourceId: string, returnTo: string | null, cookies: string | undefined): Promise<Onward> {
     const source = this.#activeSource(sourceId);
@@ -160,7 +161,7 @@ export class SignInFlow {
       verifier: openid.randomPKCECodeVerifier(),
       sourceId,
       issuer: issuerOf(source.discoveryUrl),
-      // A path counts from the base URL, whatever path that has.
+      // A path is relative to the base URL, even if that has a path itself.
       returnTo: wayBack(returnTo?.replace(/^\//, './') ?? null, new URL(this.#options.baseUrl())),
       at: this.#options.now(),
     };
@@ -176,8 +177,8 @@ export class SignInFlow {
   }
 
   /**
-   * Tells who a browser that comes back is, with a session for that, in place of `held`: once for each sign-in
-   * that was begun. `query` is as it came, from the `?` on; `cookies` is the header `Cookie`.
+   * Finishes a sign-in, only once: starts a session for the user who comes back from the provider, and ends
+   * the session of the cookie `held`. `query` is unchanged, with the `?`; `cookies` is the header `Cookie`.
    */
   async finish(
     sourceId: string,
@@ -214,7 +215,7 @@ export class SignInFlow {
       const reason = 'this browser did not begin this sign-in, or began it too long ago';
       throw new SignInFault('not_started_here', reason);
     }
-    // Each source has a redirect URI of its own, so what comes to another one's was sent astray (RFC 9700,
+    // Each source has its own redirect URI, so an answer at that of another source is an attack (RFC 9700,
     // 4.4).
     if (begun.sourceId !== String(source.id) || begun.issuer !== issuerOf(source.discoveryUrl)) {
       const reason = 'the sign-in was begun with another provider than the one that answers';
@@ -226,7 +227,7 @@ export class SignInFlow {
     return begun;
   }
 
-  /** All in one change: who comes, what the claims make of that, and the session in place of the last. */
+  /** Finds or creates the user, applies the claims, and replaces the session, all in one change. */
   async #signedIn(source: SourceDocument, arrival: LoginResult, held: string | null): Promise<SessionCookie> {
     const { documents, log } = this.#options;
     const at = this.#options.now();
@@ -234,7 +235,7 @@ export class SignInFlow {
     const via = { is: 'source', source: source.id, issuer, subject: arrival.subject } as const;
     try {
       const { told, session } = await documents.transact(transaction => {
-        // It may have been changed while the provider was asked.
+        // The source may have changed during the requests to the provider.
         const current = this.#activeSource(String(source.id), transaction.changes);
         const arrived = logIn(transaction, current, arrival, at);
         const { changes } = transaction;
@@ -256,7 +257,9 @@ const unusable =
 const onlyHere =
   'a sign-out ends only the session on this server: the provider has no usable end_session_endpoint';
 
-/** Path at which this session signs out, relative to the base URL; null: the session ends here alone. */
+/**
+ * Returns the path that signs out also at the provider, relative to the base URL; null: not at the provider.
+ */
 export function signOutHref(snapshot: Snapshot, { id, via }: SessionDocument): string | null {
   const source = via.is === 'source' ? sourceById(snapshot, String(via.source)) : undefined;
   if (source?.signOutAtProvider !== true) return null;
@@ -264,8 +267,8 @@ export function signOutHref(snapshot: Snapshot, { id, via }: SessionDocument): s
 }
 
 /**
- * Address at which a browser ends its session at the provider, which sends it to `back` then. No token is
- * kept that could say whose session it is, so most providers ask the person. Throws a `SignInFault`.
+ * Returns the address at which a browser ends its session at the provider, which then sends it to `back`. No
+ * ID token is stored that could name the session, so most providers ask the user. Throws a `SignInFault`.
  */
 function endSessionAddress([configuration]: Provider, source: SourceDocument, back: string): URL {
   const address = addressAt(configuration, back);

@@ -2,9 +2,9 @@
  * Sign-in with OAuth2 and OpenID Connect: the sources that administrators set, the redirects to the provider
  * and back, the effect of a sign-in and its claims on the user, and the encrypted client secrets.
  *
- * Nothing that comes from a provider or a browser is ever shown to anybody: an error is a code with our own
- * text, and the log has the reason. The effect of claims is one change, in force as a whole, with one event
- * that names the source. The module knows nothing of HTTP except addresses and cookies.
+ * No text from a provider or a browser is ever shown to a user: an error is a code with our own text, and the
+ * log has the reason. The effect of claims is one change, which takes effect as a whole, with one event that
+ * names the source. The module knows nothing of HTTP except addresses and cookies.
  */
 
 export type { Claims } from './claims.ts';

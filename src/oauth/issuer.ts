@@ -1,4 +1,4 @@
-/** Address and names of a provider, and the way to query it. */
+/** Checks and converts the address of a provider, and fetches from it safely. */
 
 import { isIPv4 } from 'node:net';
 import type { CustomFetch } from 'openid-client';
@@ -6,7 +6,9 @@ import type { CustomFetch } from 'openid-client';
 const wellKnown = '/.well-known/openid-configuration';
 const longest = 2048;
 
-/** Why a provider cannot be at this address; null: it can. In the clear only this host itself is asked. */
+/**
+ * Returns the reason why an address is invalid; null: it is valid. Plain http is only for this host itself.
+ */
 export function addressFault(text: string): string | null {
   const example = 'such as https://login.example/realms/git or its /.well-known/openid-configuration';
   const url = text.length <= longest && URL.canParse(text) ? new URL(text) : null;
@@ -18,12 +20,12 @@ export function addressFault(text: string): string | null {
     : 'expected https; plain http is only for an address of this host itself, such as 127.0.0.1';
 }
 
-/** Tells whether what is sent there cannot be read on the way. */
+/** Tells whether nobody on the way can read data that is sent to this address. */
 export function isSafeAddress(url: URL): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
 }
 
-/** Issuer of a provider, whichever of its two addresses is given: without a slash at its end. */
+/** Returns the issuer, without a slash at the end, from its own address or that of the discovery document. */
 export function issuerOf(address: string): string {
   const { href } = new URL(address);
   let issuer = href.endsWith(wellKnown) ? href.slice(0, -wellKnown.length) : href;
@@ -41,10 +43,10 @@ function isLoopback(hostname: string): boolean {
   );
 }
 
-/** Ten thousand groups are less; what is longer would hold up all others while it is read. */
+/** Longest answer of a provider; ten thousand groups fit. To read a longer one would block other requests. */
 const mostBytes = 1024 * 1024;
 
-/** Follows no redirect. Rejects where the address is not safe, or the answer too long. */
+/** Fetches without redirects. Rejects if the address is not safe or the answer is too long. */
 export const boundedFetch: CustomFetch = async (address, { method, headers, body, signal }) => {
   if (!isSafeAddress(new URL(address))) throw new Error(`${address} is plain http, and not this host`);
   const asked = { method, headers, redirect: 'manual', signal: signal ?? null } as const;
@@ -59,7 +61,7 @@ async function bytesOf(response: Response, address: string): Promise<Buffer<Arra
   let length = 0;
   for await (const chunk of response.body ?? []) {
     length += chunk.byteLength;
-    // Leaving the loop ends the transfer.
+    // The throw leaves the loop, which ends the transfer.
     if (length > mostBytes) throw new Error(`${address} answers with more than ${mostBytes} bytes`);
     chunks.push(chunk);
   }

@@ -1,4 +1,6 @@
-/** AES-256-GCM with keys derived by HKDF; each sealed text says which key it takes. */
+/**
+ * Encrypts texts with AES-256-GCM and keys derived by HKDF. Each sealed text begins with the id of its key.
+ */
 
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
@@ -9,9 +11,9 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 export interface SecretKeys {
-  /** With the newest key. `purpose` is what it is for, and has to be the same to open it. */
+  /** Encrypts with the newest key. `open` needs the same `purpose`. */
   seal(text: string, purpose: string): string;
-  /** Null where no key opens it: sealed with another one, for another purpose, or no sealed text. */
+  /** Decrypts; null: sealed with an unknown key or for another purpose, or not a sealed text. */
   open(sealed: string, purpose: string): string | null;
   isNewest(sealed: string): boolean;
 }
@@ -21,7 +23,7 @@ interface Key {
   readonly bytes: Buffer;
 }
 
-/** `texts` are what keys are derived from: newest first, at least one, each of at least 32 characters. */
+/** Derives keys from texts: newest first, at least one, each with at least 32 characters. */
 export function secretKeysOf(texts: readonly string[]): SecretKeys {
   const keys = texts.map(derived);
   const [newest] = keys;
@@ -40,7 +42,7 @@ export function secretKeysOf(texts: readonly string[]): SecretKeys {
   };
 }
 
-/** The id tells nothing of the key: it is derived beside it. */
+/** Derives a key and its id independently, so that the id reveals nothing about the key. */
 function derived(text: string): Key {
   const from = (info: string, length: number) => Buffer.from(hkdfSync('sha256', text, '', info, length));
   return {

@@ -1,4 +1,4 @@
-/** The documents of OAuth2 sources. */
+/** The kind of documents of OAuth2 sources. */
 
 import { z } from 'zod';
 import type { Kind } from '../documents/index.ts';
@@ -24,17 +24,17 @@ const source = z.strictObject({
   mapping: z.array(z.tuple([z.string(), texts]).readonly()).readonly(),
   /** "Remove users from synchronized quota groups if user does not belong to corresponding group" */
   removal: z.boolean(),
-  /** Effect of an absent claim: nobody belongs to anything, or nothing changes. */
+  /** The effect of an absent claim: the user is in no group (`remove`), or nothing changes (`keep`). */
   missingClaim: z.enum(['remove', 'keep']),
-  /** Sources that were made before there was such a setting lack it. */
+  /** Older sources lack this setting. */
   signOutAtProvider: z.boolean().default(false),
   isActive: z.boolean(),
   createdAt: whole,
 });
 
 /**
- * `clientSecret` is sealed, null where the provider asks for none; `clientSecretAt` is when it was given.
- * Times are milliseconds since 1970.
+ * `clientSecret` is encrypted; null: the provider needs none. `clientSecretAt` is the time at which it was
+ * set. Times are milliseconds since 1970.
  */
 export type SourceDocument = Readonly<z.infer<typeof source>>;
 

@@ -1,7 +1,7 @@
 /**
- * A sign-in that was begun, kept by the browser that began it, in a cookie that nobody but this installation
- * can read or make. So nothing fills up here, whoever begins however many, each tab has its own, and any
- * host of several can finish it.
+ * Sign-ins that have begun. Each is in an encrypted cookie of its browser, which only this installation can
+ * read or create. So the server needs no memory for them, each tab has its own, and any of several hosts can
+ * finish them.
  */
 
 import { hash } from 'node:crypto';
@@ -26,9 +26,9 @@ const begun = z.strictObject({
 export type PendingLogin = Readonly<z.infer<typeof begun>>;
 
 /**
- * The cookies of sign-ins for pages below this base URL. At https without a path browsers take them only from
- * this very host (`__Host-`, RFC 6265bis), so that no other host of the domain can plant a sign-in that
- * somebody else began.
+ * The cookies of sign-ins for pages below a base URL. With https and without a path, the prefix `__Host-`
+ * (RFC 6265bis) makes browsers accept them only from this host, so that no other host of the domain can plant
+ * a sign-in that somebody else began.
  */
 export class PendingSignIns {
   readonly #keys: SecretKeys;
@@ -42,11 +42,11 @@ export class PendingSignIns {
     this.#keys = keys;
     this.#prefix = `${isWholeHost ? '__Host-' : ''}softquota-sign-in-`;
     const path = isWholeHost ? '/' : `${pathname}sign-in/oauth2/`;
-    // Lax: the browser comes back from the provider by a link of another site.
+    // Lax, since the browser comes back from the provider, which is another site.
     this.#attributes = `Path=${path}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
   }
 
-  /** `Set-Cookie` headers: the new one, and the end of the oldest where a browser has too many. */
+  /** Returns the `Set-Cookie` headers for a new sign-in, also those that delete the oldest of too many. */
   begin(header: string | undefined, one: PendingLogin): readonly string[] {
     const names = this.#pairsIn(header).map(([name]) => name);
     const sealed = this.#keys.seal(JSON.stringify(one), purpose);
@@ -57,7 +57,9 @@ export class PendingSignIns {
     ];
   }
 
-  /** The one with this state; null: not this browser's, or too old. `now`: milliseconds since 1970. */
+  /**
+   * Finds the sign-in with this state; null: not of this browser, or too old. `now`: milliseconds since 1970.
+   */
   find(header: string | undefined, state: string, now: number): PendingLogin | null {
     const name = this.#nameOf(state);
     for (const [other, sealed] of this.#pairsIn(header)) {
@@ -81,7 +83,7 @@ export class PendingSignIns {
     return this.#prefix + hash('sha256', state).slice(0, 16);
   }
 
-  /** Only our own cookies. */
+  /** Returns the sign-in cookies in the header. */
   #pairsIn(header: string | undefined): readonly (readonly [name: string, value: string])[] {
     return (header ?? '').split(';').flatMap(pair => {
       const [name = '', value = ''] = pair.trim().split('=', 2);
@@ -91,15 +93,15 @@ export class PendingSignIns {
   }
 }
 
-/** Beyond so many the oldest are forgotten: who has that many could do without. */
+/** Most names that are remembered; of more, the oldest are forgotten. */
 const mostRemembered = 100_000;
 
 /**
- * Gives a function that uses a name, at a time in milliseconds since 1970. False: it was used before. Names
- * are forgotten after so many milliseconds.
+ * Returns a function that uses a name, at a time in milliseconds since 1970. It returns false if the name was
+ * used in the last `forMs` milliseconds.
  */
 export function usedOnce(forMs: number): (name: string, now: number) => boolean {
-  /** In the order in which they are forgotten, and when. */
+  /** The time at which each name is forgotten, the first to be forgotten first. */
   const untilByName = new Map<string, number>();
   return (name, now) => {
     for (const [oldest, until] of untilByName) {

@@ -1,9 +1,9 @@
 /**
- * Providers as their discovery documents have them, each remembered for a while: a browser is sent to one,
- * and the claims are got of the user whom it sends back with a code.
+ * Talks to providers: reads and caches their discovery documents, makes the address that a browser is sent
+ * to, and gets the claims of the user whom the provider sends back with a code.
  *
- * A signature is believed only where it takes a private key to make it: nothing is signed with a secret that
- * others know as well, or not at all. That an ID token came over TLS is not taken for a signature either.
+ * ID tokens need a signature by a private key: unsigned tokens and signatures with a shared secret are
+ * rejected, and TLS does not replace a signature.
  */
 
 import * as openid from 'openid-client';
@@ -21,9 +21,11 @@ import type { LoginResult } from './synchronization.ts';
 
 const answerSeconds = 10;
 const toleranceSeconds = 30;
-/** For the discovery document alone: the provider's keys are asked for at each sign-in. */
+/** Time for which a discovery document is cached. The provider's keys are fetched for each sign-in. */
 const rememberedMs = 10 * 60_000;
-/** So that nobody has a provider asked all the time that does not answer. */
+/**
+ * Time for which a failure is cached, so that nobody can cause endless requests to a provider that is down.
+ */
 const awayMs = 5000;
 
 const asymmetric = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/;
@@ -39,7 +41,7 @@ const usable = z.object({
   pushed_authorization_request_endpoint: endpoint.optional(),
   require_pushed_authorization_requests: z.boolean().optional(),
   id_token_signing_alg_values_supported: z.array(z.string()).default(['RS256']),
-  // Both are tried if the provider names none.
+  // If the provider names none, both are tried.
   token_endpoint_auth_methods_supported: z
     .array(z.string())
     .default(['client_secret_basic', 'client_secret_post']),
@@ -48,7 +50,7 @@ const usable = z.object({
 export const lostSecret =
   'the client secret was encrypted with a key that [security] SECRET_KEY does not have: add that key, or enter the secret again';
 
-/** Configurations that differ in how the client authenticates, in the order in which they are tried. */
+/** One configuration for each way to authenticate the client, in the order in which they are tried. */
 export type Provider = readonly [openid.Configuration, ...openid.Configuration[]];
 
 interface Remembered {
@@ -56,13 +58,13 @@ interface Remembered {
   until: number;
 }
 
-/** Gives the provider of a source. Rejects with a `SignInFault`: `provider_away` or `misconfigured`. */
+/** Returns the provider of a source. Rejects with a `SignInFault`: `provider_away` or `misconfigured`. */
 export type FindProvider = (source: SourceDocument) => Promise<Provider>;
 
 /**
- * Remembers providers without their keys, so that one sign-in is never looked at with keys that an earlier
- * one had fetched: they may have been rotated since. They are fetched only once the provider took a code, so
- * nobody has them fetched at will.
+ * Returns a function that caches providers, but not their keys, since the provider may have rotated keys that
+ * an earlier sign-in fetched. Keys are fetched only after the provider has accepted a code, so nobody can
+ * cause such requests at will.
  */
 export function rememberingProviders(keys: SecretKeys, now: () => number): FindProvider {
   const remembered = new Map<string, Remembered>();
@@ -82,7 +84,7 @@ export function rememberingProviders(keys: SecretKeys, now: () => number): FindP
   };
 }
 
-/** Maker of configurations: the library remembers the provider's keys with each of them, for minutes. */
+/** Returns a function that makes new configurations, since the library caches the keys in each of them. */
 async function foundAt(source: SourceDocument, keys: SecretKeys): Promise<() => Provider> {
   const secret = clientSecretOf(source, keys);
   if (secret.is === 'lost') throw new SignInFault('misconfigured', lostSecret);
@@ -129,7 +131,7 @@ async function discovered(source: SourceDocument): Promise<openid.ServerMetadata
   }
 }
 
-/** Checks a provider's metadata, and keeps the part that is believed. */
+/** Checks a provider's metadata, and returns it with only the accepted signature algorithms. */
 function acceptable(server: openid.ServerMetadata, source: SourceDocument) {
   const expected = issuerOf(source.discoveryUrl);
   const unusable = (why: string) => new SignInFault('misconfigured', `the provider at ${expected} ${why}`);
@@ -159,7 +161,7 @@ function acceptable(server: openid.ServerMetadata, source: SourceDocument) {
   return { ...server, token_endpoint_auth_methods_supported, id_token_signing_alg_values_supported: signing };
 }
 
-/** Tells whether a browser, or we, may go there: in the clear only if the provider is at this host. */
+/** Tells whether a browser or softquota may connect to this address: plain http only on this host. */
 export function isSafeFor(source: SourceDocument, url: URL): boolean {
   return url.protocol === 'https:' || (isPlain(source) && isSafeAddress(url));
 }
@@ -169,8 +171,8 @@ function isPlain({ discoveryUrl }: SourceDocument): boolean {
 }
 
 /**
- * Message of an error with those of its causes: a library's error says little by itself. Never with a piece
- * of what was read.
+ * Returns the message of an error with those of its causes, since a library's error alone says little. Never
+ * has a part of the provider's answer.
  */
 export function causesOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
@@ -179,7 +181,7 @@ export function causesOf(error: unknown): string {
   return error.message + below;
 }
 
-/** `address` is the one that the browser came to. Rejects with a `SignInFault`. */
+/** Redeems the code in `address`, to which the browser came back. Rejects with a `SignInFault`. */
 export async function arrivalBy(provider: Provider, address: URL, begun: PendingLogin): Promise<LoginResult> {
   const { verifier: pkceCodeVerifier, nonce: expectedNonce, state: expectedState } = begun;
   const checks = { pkceCodeVerifier, expectedNonce, expectedState, idTokenExpected: true };
@@ -206,7 +208,7 @@ export async function arrivalBy(provider: Provider, address: URL, begun: Pending
   }
 }
 
-/** Asks by the first way to say who we are that the provider takes: one not taken uses up no code. */
+/** Tries the ways to authenticate the client in order. A rejected way does not use up the code. */
 async function byFirstWay<T>(
   [by, next, ...others]: Provider,
   ask: (by: openid.Configuration) => Promise<T>,
@@ -219,7 +221,7 @@ async function byFirstWay<T>(
   }
 }
 
-/** Fault of what the provider refused; null: nothing. Of its answer only the error's name goes to the log. */
+/** Returns the fault for a refusal by the provider; null: it is not one. Logs only the name of the error. */
 function refusalIn(error: unknown, code: SignInFaultCode, words: string): SignInFault | null {
   if (error instanceof SignInFault) return error;
   if (isUnknownClient(error)) {
@@ -234,7 +236,7 @@ function isUnknownClient(error: unknown): boolean {
   return error instanceof openid.ResponseBodyError && error.error === 'invalid_client';
 }
 
-/** Userinfo goes before; that a claim is elsewhere (`_claim_names`) holds if either says so. */
+/** Merges claims; userinfo has precedence. Claims that either marks as elsewhere (`_claim_names`) are so. */
 export function mergedClaims(idToken: Claims, userinfo: Claims): Claims {
   const markers = [idToken, userinfo].flatMap(claims =>
     Object.hasOwn(claims, '_claim_names') ? [claims._claim_names] : [],
@@ -246,16 +248,15 @@ export function mergedClaims(idToken: Claims, userinfo: Claims): Claims {
   return { ...idToken, ...userinfo, ...(markers.length === 0 ? {} : { _claim_names: marker }) };
 }
 
-/** Anybody can begin a sign-in: no more than so many wait for providers at once. */
+/** Most sign-ins that wait for providers at the same time, since anybody can begin one. */
 const mostAtOnce = 32;
 
 let underWay = 0;
 
 /**
- * Makes the address that a browser is sent to at a provider. The parameters go there beforehand if the
- * provider takes that (pushed authorization requests, RFC 9126): the browser then brings a reference alone.
- * If a provider takes such requests but does not require them, the browser brings the parameters itself
- * whenever the provider does not take them beforehand. Rejects with a `SignInFault`.
+ * Makes the address at the provider that a browser is sent to. If the provider supports pushed authorization
+ * requests (RFC 9126), sends the parameters there beforehand, and the address has only a reference. If that
+ * fails and the provider does not require it, the address has the parameters. Rejects with a `SignInFault`.
  */
 export async function authorizationAddress(
   provider: Provider,

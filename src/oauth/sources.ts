@@ -1,4 +1,4 @@
-/** OAuth2 sources: read from documents, and changed in a transaction. */
+/** Reads OAuth2 sources from documents, and changes them in a transaction. */
 
 import { randomInt } from 'node:crypto';
 import type { ChangeSet, Snapshot, Transaction } from '../documents/index.ts';
@@ -17,7 +17,7 @@ const idBits = 48;
 const longestSecret = 4096;
 
 export type SourceFields = Omit<SourceDocument, 'id' | 'clientSecret' | 'clientSecretAt' | 'createdAt'> & {
-  /** Secret as the provider gave it; null if it asks for none. */
+  /** The secret in plain text; null: the provider needs none. */
   readonly clientSecret: string | null;
 };
 
@@ -69,7 +69,7 @@ export function mustBeSource(snapshot: Snapshot, id: string): SourceDocument {
   return found;
 }
 
-/** Throws `conflict` where there is one of that name, else `invalid` with every fault. */
+/** Throws `conflict` if there is a source of that name, or `invalid` with all faults. */
 export function createSource(changes: ChangeSet, wanted: NewSource, { keys, now }: Making): SourceDocument {
   mustBeOnly(changes, wanted.name, null);
   const id = newId(changes);
@@ -82,7 +82,7 @@ export function createSource(changes: ChangeSet, wanted: NewSource, { keys, now 
   });
 }
 
-/** A source that is nowhere yet, without its secret; throws `invalid` with every fault. */
+/** Returns a new source without its secret, and does not store it; throws `invalid` with all faults. */
 export function draftedSource(id: number, wanted: NewSource, now: number): SourceDocument {
   const { clientSecret = null, ...fields } = { ...defaults, ...wanted };
   mustHaveNoFault(fields, clientSecret);
@@ -90,9 +90,9 @@ export function draftedSource(id: number, wanted: NewSource, now: number): Sourc
 }
 
 /**
- * Edits a source; a field that is left out stays. Everybody who signed in by it is signed out where it is
- * active no more, or at another provider; who is administrator by it is none any more there, and where it
- * looks for another group. Throws `not_found`, `conflict` or `invalid`.
+ * Edits a source; absent fields stay. If the source is no longer active, or has another provider, its users
+ * are signed out. In these cases, and if it has another administrator group, its administrators lose their
+ * rights. Throws `not_found`, `conflict` or `invalid`.
  */
 export function editSource(
   transaction: Transaction,
@@ -119,8 +119,8 @@ export function editSource(
 }
 
 /**
- * Deletes a source. An administrator by it is none any more, and everybody who signed in by it is signed out.
- * Links stay: they are the issuer's, which another source may have, now or later. Throws `not_found`.
+ * Deletes a source. Its administrators lose their rights, and its users are signed out. Links stay, since
+ * they belong to the issuer, which another source may have, now or later. Throws `not_found`.
  */
 export function deleteSource(transaction: Transaction, id: string): void {
   const { changes } = transaction;
@@ -143,7 +143,7 @@ function endSessionsBy(changes: ChangeSet, { id }: SourceDocument): void {
   endSessions(changes, ({ via }) => via.is === 'source' && via.source === id);
 }
 
-/** Unlinks and signs out a user. An administrator whom a source made is one no more. Throws `not_found`. */
+/** Unlinks and signs out a user, and ends administrator rights from a source. Throws `not_found`. */
 export function unlink(transaction: Transaction, id: string, user: string): void {
   const { changes } = transaction;
   const { discoveryUrl } = mustBeSource(changes, id);
@@ -156,7 +156,7 @@ export function unlink(transaction: Transaction, id: string, user: string): void
   );
 }
 
-/** Secret for the provider; `lost`: none of the keys that there are opens it. */
+/** Returns the decrypted client secret; `lost`: no key opens it. */
 export function clientSecretOf({ id, clientSecret }: SourceDocument, keys: SecretKeys): KnownSecret {
   if (clientSecret === null) return { is: 'none' };
   const secret = keys.open(clientSecret, purposeOf(id));
@@ -173,7 +173,9 @@ export function unknownQuotaGroups(snapshot: Snapshot, mapping: Mapping): readon
   return [...quotaGroupsIn(mapping)].filter(group => groupNamed(snapshot, group) === undefined).sort();
 }
 
-/** With the newest key; what cannot be read stays as it is, so that the right key can still be given. */
+/**
+ * Encrypts the secret with the newest key. A lost one stays unchanged, so that its key can still be added.
+ */
 function resealed(source: SourceDocument, keys: SecretKeys): string | null {
   const known = clientSecretOf(source, keys);
   if (known.is !== 'known' || source.clientSecret === null || keys.isNewest(source.clientSecret)) {
@@ -182,7 +184,7 @@ function resealed(source: SourceDocument, keys: SecretKeys): string | null {
   return keys.seal(known.secret, purposeOf(source.id));
 }
 
-/** Nobody learns the secret by having it sent elsewhere. */
+/** Throws `invalid` for another provider, so that nobody can have the secret sent elsewhere to learn it. */
 function mustBeSameProvider(before: SourceDocument, after: Pick<SourceFields, 'discoveryUrl'>): void {
   if (before.clientSecret === null || issuerOf(before.discoveryUrl) === issuerOf(after.discoveryUrl)) return;
   throw new SoftquotaError(
@@ -191,7 +193,7 @@ function mustBeSameProvider(before: SourceDocument, after: Pick<SourceFields, 'd
   );
 }
 
-/** A secret that is moved to another source opens as nothing. */
+/** Returns the purpose of the secret, with the id, so that it cannot be opened as that of another source. */
 function purposeOf(id: number): string {
   return `client secret of the source ${id}`;
 }

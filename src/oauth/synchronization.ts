@@ -1,6 +1,6 @@
 /**
- * The effect of claims: on the user who signs in, and on quota groups, as one change with one event that
- * names the source; and what claims would change, without changing it.
+ * Applies claims to the user who signs in and to quota groups, as one change with one event that names the
+ * source. Also returns the effect of claims without any change, for trials.
  */
 
 import type { Author, Documents, Snapshot, Transaction } from '../documents/index.ts';
@@ -30,7 +30,7 @@ export interface Claimed {
   /** The name of a source. */
   readonly source: string;
   readonly claims: Claims;
-  /** Tells what would become of it, and changes nothing. */
+  /** True: only returns the effect, and changes nothing. */
   readonly isTrial: boolean;
 }
 
@@ -44,9 +44,9 @@ interface ClaimedOptions {
 interface SignInFacts extends Omit<Synchronization, 'claimed'> {
   readonly owner: string;
   readonly source: { readonly id: number; readonly name: string };
-  /** `program`: a program told the claims, and nobody signed in. */
+  /** `program`: a program sent the claims, and nobody signed in. */
   readonly via: 'sign-in' | 'program';
-  /** Groups at the provider that the mapping does not name: the first ones, and how many there are. */
+  /** The first of the provider's groups that the mapping does not name; `unmapped_count` counts all. */
   readonly unmapped: readonly string[];
   readonly unmapped_count: number;
   readonly administration: Administration;
@@ -65,7 +65,7 @@ function plan(
   return synchronize(source, claims, current, group => groupNamed(snapshot, group) !== undefined);
 }
 
-/** Groups that stay keep their order. */
+/** Applies claims to the quota groups of a user. The other groups keep their order. */
 function applyClaims(
   { changes }: Transaction,
   source: SourceDocument,
@@ -93,9 +93,9 @@ function factsOf(
 }
 
 /**
- * The synchronisation of a sign-in, where a program tells the claims. Never makes anybody an administrator:
- * that is between the provider and the one who signs in there. Throws `not_found`, and `conflict` where the
- * source is not active or the user is none.
+ * Synchronizes quota groups as in a sign-in, with claims that a program sent. Never changes who is an
+ * administrator, since that needs a sign-in at the provider. Rejects with `not_found`, or with `conflict` if
+ * the source is not active or the user is an organization.
  */
 export async function synchronizeClaimed(
   { documents, autoCreate, log }: ClaimedOptions,
@@ -125,7 +125,7 @@ export async function synchronizeClaimed(
   return done;
 }
 
-/** Tells what of the claims could not be followed. */
+/** Logs the parts of the claims that had no effect. */
 export function warn(log: Pick<Log, 'warn'>, facts: SignInFacts): void {
   const { owner, source, outcome, skipped, ignored } = facts;
   const what = { owner, source: source.name };
@@ -158,10 +158,10 @@ function userFor(transaction: Transaction, name: string, create: boolean): Owner
 
 type Trying = Pick<Documents, 'owners' | 'snapshot'>;
 
-/** No source has it. */
+/** An id that no source has. */
 const noId = 0;
 
-/** `user` null: whose claims they are, by subject or else by name, if that is anybody. */
+/** Returns the effect of claims without any change. `user` null: finds the user as a sign-in would. */
 export function tryClaims(
   documents: Trying,
   source: SourceDocument,
@@ -185,14 +185,14 @@ export function tryClaims(
 }
 
 /**
- * Gives a source as it would be saved: a change to the source of that name, if there is one. Throws `invalid`
- * where it could not be saved.
+ * Returns the source that would be saved, with the id of the existing source of that name. Throws `invalid`
+ * if it could not be saved.
  */
 export function draftSource(snapshot: Snapshot, wanted: NewSource, now: number): SourceDocument {
   return draftedSource(sourceNamed(snapshot, wanted.name)?.id ?? noId, wanted, now);
 }
 
-/** Finds the user as a sign-in would. */
+/** Finds the user as a sign-in would: by subject, or else by name. */
 function whose(documents: Trying, source: SourceDocument, claims: Claims): OwnerRecord | undefined {
   const subject = textClaim(claims, 'sub');
   const link =
@@ -205,9 +205,9 @@ function whose(documents: Trying, source: SourceDocument, claims: Claims): Owner
 }
 
 export interface LoginResult {
-  /** The identifier of the account at the provider, which is never reused there. */
+  /** The id of the account at the provider, which never reuses it. */
   readonly subject: string;
-  /** From the ID token and userinfo. */
+  /** The claims of ID token and userinfo. */
   readonly claims: Claims;
 }
 
@@ -217,9 +217,10 @@ interface LoggedIn {
 }
 
 /**
- * With one event, also where nothing becomes another. `now`: milliseconds since 1970. Throws a `SignInFault`:
- * `nameless` where no claim tells a name, `name_unusable` where nobody could have it here, `name_taken` where
- * it is another's. For the log, it says also what an administrator does about it.
+ * Finds or creates the user who signs in, and applies the claims, with one event even if nothing changes.
+ * `now`: milliseconds since 1970. Throws a `SignInFault`: `nameless` if no claim has a name, `name_unusable`
+ * if the name is invalid here, `name_taken` if another owner has it. Its reason also says what an
+ * administrator can do.
  */
 export function logIn(
   transaction: Transaction,
@@ -255,7 +256,7 @@ function mayBeTaken({ changes }: Transaction, source: SourceDocument, owner: Own
     owner.type === 'user' &&
     !identity.profileOf(changes, owner.id).isAdmin &&
     identity.tokensOf(changes, owner.id).length === 0 &&
-    // Somebody else at the same provider had this name before.
+    // A link would belong to another account of the same provider, which had this name before.
     identity.linkAt(changes, owner.id, issuerOf(source.discoveryUrl)) === null
   );
 }
@@ -274,7 +275,7 @@ function settled(
   return { owner, told };
 }
 
-/** A claim that cannot be used is left out: it must not prevent a sign-in. */
+/** Returns the profile in the claims. Ignores invalid claims, which must not prevent a sign-in. */
 function profileIn(claims: Claims): { readonly email: string; readonly fullName: string } {
   const email = textClaim(claims, 'email') ?? '';
   const fullName = textClaim(claims, 'name') ?? '';
