@@ -1,6 +1,6 @@
 /**
- * Deliveries that are due, and what else notices remember, as documents. Changes that cannot be written yet
- * count already, and are written when the store is back.
+ * Deliveries and the other documents of notices. Changes count at once, even while the store cannot be
+ * written, and are written when it is back.
  */
 
 import { hash } from 'node:crypto';
@@ -9,15 +9,15 @@ import { SoftquotaError } from '../errors.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { deliveryKind, type NoticeDocument, type Target } from './kinds.ts';
 
-/** Deliveries that wait; of more, the oldest ones are given up. */
+/** Most pending deliveries; of more, the oldest become dead. */
 const mostPending = 10_000;
-/** Deliveries that were given up; of more, the oldest ones are forgotten. */
+/** Most dead deliveries; of more, the oldest are forgotten. */
 const mostDead = 2000;
 
 interface Change {
   readonly kind: Kind<unknown>;
   readonly key: string;
-  /** Null: it goes. */
+  /** Null: the document is removed. */
   readonly document: unknown;
 }
 
@@ -32,7 +32,7 @@ export class DeliveryQueue {
     this.#documents = documents;
   }
 
-  /** Number of dead deliveries that were forgotten in this life, for want of room. */
+  /** Number of dead deliveries that were forgotten since the start because there were too many. */
   get forgotten(): number {
     return this.#forgotten;
   }
@@ -61,7 +61,7 @@ export class DeliveryQueue {
     this.#change({ kind, key, document: null });
   }
 
-  /** Has a notice delivered there, once: a second time changes nothing. */
+  /** Adds a delivery of a notice to a target. Does nothing if there is one already. */
   add(notice: NoticeDocument, to: Target, host: string | null, now: number): void {
     const where = to.via === 'webhook' ? `webhook ${to.name}` : `mail ${to.address}`;
     const key = `${notice.id}-${hash('sha256', where).slice(0, digits)}`;
@@ -70,7 +70,7 @@ export class DeliveryQueue {
     this.put(deliveryKind, key, { notice, to, host, ...untried });
   }
 
-  /** Gives up and forgets what there is no room for. */
+  /** Enforces the limits of pending and dead deliveries. */
   bound(): void {
     if ([...this.all(deliveryKind)].length <= Math.min(mostDead, mostPending)) return;
     const entries = [...this.all(deliveryKind)].sort(([, a], [, b]) => a.createdAt - b.createdAt);
@@ -86,7 +86,7 @@ export class DeliveryQueue {
     this.#forgotten += gone.length;
   }
 
-  /** Writes what waits. True: all of it is written. False: the store is away, and it is kept for later. */
+  /** Writes all changes. True: written. False: the store is away, and they wait for the next call. */
   save(): Promise<boolean> {
     return this.#saves.run(() => this.#save());
   }
@@ -105,7 +105,7 @@ export class DeliveryQueue {
       if (error instanceof SoftquotaError && error.code === 'store_away') return false;
       throw error;
     }
-    // Anything that was changed meanwhile is another object.
+    // A change that was made meanwhile is another object, and stays.
     for (const [name, change] of taken) if (this.#changes.get(name) === change) this.#changes.delete(name);
     return true;
   }
@@ -115,7 +115,7 @@ export class DeliveryQueue {
   }
 }
 
-/** A key has these digits of its place besides the id of its notice. */
+/** Digits of the target's hash in the key of a delivery. */
 const digits = 8;
 
 function nameOf({ name }: Kind<unknown>, key: string): string {

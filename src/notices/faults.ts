@@ -1,6 +1,6 @@
 /**
- * Tells when a fault of this host begins, and when it ends, once each, also over restarts. A fault is told
- * when it has lasted for some seconds, so that a server that changes its place is none.
+ * Makes a notice when a fault of this host begins, and one when it ends, once each, also across restarts. A
+ * fault must last for some seconds, so that a short one, such as a failover, has no notice.
  */
 
 import { z } from 'zod';
@@ -23,14 +23,14 @@ type FaultKind = (typeof faultKinds)[number];
 
 export interface PresentFault {
   readonly what: FaultKind;
-  /** A path or an address; empty where there is only one. */
+  /** A path or an address; empty if there is only one such thing. */
   readonly where: string;
   readonly reason: string;
 }
 
 export interface PresentFaults {
   readonly faults: readonly PresentFault[];
-  /** Not known at the moment: what was at fault counts as being so. */
+  /** Kinds that cannot be checked now. Their open faults count as still present. */
   readonly unknown: readonly FaultKind[];
 }
 
@@ -40,17 +40,17 @@ export interface FaultWatchOptions {
   present(): PresentFaults;
 }
 
-/** Milliseconds for which a fault has to last, or be gone. */
+/** Milliseconds for which a fault must last, or be absent, before there is a notice. */
 const holdMs = 10_000;
 
-/** Gives a function that makes the notices of what has begun or ended by now. */
+/** Returns a function that makes the notices of faults that have begun or ended since its last call. */
 export function faultWatch({
   queue,
   host,
   present,
 }: FaultWatchOptions): (now: number) => readonly NoticeDocument[] {
   const ids = new EventIds('f');
-  /** By key: since when it is as it is, and was not told so, in milliseconds since 1970. */
+  /** Faults that have begun or ended without a notice yet: milliseconds since 1970, by key. */
   const changedAt = new Map<string, number>();
   const hasLasted = (key: string, now: number): boolean => {
     const since = changedAt.get(key) ?? now;
@@ -87,7 +87,7 @@ function keyOf(host: string, { what, where }: Pick<PresentFault, 'what' | 'where
   return JSON.stringify([host, what, where]);
 }
 
-/** A newer host may know other kinds. */
+/** The parts of a key. A newer version may have written an unknown kind. */
 const place = z.tuple([z.string(), z.enum(faultKinds).catch('store'), z.string()]);
 
 function placeIn(key: string): Pick<ToldFault, 'host' | 'what' | 'where'> {

@@ -1,10 +1,10 @@
 /**
- * Notices: tells webhooks and people by mail what happens, each event once.
+ * Notices: sends events to webhooks and by mail, each event once.
  *
- * The source is the record of events, read by one host of several; faults of a host, which may keep the
- * record from being written, are told by that host. What is to be delivered is kept until it is, over
- * restarts, and goes to a bounded list of dead ones when it cannot be. A webhook is never connected to inside
- * the own network unless that is allowed. Without a webhook and without mail nothing of it runs.
+ * One host of several reads the record of events. Each host sends notices of its own faults, which can
+ * prevent writes to the record. Deliveries are stored until they succeed, also across restarts; failed ones
+ * go to a bounded list of dead deliveries. Webhooks inside the own network need permission in the
+ * configuration. Without webhooks and mail, nothing runs.
  */
 
 export type { PresentFault, PresentFaults } from './faults.ts';

@@ -1,6 +1,6 @@
 /**
- * The documents of notices: what is to be delivered, how far the record of events was read, and the faults
- * that last. All of them are volatile: hosts that share a quota see the same ones, and no backup has them.
+ * The kinds of documents of notices: deliveries, the position in the record of events, and open faults. All
+ * are volatile: hosts that share a quota have the same ones, and backups do not have them.
  */
 
 import { z } from 'zod';
@@ -9,17 +9,17 @@ import type { Kind } from '../documents/index.ts';
 
 const whole = z.number().int();
 
-/** Notices that are no event: a trial, and the summary for administrators. */
+/** Adds the notices that are not events: a test, and the summary for administrators. */
 const allTypes = [...noticeTypes, 'test', 'digest'] as const;
 
 const notice = z.strictObject({
-  /** Id that stays however often the notice is sent; without dots. */
+  /** The id of the notice, the same each time it is sent; without dots. */
   id: z.string(),
   type: z.enum(allTypes),
-  /** Milliseconds since 1970, as all moments here. */
+  /** Milliseconds since 1970, like all times here. */
   at: whole,
   owner: z.string().nullable(),
-  /** One sentence. */
+  /** A sentence for people. */
   message: z.string(),
   data: z.record(z.string(), z.unknown()),
 });
@@ -42,14 +42,14 @@ export type Target = Readonly<z.infer<typeof target>>;
 const delivery = z.strictObject({
   notice,
   to: target,
-  /** Only this host sends it; null: the host that sends for all. */
+  /** The only host that sends it; null: the host that sends for all. */
   host: z.string().nullable(),
   state: z.enum(['pending', 'dead']),
   createdAt: whole,
   attempts: whole,
-  /** Not tried before. */
+  /** The time of the next attempt. */
   nextAt: whole,
-  /** Fault of the last attempt. */
+  /** The reason why the last attempt failed; null: no attempt yet. */
   fault: z.string().nullable(),
 });
 
@@ -58,11 +58,11 @@ export type Delivery = Readonly<z.infer<typeof delivery>>;
 export const deliveryKind: Kind<Delivery> = { name: 'delivery', durability: 'volatile', schema: delivery };
 
 const position = z.strictObject({
-  /** Events from before are passed over. */
+  /** Events before this time are ignored. */
   floor: whole,
-  /** Events that were told since: the id, the time, and of a refusal how often it had happened. */
+  /** Events with a notice: the id, the time, and the number of refusals in the notice (else 1). */
   seen: z.array(z.tuple([z.string(), whole, whole])).readonly(),
-  /** When the last summary was made; null: none was. */
+  /** The time of the last summary; null: none. */
   digestAt: whole.nullable(),
 });
 
@@ -76,7 +76,7 @@ export const positionKind: Kind<ReadPosition> = {
 
 const openFault = z.strictObject({ id: z.string(), since: whole, reason: z.string() });
 
-/** Faults that were told, and are not over: by host, what is at fault, and where, as a JSON array. */
+/** Open faults that have a notice. The key is a JSON array of host, kind of fault and place. */
 export const openFaultKind: Kind<Readonly<z.infer<typeof openFault>>> = {
   name: 'open-fault',
   durability: 'volatile',

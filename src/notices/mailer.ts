@@ -1,4 +1,4 @@
-/** Hands mails to the SMTP server. */
+/** Sends mails to the SMTP server. */
 
 import { createTransport, type SMTPTransportOptions } from 'nodemailer';
 import type { MailSettings } from '../config/index.ts';
@@ -10,24 +10,24 @@ import type { RenderedMail } from './templates.ts';
 
 const connectMs = 10_000;
 const silentMs = 15_000;
-/** Time limit of a mail; an administrator who tries mails out waits for it. */
+/** Time limit of a mail; short, since an administrator waits for a test mail. */
 const wholeMs = 25_000;
 
 interface OutgoingMail extends RenderedMail {
   readonly to: string;
-  /** Without the brackets. */
+  /** The message id without the brackets. */
   readonly messageId: string;
-  /** Null: nothing can be unsubscribed from. */
+  /** The address to unsubscribe; null: the recipient cannot unsubscribe. */
   readonly unsubscribe: string | null;
   /** Milliseconds since 1970. */
   readonly at: number;
 }
 
-/** Null: the server took it; else why not. */
+/** Sends a mail. Returns null if the server has accepted it, or else the reason. */
 export async function sendMail(settings: MailSettings, mail: OutgoingMail): Promise<string | null> {
   const transport = createTransport(transportOptions(settings));
   const { unsubscribe } = mail;
-  // RFC 8058: one click in the mail program is enough.
+  // RFC 8058: one click in the mail program unsubscribes.
   const unsubscribing = unsubscribe !== null && {
     'List-Unsubscribe': `<${unsubscribe}>`,
     'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',

@@ -1,4 +1,4 @@
-/** Reads what happened, finds who wants to know, and sends it. */
+/** Reads events and faults, finds the recipients of their notices, and sends them. */
 
 import { randomBytes } from 'node:crypto';
 import { Cron } from 'croner';
@@ -33,9 +33,9 @@ interface NoticesOptions
   readonly log: Log;
 }
 
-/** Milliseconds between two looks at what happened. */
+/** Milliseconds between two reads of the record of events. */
 const everyMs = 1000;
-/** The last day is read as a whole so often, since events may be written late. */
+/** Milliseconds between two reads of the whole last day, since events may be written late. */
 const wholeEveryMs = 600_000;
 const leaseMs = 8000;
 const takeLeaseMs = 3000;
@@ -54,7 +54,7 @@ export class Notices {
   readonly #ticks = new SerialQueue();
   #isClosed = false;
   #isStarted = false;
-  /** On the monotonic clock. */
+  /** On the monotonic clock, like `#leasedUntil`. */
   #leaseTakenAt = Number.NEGATIVE_INFINITY;
   #leasedUntil = Number.NEGATIVE_INFINITY;
   #wholeAt = Number.NEGATIVE_INFINITY;
@@ -74,7 +74,7 @@ export class Notices {
     this.#faultNotices = faultWatch({ ...options, queue: this.#queue });
   }
 
-  /** False: there is nowhere to send anything, and nothing is looked at. */
+  /** False: there is no webhook and no mail, so nothing runs. */
   get isOn(): boolean {
     return this.#settings.webhooks.length > 0 || this.#settings.mail !== null;
   }
@@ -90,7 +90,7 @@ export class Notices {
     if (this.#isStarted) this.#next(0);
   }
 
-  /** Looks at what happened, and begins to send what is due. Never rejects. */
+  /** Makes the notices of new events and faults, and begins to send due deliveries. Never rejects. */
   tick(): Promise<void> {
     return this.#ticks.run(() => this.#tick());
   }
@@ -100,8 +100,8 @@ export class Notices {
   }
 
   /**
-   * Each webhook, and mail. `lastFault`: why the newest notice that waits after an attempt, or is dead, was
-   * not taken; null: there is none.
+   * Lists each webhook, and mail, with counts of deliveries. `lastFault`: the last fault of the newest
+   * delivery that has failed; null: none.
    */
   places() {
     const { webhooks, mail } = this.#settings;
@@ -131,8 +131,8 @@ export class Notices {
   }
 
   /**
-   * Sends a dead delivery again, or with null all of them; gives how many. Rejects with `not_found`,
-   * `conflict` where it is not dead, and `store_away`.
+   * Sends a dead delivery again, or with null all of them; returns their number. Rejects with `not_found`,
+   * `conflict` if the delivery is not dead, or `store_away`.
    */
   async sendAgain(id: string | null): Promise<number> {
     const found = this.deliveries().filter(
@@ -156,8 +156,8 @@ export class Notices {
   }
 
   /**
-   * Sends a trial there at once, past the queue. `address`: for `mail`; unless given, to all administrators.
-   * Gives why it failed, null where it did not. Rejects with `not_found` and `invalid`.
+   * Sends a test notice to a place at once, without the queue. `address` is for `mail`; default: all
+   * administrators. Returns the reason of a failure; null: sent. Rejects with `not_found` or `invalid`.
    */
   async test(name: string, address: string | null = null): Promise<string | null> {
     const { documents } = this.#options;
@@ -196,7 +196,7 @@ export class Notices {
     return faults.flat()[0] ?? null;
   }
 
-  /** Ends what is being sent after a moment, and writes what is not written yet. */
+  /** Stops, ends running deliveries (see `Sender`), and writes the queue. */
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -227,7 +227,7 @@ export class Notices {
     this.#sender.begin(delivery => (delivery.host === null ? isLeading : delivery.host === host));
   }
 
-  /** Tries to be the one of several hosts that reads and sends for all. */
+  /** Tries to become, or stay, the one of several hosts that reads events and sends for all. */
   async #lead(): Promise<boolean> {
     const at = performance.now();
     if (at - this.#leaseTakenAt >= takeLeaseMs) {
@@ -236,7 +236,7 @@ export class Notices {
       try {
         this.#leasedUntil = (await this.#options.documents.takeLease(lease)) ? at + leaseMs : 0;
       } catch {
-        // The store is away, which others tell: what was taken counts until it ends.
+        // The store is away, and reports this itself. A lease that this host has is valid until its end.
       }
       if (!had) this.#wholeAt = Number.NEGATIVE_INFINITY;
     }
@@ -247,7 +247,7 @@ export class Notices {
     const { events, now } = this.#options;
     const at = now();
     const before = this.#queue.get(positionKind, positionKey);
-    // A floor that lies ahead is of a clock that was wrong.
+    // A floor in the future comes from a wrong clock.
     if (before === undefined || before.floor > at) {
       this.#queue.put(positionKind, positionKey, { floor: at, seen: before?.seen ?? [], digestAt: null });
       this.#options.log.info({}, 'notices are made of what happens from now on');
@@ -263,13 +263,13 @@ export class Notices {
       this.#queue.put(positionKind, positionKey, next);
   }
 
-  /** Makes the summary that is due; gives when the last one was made. */
+  /** Makes the summary if it is due; returns the time of the last one. */
   async #digest({ digestAt }: ReadPosition, now: number): Promise<number | null> {
     const { mail } = this.#settings;
     if (mail === null || mail.digest === null) return null;
-    // It has just been switched on.
+    // Summaries have just been switched on, so the first one is due later.
     if (digestAt === null) return now;
-    // Anything that was missed for longer is no news.
+    // A summary covers no more than this time, even if older ones were missed.
     const since = Math.max(digestAt, now - mostDigestMs);
     const due = new Cron(mail.digest, { mode: '5-part', paused: true }).nextRun(new Date(since));
     if (due === null || due.getTime() > now) return digestAt;
@@ -292,7 +292,7 @@ export class Notices {
       await work();
       this.#lastFault = null;
     } catch (error) {
-      // That the store is away is told by who looks after it.
+      // The store reports this failure itself.
       if (error instanceof SoftquotaError && error.code === 'store_away') return;
       if (this.#lastFault !== words) this.#options.log.error({ err: error }, words);
       this.#lastFault = words;

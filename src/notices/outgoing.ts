@@ -1,6 +1,6 @@
 /**
- * Connections to other hosts: addresses that are not of the public internet, which nobody makes softquota ask
- * unless an administrator says so, and certificates that are not trusted, in words for administrators.
+ * Checks of connections to other hosts: finds addresses outside the public internet, which need permission of
+ * an administrator, and describes untrusted certificates for administrators.
  */
 
 import { BlockList, isIP } from 'node:net';
@@ -24,7 +24,7 @@ const special4 = [
   '240.0.0.0/4',
 ];
 
-/** Within the public space of IPv6: protocols, documentation, and addresses of IPv4 in other clothes. */
+/** Special networks in the public space of IPv6: protocols, documentation, and embedded IPv4 addresses. */
 const special6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
 const special = networksOf([...special4, ...special6]);
@@ -60,7 +60,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' | null {
   return version === 0 ? null : version === 4 ? 'ipv4' : 'ipv6';
 }
 
-/** Why a certificate was not taken, as Node and OpenSSL name it. */
+/** Error codes of Node and OpenSSL for a rejected certificate. */
 const codes: ReadonlySet<unknown> = new Set([
   'CERT_CHAIN_TOO_LONG',
   'CERT_HAS_EXPIRED',
@@ -81,13 +81,13 @@ const codes: ReadonlySet<unknown> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-/** Null: the fault is another one. `place`: the host, and its port if it is known. */
+/** Describes a certificate fault; null: it is another error. `place`: the host, and its port if known. */
 export function certificateFault(error: unknown, place: string): string | null {
   if (!(error instanceof Error)) return null;
-  // nodemailer has a code of its own, and keeps the first.
+  // nodemailer replaces `code` by its own, and keeps the original one.
   const code = 'originalCode' in error ? error.originalCode : 'code' in error ? error.code : null;
   if (!codes.has(code)) return null;
-  // Behind a semicolon stands how Node itself is called.
+  // After a semicolon, the message has advice about options of Node.
   const [why = ''] = error.message.split(';');
   return `the certificate of ${place} is not trusted: ${why}`;
 }

@@ -1,10 +1,10 @@
 /**
- * Reads the record of events, and makes a notice of each event once: what a receiver gets of it, and one
- * sentence for people.
+ * Reads the record of events, and makes one notice of each event: the data for receivers, and a sentence for
+ * people.
  *
- * Events can come into the record later than they happened: they are written behind, and other hosts may have
- * been away. So all of the last day is read again now and then, and what was told is remembered as long. In
- * between, reading ends at the first page on which nothing is new.
+ * Events can appear in the record late, since they are written behind, and other hosts may have been away. So
+ * the whole last day is read again from time to time, and the events with notices are remembered as long.
+ * Other reads end at the first page without a new event.
  */
 
 import type { Event, EventOf, Events } from '../overview/index.ts';
@@ -13,15 +13,15 @@ import { counted, formatBytes, formatMoment, formatUse, printable } from '../tex
 import type { NoticeDocument, ReadPosition } from './kinds.ts';
 
 const hourMs = 3_600_000;
-/** Refusals of an hour may be written so much after its end. */
+/** Refusals of an hour are complete in the record this long after its end. */
 const writtenMs = 60_000;
 const windowMs = 24 * hourMs;
 const mostSeen = 10_000;
 const pageEvents = 200;
-/** The things that are the policy; others are accounts, or have events of their own. */
+/** The documents whose changes have a notice; others are accounts, or have their own kind of event. */
 const policyThings: ReadonlySet<string> = new Set(['rule', 'group', 'assignment']);
 
-/** `isWhole`: reads the whole last day. Rejects as reading the store does. */
+/** Reads new events; with `isWhole`, the whole last day. Rejects as reads of the store do. */
 export async function readNotices(
   record: Pick<Events, 'list'>,
   before: ReadPosition,
@@ -72,7 +72,7 @@ export async function readNotices(
   return { notices: notices.reverse(), position: positionOf(before, floor, seen) };
 }
 
-/** Position after these events. Those without room are passed over, and so are later ones of that time. */
+/** Returns the new position. If there are too many events, raises the floor, and drops the oldest ones. */
 function positionOf(
   { digestAt }: ReadPosition,
   floor: number,
@@ -93,9 +93,9 @@ function isTold(event: Event): event is ToldEvent {
 }
 
 interface Told {
-  /** It was told before in the same hour, and now with all that came after. */
+  /** True for the second notice of the refusals of an hour, with all of them. */
   readonly isSum: boolean;
-  /** The hour of a refusal is over. */
+  /** True if the hour of the refusals is over. */
   readonly isFinal: boolean;
 }
 
@@ -107,14 +107,14 @@ function noticeOf(event: ToldEvent, { isSum, isFinal }: Told): NoticeDocument {
   if (kind === 'refusal') {
     return { ...common, message, data: { event: id, ...fields, is_final: isFinal, message } };
   }
-  // The changes of documents are for the record.
+  // The changes of documents stay in the record, and are not sent.
   const { changes: _, ...facts } = { changes: null, ...fields };
   return { ...common, message, data: { event: id, ...facts, message } };
 }
 
 const mostChanges = 50;
 
-/** `events`: those of one change, in their order, and at least one. */
+/** Makes the notice of a policy change from its events, oldest first; at least one. */
 function policyNotice(change: string, events: readonly EventOf<'policy'>[]): NoticeDocument {
   const [first] = events;
   if (first === undefined) throw new TypeError('a change has an event');

@@ -1,4 +1,6 @@
-/** Recipients of a notice: the webhooks that want it, the owner whom it is about, and administrators. */
+/**
+ * Finds the recipients of a notice: webhooks that want it, the owner that it is about, and administrators.
+ */
 
 import type { MailSettings, NoticeType, WebhookSettings } from '../config/index.ts';
 import type { Documents } from '../documents/index.ts';
@@ -42,7 +44,7 @@ function mailRecipients(
       ? ownersAddresses(notice.owner, documents)
       : [];
   const isTheirs = type !== 'request' || notice.data.action === 'asked';
-  // A group that has a limit together has no address: administrators stand in for it.
+  // A group has no mail address, so administrators get notices of its limits instead.
   const isOfGroup =
     notice.owner === null &&
     notice.data.per === 'group' &&
@@ -61,15 +63,17 @@ function mailRecipients(
 }
 
 /**
- * Tells whether the owner gets the notice: not of requests, which the sender knows of, nor of trials of
- * limits, which refuse nobody.
+ * Tells whether the owner gets a notice. Owners get none of their own requests, and none of limits in report
+ * mode, which refuse nothing.
  */
 function isForOwner({ type, data }: NoticeDocument): boolean {
   if (type === 'request') return data.action === 'granted' || data.action === 'declined';
   return (type !== 'refusal' && type !== 'grace') || data.mode === 'enforce';
 }
 
-/** Addresses of an owner; those of an organization's owners if it has none. */
+/**
+ * Returns the address of an owner; for an organization without one, those of its members with role `owner`.
+ */
 function ownersAddresses(
   name: string | null,
   { owners, snapshot }: OwnersAndSnapshot,

@@ -1,4 +1,4 @@
-/** Delivers due notices, some at a time to each place; tries again with growing waits, then gives up. */
+/** Delivers due notices, a few at a time to each place. Repeats failed attempts after growing pauses. */
 
 import type { Documents } from '../documents/index.ts';
 import { wantsMail } from '../identity/index.ts';
@@ -21,11 +21,11 @@ export interface SenderOptions extends ViewOptions {
   now(): number;
 }
 
-/** Deliveries to one place, in this life of the daemon. */
+/** Counts of deliveries to one place since the start of the daemon. */
 interface Sent {
   readonly sent: number;
   readonly failed: number;
-  /** Milliseconds since 1970; null: not in this life. */
+  /** Milliseconds since 1970; null: not since the start. */
   readonly lastSentAt: number | null;
 }
 
@@ -35,7 +35,7 @@ const firstWaitMs = 2000;
 const longestWaitMs = 6 * 3_600_000;
 const growth = 4;
 const giveUpMs = 3 * 86_400_000;
-/** Milliseconds that a running delivery has when the daemon stops. */
+/** Milliseconds after which running posts to webhooks are aborted when the daemon stops. */
 const lastMs = 3000;
 
 export class Sender {
@@ -54,7 +54,7 @@ export class Sender {
     return this.#sent.get(place) ?? nothingSent;
   }
 
-  /** Begins to send what is due; `isMine`: what this host is to send. */
+  /** Begins to send due deliveries. `isMine` tells whether this host sends a delivery. */
   begin(isMine: (delivery: Delivery) => boolean): void {
     const { queue, now } = this.#options;
     if (this.#end.signal.aborted) return;
@@ -78,7 +78,9 @@ export class Sender {
     while (this.#sending.size > 0) await Promise.all(this.#sending.values());
   }
 
-  /** Ends what takes longer than a moment; it is tried again after the next start. */
+  /**
+   * Waits for running deliveries; aborts slow posts to webhooks, which are tried again after the next start.
+   */
   async close(): Promise<void> {
     const timer = setTimeout(() => this.#end.abort(), lastMs);
     await this.settled();
@@ -91,7 +93,7 @@ export class Sender {
     try {
       this.#take(id, place, await this.deliver(id, notice, to));
     } catch (error) {
-      // A mistake of ours: the same will happen again, and must not stop all others.
+      // A bug, which would happen again, must not stop other deliveries.
       log.error({ err: error, notice: notice.id }, 'a notice could not be made up');
       this.#take(id, place, 'internal error; the log has more');
     }
@@ -117,7 +119,7 @@ export class Sender {
     const isWanted = to.via === 'mail' || settings().webhooks.some(({ name }) => name === to.name);
     const endsAt = delivery.createdAt + (isWanted ? giveUpMs : 0);
     const isOver = at >= endsAt;
-    // 2 s, 8 s, 32 s … 6 h.
+    // Waits for 2 s, 8 s, 32 s … 6 h.
     const waitMs = Math.min(firstWaitMs * growth ** (attempts - 1), longestWaitMs);
     const nextAt = isOver ? at : Math.min(at + waitMs, endsAt);
     const state = isOver ? 'dead' : 'pending';
@@ -132,7 +134,7 @@ export class Sender {
     this.#templates = null;
   }
 
-  /** Null: it was delivered, or nobody wants it any more; else why not. */
+  /** Delivers a notice. Returns null if it is delivered or no longer wanted, or else the reason. */
   deliver(id: string, notice: NoticeDocument, to: Target): Promise<string | null> {
     return to.via === 'webhook' ? this.#post(notice, to.name) : this.#mail(id, notice, to);
   }
@@ -189,7 +191,7 @@ export function placeNameOf(to: Target): string {
   return to.via === 'webhook' ? to.name : 'mail';
 }
 
-/** Body in the form of Standard Webhooks. */
+/** Returns the body in the format of Standard Webhooks; leaves out the changes if it is too long. */
 function bodyOf({ type, at, data }: NoticeDocument): string {
   const body = (of: object) => JSON.stringify({ type, timestamp: isoTime(at), data: of });
   const whole = body(data);
@@ -200,7 +202,7 @@ function bodyOf({ type, at, data }: NoticeDocument): string {
 
 const purpose = 'unsubscribe from notices';
 
-/** The id of the owner; null: it is no such token. */
+/** Returns the id of the owner in an unsubscribe token; null: the token is invalid. */
 export function ownerUnsubscribing(keys: SecretKeys, token: string): number | null {
   const opened = keys.open(token, purpose);
   return opened !== null && /^\d{1,16}$/.test(opened) ? Number(opened) : null;

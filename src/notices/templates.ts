@@ -1,9 +1,9 @@
 /**
- * The templates of mails: those of the package, and in their place those of `[mail] TEMPLATES`.
+ * The templates of mails: those in `[mail] TEMPLATES`, or else those of the package.
  *
- * A template is text with `{{name}}` for a value, and `{{#name}}…{{/name}}` for a part that is there for each
- * entry of a list, or once if the value is not empty; `{{^name}}…{{/name}}` is there if it is. There is
- * nothing else: a template runs nothing and reads nothing.
+ * A template is text with `{{name}}` for a value, and `{{#name}}…{{/name}}` for a part that is repeated for
+ * each entry of a list, or is there once if the value is not empty; `{{^name}}…{{/name}}` is there if it is
+ * empty. A template cannot run code or read files.
  */
 
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import type { Log } from '../log.ts';
 import { templatesDirectory } from '../package.ts';
 import { escapeHtml } from '../text/index.ts';
 
-/** The mails that there are; each has a template for text and one for HTML. */
+/** The kinds of mails; each has a template for text and one for HTML. */
 type MailName = 'owner' | 'admin' | 'digest';
 
 export interface RenderedMail {
@@ -50,7 +50,9 @@ export interface MailTemplates {
   render(name: MailName, view: View): RenderedMail;
 }
 
-/** `directory`: an administrator's own. A file there that is no template is told, and not used. */
+/**
+ * Reads the templates. Logs an invalid file in the administrator's `directory`, and uses that of the package.
+ */
 export function readMailTemplates(directory: string | null, log: Pick<Log, 'error'>): MailTemplates {
   const read = (name: MailName): Pair => {
     const text = found(`${name}.txt`, directory, log, written => textOf(written, names[name]));
@@ -101,7 +103,7 @@ function textOf(written: string, values: ReadonlySet<string>): Pick<Pair, 'subje
   };
 }
 
-/** Null: there is no such file. */
+/** Reads a file; null: there is none. */
 function textIn(path: string): string | null {
   const file = readBounded(path, { follow: true });
   if (file.kind === 'absent') return null;
@@ -129,7 +131,7 @@ const mostCharacters = 262_144;
 const mostRendered = 1_000_000;
 const mark = /\{\{([#^/]?)\s{0,9}(\w{1,40})\s{0,9}\}\}/g;
 
-/** Throws an Error that names the line. `names`: what values there are. */
+/** Parses a template. Throws an Error that names the line. `names` has all known values. */
 export function parseMailTemplate(text: string, names: ReadonlySet<string>): MailTemplate {
   if (text.length > mostCharacters) throw new Error(`longer than ${mostCharacters} characters`);
   const whole: Part[] = [];
@@ -141,7 +143,7 @@ export function parseMailTemplate(text: string, names: ReadonlySet<string>): Mai
     const line = lineOf(text, match.index);
     parts().push({ is: 'text', text: text.slice(at, match.index) });
     at = match.index + written.length;
-    // A section's mark that has a line for itself leaves no line.
+    // A section mark alone on its line leaves no empty line.
     const isAlone = (match.index === 0 || text[match.index - 1] === '\n') && text[at] === '\n';
     if (sign !== '' && isAlone) at += 1;
     if (!names.has(name)) {
@@ -165,7 +167,7 @@ export function parseMailTemplate(text: string, names: ReadonlySet<string>): Mai
   return whole;
 }
 
-/** `escaped` makes a value fit for the text around it. Values of inner lists win over outer ones. */
+/** Renders a template. `escaped` escapes values. Values of an inner list hide outer ones of the same name. */
 export function render(template: MailTemplate, view: View, escaped: (value: string) => string): string {
   let left = mostRendered;
   const rendered = (parts: MailTemplate, values: View): string => {

@@ -1,4 +1,4 @@
-/** The values that mails are made of: sizes, names and links as people read them, and the summary. */
+/** The values for the templates of mails: sizes, names and links as text, and the summary. */
 
 import { z } from 'zod';
 import type { Ledger } from '../ledger/index.ts';
@@ -11,7 +11,7 @@ import type { View } from './templates.ts';
 
 export interface ViewOptions {
   readonly ledger: Pick<Ledger, 'ownerUsage' | 'settings' | 'shares' | 'stateDeciderFor'>;
-  /** Gives names of units as their owner reads them. */
+  /** Returns a function that makes the name of a unit for its owner. */
   unitNames(): (unit: { readonly kind: 'walked' | 'reported'; readonly name: string }) => string;
   /** Ends with a slash. */
   baseUrl(): string;
@@ -21,7 +21,7 @@ export interface ViewOptions {
 const mostUnits = 5;
 const mostDetail = 2000;
 
-/** For the owner: the figures of now. `unsubscribe`: the address, or empty. */
+/** Returns the values of an owner's mail, with current figures. `unsubscribe`: the address, or empty. */
 export async function ownerView(
   options: ViewOptions,
   notice: NoticeDocument,
@@ -31,7 +31,7 @@ export async function ownerView(
   const unitName = unitNames();
   const name = notice.owner ?? '';
   const owner = ledger.ownerUsage(name);
-  // Bytes that a group has together are not the owner's own.
+  // Bounds of groups are left out, since their bytes are not the owner's alone.
   const decide = ledger.stateDeciderFor(owner, false);
   const { decision, subject } = worstKind(ledger.settings, decide, owner);
   const grace = decision.allowed ? decision.grace : undefined;
@@ -75,7 +75,7 @@ export function adminView(options: ViewOptions, notice: NoticeDocument): View {
 }
 
 const texts = z.record(z.string(), z.string());
-/** Texts, and lists of named texts; a newer host may have put in something else. */
+/** Texts, and lists of named texts. Ignores other values, which a newer version may have written. */
 const digestValues = z.record(z.string(), z.union([z.string(), z.array(texts)]).catch(''));
 
 export function digestView(options: ViewOptions, notice: NoticeDocument): View {
@@ -107,27 +107,27 @@ function detailOf(name: string, value: unknown): string {
 }
 
 export interface Summary {
-  /** Milliseconds since 1970, as all moments here. */
+  /** Milliseconds since 1970, like all times here. */
   readonly since: number;
   readonly owners: { readonly owners: number; readonly over: number; readonly near: number };
   readonly storedBytes: number;
-  /** Below 0 where it shrinks; null: not known yet. */
+  /** Negative if usage shrinks; null: not known yet. */
   readonly growthPerDay: number | null;
   readonly promisedBytes: number;
   readonly unlimitedOwners: number;
   readonly freeBytes: number | null;
-  /** When nothing is free any more; null: not within ten years, or not known. */
+  /** The time at which the disk will be full; null: not within ten years, or unknown. */
   readonly fullAt: number | null;
   readonly refusals: number;
   readonly openRequests: number;
-  /** The owners and groups who are nearest to a limit, with the percentage of it. */
+  /** The owners and groups nearest to a limit, with the used percentage of it. */
   readonly worst: readonly { readonly name: string; readonly state: string; readonly fullness: number }[];
 }
 
-/** Percentage above which a limit is 0, of which no percentage can be named. */
+/** A higher percentage means that the limit is 0, so that there is no percentage to show. */
 const mostPercent = 1_000_000;
 
-/** The values of the template. `dead`: how many notices could not be delivered. */
+/** Returns the values of the summary's template. `dead`: the number of dead deliveries. */
 export function summaryValues(summary: Summary, dead: number): Readonly<Record<string, unknown>> {
   const { since, owners, storedBytes, growthPerDay, freeBytes, fullAt, worst } = summary;
   const { promisedBytes, unlimitedOwners } = summary;

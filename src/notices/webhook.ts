@@ -1,9 +1,9 @@
 /**
  * Posts a notice to a webhook.
  *
- * Every address is checked after it was looked up, and that very address is connected to, so that no name and
- * no redirect leads into the own network. A redirect is followed if it keeps the request as it is (307, 308).
- * What the receiver answers is read up to a bound, and kept nowhere.
+ * Each address is checked after the look-up of the name, and the connection goes to that same address, so
+ * that no name and no redirect leads into the own network. Only redirects that keep the request (307, 308)
+ * are followed. The body of the answer is read up to a limit, and dropped.
  */
 
 import { createHmac } from 'node:crypto';
@@ -18,7 +18,7 @@ import { within } from '../within.ts';
 import { certificateFault, isInNetworks, isPrivateAddress } from './outgoing.ts';
 
 interface Post {
-  /** Stays the same in every attempt. */
+  /** The id of the notice, the same in each attempt. */
   readonly id: string;
   /** JSON. */
   readonly body: string;
@@ -35,13 +35,13 @@ interface Address {
 const mostRedirects = 3;
 const mostAnswerBytes = 65_536;
 const drainMs = 1000;
-/** From the look-up of the name to the end of the answer. */
+/** Time limit of an attempt, from the look-up of the name to the end of the answer. */
 const attemptMs = 10_000;
 
-/** Why it failed, in words that may be shown to administrators; never the path of an address. */
+/** A failure with a message for administrators, which never has the path of an address. */
 class PostFault extends Error {}
 
-/** Null: it was delivered; else why not. */
+/** Posts a notice. Returns null if it is delivered, or else the reason. */
 export async function postWebhook(
   hook: WebhookSettings,
   post: Post,
@@ -76,7 +76,7 @@ async function postTo(url: URL, hook: WebhookSettings, post: Post, redirectsLeft
   if (next === null || !/^https?:$/.test(next.protocol) || next.username !== '' || next.password !== '') {
     throw new PostFault(`${url.host} redirects to what is no address of a webhook`);
   }
-  // An address inside the network is the first reason to name, whatever redirects.
+  // Checked first, so that a redirect to an inside address always has this reason.
   await checkedAddresses(next, hook, post.signal, `${url.host} redirects to `);
   if (url.protocol === 'https:' && next.protocol === 'http:') {
     throw new PostFault(`${url.host} redirects from https to http`);
@@ -90,7 +90,7 @@ async function postTo(url: URL, hook: WebhookSettings, post: Post, redirectsLeft
   await postTo(next, hook, post, redirectsLeft - 1);
 }
 
-/** All addresses of the host; rejects where one of them is inside and not allowed. */
+/** Returns all addresses of the host; rejects if one of them is inside the own network and not allowed. */
 async function checkedAddresses(
   url: URL,
   { name, allowPrivate }: WebhookSettings,
@@ -141,7 +141,7 @@ function answerOf(
         'user-agent': 'softquota',
         ...signedHeaders(post, secrets),
       },
-      // Those that were checked: a second look-up could have another answer.
+      // Returns the checked addresses, since a second look-up could give others.
       lookup: (_host, { all }, found) => {
         const [first] = addresses;
         if (all === true || first === undefined) found(null, [...addresses]);
@@ -155,7 +155,7 @@ function answerOf(
   return promise;
 }
 
-/** Reads the body for a moment, so that the receiver can end in peace; the status is known already. */
+/** Reads and drops the body for a moment, so that the receiver can finish its answer. */
 async function drained(answer: IncomingMessage): Promise<void> {
   let bytes = 0;
   answer.on('data', chunk => {
@@ -168,7 +168,7 @@ async function drained(answer: IncomingMessage): Promise<void> {
   answer.destroy();
 }
 
-/** Headers in the form of Standard Webhooks, with one signature for each secret. */
+/** Returns headers in the format of Standard Webhooks, with one signature for each secret. */
 function signedHeaders({ id, body, now }: Post, secrets: readonly string[]) {
   const timestamp = Math.floor(now / 1000);
   const signatures = secrets.map(secret => {
