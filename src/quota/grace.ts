@@ -28,7 +28,7 @@ export interface GraceSettings {
   readonly graceMost?: GraceMost;
 }
 
-/** When an owner was first seen over a limit. */
+/** A grace that has begun, because an owner was seen over a limit. */
 export interface RunningGrace {
   /** Milliseconds since 1970. */
   readonly since: number;
@@ -46,7 +46,7 @@ export interface Graces {
 }
 
 export interface Grace {
-  /** When refusals begin, or when they began, in milliseconds since 1970. */
+  /** The time at which refusals begin, or began, in milliseconds since 1970. */
   readonly until: number;
   /** Usage from here on is refused at any time; above the limit. */
   readonly below: number;

@@ -48,7 +48,7 @@ export interface ActiveAllowance {
   /** The sum of the running allowances, above 0. */
   readonly bytes: number;
   readonly count: number;
-  /** When the first of them ends, in milliseconds since 1970. */
+  /** The time at which the first of them ends, in milliseconds since 1970. */
   readonly until: number;
 }
 
@@ -56,7 +56,7 @@ export interface CompiledRule extends GraceTerms {
   /** Null for the built-in group's only rule. */
   readonly name: string | null;
   readonly limitBytes: number;
-  /** The part of the limit that the owner's allowances add; absent where they add nothing. */
+  /** The part of the limit that the owner's allowances add; absent: none. */
   readonly allowance?: ActiveAllowance;
   readonly subjects: readonly RuleSubject[];
   /** The subjects that the rule covers, as `subjectBit`s: those it names and all below them. */

@@ -38,8 +38,8 @@ function enumerated(parts: readonly string[]): string {
 }
 
 /**
- * Says why an action may not start: `Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).` `subject` is the
- * one that was asked about.
+ * Says why an action may not start: `Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).` `subject` is that
+ * of the question.
  */
 export function refusal(ownerName: string, subject: Subject, decision: Refusal): string {
   const owner = printable(ownerName);
@@ -188,7 +188,7 @@ type Measured = Extract<Decision, { readonly by: 'rule' }>;
 
 /**
  * Says how much of a bound is taken: `Repository alice/app is too large: it has 5.2 GB of 4 GB`, `This push
- * brings 2.4 GB; a push may bring 2 GB`. `asked` is the subject that was asked about.
+ * brings 2.4 GB; a push may bring 2 GB`. `asked` is the subject of the question.
  */
 function boundWords(bound: Measured, asked: Subject): string {
   const { used, limit } = formatUse(bound.used, bound.limit);
