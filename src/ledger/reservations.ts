@@ -18,7 +18,7 @@ import type { ActionThings, Clock, OwnerDecision, OwnerUsage } from './options.t
 export interface Reservation {
   readonly id: string;
   readonly ownerKey: string;
-  /** The leaves that the bytes may come under. */
+  /** The leaves that the bytes may belong to. */
   readonly mask: number;
   readonly bytes: number;
   /** True if a program reports that the bytes are in place, or that they never come. */
