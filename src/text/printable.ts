@@ -1,7 +1,7 @@
-/** Texts that are shown so that they cannot mislead, and that stand in a page, a shell or an error. */
+/** Makes text safe to show: on a terminal, in a web page, in a shell command and in an error. */
 
 /**
- * Characters that move the cursor, breaks the line, turns the reading direction, or cannot be seen at all:
+ * Characters that move the cursor, break the line, turn the reading direction, or cannot be seen at all:
  * controls, format characters, line and paragraph separators, halves of surrogate pairs, and all that
  * Unicode lets a font leave out. The zero-width joiners are among them: some scripts and emoji
  * need them, but between other letters they make one owner's name look like another's.
@@ -9,23 +9,23 @@
 const misleading = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
- * Any text, harmless on a terminal and on one line: what could mislead stands as `\u{202e}`, everything
- * else as it is.
+ * Makes any text harmless on a terminal, on one line: a misleading character becomes `\u{202e}`, all others
+ * stay.
  */
 export function printable(text: string): string {
-  // Most names are plain, and every answer has one.
+  // Most names are plain ASCII and need no further look.
   if (/^[ -~]*$/.test(text)) return text;
   return text.replace(misleading, character => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
 const longestQuoted = 80;
 
-/** A text that a stranger sent, in quotes; no more of it than its beginning. */
+/** Quotes a text that a stranger sent; of a long text only the beginning. */
 export function excerpt(text: string): string {
   return `"${printable(text.length > longestQuoted ? `${text.slice(0, longestQuoted)}…` : text)}"`;
 }
 
-/** JSON text that says the same and is harmless on a terminal: what could mislead stands as `\u202e`. */
+/** Makes JSON text harmless on a terminal, with the same meaning: a misleading character becomes `\u202e`. */
 export function printableJson(json: string): string {
   return json.replace(/[^\n -~]/gu, character =>
     printable(character) === character ? character : character.replace(/[\s\S]/g, inJson),
@@ -36,7 +36,7 @@ function inJson(half: string): string {
   return `\\u${half.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** Writes a text into a page, between tags or in the quotes of an attribute. */
+/** Escapes a text for a web page, between tags or in the quotes of an attribute. */
 export function escapeHtml(text: string): string {
   return text
     .replaceAll('&', '&amp;')
@@ -46,7 +46,7 @@ export function escapeHtml(text: string): string {
     .replaceAll("'", '&#39;');
 }
 
-/** Gives one word for sh that stands for the text. */
+/** Quotes a text as one word for sh. */
 export function shellQuoted(text: string): string {
   return /^[\w./@%+:=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
@@ -63,7 +63,8 @@ export function issueLines({ issues }: Issues): readonly string[] {
 }
 
 /**
- * A text without the characters of one kind at its end, however many: `/srv/git//` and `/` give `/srv/git`.
+ * Removes a character from the end of a text, however often it is there: `/srv/git//` and `/` give
+ * `/srv/git`.
  */
 export function withoutEnd(text: string, character: string): string {
   let end = text.length;

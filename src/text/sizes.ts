@@ -1,8 +1,8 @@
 /**
- * Sizes: as administrators write them, and as people read them.
+ * Reads sizes as administrators write them, and shows sizes to people.
  *
- * What is written is read exactly, never through a rounded number. What is shown is rounded to
- * about three digits, in powers of 1000, as M and G in app.ini are.
+ * Reading is exact, without floating point. Sizes that people see are rounded to about three digits, in
+ * powers of 1000, like M and G in app.ini.
  */
 
 import type { Parsed } from '../parsed.ts';
@@ -47,7 +47,7 @@ const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
 const shownDigits = 3;
 const mostDigits = 5;
 
-/** Bytes for people, to about three digits: `0 B`, `999 B`, `8.1 GB`, `124 GB`. */
+/** Formats bytes for people, to about three digits: `0 B`, `999 B`, `8.1 GB`, `124 GB`. */
 export function formatBytes(bytes: number): string {
   return bytes < 0 ? `-${rounded(-bytes, shownDigits)}` : rounded(bytes, shownDigits);
 }
@@ -62,15 +62,15 @@ function rounded(bytes: number, digits: number): string {
   if (unit === 0) return `${bytes} B`;
   const inUnit = Number((bytes / scale).toPrecision(digits));
   if (inUnit < 1000 || unit === units.length - 1) return `${inUnit} ${units[unit]}`;
-  // Rounded before the unit is settled: 999,999 B are 1 MB, not 1000 kB.
+  // Rounding may reach the next unit: 999,999 B are 1 MB, not 1000 kB.
   return `1 ${units[unit + 1]}`;
 }
 
 const binaryUnits = ['PiB', 'TiB', 'GiB', 'MiB', 'KiB'] as const;
 
 /**
- * A size that `parseSize` reads as exactly these bytes, as short as can be: `10 GB`, `1.5 GiB`, `12345678 B`;
- * `-1`.
+ * Writes a short size that `parseSize` reads as exactly these bytes: `10 GB`, `1.5 GiB`, `12345678 B`; `-1`
+ * for no limit.
  */
 export function writeSize(bytes: number): string {
   if (bytes === -1) return '-1';
@@ -91,10 +91,10 @@ function grouped(number: number): string {
 /**
  * Usage beside a limit, for people: `12.4 GB`, `10 GB`, `124 %`.
  *
- * Two sizes that differ never read alike: they get more digits, at last down to the byte. The
- * percent is rounded down, and `100 %` stands only for what is equal: anything above it and below
- * 101 % is `over 100 %`, anything between 0 and 1 % `under 1 %`. Limit -1 reads `unlimited`; there, and of
- * limit 0, nothing is a percentage: `-`.
+ * Two different sizes never look the same: they get more digits, down to the byte if needed. The
+ * percentage is rounded down, and `100 %` means that both are equal: anything above it and below
+ * 101 % is `over 100 %`, anything between 0 and 1 % `under 1 %`. Limit -1 reads `unlimited`; for it and for
+ * limit 0 the percentage is `-`.
  */
 export function formatUse(
   usedBytes: number,
@@ -115,8 +115,8 @@ function toldApart(usedBytes: number, limitBytes: number): [string, string] {
 }
 
 function percentOf(usedBytes: number, limitBytes: number): string {
-  // Rounded down, so that a threshold is never shown before it is reached; exact, in big integers where it
-  // must be.
+  // Rounded down, so that a threshold is never shown before it is reached. Big integers keep large products
+  // exact.
   const hundredfold = usedBytes * 100;
   const whole = Number.isSafeInteger(hundredfold)
     ? (hundredfold - (hundredfold % limitBytes)) / limitBytes
