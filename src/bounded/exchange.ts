@@ -3,8 +3,8 @@
  *
  * Each line has one field that says its kind. Either side asks with `task`, takes a question back with
  * `cancel`, and is answered with `result` or `fault`. `refused` tells why the other side ends the connection;
- * any other line is a message. When the connection ends, what was asked has failed, and what runs for it is
- * ended.
+ * any other line is a message. When the connection ends, open questions fail, and work on questions of the
+ * other side is stopped.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -17,18 +17,18 @@ export type Fields = Readonly<Record<string, unknown>>;
 interface ExchangeOptions {
   /** The other side in words, such as `the worker`. */
   readonly other: string;
-  /** The longest lines that are taken and sent, in bytes. */
+  /** The longest lines that are received and sent, in bytes. */
   readonly mostTaken: number;
   readonly mostSent: number;
 }
 
 export interface ExchangeHandlers {
   /**
-   * Answers a question; rejects with the reason. The signal comes when nobody waits any more. Absent: this
-   * side is asked nothing.
+   * Answers a question; rejects with the reason. The signal fires when nobody waits for the answer any more.
+   * Absent: this side takes no questions.
    */
   answer?(question: Fields, signal: AbortSignal): Promise<object>;
-  /** Takes a message. It throws what is wrong with it; the connection ends then. */
+  /** Takes a message. If it throws, the connection ends with that reason. */
   take(message: Fields): void;
   ended(): void;
 }
@@ -38,9 +38,9 @@ interface Asked {
   failed(why: string): void;
 }
 
-/** A side that does not read is given up. */
+/** Bytes that may wait for the other side to read them; with more the connection is ended. */
 const mostUnsent = 4 * 1024 * 1024;
-/** The worker reports every five seconds, and the daemon answers each report. */
+/** Silence that ends a connection. The worker reports every five seconds; the daemon answers each report. */
 const silentMs = 30_000;
 const mostAsked = 1000;
 const longestFault = 2000;
@@ -56,12 +56,12 @@ export class Exchange {
     this.#options = options;
   }
 
-  /** Begins to read. `head` is what has come already. */
+  /** Begins to read. `head`: bytes that were received before. */
   serve(handlers: ExchangeHandlers, head: Buffer): void {
     const socket = this.#socket;
     const { other, mostTaken } = this.#options;
     socket.setTimeout(silentMs, () => socket.destroy());
-    // The end of the connection tells all.
+    // An error needs no handling of its own: `close` follows.
     socket.on('error', () => {}).on('end', () => socket.destroySoon());
     socket.once('close', () => {
       this.#end(`${other} has stopped`);
@@ -82,7 +82,7 @@ export class Exchange {
     socket.resume();
   }
 
-  /** Sends a message; false where the connection has ended, or the other side takes no line so long. */
+  /** Returns false if the connection has ended, or the message is too long for the other side. */
   send(message: object): boolean {
     const line = `${JSON.stringify(message)}\n`;
     if (!this.#socket.writable || Buffer.byteLength(line) > this.#options.mostSent) return false;
@@ -92,8 +92,8 @@ export class Exchange {
   }
 
   /**
-   * Asks the other side, at once. Rejects with `not_ready` where there is no answer in time, too much is
-   * asked, the signal comes, or the connection ends; the other side ends what it has begun then.
+   * Asks the other side. Rejects with `not_ready` if no answer comes in time, too many questions are open,
+   * the signal fires, or the connection ends. The other side then stops its work on the question.
    */
   async ask(question: object, answerMs: number, signal?: AbortSignal): Promise<Fields> {
     const { other } = this.#options;
@@ -119,7 +119,7 @@ export class Exchange {
     }
   }
 
-  /** Tells the other side why, and ends the connection. What was asked fails with `asked`. */
+  /** Ends the connection and tells the other side why. Open questions fail with `asked`. */
   close(why: string, asked = why): void {
     this.send({ refused: why });
     this.#end(asked);
@@ -192,13 +192,13 @@ interface LineReader {
   /** The longest line, in bytes without its end. */
   readonly mostBytes: number;
   take(line: Buffer): void;
-  /** Called once, where a line is longer; nothing more is read then. */
+  /** Called once when a line is longer; reading stops then. */
   tooLong(): void;
 }
 
 const lineFeed = 0x0a;
 
-/** Gives each line that comes, without its end. What comes behind the last line feed is no line. */
+/** Passes each line to `take`, without its line feed. Text after the last line feed is no line. */
 export function takeLines(stream: Readable, { mostBytes, take, tooLong }: LineReader): void {
   let pieces: Buffer[] = [];
   let length = 0;

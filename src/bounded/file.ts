@@ -17,7 +17,7 @@ export type BoundedFile =
   | {
       readonly kind: 'file';
       readonly bytes: Buffer;
-      /** False where the file goes on behind `bytes`. */
+      /** False if the file is longer than `bytes`. */
       readonly whole: boolean;
       readonly stats: Stats;
     };
@@ -28,10 +28,10 @@ const { O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const chunkBytes = 64 * 1024;
 
 /**
- * Gives what is at a path, with the first `mostBytes` of a regular file. A pipe or a device is never opened,
- * so that nothing waits and no device starts anything; should one take the place of a file meanwhile, opening
- * it does not wait. With `follow` a link stands for what it leads to. Throws the system's error where the
- * file is there and cannot be read.
+ * Finds out the kind of what is at a path, and reads the first `mostBytes` of a regular file. A pipe or a
+ * device is never opened, since that may wait or start something; if one takes the place of a file meanwhile,
+ * opening it does not wait. With `follow`, a link is followed. Throws the system's error if the file exists
+ * and cannot be read.
  */
 export function readBounded(
   path: string | Buffer,
@@ -58,7 +58,7 @@ export function readBounded(
   }
 }
 
-/** A regular file of which places are read, for as long as it is open. No link is followed. */
+/** A regular file that can be read at any position while it is open. No link is followed. */
 export class OpenedFile {
   readonly bytes: number;
   readonly #descriptor: number;
@@ -68,7 +68,7 @@ export class OpenedFile {
     this.bytes = bytes;
   }
 
-  /** Null where there is no regular file. Throws the system's error where it cannot be read. */
+  /** Returns null if there is no regular file. Throws the system's error if it cannot be read. */
   static open(path: string | Buffer): OpenedFile | null {
     let descriptor: number;
     try {
@@ -84,7 +84,7 @@ export class OpenedFile {
     return null;
   }
 
-  /** Reads what is there into `buffer`, and returns that part of it; shorter only at the end of the file. */
+  /** Fills `buffer` from `position` on, and returns the filled part; shorter only at the end of the file. */
   read(buffer: Buffer, position: number): Buffer {
     let length = 0;
     while (length < buffer.length) {

@@ -1,7 +1,7 @@
 /**
- * Bounded reading: files of strangers are read up to a size and never waited for, every other program has a
- * time limit, lines that come over a connection have a longest, and JSON is read with a bounded depth and
- * number of values.
+ * Bounded reading: files that strangers can write are read up to a size and without waiting, programs have a
+ * time limit, lines over a connection have a maximum length, and JSON has a maximum depth and number of
+ * values.
  *
  * Everybody who can write into a repository can replace each file there by a pipe, a device, a link or
  * gigabytes of data. So all of src/ reads such files, and runs programs, through this module.

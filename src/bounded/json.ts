@@ -1,30 +1,30 @@
 /**
- * JSON that strangers send, to values: by the language's own reader, for documents that do not hold the event
- * loop: bounded in depth and in number of values, which are counted before.
+ * Reads JSON that strangers send, with `JSON.parse`. Depth and number of values are counted first and are
+ * bounded, so that no document holds up the event loop.
  */
 
-/** The reason why a text cannot be read. It has nothing of the text, which may be a secret. */
+/** The reason why a text cannot be read. It quotes nothing of the text, which may be a secret. */
 export class JsonFault extends Error {
   override readonly name = 'JsonFault';
 }
 
 export const mostDepth = 64;
 
-/** The longest text in which each number is looked at: the engine calls back for each value. */
+/** The longest text in which each number is checked, since that needs a call for each value. */
 export const mostExactCharacters = 64 * 1024;
 
 /** A number with more digits may be rounded. */
 const plainDigits = 15;
 
-/** Counts lists and objects, and what is in them. Throws `JsonFault`. */
+/** Parses JSON. Lists, objects and their items count as values. Throws `JsonFault`. */
 export function readJson(text: string, mostValues: number): unknown {
   mustBeSmall(shapeOf(text), mostValues);
   return parsed(text);
 }
 
 /**
- * Does the same where no number may be rounded: NaN, which no schema takes, stands for one that cannot be
- * represented. Throws `JsonFault`.
+ * Parses JSON in which no number may be rounded: a number that cannot be represented becomes NaN, which no
+ * schema accepts. Throws `JsonFault`.
  */
 export function readExactJson(text: string, mostValues: number): unknown {
   const shape = shapeOf(text);
@@ -55,7 +55,7 @@ interface Shape {
   readonly mayBeRounded: boolean;
 }
 
-/** Looks at all that is outside of texts. Of what is no JSON it may tell anything. */
+/** Counts values outside of strings. If the text is no JSON, the result may be anything. */
 function shapeOf(text: string): Shape {
   let isInText = false;
   let open = 0;
@@ -97,11 +97,11 @@ function mustBeSmall({ depth, values }: Shape, mostValues: number): void {
   if (values > mostValues) throw new JsonFault(`it has more than ${mostValues} values`);
 }
 
-/** Tells whether a whole number is the one that is written there. */
+/** Returns true if a parsed number is the one that `source` says. */
 function isExact(value: number, source: string): boolean {
   const [mantissa = ''] = source.toLowerCase().split('e', 1);
   const digits = mantissa.replaceAll(/\D/g, '');
-  // Two numbers of so few digits are never the same in memory, but for those that are too small.
+  // Two different numbers of so few digits differ in memory, too, unless they are so small that both are 0.
   if (digits.length <= plainDigits) return value !== 0 || !/[1-9]/.test(digits);
   return Number.isSafeInteger(value) && /^-?\d+(?:\.0+)?$/.test(source);
 }

@@ -1,4 +1,4 @@
-/** Runs other programs to their end, or to the end of their time, each reading what the one before prints. */
+/** Runs programs within a time limit: one alone, or several as a pipeline. */
 
 import { spawn } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
@@ -9,13 +9,13 @@ import { SoftquotaError, systemCode } from '../errors.ts';
 interface RunOptions {
   /** After this time the programs, and all that they started, are killed. */
   readonly timeoutMs: number;
-  /** `/` unless given, where nobody but root can leave anything. */
+  /** `/` unless given, where only root can create files. */
   readonly cwd?: string;
   readonly input?: string | Uint8Array;
   /** The account they run as; only root may choose. */
   readonly user?: { readonly uid: number; readonly gid: number };
   readonly isNiced?: boolean;
-  /** Bytes of its own memory that each may take: files that it maps to read are not part of it. */
+  /** Bytes of memory that each may allocate. Files that it maps do not count. */
   readonly memoryBytes?: number;
   /** Asks them to end (SIGTERM), and kills them if they do not within ten seconds. */
   readonly signal?: AbortSignal;
@@ -31,7 +31,7 @@ export interface ProgramOptions extends RunOptions {
 export interface Stage {
   readonly program: string;
   readonly args: readonly string[];
-  /** The whole environment besides PATH: nothing of ours reaches the program otherwise. */
+  /** The whole environment besides PATH; the program does not inherit ours. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -49,7 +49,7 @@ interface Ended extends EndedStage {
 const mostPrinted = 1024 * 1024;
 const mostComplaint = 64 * 1024;
 
-/** Runs one program, and collects what it prints. Rejects with `conflict` where that is too much. */
+/** Runs one program, and collects what it prints. Rejects with `conflict` if that exceeds `mostBytes`. */
 export async function runProgram(
   program: string,
   args: readonly string[],
@@ -67,11 +67,11 @@ export async function runProgram(
 }
 
 /**
- * Gives what the last program prints to `take`, a piece at a time, and resolves with how each ended. Nothing
- * is collected, so the memory does not depend on the length of the output. Each has a session of its own, so that
- * it has no terminal into which it could type as us. Rejects with the system's error where a program cannot be
- * started, with `not_ready` where the time is over, and with what `take` throws. Whoever ended them before their
- * time, nothing of their groups runs any more when this settles, unless the system cannot end it.
+ * Passes the output of the last program to `take`, a piece at a time, and resolves with how each ended.
+ * Nothing is collected, so memory does not grow with the output. Each program has a session of its own, so
+ * that it has no terminal into which it could type as us. Rejects with the system's error if a program cannot
+ * be started, with `not_ready` when the time is over, and with what `take` throws. If the programs were ended
+ * early, nothing of their process groups runs any more when this settles, unless the system cannot kill it.
  */
 export async function pipePrograms(
   stages: readonly Stage[],
@@ -89,7 +89,7 @@ export async function pipePrograms(
   const killAll = (): void => {
     for (const { child } of running) {
       killGroup(child.pid);
-      // A process that has left the group may hold them open.
+      // A process that has left the group may hold the pipes open.
       for (const stream of child.stdio) stream?.destroy();
     }
   };
@@ -142,12 +142,12 @@ function endOf(child: ReturnType<typeof spawn>): Promise<EndedStage> {
     child.on('error', reject);
     child.on('close', status => resolve({ status, complaint: complaint.trim() }));
   });
-  // It is waited for at the end; a fault before that is no unhandled one.
+  // The result is awaited later; an earlier rejection must not count as unhandled.
   ended.catch(() => {});
   return ended;
 }
 
-/** A program that is asked to end has so long for it. */
+/** Time that a program has to end after SIGTERM. */
 const endingMs = 10_000;
 const lookAgainMs = 5;
 
@@ -160,7 +160,7 @@ function killGroup(pid: number | undefined, how: NodeJS.Signals = 'SIGKILL'): vo
   }
 }
 
-/** Kills what of a group still runs after a time. Resolves once nothing does, or it cannot be killed. */
+/** Kills a group that still runs after `graceMs`. Resolves once it has ended, or cannot be killed. */
 async function endGroup(pid: number | undefined, graceMs = 0): Promise<void> {
   for (const begun = performance.now(); isGroupAlive(pid); await delay(lookAgainMs)) {
     const tookMs = performance.now() - begun;
@@ -173,7 +173,7 @@ export function isGroupAlive(pid: number | undefined): boolean {
   return pid !== undefined && isProcessAlive(-pid);
 }
 
-/** A negative number is that of a group. */
+/** Returns true if the process exists. A negative number means a process group. */
 export function isProcessAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -192,7 +192,7 @@ function lowerPriority(pid: number | undefined): void {
   }
 }
 
-/** Ends a program when the signal comes; `end` stops waiting for it. */
+/** Ends a program when the signal fires; `end` stops listening. */
 function endWith(signal: AbortSignal | undefined, pid: number | undefined): { end(): void } {
   let overdue: NodeJS.Timeout | undefined;
   const stop = (): void => {
