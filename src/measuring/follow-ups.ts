@@ -1,21 +1,19 @@
 /**
- * Measurements that follow a check which let something through, such as an upload, whatever else is said of
- * the unit later.
+ * Measures a unit after a check that allowed something, such as an upload.
  *
- * What was let through comes only after the answer, and nobody says when. So the unit is measured twice after
- * the check. A check that comes meanwhile begins with the shortest distance again, but puts off no
- * measurement that is due: who asks all the time is measured all the time, at most once in the shortest
- * distance.
+ * The data arrives only after the answer, at an unknown time. So the unit is measured twice: one second and
+ * thirty seconds after the check. A further check starts both times again, but delays no measurement that is
+ * due: a unit that is checked all the time is measured once a second.
  *
- * Anybody may ask. So a further check of a path costs a look-up, measurements begin one after the other with
- * a rest between them, a longer one where many wait, and a long one while walkers have no time. Of more paths
- * than are remembered, the one that is remembered longest is measured once more soon and forgotten.
+ * Anybody may cause checks. So a further check of a path costs only a look-up, and measurements begin one
+ * after the other with a rest between them, which is longer while many wait, and longest while the walkers
+ * are busy. If there are too many paths, the oldest one is measured once more soon, and is forgotten.
  */
 
-/** A clock that nobody sets, in milliseconds, and its alarm. */
+/** A monotonic clock in milliseconds, with an alarm. */
 export interface FollowUpClock {
   now(): number;
-  /** Calls back once; gives how to call that off. */
+  /** Calls back once; returns a function that cancels it. */
   after(milliseconds: number, callback: () => void): () => void;
 }
 
@@ -27,11 +25,11 @@ interface FollowUpsOptions {
   readonly clock?: FollowUpClock;
 }
 
-/** From the check to its measurements. */
+/** Times from a check to its two measurements. */
 export const distancesMs = [1000, 30_000] as const;
 const [shortMs, longMs] = distancesMs;
 const restMs = 5;
-/** While there are more than so many: checks come in a flood, and most of them let nothing grow. */
+/** With more waiting paths the rest is longer: in a flood of checks, most are followed by no growth. */
 const manySoon = 256;
 const floodRestMs = 20;
 const busyRestMs = 250;
@@ -48,7 +46,7 @@ export const monotonicClock: FollowUpClock = {
 export interface RepositoryWatch {
   /** A hook of another host says that something was pushed into a repository that is walked here. */
   changed(path: string): void;
-  /** A check let something through before: it may have come by now. */
+  /** A check allowed something some time ago, which may have arrived by now. */
   mayHaveChanged(path: string): void;
   /** A walk found another size than the one before. */
   resized(path: string): void;
@@ -60,12 +58,15 @@ export class FollowUps {
   readonly #options: FollowUpsOptions;
   readonly #clock: FollowUpClock;
   readonly #mostPaths: number;
-  /** Paths and when they are measured, after each distance from the check; the next one comes first. */
+  /**
+   * Paths with the time of their measurement, the earliest first: one second after a check, thirty seconds
+   * after.
+   */
   readonly #soon = new Map<string, number>();
   readonly #later = new Map<string, number>();
-  /** When the next measurement may begin. */
+  /** Time before which no measurement begins. */
   #restsUntil = 0;
-  /** Calls the alarm off; null: there is none. */
+  /** Cancels the alarm; null if none is set. */
   #cancel: (() => void) | null = null;
 
   constructor(options: FollowUpsOptions) {
@@ -74,7 +75,7 @@ export class FollowUps {
     this.#mostPaths = options.mostPaths ?? 50_000;
   }
 
-  /** A check by this path let something through. */
+  /** Plans measurements after a check of this path that allowed something. */
   checked(path: string): void {
     const now = this.#clock.now();
     const isNextLater = this.#soon.size === 0;

@@ -1,10 +1,9 @@
 /**
  * Free space on the disks: finds out which of them have too little left for anything to grow.
  *
- * The disks are looked at each second, and ten times a second while one has less left than twice what is
- * wanted. Bytes of pushes that were allowed since then are taken off what was free. A disk that does not
- * answer keeps its last standing. One that was full is so until a little more than enough is free, so that it
- * does not change from one look to the next.
+ * Each disk is checked every second, and ten times a second while one has less than twice MIN_FREE. Bytes of
+ * pushes that were allowed since the last check are subtracted. A disk that does not answer keeps its last
+ * state. A full disk stays full until 5 % more than MIN_FREE is free, so that its state does not flap.
  */
 
 import type { Config } from '../config/index.ts';
@@ -29,11 +28,11 @@ interface FreeSpaceOptions {
   /** The directory in which the objects of the repository at a path lie. */
   objectsOf(path: string): string;
   readonly log: Pick<Log, 'error' | 'info' | 'warn'>;
-  /** Called when a disk has become full, or is so no longer. */
+  /** Called when a disk has become full, or is no longer full. */
   onFullChanged(): void;
 }
 
-/** A disk with less left than is wanted. */
+/** A disk with less free space than twice MIN_FREE. */
 export interface ShortDisk {
   readonly path: string;
   /** `full`: below MIN_FREE; `low`: below twice that. */
@@ -44,13 +43,13 @@ export interface ShortDisk {
 const everyMs = 1000;
 const nearMs = 100;
 const deadlineMs = 2000;
-/** Factor over the wanted free space from which a disk is full or low no longer. */
+/** Factor of the wanted free space at which a disk stops being full or low. */
 const margin = 1.05;
 
 interface Seen {
-  /** The last answer; its sizes are null if it never did. */
+  /** The last answer of the disk; the sizes are null if it has never answered. */
   readonly disk: WatchedDisk;
-  /** Bytes of pushes that were allowed since then. */
+  /** Bytes of pushes that were allowed since that answer. */
   readonly takenBytes: number;
   readonly short: ShortDisk | null;
 }
@@ -74,8 +73,8 @@ export class FreeSpace {
   }
 
   /**
-   * The disk without enough space on which this would grow in a unit; null where there is enough. Without a
-   * path, all disks with such data have to be full.
+   * Returns the full disk on which this kind of data would grow in a unit; null if there is enough space.
+   * Without a path, all disks with such data must be full.
    */
   fullFor(path: string | null, subject: Subject): FullDisk | null {
     if (this.#settings.minFree === null) return null;
@@ -86,12 +85,12 @@ export class FreeSpace {
     return full.length === disks.length ? (full[0] ?? null) : null;
   }
 
-  /** The disks with less left than is wanted. */
+  /** The disks that are low or full. */
   get short(): readonly ShortDisk[] {
     return this.#disks.flatMap(({ short }) => short ?? []);
   }
 
-  /** Looks at all disks, now and from now on; never rejects. */
+  /** Checks all disks now, and regularly from now on. Never rejects. */
   look(): Promise<void> {
     if (this.#settings.minFree === null) {
       const hadFull = this.short.some(({ state }) => state === 'full');
@@ -108,7 +107,7 @@ export class FreeSpace {
     return this.#looking;
   }
 
-  /** A push was allowed into the unit at this path: the next look will see its bytes. */
+  /** Subtracts the bytes of a push that was allowed into this unit, until the next check sees them. */
   took(path: string, bytes: number): void {
     const [on] = this.#diskOf(this.#options.objectsOf(path));
     if (on === undefined) return;
@@ -177,7 +176,7 @@ export class FreeSpace {
     return this.#disks.filter(({ disk }) => disk.leaves.some(leaf => (mask & leafMask(leaf)) !== 0));
   }
 
-  /** The one with the innermost root; none where nothing is known of the path. */
+  /** Returns the disk whose root is nearest above the path; an empty list if none is. */
   #diskOf(path: string): readonly Seen[] {
     let found: Seen | null = null;
     let length = -1;
@@ -190,7 +189,10 @@ export class FreeSpace {
   }
 }
 
-/** Null: so many times what is wanted is free. A share counts for bytes and for files, a size only for bytes. */
+/**
+ * Returns null if `times` the wanted space is free. A percentage applies to bytes and to files, a size only
+ * to bytes.
+ */
 function shortage(
   { sizeBytes, freeBytes, sizeFiles, freeFiles }: WatchedDisk,
   wanted: NonNullable<Settings['minFree']>,
@@ -201,7 +203,7 @@ function shortage(
   const least = times * ('percent' in wanted ? ((sizeBytes ?? 0) * wanted.percent) / 100 : wanted.bytes);
   if (freeBytes !== null && sizeBytes !== null && freeBytes < least * factor)
     return { of: 'bytes', free: freeBytes, size: sizeBytes, least: Math.ceil(least) };
-  // Some file systems make room for files as they need it, and say that there is none.
+  // Some file systems create inodes as needed, and report a total of 0.
   if (!('percent' in wanted) || sizeFiles === null || freeFiles === null || sizeFiles === 0) return null;
   const files = (times * sizeFiles * wanted.percent) / 100;
   if (freeFiles >= files * factor) return null;

@@ -1,4 +1,4 @@
-/** Tells the log of walks that take long and get on: once when that is seen, and once when they are over. */
+/** Logs walks that take long but make progress: once when one is noticed, and once when it has ended. */
 
 import { longWalks, type Observed } from '../health/index.ts';
 import type { Log } from '../log.ts';
@@ -11,7 +11,7 @@ interface LongWalksOptions {
 
 const usualEveryMs = 5000;
 
-/** Returns what ends it. */
+/** Begins to watch; returns a function that stops it. */
 export function tellLongWalks({ status, log, everyMs = usualEveryMs }: LongWalksOptions): () => void {
   let told: ReadonlySet<string> = new Set();
   const look = () => {

@@ -1,4 +1,4 @@
-/** Between the scanner, which knows no ledger, and the ledger, which knows no disk. */
+/** Records in the ledger what the scanner measures, and finds the unit of a path. */
 
 import { join } from 'node:path';
 import type { Config } from '../config/index.ts';
@@ -38,12 +38,12 @@ import { type PushClock, Pushes } from './pushes.ts';
 import { moveUnits } from './renamed-units.ts';
 import { unitName } from './unit-name.ts';
 
-/** Milliseconds that a check waits for the disk to say what a path is; less than a hook waits for it. */
+/** Milliseconds that a check waits for the disk to resolve a path; less than a hook waits for the check. */
 const locateDeadlineMs = 1000;
-/** The deadline for reports of other hosts, for which nobody waits. */
+/** The deadline for paths that other hosts report, for which nobody waits. */
 const heardDeadlineMs = 15_000;
 
-/** Number of walks that wait for a walker, at most; what only follows a check comes later. */
+/** With as many walks waiting, measurements that only follow a check come later. */
 const mostWaiting = 64;
 
 interface MeasuringParts {
@@ -57,13 +57,13 @@ interface MeasuringParts {
   readonly repositories: RepositoryWatch;
   /** The git user's worker, for what the daemon may not read; null: there is none. */
   readonly pushWorker: Pick<PushWorker, 'isHere' | 'largeFiles' | 'quarantine'> | null;
-  /** A pool whose project is gone counts for another owner. */
+  /** Called when a pool whose project is gone counts for another owner. */
   readonly inherited: (told: Inherited) => void;
-  /** Called when a disk has become full, or is so no longer. */
+  /** Called when a disk has become full, or is no longer full. */
   onFullChanged(): void;
   /** Names of the keys that are missing in app.ini; see `KeptKeys`. */
   missingKeys(): readonly string[];
-  /** A scan has accepted what is missing. */
+  /** Called when an administrator's scan has accepted the missing keys. */
   accepted(): Promise<void>;
   readonly clock?: PushClock;
 }
@@ -73,17 +73,17 @@ export class Measuring {
   readonly freeSpace: FreeSpace;
   /** The pushes under way, and the quarantines that belong to none. */
   readonly pushes: Pushes;
-  /** Resolves once a sweep of all there is has ended, in this life. */
+  /** Resolves after the first whole sweep since the start. */
   readonly isMeasured: Promise<void>;
   readonly #parts: MeasuringParts;
   #config: Config;
   #schedule: Schedule | null = null;
-  /** On the monotonic clock. */
+  /** The end of the last whole sweep, on the monotonic clock. */
   #sweptAt: number | null = null;
   #rootsAway: Observed['rootsAway'] = [];
   #rootsUnused: Observed['rootsUnused'] = [];
   #hangingThreads = 0;
-  /** Until a whole sweep has ended without: what walks before may not know the storage that is back. */
+  /** True until a whole sweep ends with no key missing: an earlier walk may not know storage that is back. */
   #missesKeys: boolean;
   readonly #followUps = new FollowUps({
     measure: path => {
@@ -182,12 +182,12 @@ export class Measuring {
     if (sharedPath !== null) this.#parts.fleet?.passOn(sharedPath);
   }
 
-  /** A check let something through into the unit at this path: it is measured when that may have come. */
+  /** Plans measurements of the unit at this path after a check that allowed something. */
   letThrough(path: string): void {
     this.#followUps.checked(path);
   }
 
-  /** Another host says that something changed at a path, by the name that all hosts have for it. */
+  /** Measures a unit after another host has reported a change there; see places.ts for shared paths. */
   async heard(sharedPath: string): Promise<void> {
     for (const path of ownPathsOf(sharedPath, this.scanner.places())) {
       try {
@@ -198,7 +198,7 @@ export class Measuring {
         void this.scanner.measureSoon(unit.path);
         this.#parts.repositories.changed(unit.path);
       } catch {
-        // There may be none, or the disk does not answer: the next sweep finds what there is.
+        // There may be no unit, or the disk does not answer: the next sweep finds it.
       }
     }
   }
@@ -257,7 +257,7 @@ export class Measuring {
     } satisfies Partial<Observed>;
   }
 
-  /** Returns what this host tells the others of its storage; null: it is not known yet. */
+  /** Returns this host's storage as other hosts need it; null while it is not known. */
   roots(): ReturnType<typeof rootsIn> {
     const places = this.scanner.places();
     return places.length === 0 && this.#config.storages.length > 0 ? null : rootsIn(places);
@@ -278,8 +278,8 @@ export class Measuring {
   }
 
   /**
-   * Repositories at these paths may have become public or private, or another one's, in the forge. They count
-   * otherwise at once, and are not walked for it.
+   * Updates the leaf and the owner of repositories after a change in the forge, without a walk. `mayHave`
+   * says which paths may have changed.
    */
   async visibilityChanged(mayHave: (path: string) => boolean): Promise<void> {
     await inSlices(this.#parts.ledger.units.walkedBefore(Number.POSITIVE_INFINITY), unit => {
@@ -291,25 +291,25 @@ export class Measuring {
     });
   }
 
-  /** A forge renamed the directories of owners with their names: what is in them counts there at once. */
+  /** Moves the units of owners after a forge has renamed them and their directories. */
   ownersRenamed(renames: readonly OwnerRename[]): void {
     const paths = moveUnits(this.#parts.ledger, renames);
     for (const path of paths.slice(0, mostWaiting)) this.measureSoon(path);
   }
 
-  /** The repository at this path, which names nobody, as the forge's database has it; null: it is none. */
+  /** Returns the forge's entry for a repository whose path names no owner; null for any other path. */
   placed(path: string): KnownPlace | null {
     const { ledger, visibility } = this.#parts;
     return visibility?.placed(path, ledger.units.unit(path)?.owner ?? null) ?? null;
   }
 
-  /** Gives names of units as people read them, by the roots of this moment. */
+  /** Returns a function that names units for people, by the current roots. */
   unitNames(): (unit: Pick<UnitRecord, 'kind' | 'name'>) => string {
     const roots = this.scanner.places().map(({ path }) => path);
     return unit => unitName(unit, roots, unit.kind === 'walked' ? this.placed(unit.name) : null);
   }
 
-  /** Has the ledger take a unit; `before`: as it was so far. */
+  /** Records a unit in the ledger. `before`: its last record. */
   #take(walked: WalkedRecord, before: UnitRecord | undefined): void {
     const { owner, path, bytes } = walked;
     const from = before?.owner ?? null;
@@ -340,20 +340,20 @@ export class Measuring {
     }
     const { unit, files, partial, measuredAt, seq } = measurement;
     const { path } = unit;
-    // A walk may end when it is another host's to walk there.
+    // Another host may have got the path to walk in the meantime.
     if (isElsewhere(path, this.scanner.places())) return;
     const bytes = Math.min(measurement.bytes + this.pushes.bytesOf(path), Number.MAX_SAFE_INTEGER);
     const { leaf, owner } = this.#attributed(path, unit);
     const before = this.#parts.ledger.units.unit(path);
     this.#take({ path, owner, leaf, bytes, files, partial, measuredAt, seq }, before);
-    // Nothing was seen of a repository without objects.
+    // `objects` is null for a unit that is no repository.
     if (isRepository(leaf) && measurement.objects !== null) {
       if (before === undefined) this.#parts.repositories.appeared(path);
       else if (before.bytes !== bytes) this.#parts.repositories.resized(path);
     }
   }
 
-  /** Drops what is gone, marks what could not be looked for, and waits until all of it is kept. */
+  /** Removes units that are gone, marks those that could not be checked, and waits until all is stored. */
   async #swept(sweep: Sweep): Promise<void> {
     const places = this.scanner.places();
     const { documents, walks } = this.#parts.ledger;
@@ -361,7 +361,7 @@ export class Measuring {
     await inSlices(this.#parts.ledger.units.walkedBefore(sweep.startSeq), ({ name, owner }) => {
       const isOthers = isElsewhere(name, places);
       const standing = isOthers ? 'gone' : sweep.standing(name);
-      // A repository into which somebody pushes now came after the sweep had passed by.
+      // A repository with a push under way was created after the sweep had passed by.
       if (standing === 'gone' && !isOthers && this.pushes.listed(name).length > 0) return;
       if (standing === 'gone') {
         walks.recordGone(name, sweep.startSeq);

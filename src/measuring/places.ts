@@ -1,16 +1,18 @@
-/** Storage that several hosts mount and one of them walks, by the names that all have for it. */
+/**
+ * Paths of storage that several hosts mount and one of them walks. A shared path is the same on all hosts.
+ */
 
 import { isWithin } from '../layout/index.ts';
 import type { TemplatePlace } from '../scan/index.ts';
 import type { HostRoot } from '../store/index.ts';
 
-/** Tells whether another host walks what lies at a path, links resolved. */
+/** Tells whether another host walks a path, in which links are resolved. */
 export function isElsewhere(path: string, places: readonly TemplatePlace[]): boolean {
   const around = places.filter(place => isWithin(path, place.path));
   return around.length > 0 && around.every(({ isWalked }) => !isWalked);
 }
 
-/** The directories that templates begin with; null where it is not known what is mounted. */
+/** Returns the fixed directories of the templates by shared paths; null while the mounts are not known. */
 export function rootsIn(places: readonly TemplatePlace[]): readonly HostRoot[] | null {
   const roots = new Map<string, HostRoot>();
   for (const { source, isOfNetwork, isWalked } of places) {
@@ -20,13 +22,13 @@ export function rootsIn(places: readonly TemplatePlace[]): readonly HostRoot[] |
   return [...roots.values()];
 }
 
-/** The name that all hosts have for a path of this one; null: it has none. */
+/** Returns the shared path of a path on this host; null if it has none. */
 export function sharedPathOf(path: string, places: readonly TemplatePlace[]): string | null {
   const place = places.find(one => isWithin(path, one.path));
   return place === undefined || place.source === null ? null : place.source + path.slice(place.path.length);
 }
 
-/** The paths that a name of all hosts may stand for among those that are walked here. */
+/** Returns the paths on this host that a shared path may mean, of those that this host walks. */
 export function ownPathsOf(sharedPath: string, places: readonly TemplatePlace[]): readonly string[] {
   const paths = places.flatMap(({ path, isWalked, source }) =>
     isWalked && source !== null && isWithin(sharedPath, source)

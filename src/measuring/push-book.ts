@@ -1,10 +1,10 @@
 /**
- * The pushes into one repository, and the quarantines there that belong to none (strays): what each counts
- * beside the last walk, and what became of it. Only memory.
+ * The pushes into one repository, and the quarantines there that belong to no push (strays): the bytes that
+ * each counts in addition to the last walk, and how it ended. All of it is only in memory.
  *
- * A push counts what was measured of it, or what is seen in its quarantine if that is more. When the
- * quarantine is gone it counts on until a walk that began later, unless nothing of it was taken. A stray
- * counts one minute after its birth, also while it is written to.
+ * A push counts its measured bytes, or those seen in its quarantine if they are more. After its quarantine is
+ * gone, an accepted push counts until a walk that began later has ended. A stray counts from one minute after
+ * its birth, even if it is still written to.
  */
 
 import type { Quarantine } from '../layout/index.ts';
@@ -12,14 +12,17 @@ import type { FoundQuarantine, FoundQuarantines, ListedQuarantine, PushFacts } f
 
 export const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
-/** Longer lists of refs are not compared: then any post-receive may be this push's. */
+/**
+ * Longest list of refs that is compared, in characters. With a longer one, any post-receive may be this
+ * push's.
+ */
 const mostLines = 16_384;
-/** Pushes whose post-receive may still come. */
+/** Most ended pushes that are remembered because their post-receive may still come. */
 const mostSettled = 100;
 
 interface Arriving {
   readonly name: string;
-  /** Null: it was never seen. */
+  /** Null: the quarantine was never seen. */
   readonly id: string | null;
   readonly isPush: boolean;
   /** Null: nobody could measure it. */
@@ -42,7 +45,7 @@ interface SettledPush {
   readonly until: number;
 }
 
-/** A push that goes on. */
+/** A push that was allowed. */
 interface BeginningPush {
   readonly name: string;
   /** Null: nobody could read it. */
@@ -51,7 +54,7 @@ interface BeginningPush {
 }
 
 export class PushBook {
-  /** By the names of their quarantines. */
+  /** Pushes and strays by the names of their quarantines. */
   readonly #arriving = new Map<string, Arriving>();
   #settled: readonly SettledPush[] = [];
   /** Quarantines that have ended, which a look that began earlier may still show. */
@@ -61,7 +64,7 @@ export class PushBook {
     return this.#open.map(({ name, sample }) => ({ name, sample }));
   }
 
-  /** Quarantines of which the daemon cannot tell what is in them now. */
+  /** Quarantines that the daemon cannot read, and that the worker has to measure. */
   get unreadable(): readonly string[] {
     return this.#open
       .filter(({ isUnreadable, isPush, bytes }) => isUnreadable && (!isPush || bytes === null))
@@ -77,12 +80,12 @@ export class PushBook {
     return this.#arriving.size > 0;
   }
 
-  /** The bytes that count beside the last walk. */
+  /** Returns the bytes that count in addition to the last walk. */
   bytes(now: number): number {
     return [...this.#arriving.values()].reduce((sum, each) => sum + countedOf(each, now), 0);
   }
 
-  /** The quarantines that belong to no push, of those that count. */
+  /** Returns the strays that count. */
   strays(now: number): readonly { readonly bytes: number; readonly ageMs: number }[] {
     return this.#open
       .filter(each => !each.isPush && countedOf(each, now) > 0)
@@ -106,7 +109,7 @@ export class PushBook {
     });
   }
 
-  /** A question is asked about this quarantine: it does not count in the answer, nor a minute after it. */
+  /** Restarts the minute of a stray when a check asks about it, so that it does not count in the answer. */
   asked(name: string, now: number): void {
     const known = this.#arriving.get(name);
     if (known?.isPush === false) this.#arriving.set(name, { ...known, since: now });
@@ -117,7 +120,7 @@ export class PushBook {
     if (known?.end === null) this.#arriving.set(name, { ...known, isPush: false, since: now });
   }
 
-  /** Returns false if no push is known that post-receive tells of. */
+  /** Takes a post-receive. Returns false if it belongs to no known push. */
   arrived(lines: string, now: number): boolean {
     const [first = ''] = lines.split('\n');
     const isSame = (of: string): boolean => of === '' || of.split('\n').includes(first);
@@ -132,8 +135,8 @@ export class PushBook {
   }
 
   /**
-   * Takes what a look has shown. `wallNow`: the time now, in milliseconds since 1970, for times of birth;
-   * null: another host's clock tells them. Returns true if a quarantine has ended.
+   * Takes the quarantines that were found. `wallNow`: the time now, in milliseconds since 1970, to compare
+   * with times of birth; null if these come from another clock. Returns true if a quarantine has ended.
    */
   saw({ there, gone }: FoundQuarantines, seq: number, now: number, wallNow: number | null): boolean {
     let hasEnded = false;
@@ -147,20 +150,20 @@ export class PushBook {
     return hasEnded;
   }
 
-  /** Somebody else has measured a quarantine that the daemon cannot read. */
+  /** Takes the worker's measurement of a quarantine that the daemon cannot read. */
   measured({ name, bytes, sample }: Quarantine): void {
     const known = this.#arriving.get(name);
     if (known !== undefined && known.end === null)
       this.#arriving.set(name, { ...known, bytes: Math.max(known.bytes ?? 0, bytes), sample });
   }
 
-  /** After a day a push is a quarantine like any other. */
+  /** Treats pushes that are older than a day as strays. */
   endOld(now: number): void {
     for (const each of this.#open)
       if (each.isPush && now - each.since >= dayMs) this.#arriving.set(each.name, { ...each, isPush: false });
   }
 
-  /** A walk that took its place in the order at `seq` counts all that ended before it. */
+  /** Forgets what ended before the walk with place `seq` began, since that walk counts it. */
   walked(seq: number, now: number): PushFacts {
     const all = [...this.#arriving.values()];
     const earlier = all.filter(({ end }) => end !== null && end.seq <= seq);
@@ -211,7 +214,7 @@ export class PushBook {
     this.#ended = this.#ended.filter(({ until }) => until > now).slice(-mostSettled);
     if (known.id !== null)
       this.#ended = [...this.#ended, { key: keyOf({ name, id: known.id }), until: now + minuteMs }];
-    // The objects of a stray that was taken are stored, and count like those of a push.
+    // The objects of an accepted stray are stored, and count like those of a push.
     if (!known.isPush && !isTaken) this.#arriving.delete(name);
     else this.#arriving.set(name, { ...known, end: { seq, isTaken } });
     return true;
@@ -240,21 +243,21 @@ function keyOf({ name, id }: { readonly name: string; readonly id: string }): st
   return `${name} ${id}`;
 }
 
-/** The most units of which that is kept: anybody may say that a unit has changed. */
+/** Most units that are remembered, since anybody may report that a unit has changed. */
 const mostUnsure = 100_000;
 
-/** Units in which pushes brought what nobody measured. The next walk of such a unit counts as it is. */
+/** Units with pushes of unknown size. The result of their next walk counts without comparison. */
 export class UnsureUnits {
   /** The first and the last place in the order of walks at which something came. */
   readonly #units = new Map<string, { readonly first: number; readonly last: number }>();
 
-  /** Something came, or comes now: a walk that took its place in the order later sees it. */
+  /** Notes that data of unknown size arrives. A walk with a later place in the order sees it. */
   add(unit: string, seq: number): void {
     const first = this.#units.get(unit)?.first ?? seq;
     if (this.#units.size < mostUnsure || first !== seq) this.#units.set(unit, { first, last: seq });
   }
 
-  /** Tells whether a walk that took its place at `seq` saw something of this kind for the first time. */
+  /** Tells whether the walk with place `seq` is the first that saw such data. */
   take(unit: string, seq: number): boolean {
     const unsure = this.#units.get(unit);
     if (unsure === undefined || unsure.first > seq) return false;

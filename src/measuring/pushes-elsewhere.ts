@@ -7,10 +7,10 @@ import { leafMask } from '../quota/index.ts';
 
 type ReservingLedger = Pick<Ledger, 'documents' | 'ownerUsage' | 'reservations'>;
 
-/** The longest time for which a push into what another host walks counts without that host's word. */
+/** Longest time for which such a push counts unless the other host reports it. */
 const elsewhereSeconds = 60;
 
-/** Counts a push into what another host walks, until that one reports the owner's growth. */
+/** Counts a push into a repository of another host, until that host reports the owner's growth. */
 export function reserveElsewhere(ledger: ReservingLedger, { unit, quarantine, name }: AllowedPush): void {
   if (unit.owner === null || name === null || quarantine === null) return;
   const { reservations } = ledger;
@@ -26,7 +26,7 @@ export function reserveElsewhere(ledger: ReservingLedger, { unit, quarantine, na
   try {
     reservations.hold(reservation, ledger.ownerUsage(unit.owner).usage);
   } catch (error) {
-    // More are not remembered: the next walk counts what comes.
+    // There are too many reservations: the next walk counts the push.
     if (!(error instanceof SoftquotaError)) throw error;
   }
 }

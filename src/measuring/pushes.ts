@@ -1,10 +1,11 @@
 /**
- * The pushes under way: what they bring counts from the moment they are allowed, and what nobody asked about
- * a minute after it came.
+ * Pushes under way: their bytes count from the moment they are allowed. A quarantine that no check asked
+ * about counts after a minute.
  *
- * A push ends when its quarantine is gone. So the quarantines of a repository are looked at in growing steps
- * while there are any, and right before and right after each walk; the end of a push causes a walk, which
- * counts what it brought in its place. Only memory: what a restart forgets, the next walk counts.
+ * A push ends when its quarantine is gone. So the quarantines of a repository are checked in growing
+ * intervals while there are any, and right before and right after each walk. The end of a push causes a walk,
+ * whose result replaces the bytes of the push. All of it is only in memory: after a restart, the next walk
+ * counts.
  */
 
 import { messageOf, SoftquotaError } from '../errors.ts';
@@ -30,20 +31,20 @@ interface PushesOptions {
   readonly worker: Pick<PushWorker, 'isHere' | 'largeFiles' | 'quarantine'> | null;
   /** `[scan] MEASURE`. */
   measure(): Measure;
-  /** Another host walks a unit. */
+  /** Tells whether another host walks a unit. */
   isElsewhere(unit: string): boolean;
   /** Walks a unit at once. */
   measureSoon(unit: string): void;
-  /** Walks a unit when what was let through may have come. */
+  /** Walks a unit when what a check allowed may have arrived. */
   letThrough(unit: string): void;
-  /** A unit counts more bytes now, which perhaps no reading of the disk has seen. */
+  /** Called when a unit counts more bytes, which the free space of its disk may not show yet. */
   grew(unit: string, bytes: number): void;
-  /** A push has ended, whatever it brought. */
+  /** Called when a push has ended, whether it was accepted or not. */
   ended(unit: string): void;
   readonly clock?: PushClock;
 }
 
-/** The quarantines that belong to no push, all together. */
+/** Totals of the quarantines that belong to no push. */
 interface Strays {
   readonly bytes: number;
   /** Null: there are none. */
@@ -52,7 +53,7 @@ interface Strays {
 
 interface Watched {
   readonly book: PushBook;
-  /** The bytes of pushes and strays that are in the ledger's figure. */
+  /** Bytes of pushes and strays that the ledger's figure includes. */
   counted: number;
   stepMs: number;
   cancel: () => void;
@@ -63,10 +64,10 @@ const longestStepMs = 10_000;
 const lookDeadlineMs = 5000;
 const passDeadlineMs = 30_000;
 const firstWalkMs = 2000;
-/** File systems keep times to two seconds at least. */
+/** Coarsest precision of times on a file system. */
 const passOverlapMs = 2000;
 const unitsPerQuestion = 1000;
-/** More are counted by walks alone. */
+/** Pushes beyond these numbers are counted by walks alone. */
 const mostPushesEach = 10_000;
 const mostUnits = 20_000;
 
@@ -87,7 +88,7 @@ export class Pushes implements PushServices, UnitPushes {
     this.#passedAt = this.#clock.now();
   }
 
-  /** From now on quarantines are looked for of which nobody asks. */
+  /** Searches for quarantines that no check asks about, every minute from now on. */
   start(): void {
     this.#endPass = this.#clock.after(minuteMs, () => {
       void this.pass().finally(() => {
@@ -123,7 +124,7 @@ export class Pushes implements PushServices, UnitPushes {
     const quarantine = quarantinePath(unit, name, objects);
     if (quarantine === null) return { is: 'unknown', why: 'the quarantine is none of git' };
     const begun = this.#clock.now();
-    // A thread that gives up by itself need not be left behind.
+    // The thread gives up before our deadline, so that it need not be abandoned.
     const question = { quarantine, objects, overBytes, deadlineMs: 0.9 * deadlineMs };
     const look = await this.#options
       .scanner()
@@ -189,12 +190,12 @@ export class Pushes implements PushServices, UnitPushes {
   }
 
   deniesForce(unit: string): Promise<boolean> {
-    // Words alone depend on it.
+    // Only the wording of a message depends on it.
     const { ask } = this.#options.scanner();
     return ask('denies force', [unit], unit, lookDeadlineMs).catch(() => false);
   }
 
-  /** Looks at once at the quarantines of a unit, of which somebody says that one is gone. */
+  /** Checks the quarantines of a unit at once, after a report that one is gone. */
   lookAgain(unit: string): void {
     const watched = this.#watched.get(unit);
     if (watched !== undefined) this.#lookSoon(unit, watched, 0);
@@ -215,7 +216,7 @@ export class Pushes implements PushServices, UnitPushes {
     if (hadEnded || hasEnded) this.#options.ended(unit);
     const facts = book.walked(seq, now);
     this.#saw(unit, { there: after.there, gone: [] });
-    // The walk's own result is recorded next, with what counts beside it.
+    // The caller records the walk's result next, with these bytes added.
     const watched = this.#watched.get(unit);
     if (watched !== undefined) watched.counted = book.bytes(now);
     return { ...facts, isUnsure: facts.isUnsure || isUnsure };
@@ -248,7 +249,7 @@ export class Pushes implements PushServices, UnitPushes {
     };
   }
 
-  /** Looks for new quarantines in all repositories whose `objects` has changed since the last time. */
+  /** Looks for new quarantines in all repositories whose `objects` has changed since the last pass. */
   async pass(): Promise<void> {
     const { ledger, scanner } = this.#options;
     const now = this.#clock.now();
@@ -256,7 +257,7 @@ export class Pushes implements PushServices, UnitPushes {
     this.#passedAt = now;
     let units: string[] = [];
     for (const { name, leaf } of ledger.units.walkedBefore(Number.POSITIVE_INFINITY)) {
-      // On file systems of a network another clock tells times, and each look is a question to a server.
+      // Times on a network file system come from another clock, and each look costs a request to a server.
       if (isRepository(leaf) && scanner().hasOwnTimes(name)) units.push(name);
       if (units.length < unitsPerQuestion) continue;
       await this.#passOver(units, since);
@@ -367,7 +368,7 @@ export class Pushes implements PushServices, UnitPushes {
     watched.stepMs = Math.min(2 * watched.stepMs, longestStepMs);
   }
 
-  /** Forgets a book in which nothing is under way, after a while: a post-receive may still come. */
+  /** Forgets an idle book after a minute, in which a post-receive may still come. */
   #restAfter(unit: string, watched: Watched): void {
     watched.cancel();
     watched.cancel = this.#clock.after(minuteMs, () => {
@@ -375,13 +376,13 @@ export class Pushes implements PushServices, UnitPushes {
         this.#watched.delete(unit);
         return;
       }
-      // The walk that was to count what has ended came to nothing.
+      // The walk that should have counted the ended pushes has failed.
       this.#options.measureSoon(unit);
       this.#restAfter(unit, watched);
     });
   }
 
-  /** Puts what pushes count now into the figure of the unit. */
+  /** Updates the ledger's figure of the unit by what its pushes count now. */
   #recount(unit: string, located: AllowedPush['unit'] | null = null): void {
     const watched = this.#watched.get(unit);
     if (watched === undefined) return;

@@ -1,8 +1,8 @@
-/** Units of owners whose directories a forge has renamed together with them. */
+/** Moves units in the ledger after a forge has renamed owners and their directories. */
 
 import type { Ledger, OwnerRename } from '../ledger/index.ts';
 
-/** Has the units count under their new paths, for the new names; gives the new paths, then the old ones. */
+/** Records the units under their new paths and owners. Returns the new paths, then the old ones. */
 export function moveUnits(
   { units, walks }: Pick<Ledger, 'units' | 'walks'>,
   renames: readonly OwnerRename[],
@@ -14,7 +14,7 @@ export function moveUnits(
       return path === unit.name ? [] : [{ ...unit, before: unit.name, path, owner: to, seq }];
     }),
   );
-  // Owners may have exchanged their names: nothing is put until all have left their paths.
+  // Owners may have swapped names: all old paths are removed before any new one is recorded.
   for (const { before } of moved) walks.recordGone(before, seq);
   for (const { path, owner, leaf, bytes, files, partial, measuredAt } of moved) {
     // A walk may have found it there already.
@@ -24,7 +24,7 @@ export function moveUnits(
   return [...moved.map(({ path }) => path), ...moved.map(({ before }) => before)];
 }
 
-/** The path of `…/owner/name` under another name of the owner, in lower case as forges have it. */
+/** Returns the path `…/owner/name` with the owner's new name, in lower case as forges store it. */
 function renamedPath(path: string, from: string, to: string): string {
   const names = path.split('/');
   const at = names.length - 2;

@@ -4,8 +4,8 @@ import { posix } from 'node:path';
 import type { KnownPlace } from './forge/visibility.ts';
 
 /**
- * The name by which its forge knows a walked unit; else the part of its path that varies: below its
- * template's first directory, one of `roots`.
+ * Returns the name that the forge has for a walked unit; without one, the part of its path below the fixed
+ * directory of its template, which is one of `roots`.
  */
 export function unitName(
   { kind, name }: { readonly kind: 'walked' | 'reported'; readonly name: string },
@@ -19,6 +19,6 @@ export function unitName(
     .filter(root => name.startsWith(root) && name.length > root.length)
     .map(root => name.slice(root.length))
     .sort((a, b) => a.length - b.length);
-  // A template without anything that varies, or another host's, which may have others.
+  // No root is above it: its template has no variable part, or another host has other templates.
   return below[0] ?? posix.basename(name);
 }

@@ -1,8 +1,8 @@
 /**
- * Reads the forge's database again and again, and brings what is new into the ledger and the accounts.
+ * Reads the forge's database regularly, and brings changes into the ledger and the accounts.
  *
- * Whatever fails leaves the last known figures as they are, and is tried again. Nothing waits for a reading:
- * decisions are made from what is known.
+ * A failure leaves the last known figures in force, and is retried. Nothing waits for a reading: decisions
+ * are made from the figures that are known.
  */
 
 import { messageOf, SoftquotaError } from '../../errors.ts';
@@ -43,13 +43,16 @@ interface ForgeSyncOptions {
   readonly log: Logger;
   /** The schedule of full readings. */
   readonly patterns: Patterns;
-  /** Begins their schedule. */
+  /** Starts that schedule; `tick` is called when a full reading is due. */
   schedule(patterns: Patterns, tick: () => void): Schedule;
-  /** Repositories at the paths that `mayHave` takes have become public, private or another one's. */
+  /**
+   * Called when repositories may have changed visibility or owner; `mayHave` tells for a path whether it may
+   * have.
+   */
   visibilityChanged(mayHave: (path: string) => boolean): void;
-  /** These owners have other names in the forge, and their directories as well. */
+  /** Called when the forge has renamed owners and their directories. */
   renamed(renames: readonly OwnerRename[]): void;
-  /** Milliseconds between two questions for what is new; 2000 unless given. */
+  /** Milliseconds between two queries for changes; 2000 unless given. */
   readonly pollMs?: number;
 }
 
@@ -61,9 +64,9 @@ type RestChunk = Extract<Chunk, { readonly is: 'rest' }>;
 const usualPollMs = 2000;
 const longestRestMs = 60_000;
 const leastStaleAfterMs = 3_600_000;
-/** A reading that puts figures rests so many times as long as that took. */
+/** Pause after a reading that stored figures, as a multiple of the time that storing took. */
 const restAfterPut = 4;
-/** Number of owners who may go at once; more are likely another database. */
+/** Number of owners who may disappear at once; more probably mean another database. */
 const fewOwners = 10;
 const mostFormerNames = 10_000;
 const noOddRows: OddRows = { first: [], count: 0, unowned: 0, unownedBytes: 0 };
@@ -87,14 +90,16 @@ export class ForgeSync {
   readonly #first = Promise.withResolvers<ObservedForge>();
   /** The ids of all owners in the forge, ascending; null before the first reading. */
   #present: Float64Array | null = null;
-  /** Tells whether somebody who is not there any more may still have an account. */
+  /** Tells whether owners who have left the forge may still have accounts. */
   #mayHaveGone = false;
-  /** Those who store something, of the owners of whom an administrator accepted that they are gone. */
+  /**
+   * Number of owners that an administrator accepted as gone, but that remain because they store something.
+   */
   #acceptedGone = 0;
   /** Names of renamed owners under which data may still be found. */
   #formerNames: readonly string[] = [];
   readonly #refused = new Map<string, RefusedOwner>();
-  /** Tells whether repositories whose paths name nobody may count for somebody else. */
+  /** Tells whether repositories whose paths name no owner may count for another owner now. */
   #haveNamesChanged = false;
 
   constructor(options: ForgeSyncOptions) {
@@ -119,7 +124,7 @@ export class ForgeSync {
     this.#next(0);
   }
 
-  /** Full readings begin at other times from now on. */
+  /** Changes the schedule of full readings. */
   reconfigure(patterns: Patterns): void {
     const before = this.#patterns;
     this.#patterns = patterns;
@@ -131,14 +136,14 @@ export class ForgeSync {
 
   #startSchedule(): Schedule {
     return this.#options.schedule(this.#patterns, () =>
-      // The owner whose name was in the way may be gone by now.
+      // Refused owners are read again: the one whose name was in the way may be gone.
       this.#atLeast(this.#refused.size === 0 ? 'full' : 'anew'),
     );
   }
 
   /** The largest LFS objects that this repository alone has, by the forge's rows. Throws `not_ready`. */
   async lfsObjects(path: string): Promise<readonly LfsObject[]> {
-    // Objects belong to the repository beside it.
+    // LFS objects belong to the project's own repository.
     if (isBeside(path)) return [];
     try {
       return await this.#reader.lfsObjects(repositoryNameOf(path));
@@ -148,7 +153,7 @@ export class ForgeSync {
     }
   }
 
-  /** Believes what is held back now, because most of it is gone. */
+  /** Takes over a reading that is held back because most owners or figures are gone in it. */
   acceptGone(): void {
     const { fault, absent } = this.#observed;
     if (fault?.code !== 'gone' && absent === 0) return;
@@ -187,7 +192,7 @@ export class ForgeSync {
     }, afterMs).unref();
   }
 
-  /** Gives when to read again, in milliseconds. */
+  /** Reads once; returns the milliseconds until the next reading. */
   async #read(): Promise<number> {
     const { log, pollMs = usualPollMs } = this.#options;
     const mode = this.#mode;
@@ -231,7 +236,7 @@ export class ForgeSync {
     if (modes.indexOf(mode) > modes.indexOf(this.#mode)) this.#mode = mode;
   }
 
-  /** Gives the figures that count now, as a `Question` of the reader has them. */
+  /** Returns the current figures in the form of the reader's `Question`. */
   async #known(): Promise<Float64Array<ArrayBuffer>> {
     const { documents, sources } = this.#options.ledger;
     const known: number[] = [];
@@ -244,8 +249,8 @@ export class ForgeSync {
   }
 
   /**
-   * Accounts come into force before figures, so that a renamed owner keeps its groups all the time. At the
-   * very first reading figures come first: there are no groups to keep, and many accounts take longer.
+   * Takes over accounts before figures, so that a renamed owner keeps its groups all the time. In the very
+   * first reading figures come first: there are no groups to keep, and many accounts take longer.
    */
   async #take(reading: AsyncGenerator<Chunk, void, void>): Promise<RestChunk | null> {
     const [link] = this.#options.ledger.documents.snapshot.all(forgeLinkKind);
@@ -255,7 +260,7 @@ export class ForgeSync {
     for await (const chunk of reading) {
       if (chunk.is === 'rest') {
         rest = chunk;
-        // Lines have names: nobody gets another one until they count.
+        // Lines name their owners, so nobody is renamed until they are stored.
         await this.names.inTurn(() => this.#putLines(reading));
       } else if (chunk.is === 'lines') throw new Error('lines come after the rest');
       else if (chunk.is === 'repositories') this.#takeRepositories(chunk.repositories);
@@ -355,7 +360,7 @@ export class ForgeSync {
   }
 }
 
-/** Goes on with a reading whose first lines came: nothing but lines is left of it. */
+/** Yields the first lines and those that follow in the reading, which has nothing else left. */
 async function* linesOf(
   first: Uint8Array,
   reading: AsyncGenerator<Chunk, void, void>,

@@ -1,6 +1,6 @@
 /**
- * The names that owners have in the forge at this moment. Between two readings somebody may have got another
- * one, who would be a stranger with no bytes and no group: so pushes and unknown names ask the forge.
+ * Keeps names current between two readings of the forge. An owner who was renamed meanwhile would be a
+ * stranger without bytes and groups: so pushes and unknown names cause a query to the forge.
  */
 
 import type { ForgeOwner, ForgeReader, ForgeSettings } from '../../forge/index.ts';
@@ -16,26 +16,26 @@ interface ForgeNamesOptions {
   readonly settings: Pick<ForgeSettings, 'kind'>;
   readonly ledger: Pick<Ledger, 'documents'>;
   readonly reader: Pick<ForgeReader, 'ownerBy'>;
-  /** The last reading failed: nobody waits for another failure. */
+  /** Tells whether the last reading failed: then no check waits for another failure. */
   isAway(): boolean;
-  /** Takes over owners who are new, or other than before. */
+  /** Takes over owners who are new or have changed. */
   take(owners: readonly ForgeOwner[]): Promise<void>;
   readonly log: Logger;
 }
 
-/** Names that are asked about at a time, at most, and those of them of whom nobody need have signed in. */
+/** Most names that are queried at a time: for a push, and for checks, which need no sign-in. */
 const mostAtOnce = 1000;
 const mostStrangers = 10;
 /** Less than a hook waits. */
 const deadlineMs = 1500;
-/** Owners who gave their names on, one to the other, since the last reading, at most. */
+/** Longest chain of owners who took over each other's names since the last reading. */
 const mostHolders = 10;
 
 export class ForgeNames {
   readonly #options: ForgeNamesOptions;
   readonly #log: ReturnType<typeof sparingLog>;
   readonly #asked = new Map<string, Promise<void>>();
-  /** Rows are read and taken over one after the other, so that none takes the place of a later one. */
+  /** Rows are read and taken over one after the other, so that an older row never replaces a newer one. */
   readonly #turns = new SerialQueue();
   /** The ids of owners who were taken over since the last reading began. */
   readonly #taken = new Set<number>();
@@ -64,17 +64,17 @@ export class ForgeNames {
     return forgeLinkOf(this.#options.ledger.documents, name);
   }
 
-  /** A reading begins: it has whatever was taken over before. */
+  /** Called when a reading begins, since it includes all that was taken over before. */
   readingBegins(): void {
     this.#taken.clear();
   }
 
-  /** Does something while no name changes here. */
+  /** Runs `act` while no name changes here. */
   inTurn<Done>(act: () => Promise<Done>): Promise<Done> {
     return this.#turns.run(act);
   }
 
-  /** Takes over the owners of a reading; those whose rows were read since it began are read once more. */
+  /** Takes over the owners of a reading. Those that were queried since it began are queried once more. */
   takeRead(owners: readonly ForgeOwner[]): Promise<void> {
     const { reader, take } = this.#options;
     return this.#turns.run(async () => {
@@ -116,7 +116,10 @@ export class ForgeNames {
     await take(all);
   }
 
-  /** Those who have the name here, and another one in the forge, come first: their data goes with them. */
+  /**
+   * Puts owners first who still have the name here but another one in the forge, so that they are renamed
+   * first.
+   */
   async #withHolders(found: ForgeOwner): Promise<readonly ForgeOwner[]> {
     const { snapshot, owners } = this.#options.ledger.documents;
     const all = [found];

@@ -1,6 +1,6 @@
 /**
- * Brings the forge's users and organizations, with their members, into softquota: as one change for some at a
- * time. Documents remember which owner is which one of the forge.
+ * Brings the forge's users, organizations and their members into softquota. Documents link each owner to its
+ * row in the forge.
  */
 
 import { z } from 'zod';
@@ -33,12 +33,14 @@ const link = z.strictObject({
   isHidden: z.boolean().default(true),
 });
 
-/** `owner` is an id; the rest is as the forge last had it, so that only what changes there is taken over. */
+/**
+ * `owner` is softquota's id; the rest is the forge's last state, so that only changes there are taken over.
+ */
 type ForgeLink = Readonly<z.infer<typeof link>>;
 
 /**
- * By the forge's own id. The next reading makes lost ones again by the names, so they are volatile: they are
- * in no backup, and the audit log shows what they lead to instead.
+ * Links by the forge's id. The next reading restores lost links by the names, so they are volatile: they are
+ * in no backup, and the audit log shows their effects instead.
  */
 export const forgeLinkKind: Kind<ForgeLink> = {
   name: 'forge_link',
@@ -49,13 +51,15 @@ export const forgeLinkKind: Kind<ForgeLink> = {
 
 export const forgeLinkKinds: readonly Kind<unknown>[] = [forgeLinkKind];
 
-/** The id in the forge of whom an owner is; undefined for an owner who is not of the forge. */
+/** Returns the forge's id of an owner; undefined for an owner who is not of the forge. */
 export function forgeIdOf(snapshot: Snapshot, ownerId: number): number | undefined {
   for (const [key] of snapshot.ofOwner(forgeLinkKind, ownerId)) return Number(key);
   return undefined;
 }
 
-/** The owner of this name as the forge last had it; undefined for one who is not of the forge. */
+/**
+ * Returns the forge's last state of the owner with this name; undefined for an owner who is not of the forge.
+ */
 export function forgeLinkOf(
   { snapshot, owners }: Pick<Documents, 'snapshot' | 'owners'>,
   name: string,
@@ -86,7 +90,7 @@ interface SyncedOwners {
   readonly renames: readonly OwnerRename[];
 }
 
-/** Drafts those who can be brought in. */
+/** Creates and changes owners in the transaction; one that cannot be taken over is among `refused`. */
 export function* syncOwners(transaction: Transaction, owners: readonly ForgeOwner[]): Work<SyncedOwners> {
   const refused: RefusedOwner[] = [];
   const renames: OwnerRename[] = [];
@@ -136,7 +140,7 @@ function linked(transaction: Transaction, { id, name, type, email, isAdmin }: Fo
   });
 }
 
-/** Only what changed in the forge is changed here. */
+/** Applies only the fields that have changed in the forge. */
 function changed(
   transaction: Transaction,
   known: OwnerRecord,
@@ -154,7 +158,10 @@ function changed(
   return Object.keys(edit).length === 0 ? known : editUser(transaction, known.name, edit);
 }
 
-/** Takes a name from whoever of the forge had it: they have another one in this reading, or are gone. */
+/**
+ * Renames another forge owner who still has this name here: in the forge that owner has another name, or is
+ * gone.
+ */
 function makeRoom(transaction: Transaction, name: string, forgeId: number): void {
   const holder = transaction.owner(name);
   if (holder === undefined) return;
@@ -165,7 +172,7 @@ function makeRoom(transaction: Transaction, name: string, forgeId: number): void
   );
 }
 
-/** Deletes those who left the forge, and store nothing. Gives how many need not be looked at again. */
+/** Deletes owners who left the forge and store nothing. Returns the number of ids that are done. */
 export function* removeGone(
   transaction: Transaction,
   ids: readonly number[],
@@ -187,8 +194,8 @@ export function* removeGone(
 }
 
 /**
- * Deletes those of these names who came back only because their data was still found under the old name.
- * Gives the names that have to be looked at again.
+ * Deletes owners with a former name who exist again only because data was still found under that name.
+ * Returns the names to check again.
  */
 export function removeLeftBehind(
   transaction: Transaction,
@@ -206,7 +213,7 @@ export function removeLeftBehind(
   });
 }
 
-/** The forge says who belongs to its organizations: members whom it does not have go. */
+/** Gives organizations the members that they have in the forge; all others are removed. */
 export function* syncMembers(transaction: Transaction, all: readonly ForgeMembers[]): Work<void> {
   const told = new Set<number>();
   for (const members of all) {

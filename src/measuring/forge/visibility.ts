@@ -1,4 +1,7 @@
-/** Visibility of repositories by the forge's database, and owners of those whose path names none. */
+/**
+ * Reads from the forge's database which repositories are public, and who owns those whose path names no
+ * owner.
+ */
 
 import type { Documents } from '../../documents/index.ts';
 import {
@@ -13,18 +16,18 @@ import { isOfCluster, isPool, type StorageSettings } from '../../layout/index.ts
 import type { Leaf } from '../../quota/index.ts';
 import { ownerNameOf } from './owners.ts';
 
-/** A repository whose path names nobody, as the forge's database has it. */
+/** The forge's entry for a repository whose path names no owner. */
 export interface KnownPlace {
-  /** Null for nobody, and undefined while it is not known. */
+  /** Null: it has no owner; undefined: the owner is not known yet. */
   readonly owner: string | null | undefined;
   readonly leaf: Leaf;
-  /** The name by which people know it; null where the database does not have it. */
+  /** Name for people; null if the database does not have the repository. */
   readonly title: string | null;
-  /** It is what forks of a project that is gone have in common, and counts for one of them. */
+  /** True for a pool whose project is gone: it counts for the owner of one of the forks. */
   readonly isInherited: boolean;
 }
 
-/** A pool whose project is gone counts for another owner. */
+/** A pool whose project is gone, and that counts for another owner now. */
 export interface Inherited {
   readonly owner: string;
   /** The owner for whom it counted before. */
@@ -39,7 +42,9 @@ export class ForgeVisibility {
   readonly #documents: Documents;
   #publicHashes: Float64Array | null = null;
   #places: PlaceColumns | null = null;
-  /** The ids of the owners for whom pools count, by hashes; the ledger only has names, which change. */
+  /**
+   * Ids of the owners for whom pools count, by the pools' hashes. The ledger has only names, which change.
+   */
   readonly #poolOwners = new Map<number, number | undefined>();
 
   constructor(reader: ForgeReader, documents: Documents) {
@@ -59,8 +64,8 @@ export class ForgeVisibility {
   }
 
   /**
-   * The repository at this path; null where paths name the owners, or while nothing was read. `counted`: the
-   * owner for whom it counts by the ledger. Of several who may have a pool, the one who had it goes on.
+   * Returns the entry for the repository at this path; null if paths name the owners, or nothing was read
+   * yet. `counted`: the owner in the ledger. If several owners may have a pool, the one who had it keeps it.
    */
   placed(path: string, counted: string | null): KnownPlace | null {
     if (this.#places === null) return null;
@@ -92,8 +97,8 @@ export interface Attribution {
 }
 
 /**
- * Finds out what a unit counts for, if a forge's database knows it and no walk does. `found`: as a walk has
- * it; `known`: as the ledger has it; `visibility`: null if no forge's database is read.
+ * Finds the owner and the leaf of a unit, from the forge's database where a walk cannot know them. `found`:
+ * from the walk; `known`: from the ledger; `visibility`: null if no forge's database is read.
  */
 export function attributed(
   path: string,
@@ -117,15 +122,15 @@ export function attributed(
   return { leaf, owner: owner === undefined ? (known?.owner ?? null) : owner };
 }
 
-/** Tells whether it is the repository of another one's wiki or designs. */
+/** Tells whether a path is that of a wiki or of designs, which lie beside their project's repository. */
 export function isBeside(path: string): boolean {
   return /\.(?:wiki|design)\.git$/.test(path);
 }
 
 /**
- * The name by which a forge's database knows a repository: `owner/name` in lower case, for
- * `…/owner/name.git`. Returns the kind and the hash of GitLab's hashed directories, `@hashed/…`: a project's
- * wiki and its designs lie beside it. A replica of a Gitaly Cluster is known by `@cluster/…` and all behind.
+ * Returns the name by which a forge's database knows a repository: `owner/name` in lower case for
+ * `…/owner/name.git`; `@hashed/HASH` for GitLab's hashed directories, also for a wiki and designs beside the
+ * project; the path from `@cluster/` on for a replica of a Gitaly Cluster.
  */
 export function repositoryNameOf(path: string): string {
   const hashed =
