@@ -1,10 +1,10 @@
 /**
  * Finds all units of a layout by walking the directories above them.
  *
- * One walk serves all templates: each directory is listed once, and only where some template that is walked
- * here can still match below. Follows no link but those of the layout, never looks into a unit for more than
- * the literal places that other templates name, and never throws for what is on the disk. Synchronous, for
- * worker threads; a caller that wants to stop stops taking values.
+ * One walk serves all templates: each directory is listed once, and only if a template that is walked here
+ * can still match below. It follows only the links of the layout, looks into a unit only for the literal
+ * places that other templates name, and throws for nothing on the disk. Synchronous, for worker threads; a
+ * caller stops the walk by taking no more values.
  */
 
 import { entryAt, follow, namesByType } from './disk.ts';
@@ -33,23 +33,23 @@ import {
   unreadAt,
 } from './units.ts';
 
-/** A directory, as its path alone says what it may be. */
+/** Returns a directory with the states of its path. */
 export function directoryAt(layout: Layout, path: string): Directory {
   return { path, states: statesAt(layout, namesOf(path)) };
 }
 
 export type Discovered =
   | ({ readonly type: 'unit' } & PlacedUnit)
-  /** Units known at this path or below it must be kept: whether they are there is not known. */
+  /** The place cannot be read, so units that are known there or below must be kept. */
   | ({ readonly type: 'unread' } & Unread)
-  /** A link that the layout does not follow yet, and may. */
+  /** A link that may be followed, and that the layout does not follow yet. */
   | { readonly type: 'link'; readonly path: string }
-  /** Something there is not as it should be; `what` says it for a person. */
+  /** A fault at this path; `what` describes it for a person. */
   | { readonly type: 'fault'; readonly path: string; readonly what: string }
   /** A directory above the units was looked through. */
   | { readonly type: 'listed'; readonly path: string };
 
-/** Every unit exactly once, and what could not be told. */
+/** Yields every unit exactly once, and all places that could not be read. */
 export function* discover(layout: Layout): Generator<Discovered, void> {
   const roots = walkedRoots(layout);
   const present = roots.filter(root => root.state === 'present');
@@ -60,7 +60,7 @@ export function* discover(layout: Layout): Generator<Discovered, void> {
   for (const root of outermost(present)) {
     for (const found of walk(layout, root.path)) {
       if (found.type === 'fault') {
-        // One owner's directory is at fault once, not once for each unit in it.
+        // A fault of an owner's directory is reported once, not for each unit in it.
         const fault = `${found.path}\0${found.what}`;
         if (told.has(fault)) continue;
         told.add(fault);
@@ -68,7 +68,7 @@ export function* discover(layout: Layout): Generator<Discovered, void> {
       yield found;
     }
   }
-  // Asked at the end, for a root that was unmounted during the walk looks like one without units.
+  // Checked at the end, for a root that was unmounted during the walk looks like one without units.
   for (const root of present) {
     try {
       if (!isUnchanged(root)) yield { type: 'unread', path: root.path, error: 'ESTALE' };
@@ -104,13 +104,13 @@ function* walk(layout: Layout, root: string): Generator<Discovered, void> {
   }
 }
 
-/** A directory in one that was looked through; null where no template walked here can match it or below. */
+/** Returns a directory in a listed one; null if no template that is walked here can match it or below it. */
 export function childOf(layout: Layout, { path, states }: Directory, name: string): Directory | null {
   const next = advance(layout, states, name);
   return next.some(({ track }) => track.isWalked) ? { path: below(path, name), states: next } : null;
 }
 
-/** Yields the units of a directory, or puts it on the list of those to look through. */
+/** Yields the units of a directory, or adds the directory to `pending` if units may lie below it. */
 export function* look(
   layout: Layout,
   { path, states }: Directory,
@@ -141,20 +141,26 @@ export function* look(
   if (unfinished.length > 0) pending.push({ path, states: unfinished });
 }
 
-/** A link in place of a repository's `objects`; a walk of the unit names one that is not followed. */
+/**
+ * Yields a link in place of a repository's `objects` if it may be followed. A walk of the unit reports any
+ * other.
+ */
 function* linkedObjects(layout: Layout, { path: unit, kind }: Unit): Generator<Discovered, void> {
   if (layout.follow.length === 0 || !holdsRepositories(kind)) return;
   const path = below(unit, 'objects');
   if (!layout.links.has(path) && targetOf(layout, path) !== null) yield { type: 'link', path };
 }
 
-/** The template that took the directory decides; a unit inside has others. */
+/**
+ * Tells whether this host walks a unit: by the template that matches the directory, or its own if it lies
+ * inside.
+ */
 function isWalked({ tracks }: Layout, { kind }: Unit, states: readonly State[]): boolean {
   const taken = states.find(state => isComplete(state) && state.track.kind === kind);
   return taken?.track.isWalked ?? tracks.some(track => track.kind === kind && track.isWalked);
 }
 
-/** A link where an owner or a unit is expected: nobody may take what lies behind it for nothing. */
+/** Yields what a link means in place of an owner or a unit: its target must not be taken for missing. */
 function* lookAtLink(layout: Layout, { path, states }: Directory): Generator<Discovered, void> {
   if (layout.links.has(path)) return;
   const to = follow(path);
@@ -175,7 +181,9 @@ interface NamesInTemplate {
   readonly unread: readonly Unread[];
 }
 
-/** The names of the directories and links in one that may lead to a unit, and what could not be read. */
+/**
+ * Lists the names in a directory that may lead to a unit: directories, links, and places that cannot be read.
+ */
 export function namesInTemplate({ path, states }: Directory): NamesInTemplate {
   const only = states.map(onlyNext);
   const literals = new Set(only.filter(name => name !== null));
@@ -184,7 +192,7 @@ export function namesInTemplate({ path, states }: Directory): NamesInTemplate {
     const { directories, links } = namesByType(path) ?? { directories: [], links: [] };
     return { names: directories, links, unread: [] };
   } catch (error) {
-    // A directory that cannot be listed may still be passed through to a known name.
+    // A directory that cannot be listed may still be searched for known names.
     return { ...those(literals, path), unread: [unreadAt(path, error)] };
   }
 }
@@ -206,7 +214,7 @@ function those(names: Iterable<string>, directory: string): NamesInTemplate {
   return { names: there, links, unread };
 }
 
-/** The templates that begin inside a unit, where nothing is a unit by a template of its own. */
+/** Yields a fault for each template that begins inside a unit, where it can match nothing. */
 function* lostTemplates(
   layout: Layout,
   unit: string,
@@ -227,7 +235,7 @@ function* lostTemplates(
   }
 }
 
-/** Returns the roots that lie in no other one; of several at one path, the first. */
+/** Returns the roots that lie in no other root; of several at one path, the first. */
 export function outermost(roots: readonly Root[]): Root[] {
   return roots.filter(
     (root, index) =>

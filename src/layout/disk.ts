@@ -1,14 +1,13 @@
 /**
- * Questions to the disk: what exists, what a directory holds, where a path leads.
+ * Queries the disk: what exists, what a directory holds, where a path leads.
  *
- * That something is not there is an answer; any other failure of the system is thrown, since
- * nobody may take it for an absence.
+ * A missing entry is a result; any other failure is thrown, since nobody may take it for an absence.
  *
- * A call to a disk that hangs never comes back, and nobody can end it. So a thread says before each look
- * where it is about to look, and may be told to keep away from there: that is an error of the system, and is
- * told like all others. Each thread has its own watcher; without one nothing is said.
+ * A call to a disk that hangs never returns, and nobody can end it. So a thread reports each path to its
+ * watcher before it uses the disk, and the watcher may throw `DiskHangs`, which is handled like any other
+ * error of the system. A thread without a watcher reports nothing.
  *
- * Names are strings as in path.ts: bytes that are not UTF-8 stand as lone surrogates.
+ * Names are strings as in path.ts: bytes that are not UTF-8 are lone surrogates.
  */
 
 import {
@@ -26,12 +25,12 @@ import {
 import { systemCode } from '../errors.ts';
 import { below, decodePath, encodePath, namesOf, pathOf } from './path.ts';
 
-/** Called before each look at a path; throws the system's error for one that is not to be looked at. */
+/** Called before each use of a path; throws the system's error if the path must not be used. */
 type LookListener = (path: string) => void;
 
 let watcher: LookListener = () => {};
 
-/** Has this thread's looks watched from now on. */
+/** Sets this thread's watcher. */
 export function watchLooks(next: LookListener): void {
   watcher = next;
 }
@@ -42,15 +41,15 @@ export function beforeLook(path: string): void {
 
 const hangsCode = 'ETIMEDOUT';
 
-/** Tells whether the system's error, or its code, says that a disk does not answer. */
+/** Tells whether an error of the system, or its code, means that a disk does not answer. */
 export function saysHangs(error: unknown): boolean {
   return error === hangsCode || systemCode(error) === hangsCode;
 }
 
-/** The system's code for a link where none is followed. */
+/** The system's code for a link that is not followed. */
 export const notFollowed = 'ELOOP';
 
-/** The error for a path at which a disk does not answer. */
+/** Thrown for a path on a disk that does not answer. */
 export class DiskHangs extends Error {
   readonly code = hangsCode;
   readonly path: string;
@@ -63,7 +62,7 @@ export class DiskHangs extends Error {
 
 type EntryType = 'directory' | 'link' | 'other';
 
-/** A large directory that is read in pieces is looked at again and again. */
+/** Number of entries of a large directory after which the path is reported again. */
 const entriesPerLook = 1024;
 
 const absences: ReadonlySet<string | null> = new Set(['ENOENT', 'ENOTDIR']);
@@ -81,7 +80,7 @@ export function entryAt(path: string): EntryType | null {
   }
 }
 
-/** The status of the directory at `path`; null: there is none, or the system does not say. */
+/** Returns the status of the directory at `path`; null if there is none, or the system fails. */
 export function directoryStatus(path: string): Stats | null {
   try {
     beforeLook(path);
@@ -93,7 +92,9 @@ export function directoryStatus(path: string): Stats | null {
   }
 }
 
-/** Returns which directory is there; null: none is. Where the system does not say, its code stands for it. */
+/**
+ * Returns the device and inode of the directory there; null if there is none; the code if the system fails.
+ */
 export function identityAt(path: string): string | null {
   try {
     beforeLook(path);
@@ -111,7 +112,7 @@ interface NamesByType {
   readonly links: readonly string[];
 }
 
-/** The names of the directories in a directory, and those of the links; null where it is gone. */
+/** Lists the directories and the links in a directory; null if it is gone. */
 export function namesByType(path: string): NamesByType | null {
   beforeLook(path);
   const location = encodePath(path);
@@ -134,21 +135,21 @@ export function namesByType(path: string): NamesByType | null {
   }
 }
 
-/** Destination of a path, as far as it exists. */
+/** The place to which a path leads, as far as it exists. */
 export interface Destination {
-  /** The names from `/`, links resolved; those that do not exist follow as they were written. */
+  /** The names from `/`, links resolved; names that do not exist follow unchanged. */
   readonly names: readonly string[];
   /** Number of the names that exist. */
   readonly existing: number;
-  /** Tells whether the last existing one is a directory. */
+  /** Tells whether the last existing name is a directory. */
   readonly directory: boolean;
-  /** The system's code where it would not say what the next name is; null where that is not there. */
+  /** The system's code if it failed at the next name; null if that name does not exist. */
   readonly error: string | null;
 }
 
 const mostLinks = 40;
 
-/** Follows an absolute path; null where `..` comes after what does not exist. */
+/** Follows an absolute path; null if `..` comes after a name that does not exist. */
 export function follow(path: string): Destination | null {
   const pending = namesOf(path).reverse();
   let names: string[] = [];
@@ -189,7 +190,10 @@ export function follow(path: string): Destination | null {
   return stoppedAt(null);
 }
 
-/** Goes along a path before its links are followed, so that the place that hangs is told, not the link. */
+/**
+ * Checks a path whose links the system will follow, so that an error names the place that hangs, not the
+ * link.
+ */
 export function beforeFollow(path: string): void {
   const to = follow(path);
   const leadsTo = to === null ? path : pathOf(to.names);
@@ -197,7 +201,7 @@ export function beforeFollow(path: string): void {
   beforeLook(leadsTo);
 }
 
-/** Returns the type of what names lead to from a directory, over directories alone; null if they do not. */
+/** Returns the type of an entry below a directory; null if the way to it is not through directories alone. */
 export function entryBelow(directory: string, names: readonly string[]): EntryType | null {
   let path = directory;
   let entry: EntryType | null = 'directory';
@@ -212,34 +216,37 @@ export function entryBelow(directory: string, names: readonly string[]): EntryTy
 type DirectoryEntry = Pick<Dirent, 'name' | 'isFile' | 'isDirectory' | 'isSymbolicLink'>;
 
 interface Listing {
-  /** Can be gone through once. */
+  /** May be iterated once. */
   readonly entries: Iterable<DirectoryEntry>;
   /** Tells whether some names are not UTF-8, so that paths to them must be encoded. */
   readonly odd: boolean;
 }
 
-/** Character that Node shows for bytes that are not UTF-8; a name may also contain it. */
+/** Character that Node shows for bytes that are not UTF-8. A name may also really contain it. */
 const replacement = '\ufffd';
 
 const attempts = 5;
 
 /**
- * The size of a directory from which on it is read in pieces, of some thousand entries on most file
- * systems: so a million entries are never in memory at once. Small ones would take twice as long.
+ * Size from which a directory is read in pieces, so that a million entries are never in memory at once; most
+ * file systems have some thousand entries in this size. Small directories would take twice as long in pieces.
  */
 const largeBytes = 64 * 1024;
 
 const entriesPerPiece = 1024;
 
 /**
- * Lists a directory whose size is known; throws the system's error, also while its entries are gone through.
- * `location` is a path as the file system takes it.
+ * Lists a directory of a known size; throws the system's error, also during the iteration. `location` is a
+ * path from `locationOf`.
  */
 export function list(location: string | Buffer, sizeBytes: number): Listing {
   return (sizeBytes >= largeBytes ? listInPieces(location) : null) ?? listWhole(location);
 }
 
-/** Null where the file system tells no entries' kinds: one that vanishes would cost its whole piece. */
+/**
+ * Returns null if the file system does not tell the types of entries: one that vanishes would fail a whole
+ * piece.
+ */
 function listInPieces(location: string | Buffer): Listing | null {
   const directory = openBuffered(location);
   let first: BufferEntry | null;
@@ -248,7 +255,7 @@ function listInPieces(location: string | Buffer): Listing | null {
   } catch {
     first = null;
   }
-  // Node's own class for an entry that it had to ask for is another one.
+  // Node uses another class for an entry whose type it had to query.
   if (first !== null && Object.getPrototypeOf(first) === Dirent.prototype) {
     return { entries: entriesFrom(directory, first), odd: true };
   }
@@ -271,7 +278,7 @@ type BufferDirectory = Pick<Dir, 'closeSync'> & { readSync(): BufferEntry | null
 
 function openBuffered(location: string | Buffer): BufferDirectory {
   const options = { encoding: 'buffer', bufferSize: entriesPerPiece };
-  // Node takes and gives buffers here; its types know names of text only.
+  // Node supports buffers here, but its types do not.
   return Reflect.apply(opendirSync, undefined, [location, options]);
 }
 
@@ -285,8 +292,8 @@ function decoded(entry: BufferEntry): DirectoryEntry {
 }
 
 function listWhole(location: string | Buffer): Listing {
-  // Node asks for the type of each entry if the file system does not tell it. An entry that vanishes
-  // meanwhile fails the listing with ENOENT, though the directory is there.
+  // Node queries the type of each entry if the file system does not tell it. An entry that vanishes
+  // meanwhile makes the listing fail with ENOENT, though the directory is there.
   for (let attempt = 1; ; attempt++) {
     try {
       return listOnce(location);
@@ -306,7 +313,7 @@ function listOnce(location: string | Buffer): Listing {
   return { entries: raw.map(decoded), odd: true };
 }
 
-/** Tells whether names in a directory can be asked about. */
+/** Tells whether this process may search a directory for names. */
 export function isSearchable(location: string | Buffer): boolean {
   try {
     accessSync(location, constants.X_OK);
@@ -316,7 +323,7 @@ export function isSearchable(location: string | Buffer): boolean {
   }
 }
 
-/** A path as the file system takes it; `odd` where it may hold names that are not UTF-8. */
+/** Returns a path as the file system takes it; `odd`: it may contain names that are not UTF-8. */
 export function locationOf(path: string, odd: boolean): string | Buffer {
   return odd ? encodePath(path) : path;
 }

@@ -1,7 +1,7 @@
 /**
- * The values of a git configuration file, as `git config --file FILE --no-includes` would say them.
+ * Reads the values of a git configuration file as `git config --file FILE --no-includes` does.
  *
- * Includes are not followed: who may write a repository's configuration must not be able to
+ * Includes are not followed: a user who may write the configuration of a repository must not be able to
  * have other files read.
  */
 
@@ -10,7 +10,7 @@ type ConfigValue =
   /** The key stands alone on its line, which git takes as true. */
   | { readonly found: 'no value' }
   | { readonly found: 'nothing' }
-  /** The file is none that git would read. */
+  /** Git could not read the file. */
   | { readonly found: 'fault'; readonly line: number };
 
 const blank = /(?:[ \t\r\n]|[#;][^\n]*)*/y;
@@ -20,7 +20,7 @@ const header = /\[([a-z0-9.-]+)(?:[ \t\r]+"((?:[^"\\\n]|\\[^\n])*)")?\]/iy;
 const variable =
   /([a-z][a-z0-9-]*)[ \t]*(?:=((?:"(?:[^"\\\n]|\\["\\ntb\n])*"|\\["\\ntb\n]|[^"\\\n#;])*)(?:[#;][^\n]*)?)?(?:\n|$)/iy;
 
-/** The last value of `section.key` or `section.subsection.key` in a configuration file's text. */
+/** Finds the last value of `section.key` or `section.subsection.key` in the text of a configuration file. */
 export function configValue(text: string, key: string): ConfigValue {
   const read = configEntries(text);
   if (read.found === 'fault') return read;
@@ -37,13 +37,13 @@ interface GitConfigEntry {
   readonly value: string | null;
 }
 
-/** All that a configuration file's text says, in its order. */
+/** Lists all entries of a configuration file's text, in their order. */
 export function configEntries(
   text: string,
 ):
   | { readonly found: 'entries'; readonly entries: readonly GitConfigEntry[] }
   | { readonly found: 'fault'; readonly line: number } {
-  // To git, \r\n is \n everywhere, a byte order mark at the start is nothing, and the end of the file ends a
+  // Git treats \r\n as \n everywhere, ignores a byte order mark at the start, and the end of the file ends a
   // line.
   const source = `${text.replace(/^\ufeff/, '').replaceAll('\r\n', '\n')}\n`;
   const entries: GitConfigEntry[] = [];
@@ -71,7 +71,7 @@ export function configEntries(
   return { found: 'entries', entries };
 }
 
-/** Names of sections and variables compare without case, of subsections with it. */
+/** Names of sections and variables are compared without case, those of subsections with it. */
 function foldKey(key: string): string {
   const first = key.indexOf('.');
   const last = key.lastIndexOf('.');
@@ -80,7 +80,7 @@ function foldKey(key: string): string {
 
 const escaped: Readonly<Record<string, string>> = { n: '\n', t: '\t', b: '\b', '\n': '' };
 
-/** A value without its quotes and escapes, and without the blanks around it. */
+/** Removes quotes, escapes and the blanks around a value. */
 function plain(raw: string): string {
   let value = '';
   let blanks = '';

@@ -1,6 +1,6 @@
 /**
- * Says whose a place is: finds units by storage templates, with their owners and leaves, and what a request
- * to a server would grow, by its address.
+ * Finds units by storage templates, with their owners and leaves, and finds out from the address of a request
+ * to a server what the request would grow.
  *
  * A layout is plain data. All other functions that use the disk are synchronous and meant for worker threads;
  * what they find is returned as a value, never thrown.

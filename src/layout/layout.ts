@@ -1,9 +1,9 @@
 /**
- * The configured storage, laid upon this host's disk, and the matching of paths against all its templates at
- * once, name by name from `/`.
+ * The configured storage on this host's disk, and the matching of paths against all templates at once, name
+ * by name from `/`.
  *
- * A layout is plain data that can be handed to a thread. It holds where the templates' fixed
- * parts really are at the time it is made; whoever keeps one makes it again before each sweep.
+ * A layout is plain data that can be passed to a thread. It has the physical places of the templates' fixed
+ * parts at the time it is made; a caller that keeps one makes it again before each sweep.
  */
 
 import { lstatSync, opendirSync } from 'node:fs';
@@ -32,10 +32,10 @@ export type OwnerSource =
   | { readonly by: 'file'; readonly name: string }
   | { readonly by: 'git-config'; readonly key: string }
   | { readonly by: 'fixed'; readonly name: string }
-  /** A forge's database tells, which no walk knows. */
+  /** The owner comes from a forge's database; a walk cannot know it. */
   | { readonly by: 'forge' };
 
-/** `[storage.repos] VISIBILITY`; with `forge` a forge's database tells, which no walk knows. */
+/** `[storage.repos] VISIBILITY`; with `forge` it comes from a forge's database, and a walk cannot know it. */
 export type Visibility = 'export-ok' | 'public' | 'private' | 'forge';
 
 /** One `[storage.*]` section, as configured. */
@@ -46,9 +46,13 @@ export interface StorageSettings {
   readonly owner: OwnerSource;
   /** Only for storage.repos. */
   readonly visibility: Visibility;
-  /** The templates that another host walks, see `[scan] ROOTS`: paths there are located, and not measured. */
+  /**
+   * Templates that another host walks, see `[scan] ROOTS`: this host finds units there, but measures none.
+   */
   readonly elsewhere?: readonly string[];
-  /** `[storage] FOLLOW`, the same in all sections: directories below which links may lead; none unless given. */
+  /**
+   * `[storage] FOLLOW`, the same in all sections: directories below which links may lead; none unless given.
+   */
   readonly follow?: readonly string[];
 }
 
@@ -64,9 +68,9 @@ export interface Root {
   readonly inode: bigint;
   /** The identity of the file system, from the caller; null if it is not known. */
   readonly fileSystem: string | null;
-  /** The system's code where it is `unreadable`. */
+  /** The system's code if the state is `unreadable`. */
   readonly error?: string;
-  /** It stands for a link that is followed. */
+  /** The root is the target of a link that is followed. */
   readonly isLink?: true;
 }
 
@@ -77,13 +81,15 @@ export interface Track extends Required<Omit<StorageSettings, 'elsewhere' | 'fol
   readonly template: Template;
   /** Its fixed part, as an index into the layout's roots. */
   readonly root: number;
-  /** The whole template from `/`, its fixed part where it really is. */
+  /** The whole template from `/`, with the physical path of its fixed part. */
   readonly pattern: readonly Segment[];
   /** Number of the pattern's segments that are its fixed part. */
   readonly fixedLength: number;
-  /** The name that `{owner}` matched on the way to a link that the fixed part stands for; null: none did. */
+  /**
+   * The name that `{owner}` matched on the way to the link whose target is the fixed part; null if none did.
+   */
   readonly linkedOwner: string | null;
-  /** The tracks that continue this one by literal segments, and by which. */
+  /** The tracks that continue this one by literal segments, with those segments. */
   readonly continuations: readonly Continuation[];
 }
 
@@ -96,7 +102,7 @@ interface Continuation {
 export interface Layout {
   /** One for each fixed part as written, and one for each link to an owner or a unit. */
   readonly roots: readonly Root[];
-  /** The one that wins a directory before the others; those of a link come last, and share no directory. */
+  /** In the order of precedence: the first that matches a directory wins. Tracks of links come last. */
   readonly tracks: readonly Track[];
   /** Names of directories that are left out below the fixed parts. */
   readonly exclude: readonly string[];
@@ -108,15 +114,15 @@ export interface Layout {
 /** The links that are followed, each with the directory to which it leads; `written` is the link. */
 export type Links = ReadonlyMap<string, Root>;
 
-/** The directory of a repository's objects. */
+/** Returns the directory of a repository's objects. */
 export function objectsPathOf(links: Links, repository: string): string {
   const path = `${repository}/objects`;
   return links.get(path)?.path ?? path;
 }
 
 /**
- * Resolves the templates' fixed parts, and follows no link below them. Throws `configuration` for a template
- * that is none; what is wrong on the disk is said by the roots' states.
+ * Resolves the fixed parts of the templates, and follows no link below them. Throws `configuration` for an
+ * invalid template; faults on the disk are in the states of the roots.
  */
 export function layoutWithoutLinks(storages: readonly StorageSettings[], exclude: readonly string[]): Layout {
   const written = storages.flatMap(settings =>
@@ -145,7 +151,7 @@ export function layoutWithoutLinks(storages: readonly StorageSettings[], exclude
   };
 }
 
-/** The roots below which units are looked for here. */
+/** Returns the roots below which this host looks for units. */
 export function walkedRoots({ roots, tracks }: Layout): readonly Root[] {
   return roots.filter((_, index) => tracks.some(({ root, isWalked }) => root === index && isWalked));
 }
@@ -187,8 +193,7 @@ function stateAt(path: string, to: Destination | null): Pick<Root, 'state'> & Pa
   try {
     beforeLook(path);
     const { dev: device, ino: inode } = lstatSync(encodePath(path), { bigint: true });
-    // Listed and passed through, rather than asked about by access(2), which leaves out what a process may by
-    // capability.
+    // Tries to list and to search it. access(2) would ignore the capabilities of the process.
     opendirSync(encodePath(path)).closeSync();
     lstatSync(encodePath(`${path}/.`));
     return { state: 'present', device, inode };
@@ -199,7 +204,7 @@ function stateAt(path: string, to: Destination | null): Pick<Root, 'state'> & Pa
   }
 }
 
-/** Gives the tracks among these that continue one of them. */
+/** Finds the tracks that continue a given one by literal segments. */
 export function continuationsOf(
   track: Track,
   tracks: readonly Track[],
@@ -216,7 +221,10 @@ export function continuationsOf(
   });
 }
 
-/** Several of one template may live at a time: `{repo}` may end at a name, or go on through it. */
+/**
+ * The progress of one template along a path. A template may have several states at a time: `{repo}` may end
+ * at a name, or go on.
+ */
 export interface State {
   readonly track: Track;
   /** Number of the pattern's segments that are matched. */
@@ -227,18 +235,18 @@ export interface State {
   readonly owner: string | null;
 }
 
-/** The states at `/`; states are always in the order of precedence. */
+/** Returns the states at `/`. States are always in the order of precedence. */
 export function startStates(layout: Layout): State[] {
   return layout.tracks.map(track => ({ track, at: 0, open: false, owner: track.linkedOwner }));
 }
 
-/** The states in the directory `name`, from those in the directory that holds it. */
+/** Returns the states in the directory `name`, from those in its parent. */
 export function advance(layout: Layout, states: readonly State[], name: string): State[] {
   const excluded = layout.exclude.includes(name);
   return states.flatMap(state => (excluded && state.at >= state.track.fixedLength ? [] : next(state, name)));
 }
 
-/** The states in a directory, from those at `/`. */
+/** Returns the states in a directory, given by its names from `/`. */
 export function statesAt(layout: Layout, names: readonly string[]): State[] {
   return names.reduce((states, name) => advance(layout, states, name), startStates(layout));
 }
@@ -248,7 +256,7 @@ export function isComplete(state: State): boolean {
   return state.at === state.track.pattern.length;
 }
 
-/** The one name that the state can go on with; null where it is not one alone. */
+/** Returns the only name with which the state can continue; null if other names are possible. */
 export function onlyNext(state: State): string | null {
   const segment = state.track.pattern[state.at];
   return segment?.is === 'literal' ? segment.text : null;
@@ -277,7 +285,7 @@ function next(state: State, name: string): State[] {
   }
 }
 
-/** Returns the text between the two in `text`, at least one character; null if there is none. */
+/** Returns the part of `text` between `before` and `after`, at least one character; null if there is none. */
 function between(text: string, before: string, after: string): string | null {
   if (text.length <= before.length + after.length) return null;
   if (!text.startsWith(before) || !text.endsWith(after)) return null;

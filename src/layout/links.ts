@@ -1,10 +1,11 @@
 /**
- * The links in place of an owner, a unit, or the `objects` of a repository that are followed.
+ * Decides which links in place of an owner, a unit, or the `objects` of a repository are followed.
  *
- * Strangers may make links, and must not have anything else read, counted for somebody, or deleted by them. So
- * a link is followed only where root made it, or who owns its target; only to a directory below one of
- * `[storage] FOLLOW`; and only to one that no template or other link leads to. The first of two by path wins.
- * From then on the target has a root of its own, where the templates go on: all units have physical paths.
+ * Strangers may make links, and must not cause anything else to be read, counted for somebody, or deleted. So
+ * a link is followed only if root or the owner of its target made it, only to a directory below one of
+ * `[storage] FOLLOW`, and only to one that no template or other link leads to. Of two links to one target,
+ * the first by path wins. The target becomes a root of its own, where the templates go on: so all units have
+ * physical paths.
  */
 
 import { lstatSync } from 'node:fs';
@@ -25,21 +26,21 @@ import type { Segment } from './template.ts';
 import { holdsRepositories } from './units.ts';
 
 const mostLinks = 1000;
-/** File systems keep times to two seconds at least. */
+/** Coarsest precision of times on a file system. */
 const youngMs = 2000;
 
-/** Adds a link to those that are followed, where it may be. */
+/** Adds a link to those that are followed, if it may be followed. */
 export function withLink(layout: Layout, path: string): Layout {
   if (layout.links.has(path) || layout.links.size >= mostLinks) return layout;
   const target = targetOf(layout, path);
   if (target === null) return layout;
   const root: Root = { ...rootAt(target), written: path, isLink: true };
-  // A link may have come in its place.
+  // The target may have been replaced by a link.
   if (root.path !== target) return layout;
   const links = new Map([...layout.links, [path, root]]);
   if (isOfObjects(layout, path)) return { ...layout, links };
   const tracks = tracksAt(layout, path, target);
-  // It lies behind another one that is not followed now.
+  // The link lies behind another one that is not followed now.
   if (tracks.length === 0) return layout;
   const continued = tracks.map(track => ({
     ...track,
@@ -51,7 +52,7 @@ export function withLink(layout: Layout, path: string): Layout {
   return { ...layout, links, roots: [...layout.roots, root], tracks: [...layout.tracks, ...continued] };
 }
 
-/** The templates that go on at the target of a link as in its place. */
+/** Returns the tracks of the templates that continue at the target of a link, as they would in its place. */
 function tracksAt(layout: Layout, path: string, target: string): readonly Track[] {
   const fixed = namesOf(target).map((text): Segment => ({ is: 'literal', text }));
   return statesAt(layout, namesOf(path)).map(({ track, at, open, owner }) => {
@@ -69,7 +70,7 @@ function tracksAt(layout: Layout, path: string, target: string): readonly Track[
   });
 }
 
-/** Tells whether a path is that of the `objects` of what a template takes for a repository. */
+/** Tells whether a path is the `objects` of a directory that a template takes for a repository. */
 function isOfObjects(layout: Layout, path: string): boolean {
   const names = namesOf(path);
   return (
@@ -80,7 +81,7 @@ function isOfObjects(layout: Layout, path: string): boolean {
   );
 }
 
-/** The directory to which a link leads that is to be followed; null: it is not. */
+/** Returns the target of a link; null if the link is not to be followed. */
 export function targetOf(layout: Layout, path: string): string | null {
   try {
     const made = linkAt(path);
@@ -90,11 +91,11 @@ export function targetOf(layout: Layout, path: string): string | null {
     if (!layout.follow.some(place => place !== target && isWithin(target, place))) return null;
     const taken = [...layout.roots, ...layout.links.values()].map(root => root.path);
     if (taken.some(place => isWithin(target, place) || isWithin(place, target))) return null;
-    // If the disk is not mounted, nobody else than the storage's owner may have units kept.
+    // If the target's disk is not mounted, only the owner of the storage may make a link that keeps units.
     const isThere = to.error === null && to.existing === to.names.length;
     const place = isThere ? target : layout.roots.find(root => isWithin(path, root.path))?.path;
     const isTrusted = made.uid === 0n || (place !== undefined && statusOf(place).uid === made.uid);
-    // Another link may have come in the place of the one that was looked at: that changes its time.
+    // If another link has replaced this one meanwhile, the time has changed.
     const isStill = linkAt(path)?.ctimeNs === made.ctimeNs && !mayBeSwapped(path, made.ctimeNs);
     return isTrusted && isStill ? target : null;
   } catch (error) {
@@ -103,7 +104,10 @@ export function targetOf(layout: Layout, path: string): string | null {
   }
 }
 
-/** Tells whether others than root may put links in place there, and did so too lately for times to show it. */
+/**
+ * Tells whether others than root can replace links there, and the last change is too recent for times to show
+ * one.
+ */
 function mayBeSwapped(path: string, changedNs: bigint): boolean {
   const { uid, mode } = statusOf(dirname(path));
   if (uid === 0n && (mode & 0o022n) === 0n) return false;

@@ -1,9 +1,8 @@
 /**
- * From a path to the unit that it is or lies in.
+ * Finds the unit that a path is or lies in.
  *
- * Links are followed to where they lead, so that a link in one owner's tree to another's is the
- * other's unit. What does not exist yet is taken by its name: it matches a template, or it does
- * not. Synchronous, and a disk may hang: for worker threads.
+ * Links are followed, so that a link in one owner's tree to another's leads to the other's unit. A path that
+ * does not exist yet is matched by its names alone. Synchronous, and a disk may hang: for worker threads.
  */
 
 import { realpathSync, statSync } from 'node:fs';
@@ -26,15 +25,17 @@ import {
 } from './units.ts';
 
 export type Located =
-  /** `exists`: the unit is there already. */
+  /** `exists` is false for a unit that is yet to be made. */
   | ({ readonly found: 'unit'; readonly exists: boolean } & PlacedUnit)
   | { readonly found: 'none' }
-  /** Tells whether a unit is there could not be told. */
+  /** A place could not be read, so a unit may be there or not. */
   | ({ readonly found: 'unread' } & Unread);
 
 const none: Located = { found: 'none' };
 
-/** The unit of an absolute path: of a unit, of anything inside one, or of what is yet to be made. */
+/**
+ * Finds the unit of an absolute path: the path of a unit, of anything in one, or of something not made yet.
+ */
 export function locate(layout: Layout, path: string): Located {
   const canonical = canonicalPath(path);
   if (canonical === null || !canonical.startsWith('/')) return none;
@@ -42,7 +43,9 @@ export function locate(layout: Layout, path: string): Located {
   return destination === null ? none : unitOnTheWay(layout, destination);
 }
 
-/** The unit whose directory is at a path that no template matches, by device and inode; see `pathsTo`. */
+/**
+ * Finds the unit of a path that no template matches, by the device and inode of its directory; see `pathsTo`.
+ */
 export function locateByMounts(layout: Layout, path: string, mounts = mountsNow()): Located {
   const there = repositoryAt(path);
   if (there === null) return none;
@@ -55,8 +58,8 @@ export function locateByMounts(layout: Layout, path: string, mounts = mountsNow(
 }
 
 /**
- * The directory at a path, links resolved; of a linked worktree that of its repository, which `commondir`
- * names. Null: there is none, or it cannot be read.
+ * Returns the directory at a path, links resolved; for a linked worktree the directory of its repository,
+ * which `commondir` names. Null if there is none, or it cannot be read.
  */
 function repositoryAt(path: string): { readonly path: string; readonly id: string } | null {
   try {
@@ -80,8 +83,8 @@ function commonDirectory(path: string): string {
 }
 
 /**
- * The unit that the directory at this very path is now. `none` says that it is no unit any more;
- * where its storage is not mounted, or another one is, the answer is `unread`.
+ * Returns the unit that the directory at this path is now; `none` if it is no unit any more. If its storage
+ * is not mounted, or has been replaced, the answer is `unread`.
  */
 export function inspect(layout: Layout, path: string): Located {
   for (const root of layout.roots) {
@@ -97,7 +100,7 @@ export function inspect(layout: Layout, path: string): Located {
   return located.found === 'unit' && !(located.exists && located.unit.path === path) ? none : located;
 }
 
-/** A link in place of a unit, or above it: what was there may have been moved behind it. */
+/** Tells whether a link is in place of a unit or above it: the unit may have been moved behind the link. */
 function leadsElsewhere(path: string): boolean {
   const to = follow(path);
   return to !== null && pathOf(to.names) !== path;
@@ -108,7 +111,7 @@ interface Way extends Destination {
   readonly target: string;
 }
 
-/** The outermost match on the way from `/`, then the place inside it that the way leads to. */
+/** Finds the outermost match on the way from `/`, then the place inside it that the way leads to. */
 function unitOnTheWay(layout: Layout, destination: Destination): Located {
   const way = { ...destination, target: pathOf(destination.names) };
   let path = '/';
@@ -151,12 +154,12 @@ function unitHere(layout: Layout, path: string, states: readonly State[], way: W
   return deepest === undefined ? null : { found: 'unit', ...deepest, exists: true };
 }
 
-/** The unit that a directory which does not exist yet will be, or the place inside it. */
+/** Returns the unit that a directory will be which does not exist yet, or the place inside it. */
 function unitLater(layout: Layout, path: string, states: readonly State[], way: Way): Located | null {
   return continuationLater(layout, path, states, way) ?? later(path, states, way);
 }
 
-/** The place inside a unit that the way leads to, if it does not exist yet. */
+/** Returns the place inside a unit that the way leads to, if it does not exist yet. */
 function continuationLater(
   layout: Layout,
   path: string,
@@ -177,7 +180,7 @@ function later(path: string, states: readonly State[], { names, existing }: Way)
   if (winner === undefined) return null;
   const { fixedLength } = winner.track;
   if (fixedLength > existing) {
-    // The storage itself is not there: that is no word on what it holds once it is mounted.
+    // The storage itself is missing, so nothing is known of its content once it is mounted.
     return { found: 'unread', path: pathOf(names.slice(0, fixedLength)), error: 'ENOENT' };
   }
   try {

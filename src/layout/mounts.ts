@@ -1,4 +1,4 @@
-/** The file systems that are mounted, by what the system lists in /proc/self/mountinfo; see proc(5). */
+/** Reads the mounted file systems from /proc/self/mountinfo; see proc(5). */
 
 import { spawn } from 'node:child_process';
 import { readFileSync, realpathSync } from 'node:fs';
@@ -7,20 +7,20 @@ import { printable, shellQuoted } from '../text/index.ts';
 import { decodePath, encodePath, namesOf, pathOf } from './path.ts';
 
 export interface Mount {
-  /** The directory of its file system that is mounted: `/` but for bind mounts and subvolumes. */
+  /** The directory of the file system that is mounted: `/` except for bind mounts and subvolumes. */
   readonly root: string;
-  /** Path that it is mounted at. */
+  /** The directory at which it is mounted. */
   readonly at: string;
   /** No program on it can be run. */
   readonly isNoexec: boolean;
-  /** The numbers of its device: one file system may be mounted at several places. */
+  /** Numbers of the device. One file system may be mounted at several places. */
   readonly device: string;
   readonly type: string;
   /** The mounted device, such as /dev/sda1 or server:/export, as it was written. */
   readonly source: string;
 }
 
-/** The mounts that a text in the form of /proc/self/mountinfo lists. */
+/** Parses a text in the form of /proc/self/mountinfo. */
 export function mountsIn(mountinfo: string): readonly Mount[] {
   return mountinfo.split('\n').flatMap(line => {
     // "36 35 98:0 /root /mount/point options … - type source options"
@@ -34,19 +34,21 @@ export function mountsIn(mountinfo: string): readonly Mount[] {
   });
 }
 
-/** The mounts that this process sees. Throws on a system without /proc. */
+/** Lists the mounts that this process sees. Throws on a system without /proc. */
 export function mountsNow(): readonly Mount[] {
   return mountsIn(decodePath(readFileSync('/proc/self/mountinfo')));
 }
 
-/** The place of the mount with noexec that a file lies on, links followed; null: there is none. */
+/**
+ * Returns where the file system of a file is mounted, if that is with noexec; else null. Links are followed.
+ */
 export function noexecMountAt(path: string): string | null {
   const real = decodePath(realpathSync(encodePath(path), { encoding: 'buffer' }));
   const mount = mountTable(mountsNow())(real);
   return mount?.isNoexec === true ? mount.at : null;
 }
 
-/** Finds the mount that a path, links resolved, lies on; null where none is around it. */
+/** Finds the mount that a path lies on; links in it must be resolved. Null if there is none. */
 export type MountTable = (path: string) => Mount | null;
 
 export function mountTable(mounts: readonly Mount[]): MountTable {
@@ -62,8 +64,8 @@ export function mountTable(mounts: readonly Mount[]): MountTable {
 }
 
 /**
- * The name of a directory for all hosts that mount its file system by the same name, wherever they do:
- * what is mounted, and the path in it, such as `nas:/export/git`.
+ * Names a directory alike on all hosts that mount its file system under the same source: by the source, and
+ * the path in it, such as `nas:/export/git`.
  */
 export function sourceOf({ root, at, source }: Mount, path: string): string {
   const inside = `${root}/${path.slice(at.length)}`.split('/').filter(name => name !== '');
@@ -71,8 +73,8 @@ export function sourceOf({ root, at, source }: Mount, path: string): string {
 }
 
 /**
- * The paths by which mounts lead to the directory at a path, links resolved, its own among them. Other mounts
- * may cover some of them.
+ * Lists all paths by which mounts lead to the directory at a path, in which links are resolved; this path is
+ * among them. Other mounts may hide some of them.
  */
 export function pathsTo(path: string, mounts: readonly Mount[]): readonly string[] {
   const here = mountTable(mounts)(path);
@@ -109,20 +111,23 @@ const networkTypes: ReadonlySet<string> = new Set([
   'smbfs',
 ]);
 
-/** Tells whether other hosts may mount this, too. */
+/** Tells whether other hosts may mount this file system, too. */
 export function isOfNetwork({ type }: Pick<Mount, 'type'>): boolean {
   return networkTypes.has(type);
 }
 
-/** Types that begin so leave the times of changes to a program, or to the host of a virtual machine. */
+/** Beginnings of types whose times come from a program, or from the host of a virtual machine. */
 const foreignTimes = ['fuse', 'prl_fs', 'vboxsf', 'virtiofs'];
 
-/** Tells whether this system itself gives the times of changes there, and no other host or program. */
+/**
+ * Tells whether the times of changes there come from this system's clock, and not from another host or
+ * program.
+ */
 export function hasOwnTimes(mount: Pick<Mount, 'type'>): boolean {
   return !isOfNetwork(mount) && !foreignTimes.some(type => mount.type.startsWith(type));
 }
 
-/** Space, tab, line feed and backslash stand there in octal. */
+/** Decodes the octal escapes for space, tab, line feed and backslash. */
 function unescaped(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 8)));
 }
@@ -131,7 +136,7 @@ function unescaped(text: string): string {
 export class Mounts {
   #table: MountTable = mountTable([]);
 
-  /** Reads the list again. Never rejects; where the list cannot be read, the one before stays. */
+  /** Reads the list again. Never rejects; if the list cannot be read, the previous one stays. */
   async refresh(): Promise<void> {
     try {
       this.#table = mountTable(mountsIn(decodePath(await readFile('/proc/self/mountinfo'))));
@@ -140,33 +145,36 @@ export class Mounts {
     }
   }
 
-  /** The numbers of the device; one file system may be mounted at several places. */
+  /** Returns the numbers of the device, the same at all places where one file system is mounted. */
   deviceOf(path: string): string {
     return this.#table(path)?.device ?? '';
   }
 
-  /** Tells whether this system itself gives the times of changes there, and no other host or program. */
+  /** See `hasOwnTimes`; false if the mount is not known. */
   isLocal(path: string): boolean {
     const mount = this.#table(path);
     return mount !== null && hasOwnTimes(mount);
   }
 
-  /** Names a directory as all hosts do that mount its file system; null where mounts are not known. */
+  /** Names a directory as all hosts do that mount its file system; null if the mount is not known. */
   sourceOf(path: string): { readonly source: string; readonly isOfNetwork: boolean } | null {
     const mount = this.#table(path);
     return mount === null ? null : { source: sourceOf(mount, path), isOfNetwork: isOfNetwork(mount) };
   }
 
-  /** The directory at which its file system is mounted. */
+  /** Returns the directory at which the path's file system is mounted. */
   placeOf(path: string): string {
     return this.#table(path)?.at ?? '/';
   }
 }
 
-/** A file server that is only slow answers in this time. */
+/** Time in which a file server answers that is only slow. */
 const answerMs = 5000;
 
-/** Asks all of them at once, each by a process of its own: nobody can end a call to a disk that hangs. */
+/**
+ * Lists the mounts of networks and programs that do not answer. All are tried at once, each by a process of
+ * its own, since a call to a disk that hangs cannot be ended.
+ */
 export async function hungMounts(signal: AbortSignal): Promise<readonly string[]> {
   const places = placesAsked();
   const answers = await Promise.all(places.map(place => doesAnswer(place, signal)));
@@ -200,9 +208,9 @@ function doesAnswer(place: string, signal: AbortSignal): Promise<boolean> {
   return promise;
 }
 
-/** A sentence that names the disk, and what to do. */
+/** Makes a sentence for an administrator that names the disk and the next step. */
 export function hangWords(mount: string): string {
-  // Unlike --target, this asks the system's list and not the disk.
+  // Unlike --target, this reads the system's list and not the disk.
   const look = `findmnt --mountpoint ${shellQuoted(mount)}`;
   return printable(
     `the disk at ${mount} does not answer, so nothing on it was changed: find its server (${look}), then run this again`,

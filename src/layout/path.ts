@@ -1,19 +1,19 @@
 /**
- * Paths whose names are any bytes, as strings that lose nothing.
+ * Converts paths of any bytes into strings and back, without loss.
  *
- * A name on the disk need not be UTF-8. Bytes of it that are no valid UTF-8 stand in the string as
- * lone surrogates, U+DC80 for 0x80 up to U+DCFF for 0xFF (what Python calls surrogateescape), so
- * that paths compare, split and join as strings, and still lead back to the very same bytes.
+ * A name on the disk need not be UTF-8. Bytes that are not valid UTF-8 become lone surrogates, U+DC80 for
+ * 0x80 up to U+DCFF for 0xFF (Python calls this surrogateescape). So paths can be compared, split and joined
+ * as strings, and still lead back to the same bytes.
  */
 
 import { isUtf8 } from 'node:buffer';
 import { SoftquotaError } from '../errors.ts';
 
-/** The path that these bytes are; any bytes are one. */
+/** Converts the bytes of a path into a string; any bytes are allowed. */
 export function decodePath(bytes: Uint8Array): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (isUtf8(buffer)) return buffer.toString();
-  // A string or a look at UTF-8 for each character would take a tenth of a second for a mebibyte.
+  // A string for each character would take a tenth of a second for a mebibyte.
   const units = Buffer.allocUnsafe(2 * buffer.length);
   let end = 0;
   for (let at = 0; at < buffer.length; ) {
@@ -28,7 +28,10 @@ export function decodePath(bytes: Uint8Array): string {
   return units.toString('utf16le', 0, end);
 }
 
-/** The code point of the UTF-8 character there, and its bytes; a byte that begins none stands for itself. */
+/**
+ * Reads the UTF-8 character there: its code point and its number of bytes. An invalid byte gives a lone
+ * surrogate.
+ */
 function characterAt(bytes: Buffer, at: number): { readonly point: number; readonly length: number } {
   const first = bytes[at] as number;
   if (first < 0x80) return { point: first, length: 1 };
@@ -63,12 +66,12 @@ function bytesOf(character: string): Buffer {
   return Buffer.of(byte);
 }
 
-// In a pattern with the flag u, a surrogate matches only where it is a lone one.
+// With the flag u, a pattern matches only lone surrogates.
 const standsForNoByte = /[\ud800-\udc7f\udd00-\udfff]/u;
 
 /**
- * The one spelling that `decodePath` would give this path; null where no file can have it. A path
- * from outside may spell by surrogates what is UTF-8 after all.
+ * Returns the path as `decodePath` would spell it; null if no file can have this path. A path from outside
+ * may use surrogates for bytes that are valid UTF-8.
  */
 export function canonicalPath(path: string): string | null {
   if (path.includes('\0') || standsForNoByte.test(path)) return null;
@@ -85,12 +88,12 @@ export function isWithin(path: string, directory: string): boolean {
   return path === directory || directory === '/' || path.startsWith(`${directory}/`);
 }
 
-/** The names on the way from `/`; `.` and doubled slashes are none. */
+/** Splits a path into its names; `.` and doubled slashes are left out. */
 export function namesOf(path: string): string[] {
   return path.split('/').filter(name => name !== '' && name !== '.');
 }
 
-/** The path that these names make, from `/`. */
+/** Joins names to a path from `/`. */
 export function pathOf(names: readonly string[]): string {
   return `/${names.join('/')}`;
 }

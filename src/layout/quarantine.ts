@@ -1,10 +1,10 @@
 /**
- * Quarantines: the directories in which git holds what a push brings until it is accepted.
+ * Quarantines: the directories in which git stores the objects of a push until it is accepted.
  *
- * git makes them below `objects`, named `tmp_objdir-incoming-XXXXXX` (`incoming-XXXXXX` before 2.32). The worker
- * renames one to `tmp_objdir-gone-XXXXXX` before it removes it. Gitaly has two more places, below the storage:
- * that of an edit or a merge, named after the repository, and `objects` of a transaction's snapshot. Their
- * names here are the paths below the storage.
+ * git makes them below `objects`, named `tmp_objdir-incoming-XXXXXX` (`incoming-XXXXXX` before 2.32). The
+ * worker renames one to `tmp_objdir-gone-XXXXXX` before it removes it. Gitaly has two more places below its
+ * storage: one for edits and merges, named after the repository, and `objects` in the snapshot of a
+ * transaction. Here, these quarantines are named by their paths below the storage.
  */
 
 import { createHash } from 'node:crypto';
@@ -21,8 +21,8 @@ export function isQuarantineName(name: string): boolean {
 }
 
 /**
- * Returns the path of a unit's quarantine; null if no quarantine of this unit has that name. Gitaly names
- * those of edits after the path of their repository below the storage, so that one cannot pass for another's.
+ * Returns the path of a unit's quarantine; null if no quarantine of this unit can have that name. Gitaly
+ * names quarantines of edits after the path of their repository, so that one cannot be taken for another's.
  * `objects`: see `objectsPathOf`.
  */
 export function quarantinePath(unit: string, name: string, objects = `${unit}/objects`): string | null {
@@ -34,11 +34,11 @@ export function quarantinePath(unit: string, name: string, objects = `${unit}/ob
   }
   const [, below] = ofSnapshot.exec(name) ?? [];
   if (below === undefined || !unit.endsWith(`/${below}`)) return null;
-  // Only names that lead straight down: the unit's own path has no others.
+  // `below` is the end of the unit's own path, so it has no `..`.
   return `${unit.slice(0, -below.length)}${name}`;
 }
 
-/** The directory above the unit from which Gitaly makes this hash of the rest of its path; null: none. */
+/** Finds the storage above the unit: the hash is that of the unit's path below it. Null if there is none. */
 function storageNaming(unit: string, hash: string): string | null {
   for (let storage = dirname(unit); storage !== '/'; storage = dirname(storage)) {
     const below = unit.slice(storage.length + 1);
@@ -47,12 +47,12 @@ function storageNaming(unit: string, hash: string): string | null {
   return null;
 }
 
-/** A quarantine as it was seen. */
+/** The measured state of a quarantine. */
 export interface Quarantine {
   readonly name: string;
-  /** Device, inode and time of birth: another quarantine has another one. */
+  /** Device, inode and time of birth, which tell it from another quarantine of the same name. */
   readonly id: string;
-  /** Regular files, by `[scan] MEASURE`. */
+  /** Bytes of regular files, by `[scan] MEASURE`. */
   readonly bytes: number;
   /** It has packs or loose objects, and not only the pack of no object. */
   readonly hasObjects: boolean;
@@ -75,7 +75,7 @@ export interface LargeBlob {
 }
 
 export type LargeBlobsLook =
-  /** The largest of those over a size, the largest first; empty: there are none. */
+  /** The largest files over a size, the largest first; empty if there are none. */
   | { readonly is: 'seen'; readonly blobs: readonly LargeBlob[] }
-  /** It cannot be told in time, or not at all. */
+  /** The files cannot be found out in time, or not at all. */
   | { readonly is: 'unknown'; readonly why: string };

@@ -1,4 +1,4 @@
-/** The layout as it lies now, with the links in it that are followed. */
+/** Makes the layout from the current state of the disk, with the links that are followed. */
 
 import { discover } from './discover.ts';
 import { type Layout, layoutWithoutLinks, type StorageSettings } from './layout.ts';
@@ -8,8 +8,8 @@ import { withLink } from './links.ts';
 const mostRounds = 4;
 
 /**
- * Resolves the storage. `known`: the links that are followed, if they may be still; unless given, all are looked
- * for, which takes as long as `discover`. Throws `configuration` for a template that is none.
+ * Resolves the storage. `known`: the links to follow, each if that is still allowed; unless given, all links
+ * are searched, which takes as long as `discover`. Throws `configuration` for an invalid template.
  */
 export function resolveLayout(...given: Parameters<typeof resolving>): Layout {
   const steps = resolving(...given);
@@ -19,7 +19,7 @@ export function resolveLayout(...given: Parameters<typeof resolving>): Layout {
   }
 }
 
-/** Resolves the storage in steps, as `resolveLayout` does at once. */
+/** Does the work of `resolveLayout` in steps. */
 export function* resolving(
   storages: readonly StorageSettings[],
   exclude: readonly string[],
@@ -28,7 +28,7 @@ export function* resolving(
   let layout = layoutWithoutLinks(storages, exclude);
   for (let round = 0; round < mostRounds && layout.follow.length > 0; round++) {
     const before = layout;
-    // Known ones come in the order in which they were found: one that lies behind another comes after it.
+    // Known links are in the order in which they were found, so one that lies behind another comes after it.
     for (const path of known ?? (yield* linksIn(layout))) {
       layout = withLink(layout, path);
       yield;
@@ -38,7 +38,7 @@ export function* resolving(
   return layout;
 }
 
-/** The links in a layout that may be followed, and are not yet, in the order of paths. */
+/** Finds the links that may be followed and are not yet, in the order of their paths. */
 function* linksIn(layout: Layout): Generator<void, readonly string[]> {
   const links: string[] = [];
   for (const found of discover(layout)) {

@@ -16,7 +16,7 @@ export type Segment =
 export interface Template {
   /** Template as written, with single slashes. */
   readonly text: string;
-  /** The directory before the first segment with `{` or `*`, as written; all of a literal template. */
+  /** The directory before the first segment with `{` or `*`, as written; a literal template as a whole. */
   readonly fixed: string;
   /** The parts after the fixed part; the first one is never literal. */
   readonly segments: readonly Segment[];
@@ -31,7 +31,7 @@ type ParsedTemplate =
 
 class Unusable extends Error {}
 
-/** A template from what is configured; `reason` completes the sentence "this is not a template: ...". */
+/** Parses a configured template; `reason` completes the sentence "this is not a template: ...". */
 export function parseTemplate(text: string): ParsedTemplate {
   try {
     return { ok: true, template: templateOf(text) };

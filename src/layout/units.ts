@@ -1,13 +1,13 @@
 /**
- * Finds the units of a matched directory: itself, and those of its own inside it.
+ * Finds the units of a matched directory: the directory itself, and further units inside it.
  *
- * The outermost directory that a whole template matches, and that is what its section keeps, is
- * the unit. Nothing inside is a unit, except where a template continues, by literal segments
- * alone, one that took the unit; so no name that somebody chose for a branch makes a unit.
+ * The outermost directory that a whole template matches, and that has the kind of content of its section, is
+ * the unit. Nothing inside is a unit, unless another template continues, by literal segments alone, one that
+ * matched the unit; so the name of a branch can never make a unit.
  *
- * An owner's name in a directory's name is taken whatever its characters are, for its bytes must count; one
- * in a file must be a name that softquota takes. A file is read only where reading cannot block or lead
- * elsewhere: a regular one of at most 4 KiB, never through a link.
+ * An owner's name in the name of a directory may have any characters, for the bytes must count; one in a file
+ * must be a valid name in softquota. Only a regular file of at most 4 KiB is read, never through a link, so
+ * that reading cannot block or lead elsewhere.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -22,15 +22,15 @@ import { below, encodePath, isWithin, namesOf, pathOf } from './path.ts';
 
 type Ownership =
   | { readonly owner: string }
-  /** Nobody can be told; `fault` says why, for a person. */
+  /** The owner cannot be found; `fault` says why, for a person. */
   | { readonly owner: null; readonly fault: string }
   /** The path does not say it. */
   | { readonly owner: null; readonly fault: null };
 
 /**
- * The owner of the unit at `path`; `captured` is what its template's `{owner}` stands for. Throws
- * the system's error where the file that tells could not be read though it is there: then
- * nothing is known, not even that nobody owns it.
+ * Finds the owner of the unit at `path`; `captured` is the text that its template's `{owner}` matched. Throws
+ * the system's error if the file with the name exists and cannot be read: then nothing is known, not even
+ * that nobody owns the unit.
  */
 export function ownerOf(source: OwnerSource, path: string, captured: string | null): Ownership {
   switch (source.by) {
@@ -97,43 +97,43 @@ export interface Unit {
   /** Physical and absolute (see path.ts for bytes that are not UTF-8). */
   readonly path: string;
   readonly kind: StorageKind;
-  /** Null where nobody can be told; `ownerFault` says why, unless a forge's database tells. */
+  /** Null if no owner was found; `ownerFault` says why, unless the owner comes from a forge's database. */
   readonly owner: string | null;
   readonly ownerFault?: string;
   readonly leaf: Leaf;
 }
 
-/** A place that could not be looked into: nothing is known of what lies there or below. */
+/** A place that could not be read: nothing is known of what lies there or below. */
 export interface Unread {
   readonly path: string;
   /** The system's code. */
   readonly error: string;
-  /** The unit that a link stands for, if its path alone says whose it is. */
+  /** The unit that a link stands for, if its path alone names the owner. */
   readonly unit?: Unit;
 }
 
 export interface PlacedUnit {
   readonly unit: Unit;
-  /** The places inside that are not the unit's own; what lies below one of them is not listed. */
+  /** The places inside that do not belong to the unit; none lies below another one. */
   readonly inner: readonly string[];
-  /** The directory of a repository's objects, where a link in place of its `objects` is followed. */
+  /** The directory of a repository's objects, if its `objects` is a link that is followed. */
   readonly objectsAt?: string;
 }
 
 export interface Units {
-  /** The outermost first. */
+  /** The outermost unit comes first. */
   readonly units: readonly PlacedUnit[];
-  /** Places inside of which it could not be told whether they are units; each but links is in an `inner`. */
+  /** Places inside that may be units, but could not be read; all except links are in an `inner`. */
   readonly unread: readonly Unread[];
   /** The directories of owners, or units, whose owners could not be found, and why. */
   readonly ownerFaults: readonly { readonly path: string; readonly what: string }[];
-  /** The complete states that took the outermost directory. */
+  /** The complete states that match the outermost directory. */
   readonly matches: readonly State[];
 }
 
 /**
- * The units that the directory `path` and its inside are, from the states in it; null where no
- * template takes it. Throws the system's error where the directory could not be looked into.
+ * Returns the units that the directory `path` is and contains, from the states there; null if no template
+ * matches it. Throws the system's error if the directory cannot be read.
  */
 export function unitsAt(layout: Layout, path: string, states: readonly State[]): Units | null {
   const matches = matchesOf(path, states);
@@ -167,7 +167,7 @@ export function unitsAt(layout: Layout, path: string, states: readonly State[]):
   };
 }
 
-/** Returns the places where templates continue those that took the directory, with the states there. */
+/** Returns the places where templates continue those that match the directory, with the states there. */
 export function continuedPlaces(
   layout: Layout,
   path: string,
@@ -190,14 +190,14 @@ export function continuedPlaces(
   return places;
 }
 
-/** An `Unread` from what a call to the system threw; anything else that is thrown goes on. */
+/** Makes an `Unread` from a system error; throws any other error again. */
 export function unreadAt(path: string, error: unknown): Unread {
   const code = systemCode(error);
   if (code === null) throw error;
   return { path, error: code };
 }
 
-/** A link that is not followed, in these states. */
+/** Makes an `Unread` for a link that is not followed, from the states there. */
 export function unfollowed(path: string, states: readonly State[]): Unread {
   const [unit] = states.flatMap(({ track, owner }): Unit[] => {
     if (track.owner.by !== 'path' || owner?.isWellFormed() !== true) return [];
@@ -208,7 +208,7 @@ export function unfollowed(path: string, states: readonly State[]): Unread {
   return { path, error: notFollowed, ...(unit === undefined ? {} : { unit }) };
 }
 
-/** Tells whether a directory holds a repository; throws the system's error where that could not be told. */
+/** Tells whether a directory holds a repository; throws the system's error if that cannot be found out. */
 export function holdsRepository(path: string): boolean {
   return ['HEAD', 'objects', 'refs'].every(name => entryAt(below(path, name)) !== null);
 }
@@ -224,8 +224,8 @@ export function holdsRepositories(kind: StorageKind): boolean {
 }
 
 /**
- * The unit that a complete state makes of the directory `path`, which need not exist yet. Throws
- * the system's error where what it is, or whose, could not be read.
+ * Makes the unit of a complete state at the directory `path`, which need not exist yet. Throws the system's
+ * error if its leaf or its owner cannot be read.
  */
 export function unitOf(path: string, { track, owner: captured }: State): Unit {
   const leaf = leafOf(track, path);
@@ -244,7 +244,7 @@ const leafOfKind: Readonly<Record<Exclude<StorageKind, 'repos'>, Leaf>> = {
   packages: 'size:assets:packages:all',
 };
 
-/** All leaves that units of a track may be of. */
+/** Lists all leaves that units of a track may have. */
 export function leavesOf({ kind, visibility }: Pick<Track, 'kind' | 'visibility'>): readonly Leaf[] {
   if (kind !== 'repos') return [leafOfKind[kind]];
   const leaves = { public: 'size:repos:public', private: 'size:repos:private' } as const;
@@ -261,14 +261,14 @@ function leafOf({ kind, visibility }: Track, path: string): Leaf {
   return isPublic ? 'size:repos:public' : 'size:repos:private';
 }
 
-/** The directory that names the unit's owner, where one does. */
+/** Returns the directory whose name is the owner's; the unit itself if none is. */
 function ownerPlace({ path }: Unit, { track, owner }: State): string {
   if (track.owner.by !== 'path' || owner === null) return path;
   const at = track.pattern.findIndex(segment => segment.is === 'owner');
   return at === -1 ? path : pathOf(namesOf(path).slice(0, at + 1));
 }
 
-/** Returns those of these places inside `path` that are in no other one inside it. */
+/** Returns the outermost of these places inside `path`. */
 function nearestWithin(path: string, places: readonly string[]): string[] {
   const inside = places.filter(place => place !== path && isWithin(place, path));
   return inside.filter(place => !inside.some(other => other !== place && isWithin(place, other)));

@@ -346,7 +346,7 @@ export class Measuring {
     const { leaf, owner } = this.#attributed(path, unit);
     const before = this.#parts.ledger.units.unit(path);
     this.#take({ path, owner, leaf, bytes, files, partial, measuredAt, seq }, before);
-    // `objects` is null for a unit that is no repository.
+    // Without `objects` the walk has read nothing of the repository.
     if (isRepository(leaf) && measurement.objects !== null) {
       if (before === undefined) this.#parts.repositories.appeared(path);
       else if (before.bytes !== bytes) this.#parts.repositories.resized(path);

@@ -1,9 +1,9 @@
 /**
- * Ready-made routes: the requests by which storage grows at servers that are in use, from their route tables.
+ * Presets: the requests by which storage grows at common servers, from their route tables.
  *
- * Pushes, and edits in the browser, are asked about by a hook and are not here, so that nobody is asked
- * twice; git's own routes are asked only with EARLY. What names no owner in its address (new repositories,
- * forks, transfers, artifacts) cannot be asked here; docs/forges/uploads.md lists it for each server.
+ * Pushes and edits in the browser are checked by a hook and are not here, so that nothing is checked twice;
+ * git's own routes are checked only with EARLY. Requests without an owner in their address (new repositories,
+ * forks, transfers, artifacts) cannot be checked here; docs/forges/uploads.md lists them for each server.
  */
 
 import { withoutEnd } from '../../text/index.ts';
@@ -17,7 +17,7 @@ export interface PresetRoute {
   /** Absent: the whole body. */
   readonly file?: FileForm;
   readonly part?: UploadPart;
-  /** It is at the root of the host, whatever path the server has. */
+  /** The route is at the root of the host, whatever path the server has. */
   readonly isAtRoot?: boolean;
 }
 
@@ -26,7 +26,10 @@ const releases = 'size:assets:attachments:releases';
 const lfs = 'size:git:lfs';
 const packages = 'size:assets:packages:all';
 
-/** A container registry: an upload of a layer begins, or a layer of another image is taken over; it comes. */
+/**
+ * A container registry: POST begins the upload of a layer, or reuses one of another image; the others send
+ * data.
+ */
 const containers: readonly PresetRoute[] = [
   {
     methods: ['POST'],
@@ -110,7 +113,9 @@ const gitea: readonly PresetRoute[] = [
   { methods: ['POST'], urls: ['/{owner}/{repo}/settings/migrate/retry'], subject: 'size:all' },
 ];
 
-/** Only what no file can be stored under: the path of a project may have any number of names. */
+/**
+ * Only addresses at which no file can be stored, since the path of a project may have any number of names.
+ */
 const gitlabPackagesThatGrowNothing: PresetRoute = {
   methods: ['POST'],
   urls: [
@@ -145,7 +150,7 @@ export const presetRoutes = {
         '/{owner}/{repo}/info/lfs/objects/*/{size}',
         '/{owner}/{repo}/info/lfs/objects/*',
         '/{owner}/{repo}/info/lfs/objects/basic/*',
-        // No path of a repository is known by more than two names.
+        // With more than two names it is not known which one is the repository.
         '/{owner}/*/**/info/lfs/objects/*/{size}',
         '/{owner}/*/**/info/lfs/objects/*',
         '/{owner}/*/**/info/lfs/objects/basic/*',
@@ -211,7 +216,7 @@ export const presetRoutes = {
   ],
   verdaccio: [
     { methods: ['PUT'], urls: ['/@{owner}/*/-rev/*'], subject: 'none' },
-    // It takes a package with any two names behind it, too.
+    // Verdaccio accepts a package with any two names behind it, too.
     { methods: ['PUT'], urls: ['/@{owner}/*', '/@{owner}/*/**'], subject: packages, file: 'base64' },
   ],
   distribution: containers,
@@ -221,7 +226,7 @@ export type PresetName = keyof typeof presetRoutes;
 
 export const presetNames = Object.keys(presetRoutes) as readonly PresetName[]; // the keys of a constant
 
-/** The beginnings of GitLab's own addresses, where a group would stand. */
+/** First names of GitLab's own addresses, in the place of a group. */
 const gitlabNames: ReadonlySet<string> = new Set(['-', 'admin', 'api', 'dashboard', 'groups', 'users', 'v2']);
 
 const lfsBatch: PresetRoute = {
@@ -230,12 +235,15 @@ const lfsBatch: PresetRoute = {
   subject: 'size:git:lfs',
 };
 
-/** The batch endpoints of LFS servers, below a path of the server. */
+/** Returns the batch endpoints of LFS servers, below a path of the server. */
 export function lfsBatchRoutes(base: string): readonly UploadRoute[] {
   return belowOrNot(base).map(prefix => made('lfs', lfsBatch, prefix, 'any'));
 }
 
-/** Some proxies take the path of the server off before they ask. Below it comes first: `/git` is no owner. */
+/**
+ * Returns the prefixes to try, since some proxies remove the path of the server. The path itself comes first,
+ * so that `/git` is not taken for an owner.
+ */
 function belowOrNot(base: string): readonly string[] {
   const prefix = withoutEnd(base, '/');
   return prefix === '' ? [''] : [prefix, ''];
@@ -244,8 +252,8 @@ function belowOrNot(base: string): readonly string[] {
 const gitPresets: ReadonlySet<PresetName> = new Set(['git-http', 'gitea', 'forgejo', 'gitlab', 'gogs']);
 
 /**
- * The routes of some presets, below a path of the server such as `/git`; with `isEarly` also git's, so that a
- * push is refused before it sends anything.
+ * Returns the routes of presets, below a path of the server such as `/git`; with `isEarly` also git's, so
+ * that a push is refused before it sends anything.
  */
 export function routesOf(
   presets: readonly PresetName[],
@@ -271,7 +279,7 @@ function made(
   return { name: preset, templates, methods, subject, owner: null, isNoOwner, client, file, part };
 }
 
-/** A template of ours that cannot be parsed is a mistake of ours. */
+/** Parses a template of a preset; an invalid one is a programming error. */
 function known(url: string): UrlTemplate {
   const parsed = parseUrlTemplate(url);
   if (parsed.ok) return parsed.value;

@@ -1,14 +1,14 @@
 /**
- * Finds out from the address and the method of a request what it would grow, and whose it is.
+ * Finds out from the address and the method of a request which usage it would grow, and whose.
  *
- * A proxy asks about an address as the client wrote it, and the server behind it may read that in its own
- * way: some resolve dots, some take an encoded slash for a slash. So an address has several readings, and
- * what one of them grows is asked about.
+ * A proxy passes on an address as the client wrote it, and the server behind it may read it in its own way:
+ * some resolve dots, some take an encoded slash for a slash. So an address has several readings, and each
+ * upload that one of them means is checked.
  *
- * URL templates are such as `/{owner}/{repo}/releases/attachments`: `{owner}` is whose usage grows, `{repo}`
- * a repository of theirs, `{size}` the bytes that come; `*` is any name, `**` any number of names, also none;
- * `?service=X` asks for a parameter of the query. Letters compare without case, so that no spelling gets
- * past.
+ * URL templates are such as `/{owner}/{repo}/releases/attachments`: `{owner}` is the owner whose usage grows,
+ * `{repo}` a repository of that owner, `{size}` the bytes of the upload; `*` is any name, `**` any number of
+ * names, also none; `?service=X` requires a parameter of the query. Letters are compared without case, so
+ * that no spelling gets past.
  */
 
 import type { Parsed } from '../../parsed.ts';
@@ -73,7 +73,7 @@ function segmentOf(name: string): Segment | null {
   return { is: 'placeholder', name: placeholder, before: before.toLowerCase(), after: after.toLowerCase() };
 }
 
-/** The names in one reading of an address; null where the template does not match. */
+/** Matches one reading of an address; returns the captured names, or null if the template does not match. */
 export function matchReading(
   { segments, query }: UrlTemplate,
   names: readonly string[],
@@ -82,7 +82,7 @@ export function matchReading(
   if (!query.every(([name, value]) => asked.getAll(name).some(each => isValue(each, value)))) {
     return null;
   }
-  // A place that did not match is not tried again, so that long addresses take no long time.
+  // A place that did not match is not tried again, so that a long address costs little time.
   const failed = new Set<number>();
   const matchFrom = (segment: number, name: number): Captured | null => {
     const place = segment * (names.length + 1) + name;
@@ -110,7 +110,7 @@ export function matchReading(
   return matchFrom(0, 0);
 }
 
-/** A fragment behind the value is cut off by some. */
+/** Compares a value; some servers cut off a fragment behind it. */
 function isValue(text: string, value: string): boolean {
   const lower = text.toLowerCase();
   return lower === value || lower.startsWith(`${value}#`);
@@ -124,10 +124,10 @@ function matchName(segment: Exclude<Segment, { readonly is: 'rest' }>, name: str
       return name.toLowerCase() === segment.text ? {} : null;
     case 'placeholder': {
       const { before, after } = segment;
-      // No owner has a slash in the name; another reading of the address has it split.
+      // No owner's name has a slash; another reading of the address has the name split there.
       if (segment.name === 'owner' && name.includes('/')) return null;
       const lower = name.toLowerCase();
-      // Some letters change their length with their case.
+      // Some letters change their length in lower case.
       if (lower.length !== name.length) return before + after === '' ? { [segment.name]: name } : null;
       const isMatch =
         lower.startsWith(before) && lower.endsWith(after) && name.length > before.length + after.length;
@@ -143,13 +143,13 @@ export interface RequestAddress {
 }
 
 /**
- * Reads a request's target, absolute or not; never throws: what is not understood stands as it is written.
+ * Reads a request's target, absolute or not. Never throws: a part that is not understood stays as written.
  */
 export function readAddress(target: string): RequestAddress {
   const end = target.indexOf('?');
   const path = (end === -1 ? target : target.slice(0, end)).replace(/^https?:\/\/[^/]*/i, '');
   const query = new URLSearchParams(end === -1 ? '' : target.slice(end + 1));
-  // No client sends a fragment; who does may be cut off there, or not.
+  // Clients send no fragments. Servers may cut one off, or not, so both are readings.
   const [cutOff = ''] = path.split('#', 1);
   const all = [path, cutOff].flatMap(text => {
     const written = text.split('/').map(decoded);
@@ -163,7 +163,7 @@ export function readAddress(target: string): RequestAddress {
   return { readings, query };
 }
 
-/** The target without the path that the server is below, where it has it; all else as it is written. */
+/** Removes the path below which the server lies from the target; a target without it stays as written. */
 export function withoutBase(target: string, base: string): string {
   let rest = target;
   for (const name of base.split('/').filter(part => part !== '')) {
@@ -174,7 +174,7 @@ export function withoutBase(target: string, base: string): string {
   return rest.startsWith('/') ? rest : target;
 }
 
-/** Bytes that are no UTF-8 become U+FFFD, and a percent sign without two digits stays. */
+/** Decodes percent signs. Invalid UTF-8 becomes U+FFFD, and a percent sign without two digits stays. */
 function decoded(name: string): string {
   if (!name.includes('%')) return name;
   const bytes = Buffer.from(
@@ -195,26 +195,29 @@ function withoutDots(names: readonly string[]): readonly string[] {
   return kept;
 }
 
-/** Subject that a route grows; `repository`: that of the repository; `none`: it grows nothing. */
+/** The subject that a route grows; `repository`: the leaf of the repository; `none`: it grows nothing. */
 export type RouteSubject = Subject | 'repository' | 'none';
 
 /** The file in the body of a request: in base64 within JSON, a part of a form, or all of the body. */
 export type FileForm = 'base64' | 'part' | 'whole';
 
-/** The boundary of a form, and its other fields, are no longer than this. */
+/** Longest boundary and other fields of a form together. */
 const longestFormBytes = 4096;
-/** The other fields of the JSON: npm sends the README of the package in it. */
+/** Longest other fields of the JSON together: npm sends the README of the package there. */
 const longestAroundBytes = 256 * 1024;
 
-/** The bytes of the file in a body of this length: rather fewer, so that no limit refuses a smaller file. */
+/**
+ * Estimates the bytes of the file in a body of this length: rather too few, so that no allowed file is
+ * refused.
+ */
 export function fileBytesIn(form: FileForm, lengthBytes: number): number {
   if (form === 'base64') return Math.floor((Math.max(0, lengthBytes - longestAroundBytes) / 4) * 3);
   return form === 'part' ? Math.max(0, lengthBytes - longestFormBytes) : lengthBytes;
 }
 
 /**
- * An upload may take several requests. The first one has no data yet; those after it are asked about what they
- * bring, and not again about what is stored.
+ * An upload may take several requests. The first one has no data yet; later ones are checked for the bytes
+ * that they bring, and not again for the usage that is stored.
  */
 export type UploadPart = 'only' | 'first' | 'later';
 
@@ -224,11 +227,11 @@ export interface UploadRoute {
   /** In capitals. */
   readonly methods: readonly string[];
   readonly subject: RouteSubject;
-  /** Owner if no template names one. */
+  /** The owner if the template names none. */
   readonly owner: string | null;
-  /** Tells of a name, in lower case, that it stands where an owner would and is none. */
+  /** Tells whether a name in place of an owner, in lower case, is not an owner. */
   readonly isNoOwner: (name: string) => boolean;
-  /** `git`: the answer is read by git, which shows plain text only. */
+  /** `git`: git reads the answer, and shows only plain text. */
   readonly client: 'git' | 'any';
   /** Absent: the whole body. */
   readonly file?: FileForm;
@@ -243,7 +246,7 @@ export interface Upload {
   readonly subject: Exclude<RouteSubject, 'none'>;
   /** Without `.git`; null where the route names none. */
   readonly repository: string | null;
-  /** The bytes that come, where the address says so; else 0. */
+  /** The bytes of the upload if the address has them; else 0. */
   readonly sizeBytes: number;
   readonly client: UploadRoute['client'];
   readonly file: FileForm;
@@ -251,9 +254,9 @@ export interface Upload {
 }
 
 /**
- * The uploads that a request may start: for each reading of its address what the first route that matches
- * that reading says. None, one, or several where servers may read the address differently; then it may go on
- * only if all of them may.
+ * Lists the uploads that a request may start: for each reading of its address, the upload of the first route
+ * that matches. There are several if servers may read the address differently; then all of them must be
+ * allowed.
  */
 export function uploadsOf(routes: readonly UploadRoute[], method: string, target: string): readonly Upload[] {
   const verb = method.toUpperCase();
@@ -313,15 +316,15 @@ function uploadTo(
   };
 }
 
-/** Null where the text is no subject of a route. */
+/** Parses the subject of a route; null if the text is none. */
 export function routeSubject(text: string): RouteSubject | null {
   return text === 'repository' || text === 'none' || isSubject(text) ? text : null;
 }
 
 /**
- * The paths at which storage templates expect a repository that a URL names: with the names as they are
- * written, and in lower case, as forges store them. Templates are those of `[storage.repos] PATH`; one with
- * anything but `{owner}` and `{repo}` that varies gives none.
+ * Lists the paths at which templates of `[storage.repos] PATH` expect a repository that a URL names: with the
+ * names as written, and in lower case, as forges store them. A template with other variable parts than
+ * `{owner}` and `{repo}` gives none.
  */
 export function repositoryPaths(templates: readonly string[], owner: string, repository: string): string[] {
   if (![owner, ...repository.split('/')].every(isName)) return [];
