@@ -7,12 +7,11 @@
  * every file is replaced in one step, and a hook that was there before never stops running. Nothing is
  * printed.
  *
- * `worker/` is the program that does what has to be written into repositories, and tells the daemon how it
- * stands: it keeps the hooks, judges refused pushes that would make a repository smaller, removes what broken
- * pushes leave behind, measures and collects what no ref reaches, and says what would free how much.
- * The daemon itself never writes into a repository. The worker goes on while the daemon is away. git runs on
- * files of strangers there, so it never reads a repository's configuration, has no network and no terminal,
- * and ends in bounded time.
+ * `worker/` is the program that changes repositories, and reports to the daemon: it keeps the hooks, judges
+ * refused pushes that would make a repository smaller, removes what broken pushes leave behind, measures and
+ * collects unreachable objects, and finds out what would free how much. The daemon itself never writes into a
+ * repository. The worker goes on while the daemon is away. It runs git on files of strangers, so that git
+ * never reads a repository's configuration, has no network and no terminal, and ends in bounded time.
  */
 
 export { asks, findClient, findProgram, programFolders } from './hooks/client.ts';

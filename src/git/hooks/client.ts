@@ -1,6 +1,6 @@
 /**
- * The program by which hooks ask at the gate's socket. OpenBSD's netcat starts more quickly than curl, but
- * other programs have the same name: it is tried as the hooks run it, at a socket of our own.
+ * Chooses the program by which hooks send requests to the gate's socket. OpenBSD's netcat starts faster than
+ * curl, but other programs have the same name: so it is tried as the hooks run it, at a socket of our own.
  */
 
 import { once } from 'node:events';
@@ -13,20 +13,20 @@ import { runProgram } from '../../bounded/index.ts';
 import { beforeFollow } from '../../layout/index.ts';
 import { type Client, clients, defaultSettings, headLines } from './hook.ts';
 
-/** The folders that hooks take programs from. */
+/** The folders in which hooks look for programs. */
 export const programFolders: readonly string[] = ['/usr/local/bin', '/usr/bin', '/bin'];
 
-/** The quickest program in these folders that asks as the hooks need it; null where none does. */
+/** Finds the fastest program in these folders that works as the hooks need it; null if none does. */
 export async function findClient(folders = programFolders): Promise<Client | null> {
   for (const client of clients) if (await asks(client, folders)) return client;
   return null;
 }
 
 const text = 'tried\n';
-/** Longer than what one write of a server puts on a socket, as many refs are. */
+/** More than fits into one write to a socket, as the lines of a push with many refs may be. */
 const question = 'x'.repeat(300_000);
 
-/** Tells whether the program hands over a question, gives the answer, and ends when the time is over. */
+/** Tells whether the program sends a question, prints the answer, and ends when the time is over. */
 export async function asks(client: Client, folders: readonly string[] = programFolders): Promise<boolean> {
   const folder = await mkdtemp(join(tmpdir(), 'softquota-'));
   try {
@@ -69,7 +69,7 @@ function isSilent(socket: Socket): void {
 
 async function serve(path: string, behave: (socket: Socket) => void): Promise<Server> {
   const server = createServer(socket => {
-    // The other side may go away while something is told to it.
+    // The client may close the connection during the answer.
     socket.on('error', () => {});
     behave(socket);
   });
@@ -81,7 +81,7 @@ export function findProgram(name: string, folders: readonly string[]): string | 
   return folders.map(folder => join(folder, name)).find(isExecutable) ?? null;
 }
 
-/** Also false on a disk that does not answer. */
+/** Returns false also on a disk that does not answer. */
 function isExecutable(file: string): boolean {
   try {
     beforeFollow(file);

@@ -1,9 +1,9 @@
 /**
  * Reads and changes the configuration file of a repository, which strangers may have written.
  *
- * Release 0.1 kept settings and files outside of its hooks: softquota.* in the configurations of
- * repositories, softquota-* files beside their objects, and /etc/softquota/hook.conf. Installing takes on
- * what was chosen there, and removes it from the repository.
+ * Release 0.1 had settings and files outside of its hooks: softquota.* in the configurations of repositories,
+ * softquota-* files beside their objects, and /etc/softquota/hook.conf. Installation takes these settings
+ * over, and removes them from the repository.
  */
 
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -17,17 +17,19 @@ import { type HookSettings, parseLastFor, parseOnError } from './hook.ts';
 
 export interface ConfigFacts {
   readonly hooksPath: string | null;
-  /** The project that GitLab wrote there. */
+  /** The name of the project, which GitLab writes there. */
   readonly gitlabProject: string | null;
-  /** Tells whether clients are asked for signed pushes; the value is a secret. */
+  /** Tells whether git asks clients for signed pushes; the value of the setting is a secret. */
   readonly signedPushes: boolean;
-  /** Values of release 0.1 by their keys; softquota.owner is an administrator's, for OWNER = git-config. */
+  /**
+   * Values of release 0.1 by their keys. softquota.owner is not among them: OWNER = git-config may use it.
+   */
   readonly oldSettings: ReadonlyMap<string, string>;
 }
 
 const oldKey = /^softquota\.(socket|onerror|lastfor|timeout|judgetimeout|client)$/;
 
-/** Included files are not read: whoever wrote the configuration chose them. */
+/** Reads the configuration without included files, which a stranger may have chosen. */
 export function readFacts(repository: Folder): ConfigFacts {
   const read = configEntries(decodePath(configOf(repository).bytes));
   if (read.found === 'fault')
@@ -42,8 +44,8 @@ export function readFacts(repository: Folder): ConfigFacts {
 }
 
 /**
- * Takes keys out of a copy of the file, and puts that in its place under config.lock, as git does. Owner and
- * mode stay. Rejects with `conflict` where another program has the lock, or changes the file meanwhile.
+ * Removes keys in a copy of the file, and replaces the file by it under config.lock, as git does. Owner and
+ * mode stay. Rejects with `conflict` if another program has the lock, or changes the file meanwhile.
  */
 async function unsetKeys(repository: Folder, keys: Iterable<string>): Promise<void> {
   const seen = configOf(repository);
@@ -80,10 +82,10 @@ const noFile = {
 /** A configuration outside of repositories; a user's own is read with that user's rights. */
 type ConfigSource = 'system' | { readonly file: string; readonly owner: NonNullable<ProgramOptions['user']> };
 
-/** The value of a key, without what the file includes; null where it has none, or git cannot read it. */
+/** Reads a key, without included files; null if it has no value, or git cannot read the file. */
 export async function configSetting(source: ConfigSource, key: string): Promise<string | null> {
   const where = source === 'system' ? ['--system'] : ['--file', source.file];
-  // Others than root have their own rights only.
+  // Only root can read with another user's rights.
   const reader = source !== 'system' && process.getuid?.() === 0 ? { user: source.owner } : {};
   const args = ['config', ...where, '--no-includes', '-z', '--get', key];
   const output = await git(args, reader).catch(() => '');
@@ -92,7 +94,7 @@ export async function configSetting(source: ConfigSource, key: string): Promise<
 
 const gitMs = 10_000;
 
-/** git in no repository, without anybody's configuration; the status for "no such key" gives nothing. */
+/** Runs git in no repository, without any other configuration. A missing key is no error. */
 async function git(args: readonly string[], options: Pick<ProgramOptions, 'user'> = {}): Promise<string> {
   const env = { LC_ALL: 'C', GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' };
   const { status, output, complaint } = await runProgram('git', args, { ...options, env, timeoutMs: gitMs });
@@ -102,10 +104,10 @@ async function git(args: readonly string[], options: Pick<ProgramOptions, 'user'
 
 export const hookConfPath = '/etc/softquota/hook.conf';
 
-/** Settings of release 0.1 that stay in force. A value that its hooks did not take is left out. */
+/** Settings of release 0.1 that stay in force. A value that its hooks did not accept is left out. */
 export type OldSettings = Partial<Pick<HookSettings, 'onError' | 'lastFor'>>;
 
-/** A file of 0.1 in a repository; a hook that was killed left one with its process number behind. */
+/** Files of 0.1 in a repository; a hook that was killed left a file with its process number behind. */
 const oldFile = /^softquota-(?:promise|judging|space|offline)(?:\.\d+)?$/;
 
 export async function oldFiles(repository: Folder): Promise<readonly string[]> {
@@ -113,14 +115,17 @@ export async function oldFiles(repository: Folder): Promise<readonly string[]> {
   return names.filter(name => oldFile.test(name) && repository.entry(name).kind === 'file').sort();
 }
 
-/** The settings of 0.1 in the repository's own configuration, which need not be one that git can read. */
+/**
+ * Reads the settings of 0.1 from the repository's configuration. Git need not be able to read one without
+ * them.
+ */
 function oldValues(repository: Folder): ReadonlyMap<string, string> {
   const config = repository.entry('config');
   if (config.kind !== 'file' || !/softquota/i.test(config.bytes.toString('latin1'))) return new Map();
   return readFacts(repository).oldSettings;
 }
 
-/** hook.conf counted instead of the repository's own settings. */
+/** Reads hook.conf if it exists: in 0.1 it replaced the repository's own settings. */
 export function readOldSettings(repository: Folder, hookConf: string): OldSettings {
   const file = readBounded(hookConf, { follow: true });
   if (file.kind === 'file') return settingsOf(new Map(linesOf(file.bytes.toString())));
@@ -151,7 +156,7 @@ function taken<Value>(text: string | undefined, parse: (text: string) => Value):
   }
 }
 
-/** Removes what 0.1 kept in a repository. */
+/** Removes the files and settings of 0.1 from a repository. */
 export async function removeOld(repository: Folder): Promise<void> {
   for (const name of await oldFiles(repository)) await repository.remove(name);
   const values = oldValues(repository);

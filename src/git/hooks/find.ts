@@ -6,9 +6,9 @@ import { reasonOf } from './folder.ts';
 interface FoundRepositories {
   /** Physical paths in order, each once. */
   readonly repositories: readonly string[];
-  /** The `.git` of working copies, which are none of them. */
+  /** The `.git` of working copies, which are not among the repositories. */
   readonly workingCopies: readonly string[];
-  /** Places that could not be looked into, and why; all else was. */
+  /** Places that could not be read, and why; all others were searched. */
   readonly unread: readonly UnreadPlace[];
 }
 
@@ -19,10 +19,11 @@ export interface UnreadPlace {
 }
 
 /**
- * Every bare repository at or below the roots: a directory with HEAD, objects and refs.
+ * Finds every bare repository at or below the roots: a directory with HEAD, objects and refs.
  *
- * A root may be a link; below it none is followed. Inside a repository only `modules` is looked at, where git
- * keeps those of submodules, to which a pusher may name the path. A working copy's `.git` is left out.
+ * A root may be a link; below it no link is followed. Inside a repository only `modules` is searched, where
+ * git stores the repositories of submodules, into which somebody may push by their path. A working copy's
+ * `.git` is left out.
  */
 export async function findRepositories(roots: readonly string[]): Promise<FoundRepositories> {
   const repositories = new Set<string>();
@@ -50,7 +51,7 @@ export async function findRepositories(roots: readonly string[]): Promise<FoundR
         waiting.push(...(await directoriesIn(path)));
       }
     } catch (error) {
-      // One that vanished meanwhile is no fault; a root that was never there was told above.
+      // A directory that vanished meanwhile is no fault; a missing root was noted above.
       if (systemCode(error) !== 'ENOENT') unread.set(path, unreadAt(path, error));
     }
   }
@@ -63,7 +64,7 @@ function unreadAt(path: string, error: unknown): UnreadPlace {
 
 async function directoriesIn(path: string): Promise<string[]> {
   const found: string[] = [];
-  // latin1 and back, because names need not be UTF-8.
+  // Names need not be UTF-8, so they are read as latin1 and decoded.
   for await (const entry of await opendir(encodePath(path), { encoding: 'latin1' })) {
     if (!entry.isDirectory() || entry.name === '.git') continue;
     found.push(`${path === '/' ? '' : path}/${decodePath(Buffer.from(entry.name, 'latin1'))}`);

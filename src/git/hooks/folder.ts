@@ -1,9 +1,9 @@
 /**
  * A directory held open.
  *
- * What is done in it is done in that directory, even where somebody who owns part of the path
- * puts a link in its place meanwhile: on Linux every name is reached through the open
- * directory itself. A name is never followed when it is a link.
+ * All operations act in that very directory, even if somebody who owns a part of the path replaces it by a
+ * link meanwhile: on Linux every name is reached through the open directory itself. A name that is a link is
+ * never followed.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -50,7 +50,7 @@ export class Folder {
     this.stats = stats;
   }
 
-  /** Opens a physical path; throws `conflict` where a part of it is a link. */
+  /** Opens a physical path; throws `conflict` if a part of it is a link. */
   static async open(path: string): Promise<Folder> {
     const folder = await Folder.openUnresolved(path);
     try {
@@ -72,7 +72,7 @@ export class Folder {
     return Folder.#openAt(encodePath(path), path);
   }
 
-  /** Opens a path that may have links; null where nothing is there. */
+  /** Opens a path that may have links; null if nothing is there. */
   static async find(place: string): Promise<Folder | null> {
     const path = await physicalPath(place);
     return path === null ? null : Folder.open(path);
@@ -89,13 +89,13 @@ export class Folder {
     }
   }
 
-  /** A path to `name` that holds also where the directory is moved. */
+  /** Returns a path to `name` that stays valid if the directory is moved. */
   at(name: string): string | Buffer {
     if (process.platform !== 'linux') return encodePath(`${this.path}/${name}`);
     return name === '.' ? `/proc/self/fd/${this.#handle.fd}` : `/proc/self/fd/${this.#handle.fd}/${name}`;
   }
 
-  /** The directory of this name, or null where there is nothing; throws `conflict` for anything else. */
+  /** Opens the directory of this name; null if nothing is there; throws `conflict` for anything else. */
   async directory(name: string): Promise<Folder | null> {
     const path = `${this.path}/${name}`;
     try {
@@ -103,7 +103,7 @@ export class Folder {
     } catch (error) {
       const code = systemCode(error);
       if (code === 'ENOENT') return null;
-      // Linux says ENOTDIR of a link too, when both a directory and no link is asked for.
+      // With O_DIRECTORY and O_NOFOLLOW, Linux returns ENOTDIR for a link, too.
       if (code !== 'ELOOP' && code !== 'ENOTDIR') throw error;
       const stats = await lstat(this.at(name));
       const what = stats.isSymbolicLink()
@@ -113,7 +113,7 @@ export class Folder {
     }
   }
 
-  /** The entry at `name`, where a link stands for what it leads to; for looking only. */
+  /** Reads the entry at `name`, and follows a link; only for inspection. */
   followed(name: string): BoundedFile {
     const entry = this.entry(name);
     if (entry.kind !== 'link') return entry;
@@ -121,13 +121,13 @@ export class Folder {
     return readBounded(this.at(name), { follow: true });
   }
 
-  /** The text of the link of this name; null where there is none. */
+  /** Returns the target of the link of this name, as written; null if there is no link. */
   async target(name: string): Promise<string | null> {
     if (this.entry(name).kind !== 'link') return null;
     return decodePath(await readlink(this.at(name), { encoding: 'buffer' }));
   }
 
-  /** The directory at a path below, made with those on the way where it is missing. No part may be a link. */
+  /** Opens the directory at a path below, and makes missing ones on the way. No part may be a link. */
   async directoryOrMade(path: string, belonging: Belonging): Promise<Folder> {
     const [name = '', ...below] = path.split('/');
     const folder = (await this.directory(name)) ?? (await this.#make(name, belonging));
@@ -150,15 +150,15 @@ export class Folder {
     return folder;
   }
 
-  /** The entry at `name`, with the beginning of a regular file. */
+  /** Reads the entry at `name`; of a regular file, the beginning. */
   entry(name: string): BoundedFile {
     return readBounded(this.at(name));
   }
 
   /**
-   * Makes `name` hold these bytes: before a crash all of the old, or after it all of the new. With `seen`
-   * only where that still is there; else throws ChangedMeanwhile. `temporary` holds the new bytes until then;
-   * throws EEXIST where there is one.
+   * Replaces the content of `name` in one step: after a crash the file has all of the old bytes or all of the
+   * new. With `seen`, throws ChangedMeanwhile unless that entry is still there. `temporary` names the file
+   * for the new bytes until then; throws EEXIST if it exists.
    */
   async write(
     name: string,
@@ -175,13 +175,13 @@ export class Folder {
       await rename(this.at(temporary), this.at(name));
       isInPlace = true;
     } finally {
-      // It may be another program's by now.
+      // After the rename, a file of this name may be another program's.
       if (!isInPlace) await unlink(this.at(temporary)).catch(() => {});
       await this.#sync();
     }
   }
 
-  /** Gives a file a second name that is not there; false where the file system has no second names. */
+  /** Links a file under a second, new name; returns false if the file system has no hard links. */
   async #linkNew(from: string, to: string): Promise<boolean> {
     try {
       await link(this.at(from), this.at(to));
@@ -245,7 +245,7 @@ export function belongingOf({ mode, uid, gid }: Stats): Belonging {
   return { mode: mode & 0o7777, uid, gid };
 }
 
-/** The path without links; null where nothing is there. Rejects where its disk does not answer. */
+/** Resolves links in a path; null if nothing is there. Rejects if its disk does not answer. */
 export async function physicalPath(path: string): Promise<string | null> {
   try {
     beforeFollow(path);
@@ -256,7 +256,7 @@ export async function physicalPath(path: string): Promise<string | null> {
   }
 }
 
-/** Another program wrote between a look and a change, which was not made. */
+/** Thrown if another program changed a file after it was inspected: our change was not made. */
 export class ChangedMeanwhile extends SoftquotaError {
   constructor(path: string, cause?: unknown) {
     super('conflict', `another program changed ${path} meanwhile; run this again`, { cause });
@@ -281,7 +281,7 @@ export interface RepositoryFault {
   readonly fault: string;
 }
 
-/** Does something in each repository; a fault of one keeps none of the others waiting. */
+/** Runs `act` in each repository. A fault in one is part of the result and does not stop the others. */
 export async function inEach<Result extends { readonly repository: string }>(
   repositories: readonly string[],
   act: (repository: Folder, path: string) => Promise<Result>,
@@ -298,7 +298,7 @@ export async function inEach<Result extends { readonly repository: string }>(
   return results;
 }
 
-/** The words for a fault of ours or the system's; anything else is a mistake of ours and is thrown on. */
+/** Returns the words for an error of ours or of the system; throws any other error again. */
 export function reasonOf(error: unknown): string {
   if (error instanceof SoftquotaError) return error.message;
   if (error instanceof DiskHangs) return 'the disk does not answer';

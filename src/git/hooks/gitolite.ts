@@ -1,9 +1,9 @@
 /**
- * gitolite: it links what lies in one folder into each of its repositories, those to come included, so that
- * is where the hooks go.
+ * Installs the hooks for gitolite in one folder, from which gitolite links them into each of its
+ * repositories, also into new ones.
  *
- * gitolite is asked where that is, and told to link, as the user that it belongs to: its configuration is a
- * program, and nobody else's than that user's.
+ * gitolite itself names the folder and makes the links. It runs as its own user, since its configuration is a
+ * program of that user.
  */
 
 import { existsSync } from 'node:fs';
@@ -33,23 +33,23 @@ import {
 export interface Gitolite {
   readonly user: string;
   readonly home: string;
-  /** Below it lie the repositories. */
+  /** The directory of the repositories. */
   readonly repositories: string;
-  /** The directory whose files are linked into each repository's `hooks`; need not exist yet. */
+  /** The directory whose files are linked into each repository's `hooks`. It need not exist yet. */
   readonly common: string;
-  /** The directory whose files are linked after `common`, in place of the same names; null: only that one. */
+  /** The directory whose files are linked after those of `common` and replace them; null if there is none. */
   readonly overriding: string | null;
   /** Tells whether `common` is part of what administrators push to the repository gitolite-admin. */
   readonly isPushed: boolean;
-  /** Has it link what lies there now into each repository; rejects with `conflict`. */
+  /** Has gitolite link the files of these directories into each repository; rejects with `conflict`. */
   link(): Promise<void>;
 }
 
 /**
- * The gitolite in this home, or with `auto` the only one among the homes of the host's users. Rejects with
- * `usage` where there is none, or several, with `not_permitted` where only its user or root can ask it, and
- * with `conflict` where it does not answer. `lookup`: the host's users, and the user who runs this; the
- * system's unless given.
+ * Finds the gitolite in this home, or with `auto` the only one among the homes of the host's users. Rejects
+ * with `usage` if there is none, or several, with `not_permitted` for any user but its own and root, and with
+ * `conflict` if gitolite fails. `lookup`: the host's users, and the user who runs this; the system's unless
+ * given.
  */
 export async function findGitolite(
   where: string,
@@ -97,7 +97,7 @@ async function onlyUser(users: readonly SystemAccount[]): Promise<SystemAccount>
   return first;
 }
 
-/** On a disk that does not answer, nothing is there. */
+/** Tells whether a path exists; false on a disk that does not answer. */
 function isThere(path: string): boolean {
   try {
     beforeFollow(path);
@@ -113,7 +113,7 @@ async function physical(path: string): Promise<string> {
   return realpath(path);
 }
 
-/** gitolite runs as the owner of its configuration. */
+/** Returns the account as which gitolite runs: the owner of its configuration. */
 async function userAt(where: string, users: readonly SystemAccount[]): Promise<SystemAccount> {
   try {
     const home = await physical(where);
@@ -136,7 +136,7 @@ async function userAt(where: string, users: readonly SystemAccount[]): Promise<S
   }
 }
 
-/** It writes links into thousands of repositories. */
+/** Time for gitolite, which writes links into thousands of repositories. */
 const timeoutMs = 600_000;
 
 async function gitoliteOf(
@@ -150,12 +150,12 @@ async function gitoliteOf(
     const fault = (why: string, cause?: unknown) =>
       new SoftquotaError('conflict', `gitolite ${args.join(' ')}, run as ${user.name}: ${why}`, { cause });
     const options = { cwd: user.home, env, timeoutMs, ...identity };
-    // A program that is started there has this process wait until it begins.
+    // Starting a program in a directory on a disk that hangs would block this process.
     beforeFollow(user.home);
     const { status, output, complaint } = await runProgram(program, args, options).catch((cause: unknown) => {
       throw fault(reasonOf(cause), cause);
     });
-    // Asked for what is not set, it ends with 1 and without a word.
+    // For a variable that is not set, gitolite ends with 1 and prints nothing.
     if (status === 0 || (status === 1 && complaint === '')) return output;
     throw fault(complaint || `it ended with ${status}`);
   };
@@ -171,10 +171,10 @@ function programOf({ name, home }: SystemAccount): string {
 }
 
 /**
- * Puts both hooks where gitolite takes them from, and has it link them into every repository. Those from
- * before LOCAL_CODE was set go, since they would override these. Nothing is done, and it rejects with
- * `conflict`, where linking would put an end to a hook that some repository has for itself, or where the next
- * push to gitolite-admin would put an end to ours.
+ * Puts both hooks into gitolite's common folder, and has gitolite link them into every repository. Hooks of
+ * ours from before LOCAL_CODE was set are removed, since they would override these. Rejects with `conflict`,
+ * and changes nothing, if the links would replace a repository's own hook, or the next push to gitolite-admin
+ * would replace ours.
  */
 export async function distributeHooks(gitolite: Gitolite, options: WantedSettings) {
   const repositories = await allRepositories(gitolite);
@@ -202,11 +202,13 @@ export interface WithdrawReport {
   readonly repositories: readonly RemoveResult[];
 }
 
-/** Undoes `distributeHooks`: ours go, one that had made room returns, so do the links and settings. */
+/**
+ * Undoes `distributeHooks`: removes our hooks and their links, and restores hooks that were moved for ours.
+ */
 export async function withdrawHooks(gitolite: Gitolite): Promise<WithdrawReport> {
   const repositories = await allRepositories(gitolite);
   const common = await removeIn(gitolite.common);
-  // Those from before LOCAL_CODE was set lie in the other folder.
+  // Hooks from before LOCAL_CODE was set lie in the other folder.
   const earlier = gitolite.overriding === null ? [] : await removeIn(gitolite.overriding);
   const places = [...common, ...earlier];
   for (const { directory } of places)
@@ -222,7 +224,7 @@ async function removeIn(path: string): Promise<Pick<WithdrawReport, 'directory' 
   return folder === null ? [] : [{ directory: folder.path, hooks: await removeFrom(folder) }];
 }
 
-/** gitolite looks into all of them, so nothing is begun where the disk of one hangs. */
+/** Lists all repositories. Rejects if the disk of one hangs, since gitolite would wait there. */
 async function allRepositories(gitolite: Gitolite): Promise<readonly string[]> {
   const { repositories, unread } = await findRepositories([gitolite.repositories]);
   const hung = unread.find(({ hangs }) => hangs);
@@ -231,7 +233,7 @@ async function allRepositories(gitolite: Gitolite): Promise<readonly string[]> {
   throw new SoftquotaError('not_ready', message);
 }
 
-/** Makes it as gitolite would, which is as the directory above it is. */
+/** Opens a directory, or makes it as gitolite would: with owner and mode of its parent. */
 async function openOrMake(path: string): Promise<Folder> {
   const found = await Folder.find(path);
   if (found !== null) return found;
@@ -252,14 +254,14 @@ async function mustNotBeOverridden(gitolite: Gitolite, place: HookPlace): Promis
   if (overriding === null) return;
   await using folder = await Folder.find(overriding);
   if (folder === null) return;
-  // Ours goes from there, but another's folder stays.
+  // Our own hook is removed from there, but a folder of foreign hooks stays.
   const isOver = isOurs(name, folder.entry(name)) ? `${name}.d` : name;
   if (folder.entry(isOver).kind === 'absent') return;
   const message = `${overriding}/${isOver} overrides the ${isOver === name ? 'file' : 'folder'} in ${common}: move it there, and run this again`;
   throw new SoftquotaError('conflict', message);
 }
 
-/** gitolite removes a hook of a repository's own for the link, and gives up at a folder. */
+/** Checks repositories: gitolite would replace a repository's own hook by its link, and fails at a folder. */
 async function mustHideNothing(repositories: readonly string[], place: HookPlace): Promise<void> {
   const { name, folder } = place;
   const sharesFolder = folder !== null || givesWay(place);
@@ -283,13 +285,13 @@ async function mustHideNothing(repositories: readonly string[], place: HookPlace
   }
 }
 
-/** The repository's folder of hooks; null where that is none, or a link that somebody made of it. */
+/** Opens the repository's folder of hooks; null if it is missing, a link or anything else. */
 async function hooksOf(repository: string): Promise<Folder | null> {
   await using folder = await Folder.open(repository);
   return folder.entry('hooks').kind === 'directory' ? await folder.directory('hooks') : null;
 }
 
-/** gitolite takes out no link that leads to nothing any more. */
+/** Removes gitolite's links to our removed hooks, since gitolite itself never removes a dangling link. */
 async function unlinkGone(repository: string, common: string): Promise<void> {
   await using hooks = await hooksOf(repository);
   if (hooks === null) return;

@@ -1,6 +1,6 @@
 /**
- * The hooks of this package, telling them from other people's, and the settings in their heads: written at
- * installation, and all that a hook reads besides its push.
+ * The hooks of this package: recognizes them, and writes and reads the settings in their heads. Besides its
+ * push, a hook reads only these settings.
  */
 
 import { readFileSync } from 'node:fs';
@@ -15,13 +15,13 @@ export type HookName = (typeof hookNames)[number];
 
 const hooksDirectory = new URL('hooks/', packageDirectory);
 
-/** The name, in `hooks/NAME.d`, of a hook that was there before ours. */
+/** The name in `hooks/NAME.d` of a hook that was there before ours. */
 export const previousFile = '50-previous';
 
-/** The name of our hook, in `hooks/NAME.d`, if another hook runs that folder: before all others. */
+/** The name of our hook in `hooks/NAME.d` if another hook runs that folder: it sorts before all others. */
 export const folderFile = '00-softquota';
 
-/** The folder from which Gogs runs other hooks; its own replace those in `hooks`. */
+/** The folder from which Gogs runs other hooks. In `hooks` it puts its own. */
 export const customFolder = 'custom_hooks';
 
 /** Tells whether this is a hook that Gogs puts into repositories, and that runs `custom_hooks/NAME`. */
@@ -44,7 +44,7 @@ export function isOurs(name: HookName, entry: BoundedFile): entry is BoundedFile
 /** The folder's name built from the hook's own: ${hookname}.d/, $(basename $0).d/, ${0##*\/}.d/. */
 const buildsName = [/\$[^$/\n]*\.d\//, /\$\{0##\*\/\}"*\.d\//];
 
-/** Tells whether this is another's hook that runs the folder `NAME.d` itself, as those of forges do. */
+/** Tells whether this is a foreign hook that runs the folder `NAME.d` itself, as hooks of forges do. */
 export function runsFolder(name: HookName, entry: BoundedFile): boolean {
   return (
     entry.kind === 'file' && isExecutable(entry) && !isOurs(name, entry) && namesFolder(name, entry.bytes)
@@ -56,12 +56,12 @@ function namesFolder(name: HookName, content: Buffer): boolean {
   return found.includes(`${name}.d`) || buildsName.some(pattern => pattern.test(found));
 }
 
-/** git passes over a hook that its user may not execute. */
+/** Tells whether the owner may execute the file; git skips a hook that its user may not execute. */
 export function isExecutable({ stats }: BoundedFile & { kind: 'file' }): boolean {
   return (stats.mode & 0o100) !== 0;
 }
 
-/** Tells whether it is a hook that git passes over. */
+/** Tells whether it is a hook that git skips. */
 export function isSkipped(entry: BoundedFile): boolean {
   return entry.kind === 'file' && !isExecutable(entry);
 }
@@ -71,7 +71,7 @@ const onErrors = ['allow', 'deny', 'last'] as const;
 /** The decision about a push while the daemon does not answer. */
 type OnError = (typeof onErrors)[number];
 
-/** The programs by which hooks can ask, the quickest first. */
+/** The programs by which hooks can send requests, the fastest first. */
 export const clients = ['nc', 'curl'] as const;
 
 export type Client = (typeof clients)[number];
@@ -81,7 +81,7 @@ export interface HookSettings {
   readonly socket: string;
   readonly client: Client;
   readonly onError: OnError;
-  /** Minutes for which the list that the daemon published last counts. */
+  /** Minutes for which the list that the daemon last published is valid. */
   readonly lastFor: number;
 }
 
@@ -111,17 +111,17 @@ export function parsePolicies(
   };
 }
 
-/** The programs that ask beside the two hooks. */
+/** The programs of this package besides the two hooks. */
 export const programNames = ['upload', 'quota', 'receive-pack/git', 'receive-pack/git-lfs-transfer'] as const;
 
 type ProgramName = (typeof programNames)[number];
 
-/** From the line that opens the settings to the first line of the work. */
+/** Matches from the heading of the settings to the first line of code. */
 const settingsBlock = /^(# Settings.*\n)[\s\S]*?\n(?=set -u\n)/m;
 
 const calls: Readonly<Record<Client, string>> = {
   nc: 'call() { request "$@" | timeout -s KILL "$left" nc -U "$socket"; }',
-  // It writes the head of the request itself.
+  // curl writes the head of the request itself.
   curl: `call() {
 	request "$@" | {
 		read -r method path _ && while read -r line && [ "\${#line}" -gt 1 ]; do :; done
@@ -133,14 +133,14 @@ const calls: Readonly<Record<Client, string>> = {
 
 const unnamable = /[\p{Cc}]/u;
 
-/** The lines that tell a script of ours where and by which program it asks. */
+/** Writes the settings of a script of ours: the socket, and the function that sends a request to it. */
 export function headLines({ socket, client, onError, lastFor }: HookSettings): string {
   if (!socket.startsWith('/') || unnamable.test(socket))
     throw new SoftquotaError('conflict', `the hooks cannot ask at the socket ${JSON.stringify(socket)}`);
   return `socket=${shellQuoted(socket)} on_error=${onError} last_for=${lastFor}\n${calls[client]}\n`;
 }
 
-/** A hook or program of this package with its settings. */
+/** Returns a hook or program of this package with its settings filled in. */
 export function filled(name: HookName | ProgramName, settings: HookSettings): Buffer {
   const template = readFileSync(new URL(name, hooksDirectory), 'latin1');
   const head = Buffer.from(headLines(settings)).toString('latin1');
@@ -150,7 +150,7 @@ export function filled(name: HookName | ProgramName, settings: HookSettings): Bu
   );
 }
 
-/** The settings in the head of such a file; null where it has none, as those of release 0.1. */
+/** Reads the settings in the head of such a file; null if it has none, as in release 0.1. */
 export function settingsIn(content: Buffer): HookSettings | null {
   const text = content.toString();
   const [, quoted, policy, minutes] =
@@ -158,7 +158,7 @@ export function settingsIn(content: Buffer): HookSettings | null {
   const onError = onErrors.find(each => each === policy);
   if (quoted === undefined || onError === undefined) return null;
   const socket = quoted.replace(/^'|'$/g, '').replaceAll("'\\''", "'");
-  // The package's own file has none yet.
+  // The package's own file has no settings yet.
   if (!socket.startsWith('/')) return null;
   const client = text.includes(calls.nc) ? 'nc' : 'curl';
   return { socket, client, onError, lastFor: Number(minutes) };

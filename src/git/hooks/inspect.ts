@@ -23,16 +23,16 @@ import {
   settingsIn,
 } from './hook.ts';
 
-/** `older`: ours, of another version, or with a settings head that none or another installation wrote. */
+/** `older`: a hook of ours of another version, or one without its settings. */
 type HookStanding = 'absent' | 'ours' | 'older' | 'foreign' | 'blocked';
 
 export interface HookState {
   readonly state: HookStanding;
-  /** The hook's file below the repository; null: there is none. */
+  /** The hook's file below the repository; null if there is none. */
   readonly file: string | null;
-  /** Why git cannot run it; null where it can. */
+  /** Why git cannot run the hook; null if it can. */
   readonly blocked: string | null;
-  /** Null: it has none, as a hook of another version. */
+  /** Null: the hook has none, as in older versions. */
   readonly settings: HookSettings | null;
   /** A hook that was there before and does not run, because it is not executable. */
   readonly skipped: string | null;
@@ -52,20 +52,22 @@ export interface HookPlace extends AsyncDisposable {
   /** The name of the directory: `hooks`, or `custom_hooks`. */
   readonly below: string;
   readonly main: BoundedFile;
-  /** Tells whether hooks/NAME is another's, and runs hooks/NAME.d itself. */
+  /** Tells whether hooks/NAME is a foreign hook that runs hooks/NAME.d itself. */
   readonly delegates: boolean;
   /** Tells whether the repository is of a forge whose hook replaces hooks/NAME and runs hooks/NAME.d. */
   readonly isForge: boolean;
-  /** hooks/NAME.d, held open; null where it is not. */
+  /** hooks/NAME.d, held open; null if it does not exist. */
   readonly folder: Folder | null;
   readonly inFolder: BoundedFile;
   readonly previous: BoundedFile;
 }
 
-/** A file of Gitea or Forgejo in hooks/NAME.d. */
+/** The file of Gitea or Forgejo in hooks/NAME.d. */
 const forgeFile = 'gitea';
 
-/** Throws `conflict` where a link or no hook is in the way. `isForge`: the repository is a forge's. */
+/**
+ * Reads the files. Throws `conflict` for a link or a special file. `isForge`: the repository is a forge's.
+ */
 export function inspectPlace(hooks: Folder, name: HookName, isForge = false): Promise<HookPlace> {
   return placeIn(hooks, name, false, isForge);
 }
@@ -96,7 +98,7 @@ async function placeIn(
 
 const absent: BoundedFile = { kind: 'absent' };
 
-/** Ours in the folder may be from the template of a forge that has not written its own hooks yet. */
+/** Our hook in the folder may be from the template of a forge that has not written its own hooks yet. */
 function isOfForge(
   { name, main, folder, inFolder, delegates }: Omit<HookPlace, 'isForge' | typeof Symbol.asyncDispose>,
   isKnown: boolean,
@@ -110,7 +112,7 @@ export function isGogs(hooks: Folder): boolean {
   return isOfGogs('pre-receive', hooks.entry('pre-receive'));
 }
 
-/** The directory whose hooks are ours to look after: Gogs runs `custom_hooks`. Null: not there. */
+/** Opens the directory with our hooks: `custom_hooks` for Gogs, else `hooks`; null if it does not exist. */
 export async function runFolder(repository: Folder): Promise<Folder | null> {
   const hooks = await repository.directory('hooks');
   if (hooks === null || !isGogs(hooks)) return hooks;
@@ -130,7 +132,9 @@ function fileIn(where: Folder | null, file: string): BoundedFile {
   throw new SoftquotaError('conflict', `${where?.path}/${file} is ${what}`);
 }
 
-/** The states of both hooks, also where one, or its folder, is a link: of what git would run. */
+/**
+ * Returns the states of both hooks. Links are followed, so the states are those of the hooks that git runs.
+ */
 export async function statesIn(hooks: Folder): Promise<Record<HookName, HookState>> {
   const states: Record<HookName, HookState> = { ...absentHooks };
   for (const name of hookNames) {
@@ -159,7 +163,7 @@ function stateOf(place: HookPlace): HookState {
   }
   const settings = settingsIn(entry.bytes);
   const isCurrent = isCurrentEntry(name, entry) && (!isInFolder || delegates || isCurrentEntry(name, main));
-  // git runs the first, which runs the other.
+  // git runs `mainFile`, which runs `file`.
   for (const each of [mainFile, file]) {
     const blocked = blockedAt(`${hooks.path}${each.slice(below.length)}`);
     if (blocked !== null) return { state: 'blocked', file: each, blocked, settings, skipped };
@@ -167,19 +171,19 @@ function stateOf(place: HookPlace): HookState {
   return { state: isCurrent ? 'ours' : 'older', file, blocked: null, settings, skipped };
 }
 
-/** Tells whether it is this version's hook with some settings, and git would run it. */
+/** Tells whether a file is this version's hook with any settings, and executable. */
 function isCurrentEntry(name: HookName, entry: BoundedFile): boolean {
   if (!isOurs(name, entry)) return false;
   const settings = settingsIn(entry.bytes);
   return settings !== null && isInPlace(filled(name, settings), entry);
 }
 
-/** Tells whether it has these bytes, and git would run it. */
+/** Tells whether a file has exactly these bytes, and is executable. */
 export function isInPlace(content: Buffer, entry: BoundedFile): boolean {
   return entry.kind === 'file' && entry.whole && isExecutable(entry) && entry.bytes.equals(content);
 }
 
-/** Returns why git cannot run this file, so that it passes over it without a word; null where it can. */
+/** Returns why git cannot run this file, which it then skips silently; null if it can. */
 export function blockedAt(path: string): string | null {
   const location = encodePath(path);
   if ((statSync(location).mode & 0o100) === 0) return 'it is not executable';
@@ -188,7 +192,7 @@ export function blockedAt(path: string): string | null {
     return null;
   } catch (error) {
     if (systemCode(error) !== 'EACCES') throw error;
-    // The system lets nobody, root neither, run what lies on such a file system.
+    // With noexec nobody can run the file, not even root.
     const mount = noexecMountAt(path);
     if (mount === null) return 'its user may not reach it';
     return `its file system is mounted with noexec; mend: mount -o remount,exec ${shellQuoted(mount)}`;
@@ -197,10 +201,10 @@ export function blockedAt(path: string): string | null {
 
 export interface HooksPath {
   readonly path: string;
-  /** The file that says so, or `the system's configuration`. */
+  /** The file with the setting, or `the system's configuration`. */
   readonly from: string;
   readonly directory: string;
-  /** Tells whether this version's hooks lie there, so that pushes are asked about all the same. */
+  /** Tells whether this version's hooks lie there, so that pushes are checked all the same. */
   readonly ours: boolean;
 }
 
@@ -209,9 +213,10 @@ type Setting = Pick<HooksPath, 'path' | 'from'>;
 const key = 'core.hooksPath';
 
 /**
- * Gives what looks for it as git does when a repository's owner runs it: in the repository's config, the
- * owner's two, the system's; what is the same for all is read once. Null where none says so, or where it is
- * the repository's own `hooks` after all. `passwd` is the file that tells the owner's home.
+ * Returns a function that finds core.hooksPath as git does when the repository's owner runs it: in the
+ * repository's configuration, the owner's two files, then the system's. Files that serve several repositories
+ * are read once. The result is null if there is no setting, or it names the repository's own `hooks`.
+ * `passwd` is the file with the homes of owners.
  */
 export function hooksPathFinder(passwd = '/etc/passwd') {
   const ofOwners = new Map<number, Promise<Setting | null>>();
@@ -233,7 +238,7 @@ export function hooksPathFinder(passwd = '/etc/passwd') {
   };
 }
 
-/** Relative to the repository, in which git runs hooks; `~/` is the owner's home. */
+/** Resolves the path from the repository, in which git runs hooks; `~/` is the owner's home. */
 function directoryOf(path: string, repository: Folder, passwd: string): string {
   if (!path.startsWith('~/')) return resolve(repository.path, path);
   const home = accountOf(repository.stats.uid, passwd)?.home ?? '/';
@@ -249,7 +254,7 @@ function isCurrentAt(name: HookName, path: string): boolean {
   }
 }
 
-/** Finds the account of a number in a file as passwd(5), if it has a home. */
+/** Finds the account of a user id in a file like passwd(5), if it has a home. */
 function accountOf(uid: number, passwd: string): SystemAccount | undefined {
   return systemAccounts(passwd).users.find(user => user.uid === uid && user.home !== '');
 }
@@ -266,13 +271,13 @@ async function ofOwner(uid: number, passwd: string): Promise<Setting | null> {
   return null;
 }
 
-/** Tells whether git would wait there: a pipe or the like is there, or the disk does not answer. */
+/** Tells whether git might wait forever there: for a pipe or the like, or for a disk that does not answer. */
 function isNoFile(path: string): boolean {
   try {
     beforeFollow(path);
     return statSync(path, { throwIfNoEntry: false })?.isFile() === false;
   } catch (error) {
-    return saysHangs(error); // else git says what it can
+    return saysHangs(error); // any other error is left to git
   }
 }
 
@@ -284,19 +289,19 @@ async function settingOf(value: Promise<string | null>, from: string): Promise<S
 interface ReadStatus {
   readonly repository: string;
   readonly hooks: Readonly<Record<HookName, HookState>>;
-  /** The setting by which git takes hooks from elsewhere; null: there is none. */
+  /** The setting that has git run hooks from elsewhere; null if there is none. */
   readonly hooksPath: HooksPath | null;
-  /** Tells whether its own config file has clients asked for signed pushes. */
+  /** Tells whether the repository's own configuration asks clients for signed pushes. */
   readonly signedPushes: boolean;
-  /** Why git runs no hooks there at all, whatever lies in it; null where it does. */
+  /** Why git never runs hooks in this repository; null if it does. */
   readonly gitlab: string | null;
-  /** Settings or files of release 0.1 in the repository, in words; null: there are none. */
+  /** Settings or files of release 0.1 in the repository, in words; null if there are none. */
   readonly leftovers: string | null;
 }
 
 export type RepositoryStatus = ReadStatus | RepositoryFault;
 
-/** Tells whether pushes to it are asked about, and reported, by this version's hooks. */
+/** Tells whether this version's hooks check and report pushes to a repository. */
 export function isProtected(status: RepositoryStatus): boolean {
   if ('fault' in status || status.gitlab !== null) return false;
   if (status.hooksPath !== null) return status.hooksPath.ours;
@@ -324,7 +329,10 @@ export async function hooksStatus(repositories: readonly string[]): Promise<read
 /** Names that Gitaly gives the directories above repositories. */
 const directories = ['@hashed', '@groups', '@snippets', '@pools', '@cluster'];
 
-/** Why hooks are of no use in a repository of GitLab's: by its path, and by its config where given. */
+/**
+ * Returns why hooks are useless in a repository of GitLab, known by its path, or by its configuration if
+ * given.
+ */
 export function ofGitlab(path: string, facts: ConfigFacts | null): string | null {
   const directory = path.split('/').find(name => directories.includes(name));
   const isNamed = facts !== null && facts.gitlabProject !== null;

@@ -27,9 +27,9 @@ import {
   statesIn,
 } from './inspect.ts';
 
-/** The settings to be written; where a policy is not given, that of the hook in place stays. */
+/** The settings to write. A policy that is not given stays as in the hook in place. */
 export interface WantedSettings extends Pick<HookSettings, 'socket' | 'client'>, OldSettings {
-  /** Instead of /etc/softquota/hook.conf. */
+  /** The path to read instead of /etc/softquota/hook.conf. */
   readonly hookConf?: string;
 }
 
@@ -37,11 +37,11 @@ export interface InstalledHook {
   readonly did: 'installed' | 'updated' | 'unchanged';
   /** Our hook's file, below the repository. */
   readonly file: string;
-  /** The file of the hook that was there before, below the repository; null where none was. */
+  /** The file of the hook that was there before, below the repository; null if there was none. */
   readonly previous: string | null;
-  /** Tells whether the previous hook is not executable, so that it does not run; git passed it over, too. */
+  /** Tells whether the previous hook is not executable, so that it does not run; git skipped it, too. */
   readonly skipped: boolean;
-  /** Why git cannot run ours; null where it can. */
+  /** Why git cannot run our hook; null if it can. */
   readonly blocked: string | null;
 }
 
@@ -58,9 +58,9 @@ interface InstallDone {
 export type InstallResult = InstallDone | RepositoryFault;
 
 /**
- * Puts both hooks into each repository. Doing it again changes nothing; an older version of ours is replaced
- * in its place, and what release 0.1 kept in the repository is removed. A fault of one repository keeps none
- * of the others from getting them.
+ * Puts both hooks into each repository. A second call changes nothing; an older version of ours is replaced
+ * in its place, and files and settings of release 0.1 are removed. A fault in one repository does not stop
+ * the others.
  */
 export async function installHooks(
   repositories: readonly string[],
@@ -79,7 +79,7 @@ export async function installHooks(
 /** A forge writes a hook once or twice while it makes a repository. */
 const mostAttempts = 5;
 
-/** Looks at all before it changes any, and looks again where another program changes it meanwhile. */
+/** Puts both hooks into a repository; starts again if another program changes a file meanwhile. */
 export async function installInto(
   repository: Folder,
   options: WantedSettings,
@@ -111,7 +111,7 @@ async function installOnce(repository: Folder, terms: Terms): Promise<InstalledH
   return await installIn(custom, terms);
 }
 
-/** The hooks where links lead to this version's, as gitolite makes them; null where not both do. */
+/** Returns the hooks if both are links to this version's, as gitolite makes them; else null. */
 async function linkedIn(hooks: Folder): Promise<InstalledHooks | null> {
   if (hookNames.some(name => hooks.entry(name).kind !== 'link')) return null;
   const states = await statesIn(hooks);
@@ -132,7 +132,10 @@ async function inEachHook(hooks: Folder, put: (name: HookName) => Promise<PutHoo
   return { 'pre-receive': await putIn('pre-receive'), 'post-receive': await putIn('post-receive') };
 }
 
-/** Puts both hooks into a folder of hooks, a repository's or one that many repositories use. */
+/**
+ * Puts both hooks into a folder of hooks, a repository's or one that many repositories use. Both places are
+ * checked before any is changed.
+ */
 export async function installIn(hooks: Folder, terms: Terms): Promise<InstalledHooks> {
   for (const name of hookNames) {
     await using place = await inspectPlace(hooks, name, terms.isForge);
@@ -144,7 +147,7 @@ export async function installIn(hooks: Folder, terms: Terms): Promise<InstalledH
   });
 }
 
-/** Puts both hooks where another program, such as Gitaly, runs what lies in NAME.d. */
+/** Puts both hooks into NAME.d of a directory, for a program such as Gitaly that runs these folders. */
 export async function installInFolders(directory: Folder, wanted: WantedSettings): Promise<InstalledHooks> {
   return inEachHook(directory, async name => {
     await using place = await inspectPlace(directory, name);
@@ -152,7 +155,7 @@ export async function installInFolders(directory: Folder, wanted: WantedSettings
   });
 }
 
-/** Tells whether what is at hooks/NAME has to make room for ours. */
+/** Tells whether a foreign hook at hooks/NAME has to be moved to make room for ours. */
 export function givesWay({ name, main, delegates }: HookPlace): boolean {
   return main.kind === 'file' && !delegates && !isOurs(name, main);
 }
@@ -165,7 +168,7 @@ function mustHaveRoomForPrevious(place: HookPlace): void {
     throw new SoftquotaError('conflict', message);
   }
   if (previous.kind !== 'file') return;
-  // A first attempt that was cut off left the same hook under both names.
+  // An installation that was interrupted has left the same hook under both names.
   if (previous.whole && previous.bytes.equals(main.bytes)) return;
   throw new SoftquotaError(
     'conflict',
@@ -185,14 +188,16 @@ async function installAt(place: HookPlace, terms: Terms): Promise<PutHook> {
   const unchanged = isInPlace(content, main);
   if (main.kind === 'file' && givesWay(place)) await keepPrevious(place, main.bytes, main.stats);
   if (!unchanged) await hooks.write(name, content, ownedLike(hooks), { seen: main });
-  // Left from a time when another hook ran the folder.
+  // Our file in the folder is left from a time when another hook ran the folder.
   if (inForge === null && isOurs(name, inFolder)) await place.folder?.remove(folderFile);
   const did = unchanged ? 'unchanged' : isOurs(name, main) ? 'updated' : 'installed';
   if (inForge !== null) return { ...inForge, did: unchanged ? inForge.did : did, previous: kept, skipped };
   return { did, file: `${below}/${name}`, previous: kept, skipped };
 }
 
-/** The hook with the wanted settings, and where these say nothing, with those of the one that it replaces. */
+/**
+ * Returns the hook with the wanted settings; those that are not given come from the hook that it replaces.
+ */
 function contentFor({ name, main, inFolder }: HookPlace, { wanted, old }: Terms): Buffer {
   const present = [inFolder, main].find(entry => isOurs(name, entry));
   const written = present === undefined ? null : settingsIn(present.bytes);
@@ -200,7 +205,7 @@ function contentFor({ name, main, inFolder }: HookPlace, { wanted, old }: Terms)
   return filled(name, { socket: wanted.socket, client: wanted.client, onError, lastFor });
 }
 
-/** Puts ours where another hook, or Gitaly, runs it and never removes it. */
+/** Puts our hook into NAME.d, where another hook or Gitaly runs it and never removes it. */
 async function installInFolder(place: HookPlace, terms: Terms): Promise<PutHook> {
   const { hooks, name, below, inFolder } = place;
   const file = `${below}/${name}.d/${folderFile}`;
@@ -211,19 +216,19 @@ async function installInFolder(place: HookPlace, terms: Terms): Promise<PutHook>
   return { did: isOurs(name, inFolder) ? 'updated' : 'installed', file, previous: null, skipped: false };
 }
 
-/** The old hook has both names until ours takes the first over, so that it runs at each moment. */
+/** Copies the old hook to its new name before ours replaces it, so that it runs at every moment. */
 async function keepPrevious({ hooks, name }: HookPlace, bytes: Buffer, stats: Stats): Promise<void> {
   await using folder = await hooks.directoryOrMade(`${name}.d`, belongingOf(hooks.stats));
   await folder.write(previousFile, bytes, belongingOf(stats));
 }
 
-/** Lets users run the hook who may search the directory, and only its owner write it. */
+/** Permissions of a hook: users who may search the directory may run it, and only its owner may write it. */
 export function ownedLike(hooks: Folder) {
   const { mode, uid, gid } = hooks.stats;
   return { mode: 0o700 | (mode & 0o010 ? 0o050 : 0) | (mode & 0o001 ? 0o005 : 0), uid, gid };
 }
 
-/** `restored`: ours is gone, and the hook that was there before it is back in its place. */
+/** `restored`: our hook is removed, and the hook that was there before is back in its place. */
 export type RemovedHook = 'removed' | 'restored' | 'absent';
 
 export const nothingRemoved = { 'pre-receive': 'absent', 'post-receive': 'absent' } as const;
@@ -235,7 +240,7 @@ interface RemoveDone {
 
 export type RemoveResult = RemoveDone | RepositoryFault;
 
-/** Undoes `installHooks`: a hook that had made room returns; those of other people are left alone. */
+/** Undoes `installHooks`: a hook that was moved for ours returns; other foreign hooks are not touched. */
 export async function removeHooks(repositories: readonly string[]): Promise<readonly RemoveResult[]> {
   return inEach(repositories, async (repository, path): Promise<RemoveDone> => {
     const removed: Record<HookName, RemovedHook> = { ...nothingRemoved };

@@ -1,7 +1,8 @@
 /**
- * Puts our scripts where one copy serves many repositories, or other programs than git. Such is the directory
- * that a forge has git copy into its new repositories, so that they are guarded before the first push: a
- * forge replaces `hooks/pre-receive` of a repository that it makes, and leaves alone what its own hook runs.
+ * Writes our scripts to places that serve many repositories, or other programs than git. One of them is the
+ * template directory that git copies into a forge's new repositories, so that they are guarded before the
+ * first push: a forge replaces `hooks/pre-receive` of a new repository, but not the hooks that its own hook
+ * runs.
  */
 
 import { stat } from 'node:fs/promises';
@@ -23,23 +24,23 @@ import {
 export interface ForgeTemplate {
   readonly root: string;
   readonly template: string;
-  /** The place for the lines, as a sentence without its end. */
+  /** Where to put the lines, as a sentence without its full stop. */
   readonly where: string;
   /** The settings that make the forge use the template. */
   readonly lines: readonly string[];
-  /** Why it could not be written; null where it was. */
+  /** Why the template could not be written; null if it was. */
   readonly fault: string | null;
 }
 
 type Kind = 'gitea' | 'gogs' | 'soft-serve';
 
-/** The template lies in this folder of ours below the forge's root, by this name. */
+/** Our folder below the forge's root, and the name of the template in it. */
 const ownFolder = '.softquota';
 const templateFolder = 'template';
-/** The hook of soft-serve, in hooks/NAME.d. */
+/** The hook of soft-serve in hooks/NAME.d. */
 const softServeFile = 'soft-serve';
 
-/** Writes a template for each root with repositories of a forge; `areForges`: for all, as Gitea's. */
+/** Writes a template for each root with repositories of a forge; `areForges`: for all roots, as for Gitea. */
 export async function writeForgeTemplates(
   roots: readonly string[],
   results: readonly InstallResult[],
@@ -57,13 +58,15 @@ export async function writeForgeTemplates(
   return written;
 }
 
-/** The roots without links. One that is not there, or cannot be reached, has been told by then. */
+/** Resolves links in the roots. A missing or unreachable root is left out; it was reported before. */
 async function pathsOf(roots: readonly string[]): Promise<readonly string[]> {
   const paths = await Promise.all(roots.map(root => physicalPath(root).catch(() => null)));
   return paths.filter(path => path !== null);
 }
 
-/** The forge whose repositories lie below the root; null where there are none, or the root is one itself. */
+/**
+ * Finds the forge whose repositories lie below the root; null if there are none, or the root is one itself.
+ */
 async function kindBelow(root: string, results: readonly InstallResult[]): Promise<Kind | null> {
   for (const result of results) {
     if ('fault' in result || result.repository === root || !isWithin(result.repository, root)) continue;
@@ -96,7 +99,7 @@ async function write(root: string, kind: Kind, wanted: WantedSettings): Promise<
   await using top = await Folder.open(root);
   const made = madeIn(top);
   await using template = await top.directoryOrMade(`${ownFolder}/${templateFolder}`, made);
-  // Gogs writes its own hooks there, and makes no repository where it is missing.
+  // Gogs writes its own hooks there, and cannot create a repository without this folder.
   await using hooks = await template.directoryOrMade('hooks', made);
   if (kind !== 'gogs') await installInFolders(hooks, wanted);
   else {
@@ -107,7 +110,7 @@ async function write(root: string, kind: Kind, wanted: WantedSettings): Promise<
   if (template.entry('config').kind === 'file') await template.remove('config');
 }
 
-/** Takes the templates below these roots out again, or says why not. Nothing of other people is touched. */
+/** Removes the templates below these roots, or returns why not. Files of other people are not touched. */
 export async function removeForgeTemplates(
   roots: readonly string[],
 ): Promise<readonly Pick<ForgeTemplate, 'template' | 'fault'>[]> {
@@ -145,7 +148,9 @@ export interface GlobalHooks {
   readonly hooks: InstalledHooks;
 }
 
-/** Puts both hooks into a directory for core.hooksPath, or Gitaly's custom_hooks_dir; makes that alone. */
+/**
+ * Puts both hooks into a directory for core.hooksPath, or Gitaly's custom_hooks_dir. Its parent must exist.
+ */
 export async function installGlobally(
   directory: string,
   server: 'git' | 'gitlab',
@@ -157,7 +162,7 @@ export async function installGlobally(
   return { directory: folder.path, hooks };
 }
 
-/** Writes upload, quota and receive-pack with these settings into a directory; gives their paths. */
+/** Writes upload, quota and receive-pack with these settings into a directory; returns their paths. */
 export async function writePrograms(directory: string, wanted: WantedSettings): Promise<readonly string[]> {
   await using folder = await openOrMake(directory);
   const written: string[] = [];
