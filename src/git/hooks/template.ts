@@ -24,7 +24,7 @@ import {
 export interface ForgeTemplate {
   readonly root: string;
   readonly template: string;
-  /** Where to put the lines, as a sentence without its full stop. */
+  /** Place for the lines, as a sentence without its full stop. */
   readonly where: string;
   /** The settings that make the forge use the template. */
   readonly lines: readonly string[];
