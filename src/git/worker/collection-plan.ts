@@ -1,12 +1,13 @@
 /**
- * When the garbage of one repository is collected: once all of it is older than the expiry, where it is worth
- * the work, or where its owner has little room left. What failed or freed nothing is tried less and less often.
+ * Decides when the garbage of one repository is collected: once all of it is older than the expiry, if it is
+ * worth the work or its owner has little room left. After a collection that failed or freed nothing, the next
+ * ones come less and less often.
  */
 
 import type { Reachability } from './space/measure.ts';
 
 const dayMs = 86_400_000;
-/** Beyond the expiry, so that what was counted as garbage is surely over it. */
+/** Time after the expiry, so that all measured garbage is surely older than the expiry. */
 const slackMs = 60_000;
 const leastGarbage = 256 * 1024;
 const leastShare = 0.01;
@@ -18,12 +19,12 @@ const mostPacks = 50;
 export class CollectionPlan {
   /** The time of the next collection, on the monotonic clock; null: there is no garbage. */
   dueAt: number | null = null;
-  /** The owner has little room left: it is collected before others, also if it is less. */
+  /** The owner has little room left: the collection comes before others, and for less garbage. */
   isFirst = false;
   /** Collections in a row that failed or freed nothing. */
   vain = 0;
   readonly #expireMs: number;
-  /** When other data was unreachable than before, on the monotonic clock. */
+  /** Time of the last measurement that found new unreachable data, on the monotonic clock. */
   #grownAt = Number.NEGATIVE_INFINITY;
   #plannedAt = Number.NEGATIVE_INFINITY;
 
@@ -32,8 +33,8 @@ export class CollectionPlan {
   }
 
   /**
-   * Other data is unreachable than before, and all of it waits: git goes by the age of a pack, and not by when
-   * its objects were left behind. It waits for a day at most, however often data is deleted.
+   * Delays the collection since there is new unreachable data: git goes by the age of a pack, not by the time
+   * at which its objects became unreachable. The delay is a day at most, however often data is deleted.
    */
   grew(at: number): void {
     this.#grownAt = at;
@@ -51,7 +52,7 @@ export class CollectionPlan {
     else this.dueAt = null;
   }
 
-  /** A collection writes the whole repository anew; where its owner has little room, less is worth that. */
+  /** Tells whether the garbage is worth a collection, which rewrites the whole repository. */
   isWorth(storedBytes: number, unreachableBytes: number, isFirst = this.isFirst): boolean {
     const least = isFirst
       ? Math.max(1, storedBytes * leastShareOfFirst)
@@ -76,8 +77,8 @@ export class CollectionPlan {
   }
 
   /**
-   * When all that is unreachable now is deleted, in milliseconds since 1970; null: it has no turn before
-   * others.
+   * The time by which all data that is unreachable now is deleted, in milliseconds since 1970; null if the
+   * repository does not come before others.
    */
   get doneBy(): number | null {
     if (!this.isFirst || this.dueAt === null) return null;

@@ -1,6 +1,6 @@
 /**
- * The worker's connection to the daemon on TRUSTED_SOCKET, open as long as both are there. The worker goes on
- * while the daemon is away, and tries again later and later, up to ten seconds.
+ * The worker's connection to the daemon on TRUSTED_SOCKET, open while both run. Without the daemon the worker
+ * goes on, and tries to connect again after growing pauses of up to ten seconds.
  */
 
 import { type IncomingMessage, request } from 'node:http';
@@ -18,7 +18,7 @@ interface ConnectionOptions extends Required<Pick<ExchangeHandlers, 'answer' | '
 
 const protocol = 'softquota-worker';
 const longestLine = 4 * 1024 * 1024;
-/** The daemon takes no longer line. */
+/** The longest line that the daemon takes. */
 const longestSent = 1024 * 1024;
 const answerMs = 5000;
 const firstRetryMs = 100;
@@ -29,7 +29,7 @@ export class DaemonConnection {
   readonly #stop = new AbortController();
   #exchange: Exchange | null = null;
   #ended: Promise<void> = Promise.resolve();
-  /** Settled once nothing runs that was asked over an earlier connection. */
+  /** Settles once no question from an earlier connection is being answered. */
   #idle: Promise<unknown> = Promise.resolve();
   #fault: string | null = null;
   /** Why the daemon has ended the connection. */
@@ -43,7 +43,7 @@ export class DaemonConnection {
     this.#ended = this.#go();
   }
 
-  /** Resolves once nothing runs any more that the daemon asked for. */
+  /** Resolves once no question of the daemon is being answered any more. */
   async close(): Promise<void> {
     this.#stop.abort();
     this.#exchange?.close('the worker stops');
@@ -55,7 +55,7 @@ export class DaemonConnection {
     return this.#exchange !== null;
   }
 
-  /** Sends a message; false where there is no connection, or it is too long. */
+  /** Sends a message; returns false if there is no connection, or the message is too long. */
   send(message: object): boolean {
     return this.#exchange?.send(message) ?? false;
   }
@@ -68,7 +68,7 @@ export class DaemonConnection {
         this.#refused = '';
         const begun = performance.now();
         await this.#serve(socket, head);
-        // One that is refused at once is refused again.
+        // Only a connection that lasted resets the pause: one that was refused at once is refused again.
         if (performance.now() - begun > lastRetryMs) retryMs = firstRetryMs;
         if (!signal.aborted) this.#tell(this.#refused || 'the daemon has ended the connection');
       } catch (error) {
@@ -112,7 +112,7 @@ export class DaemonConnection {
   }
 }
 
-/** Rejects where the daemon does not take the connection over. */
+/** Opens a connection; rejects if the daemon does not upgrade it. */
 function upgraded(
   socketPath: string,
   signal: AbortSignal,

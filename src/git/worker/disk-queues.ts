@@ -1,4 +1,6 @@
-/** Work on repositories, one at a time on each disk, since two at once only make its heads jump. */
+/**
+ * Queues work on repositories, one job at a time on each disk, since two at once only make its heads jump.
+ */
 
 import { stat } from 'node:fs/promises';
 import { SoftquotaError } from '../../errors.ts';
@@ -6,7 +8,7 @@ import { encodePath } from '../../layout/index.ts';
 
 interface DiskJob {
   run(): Promise<void>;
-  /** Called instead of `run` where the queues are closed before. */
+  /** Called instead of `run` if the queues are closed before. */
   drop(): void;
 }
 
@@ -15,7 +17,10 @@ export class DiskQueues {
   readonly #running = new Map<number, Promise<void>>();
   #isClosed = false;
 
-  /** Runs the work after that before it on the path's disk; rejects with `not_ready` once this is closed. */
+  /**
+   * Runs the work after all other work on the path's disk, or before it with `first`. Rejects with
+   * `not_ready` once this is closed.
+   */
   async run<Result>(path: string, work: () => Promise<Result>, first = false): Promise<Result> {
     const disk = await stat(encodePath(path)).then(
       ({ dev }) => dev,
@@ -35,7 +40,7 @@ export class DiskQueues {
     return promise;
   }
 
-  /** Resolves once what runs has ended; what waits is dropped. */
+  /** Drops waiting work, and resolves once running work has ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const waiting of this.#waiting.values()) for (const job of waiting.splice(0)) job.drop();

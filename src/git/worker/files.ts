@@ -1,11 +1,14 @@
-/** Looks at files that somebody else may remove at any time. */
+/** Reads files and directories that somebody else may remove at any time. */
 
 import { lstat, opendir, readdir, stat } from 'node:fs/promises';
 import { readBounded } from '../../bounded/index.ts';
 import { systemCode } from '../../errors.ts';
 import { decodePath, encodePath } from '../../layout/index.ts';
 
-/** The entries of a directory, few at a time: there may be millions. A link is none, and leads elsewhere. */
+/**
+ * Yields the entries of a directory, few at a time, since there may be millions; none for a link to a
+ * directory.
+ */
 export async function* directoryEntries(path: string) {
   const location = encodePath(path);
   try {
@@ -17,7 +20,7 @@ export async function* directoryEntries(path: string) {
         isDirectory: entry.isDirectory(),
       };
   } catch (error) {
-    // Some file systems tell no kinds: one that vanishes ends the list, and the directory is there.
+    // If a file system does not tell types, an entry that vanishes ends the list of an existing directory.
     if (!isGone(error) || (await isThere(path))) throw error;
   }
 }
@@ -38,7 +41,7 @@ export async function isThere(path: string): Promise<boolean> {
   return (await lstat(encodePath(path)).catch(() => null)) !== null;
 }
 
-/** Returns one text for a directory, whatever name it is reached by; null: there is none. */
+/** Returns the device and inode of a directory, the same by whatever path; null if there is none. */
 export async function identity(path: string, look = stat): Promise<string | null> {
   try {
     const { dev, ino } = await look(encodePath(path), { bigint: true });
@@ -52,7 +55,7 @@ export function isGone(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '');
 }
 
-/** The beginning of a file; null: it is none, another user's, or gone. */
+/** Reads the beginning of a file; null if it is gone, not a regular file, or unreadable. */
 export function boundedText(path: string, mostBytes: number): string | null {
   try {
     const file = readBounded(encodePath(path), { mostBytes });
@@ -63,7 +66,7 @@ export function boundedText(path: string, mostBytes: number): string | null {
   }
 }
 
-/** A text of layout's paths as bytes, one character each. */
+/** Converts a path, as layout has it, into its bytes, one character each. */
 export function inLatin1(text: string): string {
   const encoded = encodePath(text);
   return (typeof encoded === 'string' ? Buffer.from(encoded) : encoded).toString('latin1');

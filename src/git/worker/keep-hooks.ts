@@ -1,9 +1,9 @@
 /**
- * Keeps repositories guarded: puts hooks into new ones, and puts back what somebody takes out.
+ * Keeps repositories guarded: puts hooks into new repositories, and puts back hooks that somebody removes.
  *
- * It goes round the hooks of all known repositories, which takes a small part of a core: with many thousands
- * of repositories a round takes longer. Git and forges still write into a new repository when it appears, so
- * it is looked after again and again for some seconds.
+ * Rounds through all known repositories take a small part of a core; with many thousands of repositories a
+ * round takes longer. Git and forges still write into a new repository when it appears, so it is checked
+ * again and again for some seconds.
  */
 
 import { isWithin } from '../../layout/index.ts';
@@ -30,31 +30,34 @@ interface Known {
 }
 
 const lookEveryMs = 200;
-/** After it appeared, a repository is looked after for so long where it is guarded, and where it is not. */
+/** Time for which a new repository is checked often, if it is guarded, and if it is not. */
 const settledMs = 5000;
 const youngMs = 60_000;
-/** Rest for each part of work: half a core's time at first, a fifth for new ones, a twentieth on rounds. */
+/**
+ * Rest as a multiple of work: so it takes half a core at first, a fifth for new repositories, a twentieth on
+ * rounds.
+ */
 const restAtFirst = 1;
 const restForNew = 4;
 const restForRound = 19;
 const roundEveryMs = 1000;
 const mostNamed = 20;
 const longestWhy = 1000;
-/** Characters as JSON; there is room for all else of a report. */
+/** Longest list in a report, in characters of JSON. */
 const mostReported = 20_000;
 const notGuarded = 'a repository is not guarded';
 const guarded: Known = { isGuarded: true, why: null };
-/** It is none, or none yet. */
+/** The directory is not a repository, or not yet. */
 const noRepository: Known = { isGuarded: false, why: null };
 
 export class KeepHooks {
   readonly #options: KeepHooksOptions;
   readonly #known = new Map<string, Known>();
-  /** Those that appeared, with the time, on the monotonic clock. */
+  /** New repositories with the time at which they appeared, on the monotonic clock. */
   readonly #young = new Map<string, number>();
   /** Roots below which a repository of a forge was seen. */
   readonly #forgeRoots = new Set<string>();
-  /** Places where a repository may be that the worker cannot look into, and why. */
+  /** Unreadable places that may be repositories, with the code of the error. */
   #unread: ReadonlyMap<string, string> = new Map();
   #ended: Promise<unknown> = Promise.resolve();
 
@@ -72,7 +75,7 @@ export class KeepHooks {
     });
   }
 
-  /** Resolves once all repositories of now have been looked after. New ones do not wait for that. */
+  /** Resolves once all present repositories have been checked. New ones do not wait for that. */
   async start(): Promise<void> {
     const { repositories } = this.#options;
     const { signal } = repositories;
@@ -110,7 +113,7 @@ export class KeepHooks {
       for (const [path, since] of this.#young) {
         if (pace.isStopped) return;
         const isGuarded = await this.#lookAfter(path);
-        // A guarded repository that nothing has touched for so long is left to the round.
+        // After this time only the round checks the repository.
         if (performance.now() - since > (isGuarded ? settledMs : youngMs)) this.#young.delete(path);
         await pace.step();
       }
@@ -142,7 +145,7 @@ export class KeepHooks {
     }
   }
 
-  /** True if the repository is guarded now. A fault that came or went is told. */
+  /** Checks a repository; returns true if it is guarded now. A fault that is new or over is reported. */
   async #lookAfter(path: string): Promise<boolean> {
     const before = this.#known.get(path);
     if (before === undefined) return false;
@@ -163,9 +166,9 @@ export class KeepHooks {
   }
 
   /**
-   * Puts in what is missing, and replaces what is of another version; the settings of hooks in place stay.
-   * Hooks in place cost some looks at the disk and start no program. Nothing is written through a link,
-   * nor into a repository of another user.
+   * Installs missing hooks, and replaces those of another version; the settings of hooks in place stay. If
+   * both are in place, this reads a few files and starts no program. Nothing is written through a link, nor
+   * into a repository of another user.
    */
   async #guard(repository: Folder, wasGuarded: boolean): Promise<Known> {
     const { wanted, log } = this.#options;
@@ -207,7 +210,7 @@ function unreadable(code: string): string {
   return `it cannot be looked into (${code}): the worker runs as the user ${process.geteuid?.() ?? -1}`;
 }
 
-/** The files of both hooks where git runs this version's; null where it does not. */
+/** Returns the files of both hooks if git runs this version's; else null. */
 async function filesOfGuarded(repository: Folder): Promise<readonly string[] | null> {
   await using hooks = await runFolder(repository);
   if (hooks === null) return null;

@@ -5,9 +5,9 @@ import { identity } from './files.ts';
 import type { Pace } from './repository-walk.ts';
 
 /**
- * Returns the object directories that these repositories borrow from, or that two of them have together by a
- * link, as `identity` gives them: nothing of these may be deleted or forgiven, whether the refs of their own
- * repository reach it or not.
+ * Returns the object directories that these repositories borrow from, or that two of them share by a link,
+ * each as its `identity`. Nothing in these may be deleted or forgiven, even if no ref of their own repository
+ * reaches it.
  */
 export async function lentObjects(repositories: Iterable<string>, pace: Pace): Promise<ReadonlySet<string>> {
   const lent = new Set<string>();

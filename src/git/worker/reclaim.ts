@@ -1,10 +1,10 @@
 /**
- * The job that knows what of each repository is reachable, and collects garbage where that is wanted.
+ * Measures how much of each repository is reachable, and collects garbage if `[reclaim] RUN` says so.
  *
- * It measures a repository after its refs have changed: at once where the daemon tells of a push, and else on
- * the next round. Where it finds nothing changed it says again what it found before, for the daemon forgives
- * nothing that may have changed. What became unreachable is collected once it is older than the expiry. A
- * repository whose collection fails, or frees nothing, is tried less and less often.
+ * A repository is measured after its refs have changed: at once if the daemon reports a push, else on the
+ * next round. If nothing has changed, the last result is reported again, for the daemon forgives nothing that
+ * may have changed. Unreachable data is collected once it is older than the expiry. A repository whose
+ * collection fails, or frees nothing, is tried less and less often.
  */
 
 import { unlink } from 'node:fs/promises';
@@ -29,7 +29,7 @@ import { withView } from './space/view.ts';
 export interface ReclaimOptions {
   readonly repositories: RepositoryWalk;
   readonly gitFor: (path: string) => GitProgram;
-  /** `[reclaim] RUN`, where that is not `never`. */
+  /** `[reclaim] RUN`, if that is not `never`. */
   readonly run: 'measure' | 'gc';
   readonly expireMs: number;
   /** See `seesAllProcesses`. */
@@ -48,16 +48,16 @@ interface CollectedNow {
 
 interface Known {
   signature: RefsSignature | null;
-  /** For the daemon; those of the time 0 are none yet. */
+  /** Figures for the daemon; there are none yet while `at` is 0. */
   figures: RepositoryFigures;
   isQueued: boolean;
-  /** On the monotonic clock: until then it is not measured again. */
+  /** Time before which it is not measured again, on the monotonic clock. */
   restsUntil: number;
   readonly plan: CollectionPlan;
   /** A collection waits or runs. */
   isCollecting: boolean;
   bitmapAt: number;
-  /** It was not measured in its time: others go before it. */
+  /** The last measurement ran into its time limit: other repositories go first. */
   isOverdue: boolean;
 }
 
@@ -71,16 +71,16 @@ const collectMs = 6 * 3_600_000;
 const slowMs = 1000;
 const restPerWork = 4;
 const dayMs = 86_400_000;
-/** Characters as JSON; the daemon takes a mebibyte with all else of a report. */
+/** Longest figures in a report, in characters of JSON; the daemon takes a mebibyte for the whole report. */
 const mostReported = 200_000;
 const mostAtOnce = 200;
 
 export class Reclaim {
   readonly #options: ReclaimOptions;
   readonly #known = new Map<string, Known>();
-  /** Those whose figures the daemon does not have yet. */
+  /** Repositories whose figures the daemon does not have yet. */
   readonly #unsent = new Set<string>();
-  /** Those whose collection waits for no round. */
+  /** Repositories whose collection waits for no round. */
   readonly #first = new Set<string>();
   readonly #looking: NodeJS.Timeout;
   readonly #queues = new DiskQueues();
@@ -117,7 +117,7 @@ export class Reclaim {
     this.#measureSoon(path, known, !known.isOverdue);
   }
 
-  /** Collects now, as far as the expiry allows; rejects with the reason where that cannot be. */
+  /** Collects now, as far as the expiry allows; rejects with the reason if that is impossible. */
   async collectNow(path: string): Promise<CollectedNow> {
     // Gitaly takes no lock that git's own programs know, so two collections would run at a time.
     if (isOfGitaly(path)) throw new UnusableRepository(gitlabCollects);
@@ -125,7 +125,7 @@ export class Reclaim {
     return this.#queues.run(path, () => this.#collect(path, known), true);
   }
 
-  /** Collects as soon as the expiry allows, also what is too little for a repository whose owner has room. */
+  /** Collects as soon as the expiry allows, even little garbage, because the owner has little room left. */
   collectFirst(path: string): void {
     const known = this.#known.get(path);
     const measured = known?.figures.measured ?? null;
@@ -138,7 +138,7 @@ export class Reclaim {
     this.#publish(known, {});
   }
 
-  /** The connection is another: nobody knows what came over the one before. */
+  /** Sends all figures over a new connection, since some may have been lost with the previous one. */
   sendAllAgain(): void {
     for (const [path, { figures }] of this.#known) if (figures.at > 0) this.#unsent.add(path);
   }
@@ -178,7 +178,7 @@ export class Reclaim {
       isOverdue: false,
     };
     this.#known.set(path, known);
-    // Hooks of earlier versions showed it.
+    // Hooks of earlier versions printed this file.
     void unlink(encodePath(`${path}/softquota-space`)).catch(() => {});
     return known;
   }
@@ -208,13 +208,13 @@ export class Reclaim {
       .catch(() => {});
   }
 
-  /** Anybody can say again and again that somebody pushed. */
+  /** Waits until it may be measured again, since anybody can report pushes again and again. */
   async #rest({ restsUntil }: Known): Promise<void> {
     const restMs = restsUntil - performance.now();
     if (restMs > 0) await delay(restMs, undefined, { signal: this.#signal }).catch(() => {});
   }
 
-  /** Those that go before others wait for no round. */
+  /** Starts the collections that are due and wait for no round. */
   #collectDue(): void {
     for (const path of this.#first) {
       const known = this.#known.get(path);
@@ -229,14 +229,17 @@ export class Reclaim {
     known.plan.dueAt = null;
     void this.#queues
       .run(path, () => this.#collectMeasured(path, known), known.plan.isFirst)
-      // It is in the figures and the log.
+      // The error is in the figures and the log.
       .catch(() => known.plan.failed())
       .finally(() => {
         known.isCollecting = false;
       });
   }
 
-  /** Collects what was measured: what somebody has deleted since then is measured first, and waits. */
+  /**
+   * Collects if no ref has changed since the measurement; else measures first, so that newly deleted data
+   * waits.
+   */
   async #collectMeasured(path: string, known: Known): Promise<void> {
     const signature = await refsSignature(path);
     if (signature === null || mayDiffer(known.signature, signature)) this.#measureSoon(path, known);
@@ -285,7 +288,7 @@ export class Reclaim {
     }
   }
 
-  /** GitLab does it itself. */
+  /** Tells whether softquota collects there; GitLab does it itself. */
   #mayCollect(path: string): boolean {
     return this.#options.run === 'gc' && !isOfGitaly(path);
   }
@@ -317,7 +320,7 @@ export class Reclaim {
         known.plan.vain += 1;
         const collected = { at: Date.now(), freed_bytes: 0, fault: messageOf(error) };
         this.#tellFault(path, known, error, { collected });
-        // A repository that cannot be collected is measured, and forgiven.
+        // A repository that cannot be collected is measured, so that its garbage is still forgiven.
         known.signature = null;
         this.#measureSoon(path, known);
       }

@@ -7,7 +7,7 @@ import { encodePath } from '../../layout/index.ts';
 import { directoryEntries, isThere } from './files.ts';
 
 const files = ['HEAD', 'packed-refs', 'reftable/tables.list'];
-/** The most directories that are looked at; a repository with more is measured after each push. */
+/** Most directories that are read; a repository with more is measured after each push. */
 const mostDirectories = 2000;
 
 export interface RefsSignature {
@@ -16,10 +16,10 @@ export interface RefsSignature {
   readonly isSure: boolean;
 }
 
-/** Two changes within so long may leave the same trace. */
+/** Time within which two changes may leave the same times on the disk. */
 const traceMs = 2000;
 
-/** Null: the repository is gone, or cannot be read. */
+/** Returns null if the repository is gone, or cannot be read. */
 export async function refsSignature(path: string): Promise<RefsSignature | null> {
   const hash = createHash('sha256');
   const settledNs = BigInt(Date.now() - traceMs) * 1_000_000n;

@@ -1,4 +1,4 @@
-/** The walk that finds the repositories for all of the worker's tasks, and misses those that go. */
+/** Finds the repositories for all of the worker's jobs, and reports those that disappear. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -25,7 +25,7 @@ interface RepositoryTask {
 }
 
 const layoutEveryMs = 10_000;
-/** New links are looked for, which takes as long as a walk. */
+/** Interval of searches for new links, each of which takes as long as a walk. */
 const linksEveryMs = 900_000;
 const restPerWork = 4;
 
@@ -35,10 +35,10 @@ export class RepositoryWalk {
   readonly #stop = new AbortController();
   readonly #pace = new Pace(restPerWork, this.signal);
   #layout: Layout | null = null;
-  /** On the monotonic clock. */
+  /** Times of the last layout and the last search for links, on the monotonic clock. */
   #layoutAt = Number.NEGATIVE_INFINITY;
   #linksAt = Number.NEGATIVE_INFINITY;
-  /** The links that were found by the last search; they may be followed. */
+  /** The links that the last search found and that may be followed. */
   #links: readonly string[] = [];
   #directories: readonly Directories[] = [];
   #first: Promise<void> | null = null;
@@ -48,17 +48,17 @@ export class RepositoryWalk {
     this.#options = options;
   }
 
-  /** Comes when this is closed: each task ends then. */
+  /** Fires when this is closed: each job ends then. */
   get signal(): AbortSignal {
     return this.#stop.signal;
   }
 
-  /** Each task is added before the start. */
+  /** Adds a job; all have to be added before the start. */
   add(task: RepositoryTask): void {
     this.#tasks.push(task);
   }
 
-  /** Resolves once the first walk is over, whoever started it. */
+  /** Starts the walks unless they run already; resolves once the first walk is over. */
   start(): Promise<void> {
     if (this.#first === null) {
       this.#first = this.#walk();
@@ -81,7 +81,7 @@ export class RepositoryWalk {
     return objectsPathOf(this.#layout?.links ?? new Map(), path);
   }
 
-  /** Places where a repository may be that cannot be looked into, each with the code of the error. */
+  /** Unreadable places that may be repositories, each with the code of the error. */
   get unread(): ReadonlyMap<string, string> {
     return new Map(this.#directories.flatMap(({ unread }) => [...unread]));
   }
@@ -93,7 +93,7 @@ export class RepositoryWalk {
     }
   }
 
-  /** Looks at the directories above the repositories, where they became others. */
+  /** Reads the directories above the repositories that have changed. */
   async #walk(): Promise<void> {
     await this.#resolve();
     for (const directories of this.#directories) {
@@ -109,7 +109,7 @@ export class RepositoryWalk {
     }
   }
 
-  /** The directories above the repositories, as the storage lies now; a root that is missing may come. */
+  /** Resolves the storage again, since missing roots and links may have appeared. */
   async #resolve(): Promise<void> {
     const now = performance.now();
     if (now - this.#layoutAt < layoutEveryMs) return;
@@ -124,7 +124,7 @@ export class RepositoryWalk {
       if (this.signal.aborted) return;
     }
     const layout = step.value;
-    // One whose disk is away at one look is asked about again.
+    // Only a search changes the list, so that a link whose disk is away for a moment is tried again.
     if (isToSearch) this.#links = [...layout.links.keys()];
     if (isDeepStrictEqual(layout, this.#layout)) return;
     this.#layout = layout;
@@ -135,7 +135,7 @@ export class RepositoryWalk {
 
 const sliceMs = 10;
 
-/** Work in slices, with pauses between them, so that it takes only a part of a core. */
+/** Divides work into slices with pauses between them, so that it takes only a part of a core. */
 export class Pace {
   readonly #restPerWork: number;
   readonly #stopped: AbortSignal;
@@ -152,7 +152,9 @@ export class Pace {
     return this.#stopped.aborted;
   }
 
-  /** Call it after each step: pauses where the slice is over. Waiting for disk or processors is no work. */
+  /**
+   * Pauses if the slice is over; to be called after each step. Waiting for disks or processors is no work.
+   */
   async step(): Promise<void> {
     const passedMs = performance.now() - this.#sliceBegun;
     if (passedMs < sliceMs) return;

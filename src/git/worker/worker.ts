@@ -1,4 +1,4 @@
-/** The worker as a whole: its jobs, its connection to the daemon, and what it reports there. */
+/** The worker as a whole: its jobs, its connection to the daemon, and its reports. */
 
 import { basename, dirname } from 'node:path';
 import type { Fields } from '../../bounded/index.ts';
@@ -25,7 +25,7 @@ export interface WorkerOptions {
   readonly trustedSocket: string;
   readonly storages: readonly StorageSettings[];
   readonly exclude: readonly string[];
-  /** The repositories are those of a Gitea or Forgejo, also where nothing in them says so yet. */
+  /** The repositories belong to a Gitea or Forgejo, even if nothing in them shows that yet. */
   readonly isForge: boolean;
   /** The settings of the hooks that it keeps; null where `[hooks] KEEP` is false. */
   readonly hooks: WantedSettings | null;
@@ -37,21 +37,21 @@ export interface WorkerOptions {
   readonly log: Pick<Log, 'error' | 'info' | 'warn'>;
 }
 
-/** The daemon gives the worker up after some of these. */
+/** Interval of reports. The daemon ends the connection if some of them are missing. */
 const reportEveryMs = 5000;
 /** Changes within this time are reported together. */
 const gatherMs = 200;
-/** For a report that somebody waits for, and for one that nobody asked for. */
+/** Time limit of a space report that somebody waits for, and of one that is made in advance. */
 const explainMs = 60_000;
 const unaskedMs = 300_000;
 const mostExplained = 2;
-/** The daemon gives up before. */
+/** Time limit of a judgement; the daemon gives up before. */
 const judgeMs = 120_000;
 const pushMs = 86_400_000;
 const hungAfterMs = 30_000;
-/** For threads that have to end with the worker. */
+/** Time for threads to end with the worker. */
 const closeMs = 1000;
-/** Hooks come into new repositories within a second. */
+/** Interval of walks if hooks are kept, so that new repositories have them within a second. */
 const walkWithHooksMs = 200;
 const walkMs = 60_000;
 
@@ -60,7 +60,7 @@ export class Worker {
   readonly #hooks: KeepHooks | null;
   readonly #repositories: RepositoryWalk;
   readonly #reclaim: Reclaim | null = null;
-  /** Reports that somebody waits for, and those that are made before anybody asks. */
+  /** Numbers of space reports in the making: for somebody who waits, and in advance. */
   readonly #explained = { urgent: 0, others: 0 };
   readonly #quarantines: Quarantines;
   readonly #packReaders: DiskThreads;
@@ -99,7 +99,7 @@ export class Worker {
     this.#reclaim = new Reclaim({ ...reclaim, repositories, gitFor, isAlone, log, changed });
   }
 
-  /** Resolves once every job has gone through all that there is. */
+  /** Starts all jobs; resolves once the hooks of all present repositories have been checked. */
   async start(): Promise<void> {
     this.#connection.start();
     this.#quarantines.start();
@@ -180,7 +180,7 @@ export class Worker {
     }
   }
 
-  /** The next report is due then, if it would come later. */
+  /** Plans the next report, in place of the one that was planned. */
   #reportIn(milliseconds: number): void {
     if (this.#isClosed) return;
     clearTimeout(this.#timer);
@@ -223,7 +223,7 @@ type TaskOf<Kind extends WorkerTask['kind']> = Extract<WorkerTask, { readonly ki
 };
 type PushTask = TaskOf<'brings_back' | 'file_path' | 'judge' | 'outcome' | 'quarantine'>;
 
-/** Does tasks about pushes that are under way: judges them, sees to their end, measures their quarantines. */
+/** Does tasks about pushes under way: judges them, waits for their end, measures their quarantines. */
 async function pushTask(
   task: PushTask,
   signal: AbortSignal,
@@ -247,14 +247,14 @@ function measured({ path, name, measure, objects }: TaskOf<'quarantine'>): objec
   return { id, bytes, has_objects: hasObjects, sample };
 }
 
-/** Looks on a thread, since packs may take seconds. Rejects where a disk does not answer. */
+/** Reads packs on a thread, since that may take seconds. Rejects if a disk does not answer. */
 async function largeBlobs(
   { path, name, over_bytes: overBytes, deadline_ms: deadlineMs, objects }: TaskOf<'large_blobs'>,
   readers: DiskThreads,
 ): Promise<LargeBlobsLook> {
   const quarantine = quarantinePath(path, name, objects);
   if (quarantine === null) return { is: 'unknown', why: 'its quarantine is none of git' };
-  // A thread that gives up by itself need not be left behind.
+  // The thread gives up before our deadline, so that it need not be abandoned.
   const question = { quarantine, objects, overBytes, deadlineMs: 0.9 * deadlineMs };
   return readers.ask('large blobs', [question], null, deadlineMs);
 }

@@ -1,6 +1,6 @@
 /**
- * Changes of refs: those that a push asks for, and those that git will make, by the refs of the repository
- * and the settings by which git takes pushes. Names are bytes, as Latin-1.
+ * Changes of refs: those that a push requests, and those that git will make, given the refs of the repository
+ * and the settings for pushes. Names are bytes, as Latin-1.
  */
 
 import { readdir } from 'node:fs/promises';
@@ -34,13 +34,13 @@ export interface ReceiveSettings {
   readonly keepsHead: boolean;
   /** `receive.denyCurrentBranch`: a branch that is checked out stays as it is. */
   readonly keepsCheckedOut: boolean;
-  /** Names of refs, or what they begin with. */
+  /** Names of refs, or of folders of refs, to which git takes no push. */
   readonly hidden: readonly string[];
 }
 
 const branches = 'refs/heads/';
 
-/** The lines `OLD NEW REF`; null where one is none. */
+/** Parses lines `OLD NEW REF`; null if one is not of this form. */
 export function changesIn(lines: string): readonly RefChange[] | null {
   const changes: RefChange[] = [];
   for (const line of inLatin1(lines).split('\n')) {
@@ -57,9 +57,10 @@ export function isNone(id: string): boolean {
 }
 
 /**
- * The objects that refs lead to afterwards; null where that is not followed up. What git will not do counts
- * as not done: another old value than the pusher says, what the settings deny or hide, and anything but a
- * commit in a branch. What such a push brings counts nevertheless. `kinds` are the kinds of the new objects.
+ * Returns the objects to which refs lead after the push; null if that cannot be predicted. A change that git
+ * will refuse counts as not made: with a wrong old value, of a ref that the settings protect or hide, or of a
+ * branch to anything but a commit. The new object of such a change counts nevertheless. `kinds`: the kinds of
+ * the new objects.
  */
 export function tipsAfter(
   refs: Refs,
@@ -138,14 +139,14 @@ function headAt(path: string): { readonly branch: string | null; readonly object
   return { branch, object };
 }
 
-/** Tells whether git takes no push to this ref; its name is in latin1. */
+/** Tells whether git takes no push to this ref; the name is in Latin-1. */
 export function isHidden(name: string, { hidden }: ReceiveSettings): boolean {
   return hidden.some(each => name === each || name.startsWith(`${each}/`));
 }
 
 /**
- * The settings of the repository, and of the user and the system that git takes pushes as. Where a file of
- * the latter cannot be read, it rejects with an `UnusableRepository`.
+ * Reads the settings for pushes, of the system and the user as which git takes pushes, and of the repository.
+ * Rejects with an `UnusableRepository` if a file of the system or the user cannot be read.
  */
 export async function receiveSettingsOf(
   view: RepositoryView,
@@ -174,13 +175,13 @@ export async function receiveSettingsOf(
     keepsHead: deleteCurrent !== 'ignore',
     keepsCheckedOut: current === 'refuse',
     hidden: [...entries.filter(([key]) => key.endsWith('.hiderefs')).map(([, each]) => each), ...hidden]
-      // One that shows refs again hides none.
+      // An entry with `!` shows refs again.
       .filter(each => !each.startsWith('!'))
       .map(each => inLatin1(withoutEnd(each.replace(/^\^/, ''), '/'))),
   };
 }
 
-/** The entries that `git config -z` prints, each ended by NUL; one without a value is true. */
+/** Parses the output of `git config -z`, in which NUL ends each entry; a key without a value is true. */
 function configEntriesIn(output: string): readonly (readonly [key: string, value: string])[] {
   return output
     .split('\0')
@@ -195,7 +196,7 @@ function isOn(value: string | null): boolean {
   return value !== null && !/^(?:false|no|off|0|)$/i.test(value);
 }
 
-/** Returns git's action by such a setting; `refuse` where there is none. */
+/** Returns git's action for the value of such a setting; `refuse` if it is not set. */
 function action(value: string | null): 'ignore' | 'refuse' | 'update' {
   if (value === null) return 'refuse';
   const word = value.toLowerCase();

@@ -1,4 +1,4 @@
-/** Finds the path of a file that a push brings and may not, and how to take it out of the push again. */
+/** Finds the path of a file for which a push is refused, and the commands that take it out of the push. */
 
 import { decodePath } from '../../../layout/index.ts';
 import type { FoundFilePath, JudgedPush } from '../../../wire/index.ts';
@@ -14,7 +14,7 @@ type FilePathPush = Omit<JudgedPush, 'exec_path' | 'manner'> & {
   readonly object: string;
 };
 
-/** Rejects where git cannot tell, or not in time; `path` is null where no new commit has the file. */
+/** Rejects if git fails, or is not done in time; `path` is null if no new commit has the file. */
 export async function filePath(
   push: FilePathPush,
   program: GitProgram,
@@ -38,14 +38,14 @@ export async function filePath(
 
 const longestName = 1000;
 const abbreviated = 12;
-/** The share of the time left that may go into the number of versions. */
+/** Share of the remaining time for counting the versions of the file. */
 const versionsShare = 0.5;
 
 interface FoundFile {
   readonly path: string;
-  /** The first that has it. */
+  /** The first commit with the file. */
   readonly commit: string;
-  /** One commit alone changes it. */
+  /** Only one commit changes the file. */
   readonly isOnlyVersion: boolean;
 }
 
@@ -58,14 +58,14 @@ async function findFile(
   let commit = '';
   const order = ['--in-commit-order', '--topo-order', '--reverse'];
   const file = await firstLine(view, tips, ['--objects', ...order], line => {
-    // Commits have no name behind them; roots of trees have an empty one.
+    // Commits have no name behind the id; root trees have an empty one.
     const space = line.indexOf(' ');
     if (space === -1) commit = line;
     return line.slice(0, Math.max(0, space)) === object ? { name: line.slice(space + 1), commit } : null;
   });
   if (file === null) return null;
   const path = decodePath(Buffer.from(await wholeName(view, file, object), 'latin1'));
-  // Smaller versions may have come before it. Without their number the name is told all the same.
+  // Smaller versions may come before it. If they cannot be counted, the name is returned all the same.
   const commits: string[] = [];
   const leftMs = Math.max(0, Math.floor(versionsShare * (endsAt - performance.now())));
   await firstLine(
@@ -78,7 +78,7 @@ async function findFile(
   return { path, commit: commits[0] ?? file.commit, isOnlyVersion: commits.length === 1 };
 }
 
-/** Completes a name, in Latin-1: `rev-list` tells it up to its first line feed. */
+/** Completes a name, in Latin-1: `rev-list` prints it only up to its first line feed. */
 async function wholeName(
   view: RepositoryView,
   { name, commit }: { readonly name: string; readonly commit: string },
@@ -97,7 +97,7 @@ async function wholeName(
   return (await named([commit, '--', path])) ?? (await named([commit])) ?? name;
 }
 
-/** Lists what the new commits bring until `tell` has something to say of a line; null: it had nothing. */
+/** Lists the objects of new commits until `tell` returns a result for a line; null if it never does. */
 async function firstLine<Told>(
   view: RepositoryView,
   tips: readonly string[],
@@ -129,7 +129,7 @@ async function firstLine<Told>(
   return told[0] ?? null;
 }
 
-/** The lines of a shell in the pusher's clone. `before`: the commit before the first with the file. */
+/** Writes shell commands for the pusher's clone. `before`: the commit before the first one with the file. */
 function commandsFor(
   path: string,
   { isTip, before, isOnlyVersion }: { isTip: boolean; before: string | null; isOnlyVersion: boolean },
@@ -140,24 +140,24 @@ function commandsFor(
   const lfs = `git lfs migrate import --include=${name}`;
   const inLfs = isPlainPattern(path) ? [{ what: 'To keep it in git LFS:', lines: [lfs] }] : [];
   if (isTip) return [{ what: 'To take it out of your last commit:', lines: [remove, amend] }, ...inLfs];
-  // Neither is git given such a name here, nor git filter-repo there.
+  // A name that is not UTF-8 can be passed neither to git here, nor to git filter-repo there.
   if (!path.isWellFormed()) return [];
   const [since, range] = before === null ? ['--root', 'HEAD'] : [before, `${before}..HEAD`];
   const rebase = `git rebase -q --rebase-merges --exec ${bashQuoted(`${remove} && ${amend}`)} ${since}`;
   const pathOption = `--path${path.startsWith('-') ? '=' : ' '}${name}`;
   const filter = `git filter-repo --force --invert-paths ${pathOption} --refs ${range}`;
-  // A later change of the file would stop the rebase, and its shell may not be the one that is typed in.
+  // A later change of the file would stop the rebase, and the shell of the rebase may not know $'…'.
   const line = isOnlyVersion && !name.startsWith('$') ? rebase : filter;
   const outOf = { what: 'To take it out of your commits:', lines: [line] };
   return [outOf, ...inLfs];
 }
 
-/** Returns what git takes for this very path, in whatever folder it is typed. */
+/** Writes a pathspec that means exactly this path, in whatever folder it is used. */
 function fromTop(path: string): string {
   return /^[A-Za-z0-9.][^*?[\\]*$/.test(path) ? `:/${path}` : `:(top,literal)${path}`;
 }
 
-/** git LFS takes patterns, separated by commas. */
+/** Tells whether git LFS, which takes patterns with commas between them, reads the path as it is. */
 function isPlainPattern(path: string): boolean {
   return !/[*?[\]\\,!#\s]/.test(path);
 }

@@ -1,8 +1,7 @@
 /**
- * Judges a refused push by what stays: the bytes that the refs of the repository reach afterwards against
- * before. A push that takes more away than it brings is the way out for an owner over the limit, so it may go
- * on. Nobody gets more than that out of it: the refs before and after are one list, and what git will not do
- * does not count.
+ * Judges a refused push by the bytes that the refs of the repository reach before and after it. A push that
+ * makes the repository smaller is the way out for an owner over the limit, so it is accepted. This cannot be
+ * abused: all refs are compared together, and a change that git will refuse does not count.
  */
 
 import { lstat } from 'node:fs/promises';
@@ -44,7 +43,9 @@ const cannotTell =
 const mostNamed = 3;
 const mostReplacing = 100;
 
-/** `manner`: with `less` it must not bring more bytes than it frees, which stay for a while. */
+/**
+ * `manner`: with `less` the push must not bring more bytes than it frees, since freed bytes stay for a while.
+ */
 export async function judgePush(
   push: NamedPush & Pick<JudgedPush, 'manner'>,
   program: GitProgram,
@@ -69,7 +70,7 @@ export async function bringsBack(push: NamedPush, program: GitProgram, limits: R
   return inQuarantine(push, program, limits, view => reachesMore(view, tips, ['--not', '--all']));
 }
 
-/** Works with a view of the repository and the push's objects, as long as these are there. */
+/** Runs `work` on a view of the repository and the push's objects; aborts once these are gone. */
 export async function inQuarantine<Result>(
   { path, quarantine: name, objects }: NamedPush,
   program: GitProgram,
@@ -113,7 +114,7 @@ async function judgeIn(
     return refused(
       `this push would not make the repository smaller: ${sizes}.${await othersText(view, refs, changes, settings)}`,
     );
-  // git may complete a pack with objects that are there already; more than that has no use.
+  // git may complete a pack with objects that are there already; no push needs more than that.
   if (brought.bytes > 2 * before)
     return refused(
       `this push brings ${formatBytes(brought.bytes)}, although ${sizes}. Delete branches and tags first.`,
@@ -150,7 +151,7 @@ async function canTakeAway(view: RepositoryView, changes: readonly RefChange[]):
   });
 }
 
-/** Tells whether these objects reach anything that `^OBJECT` among them or the options leave out. */
+/** Tells whether these objects reach anything that neither `^OBJECT` among them nor the options exclude. */
 async function reachesMore(
   view: RepositoryView,
   objects: readonly string[],
@@ -202,7 +203,7 @@ function newObjects(changes: readonly RefChange[]): readonly string[] {
   return changes.map(change => change.new).filter(object => !isNone(object));
 }
 
-/** Names refs that the push leaves alone and that hold a history of their own, and a detached HEAD. */
+/** Names refs that the push does not change and that may keep old history, and a detached HEAD. */
 async function othersText(
   view: RepositoryView,
   refs: Refs,
@@ -251,7 +252,7 @@ async function othersText(
 
 const lookEveryMs = 250;
 
-/** The path of a quarantine; rejects with an `UnusableRepository` where it is not the repository's. */
+/** Returns the path of a quarantine; rejects with an `UnusableRepository` if it is not of this repository. */
 async function quarantineAt(path: string, name: string, objectsPath: string): Promise<string> {
   const quarantine = quarantinePath(path, name, objectsPath);
   if (quarantine === null) throw new UnusableRepository('its quarantine is none of git');
@@ -266,7 +267,10 @@ async function quarantineAt(path: string, name: string, objectsPath: string): Pr
   return quarantine;
 }
 
-/** Without the indexes that git writes itself; a sample that the repository does not have yet, or null. */
+/**
+ * Sums up the bytes of a quarantine, without the indexes that git writes itself. `sample`: a file that the
+ * repository does not have yet, or null.
+ */
 async function broughtBy(objects: string, quarantine: string) {
   let bytes = 0;
   let sample: string | null = null;
@@ -282,7 +286,7 @@ async function broughtBy(objects: string, quarantine: string) {
   return { bytes, sample };
 }
 
-/** Aborts once the quarantine is gone: nobody waits for the judgement any more. `end` stops looking. */
+/** Aborts once the quarantine is gone: nobody waits for the judgement any more. `end` stops the checks. */
 function whileThere(quarantine: string): { readonly signal: AbortSignal; readonly end: () => void } {
   const gone = new AbortController();
   const timer = setInterval(() => {
@@ -295,13 +299,14 @@ function whileThere(quarantine: string): { readonly signal: AbortSignal; readonl
 
 const firstStepMs = 10;
 const lastStepMs = 1000;
-/** A push whose process cannot be seen has ended after so long. */
+/** Time after which a push whose process is not visible is taken for ended. */
 const mostMs = 60_000;
 
 /**
- * Resolves once a push that was judged and went on has ended: true where git did all of it, or nothing, and
- * stored nothing. A hook may refuse one ref, or a client go away between two: what is to go stays then, and
- * what was to take its place is there as well. `sample` is of its verdict.
+ * Waits for the end of a push that was judged and accepted. Resolves with true if git made all of its
+ * changes, or made none and stored nothing. A hook may refuse one ref, or a client may disconnect between
+ * two: then the old objects stay, the new ones are stored as well, and the result is false. `sample`: see
+ * `PushJudgement`.
  */
 export async function isKept(
   push: NamedPush & { readonly sample: string | null },
@@ -314,10 +319,10 @@ export async function isKept(
   const place = quarantine === null ? null : quarantinePath(path, quarantine, objects);
   const arriving = steps(limits.signal);
   if (place !== null) while (await isThere(place)) await arriving.next();
-  // Others than git's own are Gitaly's, which works elsewhere than in the repository.
+  // Other quarantines are Gitaly's, whose git does not run in the repository.
   const isOfGit = quarantine !== null && isQuarantineName(quarantine);
   const isSeen = isOfGit && (await seesAllProcesses(limits.isAlone));
-  // git moves the objects first, and writes one ref after the other then.
+  // git moves the objects first, and then writes one ref after the other.
   const writing = steps(limits.signal);
   for (const begun = performance.now(); ; await writing.next()) {
     const hasEnded = isSeen ? !(await isTaken(path)) : performance.now() - begun > mostMs;
@@ -328,14 +333,14 @@ export async function isKept(
   }
 }
 
-/** Tells whether git takes a push there now, as far as its processes can be seen. */
+/** Tells whether git takes a push there now, as far as its processes are visible. */
 async function isTaken(path: string): Promise<boolean> {
   const directory = await identity(path);
   const processes = await pushProcesses();
   return processes.some(each => each.takesPush && (each.directory ?? directory) === directory);
 }
 
-/** Pauses that become longer. They end with the signal, and reject then. */
+/** Yields after pauses that become longer; rejects when the signal fires. */
 async function* steps(signal: AbortSignal): AsyncGenerator<void, never> {
   for (let stepMs = firstStepMs; ; stepMs = Math.min(stepMs * 1.1, lastStepMs))
     yield await delay(stepMs, undefined, { signal });

@@ -1,4 +1,7 @@
-/** The processes that may own a quarantine (git that takes a push, and what it started), and which. */
+/**
+ * Finds the processes that may own a quarantine (git that takes a push, and its children), and which they
+ * own.
+ */
 
 import { readdirSync, readlinkSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -22,13 +25,13 @@ export interface Process {
 
 const programs = /receive-pack|index-pack|unpack-objects/;
 const variable = /(?:^|\0)GIT_QUARANTINE_PATH=([^\0]*)/;
-/** Push options may fill it. */
+/** Longest text that is read of a process; push options may fill an environment. */
 const longestText = 8 * 1024 * 1024;
 const ticksPerSecond = 100;
-/** The number of the first namespace of processes. */
+/** The host's own namespace of processes. */
 const firstSpace = 'pid:[4026531836]';
 
-/** All of them. One that ends meanwhile is left out. */
+/** Lists all such processes. One that ends meanwhile is left out. */
 export async function pushProcesses(): Promise<readonly Process[]> {
   const bootedAt = bootTime();
   const found: Process[] = [];
@@ -41,8 +44,8 @@ export async function pushProcesses(): Promise<readonly Process[]> {
 }
 
 /**
- * Tells whether every process that may own a file of this user is visible: it is the first namespace of
- * processes, or the administrator says that all of git's are in this one, and /proc hides none.
+ * Tells whether every process that may own a file of this user is visible: this is the host's own namespace
+ * of processes, or the administrator says that all processes of git are in this one, and /proc hides none.
  */
 export async function seesAllProcesses(isAlone: boolean): Promise<boolean> {
   try {
@@ -63,7 +66,7 @@ async function processAt(pid: string, bootedAt: number): Promise<Process | null>
   const takesPush = programs.test(boundedText(`/proc/${pid}/cmdline`, longestText) ?? '');
   const [, quarantine] = variable.exec(boundedText(`/proc/${pid}/environ`, longestText) ?? '') ?? [];
   if (!takesPush && quarantine === undefined) return null;
-  // The name of the program, which stands before, may hold blanks and brackets.
+  // The program's name in front may contain blanks and brackets.
   const fields = (boundedText(`/proc/${pid}/stat`, longestText) ?? '').split(') ').at(-1)?.split(' ') ?? [];
   const directory = await identity(`/proc/${pid}/cwd`);
   if (directory === null && !(await isThere(`/proc/${pid}`))) return null;
@@ -88,11 +91,12 @@ const slackMs = 5000;
 
 /**
  * Names the quarantines of a repository that must stay, because a living process may own them. `directories`
- * are the devices and inodes of the repository and its worktrees. `bornAt` is 0 where nothing says it.
+ * are the devices and inodes of the repository and its worktrees. `bornAt` is 0 if it is not known.
  *
- * A process holds the quarantine that it or its children name. While git takes a push there are moments
- * without a child: then it holds all of its user that are younger than itself, for one of them is its own.
- * One whose directory cannot be read may be at work anywhere, and holds the youngest of its user besides.
+ * A process holds the quarantine that its environment or that of a child names. While git takes a push, there
+ * are moments without a child: then the process holds all quarantines of its user that are younger than
+ * itself, for one of them is its own. A process whose directory cannot be read may work anywhere, and also
+ * holds the youngest quarantine of its user.
  */
 export function heldQuarantines(
   quarantines: readonly { readonly name: string; readonly uid: number; readonly bornAt: number }[],

@@ -1,9 +1,9 @@
 /**
- * The job that removes what pushes leave behind that end without git cleaning up: git's quarantines that
- * nothing can own any more.
+ * Removes the quarantines of pushes that ended without git's own clean-up, once no process can own them any
+ * more.
  *
- * It looks every five seconds at the repositories that changed or were asked about within the hour, and at
- * the `objects` of all others once a minute.
+ * Repositories that changed or were asked about within the last hour are checked every five seconds, the
+ * `objects` of all others once a minute.
  */
 
 import { constants, type Stats } from 'node:fs';
@@ -26,9 +26,9 @@ export interface QuarantinesOptions {
   readonly repositories: RepositoryWalk;
   readonly isAlone: boolean;
   readonly log: Pick<Log, 'warn'>;
-  /** Something was removed, or is held since. */
+  /** Called when there is something new to report. */
   changed(): void;
-  /** The processes that may own one; those in /proc unless given. */
+  /** Lists the processes that may own a quarantine; those in /proc unless given. */
   readonly processes?: () => Promise<readonly Process[]>;
 }
 
@@ -45,20 +45,20 @@ interface Candidate extends HeldQuarantine {
 const lookEveryMs = 5000;
 const passEveryMs = 60_000;
 const recentMs = 3_600_000;
-/** A quarantine stays for so long after the last write if not all processes can be seen. */
+/** Time after the last write for which a quarantine stays if not all processes are visible. */
 const quietMs = 3_600_000;
 const restPerWork = 4;
 const mostReported = 1000;
-/** Looks at those that people push to come between. */
+/** Number of repositories after which checks of those with pushes may come in between. */
 const freshAtATime = 100;
 /** objects/QUARANTINE/pack is one level; nothing of git's is deeper than two. */
 const mostDepth = 8;
 
 export class Quarantines {
   readonly #options: QuarantinesOptions;
-  /** All repositories, with the last change of their `objects`. */
+  /** All repositories, with the time of the last change of their `objects`. */
   readonly #known = new Map<string, number>();
-  /** Those that are looked at every five seconds, on the monotonic clock until when. */
+  /** Repositories that are checked every five seconds, with the end of this on the monotonic clock. */
   readonly #recent = new Map<string, number>();
   readonly #held = new Map<string, readonly HeldQuarantine[]>();
   readonly #faults = new Map<string, string>();
@@ -87,7 +87,7 @@ export class Quarantines {
     await this.#looks.idle();
   }
 
-  /** Somebody pushed there, or asked for it. */
+  /** Has a repository checked often, after a push or a request. */
   asked(path: string): void {
     this.#recent.set(path, performance.now() + recentMs);
   }
@@ -97,7 +97,9 @@ export class Quarantines {
     return removed.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** For a report: what was removed since the last one, and what a living process holds. */
+  /**
+   * Returns the quarantines that were removed since the last report, and those that a living process holds.
+   */
   report(): WorkerReport['quarantines'] {
     return {
       removed: this.#unreported.splice(0),
@@ -108,7 +110,7 @@ export class Quarantines {
     };
   }
 
-  /** Looks often at repositories that somebody pushes to, however long the pass over all others takes. */
+  /** Checks repositories with pushes often, however long the pass over all others takes. */
   async #lookOften(): Promise<void> {
     const pace = new Pace(restPerWork, this.#options.repositories.signal);
     while (!pace.isStopped) {
@@ -129,10 +131,10 @@ export class Quarantines {
     }
   }
 
-  /** Looks at every repository whose `objects` directory changed, since a new quarantine changes its time. */
+  /** Checks every repository whose `objects` has changed, since a new quarantine changes the time of it. */
   async #passOver(pace: Pace): Promise<void> {
     const fresh: string[] = [];
-    // A quarantine that is there at the start may be old.
+    // The first pass checks all repositories, for their quarantines may be old.
     const lookAtFresh = () => this.#look(fresh.splice(0)).catch(() => {});
     for (const [path, before] of [...this.#known]) {
       if (pace.isStopped) return;
@@ -146,7 +148,7 @@ export class Quarantines {
     await lookAtFresh();
   }
 
-  /** One look after the other, so that what is removed is told once. */
+  /** Runs one check after the other, so that each removal is reported once. */
   #look(paths: readonly string[]): Promise<readonly RemovedQuarantine[]> {
     return this.#looks.run(() => this.#lookAt(paths));
   }
@@ -163,7 +165,7 @@ export class Quarantines {
       else if (this.#held.delete(path)) this.#options.changed();
     }
     if (found.size === 0) return removed;
-    // The names are known by now: who owned one of them then is among these, or has ended.
+    // Read after the names, so that an owner of one of them is among these processes, or has ended.
     const processes = await (this.#options.processes ?? pushProcesses)();
     const seesAll = await seesAllProcesses(this.#options.isAlone);
     const mounts = new Mounts();
@@ -189,7 +191,7 @@ export class Quarantines {
     seesAll: boolean,
     mounts: Mounts,
   ): Promise<readonly RemovedQuarantine[]> {
-    // A repository with a quarantine is looked at again.
+    // A repository with a quarantine is checked again soon.
     this.asked(path);
     await using objects = await Folder.openUnresolved(this.#objectsOf(path));
     const hasManyWriters = isShared(path);
@@ -202,7 +204,7 @@ export class Quarantines {
       const since = Math.floor(bornAt || stats.mtimeMs);
       candidates.push({ unit: path, name, uid, bornAt, since, ...content });
     }
-    // Behind a link, pushes to a repository that lies there bring their objects to the same place.
+    // If `objects` is a link, pushes to a repository around its target use the same directory.
     const places = [path, dirname(objects.path)];
     const directories = new Set((await Promise.all(places.map(directoriesOf))).flat());
     const held = heldQuarantines(candidates, directories, processes);
@@ -239,7 +241,7 @@ export class Quarantines {
   }
 }
 
-/** Device and inode of the repository, and of what lies in it and has the same objects or some of its own. */
+/** Returns device and inode of the repository, its worktrees and the repositories of its submodules. */
 async function directoriesOf(path: string): Promise<readonly string[]> {
   const places = [path];
   for (const folder of ['worktrees', 'modules']) {
@@ -254,7 +256,10 @@ async function directoriesOf(path: string): Promise<readonly string[]> {
   return found;
 }
 
-/** The bytes of regular files, and the last change; a file that goes meanwhile counts nothing. */
+/**
+ * Sums up the bytes of regular files, and finds the last change. A file that vanishes meanwhile counts
+ * nothing.
+ */
 export async function contentOf(
   path: string,
   depth = mostDepth,
@@ -276,12 +281,12 @@ export async function contentOf(
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 const gone = 'tmp_objdir-gone-';
 
-/** Tells whether this was renamed by a worker, and is not removed yet. */
+/** Tells whether a worker renamed this quarantine in order to remove it. */
 function isGoneName(name: string): boolean {
   return name.startsWith(gone);
 }
 
-/** The status of a quarantine in the opened `objects`; null where it is gone, or none that may be touched. */
+/** Returns the status of a quarantine in the opened `objects`; null if it is gone, or must not be touched. */
 async function statusOf(objects: Folder, name: string, hasManyWriters: boolean): Promise<Stats | null> {
   const stats = await lstat(objects.at(name)).catch(() => null);
   if (stats?.isDirectory() !== true || stats.dev !== objects.stats.dev) return null;
@@ -290,9 +295,9 @@ async function statusOf(objects: Folder, name: string, hasManyWriters: boolean):
 }
 
 /**
- * Renames a quarantine, and removes it; one that was renamed before is only removed. A push that goes on
- * against all expectation fails by that, and nothing is broken; one whose quarantine was only half there made
- * a commit without its tree.
+ * Renames a quarantine, and removes it; one that was renamed before is only removed. Should a push still use
+ * it against all expectation, the new name makes the push fail cleanly; with only a part of its quarantine it
+ * could store a commit without its tree.
  */
 async function remove(objects: Folder, name: string): Promise<void> {
   const renamed = isGoneName(name) ? name : gone + name.slice(-6);
@@ -300,7 +305,7 @@ async function remove(objects: Folder, name: string): Promise<void> {
   await removeTree(objects.at(renamed), mostDepth);
 }
 
-/** Each directory is opened without following a link, and all below it is named by that descriptor. */
+/** Opens each directory without following a link, and reaches all below it through that descriptor. */
 async function removeTree(path: string | Buffer, depth: number): Promise<void> {
   if (depth === 0) return;
   {

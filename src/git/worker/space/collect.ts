@@ -1,9 +1,9 @@
 /**
- * Deletes the objects that nothing needs, as `git gc` does, without what the repository's configuration says.
+ * Deletes unreachable objects, as `git gc` does, but without the repository's configuration.
  *
- * Objects that became unreachable lately stay, in a cruft pack that knows since when: a running push may need
- * it. Only what was unreachable and untouched for longer than the expiry is deleted. Refs and reflogs stay as
- * they are.
+ * Objects that became unreachable recently stay, in a cruft pack that records since when: a running push may
+ * need them. Only objects that were unreachable and untouched for longer than the expiry are deleted. Refs
+ * and reflogs stay as they are.
  */
 
 import { access, constants, lstat, readdir, realpath, rm } from 'node:fs/promises';
@@ -26,13 +26,13 @@ interface CollectOptions {
 
 const shortestExpireMs = 600_000;
 
-/** Rejects with a `UnusableRepository` where nothing may be deleted, or git fails. */
+/** Collects garbage; rejects with an `UnusableRepository` if nothing may be deleted, or git fails. */
 export async function collect(view: RepositoryView, options: CollectOptions) {
   const { keepsObjects } = view.settings;
   if (keepsObjects !== null) throw new UnusableRepository(`nothing is deleted: ${keepsObjects}`);
   mustHaveNoMounts(view.objects);
   await mustHaveOwnObjects(view);
-  // They could put a link there to what is another's at the moment in which git deletes.
+  // Other users could put a link to another repository there at the moment in which git deletes.
   const open = await writableByOthers([view.path, view.objects], view.used);
   if (open !== null)
     throw new UnusableRepository(`nothing is deleted: users other than the worker's may write to ${open}`);
@@ -45,10 +45,10 @@ export async function collect(view: RepositoryView, options: CollectOptions) {
   const before = await measure(view);
   const isDone = await workAlone(view, async () => {
     await mendBroken(view, options.now() - expireMs);
-    // One that names deleted commits would be damaged, also where this ends before it is written again.
+    // A graph must never name deleted commits, even if this is interrupted: so it is also written before.
     const writeGraph = () => view.git(['commit-graph', 'write', '--reachable', '--no-progress']);
     await writeGraph();
-    // This comes as late as possible: what a reflog names from here on was reached when this began.
+    // Read as late as possible: all that reflogs name from here on was reachable when the collection began.
     await view.refreshReflogs();
     await mustHaveOwnObjects(view);
     await view.git([...repack, ...unreachable(view.program, expire)]);
@@ -60,8 +60,8 @@ export async function collect(view: RepositoryView, options: CollectOptions) {
 }
 
 /**
- * Rejects with an `UnusableRepository` where the objects lie behind a link, and another repository may need
- * them: refs that nobody looks at here may be beside them, or the link may lead elsewhere by now.
+ * Rejects with an `UnusableRepository` if the objects lie behind a link, and another repository may need
+ * them: its refs lie beside the objects, or the link leads elsewhere by now.
  */
 async function mustHaveOwnObjects({ path, objects }: RepositoryView): Promise<void> {
   if (objects === `${path}/objects`) return;
@@ -88,9 +88,8 @@ function unreachable(version: GitVersion, expire: string): readonly string[] {
 }
 
 /**
- * The first directory of objects that this user may not remove from; null: there is none. Where a
- * repository's users write it as members of a group, the worker may be able to add packs and not to remove
- * any.
+ * Finds the first directory of objects from which this user may not remove files; null if there is none. In a
+ * repository that a group shares, the worker may be able to add packs but not to remove any.
  */
 export async function unremovable(objects: string): Promise<string | null> {
   for (const name of await readdir(encodePath(objects))) {
@@ -105,10 +104,10 @@ export async function unremovable(objects: string): Promise<string | null> {
   return null;
 }
 
-/** A repack names what it makes `.tmp-PID-pack-…`. */
+/** Names of unfinished files of a repack: `.tmp-PID-pack-…`. */
 const inTheMaking = /^\.tmp-(\d{1,10})-pack-/;
 const finished = /^(pack-[0-9a-f]{40,64})\.(pack|idx|rev|mtimes|bitmap)$/;
-/** The process that has one removes it itself, unless it was killed. */
+/** Locks that their process removes itself, unless it is killed. */
 const locks = [
   'info/commit-graph.lock',
   'info/commit-graphs/commit-graph-chain.lock',
@@ -118,9 +117,9 @@ const locks = [
 const indexComesMs = 1000;
 
 /**
- * Covers all packs by one bitmap, with which the next measurement takes a hundredth of the time. Loose
- * objects that something reaches go into a pack before; nothing is deleted that is not in a pack. Where git
- * cannot do that, everything stays as it is.
+ * Writes one bitmap for all packs, with which the next measurement takes a hundredth of the time. Reachable
+ * loose objects are packed before; nothing is deleted that is not in a pack. If git cannot do that,
+ * everything stays as it is.
  */
 export async function writeBitmap(view: RepositoryView): Promise<void> {
   if (view.hasAlternates || !isAtLeast(view.program, 2, 34)) return;
@@ -139,14 +138,14 @@ export async function writeBitmap(view: RepositoryView): Promise<void> {
 }
 
 /**
- * Removes what processes left that are gone, and gives packs without an index theirs: from 2.37 to 2.40 git
- * finds each `.pack` in its folder, and gives up, now and ever after, where one has no index. What changed
- * after `before` may belong to a push or a repack that is under way, also on another host.
+ * Removes files of processes that are gone, and writes missing indexes of packs: from 2.37 to 2.40 a repack
+ * fails if any `.pack` has no index. A file that changed after `before` may belong to a push or a repack that
+ * is under way, also on another host.
  */
 async function mendBroken(view: RepositoryView, before: number): Promise<void> {
   const { objects } = view;
   const isOld = async (file: string, limit = before): Promise<boolean> => (await changedAt(file)) < limit;
-  // In the end the number belongs to another program.
+  // After a long time, a living process of this number is another program.
   for (const name of await entryNames(`${objects}/pack`)) {
     const [, pid] = inTheMaking.exec(name) ?? [];
     const file = `${objects}/pack/${name}`;
@@ -157,13 +156,13 @@ async function mendBroken(view: RepositoryView, before: number): Promise<void> {
   for (const file of [...locks.map(lock => `${objects}/${lock}`), ...parts])
     if (await isOld(file)) await rm(encodePath(file), { force: true });
   if (unindexed.length === 0) return;
-  // A push moves a pack first, and its index next.
+  // A push moves a pack first, and then its index.
   await delay(indexComesMs, undefined, { signal: view.limits.signal });
   const { unindexed: still } = await brokenPacks(`${objects}/pack`);
   for (const pack of unindexed) if (still.includes(pack)) await view.git(['index-pack', pack]);
 }
 
-/** Packs without an index, and what belongs to packs that are not there. */
+/** Finds packs without an index, and files that belong to missing packs. */
 async function brokenPacks(
   folder: string,
 ): Promise<{ readonly unindexed: readonly string[]; readonly parts: readonly string[] }> {
@@ -179,7 +178,7 @@ async function brokenPacks(
   return { unindexed, parts };
 }
 
-/** A file that is gone has always just changed. */
+/** Returns the time of the last change; for a file that is gone, infinity, so that it is never old. */
 async function changedAt(file: string): Promise<number> {
   try {
     return (await lstat(encodePath(file))).mtimeMs;

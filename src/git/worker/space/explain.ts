@@ -1,4 +1,4 @@
-/** The whole report about one repository: what takes the space, and what would free how much. */
+/** Makes the report about one repository: what takes the space, and how much each removal would free. */
 
 import { decodePath, isPool } from '../../../layout/index.ts';
 import { printable, shellQuoted } from '../../../text/index.ts';
@@ -22,8 +22,9 @@ interface LfsPlaces {
 }
 
 /**
- * Bounded in memory whatever the repository holds, and in time by the view's limits. `lfs`: the stores that
- * are this repository's alone, and the objects of a forge's store that only it has; null: these are not known.
+ * Makes the report. Memory is bounded whatever the repository holds, time by the view's limits. `stores`: the
+ * LFS stores of this repository alone; `ofForge`: the objects of a forge's store that only this repository
+ * has, or null if they are not known.
  */
 export async function explainSpace(
   view: RepositoryView,
@@ -41,7 +42,7 @@ export async function explainSpace(
   });
   const reached = { bytes: history.bytes, objects: history.objects, tookMs: performance.now() - begun };
   const deadline = Math.max(begun + refsMs, performance.now() + leastMs);
-  // In the index of a pack, for each object.
+  // Bytes of each object in the index of a pack.
   const overhead = (view.settings.objectFormat === 'sha1' ? 28 : 40) + (stored.hasReverseIndex ? 4 : 0);
   const { refs, isCut: isListCut } = await listRefs(view);
   const settings = await receiveSettingsOf(view, everyHiddenRef);
@@ -68,7 +69,9 @@ export async function explainSpace(
 
 const longestName = 4096;
 
-/** Adds the bytes that removing a file frees; `each`: those of an object in the index of a pack. */
+/**
+ * Adds the commands to remove a file, and the bytes that this frees. `each`: bytes of an object in an index.
+ */
 function pathAdvice(found: LargePath, each: number): SpaceReport['paths'][number] {
   const { path, other_names: otherNames, bytes, versions } = found;
   const names = [path, ...otherNames];
@@ -82,7 +85,7 @@ function pathAdvice(found: LargePath, each: number): SpaceReport['paths'][number
   };
 }
 
-/** One word for bash, in plain characters whatever the name holds. */
+/** Quotes a text as one word for bash, in printable characters whatever the text holds. */
 export function bashQuoted(text: string): string {
   if (printable(text) === text && text.isWellFormed()) return shellQuoted(text);
   const bytes = [...Buffer.from(inLatin1(text), 'latin1')];
@@ -95,7 +98,7 @@ export function bashQuoted(text: string): string {
 }
 
 function pathCommands(paths: readonly string[]): string[] {
-  // It takes what begins with a dash for an option.
+  // git filter-repo takes a path that begins with a dash for an option.
   const options = paths.map(path => `--path${path.startsWith('-') ? '=' : ' '}${bashQuoted(path)}`);
   return [
     `git filter-repo --invert-paths ${options.join(' ')}`,
@@ -130,7 +133,7 @@ interface HoldingOptions {
   readonly isPushed: (ref: Ref) => boolean;
 }
 
-/** The refs that alone hold much; `isCut`: not all could be looked at within the time. */
+/** Finds the refs that alone hold most bytes; `isCut`: not all refs could be measured. */
 async function holdingRefs(
   view: RepositoryView,
   refs: readonly Ref[],
@@ -163,9 +166,9 @@ async function holdingRefs(
 }
 
 /**
- * Counts the objects that only this ref reaches. Between commits git compares only the trees at the border,
- * and so takes a file that came back from an older version for new; where all can be gone through quickly,
- * the difference is exact.
+ * Counts the objects that only this ref reaches. With `--not` git compares only the trees at the border of
+ * the history, and so takes a file that came back from an older version for new. In a small repository two
+ * full counts give the exact difference.
  */
 async function heldBy(
   view: RepositoryView,
@@ -198,7 +201,7 @@ async function listRefs(
 
 /** Counts the commits that each ref alone reaches; refs that share all with others are left out. */
 async function ownCommits(view: RepositoryView, refs: readonly Ref[]): Promise<ReadonlyMap<Ref, number>> {
-  // The ref that reaches a commit, for commits that are still to come and have a child that has come.
+  // Commits that are not listed yet but have a listed child, with the ref that reaches them.
   const reachedBy = new Map<string, Ref | 'several'>();
   const reach = (commit: string, by: Ref | 'several'): void => {
     const before = reachedBy.get(commit);
@@ -218,7 +221,10 @@ async function ownCommits(view: RepositoryView, refs: readonly Ref[]): Promise<R
   return counts;
 }
 
-/** Refs that users cannot delete by a push, as a rule, and the reflogs, with what only they hold together. */
+/**
+ * Measures namespaces of refs that users usually cannot delete by a push, and the reflogs: the bytes that
+ * only the refs of one namespace reach.
+ */
 async function holdingNamespaces(
   view: RepositoryView,
   refs: readonly Ref[],

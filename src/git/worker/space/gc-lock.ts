@@ -1,6 +1,6 @@
 /**
- * `gc.pid`, the lock of git gc. A worker notes in it what runs there, and since when: so the next look knows
- * what was left by a git of a worker that was killed, and removes that and nothing else.
+ * Works under `gc.pid`, the lock of git gc. A worker writes into it which process works there, and since
+ * when. So a later check can tell what the git of a killed worker has left, and removes only that.
  */
 
 import { renameSync, writeFileSync } from 'node:fs';
@@ -16,26 +16,26 @@ import { seesAllProcesses } from '../quarantines/processes.ts';
 import { writableByOthers } from './inspect.ts';
 import type { RepositoryView } from './view.ts';
 
-/** A lock is believed for so long, as git does; that of another host, which may be gone, for an hour. */
+/** Time for which a lock is valid, as for git; that of another host, which may be gone, for an hour. */
 export const staleMs = 12 * 3_600_000;
 const staleElsewhereMs = 3_600_000;
-/** A lock gets its text at once: one that is empty for longer is left from a process that was killed. */
+/** Time for which an empty lock is valid: a lock gets its text at once unless its process is killed. */
 const emptyMs = 10_000;
-/** A worker's lock is as old as this at most while it works. */
+/** Interval in which a worker renews the time of its lock. */
 const beatMs = 250;
-/** File systems tell times to the kernel's tick. */
+/** Precision of times on file systems: the kernel's tick. */
 const tickMs = 20;
-/** Bytes of a lock; of a process's arguments, and of its environment. */
+/** Longest lock; longest arguments or environment of a process. In bytes. */
 const longestLock = 1024;
 const longestSaid = 1024 * 1024;
 
-/** git reads the number and the host. */
+/** The text of a lock: git reads the process number and the host. */
 const form = /^(\d+) (\S+)(?: softquota (\d+))?/;
 
 /** The repositories in which this process works. */
 const busy = new Set<string>();
 
-/** Works where no other collection is under way; returns false where one is. */
+/** Runs `work` under the lock; returns false if another collection is under way. */
 export async function workAlone(view: RepositoryView, work: () => Promise<void>): Promise<boolean> {
   const { path } = view;
   const { isAlone = false } = view.limits;
@@ -49,15 +49,15 @@ export async function workAlone(view: RepositoryView, work: () => Promise<void>)
   try {
     if (!(await takeLock(path, process.pid + mark))) return false;
     let git = process.pid;
-    // At once: this process may be killed, and git goes on.
+    // Synchronous, for this process may be killed at any time, and git goes on.
     const note = (pid: number): void => {
       try {
-        // Somebody took ours for stale.
+        // Another process took our lock for stale.
         if (boundedText(`${path}/gc.pid`, longestLock)?.endsWith(mark) !== true) return;
         writeFileSync(making, pid + mark, { mode: 0o644 });
         renameSync(making, lock);
       } catch {
-        // On a full disk it keeps the number before.
+        // On a full disk the lock keeps the previous number.
       }
     };
     const beat = setInterval(() => {
@@ -77,7 +77,7 @@ export async function workAlone(view: RepositoryView, work: () => Promise<void>)
     } finally {
       view.started = () => {};
       clearInterval(beat);
-      // Somebody who took ours for stale has it now.
+      // Another process may have taken our lock for stale, and has it now.
       if (boundedText(`${path}/gc.pid`, longestLock)?.endsWith(mark)) await rm(lock, { force: true });
     }
   } finally {
@@ -88,7 +88,7 @@ export async function workAlone(view: RepositoryView, work: () => Promise<void>)
 async function takeLock(path: string, text: string): Promise<boolean> {
   const making = encodePath(`${path}/gc.pid.lock`);
   if (await isHeld(`${path}/gc.pid.lock`)) return false;
-  // Otherwise one that was killed here would stop all that come after it.
+  // A process that was killed here would otherwise block all later ones.
   await rm(making, { force: true });
   try {
     await writeFile(making, text, { flag: 'wx', mode: 0o644 });
@@ -96,7 +96,7 @@ async function takeLock(path: string, text: string): Promise<boolean> {
     if (systemCode(error) === 'EEXIST') return false;
     throw error;
   }
-  // Nobody else can take it from here on.
+  // Nobody else can take the lock from here on.
   if (await isHeld(`${path}/gc.pid`)) {
     await rm(making, { force: true });
     return false;
@@ -116,7 +116,7 @@ async function isHeld(path: string): Promise<boolean> {
   return ageMs <= staleMs && isAlive(Number(pid));
 }
 
-/** A process of this host, other than this one. */
+/** Tells whether another process of this host is alive. */
 export function isAlive(pid: number): boolean {
   return pid !== process.pid && isProcessAlive(pid);
 }
@@ -124,7 +124,7 @@ export function isAlive(pid: number): boolean {
 /** The paths of a repository, and of the directory of its objects, which may lie on another disk. */
 type Places = Pick<RepositoryView, 'objects' | 'path'>;
 
-/** Removes what a killed worker's git left, and its lock; returns whether one still runs. */
+/** Removes the lock of a killed worker and what its git left; returns true if that git still runs. */
 export async function removeLeft(places: Places, isAlone: boolean): Promise<boolean> {
   const { path } = places;
   for (const name of busy.has(path) ? [] : ['gc.pid', 'gc.pid.lock']) {
@@ -137,20 +137,20 @@ export async function removeLeft(places: Places, isAlone: boolean): Promise<bool
     const { mtimeMs } = await lstat(file);
     const time = { begunAt: Number(begun), endedAt: mtimeMs + beatMs, isAlone };
     if (!(await removeMade(places, number, time))) continue;
-    // Meanwhile somebody may have taken it.
+    // Another process may have taken the lock meanwhile.
     if (!busy.has(path) && boundedText(`${path}/${name}`, longestLock) === text)
       await rm(file, { force: true });
   }
   return false;
 }
 
-/** A repack puts its number into the names of what it makes. */
+/** Names of unfinished files. A repack puts its process number into them. */
 const temporary =
   /^(?:tmp_[a-z]+_\w{6}|\.tmp-(\d{1,10})-pack-.*|(?:commit-graph|commit-graph-chain|multi-pack-index|shallow)\.lock)$/;
 
 /**
- * Removes the files in the making that are this user's, were born within this time, and that no process has
- * open; returns false where that may not be, since another process may be at work there.
+ * Removes unfinished files of this user that were born within this time and that no process has open. Returns
+ * false, and removes nothing, if another process may be at work there.
  */
 async function removeMade(
   { path, objects }: Places,
@@ -183,7 +183,7 @@ async function removeMade(
   return true;
 }
 
-/** The files that processes have open; null where one may be at work in one of these directories. */
+/** Lists the names of open files; null if another process may be at work in one of these directories. */
 async function openNames(directories: readonly string[]): Promise<ReadonlySet<string> | null> {
   const names = new Set<string>();
   for (const pid of await entryNames('/proc')) {

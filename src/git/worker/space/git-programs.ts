@@ -12,7 +12,7 @@ export interface GitVersion {
 
 export interface GitProgram extends GitVersion {
   readonly program: string;
-  /** `git --exec-path`, as git says it and without links. */
+  /** `git --exec-path` as git prints it, and with links resolved. */
   readonly execPaths: readonly string[];
   /** The version in git's own words, such as 2.39.5. */
   readonly version: string;
@@ -25,7 +25,7 @@ interface FoundGits {
 
 const askMs = 10_000;
 
-/** Tries each of `[reclaim] GIT`. Before 2.31 git does not say how much objects take on the disk. */
+/** Tries each program of `[reclaim] GIT`. Before 2.31 git cannot sum up the bytes of objects on the disk. */
 export async function findGits(programs: readonly string[]): Promise<FoundGits> {
   const gits: GitProgram[] = [];
   const faults: { program: string; why: string }[] = [];
@@ -46,7 +46,7 @@ export async function findGits(programs: readonly string[]): Promise<FoundGits> 
   return { gits, faults };
 }
 
-/** `execPath` is what somebody says: it chooses among these, and nothing there is run or looked at. */
+/** Chooses the git for a repository. `execPath` may come from anybody: it only selects one of `gits`. */
 export function gitOf(gits: readonly GitProgram[], execPath: string, path: string): GitProgram | null {
   const usual = gits.find(git => git.execPaths.includes(execPath)) ?? gits[0] ?? null;
   if (usual === null || canReadReftable(usual) || !isInReftable(path)) return usual;
@@ -61,7 +61,7 @@ function isInReftable(path: string): boolean {
   try {
     return readGitSettings(path).refStorage === 'reftable';
   } catch (error) {
-    // The view says why it cannot be used.
+    // The view will report why the repository cannot be used.
     if (error instanceof UnusableRepository) return false;
     throw error;
   }

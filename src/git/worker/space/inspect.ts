@@ -1,7 +1,7 @@
 /**
- * Looks at what git would open of a repository, before git does. Strangers may have put there a link into
- * another repository, a pipe that nobody writes to, a device, or a file without an end; git follows and reads
- * them all.
+ * Checks what git would open in a repository before git does. Strangers may have put a link into another
+ * repository there, a pipe that nobody writes to, a device, or an endless file; git follows and reads them
+ * all.
  */
 
 import { realpathSync } from 'node:fs';
@@ -18,13 +18,13 @@ import { isShared, UnusableRepository } from './repository-config.ts';
 interface Rules {
   /** The device that directories have to be on. */
   readonly device: bigint;
-  /** The user whose they have to be; null: anybody's. */
+  /** The user who has to own directories; null: anybody. */
   readonly owner: bigint | null;
   readonly mostBytes: bigint | null;
 }
 
 const mostRefBytes = 65_536n;
-/** Bytes of `packed-refs`, an index and the like, which git takes into memory. */
+/** Most bytes of `packed-refs`, an index and the like, which git reads into memory. */
 const mostOtherBytes = 268_435_456n;
 const mostEntries = 4_000_000;
 const atOnce = 64;
@@ -34,9 +34,9 @@ const ofWorktree =
 const longestPath = 4096;
 
 /**
- * Rejects with an `UnusableRepository` where git would open something else than directories and files of the
- * repository, and of a push's quarantine. Gives the directories in which its objects lie. `objectsPath`: see
- * `objectsPathOf`.
+ * Rejects with an `UnusableRepository` if git would open anything else than directories and files of the
+ * repository, and of a push's quarantine. Resolves with the directories in which its objects lie.
+ * `objectsPath`: see `objectsPathOf`.
  */
 export async function mustBeUsable(
   path: string,
@@ -65,8 +65,8 @@ export async function mustBeUsable(
 }
 
 /**
- * A folder of another repository may be mounted there, on the same device; git would delete in it. `itself`:
- * nor at the directory itself.
+ * Throws an `UnusableRepository` if anything is mounted below a directory: it may be a folder of another
+ * repository on the same device, in which git would delete. `itself`: nor may the directory be a mount.
  */
 export function mustHaveNoMounts(directory: string, itself = true): void {
   const path = decodePath(realpathSync(encodePath(directory), { encoding: 'buffer' }));
@@ -74,7 +74,7 @@ export function mustHaveNoMounts(directory: string, itself = true): void {
   if (mount !== undefined) throw new UnusableRepository(`another directory is mounted at ${mount.at}`);
 }
 
-/** Rejects with an `UnusableRepository` where one of these is there, and not a directory. */
+/** Rejects with an `UnusableRepository` if one of these exists and is not a directory. */
 export async function mustBePlain(directories: readonly string[]): Promise<void> {
   for (const path of directories) {
     const stats = await statusOf(path);
@@ -83,8 +83,8 @@ export async function mustBePlain(directories: readonly string[]): Promise<void>
 }
 
 /**
- * The first directory, of those in `used`, these and all above them, in which another user than this one and
- * root may put something else in place; null: there is none.
+ * Finds the first directory in which users other than this one and root may replace entries, among these
+ * directories, all above them, and those in `used`; null if there is none.
  */
 export async function writableByOthers(
   directories: readonly string[],
@@ -105,7 +105,7 @@ export async function writableByOthers(
 function mayOthersWrite({ mode, uid, gid }: Status): boolean {
   const bits = Number(mode);
   if (!isOwn(Number(uid))) return true;
-  // In a directory like /tmp each may replace only what is their own.
+  // In a sticky directory of root, such as /tmp, users may replace only their own entries.
   if ((bits & 0o1000) !== 0 && uid === 0n) return false;
   return (bits & 0o002) !== 0 || ((bits & 0o020) !== 0 && !isOwnGroup(Number(gid)));
 }
@@ -114,7 +114,7 @@ function isOwn(uid: number): boolean {
   return uid === 0 || uid === process.geteuid?.();
 }
 
-/** Tells whether a group has no members but this user and root; one that is not known here may have any. */
+/** Tells whether a group has no members but this user and root; an unknown group may have others. */
 function isOwnGroup(gid: number): boolean {
   const accounts = systemAccounts();
   const members = accountsIn(new Set([gid]), accounts);
@@ -134,7 +134,7 @@ async function statusOf(path: string) {
   }
 }
 
-/** A fault of the system is the repository's here. */
+/** Turns an error of the system into an `UnusableRepository`; returns any other error. */
 function unreadable(path: string, error: unknown): unknown {
   const code = systemCode(error);
   return code === null ? error : new UnusableRepository(`${path} cannot be looked at: ${code}`);
@@ -150,7 +150,7 @@ async function directoryAt(path: string, name: string): Promise<Status> {
   return stats;
 }
 
-/** One look through a repository, which has a bound for all that it meets. */
+/** One check of a repository, with a limit for the number of entries. */
 class Look {
   readonly #repository: string;
   readonly #signal: AbortSignal;
@@ -161,7 +161,7 @@ class Look {
     this.#signal = signal;
   }
 
-  /** Looks at a directory of objects, and gives those below that have any. */
+  /** Checks a directory of objects; returns this directory and those with objects below it. */
   async objects(path: string, rules: Rules): Promise<readonly string[]> {
     const used = [path];
     for await (const { name } of this.#entries(path)) {
@@ -202,7 +202,7 @@ class Look {
     this.#mustBeDirectory(path, stats, rules);
     for await (const { name } of this.#entries(path))
       if (ofWorktree.test(name)) await this.entry(`${path}/${name}`, rules);
-    // git takes refs of the repository that this names.
+    // git uses refs of the repository that this file names.
     const common = readBounded(encodePath(`${path}/commondir`), { mostBytes: longestPath });
     if (common.kind !== 'file') return;
     const named = resolve(path, decodePath(common.bytes).trimEnd());
@@ -210,7 +210,7 @@ class Look {
       throw this.#unusable(`${path}/commondir`, 'names another repository');
   }
 
-  /** Looks at a file, or at a directory with all that is in it; one that is gone is nothing. */
+  /** Checks a file, or a directory with all that is in it. A missing entry is no fault. */
   async entry(path: string, rules: Rules): Promise<void> {
     const stats = await statusOf(path);
     if (stats === null) return;
@@ -219,12 +219,12 @@ class Look {
       await this.tree(path, rules);
       return;
     }
-    // git takes each line of a list of layers into memory, twice.
+    // git reads each line of a list of graph layers into memory, twice.
     const most = path.endsWith('-chain') ? mostRefBytes : rules.mostBytes;
     if (most !== null && stats.size > most) throw this.#unusable(path, `is longer than ${most} bytes`);
   }
 
-  /** Looks at the objects that a directory of objects borrows, and at those that these borrow. */
+  /** Checks the alternates of a directory of objects, and their alternates. */
   async alternates(objects: string): Promise<void> {
     const seen = new Set<string>();
     let from = [objects];
@@ -247,7 +247,7 @@ class Look {
     const { lines, isWhole } = readAlternates(objects, false);
     if (!isWhole || lines.length > mostAlternates)
       throw this.#unusable(`${objects}/info/alternates`, `has more than ${mostAlternates} lines`);
-    // git takes such a line for a string of C.
+    // git would read such a line like a string of C.
     if (lines.some(line => line.startsWith('"')))
       throw this.#unusable(`${objects}/info/alternates`, 'has a path in quotes');
     return lines.map(line => alternateAt(objects, line));
@@ -270,7 +270,7 @@ class Look {
     if (stats.isSymbolicLink()) throw this.#unusable(path, 'is a link');
     if (!stats.isDirectory()) throw this.#unusable(path, 'is neither a directory nor a regular file');
     if (stats.dev !== device) throw this.#unusable(path, 'is another file system');
-    // No stranger can change a directory of root's, which a gc by root leaves.
+    // A gc by root leaves directories of root, which no stranger can change.
     if (owner !== null && stats.uid !== owner && stats.uid !== 0n)
       throw this.#unusable(
         path,

@@ -1,4 +1,7 @@
-/** The paths that take most on the disk over all of the history, by what removing each of them frees. */
+/**
+ * Finds the paths that take most on the disk in the whole history, by the bytes that removing each would
+ * free.
+ */
 
 import { decodePath } from '../../../layout/index.ts';
 import type { SpaceReport } from '../../../wire/index.ts';
@@ -21,7 +24,7 @@ const mostPaths = 20;
 /** Room for other names of the largest files. */
 const mostCandidates = 60;
 const mostVersions = 50_000;
-/** Once so many are known, the smaller half is forgotten. */
+/** Number of paths beyond which the smaller half is forgotten. */
 const mostRemembered = 200_000;
 const longestPointer = 1024;
 const mostShortBlobs = 500_000;
@@ -107,13 +110,13 @@ function forgetSmaller(sums: Map<string, { bytes: number }>): void {
   }
 }
 
-/** Those of the paths, as bytes in Latin-1, that HEAD has. */
+/** Returns the paths that HEAD has, as bytes in Latin-1. */
 async function inDefaultBranch(view: RepositoryView, paths: readonly string[]): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
   if (paths.length === 0) return found;
   const input = paths.map(path => `HEAD:${path}\n`).join('');
   let index = 0;
-  // One line for each: what is there, or that it is missing, as it is where HEAD is unborn.
+  // git prints one line for each path: its type, or that it is missing, as all are if HEAD is unborn.
   await view.lines(
     [{ args: ['cat-file', '--batch-check=%(objecttype)'] }],
     line => {
@@ -128,7 +131,7 @@ async function inDefaultBranch(view: RepositoryView, paths: readonly string[]): 
 /** A version of a file; the name is in bytes, as Latin-1. */
 interface StoredVersion {
   readonly id: string;
-  /** The name that git gives it, which it has only once. */
+  /** The one name that git lists for it. */
   readonly path: string;
   readonly bytes: number;
   readonly size: number;
@@ -136,7 +139,7 @@ interface StoredVersion {
   readonly base: string;
 }
 
-/** One whose names are all known. */
+/** A version with all its names. */
 interface Version extends StoredVersion {
   readonly paths: Set<string>;
 }
@@ -177,7 +180,9 @@ function ownText(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
 }
 
-/** Goes through every commit and puts all names into the versions; false: the time was over before. */
+/**
+ * Goes through every commit and adds all names to the versions; returns false if the time was over before.
+ */
 async function findOtherNames(
   view: RepositoryView,
   versions: ReadonlyMap<string, Version>,
@@ -188,18 +193,18 @@ async function findOtherNames(
   if (leftMs <= 0) return false;
   const { signal } = view.limits;
   const overdue = AbortSignal.timeout(leftMs);
-  // A change, and then its path, in turn.
+  // Records alternate: a change, then its path.
   let id: string | null = null;
   const take = (record: string): void => {
     if (id === null) {
-      // The new id is the last of two, or of as many as there are parents and one, in front of the status.
+      // The new id stands in front of the status, behind the ids in the parents.
       const end = record.lastIndexOf(' ');
       id = record.slice(record.lastIndexOf(' ', end - 1) + 1, end);
       return;
     }
     const paths = versions.get(id)?.paths;
     id = null;
-    // git itself cuts names off there.
+    // rev-list cuts names off at a line feed, too.
     const [path = ''] = record.split('\n', 1);
     if (paths !== undefined && paths.size < mostNamesKnown) paths.add(ownText(path));
   };
@@ -229,8 +234,8 @@ interface PathGroup extends Sum {
 }
 
 /**
- * Puts the files into groups of names that go together, with what removing each group frees; no file is in
- * two of them. `all` are the versions of any file that may be stored as differences from these.
+ * Puts the files into groups of names that have to be removed together, with the bytes that this frees; no
+ * name is in two groups. `all`: all versions that may be stored as differences from these.
  */
 function pathGroups(
   first: readonly (readonly [string, Sum])[],
@@ -268,7 +273,7 @@ function pathGroups(
   return found.sort((a, b) => b.bytes - a.bytes);
 }
 
-/** Those that hold enough of it; none where they are many. */
+/** Returns the other names that hold a large enough share of a file; none if there are too many. */
 function otherNamesOf(path: string, { bytes }: Sum, versions: readonly Version[]): readonly string[] {
   const held = new Map<string, number>();
   for (const version of versions) {
@@ -280,7 +285,10 @@ function otherNamesOf(path: string, { bytes }: Sum, versions: readonly Version[]
   return names.length > mostOthers ? [] : names;
 }
 
-/** The bytes that others then take which are differences from what goes: the largest takes its place. */
+/**
+ * Estimates the bytes that versions take anew which were stored as differences from removed ones: the largest
+ * of them is then stored whole.
+ */
 function storedAnew(
   freed: ReadonlyMap<string, Version>,
   byBase: ReadonlyMap<string, readonly StoredVersion[]>,
@@ -298,7 +306,7 @@ function storedAnew(
   return bytes;
 }
 
-/** The last that goes of those from which this one is stored as a difference. */
+/** Follows the differences from which a version is stored to the last one that is removed, too. */
 function rootOf(version: Version, freed: ReadonlyMap<string, Version>): Version {
   let root = version;
   // git's own chains are shorter.

@@ -1,4 +1,4 @@
-/** Objects of git-lfs that are a repository's, and that no version of any file names. */
+/** Finds objects of git-lfs that belong to a repository, and that no version of any file names. */
 
 import { realpathSync } from 'node:fs';
 import { lstat } from 'node:fs/promises';
@@ -15,9 +15,9 @@ const oidPattern = /^[0-9a-f]{64}$/;
 const folderPattern = /^[0-9a-f]{2}$/;
 
 /**
- * The objects in stores, by their ids; null: there is no store, or they are too large to go through. A store
- * has them, or a directory `objects` in it has: by their ids, in two levels of directories by the first
- * digits (as git-lfs does it), or there by the digits that remain (as Gitea does it).
+ * Lists the objects in stores, with their bytes; null if there are none, or too many. They lie in a store or
+ * its directory `objects`: directly by their ids, or in two levels of directories by their first digits,
+ * where a name is the whole id (as in git-lfs) or the remaining digits (as in Gitea).
  */
 export async function lfsObjects(stores: readonly string[], signal: AbortSignal): Promise<LfsObjects | null> {
   const found = new Map<string, number>();
@@ -44,7 +44,7 @@ export async function lfsObjects(stores: readonly string[], signal: AbortSignal)
   return found.size === 0 ? null : found;
 }
 
-/** `shortBlobs` are all blobs that can be pointers. */
+/** Finds the objects that no pointer names. `shortBlobs`: all blobs that can be pointers. */
 export async function unneededLfs(
   view: RepositoryView,
   objects: LfsObjects,
@@ -74,16 +74,16 @@ async function foldersIn(path: string): Promise<readonly string[]> {
   return (await ownNames(path)).filter(name => folderPattern.test(name));
 }
 
-/** A link leads to the objects of others. */
+/** Lists the names in a directory; none for a link, which may lead to objects of others. */
 async function ownNames(path: string): Promise<readonly string[]> {
   const stats = await lstat(encodePath(path)).catch(() => null);
   return stats?.isDirectory() === true ? entryNames(path).catch(() => []) : [];
 }
 
 /**
- * The directories in which the LFS objects of the repository at a physical path lie: in itself, or where
- * `[storage.lfs]` has them. Of `[storage.lfs] PATH` those templates count that name an
- * owner and a repository, so that a store is of one repository alone.
+ * Returns the directories in which the LFS objects of the repository at a physical path lie: in the
+ * repository, and by `[storage.lfs] PATH`. Only templates count that name an owner and a repository, so that
+ * each store belongs to one repository alone.
  */
 export function lfsStores(path: string, storages: readonly StorageSettings[]): readonly string[] {
   const templates = (kind: StorageSettings['kind']): readonly string[] =>
@@ -98,7 +98,7 @@ export function lfsStores(path: string, storages: readonly StorageSettings[]): r
   return [...new Set([`${path}/lfs`, ...beside])];
 }
 
-/** A template in which nothing varies but one owner and one repository. */
+/** Tells whether nothing varies in a template but one owner and one repository. */
 function isOfOne(template: string): boolean {
   return (
     !template.split('/').includes('*') &&
@@ -107,7 +107,7 @@ function isOfOne(template: string): boolean {
   );
 }
 
-/** The owner and the repository of a path by a template; null: it is not of this template. */
+/** Returns the owner and the repository of a path by a template; null if the template does not match. */
 function namesIn(path: string, template: string): Readonly<Record<string, string>> | null {
   if (!isOfOne(template)) return null;
   const [before = '', rest = ''] = physical(template).split('{owner}');
@@ -119,7 +119,7 @@ function namesIn(path: string, template: string): Readonly<Record<string, string
   return at <= 0 || owner.includes('/') || repo === '' ? null : { '{owner}': owner, '{repo}': repo };
 }
 
-/** A template as paths of repositories are: its directory before the first name without links. */
+/** Resolves the links in the part of a template before its first placeholder. */
 function physical(template: string): string {
   const at = template.lastIndexOf('/', template.indexOf('{'));
   const fixed = template.slice(0, at) || '/';

@@ -1,4 +1,4 @@
-/** Measures how much the objects of a repository take, and how much of that something still needs. */
+/** Measures how much the objects of a repository take, and how much of that is reachable. */
 
 import { lstat } from 'node:fs/promises';
 import { encodePath } from '../../../layout/index.ts';
@@ -7,23 +7,23 @@ import type { RepositoryView } from './view.ts';
 
 export interface Reachability {
   readonly stored: StoredObjects;
-  /** Bytes of what refs, HEADs, reflogs or indexes reach, each once; without those of alternates. */
+  /** Bytes of objects that refs, HEADs, reflogs or indexes reach, each once; without those of alternates. */
   readonly reachableBytes: number;
-  /** All others: what no longer is reached, and second copies. */
+  /** All other bytes: of unreachable objects, and of second copies. */
   readonly unreachableBytes: number;
 }
 
-/** All that git's own collection takes for reachable, hidden refs included. */
+/** Arguments for all that git's own collection takes for reachable, hidden refs included. */
 export const allTips = ['--all', '--reflog', '--indexed-objects'] as const;
 
-/** A push that comes meanwhile makes the unreachable bytes fewer, never more. */
+/** Measures a repository. A push in the meantime makes the unreachable bytes fewer, never more. */
 export async function measure(view: RepositoryView): Promise<Reachability> {
   const stored = await storedObjects(view.objects, view.limits.signal);
   const reachableBytes = await bytesOf(view, allTips);
   return { stored, reachableBytes, unreachableBytes: Math.max(0, stored.bytes - reachableBytes) };
 }
 
-/** The bytes on the disk of objects that these arguments of `git rev-list` reach; `input` is for git. */
+/** Sums up the bytes on the disk of objects that these arguments of `git rev-list` reach. */
 export async function bytesOf(view: RepositoryView, tips: readonly string[], input = ''): Promise<number> {
   if (view.hasAlternates) return (await objectsOf(view, tips, input)).bytes;
   const args = ['rev-list', '--objects', '--use-bitmap-index', '--disk-usage', ...tips];
@@ -43,7 +43,7 @@ export async function objectsOf(
       { args: ['rev-list', '--objects', '--no-object-names', '--use-bitmap-index', ...tips] },
       { args: ['cat-file', '--buffer', '--batch-check=%(objectsize:disk)'], isLocal: true },
     ],
-    // An object that only an alternate has is said to be missing.
+    // For an object that only an alternate has, git prints that it is missing.
     line => {
       if (!/^\d+$/.test(line)) return;
       bytes += Number(line);
@@ -59,9 +59,9 @@ interface StoredObjects {
   readonly bytes: number;
   readonly packs: number;
   readonly loose: number;
-  /** Packs that a `.keep` file protects. */
+  /** Bytes of packs that a `.keep` file protects. */
   readonly keptBytes: number;
-  /** Files in the making that are older than an hour, which nobody goes on writing. */
+  /** Bytes of unfinished files that are older than an hour, so that nobody still writes them. */
   readonly leftoverBytes: number;
   /** A pack has a reverse index, which takes four bytes for each object. */
   readonly hasReverseIndex: boolean;
@@ -70,7 +70,7 @@ interface StoredObjects {
 const leftoverMs = 3_600_000;
 const packOverhead = 32;
 
-/** Counts those in a directory of objects; a file that goes meanwhile counts nothing. */
+/** Measures a directory of objects; a file that vanishes meanwhile counts nothing. */
 export async function storedObjects(objects: string, signal: AbortSignal): Promise<StoredObjects> {
   const found = { bytes: 0, packs: 0, loose: 0, keptBytes: 0, leftoverBytes: 0, hasReverseIndex: false };
   const folders = (await entryNames(objects)).filter(name => /^[0-9a-f]{2}$/.test(name));

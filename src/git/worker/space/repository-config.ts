@@ -1,4 +1,4 @@
-/** The few settings of a repository that git must be told, read from its configuration and taken as data. */
+/** Reads the few settings of a repository's configuration that git needs, as plain data. */
 
 import { readBounded } from '../../../bounded/index.ts';
 import { configEntries, configValue, decodePath, encodePath } from '../../../layout/index.ts';
@@ -31,7 +31,9 @@ const knownExtensions = new Set([
 ]);
 const shared = /^(?:group|all|world|everybody|umask|true|false|[0-7]{1,4})$/i;
 
-/** Reads the settings; throws an `UnusableRepository` where this code does not know such a one. */
+/**
+ * Reads the settings; throws an `UnusableRepository` if the format is unknown, or the file cannot be read.
+ */
 export function readGitSettings(path: string): GitSettings {
   const file = readBounded(encodePath(`${path}/config`));
   if (file.kind !== 'file') throw new UnusableRepository(`its config is no regular file (${file.kind})`);

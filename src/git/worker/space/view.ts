@@ -27,15 +27,15 @@ import { type GitSettings, readGitSettings, UnusableRepository } from './reposit
 export interface RunLimits {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Somebody waits for it: else other programs go first. */
+  /** Somebody waits for the result; otherwise git runs with low priority. */
   readonly isUrgent?: boolean;
-  /** All of git's processes are visible, also in a namespace of their own; see `seesAllProcesses`. */
+  /** All processes of git are visible, even if this is a namespace of its own; see `seesAllProcesses`. */
   readonly isAlone?: boolean;
   /** Bytes of memory that each git may take; unless given 512 MiB where somebody waits, else 2 GiB. */
   readonly memoryBytes?: number;
 }
 
-/** Arguments of git; `isLocal`: objects of alternates are not there. */
+/** One command of git; `isLocal`: without the objects of alternates. */
 interface GitStage {
   readonly args: readonly string[];
   readonly isLocal?: boolean;
@@ -43,9 +43,9 @@ interface GitStage {
 
 interface ViewOptions {
   readonly program: GitProgram;
-  /** False: git does not see them. */
+  /** False: git does not see the reflogs. */
   readonly hasReflogs?: boolean;
-  /** The path of a push's quarantine, whose objects git sees besides; null: none. */
+  /** The path of a push's quarantine, whose objects git sees, too; null: none. */
   readonly quarantine?: string | null;
   /** The directory of the repository's objects; its `objects` unless given. */
   readonly objects?: string;
@@ -68,12 +68,12 @@ export class RepositoryView {
   readonly settings: GitSettings;
   /** It borrows objects of other repositories. */
   readonly hasAlternates: boolean;
-  /** The directories with its objects, as they were before git saw any of it. */
+  /** The directories with its objects that were checked before git ran. */
   readonly used: readonly string[];
   hasReflogs = false;
-  /** Those of each git that runs here. */
+  /** Limits of each git that runs here. */
   limits: RunLimits;
-  /** Called with the process number of git, which leads a group. */
+  /** Called with the process number of git, which is also that of its group. */
   started: (pid: number) => void = () => {};
   readonly #folder: string;
   readonly #quarantine: string | null;
@@ -98,7 +98,7 @@ export class RepositoryView {
     this.#quarantine = quarantine;
   }
 
-  /** Rejects with a `UnusableRepository` where this is none that git can be run on. */
+  /** Opens a repository; rejects with an `UnusableRepository` if git cannot or must not run on it. */
   static async open(path: string, options: ViewOptions, limits: RunLimits): Promise<RepositoryView> {
     const { signal } = limits;
     const { hasReflogs = true, quarantine = null, objects = `${path}/objects` } = options;
@@ -148,7 +148,7 @@ export class RepositoryView {
     return ended.output;
   }
 
-  /** Runs git's commands as a pipe, and gives the last one's lines, in Latin-1. `end` ends a line. */
+  /** Runs commands of git as a pipeline, and passes each line of the last one to `take`, in Latin-1. */
   async lines(
     stages: readonly GitStage[],
     take: (line: string) => void,
@@ -178,14 +178,19 @@ export class RepositoryView {
     if (rest !== '') take(rest);
   }
 
-  /** Runs `git prune` on packs and loose objects alone: else it removes what old pushes still bring. */
+  /**
+   * Runs `git prune` on packs and loose objects alone; elsewhere it would remove the objects of long pushes.
+   */
   async prune(expire: string): Promise<void> {
     await rm(join(this.#folder, 'own'), { recursive: true, force: true });
     await this.#linkOwnObjects();
     await this.git(['prune', `--expire=${expire}`], '', this.#environment(['own', 'git/objects']));
   }
 
-  /** git finds the objects of a push first, and then those of these directories in our folder. */
+  /**
+   * Returns git's environment: git looks for objects in the quarantine, then in these directories of our
+   * folder.
+   */
   #environment(directories: readonly string[]): Readonly<Record<string, string>> {
     const folder = this.#folder;
     const [first = '', ...others] = (this.#quarantine === null ? [] : ['quarantine'])
@@ -197,7 +202,7 @@ export class RepositoryView {
       GIT_ALTERNATE_OBJECT_DIRECTORIES: others.map(quotedForGit).join(':'),
       HOME: folder,
       XDG_CONFIG_HOME: folder,
-      // A file of ours, for git may replace the one that this names.
+      // The file is ours, for git may replace it.
       GIT_CONFIG_GLOBAL: join(folder, 'global'),
       GIT_CONFIG_NOSYSTEM: '1',
       GIT_ATTR_NOSYSTEM: '1',
@@ -220,7 +225,7 @@ export class RepositoryView {
     await mustBePlain([logs]);
     this.hasReflogs = false;
     if (!(await isThere(logs))) return;
-    // git follows no link to a directory of them.
+    // Copied, since git follows no link to a directory of reflogs.
     const left = { files: mostFiles, bytes: mostBytes, signal: this.limits.signal };
     await copyReflogs(logs, copy, left, mostDepth);
     this.hasReflogs = left.files < mostFiles;
@@ -238,11 +243,11 @@ export class RepositoryView {
     await writeFile(join(directory, 'HEAD'), head.bytes);
     await writeFile(join(directory, 'config'), configText(this.settings));
     await symlink(encodePath(this.objects), join(directory, 'objects'));
-    // Also what is not there yet: refs that are packed meanwhile are in no other file any more.
+    // Also files that do not exist yet: refs may be packed meanwhile, and are in no other file then.
     for (const each of linked) await symlink(encodePath(`${this.path}/${each}`), join(directory, each));
   }
 
-  /** The repository's objects without those of its alternates. */
+  /** Makes a directory with the repository's objects, without those of its alternates. */
   async #linkOwnObjects(): Promise<void> {
     const own = join(this.#folder, 'own');
     await mkdir(own);
@@ -252,12 +257,12 @@ export class RepositoryView {
   }
 }
 
-/** A path in a list that colons separate; git takes one in quotes as a string of C. */
+/** Quotes a path for a list with colons between paths; git reads a path in quotes like a string of C. */
 function quotedForGit(path: string): string {
   return /[:"]/.test(path) ? `"${path.replaceAll(/["\\]/g, String.raw`\$&`)}"` : path;
 }
 
-/** One thread, and no more memory than a daemon beside it can spare. */
+/** Writes git's configuration, with one thread and little memory, since the daemon runs on the same host. */
 function configText({ objectFormat, refStorage, sharedRepository }: GitSettings): string {
   const isPlain = objectFormat === 'sha1' && refStorage === 'files';
   return [
@@ -280,7 +285,7 @@ function configText({ objectFormat, refStorage, sharedRepository }: GitSettings)
   ].join('\n');
 }
 
-/** Works with a view, and closes it. Rejects with an `UnusableRepository` where the time is over. */
+/** Runs `work` with a view, and closes it. Rejects with an `UnusableRepository` when the time is over. */
 export async function withView<Result>(
   path: string,
   options: ViewOptions,
@@ -303,7 +308,7 @@ export async function withView<Result>(
   }
 }
 
-/** Throws git's words where it failed. */
+/** Throws git's words if it failed. */
 function mustHaveDone(args: readonly string[], { status, complaint }: EndedStage): void {
   if (status === 0) return;
   const words = printable(complaint.split('\n').slice(0, 5).join('; ')).slice(0, longestWords);
@@ -315,7 +320,7 @@ const mostFiles = 100_000;
 const mostBytes = 64 * 1024 * 1024;
 const mostDepth = 60;
 
-/** Rejects with a `UnusableRepository` where they are too many or too long to be copied. */
+/** Copies reflogs; rejects with an `UnusableRepository` if they are too many or too long. */
 async function copyReflogs(
   from: string,
   to: string,
