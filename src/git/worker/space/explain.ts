@@ -22,9 +22,9 @@ interface LfsPlaces {
 }
 
 /**
- * Makes the report. Memory is bounded whatever the repository holds, time by the view's limits. `stores`: the
- * LFS stores of this repository alone; `ofForge`: the objects of a forge's store that only this repository
- * has, or null if they are not known.
+ * Explains a repository. Memory is bounded whatever the repository holds, time by the view's limits.
+ * `stores`: the LFS stores of this repository alone; `ofForge`: the objects of a forge's store that only this
+ * repository has, or null if they are not known.
  */
 export async function explainSpace(
   view: RepositoryView,
