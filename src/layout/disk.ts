@@ -30,7 +30,6 @@ type LookListener = (path: string) => void;
 
 let watcher: LookListener = () => {};
 
-/** Sets this thread's watcher. */
 export function watchLooks(next: LookListener): void {
   watcher = next;
 }

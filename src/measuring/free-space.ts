@@ -85,7 +85,6 @@ export class FreeSpace {
     return full.length === disks.length ? (full[0] ?? null) : null;
   }
 
-  /** The disks that are low or full. */
   get short(): readonly ShortDisk[] {
     return this.#disks.flatMap(({ short }) => short ?? []);
   }

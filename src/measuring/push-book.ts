@@ -45,7 +45,6 @@ interface SettledPush {
   readonly until: number;
 }
 
-/** A push that was allowed. */
 interface BeginningPush {
   readonly name: string;
   /** Null: nobody could read it. */

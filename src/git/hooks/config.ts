@@ -153,7 +153,6 @@ function taken<Value>(text: string | undefined, parse: (text: string) => Value):
   }
 }
 
-/** Removes the files and settings of 0.1 from a repository. */
 export async function removeOld(repository: Folder): Promise<void> {
   for (const name of await oldFiles(repository)) await repository.remove(name);
   const values = oldValues(repository);

@@ -61,7 +61,6 @@ export function isExecutable({ stats }: BoundedFile & { kind: 'file' }): boolean
   return (stats.mode & 0o100) !== 0;
 }
 
-/** Tells whether it is a hook that git skips. */
 export function isSkipped(entry: BoundedFile): boolean {
   return entry.kind === 'file' && !isExecutable(entry);
 }

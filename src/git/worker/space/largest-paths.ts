@@ -139,7 +139,6 @@ interface StoredVersion {
   readonly base: string;
 }
 
-/** A version with all its names. */
 interface Version extends StoredVersion {
   readonly paths: Set<string>;
 }
