@@ -19,10 +19,7 @@ export function formatMoment(time: number): string {
 
 const dayMs = 86_400_000;
 
-/**
- * Formats milliseconds since 1970, up to the next minute: `14:20 UTC` within a day from now, else with the
- * date.
- */
+/** Formats milliseconds since 1970, up to the next minute: `14:20 UTC` within a day, else with the date. */
 export function formatMinute(time: number, now: number): string {
   const minute = new Date(Math.ceil(time / 60_000) * 60_000).toISOString();
   const [day, clock] = [minute.slice(0, 10), minute.slice(11, 16)];

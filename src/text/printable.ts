@@ -8,10 +8,7 @@
  */
 const misleading = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
-/**
- * Makes any text harmless on a terminal, on one line: a misleading character becomes `\u{202e}`, all others
- * stay.
- */
+/** Makes any text harmless on a terminal, on one line: a misleading character becomes `\u{202e}`. */
 export function printable(text: string): string {
   // Most names are plain ASCII and need no further look.
   if (/^[ -~]*$/.test(text)) return text;
@@ -62,10 +59,7 @@ export function issueLines({ issues }: Issues): readonly string[] {
   );
 }
 
-/**
- * Removes a character from the end of a text, however often it is there: `/srv/git//` and `/` give
- * `/srv/git`.
- */
+/** Removes all copies of a character from the end of a text: `/srv/git//` and `/` give `/srv/git`. */
 export function withoutEnd(text: string, character: string): string {
   let end = text.length;
   while (end > 0 && text[end - 1] === character) end -= 1;
