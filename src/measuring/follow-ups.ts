@@ -58,10 +58,7 @@ export class FollowUps {
   readonly #options: FollowUpsOptions;
   readonly #clock: FollowUpClock;
   readonly #mostPaths: number;
-  /**
-   * Paths with the time of their measurement, the earliest first: one second after a check, thirty seconds
-   * after.
-   */
+  /** Paths with the time of their first and second measurement after a check, the earliest first. */
   readonly #soon = new Map<string, number>();
   readonly #later = new Map<string, number>();
   /** Time before which no measurement begins. */

@@ -189,8 +189,7 @@ export class FreeSpace {
 }
 
 /**
- * Returns null if `times` the wanted space is free. A percentage applies to bytes and to files, a size only
- * to bytes.
+ * Returns null if `times` the wanted space is free. A percentage applies to files, too, a size only to bytes.
  */
 function shortage(
   { sizeBytes, freeBytes, sizeFiles, freeFiles }: WatchedDisk,

@@ -1,6 +1,4 @@
-/**
- * Paths of storage that several hosts mount and one of them walks. A shared path is the same on all hosts.
- */
+/** Paths of storage that several hosts mount and one walks. A shared path is the same on all hosts. */
 
 import { isWithin } from '../layout/index.ts';
 import type { TemplatePlace } from '../scan/index.ts';

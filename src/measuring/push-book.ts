@@ -12,10 +12,7 @@ import type { FoundQuarantine, FoundQuarantines, ListedQuarantine, PushFacts } f
 
 export const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
-/**
- * Longest list of refs that is compared, in characters. With a longer one, any post-receive may be this
- * push's.
- */
+/** Longest list of refs that is compared, in characters; for a longer one any post-receive may be its own. */
 const mostLines = 16_384;
 /** Most ended pushes that are remembered because their post-receive may still come. */
 const mostSettled = 100;

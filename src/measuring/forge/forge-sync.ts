@@ -45,10 +45,7 @@ interface ForgeSyncOptions {
   readonly patterns: Patterns;
   /** Starts that schedule; `tick` is called when a full reading is due. */
   schedule(patterns: Patterns, tick: () => void): Schedule;
-  /**
-   * Called when repositories may have changed visibility or owner; `mayHave` tells for a path whether it may
-   * have.
-   */
+  /** Called when repositories may have changed visibility or owner: those at paths that `mayHave` accepts. */
   visibilityChanged(mayHave: (path: string) => boolean): void;
   /** Called when the forge has renamed owners and their directories. */
   renamed(renames: readonly OwnerRename[]): void;
@@ -92,9 +89,7 @@ export class ForgeSync {
   #present: Float64Array | null = null;
   /** Tells whether owners who have left the forge may still have accounts. */
   #mayHaveGone = false;
-  /**
-   * Number of owners that an administrator accepted as gone, but that remain because they store something.
-   */
+  /** Number of owners that an administrator accepted as gone, and that remain since they store something. */
   #acceptedGone = 0;
   /** Names of renamed owners under which data may still be found. */
   #formerNames: readonly string[] = [];

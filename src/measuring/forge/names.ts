@@ -116,10 +116,7 @@ export class ForgeNames {
     await take(all);
   }
 
-  /**
-   * Puts owners first who still have the name here but another one in the forge, so that they are renamed
-   * first.
-   */
+  /** Puts owners first who still have the name here but no longer in the forge: they are renamed first. */
   async #withHolders(found: ForgeOwner): Promise<readonly ForgeOwner[]> {
     const { snapshot, owners } = this.#options.ledger.documents;
     const all = [found];

@@ -33,9 +33,7 @@ const link = z.strictObject({
   isHidden: z.boolean().default(true),
 });
 
-/**
- * `owner` is softquota's id; the rest is the forge's last state, so that only changes there are taken over.
- */
+/** `owner` is softquota's id; the rest is the forge's last state: only changes there are taken over. */
 type ForgeLink = Readonly<z.infer<typeof link>>;
 
 /**
@@ -57,9 +55,7 @@ export function forgeIdOf(snapshot: Snapshot, ownerId: number): number | undefin
   return undefined;
 }
 
-/**
- * Returns the forge's last state of the owner with this name; undefined for an owner who is not of the forge.
- */
+/** Returns the forge's last state of an owner by name; undefined for an owner who is not of the forge. */
 export function forgeLinkOf(
   { snapshot, owners }: Pick<Documents, 'snapshot' | 'owners'>,
   name: string,
@@ -158,10 +154,7 @@ function changed(
   return Object.keys(edit).length === 0 ? known : editUser(transaction, known.name, edit);
 }
 
-/**
- * Renames another forge owner who still has this name here: in the forge that owner has another name, or is
- * gone.
- */
+/** Renames another forge owner who still has this name here, but has another one in the forge, or is gone. */
 function makeRoom(transaction: Transaction, name: string, forgeId: number): void {
   const holder = transaction.owner(name);
   if (holder === undefined) return;

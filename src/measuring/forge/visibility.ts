@@ -1,6 +1,5 @@
 /**
- * Reads from the forge's database which repositories are public, and who owns those whose path names no
- * owner.
+ * Knows by the forge's database which repositories are public, and who owns those without owner in the path.
  */
 
 import type { Documents } from '../../documents/index.ts';
@@ -42,9 +41,7 @@ export class ForgeVisibility {
   readonly #documents: Documents;
   #publicHashes: Float64Array | null = null;
   #places: PlaceColumns | null = null;
-  /**
-   * Ids of the owners for whom pools count, by the pools' hashes. The ledger has only names, which change.
-   */
+  /** Ids of the owners for whom pools count, by the pools' hashes. The ledger has names, which change. */
   readonly #poolOwners = new Map<number, number | undefined>();
 
   constructor(reader: ForgeReader, documents: Documents) {
