@@ -141,20 +141,14 @@ export function* look(
   if (unfinished.length > 0) pending.push({ path, states: unfinished });
 }
 
-/**
- * Yields a link in place of a repository's `objects` if it may be followed. A walk of the unit reports any
- * other.
- */
+/** Yields a link in place of a repository's `objects` if it may be followed; walks report any other. */
 function* linkedObjects(layout: Layout, { path: unit, kind }: Unit): Generator<Discovered, void> {
   if (layout.follow.length === 0 || !holdsRepositories(kind)) return;
   const path = below(unit, 'objects');
   if (!layout.links.has(path) && targetOf(layout, path) !== null) yield { type: 'link', path };
 }
 
-/**
- * Tells whether this host walks a unit: by the template that matches the directory, or its own if it lies
- * inside.
- */
+/** Tells whether this host walks a unit, by the template that matched it. */
 function isWalked({ tracks }: Layout, { kind }: Unit, states: readonly State[]): boolean {
   const taken = states.find(state => isComplete(state) && state.track.kind === kind);
   return taken?.track.isWalked ?? tracks.some(track => track.kind === kind && track.isWalked);
@@ -181,9 +175,7 @@ interface NamesInTemplate {
   readonly unread: readonly Unread[];
 }
 
-/**
- * Lists the names in a directory that may lead to a unit: directories, links, and places that cannot be read.
- */
+/** Lists the names in a directory that may lead to units: directories, links, and unreadable places. */
 export function namesInTemplate({ path, states }: Directory): NamesInTemplate {
   const only = states.map(onlyNext);
   const literals = new Set(only.filter(name => name !== null));

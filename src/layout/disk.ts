@@ -91,9 +91,7 @@ export function directoryStatus(path: string): Stats | null {
   }
 }
 
-/**
- * Returns the device and inode of the directory there; null if there is none; the code if the system fails.
- */
+/** Returns the device and inode of a directory; null if there is none; the code if the system fails. */
 export function identityAt(path: string): string | null {
   try {
     beforeLook(path);
@@ -189,10 +187,7 @@ export function follow(path: string): Destination | null {
   return stoppedAt(null);
 }
 
-/**
- * Checks a path whose links the system will follow, so that an error names the place that hangs, not the
- * link.
- */
+/** Checks a path whose links the system will follow, so that an error names the place that hangs. */
 export function beforeFollow(path: string): void {
   const to = follow(path);
   const leadsTo = to === null ? path : pathOf(to.names);
@@ -242,10 +237,7 @@ export function list(location: string | Buffer, sizeBytes: number): Listing {
   return (sizeBytes >= largeBytes ? listInPieces(location) : null) ?? listWhole(location);
 }
 
-/**
- * Returns null if the file system does not tell the types of entries: one that vanishes would fail a whole
- * piece.
- */
+/** Returns null if the file system tells no types: one vanished entry would fail a whole piece. */
 function listInPieces(location: string | Buffer): Listing | null {
   const directory = openBuffered(location);
   let first: BufferEntry | null;

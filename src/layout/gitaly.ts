@@ -5,10 +5,7 @@ export function isOfGitaly(path: string): boolean {
   return /\/@(?:hashed|snippets|pools|cluster)\//.test(path);
 }
 
-/**
- * Returns true for a repository of a Gitaly Cluster, whose path does not tell a project from a wiki or a
- * snippet.
- */
+/** Returns true for any repository of a Gitaly Cluster, whose path does not say of what kind it is. */
 export function isOfCluster(path: string): boolean {
   return path.includes('/@cluster/');
 }

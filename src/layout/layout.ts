@@ -47,12 +47,10 @@ export interface StorageSettings {
   /** Only for storage.repos. */
   readonly visibility: Visibility;
   /**
-   * Templates that another host walks, see `[scan] ROOTS`: this host finds units there, but measures none.
+   * Templates that another host walks, see `[scan] ROOTS`: this host finds units there, and measures none.
    */
   readonly elsewhere?: readonly string[];
-  /**
-   * `[storage] FOLLOW`, the same in all sections: directories below which links may lead; none unless given.
-   */
+  /** `[storage] FOLLOW`, the same in all sections: directories below which links may lead. */
   readonly follow?: readonly string[];
 }
 
@@ -85,9 +83,7 @@ export interface Track extends Required<Omit<StorageSettings, 'elsewhere' | 'fol
   readonly pattern: readonly Segment[];
   /** Number of the pattern's segments that are its fixed part. */
   readonly fixedLength: number;
-  /**
-   * The name that `{owner}` matched on the way to the link whose target is the fixed part; null if none did.
-   */
+  /** The name that `{owner}` matched on the way to the link that leads to the fixed part; null if none. */
   readonly linkedOwner: string | null;
   /** The tracks that continue this one by literal segments, with those segments. */
   readonly continuations: readonly Continuation[];

@@ -104,10 +104,7 @@ export function targetOf(layout: Layout, path: string): string | null {
   }
 }
 
-/**
- * Tells whether others than root can replace links there, and the last change is too recent for times to show
- * one.
- */
+/** Tells whether others than root can replace links there, and one may have been replaced unnoticed. */
 function mayBeSwapped(path: string, changedNs: bigint): boolean {
   const { uid, mode } = statusOf(dirname(path));
   if (uid === 0n && (mode & 0o022n) === 0n) return false;

@@ -33,9 +33,7 @@ export type Located =
 
 const none: Located = { found: 'none' };
 
-/**
- * Finds the unit of an absolute path: the path of a unit, of anything in one, or of something not made yet.
- */
+/** Finds the unit of an absolute path: that of a unit, of anything in one, or of something not made yet. */
 export function locate(layout: Layout, path: string): Located {
   const canonical = canonicalPath(path);
   if (canonical === null || !canonical.startsWith('/')) return none;
@@ -43,9 +41,7 @@ export function locate(layout: Layout, path: string): Located {
   return destination === null ? none : unitOnTheWay(layout, destination);
 }
 
-/**
- * Finds the unit of a path that no template matches, by the device and inode of its directory; see `pathsTo`.
- */
+/** Finds the unit of a path that no template matches, by device and inode of its directory; see `pathsTo`. */
 export function locateByMounts(layout: Layout, path: string, mounts = mountsNow()): Located {
   const there = repositoryAt(path);
   if (there === null) return none;

@@ -39,9 +39,7 @@ export function mountsNow(): readonly Mount[] {
   return mountsIn(decodePath(readFileSync('/proc/self/mountinfo')));
 }
 
-/**
- * Returns where the file system of a file is mounted, if that is with noexec; else null. Links are followed.
- */
+/** Returns where the file system of a file is mounted, if with noexec; else null. Links are followed. */
 export function noexecMountAt(path: string): string | null {
   const real = decodePath(realpathSync(encodePath(path), { encoding: 'buffer' }));
   const mount = mountTable(mountsNow())(real);
@@ -119,10 +117,7 @@ export function isOfNetwork({ type }: Pick<Mount, 'type'>): boolean {
 /** Beginnings of types whose times come from a program, or from the host of a virtual machine. */
 const foreignTimes = ['fuse', 'prl_fs', 'vboxsf', 'virtiofs'];
 
-/**
- * Tells whether the times of changes there come from this system's clock, and not from another host or
- * program.
- */
+/** Tells whether the times of changes there come from this system's clock, not from another. */
 export function hasOwnTimes(mount: Pick<Mount, 'type'>): boolean {
   return !isOfNetwork(mount) && !foreignTimes.some(type => mount.type.startsWith(type));
 }

@@ -28,10 +28,7 @@ export function decodePath(bytes: Uint8Array): string {
   return units.toString('utf16le', 0, end);
 }
 
-/**
- * Reads the UTF-8 character there: its code point and its number of bytes. An invalid byte gives a lone
- * surrogate.
- */
+/** Reads the code point and the length of the UTF-8 character there; an invalid byte is a lone surrogate. */
 function characterAt(bytes: Buffer, at: number): { readonly point: number; readonly length: number } {
   const first = bytes[at] as number;
   if (first < 0x80) return { point: first, length: 1 };

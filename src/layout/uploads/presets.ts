@@ -26,10 +26,7 @@ const releases = 'size:assets:attachments:releases';
 const lfs = 'size:git:lfs';
 const packages = 'size:assets:packages:all';
 
-/**
- * A container registry: POST begins the upload of a layer, or reuses one of another image; the others send
- * data.
- */
+/** A container registry: POST begins the upload of a layer, or reuses a layer; the others send data. */
 const containers: readonly PresetRoute[] = [
   {
     methods: ['POST'],
@@ -113,9 +110,7 @@ const gitea: readonly PresetRoute[] = [
   { methods: ['POST'], urls: ['/{owner}/{repo}/settings/migrate/retry'], subject: 'size:all' },
 ];
 
-/**
- * Only addresses at which no file can be stored, since the path of a project may have any number of names.
- */
+/** Only addresses at which no file can be stored: the path of a project may have any number of names. */
 const gitlabPackagesThatGrowNothing: PresetRoute = {
   methods: ['POST'],
   urls: [

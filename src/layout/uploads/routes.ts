@@ -142,9 +142,7 @@ export interface RequestAddress {
   readonly query: URLSearchParams;
 }
 
-/**
- * Reads a request's target, absolute or not. Never throws: a part that is not understood stays as written.
- */
+/** Reads a request's target, absolute or not. Never throws: a part that it cannot read stays as written. */
 export function readAddress(target: string): RequestAddress {
   const end = target.indexOf('?');
   const path = (end === -1 ? target : target.slice(0, end)).replace(/^https?:\/\/[^/]*/i, '');
@@ -206,10 +204,7 @@ const longestFormBytes = 4096;
 /** Longest other fields of the JSON together: npm sends the README of the package there. */
 const longestAroundBytes = 256 * 1024;
 
-/**
- * Estimates the bytes of the file in a body of this length: rather too few, so that no allowed file is
- * refused.
- */
+/** Estimates the bytes of the file in a body of this length: rather too few, so as to refuse none wrongly. */
 export function fileBytesIn(form: FileForm, lengthBytes: number): number {
   if (form === 'base64') return Math.floor((Math.max(0, lengthBytes - longestAroundBytes) / 4) * 3);
   return form === 'part' ? Math.max(0, lengthBytes - longestFormBytes) : lengthBytes;
