@@ -21,9 +21,7 @@ export interface ConfigFacts {
   readonly gitlabProject: string | null;
   /** Tells whether git asks clients for signed pushes; the value of the setting is a secret. */
   readonly signedPushes: boolean;
-  /**
-   * Values of release 0.1 by their keys. softquota.owner is not among them: OWNER = git-config may use it.
-   */
+  /** Values of release 0.1 by their keys, without softquota.owner, which OWNER = git-config may use. */
   readonly oldSettings: ReadonlyMap<string, string>;
 }
 

@@ -202,9 +202,7 @@ export interface WithdrawReport {
   readonly repositories: readonly RemoveResult[];
 }
 
-/**
- * Undoes `distributeHooks`: removes our hooks and their links, and restores hooks that were moved for ours.
- */
+/** Undoes `distributeHooks`: removes our hooks and their links, and restores hooks that were moved. */
 export async function withdrawHooks(gitolite: Gitolite): Promise<WithdrawReport> {
   const repositories = await allRepositories(gitolite);
   const common = await removeIn(gitolite.common);

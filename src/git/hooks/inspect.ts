@@ -65,9 +65,7 @@ export interface HookPlace extends AsyncDisposable {
 /** The file of Gitea or Forgejo in hooks/NAME.d. */
 const forgeFile = 'gitea';
 
-/**
- * Reads the files. Throws `conflict` for a link or a special file. `isForge`: the repository is a forge's.
- */
+/** Reads the files. Throws `conflict` for a link or a special file. `isForge`: a forge has the repository. */
 export function inspectPlace(hooks: Folder, name: HookName, isForge = false): Promise<HookPlace> {
   return placeIn(hooks, name, false, isForge);
 }
@@ -132,9 +130,7 @@ function fileIn(where: Folder | null, file: string): BoundedFile {
   throw new SoftquotaError('conflict', `${where?.path}/${file} is ${what}`);
 }
 
-/**
- * Returns the states of both hooks. Links are followed, so the states are those of the hooks that git runs.
- */
+/** Returns the states of both hooks. Links are followed, so these are the hooks that git runs. */
 export async function statesIn(hooks: Folder): Promise<Record<HookName, HookState>> {
   const states: Record<HookName, HookState> = { ...absentHooks };
   for (const name of hookNames) {
@@ -329,10 +325,7 @@ export async function hooksStatus(repositories: readonly string[]): Promise<read
 /** Names that Gitaly gives the directories above repositories. */
 const directories = ['@hashed', '@groups', '@snippets', '@pools', '@cluster'];
 
-/**
- * Returns why hooks are useless in a repository of GitLab, known by its path, or by its configuration if
- * given.
- */
+/** Returns why hooks are useless in a GitLab repository, known by its path, or its configuration if given. */
 export function ofGitlab(path: string, facts: ConfigFacts | null): string | null {
   const directory = path.split('/').find(name => directories.includes(name));
   const isNamed = facts !== null && facts.gitlabProject !== null;

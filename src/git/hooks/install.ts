@@ -195,9 +195,7 @@ async function installAt(place: HookPlace, terms: Terms): Promise<PutHook> {
   return { did, file: `${below}/${name}`, previous: kept, skipped };
 }
 
-/**
- * Returns the hook with the wanted settings; those that are not given come from the hook that it replaces.
- */
+/** Returns the hook with the wanted settings; others come from the hook that it replaces. */
 function contentFor({ name, main, inFolder }: HookPlace, { wanted, old }: Terms): Buffer {
   const present = [inFolder, main].find(entry => isOurs(name, entry));
   const written = present === undefined ? null : settingsIn(present.bytes);

@@ -64,9 +64,7 @@ async function pathsOf(roots: readonly string[]): Promise<readonly string[]> {
   return paths.filter(path => path !== null);
 }
 
-/**
- * Finds the forge whose repositories lie below the root; null if there are none, or the root is one itself.
- */
+/** Finds the forge whose repositories lie below the root; null if none, or if the root is one itself. */
 async function kindBelow(root: string, results: readonly InstallResult[]): Promise<Kind | null> {
   for (const result of results) {
     if ('fault' in result || result.repository === root || !isWithin(result.repository, root)) continue;
@@ -149,7 +147,7 @@ export interface GlobalHooks {
 }
 
 /**
- * Puts both hooks into a directory for core.hooksPath, or Gitaly's custom_hooks_dir. Its parent must exist.
+ * Puts both hooks into a directory for core.hooksPath, or Gitaly's custom_hooks_dir, with existing parent.
  */
 export async function installGlobally(
   directory: string,

@@ -1,6 +1,4 @@
-/**
- * Queues work on repositories, one job at a time on each disk, since two at once only make its heads jump.
- */
+/** Queues work on repositories, one job at a time on each disk: two at once only make its heads jump. */
 
 import { stat } from 'node:fs/promises';
 import { SoftquotaError } from '../../errors.ts';

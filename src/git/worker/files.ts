@@ -5,10 +5,7 @@ import { readBounded } from '../../bounded/index.ts';
 import { systemCode } from '../../errors.ts';
 import { decodePath, encodePath } from '../../layout/index.ts';
 
-/**
- * Yields the entries of a directory, few at a time, since there may be millions; none for a link to a
- * directory.
- */
+/** Yields the entries of a directory, few at a time, since there may be millions; none for a link. */
 export async function* directoryEntries(path: string) {
   const location = encodePath(path);
   try {

@@ -33,10 +33,7 @@ const lookEveryMs = 200;
 /** Time for which a new repository is checked often, if it is guarded, and if it is not. */
 const settledMs = 5000;
 const youngMs = 60_000;
-/**
- * Rest as a multiple of work: so it takes half a core at first, a fifth for new repositories, a twentieth on
- * rounds.
- */
+/** Rest as a multiple of work: half a core at first, a fifth for new repositories, a twentieth on rounds. */
 const restAtFirst = 1;
 const restForNew = 4;
 const restForRound = 19;

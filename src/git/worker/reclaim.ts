@@ -236,10 +236,7 @@ export class Reclaim {
       });
   }
 
-  /**
-   * Collects if no ref has changed since the measurement; else measures first, so that newly deleted data
-   * waits.
-   */
+  /** Collects if no ref has changed since the measurement; else measures first, so that new garbage waits. */
   async #collectMeasured(path: string, known: Known): Promise<void> {
     const signature = await refsSignature(path);
     if (signature === null || mayDiffer(known.signature, signature)) this.#measureSoon(path, known);

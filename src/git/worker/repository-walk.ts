@@ -152,9 +152,7 @@ export class Pace {
     return this.#stopped.aborted;
   }
 
-  /**
-   * Pauses if the slice is over; to be called after each step. Waiting for disks or processors is no work.
-   */
+  /** Pauses if the slice is over; call it after each step. Waiting for disks or processors is no work. */
   async step(): Promise<void> {
     const passedMs = performance.now() - this.#sliceBegun;
     if (passedMs < sliceMs) return;

@@ -43,9 +43,7 @@ const cannotTell =
 const mostNamed = 3;
 const mostReplacing = 100;
 
-/**
- * `manner`: with `less` the push must not bring more bytes than it frees, since freed bytes stay for a while.
- */
+/** `manner`: with `less` the push must not bring more bytes than it frees, which stay for a while. */
 export async function judgePush(
   push: NamedPush & Pick<JudgedPush, 'manner'>,
   program: GitProgram,

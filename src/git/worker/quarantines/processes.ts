@@ -1,7 +1,4 @@
-/**
- * Finds the processes that may own a quarantine (git that takes a push, and its children), and which they
- * own.
- */
+/** Finds processes that may own a quarantine (git that takes a push, and its children), and which one. */
 
 import { readdirSync, readlinkSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';

@@ -97,9 +97,7 @@ export class Quarantines {
     return removed.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /**
-   * Returns the quarantines that were removed since the last report, and those that a living process holds.
-   */
+  /** Returns the quarantines removed since the last report, and those that a living process holds. */
   report(): WorkerReport['quarantines'] {
     return {
       removed: this.#unreported.splice(0),
@@ -256,10 +254,7 @@ async function directoriesOf(path: string): Promise<readonly string[]> {
   return found;
 }
 
-/**
- * Sums up the bytes of regular files, and finds the last change. A file that vanishes meanwhile counts
- * nothing.
- */
+/** Sums up the bytes of regular files, and finds the last change. A vanished file counts nothing. */
 export async function contentOf(
   path: string,
   depth = mostDepth,

@@ -69,9 +69,7 @@ export async function explainSpace(
 
 const longestName = 4096;
 
-/**
- * Adds the commands to remove a file, and the bytes that this frees. `each`: bytes of an object in an index.
- */
+/** Adds the commands to remove a file, and the bytes that this frees. `each`: bytes in a pack's index. */
 function pathAdvice(found: LargePath, each: number): SpaceReport['paths'][number] {
   const { path, other_names: otherNames, bytes, versions } = found;
   const names = [path, ...otherNames];

@@ -1,7 +1,4 @@
-/**
- * Finds the paths that take most on the disk in the whole history, by the bytes that removing each would
- * free.
- */
+/** Finds the paths that take most on the disk in the whole history, by what removing each would free. */
 
 import { decodePath } from '../../../layout/index.ts';
 import type { SpaceReport } from '../../../wire/index.ts';
@@ -179,9 +176,7 @@ function ownText(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
 }
 
-/**
- * Goes through every commit and adds all names to the versions; returns false if the time was over before.
- */
+/** Goes through every commit and adds all names to the versions; false if the time was over before. */
 async function findOtherNames(
   view: RepositoryView,
   versions: ReadonlyMap<string, Version>,

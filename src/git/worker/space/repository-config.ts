@@ -31,9 +31,7 @@ const knownExtensions = new Set([
 ]);
 const shared = /^(?:group|all|world|everybody|umask|true|false|[0-7]{1,4})$/i;
 
-/**
- * Reads the settings; throws an `UnusableRepository` if the format is unknown, or the file cannot be read.
- */
+/** Reads the settings; throws an `UnusableRepository` if the format is unknown or the file unreadable. */
 export function readGitSettings(path: string): GitSettings {
   const file = readBounded(encodePath(`${path}/config`));
   if (file.kind !== 'file') throw new UnusableRepository(`its config is no regular file (${file.kind})`);

@@ -178,19 +178,14 @@ export class RepositoryView {
     if (rest !== '') take(rest);
   }
 
-  /**
-   * Runs `git prune` on packs and loose objects alone; elsewhere it would remove the objects of long pushes.
-   */
+  /** Runs `git prune` on packs and loose objects alone, since it would also remove the objects of pushes. */
   async prune(expire: string): Promise<void> {
     await rm(join(this.#folder, 'own'), { recursive: true, force: true });
     await this.#linkOwnObjects();
     await this.git(['prune', `--expire=${expire}`], '', this.#environment(['own', 'git/objects']));
   }
 
-  /**
-   * Returns git's environment: git looks for objects in the quarantine, then in these directories of our
-   * folder.
-   */
+  /** Returns git's environment, with the quarantine first and then these object directories of our folder. */
   #environment(directories: readonly string[]): Readonly<Record<string, string>> {
     const folder = this.#folder;
     const [first = '', ...others] = (this.#quarantine === null ? [] : ['quarantine'])
