@@ -1,4 +1,4 @@
-/** The accounts and groups of this host, as its own files have them: a directory service may know more. */
+/** Reads the accounts and groups in this host's own files. A directory service such as LDAP may have more. */
 
 import { readFileSync } from 'node:fs';
 import { systemCode } from './errors.ts';
@@ -12,7 +12,7 @@ export interface SystemAccount {
 
 export interface Accounts {
   readonly users: readonly SystemAccount[];
-  /** `members`: those whose own group it is are left out. */
+  /** `members` lacks the users whose primary group it is. */
   readonly groups: readonly {
     readonly name: string;
     readonly gid: number;
@@ -20,7 +20,7 @@ export interface Accounts {
   }[];
 }
 
-/** From the texts of passwd(5) and group(5); lines that are neither are passed over. */
+/** Parses texts in the forms of passwd(5) and group(5). Other lines are skipped. */
 export function parseAccounts(passwd: string, group: string): Accounts {
   return {
     users: fieldsOf(passwd).flatMap(([name = '', , uid = '', gid = '', , home = '']) =>
@@ -34,12 +34,12 @@ export function parseAccounts(passwd: string, group: string): Accounts {
   };
 }
 
-/** Those of this host, or of another file as passwd(5); where a file cannot be read, none. */
+/** Reads a file in the form of passwd(5), and /etc/group. A file that cannot be read counts as empty. */
 export function systemAccounts(passwd = '/etc/passwd'): Accounts {
   return parseAccounts(textOf(passwd), textOf('/etc/group'));
 }
 
-/** The accounts that are in one of these groups, be it their own or not. */
+/** The accounts in any of these groups, as their primary or as a further group. */
 export function accountsIn(
   gids: ReadonlySet<number>,
   { users, groups }: Accounts = systemAccounts(),
@@ -56,7 +56,7 @@ export function homeOf(uid: number): string | null {
   return systemAccounts().users.find(user => user.uid === uid)?.home ?? null;
 }
 
-/** The number where there is no name. */
+/** The name of a group, or its number if it has no name. */
 export function groupName(gid: number): string {
   return systemAccounts().groups.find(group => group.gid === gid)?.name ?? String(gid);
 }

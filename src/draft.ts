@@ -5,15 +5,15 @@ import { closeSync, fsyncSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 /**
- * Writes the text to the disk under another name in the same folder, so that relative paths mean the same,
- * and removes it after `use`.
+ * Writes the text to a temporary file, and removes that after `use`. The file is in the same folder, so that
+ * relative paths in the text mean the same.
  */
 export function withDraft<T>(file: string, text: string, mode: number, use: (draft: string) => T): T {
   const draft = join(dirname(file), `.${basename(file)}.${randomUUID()}`);
   const descriptor = openSync(draft, 'wx', mode);
   try {
     try {
-      // Unlike writeSync, which on a disk that fills up writes a part and says nothing.
+      // On a full disk, writeSync would write a part without an error.
       writeFileSync(descriptor, text);
       fsyncSync(descriptor);
     } finally {

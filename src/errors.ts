@@ -2,8 +2,8 @@
  * Every fault that softquota names to a person or a program: a code, the HTTP status the
  * sockets answer with, and the exit code the commands end with.
  *
- * The message says what, where, and what is expected. What would help an attacker goes
- * into `cause`, which only the log shows.
+ * The message says what is wrong, where, and what is expected. Details that would help an attacker go into
+ * `cause`, which only the log shows.
  */
 
 export const exitCodes = {
@@ -222,7 +222,7 @@ export function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && Object.hasOwn(catalog, code);
 }
 
-/** A fault with a code of the catalog; anything else that is thrown is a mistake of ours. */
+/** A fault with a code of the catalog. Anything else that is thrown is a bug. */
 export class SoftquotaError extends Error {
   override readonly name = 'SoftquotaError';
   readonly code: ErrorCode;
@@ -255,7 +255,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A thousand times the same mistake helps nobody, and neither does a name that fills pages. */
+/** Bounds of a message, which would otherwise name a thousand faults, or repeat a name that fills pages. */
 const mostFaultsTold = 20;
 const longestFault = 500;
 
@@ -263,7 +263,7 @@ function shortened(text: string): string {
   return text.length <= longestFault ? text : `${text.slice(0, longestFault).toWellFormed()} … and so on`;
 }
 
-/** Collects what is wrong with what a stranger sent. The first faults are put into words, others counted. */
+/** Collects faults of untrusted input. Words are made for the first faults; the others are only counted. */
 export class FaultList {
   readonly #told: string[] = [];
   #count = 0;
@@ -289,7 +289,7 @@ export class FaultList {
     return more === 0 ? told : `${told}; and ${more} more`;
   }
 
-  /** Throws `invalid` where there is any. */
+  /** Throws `invalid` if the list is not empty. */
   throwIfAny(): void {
     if (!this.isEmpty) throw new SoftquotaError('invalid', this.toString());
   }

@@ -1,4 +1,4 @@
-/** The log that all parts write to; pino loggers are such. Each part asks for the levels that it uses. */
+/** The log that all modules write to, such as a pino logger. A module takes only the levels that it uses. */
 export interface Log {
   error(fields: object, message: string): void;
   warn(fields: object, message: string): void;
@@ -16,7 +16,7 @@ const minuteMs = 60_000;
 const mostLinesInMinute = 100;
 
 /**
- * Writes to `log` what somebody outside can cause as often as they like, at most 100 lines a minute.
+ * Wraps a log for events that outsiders can cause at will: writes at most 100 different lines a minute.
  *
  * Lines are alike if they have the same message and the same texts in their fields. The first of such lines is
  * written at once; if more come within the minute, the last one is written at its end, with `times`. All lines
@@ -30,7 +30,7 @@ export function sparingLog(log: Log): Log {
     left = { count: 0, level: 'info' };
     for (const [key, line] of lines) {
       const { level, message, fields, times } = line;
-      // A line that is written now is one of the next minute.
+      // A line that is written here counts for the next minute.
       if (times === 0) lines.delete(key);
       else log[level]({ ...fields, times }, message);
       line.times = 0;

@@ -10,8 +10,8 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Files that a thread or a process of its own starts from, or that are loaded only where they are needed; in
- * dist/, each is a file with `-` for `/`.
+ * Files that a thread or a process starts with, or that are loaded only when they are needed. In dist/, each
+ * is a file of its own, with `-` for `/`.
  */
 export const entries = [
   'api/long-body-worker',
@@ -31,12 +31,12 @@ export const packageDirectory = new URL('../', import.meta.url);
 
 const isSource = import.meta.url.endsWith('.ts');
 
-/** The templates of mails, which the bundle has a copy of. */
+/** The templates of mails; the build copies them to dist/. */
 export const templatesDirectory = fileURLToPath(
   new URL(isSource ? 'src/notices/templates' : 'dist/templates', packageDirectory),
 );
 
-/** Tells a checkout, where commands are run by `npx softquota`, from an installed package. */
+/** Returns true in a checkout, where commands run as `npx softquota`; false in an installed package. */
 export function isCheckout(): boolean {
   return existsSync(new URL('tsconfig.json', packageDirectory));
 }

@@ -1,9 +1,9 @@
-/** A text that somebody wrote, as it was understood; `problem` completes `TOTAL = "10 gigs": …`. */
+/** The result of parsing a text of a person; `problem` follows a start such as `TOTAL = "10 gigs": `. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: string };
 
-/** The value of a JSON text; undefined: it is none. */
+/** Parses JSON; returns undefined if the text is not JSON. */
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,9 +1,9 @@
-/** Runs what is asked for one after the other, in the order in which it was asked for. */
+/** Runs asynchronous tasks one after the other, in the order in which they were added. */
 
 interface SerialQueueBound {
-  /** The most that waits or runs at a time. */
+  /** Most tasks that may wait or run at a time. */
   readonly most: number;
-  /** Each further one is rejected with it. */
+  /** Makes the error with which further tasks are rejected. */
   full(): Error;
 }
 
@@ -12,12 +12,12 @@ export class SerialQueue {
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Null: the callers ask for little at a time. */
+  /** Null: no bound, for callers that add few tasks at a time. */
   constructor(bound: SerialQueueBound | null = null) {
     this.#bound = bound;
   }
 
-  /** Rejects as `act` does; what follows runs nevertheless. */
+  /** Rejects as `act` does. Later tasks run nevertheless. */
   run<T>(act: () => Promise<T>): Promise<T> {
     if (this.#bound !== null && this.#waiting >= this.#bound.most) return Promise.reject(this.#bound.full());
     this.#waiting++;
@@ -28,7 +28,7 @@ export class SerialQueue {
     return done;
   }
 
-  /** Resolves when all that was asked for until now has ended. */
+  /** Resolves when all tasks that were added until now have ended. */
   async idle(): Promise<void> {
     await this.#last;
   }

@@ -1,24 +1,24 @@
 /**
- * Long work in slices, so that checks, and all else, get their turn in between.
+ * Does long work in slices, so that checks and other requests are answered in between.
  *
- * All work together has one slice in a turn of the event loop, however many kinds of it there are: so what
- * has come to a socket waits for one slice, and not for one of each.
+ * All work together has one slice in a turn of the event loop. A request that arrives waits for one slice,
+ * however many tasks are under way.
  */
 
-/** Work that may rest at each `yield`, and returns something in the end. */
+/** Work that can pause at each `yield`, and returns its result at the end. */
 export type Work<T> = Generator<void, T, void>;
 
 const sliceMs = 1;
-/** The clock is looked at after so many items, and after each step of other work. */
+/** `inSlices` checks the clock after each group of so many items; `workInSlices` does after each step. */
 const itemsAtOnce = 8;
 
-/** Goes on until then, on the monotonic clock; true: it has ended. */
+/** Works until that moment of the monotonic clock; returns true when the work is done. */
 type Task = (until: number) => boolean;
 
-/** `filterMapInSlices` gives a null after so many entries in which it finds nothing. */
+/** `filterMapInSlices` yields a null after so many entries in which it finds nothing. */
 const restEvery = 64;
 
-/** Tasks that go on in the next turn, one after the other. */
+/** Tasks that continue in the next turn, one after the other. */
 const waiting: Task[] = [];
 let isSliceOpen = false;
 let sliceEnd = 0;
@@ -34,7 +34,7 @@ export function workInSlices<T>(work: Work<T>): Promise<T> {
   return stepsInSlices(1, () => work.next());
 }
 
-/** One after the other; what comes to `items` meanwhile is part of it. */
+/** Calls `act` for each item. Items that are added to a Map or Set meanwhile are included. */
 export async function inSlices<Item>(items: Iterable<Item>, act: (item: Item) => void): Promise<void> {
   const left = items[Symbol.iterator]();
   await stepsInSlices(itemsAtOnce, () => {
@@ -44,7 +44,7 @@ export async function inSlices<Item>(items: Iterable<Item>, act: (item: Item) =>
   });
 }
 
-/** The clock is looked at after every so many steps. */
+/** Runs `next` until it is done; checks the clock after each `every` steps. */
 function stepsInSlices<T>(every: number, next: () => IteratorResult<unknown, T>): Promise<T> {
   return new Promise((resolve, reject) => {
     begin(until => {
@@ -66,8 +66,8 @@ function stepsInSlices<T>(every: number, next: () => IteratorResult<unknown, T>)
 }
 
 /**
- * Gives what is found in each entry; undefined: nothing. In between it gives a null now and then, so that
- * long lists in which little is found can rest there.
+ * Yields the results of `find`, except undefined. In between it yields some nulls, so that work on a long
+ * list with few results can pause there.
  */
 export function* filterMapInSlices<Entry, Found>(
   entries: Iterable<Entry>,
@@ -81,7 +81,7 @@ export function* filterMapInSlices<Entry, Found>(
   }
 }
 
-/** Begins at once where the slice of this turn has time left. */
+/** Begins at once if the slice of this turn has time left. */
 function begin(task: Task): void {
   if (!isSliceOpen) openSlice();
   if (performance.now() >= sliceEnd || !task(sliceEnd)) waiting.push(task);

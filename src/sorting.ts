@@ -4,12 +4,12 @@ import { inSlices } from './slices.ts';
 
 export type Compare<Entry> = (a: Entry, b: Entry) => number;
 
-/** Looked for with more than so many, the first ones are found by sorting all entries. */
+/** If more than so many entries are wanted, all entries are sorted once at the end. */
 export const mostPicked = 1000;
 
 /**
- * The first so many entries in this order, and how many there are in all; what comes and goes meanwhile is
- * among them or not. null is no entry (`filterMapInSlices`).
+ * Finds the first `count` entries in the order of `compare`, and the number of all entries. Entries that are
+ * added or removed meanwhile may be missing or included. Nulls are skipped (see `filterMapInSlices`).
  */
 export async function firstOf<Entry extends object>(
   entries: Iterable<Entry | null>,

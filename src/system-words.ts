@@ -1,9 +1,9 @@
-/** Words for the system's errors. Apart from errors.ts, which the browser loads as well. */
+/** Texts for errors of the operating system. Separate from errors.ts, which the browser loads, too. */
 
 import { getSystemErrorMessage } from 'node:util';
 import { systemCode } from './errors.ts';
 
-/** The system's words for a thrown value: `no space left on device (ENOSPC)`; null: it is none of its own. */
+/** The text for a thrown value, such as `no space left on device (ENOSPC)`; null if it is no system error. */
 export function systemWords(error: unknown): string | null {
   const code = systemCode(error);
   if (code === null) return null;

@@ -1,7 +1,6 @@
 /**
- * Waits so many milliseconds for an answer. If it has not come then, the result is `late`, and nobody hears
- * what becomes of the answer. A process that was held up longer than that first reads what came meanwhile.
- * Rejects as the answer does.
+ * Waits for an answer for at most so many milliseconds, then returns `late` and ignores the answer. Rejects
+ * as the answer does. If the process itself was blocked for longer, an answer that arrived meanwhile counts.
  */
 export async function within<Answer, Late>(
   answer: Promise<Answer>,
@@ -9,7 +8,7 @@ export async function within<Answer, Late>(
   late: Late,
 ): Promise<Answer | Late> {
   const { promise: over, resolve } = Promise.withResolvers<Late>();
-  // Timers come before what is to be read: so this one waits until that was read.
+  // The event loop runs timers before it reads sockets; setImmediate runs after reading.
   const timer = setTimeout(() => setImmediate(resolve, late), milliseconds);
   try {
     return await Promise.race([answer, over]);

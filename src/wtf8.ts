@@ -1,9 +1,9 @@
 /**
- * Any string as bytes and back, with nothing lost.
+ * Encodes any string as bytes, and back, without loss.
  *
  * A path may hold lone surrogates (they stand for bytes that are not UTF-8) and an id holds NULs;
- * a TEXT column would replace the first and node:sqlite's reading cuts at the second, so strings
- * are kept as BLOBs. WTF-8 is UTF-8 that also writes a lone surrogate, as the three bytes of its
+ * a TEXT column would replace the former, and node:sqlite would cut the text at the latter. So strings
+ * are stored as BLOBs. WTF-8 is UTF-8 that also writes a lone surrogate, as the three bytes of its
  * code: unlike UTF-16 it leaves ordinary names readable in the sqlite3 shell
  * (`CAST(name AS TEXT)`) and half as long.
  */
@@ -22,7 +22,7 @@ function codePointBytes(character: string): Uint8Array {
   return Uint8Array.of(0xed, 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f));
 }
 
-/** Null where the bytes are not what `encodeWtf8` makes of any string. */
+/** Returns null if `encodeWtf8` makes these bytes of no string. */
 export function decodeWtf8(bytes: Uint8Array): string | null {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (isUtf8(buffer)) return buffer.toString('utf8');
@@ -35,6 +35,6 @@ export function decodeWtf8(bytes: Uint8Array): string | null {
     start = at + 3;
   }
   text += buffer.toString('utf8', start);
-  // Bytes that are cut short, overlong, or a pair written as two halves would be encoded otherwise.
+  // Truncated or overlong bytes, and a pair written as two halves, would be encoded differently.
   return buffer.equals(encodeWtf8(text)) ? text : null;
 }
