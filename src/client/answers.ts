@@ -1,6 +1,6 @@
-/** Answers of the gate, as programs get them. */
+/** The types of the client's answers. */
 
-/** The kinds of data that bytes are measured under. */
+/** The kinds of data that are measured. */
 export type QuotaLeaf =
   | 'size:repos:public'
   | 'size:repos:private'
@@ -11,7 +11,7 @@ export type QuotaLeaf =
   | 'size:assets:packages:all'
   | 'size:assets:wiki';
 
-/** Everything that can be asked about. */
+/** Kinds of data, and sums of several kinds. */
 export type QuotaSubject =
   | QuotaLeaf
   | 'size:all'
@@ -20,11 +20,11 @@ export type QuotaSubject =
   | 'size:assets:all'
   | 'size:assets:attachments:all';
 
-/** The time in which an owner may pass a limit by little. */
+/** A grace period, in which an owner may be over a limit by a limited amount. */
 export interface QuotaGrace {
-  /** Refusals begin at this moment, or began; null if the daemon did not say it. */
+  /** The moment when refusals begin, or began; null if the daemon did not send it. */
   readonly until: Date | null;
-  /** Bytes. From this usage on it is refused, whatever the time is. */
+  /** Bytes. From this usage on, uploads are refused even before `until`. */
   readonly below: number;
 }
 
@@ -37,22 +37,22 @@ export interface QuotaReport extends Pick<QuotaStanding, 'used' | 'limit' | 'gro
 /** A decision with the rule that made it. */
 export interface QuotaStanding {
   readonly allowed: boolean;
-  /** Bytes that the deciding rule counts; null if no rule covers the subject, or nobody could be asked. */
+  /** Bytes that the deciding rule counts; null if no rule covers the subject, or no daemon answered. */
   readonly used: number | null;
   /** Bytes; -1 is no limit; null as with `used`. */
   readonly limit: number | null;
   readonly group: string | null;
   readonly rule: string | null;
-  /** If a limit with a grace is passed: allowed, it runs; refused, it has ended, or does not reach so far. */
+  /** Set if a limit with a grace is exceeded. If refused, the grace is over, or `below` is reached. */
   readonly grace: QuotaGrace | null;
-  /** If a rule in report mode would refuse. */
+  /** Set if a rule in report mode would refuse. */
   readonly reported: QuotaReport | null;
 }
 
 export interface QuotaAnswer extends QuotaStanding {
   readonly owner: string;
   readonly subject: string;
-  /** Allowed, because the quota, or the rule in `reported`, is in report mode, and would refuse it. */
+  /** True if this is allowed only because the quota, or the rule in `reported`, is in report mode. */
   readonly wouldRefuse: boolean;
   readonly measuredAt: Date | null;
   /** Some bytes could not be measured, and count as last known. */
@@ -63,7 +63,7 @@ export interface QuotaAnswer extends QuotaStanding {
   readonly message: string;
   /** One line for a person if usage is near the limit. */
   readonly warning: string | null;
-  /** Set if the daemon did not decide this, but `onError` did: the reason. */
+  /** The reason, if `onError` decided instead of the daemon. */
   readonly error: Error | null;
 }
 
@@ -86,6 +86,6 @@ export interface QuotaUsage {
       readonly subjects: readonly string[];
     }[];
   }[];
-  /** By subject. */
+  /** The decision about each subject. */
   readonly decisions: Readonly<Record<string, QuotaStanding>>;
 }

@@ -12,7 +12,7 @@ import type {
 } from './questions.ts';
 import { fieldsOf, readAnswer, readUsage } from './reading.ts';
 
-/** Throws a TypeError for options that make no client. */
+/** Throws a TypeError for wrong options. */
 export function createClient(options: ClientOptions = {}): QuotaClient {
   const { trusted = false, timeoutMs = 2000, onError = 'allow', onUnavailable = () => {} } = options;
   const { socket = trusted ? '/run/softquota/trusted.sock' : '/run/softquota/gate.sock' } = options;
@@ -27,7 +27,7 @@ export function createClient(options: ClientOptions = {}): QuotaClient {
   }
   const connection = new GateConnection(socket, timeoutMs);
 
-  /** Decides by `onError` if the daemon cannot be asked; throws any other error on. */
+  /** Decides by `onError` if the daemon does not answer. Rejects with any other error. */
   const decided = async <Answer>(
     asked: Promise<Answer>,
     { owner, subject }: { readonly owner?: string; readonly subject?: string },
@@ -87,7 +87,7 @@ async function reserveRoom(
 ): Promise<ReservationAnswer> {
   const call = { method: 'POST', address: 'reservations', parameters: question, success: [201] } as const;
   const { allowed, json } = await connection.call(call);
-  // Allowed, and not counted: such as in report mode.
+  // A refusal, or an upload that is allowed without a reservation, such as in report mode.
   if (allowed !== null) return withoutRoom(readAnswer(json, allowed));
   const { id, expiresAt } = fieldsOf<Reserved>(json, { id: '', expiresAt: null });
   if (id === '') throw new QuotaUnavailableError('the daemon reserved room without an id');
@@ -98,13 +98,13 @@ async function reserveRoom(
     return fieldsOf<Reserved>(renewed.json, { id, expiresAt: null }).expiresAt;
   };
   const release = async (): Promise<void> => {
-    // 404: its time was over.
+    // 404: the reservation has expired.
     await connection.call({ method: 'DELETE', address, success: [204, 404] });
   };
   return { allowed: true, reservation: { id, expiresAt, error: null, renew, release } };
 }
 
-/** Nothing is reserved; if it is allowed, the upload may start all the same. */
+/** An answer without a reservation; if it allows the upload, that may start nevertheless. */
 function withoutRoom(answer: QuotaAnswer): ReservationAnswer {
   const { allowed, error } = answer;
   if (!allowed) return { allowed, answer };
@@ -115,13 +115,12 @@ function withoutRoom(answer: QuotaAnswer): ReservationAnswer {
 /** Half of the time for which room is reserved. */
 const renewEveryMs = 300_000;
 
-/** Makes what keeps the promise of QuotaClient.withQuota. */
+/** Makes `QuotaClient.withQuota`. */
 function inRoomOf(
   client: Pick<QuotaClient, 'changed' | 'reserve'>,
   { trusted, onUnavailable }: Required<Pick<ClientOptions, 'trusted' | 'onUnavailable'>>,
 ): QuotaClient['withQuota'] {
-  // The upload is done, or has failed: a report that is lost now changes neither. The reservation ends by
-  // itself, and the next walk finds the bytes.
+  // A lost report does no harm: the reservation expires, and the next walk finds the bytes.
   const report = (reporting: Promise<unknown>) =>
     reporting.catch((error: unknown) => {
       const words = `the daemon does not take the report: ${String(error)}`;
@@ -137,7 +136,7 @@ function inRoomOf(
       if (!Number.isSafeInteger(bytes)) throw new TypeError(`stored: expected a whole number, not ${bytes}`);
       delta = bytes;
     };
-    // The room is kept as long as the upload takes; if this process ends, the room is free again after ten
+    // The room stays reserved while the upload runs. If this process dies, the room is free again after ten
     // minutes at most.
     const renewing = setInterval(() => void report(renew()), renewEveryMs);
     try {

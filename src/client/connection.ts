@@ -1,9 +1,9 @@
 /**
  * HTTP over the gate's Unix socket, with connections that stay open and one time limit for everything.
  *
- * A connection that is refused, reset or closed without an answer is tried again until the time is over: a
- * daemon that restarts costs a moment, and no decision. What must not happen twice is tried again only if it
- * was certainly not sent.
+ * If a connection is refused, reset or closed without an answer, the request is retried until the time is
+ * over, so that no decision is lost while the daemon restarts. A request that must not happen twice is
+ * retried only if it was certainly not sent.
  */
 
 import { Agent, type IncomingMessage, request } from 'node:http';
@@ -13,30 +13,30 @@ import { fieldsOf, gateJson } from './reading.ts';
 
 interface GateCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Behind `/v1/`. */
+  /** The path below `/v1/`. */
   readonly address: string;
   /** Texts and whole numbers; what is undefined is not sent. */
   readonly parameters?: object;
   /** Statuses of success, beside those of decisions. */
   readonly success?: readonly number[];
-  /** Sent twice, it has the effect of one; all but POST unless given. */
+  /** True if sending it twice has the effect of once; unless given, true for all methods except POST. */
   readonly isRepeatable?: boolean;
 }
 
 interface GateAnswer {
   readonly status: number;
-  /** The decision; null: this is none. */
+  /** The decision; null if the answer is no decision. */
   readonly allowed: boolean | null;
-  /** Undefined if it is no JSON. */
+  /** Undefined if the body is no JSON. */
   readonly json: unknown;
 }
 
-/** Requests under way at once; more wait for their turn, within their time. */
+/** Most requests at a time; further ones wait, within their time limit. */
 const mostConnections = 64;
 const longestAnswer = 4 * 1024 * 1024;
 const pauseMs = 100;
 
-/** Before a byte is sent. */
+/** Errors that occur before a byte is sent. */
 const neverSent: readonly unknown[] = ['EAGAIN', 'ECONNREFUSED', 'ENOENT'];
 const lost: readonly unknown[] = [...neverSent, 'ECONNRESET', 'EPIPE'];
 
@@ -45,8 +45,8 @@ export class GateConnection {
   readonly #timeoutMs: number;
   readonly #kept = new Agent({ keepAlive: true, maxSockets: mostConnections });
   /**
-   * Agent for requests that must not happen twice: the daemon may close a connection that stayed open at the
-   * moment in which it is used again, and nobody could tell whether the request was read.
+   * Agent for requests that must not happen twice. The daemon may close an idle connection at the moment in
+   * which it is used again, and nobody could tell whether the request was read.
    */
   readonly #fresh = new Agent({ maxSockets: mostConnections });
   #isClosed = false;
@@ -57,8 +57,8 @@ export class GateConnection {
   }
 
   /**
-   * Gives a decision, or an answer of success. Rejects with QuotaUnavailableError if there is none in time,
-   * and with QuotaRequestError if the daemon does not take the call.
+   * Returns a decision, or a successful answer. Rejects with QuotaUnavailableError if there is none in time,
+   * and with QuotaRequestError if the daemon rejects the call.
    */
   async call(call: GateCall): Promise<GateAnswer> {
     const { isRepeatable = call.method !== 'POST', success = [] } = call;
@@ -72,7 +72,7 @@ export class GateConnection {
       } catch (error) {
         const mayRepeat = (isRepeatable ? lost : neverSent).includes(codeOf(error));
         if (overdue.aborted || !mayRepeat) throw this.#unavailable(error, overdue.aborted);
-        // A crowd of programs does not come back all at once.
+        // Many programs must not retry all at once.
         const waited = delay(pauseMs * (1 + Math.random()), undefined, { signal: overdue });
         await waited.catch(() => Promise.reject(this.#unavailable(error, false)));
         continue;
@@ -110,7 +110,7 @@ export class GateConnection {
   }
 }
 
-/** Parameters as a form. Throws a TypeError for a number that is none of bytes or seconds. */
+/** Encodes parameters as a form. Throws a TypeError for a number that cannot be bytes or seconds. */
 function textOf(parameters: object): string {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
   for (const [name, value] of given) {
@@ -134,17 +134,17 @@ async function read(response: IncomingMessage): Promise<GateAnswer> {
   return { status, allowed: isRefused ? false : decision === '200 allowed' || null, json: gateJson(text) };
 }
 
-/** Makes an error of an answer that is neither a decision nor a success. */
+/** The error for an answer that is neither a decision nor a success. */
 function faultOf({ status, json }: GateAnswer): QuotaRequestError | QuotaUnavailableError {
   const absent = { message: `the daemon answered with status ${status}`, code: '' };
   const { message, code } = fieldsOf(json, absent);
-  // A fault of the daemon, or a request that came too slowly or too often, may pass.
+  // Faults of the daemon, and 408 and 429 (too slow, too often), may pass.
   return status >= 400 && status < 500 && status !== 408 && status !== 429
     ? new QuotaRequestError(status, code, message)
     : new QuotaUnavailableError(message);
 }
 
-/** System errors have it as a property of their own. */
+/** The code of a system error, which has it as an own property. */
 function codeOf(error: unknown): unknown {
   return fieldsOf(error, { code: null }).code;
 }

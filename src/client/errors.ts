@@ -13,12 +13,12 @@ export class QuotaExceededError extends Error {
   }
 }
 
-/** The daemon did not answer in time, or not so that it can be understood. Another try may succeed. */
+/** The daemon did not answer in time, or its answer cannot be understood. Another try may succeed. */
 export class QuotaUnavailableError extends Error {
   override readonly name = 'QuotaUnavailableError';
 }
 
-/** The daemon does not take what was sent, such as an unknown subject. The same again will fail, too. */
+/** The daemon rejects the request, such as one with an unknown subject. Another try will fail, too. */
 export class QuotaRequestError extends Error {
   override readonly name = 'QuotaRequestError';
   /** The HTTP status. */

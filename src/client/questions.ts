@@ -9,7 +9,7 @@ export interface ClientOptions {
    * `/run/softquota/trusted.sock` ([server] TRUSTED_SOCKET).
    */
   readonly socket?: string;
-  /** The socket is TRUSTED_SOCKET, so that `usage` and reports of bytes are possible; false unless given. */
+  /** True if the socket is TRUSTED_SOCKET, which `usage` and reports of bytes need; false unless given. */
   readonly trusted?: boolean;
   /** Milliseconds for a call with all its tries, from 100 to 60,000; 2,000 unless given. */
   readonly timeoutMs?: number;
@@ -18,7 +18,7 @@ export interface ClientOptions {
    * given otherwise), deny it, or throw QuotaUnavailableError.
    */
   readonly onError?: 'allow' | 'deny' | 'throw';
-  /** Called each time when the daemon does not answer, such as to log it. */
+  /** Called each time the daemon does not answer, for example to log it. */
   readonly onUnavailable?: (error: QuotaUnavailableError) => void;
 }
 
@@ -48,17 +48,17 @@ export type ReservationQuestion = (
 };
 
 export interface QuotaReservation {
-  /** Null if nothing is reserved: in report mode beyond a limit, or because the daemon could not be asked. */
+  /** Null if nothing is reserved: in report mode beyond a limit, or because the daemon did not answer. */
   readonly id: string | null;
   readonly expiresAt: Date | null;
-  /** Set if the daemon could not be asked, and `onError` allowed the upload. */
+  /** Set if the daemon did not answer, and `onError` allowed the upload. */
   readonly error: Error | null;
   /**
-   * Keeps the room for so many seconds from now (600 unless given); gives the new end, null if nothing is
-   * reserved.
+   * Keeps the room for so many seconds from now (600 unless given). Returns the new end, or null if nothing
+   * is reserved.
    */
   renew(seconds?: number): Promise<Date | null>;
-  /** Gives the room back. Does no harm if its time is over, or if it is called again. */
+  /** Frees the room. Does no harm if the reservation has expired, or if it is called again. */
   release(): Promise<void>;
 }
 
@@ -67,38 +67,38 @@ export type ReservationAnswer =
   | { readonly allowed: false; readonly answer: QuotaAnswer };
 
 export interface PathChange {
-  /** The unit at this path is measured again soon. */
+  /** The path of a unit, which the daemon measures again soon. */
   readonly path: string;
-  /** The id of a reservation, which ends. */
+  /** The id of a reservation that this ends. */
   readonly reservation?: string;
 }
 
-/** Bytes that came or went; needs `trusted`. */
+/** Bytes that were added or removed; needs `trusted`. */
 export interface OwnerChange {
   readonly owner: string;
   readonly subject: QuotaLeaf;
-  /** May be negative. */
+  /** Bytes; negative if they were removed. */
   readonly delta: number;
   readonly reservation?: string;
 }
 
-/** An upload that `withQuota` has let start. */
+/** An upload that `withQuota` has allowed. */
 export interface UploadInProgress {
   readonly owner: string;
-  /** Says how many bytes were really stored, if they are not `size`. */
+  /** Reports how many bytes were really stored, if not `size`. */
   stored(bytes: number): void;
 }
 
 export interface QuotaClient {
   /** Asks whether an upload may start. Rejects with QuotaRequestError if the question is wrong. */
   check(question: OwnerQuestion | PathQuestion): Promise<QuotaAnswer>;
-  /** Asks the same, and keeps the room free for up to `seconds` (600 unless given, at most 3,600). */
+  /** Asks the same, and reserves the room for `seconds` (600 unless given, at most 3,600). */
   reserve(question: ReservationQuestion): Promise<ReservationAnswer>;
-  /** Reports what changed. Rejects if the daemon did not take it, whatever `onError` is. */
+  /** Reports a change. Rejects if the daemon does not accept it, whatever `onError` is. */
   changed(change: PathChange | OwnerChange): Promise<void>;
   /**
-   * Reserves room, runs `action` and gives its result; then releases the room, and with `trusted` reports the
-   * bytes. Rejects with QuotaExceededError if the quota refuses, and then `action` does not run.
+   * Reserves room, runs `action` and returns its result; then frees the room, and with `trusted` reports the
+   * bytes. If the quota refuses, rejects with QuotaExceededError without running `action`.
    */
   withQuota<Result>(
     owner: string,
@@ -106,7 +106,7 @@ export interface QuotaClient {
     size: number,
     action: (upload: UploadInProgress) => Result | Promise<Result>,
   ): Promise<Result>;
-  /** Tells what an owner uses; needs `trusted`. */
+  /** Returns the usage of an owner; needs `trusted`. */
   usage(owner: string): Promise<QuotaUsage>;
   /** Closes the connections. Calls under way fail. */
   close(): void;

@@ -1,4 +1,4 @@
-/** Reads the gate's JSON, as docs/gate.md has it, at its word; any part may be left out. */
+/** Reads the gate's JSON (docs/gate.md) without validation. Any field may be missing. */
 
 import type { QuotaAnswer, QuotaGrace, QuotaReport, QuotaStanding, QuotaUsage } from './answers.ts';
 
@@ -7,7 +7,7 @@ const times: ReadonlySet<string> = new Set(['expires_at', 'measured_at', 'until'
 const noRuling = { used: null, limit: null, group: null, rule: null };
 const noFigures = { owner: '', measuredAt: null, partial: false, stale: false };
 
-/** Times are read as dates, and as null where they are none; undefined: this is no JSON. */
+/** Parses JSON, with times as dates, and wrong times as null. Returns undefined if the text is no JSON. */
 export function gateJson(text: string): unknown {
   try {
     return JSON.parse(text, (name, value) => (times.has(name) ? dateOf(value) : value));
@@ -16,11 +16,11 @@ export function gateJson(text: string): unknown {
   }
 }
 
-/** Takes the fields that `absent` has, by their names in the gate's JSON; one left out is as there. */
+/** Reads the fields of `absent` from JSON with names in snake_case. Missing fields are taken from `absent`. */
 export function fieldsOf<Fields extends object>(json: unknown, absent: Fields): Fields {
   const given = new Map(typeof json === 'object' && json !== null ? Object.entries(json) : []);
   const fields = Object.entries(absent).map(([name, value]) => [name, given.get(snakeCase(name)) ?? value]);
-  // Each name of `absent` is there, with what the daemon says.
+  // Each name of `absent` is there; the daemon is trusted to send values of its type.
   return Object.fromEntries(fields) as Fields;
 }
 
