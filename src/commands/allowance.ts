@@ -15,7 +15,7 @@ interface UntilOptions {
   readonly for?: string;
 }
 
-/** Options of which one can be given. */
+/** Options for the end; only one of them can be given. */
 const untilOptions = [
   new Option('--until <moment>', 'the end, such as 2026-12-24T12:00:00Z, with its time zone').conflicts(
     'for',
@@ -138,7 +138,7 @@ export const addAllowance = resource('allowance', {
   ],
 });
 
-/** In ISO 8601; undefined where neither option is given. Throws `usage`. */
+/** The end in ISO 8601; undefined if neither option is given. Throws `usage`. */
 function untilOf(options: UntilOptions): string | undefined {
   if (options.for !== undefined) {
     const expected = duration.expected.replace('Write', 'write');

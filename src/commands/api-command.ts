@@ -1,8 +1,8 @@
 /**
  * Commands as entries of a table.
  *
- * An entry says what is typed, which route is called, and what people read. Options, `--json`, escaping and
- * exit statuses are the same for all of them, and are here.
+ * An entry says what is typed, which route is called, and what people read. This file adds what all commands
+ * have in common: options, `--json`, escaping and exit statuses.
  */
 
 import type { Command, Option } from 'commander';
@@ -38,31 +38,31 @@ export interface ApiCommand<Answer, Options> extends Help {
   readonly after?: string;
   readonly route?: `${NonNullable<ApiCall['method']>} /${string}`;
   readonly body?: (options: Options, ...args: string[]) => unknown;
-  /** Asks what one route alone does not answer; takes the place of `route`. */
+  /** Calls the API where one fixed route is not enough; replaces `route`. */
   readonly ask?: (client: DaemonClient, options: Options, ...args: string[]) => Promise<Answer>;
-  /** Finds what the API does not answer; takes the place of `route`. */
+  /** Gets the answer without the administrator's API; replaces `route`. */
   readonly find?: (options: Options & ConfigOption, ...args: string[]) => Promise<Answer>;
-  /** Prints with `--json`; the answer unless given. */
+  /** The value that `--json` prints; the answer unless given. */
   readonly json?: (answer: Answer) => unknown;
-  /** The columns of a list; take the place of `text`. */
+  /** The columns of a list; replace `text`. */
   readonly columns?: Answer extends readonly (infer Row)[] ? readonly Column<Row>[] : never;
-  /** The line where the list is empty; without it there are the titles alone. */
+  /** The line for an empty list; without it the titles are printed. */
   readonly none?: string | ((options: Options, ...args: string[]) => string);
-  /** Whole lines, or a list of lines that are still to be escaped. */
+  /** Whole lines, or a list of lines that are not yet escaped. */
   readonly text?: (answer: Answer, options: Options, ...args: string[]) => string | readonly string[];
-  /** A sentence in place of `text`, where there is nothing to show, and so no `--json`. */
+  /** A sentence that replaces `text` if there is no result to show, and so no `--json`. */
   readonly done?: string | ((options: Options) => string);
-  /** The output cannot be had again. */
+  /** The output exists only once, such as a sign-in link, so it must not get lost. */
   readonly isKept?: true;
   /** The exit status, 0 unless given. */
   readonly status?: (answer: Answer) => number;
-  /** Does everything, and prints it; returns the exit status. Takes the place of all from `route` on. */
+  /** Runs the whole command, and prints; returns the exit status. Replaces everything from `route` on. */
   readonly run?: (options: Options & CommonOptions, args: readonly string[]) => number | Promise<number>;
   /** With `run`: there is no `--json`. */
   readonly hasNoJson?: true;
 }
 
-/** Returns what adds a command with commands below it. */
+/** Makes a command with subcommands. */
 export function resource(
   name: string,
   { summary, description, commands }: Help & { readonly commands: readonly AddCommand[] },
@@ -75,8 +75,8 @@ export function resource(
 }
 
 /**
- * Returns what adds a command; `Answer` is the type of its route's answer. `words` are the name and the
- * arguments, such as `add-rule <group> <rule>`; null: the command is the one that is given, without a name.
+ * Makes a command. `Answer` is the type of its route's answer; `words` are the name and the arguments, such
+ * as `add-rule <group> <rule>`, or null for the program without a command.
  */
 export function apiCommand<Answer, Options = unknown>(
   words: string | null,
@@ -118,7 +118,7 @@ async function answerOf<Answer, Options>(
   if (find !== undefined) return find(options, ...args);
   const client = clientFrom(options);
   if (ask !== undefined) return ask(client, options, ...args);
-  // The type of a route has both parts.
+  // The type of `route` guarantees both parts.
   const [method, path] = route.split(' ') as [NonNullable<ApiCall['method']>, string];
   const step = (name: string) => pathStep(nameOf(name));
   return client.get<Answer>({ method, path: filled(path, step), body: body?.(options, ...args) });

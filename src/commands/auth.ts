@@ -71,7 +71,7 @@ export const addAuth = resource('auth', {
 
 type Result = Synchronization & { readonly user: string };
 
-/** One after the other; who fails is told at once and left out. Without a daemon nobody can be done. */
+/** Synchronizes users one after the other. A fault of one user is printed, and the user left out. */
 async function synchronized(
   client: DaemonClient,
   path: string,
@@ -95,10 +95,10 @@ async function synchronized(
   return results;
 }
 
-/** The codes of faults that may be so for one user, and not for the next. */
+/** The codes of faults that concern one user only. */
 const ofOne: ReadonlySet<string> = new Set(['not_found', 'conflict', 'invalid']);
 
-/** Throws `usage`, with the place of each fault. */
+/** Parses the claims of one user, or of many. Throws `usage`, with the place of each fault. */
 function claimedIn(text: string, user: string | null): readonly Claimed[] {
   if (user !== null)
     return [{ user, claims: taken(claims, jsonIn(text, 'the claims', 'usage'), 'the claims') }];

@@ -1,7 +1,7 @@
 /**
- * Asks a running daemon: over its sockets, or over HTTP where SOFTQUOTA_URL says so.
+ * Calls a running daemon over its sockets, or over HTTP if SOFTQUOTA_URL is set.
  *
- * Every way in which nobody may answer becomes one clear fault.
+ * Every reason for a missing answer becomes one clear fault.
  */
 
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
@@ -13,7 +13,7 @@ import type { NewWholePolicy, ReplacedPolicy, Simulation, WholePolicy } from '..
 
 export interface ApiCall {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** With its query. */
+  /** The path with its query. */
   readonly path: string;
   readonly body?: unknown;
 }
@@ -21,19 +21,19 @@ export interface ApiCall {
 interface Answered<Json> {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
-  /** Undefined where the status says that there is nothing. */
+  /** Undefined with status 204. */
   readonly json: Json;
 }
 
-/** Client of the API. A daemon of ours is taken at its word: its answers are of the types of its routes. */
+/** Client of the API. It trusts the daemon to answer with the types of its routes. */
 export interface DaemonClient {
-  /** The answer, whatever its status. Rejects with `unreachable` or `not_permitted`. */
+  /** Returns the answer, whatever its status. Rejects with `unreachable` or `not_permitted`. */
   ask<Json = unknown>(call: ApiCall): Promise<Answered<Json>>;
-  /** Answer of a call that has to succeed, undefined without a body; rejects with the daemon's fault. */
+  /** Returns the answer of a successful call, undefined without a body. Rejects with the daemon's fault. */
   get<Json = unknown>(call: ApiCall): Promise<Json>;
 }
 
-/** Long enough for a daemon under load, and never for ever. */
+/** Time limit of each step of a call; long enough for a daemon under load. */
 const answerMs = 30_000;
 
 export function adminClient(config: () => Config): DaemonClient {
@@ -64,18 +64,18 @@ function authorization(): Readonly<Record<string, string>> {
 /** The daemon of this host. */
 interface Local<Socket extends keyof Config['server']> {
   readonly server: Pick<Config['server'], Socket>;
-  /** Its configuration; null or left out: the default one. */
+  /** The configuration file; null or omitted: the default one. */
   readonly file?: string | null;
 }
 
-/** To the administrator's API of this host's daemon, wherever SOFTQUOTA_URL leads. */
+/** Client of the administrator's API of this host's daemon, even if SOFTQUOTA_URL names another one. */
 export function localAdminClient({ server, file = null }: Local<'adminSocket'>): DaemonClient {
   return clientAt({ socketPath: server.adminSocket }, '/api/v1', server.adminSocket, file);
 }
 
 /**
- * Adds something to a list, unless the same is there already; resolves with what is there. Rejects with
- * `conflict` where something else has the name.
+ * Creates an entry of a list, unless the same one exists already; returns the entry. Rejects with `conflict`
+ * if a different one has the name.
  */
 export async function createUnlessSame<T>(
   client: DaemonClient,
@@ -104,7 +104,7 @@ export interface Created<T> {
   readonly value: T;
 }
 
-/** The most rows that one answer has. */
+/** Most rows of one answer. */
 export const mostRows = 1000;
 
 export async function everyRow<Row>(client: DaemonClient, path: string, query: Query): Promise<Row[]> {
@@ -138,7 +138,7 @@ function clientAt(
 ): DaemonClient {
   const fault = (error: unknown): SoftquotaError => unreachable(error, shown, file);
   const send = async (call: ApiCall): Promise<IncomingMessage> => {
-    // TLS is loaded where it is needed: a command that asks over a socket starts without it.
+    // TLS is loaded only if it is needed, so that commands that use a socket start faster.
     const begin = target.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
     return new Promise((resolve, reject) => {
       let answer: IncomingMessage | null = null;
@@ -165,9 +165,9 @@ function clientAt(
           resolve(response);
         },
       );
-      // A long answer, such as a backup, may take as long as something comes or goes.
+      // A long answer, such as a backup, may take any time while bytes are sent or received.
       request.setTimeout(answerMs, giveUp);
-      // But not connecting, which that leaves out, and not headers that never end.
+      // That timer does not cover connecting, nor headers that never end.
       const connecting = setTimeout(giveUp, answerMs);
       let answering: NodeJS.Timeout | undefined;
       request.on('socket', socket => {
@@ -175,7 +175,7 @@ function clientAt(
         else clearTimeout(connecting);
       });
       request.on('finish', () => {
-        // An answer may come before all of the question is sent.
+        // The answer may arrive before the whole request is sent.
         if (answer === null) answering = setTimeout(giveUp, answerMs);
       });
       request.on('error', error => {
@@ -189,13 +189,13 @@ function clientAt(
 
   const ask = async <Json>(call: ApiCall): Promise<Answered<Json>> => {
     const response = await send(call);
-    // It may break off, or nothing more may come.
+    // The body may break off, or stall.
     const body = await text(response).catch((error: unknown) => {
       throw fault(error);
     });
     const status = response.statusCode ?? 0;
     const json = status === 204 ? undefined : jsonOf(body, shown);
-    // The daemon's own answer, whose type its route has.
+    // The caller names the type of the route's answer.
     return { status, headers: response.headers, json: json as Json };
   };
 
@@ -219,7 +219,7 @@ function jsonOf(text: string, shown: string): unknown {
   }
 }
 
-/** The codes of answers that carry none, such as a proxy's. */
+/** The codes for answers that have none, such as a proxy's. */
 const codes: Readonly<Record<number, ErrorCode>> = {
   401: 'unauthenticated',
   403: 'not_permitted',
@@ -229,13 +229,13 @@ const codes: Readonly<Record<number, ErrorCode>> = {
   500: 'internal',
 };
 
-/** A name as one step of a path; throws `usage` for what could be taken for another path. */
+/** Encodes a name as one step of a path. Throws `usage` for names that would lead to another path. */
 export function pathStep(name: string): string {
   if (name !== '' && name !== '.' && name !== '..') return encodeURIComponent(name);
   throw new SoftquotaError('usage', `"${name}" cannot be a name`);
 }
 
-/** The `code` of a fault; null: it has none that this version knows. */
+/** The `code` of a fault; null if there is none that this version knows. */
 function codeIn(json: unknown): ErrorCode | null {
   const code = typeof json === 'object' && json !== null && 'code' in json ? json.code : null;
   return isErrorCode(code) ? code : null;
@@ -273,13 +273,13 @@ export async function sendPolicy(
   body: NewWholePolicy,
   { dryRun, createUsers }: { readonly dryRun: boolean; readonly createUsers: boolean },
 ): Promise<ReplacedPolicy> {
-  // Left out, the daemon's own setting counts.
+  // If omitted, [users] AUTO_CREATE decides.
   const creating = createUsers ? '&create_users=true' : '';
   const call = { method: 'PUT', path: `${path}?dry_run=${dryRun}${creating}`, body } as const;
   return await client.get<ReplacedPolicy>(call);
 }
 
-/** Names some of those who would be refused or allowed something. */
+/** Tries a policy. The answer names the first owners who would be newly refused or allowed. */
 export async function simulatedPolicy(
   client: DaemonClient,
   body: Readonly<Record<string, unknown>>,

@@ -39,7 +39,7 @@ function text({ findings, checked }: Examination): string {
   return [...told, `${verdict}\nChecked:\n`, ...looked].join('');
 }
 
-/** The work of `softquota doctor`, which a process of its own does. */
+/** Does the work of `softquota doctor`, in a process of its own. */
 export async function examination(options: ConfigOption): Promise<Examination> {
   const [{ examine }, { hookConfPath }] = await Promise.all([
     import('../doctor/index.ts'),

@@ -1,4 +1,4 @@
-/** Files that a command reads or leaves behind: whole, or not at all. */
+/** Reads and writes whole files for commands. A file is written completely, or not at all. */
 
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -16,8 +16,8 @@ export function readWhole(file: string): string {
 }
 
 /**
- * Under another name first, then in one step under its own; on the disk when this returns. A device or a pipe
- * is written to, and never replaced. Throws `input_output` or `not_permitted`.
+ * Writes a file under a temporary name, then renames it; returns when both are on the disk. A device or a
+ * pipe is written to, and never replaced. Throws `input_output` or `not_permitted`.
  */
 export function writeWhole(file: string, text: string, mode: number): void {
   try {
@@ -37,7 +37,7 @@ function isSpecial(file: string): boolean {
   return stats !== undefined && !stats.isFile() && !stats.isDirectory();
 }
 
-/** The JSON of a text. Throws `code`, with the place of the text. */
+/** Parses JSON. Throws `code`; the message begins with `where`. */
 export function jsonIn(text: string, where: string, code: 'usage' | 'invalid'): unknown {
   try {
     return JSON.parse(text);
@@ -46,7 +46,7 @@ export function jsonIn(text: string, where: string, code: 'usage' | 'invalid'): 
   }
 }
 
-/** `what`: the beginning of the sentence, which the reason ends. */
+/** The fault of a file operation. `what` is the beginning of the message; the reason follows. */
 export function fileFault(what: string, cause: unknown): SoftquotaError {
   const denied = ['EACCES', 'EPERM', 'EROFS'].includes(systemCode(cause) ?? '');
   const message = printable(`${what}: ${messageOf(cause)}`);

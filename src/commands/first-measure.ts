@@ -1,6 +1,6 @@
 /**
- * The first measuring: by the daemon itself, on sockets that nobody else knows, and into the store that it
- * will be started with, so that it knows the figures from then on.
+ * Measures for the first time: runs a daemon on sockets that nobody else knows, with the store of the later
+ * daemon, which then knows the figures from its start.
  */
 
 import {
@@ -26,15 +26,18 @@ import { followScan } from './scan.ts';
 export interface Measured {
   readonly scan: ScanReport;
   readonly owners: number;
-  /** The bytes of all of them. */
+  /** Bytes of all owners. */
   readonly total: number;
-  /** The largest first, as many as one answer has. */
+  /** At most as many owners as one answer has, the largest first. */
   readonly largest: readonly OwnerRow[];
   /** The first reading of the forge's database; null if the configuration names none. */
   readonly forge: ObservedForge | null;
 }
 
-/** `account`: whose data it will be. Rejects with `configuration`, `store_refused`, or if not measured. */
+/**
+ * Measures everything once, and makes `account` the owner of the data. Rejects with `configuration`,
+ * `store_refused`, or `not_ready` if the scan fails.
+ */
 export async function measureFirst(
   config: Config,
   account: { readonly uid: number; readonly gid: number } | null,
@@ -74,7 +77,7 @@ function onOwnSockets(config: Config, folder: string): Config {
   };
 }
 
-/** A daemon measures everything when it starts. */
+/** Waits for the scan with which each daemon starts. */
 async function measured(
   client: DaemonClient,
   forgeRead: () => Promise<ObservedForge | null>,
@@ -96,14 +99,14 @@ async function measured(
 }
 
 /**
- * Gives the account all that lies in a directory, once nothing writes there any more. A further name of a
- * file that lies elsewhere is nobody's to be given, and links are not followed: the account may have the
- * directory.
+ * Makes the account the owner of a directory and everything in it, once nothing writes there any more. If the
+ * account controls the directory already, it may have put links there: symbolic links are not followed, and
+ * files with several names keep their owner.
  */
 function give(directory: string, account: { readonly uid: number; readonly gid: number }): void {
   const handle = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {
-    // A name in the open directory, wherever that is moved meanwhile.
+    // Paths through the open directory stay right if it is moved meanwhile.
     const opened = `/proc/self/fd/${handle}`;
     for (const name of readdirSync(opened)) {
       const path = join(opened, name);

@@ -1,7 +1,7 @@
 /**
- * Asks a Forgejo server for its quotas: rules, groups and members.
+ * Reads the quota rules, groups and members of a Forgejo server.
  *
- * Its routes are those that Forgejo has had since version 9, below `/admin/quota`. The token has to be an
+ * Uses the routes below `/admin/quota`, which Forgejo has had since version 9. The token has to be an
  * administrator's.
  */
 
@@ -28,14 +28,14 @@ const mostBytes = 64 * 1024 * 1024;
 const answerMs = 30_000;
 
 interface Server {
-  /** Without a password, which is not shown, and not sent. */
+  /** Has no user and password, which are neither shown nor sent. */
   readonly address: string;
   readonly token: string;
 }
 
 /**
- * The policy of a Forgejo: its rules, its groups, and their members. Rejects with `usage` for an address or a
- * token that can be none, with `input_output` for a file that cannot be read, and as `get` does.
+ * The policy of a Forgejo: its rules, its groups, and their members. Rejects with `usage` for an invalid
+ * address or token, with `input_output` for a file that cannot be read, and as `get` does.
  */
 export async function policyOfForgejo(option: ForgejoOption): Promise<NewWholePolicy> {
   const server = serverOf(option);

@@ -1,4 +1,4 @@
-/** The work of `softquota hooks`, which a process of its own does: a disk may keep it waiting for ever. */
+/** Does the work of `softquota hooks`, in a process of its own because a disk may block it for ever. */
 
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -94,7 +94,7 @@ async function settingsFrom(options: HooksOptions): Promise<git.WantedSettings> 
   };
 }
 
-/** The program that was named, or the quickest that works. */
+/** The named program, or the fastest one that works. */
 async function chosenClient(name: string | undefined): Promise<git.WantedSettings['client']> {
   const where = `in ${git.programFolders.join(', ')}`;
   if (name !== undefined && name !== 'nc' && name !== 'curl')
@@ -143,7 +143,7 @@ function forgeLines({ root, template, fault, lines: settings, where }: git.Forge
 }
 
 async function status(roots: readonly string[], options: HooksOptions): Promise<Outcome> {
-  /** The socket that the hooks have to use; null if none was given. */
+  /** The socket that the hooks have to use; null if no configuration was named. */
   const expected = options.config === undefined ? null : configFrom(options).server.socket;
   const target = await targetOf('status', roots, options);
   const common = 'gitolite' in target ? await git.commonStatus(target.gitolite) : null;
@@ -191,7 +191,7 @@ function stateWords({ state }: git.HookState): string {
   return state === 'blocked' ? 'cannot run' : state;
 }
 
-/** Tells whether pushes to it are asked about, at the expected socket. */
+/** Returns true if pushes to the repository are checked, at the expected socket. */
 function isWell(status: git.RepositoryStatus, expected: string | null): boolean {
   if (!git.isProtected(status) || isFault(status)) return false;
   const socket = status.hooks['pre-receive'].settings?.socket ?? null;
@@ -264,10 +264,10 @@ async function targetOf(act: HooksTask['act'], roots: readonly string[], options
   return { repositories: await found(act, [distributor.repositories], options), gitolite: distributor };
 }
 
-/** More are counted only. */
+/** Number of working copies that are named; others are only counted. */
 const mostNamed = 20;
 
-/** The repositories below the roots. Tells what cannot be looked into, and working copies left out. */
+/** Finds the repositories below the roots. Prints unreadable directories, and working copies left out. */
 async function found(
   act: HooksTask['act'],
   roots: readonly string[],
@@ -289,7 +289,7 @@ async function found(
   throw new SoftquotaError('usage', `no bare repository (HEAD, objects, refs) is below ${roots.join(', ')}`);
 }
 
-/** The directories of the repositories that app.ini names; none where it cannot be read. */
+/** The directories of the repositories that app.ini names; none if it cannot be read. */
 function configuredRoots(options: HooksOptions): readonly string[] {
   const loaded = loadConfig(whereIs(options));
   if (!loaded.ok) return [];
@@ -299,10 +299,10 @@ function configuredRoots(options: HooksOptions): readonly string[] {
   return roots.filter(({ isLink }) => !isLink).map(({ path }) => path);
 }
 
-/** The directories to which links below these lead that `[storage] FOLLOW` lets be followed. */
+/** The targets of symbolic links below these directories that `[storage] FOLLOW` allows. */
 async function followedBelow(places: readonly string[], options: HooksOptions): Promise<readonly string[]> {
   const loaded = loadConfig(whereIs(options));
-  // Commands that know the socket need no app.ini.
+  // With --socket, a command works without an app.ini.
   if (!loaded.ok) return [];
   const { storages, scan } = loaded.config;
   const real = await Promise.all(places.map(place => realpath(place).catch(() => place)));
@@ -311,7 +311,7 @@ async function followedBelow(places: readonly string[], options: HooksOptions): 
   );
 }
 
-/** Tells whether the roots, which have no repository yet, are those of Gitea or Forgejo. */
+/** Returns true if the roots, which have no repository yet, belong to Gitea or Forgejo. */
 async function areNewForges(roots: readonly string[]): Promise<boolean> {
   const surveys = await Promise.all(roots.map(root => survey(root).catch(() => null)));
   return surveys.every(found => found?.layout === 'gitea' || found?.layout === 'forgejo');

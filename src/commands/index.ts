@@ -81,7 +81,7 @@ async function addCommands(program: Command, exit: Exit, wanted: string): Promis
   }
 }
 
-/** Takes `--config` from before the command, unless it stands behind it, too. */
+/** Applies `--config` from before the command's name, unless it is also given after the name. */
 function inheritConfig(command: Command): void {
   for (let above = command.parent; above !== null; above = above.parent) {
     const config: unknown = above.getOptionValue('config');
@@ -106,7 +106,7 @@ export async function buildProgram(exit: Exit, args: readonly string[] = []): Pr
     .configureOutput({
       writeOut: print,
       writeErr: tell,
-      // Faults repeat what was typed, or pasted.
+      // Messages repeat what was typed or pasted.
       outputError: (text, write) => write(text.split('\n').map(printable).join('\n')),
     })
     .configureHelp({ showGlobalOptions: false, subcommandTerm: command => command.name() })

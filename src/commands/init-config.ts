@@ -12,17 +12,20 @@ export interface ProposedLimit {
   /** Size in the form of app.ini: `500M`. */
   readonly total: string;
   readonly bytes: number;
-  /** Tells whether an administrator chose it. */
+  /** True if an administrator chose it. */
   readonly given: boolean;
   /** The owners who use more, the largest first. */
   readonly refused: readonly { readonly name: string; readonly used: number }[];
 }
 
-/** At most one owner in so many is to be refused, and never more than can be spoken to. */
+/** A suggested limit refuses at most one owner in so many, and no more than an administrator can talk to. */
 const ownersPerRefused = 20;
 const mostRefused = 20;
 
-/** A round size (1, 2 or 5 and zeros) that few of so many owners are over; `largest`: the largest first. */
+/**
+ * Proposes a round size (1, 2 or 5 and zeros) that few of the owners exceed, or takes the given one.
+ * `largest` begins with the largest owner.
+ */
 export function proposeTotal(
   largest: readonly Pick<OwnerRow, 'name' | 'total'>[],
   owners: number,
@@ -55,13 +58,13 @@ function sizeText(bytes: number): string {
 interface WrittenQuota {
   readonly mode: 'report' | 'enforce';
   readonly limit: ProposedLimit;
-  /** There is a worker: what is unreachable is forgiven, and collected. */
+  /** True if there is a worker: unreachable data is forgiven, and collected. */
   readonly hasWorker: boolean;
-  /** Several versions of git, and the value that names one of each; null: there are not several. */
+  /** The versions of git, and the value that names one of each; null if there are not several. */
   readonly gits: { readonly words: string; readonly value: string } | null;
 }
 
-/** An app.ini that loads as these storages and places. */
+/** The text of an app.ini for these storages and places. */
 export function configText(
   {
     root,
@@ -112,7 +115,7 @@ export function configText(
   ].join('\n');
 }
 
-/** GitLab collects by itself. */
+/** `isCollecting` is false for GitLab, which collects garbage itself. */
 function reclaimLines(isCollecting: boolean, gits: WrittenQuota['gits']): string[] {
   if (!isCollecting && gits === null) return [];
   return [
@@ -141,7 +144,7 @@ function storeLines(stores: Survey['stores']): string[] {
   return [...lines, ...comment(reporting), ''];
 }
 
-/** Lines about unreadable storage begin with a semicolon: they would keep the daemon from being ready. */
+/** The section is commented out if the database cannot be read: it would keep the daemon from being ready. */
 function forgeLines({ kind, config, address, fault }: WrittenForge): string[] {
   const lines = [
     '[forge]',
@@ -186,7 +189,7 @@ function setting(name: string, value: string): string {
 
 const width = 100;
 
-/** Lines of comment, whatever the text holds. */
+/** Wraps a text, and escapes it, as lines of comment. */
 function comment(text: string): string[] {
   const lines: string[] = [];
   for (const word of printable(text).split(' ')) {

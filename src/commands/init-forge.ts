@@ -1,4 +1,4 @@
-/** The part of `softquota init` that is about a forge's database: whether it can be read, and as what. */
+/** Finds out for `softquota init` if a forge's database can be read, and where it is. */
 
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -27,7 +27,7 @@ export interface ForgeReport {
   readonly unowned: readonly { readonly reason: string; readonly count: number; readonly bytes: number }[];
 }
 
-/** Asks the database for its version and its tables; nothing is read yet. */
+/** Checks the version and the tables of the database; reads no rows yet. */
 export async function askForge(found: ForgeFound, env: NodeJS.ProcessEnv): Promise<ForgeReport> {
   const { kind, configFile, databases } = found;
   const report = { kind, config: configFile, address: null, database: null, schema_version: null };
@@ -47,7 +47,7 @@ export async function askForge(found: ForgeFound, env: NodeJS.ProcessEnv): Promi
 
 /**
  * Completes the report once the daemon has read the database, which may fail although it answered before.
- * `account`: the daemon's user, who may not be allowed to read its files; null: the one who runs this.
+ * `account`: the daemon's user, who may not be allowed to read the files; null: the user who runs this.
  */
 export async function afterReading(
   asked: ForgeReport,
@@ -66,8 +66,9 @@ export async function afterReading(
 }
 
 /**
- * A container's app.ini names the paths inside, and one in /etc may say nothing of the working directory:
- * then the file lies beside the data. Null: the one that app.ini names.
+ * Finds the SQLite file if the path in the forge's app.ini does not exist here: a container's app.ini has
+ * paths inside the container, and one in /etc may lack the working directory. Null: the app.ini's own address
+ * can be used, or no file was found.
  */
 function addressFor(
   kind: ForgeKind,
@@ -82,7 +83,7 @@ function addressFor(
   return path === undefined ? null : `sqlite:${path}`;
 }
 
-/** Without what else a fault has, such as its cause. */
+/** Drops the other fields of a fault, such as its cause. */
 function faultReport({ code, message, mend }: FaultReport): FaultReport {
   return { code, message, mend };
 }

@@ -24,7 +24,7 @@ export interface InitReport
   readonly proposal: ProposedLimit;
   readonly unattributed: {
     readonly repositories: number;
-    /** They, and all else in the directory of the repositories that is in nobody's usage. */
+    /** These repositories, and all other data in their root directory that counts for nobody. */
     readonly directories: Survey['billing']['leftOut'];
     readonly stores: Survey['stores'];
   };
@@ -33,7 +33,7 @@ export interface InitReport
   readonly next: ReturnType<typeof nextCommands>;
 }
 
-/** Shell commands; null: there is nothing to run. */
+/** The shell commands of the next steps; null where there is nothing to run. */
 export function nextCommands(
   file: string,
   { layout, root, writers }: Pick<Survey, 'layout' | 'root' | 'writers'>,
@@ -46,24 +46,24 @@ export function nextCommands(
     start: `softquota serve${config}`,
     look: `softquota usage${config}`,
     hooks: layout === 'gitlab' ? null : `softquota hooks install ${where}${config}`,
-    /** Changes the configuration; the daemon takes it with SIGHUP. */
+    /** Changes the configuration; the daemon reads it with SIGHUP. */
     enforce: `sed -i 's/^MODE = report/MODE = enforce/' ${shellQuoted(file)}`,
-    /** Has the forge's database read, unless it is. */
+    /** Makes the daemon read the forge's database; null if it does already. */
     forge: forge === null ? null : enableForge(forge, file, root),
     worker: worker === null ? null : startWorker(worker, config),
-    /** Lets everybody ask who may write the repositories. */
+    /** Lets all users who can write the repositories use the gate. */
     members: config === '' ? lettingAsk(writers) : null,
   };
 }
 
-/** systemd reads new settings when a unit is enabled. */
+/** The command that starts the worker. systemd reads new drop-ins when a unit is enabled. */
 function startWorker({ user, units }: NewWorker, config: string): string {
   if (units.length > 0) return 'systemctl enable --now softquota-worker';
   const command = `softquota worker${config}`;
   return process.geteuid?.() === 0 ? `runuser -u ${shellQuoted(user)} -- ${command}` : command;
 }
 
-/** The gate's socket belongs to the group softquota. */
+/** Adds writers to the group softquota, which the gate's socket belongs to; null if all are in it. */
 function lettingAsk(writers: readonly string[]): string | null {
   const group = systemAccounts().groups.find(({ name }) => name === 'softquota');
   const others = writers.filter(name => group?.members.includes(name) !== true);
@@ -81,7 +81,7 @@ const names: Readonly<Record<RecognisedLayout, string>> = {
   gitlab: 'GitLab',
 };
 
-/** `places`: where each owner's repositories are. */
+/** The report for people. `places`: the directory of each owner's repositories. */
 export function initText(report: InitReport, places: Survey['billing']['owners']): string {
   const { config, evidence, advice, layout, root, next, mode, scan } = report;
   const blocks = [
@@ -91,7 +91,7 @@ export function initText(report: InitReport, places: Survey['billing']['owners']
       ...advice.map(each => `! ${each}`),
     ],
     forgeLines(report),
-    // Repositories without an owner are listed below, once and not for each.
+    // The faults are left out: billingLines lists repositories without an owner.
     linesOf(scanSummary({ ...scan, faults: { first: [], count: 0 } })),
     billingLines(report, places),
     [limitLine(report)],
@@ -115,7 +115,7 @@ function linesOf(text: string): readonly string[] {
   return text.trimEnd().split('\n');
 }
 
-/** Empty without a forge. */
+/** Lines about the forge's database; none without a forge. */
 function forgeLines({ forge, next }: InitReport): readonly string[] {
   if (forge === null) return [];
   const { config, fault, rights, unowned } = forge;
@@ -138,12 +138,12 @@ function forgeLines({ forge, next }: InitReport): readonly string[] {
 
 interface BillingRow extends Sized {
   readonly to: string;
-  /** Number of repositories; null: not told. */
+  /** Number of repositories; null: not shown. */
   readonly count: number | null;
   readonly where: string;
 }
 
-/** All that lies there: whom it counts for, then what is in nobody's usage, then the sum. */
+/** A table of all stored bytes: those of each owner, then those that count for nobody, then the sum. */
 function billingLines(report: InitReport, places: Survey['billing']['owners']): readonly string[] {
   const { owners, total, largest, root, forge, unattributed } = report;
   const isRead = forge !== null && forge.fault === null;
@@ -186,7 +186,7 @@ function billingLines(report: InitReport, places: Survey['billing']['owners']): 
 
 const shownLeftOut = 20;
 
-/** The first of them; the others are added up in a row. */
+/** The first rows; the others are added up in one row. */
 function shortened(rows: readonly BillingRow[]): readonly BillingRow[] {
   const rest = rows.slice(shownLeftOut);
   if (rest.length === 0) return rows;
@@ -236,10 +236,10 @@ function enforcing({ look, hooks, enforce }: InitReport['next']): readonly strin
   ];
 }
 
-/** Null if app.ini has `[forge]` already. */
+/** The command that gives app.ini its section `[forge]`; null if it has that already. */
 function enableForge(forge: ForgeReport, file: string, root: string): string | null {
   if (forge.database !== null) return null;
-  // The owners of GitLab's repositories depend on the storage sections, too.
+  // GitLab's storage sections depend on the database, too, so init has to run again.
   if (forge.config === null || forge.kind === 'gitlab') {
     const old = shellQuoted(`${file}.old`);
     return `mv ${shellQuoted(file)} ${old} && softquota init ${shellQuoted(root)} --forge-config ${forge.config === null ? 'FILE' : shellQuoted(forge.config)} --config ${shellQuoted(file)}`;

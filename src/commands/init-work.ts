@@ -1,4 +1,4 @@
-/** The work of `softquota init`, which a process of its own does: a disk may keep it waiting for ever. */
+/** Does the work of `softquota init`, in a process of its own because a disk may block it for ever. */
 
 import { dirname, resolve } from 'node:path';
 import type { Config } from '../config/index.ts';
@@ -24,12 +24,15 @@ import {
 import { jsonText } from './output.ts';
 import { statusTold, tellNote } from './streams.ts';
 
-/** Output, and the hooks to be installed; null: none would be run. */
+/** The output, and the hooks to install; null if the forge runs no hooks of repositories. */
 export interface Initialised extends Printed {
   readonly hooks: Pick<HooksTask, 'roots' | 'options'> | null;
 }
 
-/** All or nothing: the configuration appears once all is measured. Without a root: the usual places. */
+/**
+ * Surveys and measures the root, then writes the configuration, which appears only if nothing failed before.
+ * Null: the usual places are surveyed.
+ */
 export async function initialise(root: string | null, options: InitOptions): Promise<Initialised> {
   const { json = false, enforce = false, worker: hasWorker = false } = options;
   const file = resolve(options.config);
@@ -72,7 +75,7 @@ export async function initialise(root: string | null, options: InitOptions): Pro
     unattributed: {
       repositories: ownerless.length,
       directories: found.billing.leftOut,
-      // The database has the owners of all but those that belong to nobody.
+      // The database names the owners of every store that has a subject.
       stores:
         forge !== null && forge.fault === null ? stores.filter(({ subject }) => subject === null) : stores,
     },
@@ -100,7 +103,7 @@ async function surveyed(root: string | null, forgeConfig: string | null): Promis
 
 const shownOwners = 10;
 
-/** One daemon has the store, and it has figures of its own. */
+/** Throws `conflict` if a daemon uses the store: it has figures already. */
 async function refuseRunning(config: Config): Promise<void> {
   try {
     await localAdminClient(config).ask({ path: '/version' });

@@ -1,8 +1,8 @@
 /**
- * Run by itself, by commands whose work disks may keep waiting: does the work, and keeps away from disks that
+ * Entry of a process that does the work of a command, since disks may block that work. It avoids disks that
  * do not answer.
  *
- * In: a `JobOrder`. Out: a `JobAnswer`. Exit: 0; else it could not be done.
+ * In: a `JobOrder`. Out: a `JobAnswer`. Exit: 0, or another status if the work could not be done.
  */
 
 import { SoftquotaError } from '../errors.ts';
@@ -12,7 +12,7 @@ import { watchStreams } from './streams.ts';
 
 watchStreams();
 process.once('message', (order: JobOrder) => void work(order));
-// Nobody wants the work done if nobody listens any more.
+// The command has ended: nobody waits for the work.
 process.once('disconnect', () => process.exit());
 
 async function work({ job, hung }: JobOrder): Promise<void> {
@@ -27,7 +27,7 @@ async function work({ job, hung }: JobOrder): Promise<void> {
   process.send?.({ ...outcome, hangs: [...met] } satisfies JobAnswer, () => process.exit());
 }
 
-/** Anything but a fault of ours and a disk that hangs is a mistake of ours and is thrown on. */
+/** Answers with faults and hanging disks. Any other error is a bug, and is thrown. */
 async function outcomeOf(job: Job) {
   try {
     return { result: await done(job) };

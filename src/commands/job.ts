@@ -1,6 +1,6 @@
 /**
- * Work of a command that a process of its own does, since a disk may keep it waiting for ever, and a process
- * with such a call cannot even exit. It keeps away from disks that do not answer when it begins.
+ * Runs the work of a command in a process of its own: a disk may block it for ever, and a blocked process
+ * cannot even exit. The process avoids disks that do not answer when it begins.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
@@ -19,7 +19,7 @@ export type Job =
   | { readonly job: 'init'; readonly root: string | null; readonly options: InitOptions };
 
 export interface HooksOptions extends CommonOptions {
-  /** The home of gitolite's user; true: to be found. */
+  /** The home of gitolite's user; true: find it. */
   readonly gitolite?: string | true;
   readonly socket?: string;
   readonly client?: string;
@@ -36,21 +36,21 @@ export interface HooksOptions extends CommonOptions {
 export interface HooksTask {
   readonly act: 'install' | 'status' | 'remove';
   readonly roots: readonly string[];
-  /** Only an installation has all of them. */
+  /** Only `install` uses all of them. */
   readonly options: HooksOptions;
 }
 
 export interface InitOptions {
-  /** The file that is to be written. */
+  /** The file to write. */
   readonly config: string;
   readonly json?: boolean;
-  /** The forge's own configuration file, unless it is to be looked for. */
+  /** The forge's own configuration file; searched for if omitted. */
   readonly forgeConfig?: string;
-  /** The limit, unless one is to be suggested. */
+  /** The limit; suggested if omitted. */
   readonly total?: string;
   readonly enforce?: boolean;
   readonly hooks?: boolean;
-  /** The worker is set up, and what is unreachable is forgiven. */
+  /** Sets the worker up, and forgives unreachable data. */
   readonly worker?: boolean;
 }
 
@@ -59,14 +59,14 @@ export interface JobOrder {
   readonly hung: readonly string[];
 }
 
-/** Its answer; `hangs` are the mounts from which it kept away. */
+/** The answer of the process; `hangs` are the mounts that it would have used, but avoided. */
 export type JobAnswer = { readonly hangs: readonly string[] } & (
   | { readonly result: unknown }
   | { readonly fault: { readonly code: ErrorCode; readonly message: string } }
 );
 
 interface JobOutcome<Result> {
-  /** Null: it did not end in its time. */
+  /** Null if the work did not end in time. */
   readonly result: Result | null;
   /** Mounts that do not answer. */
   readonly hangs: readonly string[];
@@ -80,19 +80,19 @@ export interface Printed {
 export const rootsHelp = 'repositories, or directories that contain repositories at any depth';
 
 const minuteMs = 60_000;
-/** Time limit of each; the first measurement is a part of `init`. */
+/** Time limit of each job; `init` includes the first measurement. */
 const longestMs = { doctor: 1.5 * minuteMs, hooks: 60 * minuteMs, init: 24 * 60 * minuteMs } as const;
-/** Pause between two questions to disks meanwhile. */
+/** Interval at which disks are checked meanwhile. */
 const askAgainMs = minuteMs / 2;
-/** In this time a process that is done ends by itself, unless one of its threads waits for a disk. */
+/** A process that is done ends by itself in this time, unless a disk blocks one of its threads. */
 const graceMs = 1000;
 
 const worker = fileURLToPath(entryUrl('commands/job-worker'));
 
 /**
- * `Result`: what job-worker.ts comes to for such a job. Rejects with the fault that the work ends with, and
- * with `internal` where its process ends without a word. Where disks do not answer, a fault becomes
- * `not_ready` and names them: it may come of that alone. It has `mostMs` milliseconds.
+ * Runs a job for at most `mostMs` milliseconds. `Result`: the type of the result in job-worker.ts. Rejects
+ * with the fault of the work, and with `internal` if its process ends without an answer. If disks did not
+ * answer, any fault becomes `not_ready` and names them, since they may be its cause.
  */
 export async function runJob<Result>(
   job: Job,
@@ -116,8 +116,8 @@ export async function runJob<Result>(
 }
 
 /**
- * Prints what a job came to, and tells which disks do not answer; returns the exit status. Throws `not_ready`
- * where the job came to nothing.
+ * Prints the output of a job, and the disks that do not answer; returns the exit status. Throws `not_ready`
+ * if there is no result.
  */
 export function printOutcome({ result, hangs }: JobOutcome<Printed>): number {
   const lines = hangs.map(hangWords);
@@ -130,16 +130,16 @@ export function printOutcome({ result, hangs }: JobOutcome<Printed>): number {
   return hangs.length > 0 ? exitCodes.unreachable : result.status;
 }
 
-/** Null where its time is over. */
+/** Returns null if the time is over. */
 async function answerOf(order: JobOrder, mostMs: number, stop: AbortSignal): Promise<JobAnswer | null> {
-  // A group of its own, so that all that it started ends with it.
+  // A process group of its own, so that its children end with it.
   const child = fork(worker, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execArgv: [], detached: true });
   stop.addEventListener('abort', () => kill(child));
   const { promise, resolve, reject } = Promise.withResolvers<JobAnswer | null>();
   const ended = new Promise<number | null>(resolve => child.on('exit', resolve));
   child.on('error', reject);
   child.on('message', (answer: JobAnswer) => resolve(answer));
-  // Its last message arrives before this.
+  // The last message arrives before this event.
   child.on('disconnect', async () => {
     const message = `the process that does the work ended with ${(await ended) ?? 'a signal'}`;
     reject(new SoftquotaError('internal', message));
@@ -169,7 +169,7 @@ function tellOfHangs(known: readonly string[], stop: AbortSignal): NodeJS.Timeou
   }, askAgainMs);
 }
 
-/** Passes on the signals that end this process, because the process that works is in a group of its own. */
+/** Ends the job's process if a signal ends this one: it does not get the signals of a terminal. */
 function endWithSignals(stop: AbortController): () => void {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   const end = (signal: NodeJS.Signals): void => {
@@ -184,7 +184,7 @@ function endWithSignals(stop: AbortController): () => void {
   return ignore;
 }
 
-/** Ends a process, and does not wait for it: one that waits for a disk ends when that answers. */
+/** Kills a process without waiting for its end: one that a disk blocks ends only when the disk answers. */
 function leave(child: ChildProcess): void {
   kill(child);
   child.removeAllListeners();
@@ -198,6 +198,6 @@ function kill({ pid, exitCode, signalCode }: ChildProcess): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It ended by itself meanwhile.
+    // The process ended meanwhile.
   }
 }

@@ -16,18 +16,18 @@ import type { OwnerState, Rule } from '../wire/index.ts';
 
 export const sizeExpected = 'write a number and a unit, such as 500M, 10G or 1.5GiB, or -1 for no limit';
 
-/** The value of an option. Throws `usage`, which names the option and says what to write. */
+/** The parsed value of an option. Throws `usage`, which names the option and says what to write. */
 export function optionValue<T>(option: string, text: string, parsed: Parsed<T>, expected: string): T {
   if (parsed.ok) return parsed.value;
   throw new SoftquotaError('usage', `${option} ${text}: ${parsed.problem}; ${expected}`);
 }
 
-/** Bytes, or -1. Throws `usage`, naming the option. */
+/** Reads a limit: bytes, or -1 for none. Throws `usage`, which names the option. */
 export function limitOf(text: string, option = '--limit'): number {
   return optionValue(option, text, parseSize(text), sizeExpected);
 }
 
-/** Reads `--size`: bytes. Throws `usage`, also below `least`. */
+/** Reads `--size`: bytes. Throws `usage`, also for sizes below `least`. */
 export function sizeOption(text: string, least: 0 | 1): number {
   const size = parseSize(text);
   const problem = least === 0 ? 'below 0' : 'not more than nothing';
@@ -35,14 +35,14 @@ export function sizeOption(text: string, least: 0 | 1): number {
   return optionValue('--size', text, parsed, 'write a number and a unit, such as 500M or 1.5GiB');
 }
 
-/** `10 GB`, `1.5 GiB`, `unlimited`: typed again, it is the same limit, unless the bytes are beside it. */
+/** Prints a limit: `10 GB`, `1.5 GiB`, `unlimited`. Exact bytes follow in parentheses if it is rounded. */
 export function limitShown(bytes: number): string {
   if (bytes === -1) return 'unlimited';
   const written = writeSize(bytes);
   return bytes >= 1000 && written === `${bytes} B` ? `${formatBytes(bytes)} (${written})` : written;
 }
 
-/** `at most 10 GB of size:all`, and all else: `, grace 7d up to 10 % over, only reported`. */
+/** Prints a rule: `at most 10 GB of size:all, grace 7d up to 10 % over, only reported`. */
 export function ruleText(rule: Omit<Rule, 'name'>): string {
   const { limit, per, subjects: named } = rule;
   const counted = named.length === 0 ? 'nothing' : named.join(', ');
@@ -51,7 +51,7 @@ export function ruleText(rule: Omit<Rule, 'name'>): string {
   return [limits, ...termsText(rule)].join(', ');
 }
 
-/** Follows the kinds of data of a rule: `size:all in each repository`. */
+/** Words that follow the kinds of data of a rule: `size:all in each repository`. */
 export const scopeWords = {
   owner: 'of each owner',
   group: 'of all members together',
@@ -60,7 +60,7 @@ export const scopeWords = {
   file: 'in each file',
 } as const satisfies Record<RuleScope, string>;
 
-/** The states of owners, of pools, and of repositories. */
+/** Words for the states of owners, pools and repositories. */
 export const stateWords = {
   over: 'over the limit',
   grace: 'over the limit, in its grace',
@@ -77,7 +77,7 @@ export function scopeOption(text: string): RuleScope {
 
 export const modeWords = { report: 'only reported', warn: 'only warned of' } as const;
 
-/** Terms of a rule besides its limit; none if all is as configured and in force. */
+/** The terms of a rule besides its limit; none if it has only defaults. */
 export function termsText({
   grace,
   grace_most: most,
@@ -147,7 +147,7 @@ export function subjectsOf(given: readonly string[]): readonly RuleSubject[] {
     });
 }
 
-/** For an option that may be given several times. */
+/** Collects the values of an option that may be given several times. */
 export function gathered(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text];
 }

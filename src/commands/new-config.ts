@@ -27,20 +27,20 @@ export interface NewPlaces {
   readonly sockets: string | null;
   /** A group's name or number; null: the daemon's own. */
   readonly socketGroup: string | null;
-  /** The group of the worker, which reports on the trusted socket; null: no other than the daemon's. */
+  /** The group of the worker, which reports on the trusted socket; null: the daemon's own. */
   readonly trustedGroup: string | null;
-  /** To be made, with their modes, where they are not there; absolute. */
+  /** Directories to make if they are missing: absolute paths, and modes. */
   readonly directories: readonly { readonly path: string; readonly mode: number }[];
-  /** The user who is to have the data; null: the one who runs this. */
+  /** The user who will own the data; null: the user who runs this. */
   readonly account: Pick<SystemAccount, 'uid' | 'gid'> | null;
 }
 
-/** The configuration of the service, whose data are in the system's places. */
+/** The configuration of the service, whose data is in /var/lib and /run. */
 export const systemFile = '/etc/softquota/app.ini';
 
 /**
- * Paths of a configuration's data: root's of /etc/softquota in the system's places, all others beside the
- * file. `gid`: the group that has to reach the gate.
+ * Chooses the paths of a configuration's data: in /var/lib and /run if root writes the service's file, else
+ * beside the file. `gid`: the group that needs access to the gate.
  */
 export function placesFor(file: string, gid: number, trustedGroup: string | null): NewPlaces {
   const uid = process.getuid?.() ?? -1;
@@ -56,7 +56,7 @@ export function placesFor(file: string, gid: number, trustedGroup: string | null
       { path: sockets, mode: 0o755 },
     ];
     const account = ownerOf(dataPath) ?? service;
-    // The unit of the socket decides who may use it.
+    // The socket's unit decides who may use the gate.
     const byUnit = hasUnit('softquota.socket') ? { socketGroup: null } : {};
     return { ...common, ...byUnit, dataPath, sockets, directories, account };
   }
@@ -69,19 +69,19 @@ export function placesFor(file: string, gid: number, trustedGroup: string | null
         'choose a shorter path with --config',
     );
   }
-  // Users of the gate have to get through to it, and no further.
+  // Users of the gate may pass through the directory, but not list it.
   const directories = [{ path: data, mode: socketGroup === null ? 0o700 : 0o711 }];
   const account = uid === 0 ? ownerOf(data) : null;
   return { ...common, dataPath: './data', sockets: null, directories, account };
 }
 
-/** Owner of a directory, if it is there and is somebody else's than root's. */
+/** The owner of a directory; null if it does not exist, or is root's. */
 function ownerOf(directory: string): NewPlaces['account'] {
   const about = statSync(directory, { throwIfNoEntry: false });
   return about === undefined || about.uid === 0 ? null : { uid: about.uid, gid: about.gid };
 }
 
-/** Makes what is missing: the directories of the data, and the one that the file is to be in. */
+/** Makes missing directories: those of the data, and the one of the file. */
 export function makeDirectories(file: string, { directories, account }: NewPlaces): void {
   for (const { path, mode } of [{ path: dirname(file), mode: 0o755 }, ...directories]) {
     if (existsSync(path)) continue;
@@ -95,7 +95,7 @@ export function makeDirectories(file: string, { directories, account }: NewPlace
   }
 }
 
-/** Throws `conflict` where something has the name, if only a link that leads nowhere. */
+/** Throws `conflict` if the name exists, even as a broken symbolic link. */
 export function refuseExisting(file: string): void {
   try {
     if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return;
@@ -106,7 +106,7 @@ export function refuseExisting(file: string): void {
   throw new SoftquotaError('conflict', message);
 }
 
-/** The configuration that this text would be as this file. The file itself is not made. */
+/** Loads the text as if it were in this file, which is not made. Throws `configuration`. */
 export function loadDraft(file: string, text: string): Config {
   return drafted(file, text, draft => {
     const loaded = loadConfig(whereIs({ config: draft }));
@@ -115,7 +115,7 @@ export function loadDraft(file: string, text: string): Config {
   });
 }
 
-/** The file appears whole or not at all, readable by all, and never in the place of another. */
+/** Writes the file completely or not at all, readable by all. Throws `conflict` if it exists. */
 export function writeNew(file: string, text: string): void {
   drafted(file, text, draft => {
     try {
@@ -142,22 +142,22 @@ function notCreated(path: string, cause: unknown): SoftquotaError {
 }
 
 export interface NewWorker {
-  /** The name of the user whose repositories they are. */
+  /** The name of the user who owns the repositories. */
   readonly user: string;
   /** The group of that user, which has to reach the trusted socket; null: the daemon runs as that user. */
   readonly group: string | null;
-  /** Drop-ins of systemd that are to be written; none where it has no unit of the worker. */
+  /** Drop-ins to write for systemd; none if it has no unit of the worker. */
   readonly units: readonly { readonly path: string; readonly text: string }[];
 }
 
 const dropIns = '/etc/systemd/system';
 const written = '# Written by softquota init --worker.';
-/** The user of the unit as it is shipped. */
+/** The user in the shipped unit. */
 const usualUser = 'git';
 
 /**
- * The worker for these repositories. Throws `usage` where they belong to root or to nobody known, or where
- * another user than theirs runs this and is not root.
+ * Chooses the user and the drop-ins of the worker. Throws `usage` if the repositories belong to root or to an
+ * unknown user, or if neither root nor their owner runs this.
  */
 export function workerFor(file: string, { root, uid }: Pick<Survey, 'root' | 'uid'>): NewWorker {
   const account = systemAccounts().users.find(one => one.uid === uid);
@@ -195,7 +195,7 @@ function hasUnit(name: string): boolean {
   return unitFolders.some(folder => existsSync(`${folder}/${name}`));
 }
 
-/** Writes what systemd is told; a file that is there already stays as it is. */
+/** Writes the drop-ins for systemd; existing files stay as they are. */
 export function writeUnits({ units }: NewWorker): void {
   for (const { path, text } of units) {
     try {

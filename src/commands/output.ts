@@ -1,4 +1,4 @@
-/** Tables, JSON, moments and durations for commands: names are harmless on any terminal. */
+/** Formats tables, JSON, times and durations for commands. Names are escaped, so no terminal obeys them. */
 
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -28,33 +28,33 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
   return `${lines.join('\n')}\n`;
 }
 
-/** A terminal has a column for each character. */
+/** Texts of which each character takes one column of a terminal. */
 const plain = /^[ -~]*$/;
 
 function columnsOf(text: string): number {
   if (plain.test(text)) return text.length;
-  // It is what the entry exports.
+  // The entry has this type.
   const loaded = require(fileURLToPath(entryUrl('commands/width'))) as typeof width;
   return loaded.columnsOf(text);
 }
 
-/** Gives JSON with what could mislead a reader as `\u202e`, which a program reads as the same character. */
+/** Prints JSON; characters that could mislead a reader are escaped, such as `\u202e`. */
 export function jsonText(value: unknown): string {
   return `${printableJson(JSON.stringify(value, null, 2))}\n`;
 }
 
-/** Gives each text as a line in which nothing can mislead a reader. */
+/** Prints each text on a line; characters that could mislead a reader are escaped. */
 export function escapedLines(texts: readonly string[]): string {
   return texts.map(text => `${printable(text)}\n`).join('');
 }
 
-/** A moment in local time, to the second: `2026-11-21 09:14:03`. */
+/** Prints a time in the local zone, to the second: `2026-11-21 09:14:03`. */
 export function formatTime(iso: string | null): string {
   if (iso === null) return 'never';
   return new Date(iso).toLocaleString('sv-SE');
 }
 
-/** Some seconds, as people say it: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`. */
+/** Prints a duration: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`. */
 export function formatDuration(seconds: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);

@@ -1,4 +1,4 @@
-/** Makes the world (repositories, LFS files, working copies, hooks, app.ini); starts daemon and worker. */
+/** Makes the playground (repositories, LFS files, working copies, hooks, app.ini), and starts its programs. */
 
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -26,14 +26,14 @@ export interface World {
   readonly config: string;
   readonly socket: string;
   readonly adminSocket: string;
-  /** Takes away what lies outside `directory`. */
+  /** Removes the files outside `directory`. */
   readonly clear: () => Promise<void>;
 }
 
 interface Repository {
   readonly owner: string;
   readonly name: string;
-  /** Sizes of the branches' files, in bytes of what cannot be compressed. */
+  /** Bytes of the file in each branch; they are random, so git cannot compress them. */
   readonly branches: Readonly<Record<string, number>>;
   readonly lfs: number;
 }
@@ -46,14 +46,14 @@ const repositories: readonly Repository[] = [
 ];
 
 const limit = '1M';
-/** The owner whom the story refuses. */
+/** The owner who is refused in the story. */
 export const overLimit = 'alice';
 const marker = '.softquota-playground';
 
-/** The user's own settings of git neither help nor hinder here. */
+/** Ignores the user's own settings of git. */
 const gitEnvironment = { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
 
-/** Makes it again, in place of an earlier one; throws `conflict` where something else lies. */
+/** Makes the playground; replaces an earlier one. Throws `conflict` if the directory is something else. */
 export async function makeWorld(directory: string): Promise<World> {
   const place = resolve(directory);
   if (existsSync(place) && !existsSync(join(place, marker))) {
@@ -77,7 +77,7 @@ export async function makeWorld(directory: string): Promise<World> {
   return { directory: place, config, socket, adminSocket, clear: sockets.clear };
 }
 
-/** Beside the data, unless the path would be longer than a socket's may be. */
+/** The directory of the sockets: that of the data, unless the path would be too long for a socket. */
 async function socketDirectory(
   place: string,
 ): Promise<{ readonly directory: string; readonly clear: () => Promise<void> }> {
@@ -89,7 +89,7 @@ async function socketDirectory(
   return { directory, clear: () => rm(directory, { recursive: true, force: true }) };
 }
 
-/** A port of this host that nobody listens at; somebody else may until the daemon does. */
+/** A free port of this host. Another program may still take it before the daemon does. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -98,7 +98,7 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-/** The worker's user where root plays, since it never runs as root; null: the one who plays. */
+/** The worker's user if root runs this, since the worker never runs as root; null: the user who runs this. */
 function workerAccount(): SystemAccount | null {
   if (process.geteuid?.() !== 0) return null;
   const nobody = { name: 'nobody', uid: 65_534, gid: 65_534, home: '/' };
@@ -170,7 +170,7 @@ async function git(args: readonly string[]): Promise<void> {
 }
 
 export interface PlaygroundPrograms {
-  /** Resolves when one of them ends, whoever ended it. */
+  /** Resolves when one of the programs ends, for any reason. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
@@ -180,12 +180,12 @@ const askAgainMs = 50;
 const answerMs = 5000;
 const readyWithinMs = 60_000;
 
-/** Resolves once the daemon has measured everything; rejects with what its log says where it ends before. */
+/** Resolves once the daemon has measured everything; rejects with its log if it ends before. */
 export function startDaemon(world: World): Promise<PlaygroundPrograms> {
   return started(world, 'daemon', [process.execPath, launcher, 'serve'], () => isReady(world));
 }
 
-/** Resolves once all is measured and looked through; rejects with what a log says where one ends before. */
+/** Resolves once everything is measured and examined; rejects with the log of a program that ends before. */
 export async function startPrograms(world: World): Promise<PlaygroundPrograms> {
   const daemon = await startDaemon(world);
   try {
@@ -214,7 +214,7 @@ async function started(
   const log = openSync(logFile, 'w');
   const child = spawn(program, [...args, '--config', world.config], {
     stdio: ['ignore', log, log],
-    // Settings may be meant for another daemon.
+    // Variables of softquota may be meant for another daemon.
     env: Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('SOFTQUOTA_'))),
   });
   closeSync(log);
@@ -235,7 +235,7 @@ async function started(
   return { ended, stop };
 }
 
-/** Words before a command that is to run as the worker's user, who may read what is root's, if root may. */
+/** The prefix of a command that runs as the worker's user, who can read root's files if root can. */
 function asWorker(): readonly string[] {
   const account = workerAccount();
   if (account === null) return [];
@@ -246,7 +246,7 @@ function asWorker(): readonly string[] {
 }
 
 const capDacReadSearch = 4n;
-/** The last one is for access(2), by which git looks. */
+/** The last option is for access(2), with which git checks permissions. */
 const readingAll = ['--inh-caps', '+dac_read_search', '--ambient-caps', '+dac_read_search'].concat(
   '--securebits',
   '+no_setuid_fixup',
@@ -256,13 +256,13 @@ async function isReady({ socket }: World): Promise<boolean> {
   return (await gateStatus(socket, '/readyz')) === 200;
 }
 
-/** The status of the gate's answer; null: there is none. One that never answers is not ready either. */
+/** The status of the gate's answer; null if there is none in time. */
 async function gateStatus(socket: string, path: string): Promise<number | null> {
   const asked = gateClient({ server: { socket } }).ask({ path });
   return (await within(asked, answerMs, null).catch(() => null))?.status ?? null;
 }
 
-/** Tells whether the worker knows what takes the space of the owner whom the story refuses. */
+/** Returns true if the worker has examined the repository of the owner who is refused. */
 async function isLookedThrough({ adminSocket }: World): Promise<boolean> {
   const path = `/admin/quota/space?user=${overLimit}&repo=site`;
   const asked = localAdminClient({ server: { adminSocket } }).get({ path });
@@ -277,11 +277,11 @@ interface Scene {
   readonly succeeds: boolean;
   /** Pattern that its output matches. */
   readonly shows: RegExp;
-  /** An owner who has to be allowed to push before, a moment after the scene above. */
+  /** The scene begins when this owner may push, a moment after the scene before. */
   readonly whenAllowed?: string;
 }
 
-/** `command`: how this softquota is called. Paths are relative to the current directory if shorter. */
+/** The scenes. `command` calls this softquota. Paths below the current directory are relative. */
 export function story(world: World, command: string): readonly Scene[] {
   const beside = relative(process.cwd(), world.directory);
   const at = shellQuoted(beside.startsWith('..') || beside === '' ? world.directory : beside);
@@ -323,10 +323,10 @@ export function story(world: World, command: string): readonly Scene[] {
   ];
 }
 
-/** A line pushes some kilobytes, or measures a few files. */
+/** Time limit of a line, which pushes some kilobytes, or measures a few files. */
 const timeoutMs = 60_000;
 
-/** Tells each scene as it is played; throws `conflict` at the first that goes another way. */
+/** Runs each scene, and prints it. Throws `conflict` at the first one that goes another way. */
 export async function play(
   { socket }: Pick<World, 'socket'>,
   scenes: readonly Scene[],

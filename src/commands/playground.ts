@@ -69,7 +69,7 @@ async function run({ dir, exit }: PlaygroundOptions): Promise<number> {
   }
 }
 
-/** Words that start softquota in a shell: by its path where an unpacked tarball is not on the search path. */
+/** The shell command that starts softquota; a path if an unpacked tarball is not on the search path. */
 function ownCommand(): string {
   if (isCheckout()) return 'npx softquota';
   const folders = (process.env.PATH ?? '').split(':').filter(isAbsolute);
@@ -79,7 +79,7 @@ function ownCommand(): string {
   return shellQuoted(program);
 }
 
-/** Makes an administrator of the world, and prints links to its web UI. */
+/** Creates an administrator, and prints links to the web UI. */
 async function printLinks({ adminSocket }: World, owner: string, another: string): Promise<void> {
   const client = localAdminClient({ server: { adminSocket } });
   const body = { username: administrator, is_admin: true };

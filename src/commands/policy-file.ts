@@ -1,4 +1,4 @@
-/** A policy as a file: what `softquota policy export` writes, with limits as people write sizes, too. */
+/** Reads and writes policies as files. Limits may also be written as sizes, and graces as durations. */
 
 import { z } from 'zod';
 import { duration } from '../config/index.ts';
@@ -8,7 +8,7 @@ import * as wire from '../wire/index.ts';
 import { jsonIn, readWhole } from './files.ts';
 import { sizeExpected } from './limits.ts';
 
-/** `"10G"` as well as 10000000000. */
+/** Accepts `"10G"` as well as 10000000000. */
 const size = z
   .unknown()
   .transform((value, context) => {
@@ -22,7 +22,7 @@ const size = z
 
 const { groups, version } = wire.newWholePolicy.shape;
 
-/** `"7d"` as well as 604800. */
+/** Accepts `"7d"` as well as 604800. */
 const grace = z
   .unknown()
   .transform((value, context) => {
@@ -35,9 +35,9 @@ const grace = z
   .pipe(wire.newWholeRule.shape.grace);
 
 const policyFile = z.strictObject({
-  /** The version of what the API gave; what a file was made from does not matter. */
+  /** The version in a file that was exported; ignored. */
   version,
-  /** Lines for people. */
+  /** Remarks for people. */
   about: z.array(z.string()).optional(),
   rules: z.array(wire.newWholeRule.extend({ limit: size, grace: grace.optional() })).optional(),
   groups: groups.optional(),
@@ -60,7 +60,7 @@ export function readPolicyFile(file: string): PolicyFile {
 
 /**
  * Writes a policy as text. Equal policies have equal texts, with a line for each rule and each user, so that
- * changes can be seen in a history. Without users, an import leaves those in a group who are in it.
+ * changes can be seen in a history. If users are left out, an import keeps the members of each group.
  */
 export function policyText({ rules, groups }: wire.WholePolicy, withUsers: boolean): string {
   const texts = groups.map(({ name, rules: named, users }) => {
@@ -79,14 +79,14 @@ function ruleOnOneLine({ per, ...rule }: wire.WholePolicy['rules'][number]): str
   return onOneLine(per === 'owner' ? rule : { ...rule, per });
 }
 
-/** Strings have no line breaks in JSON. */
+/** Prints JSON on one line. Strings in JSON contain no line breaks. */
 function onOneLine(value: unknown): string {
   return JSON.stringify(value, null, 1).replace(/([[{])?\n *([\]}])?/g, (_, open = '', close = '') =>
     open === '' && close === '' ? ' ' : open + close,
   );
 }
 
-/** One under the other, `depth` blanks from the left. */
+/** Prints the parts one under the other, between brackets that are indented by `depth`. */
 function below(open: string, parts: readonly string[], close: string, depth: number): string {
   if (parts.length === 0) return open + close;
   const blanks = ' '.repeat(depth);
@@ -105,7 +105,7 @@ interface Draftable {
   readonly settings?: PolicyFile['settings'];
 }
 
-/** The body that asks for a trial. */
+/** The body of a request that tries a policy. */
 export function draftOf({ rules, groups, settings }: Draftable): Readonly<Record<string, unknown>> {
   const named = groups?.map(({ name, rules: names, users }) => ({
     name,

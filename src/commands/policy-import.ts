@@ -25,7 +25,7 @@ export async function importPolicy(
 ): Promise<number> {
   const { json = false, dryRun = false, yes = false, createUsers = false } = options;
   const before = await policyInForce(client);
-  // The version is that of the shown policy, so that nothing is changed that nobody has seen.
+  // The version is that of the shown policy, so that the import fails if the policy changes meanwhile.
   const body = { ...wanted, version: before.version };
   const after = await sendPolicy(client, body, { dryRun: true, createUsers });
   const difference = differenceOf(before, after);
@@ -50,7 +50,7 @@ export async function importPolicy(
   return exitCodes.done;
 }
 
-/** The policy in a file. Throws `invalid` where it is not all of a policy. */
+/** The policy in a file. Throws `invalid` if it has settings, or lacks rules or groups. */
 export function policyInFile(file: string): NewWholePolicy {
   const { rules, groups, settings } = readPolicyFile(file);
   const fault = (words: string) => new SoftquotaError('invalid', `${file}: ${words}`);
@@ -65,7 +65,7 @@ export function policyInFile(file: string): NewWholePolicy {
   return { rules, groups };
 }
 
-/** Users who are yet to be created store nothing, and no trial knows of them. */
+/** Leaves out users who do not exist yet: they store nothing, and a trial does not know them. */
 function withoutCreated({ rules, groups, created_users }: ReplacedPolicy): Omit<WholePolicy, 'version'> {
   const created = new Set(created_users);
   return {
@@ -105,11 +105,11 @@ interface ChangedGroup {
 interface Difference {
   readonly rules: Changed<Rule> & { readonly changed: readonly Both<Rule>[] };
   readonly groups: Changed<WholeGroup> & { readonly changed: readonly ChangedGroup[] };
-  /** Something stands in another order, and nothing else is different. */
+  /** True if only the order of something is different. */
   readonly only_order: boolean;
 }
 
-/** Null: they are the same. */
+/** The difference of two policies; null if they are the same. */
 function differenceOf(before: WholePolicy, after: WholePolicy): Difference | null {
   if (before.version === after.version) return null;
   const rules = {
@@ -128,7 +128,7 @@ function differenceOf(before: WholePolicy, after: WholePolicy): Difference | nul
   return { rules, groups, only_order: onlyOrder };
 }
 
-/** Whole lines: `+` what comes, `-` what goes, `~` what becomes another. */
+/** Whole lines: `+` added, `-` removed, `~` changed. */
 function differenceText({ rules, groups, only_order: onlyOrder }: Difference): string {
   if (onlyOrder) return 'Only the order changes.\n';
   return escapedLines([
@@ -147,7 +147,7 @@ function ruleLine({ before, after }: Both<Rule>): string {
   return `~ rule ${after.name}: ${ruleText(after)} (was ${was})`;
 }
 
-/** Text of a rule in which the order of its subjects does not show. */
+/** The text of a rule with its subjects sorted. */
 function inAnyOrder(rule: Rule): string {
   return ruleText({ ...rule, subjects: rule.subjects.toSorted() });
 }

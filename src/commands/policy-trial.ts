@@ -78,7 +78,7 @@ export function faultsText(faults: Simulation['lint']): string {
   return escapedLines(faults.map(({ message }) => message));
 }
 
-/** [quota] as it is without an app.ini. */
+/** The defaults of [quota]. */
 const defaults: LintSettings = {
   enabled: true,
   refuseWhen: 'exceeded',
@@ -90,7 +90,7 @@ const defaults: LintSettings = {
   defaultGroups: [],
 };
 
-/** `-` is standard input. Throws `invalid` with every fault of a file that is no policy. */
+/** Checks a policy for mistakes; `-` is standard input. Throws `invalid` if the file is no policy. */
 export async function lintFile(file: string, options: ConfigOption): Promise<readonly LintFault[]> {
   const { rules = [], groups = [], settings = {} } = readPolicyFile(file);
   const known = knownSettings(options);
@@ -125,7 +125,7 @@ export async function lintFile(file: string, options: ConfigOption): Promise<rea
   }
 }
 
-/** Null: no configuration is named, and none is in the usual places. */
+/** The settings of app.ini; null if no file is named, and none in the usual places can be used. */
 function knownSettings(options: ConfigOption): LintSettings | null {
   const where = whereIs(options);
   const isNamed = where.file !== undefined || (where.env.SOFTQUOTA_CONFIG ?? '') !== '';

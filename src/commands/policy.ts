@@ -100,7 +100,7 @@ export const addPolicy = resource('policy', {
   ],
 });
 
-/** Throws `usage` where both or neither of a file and a server are named. */
+/** The policy to import. Throws `usage` unless either a file or a server is named. */
 async function importable(file: string | undefined, options: ForgejoOption): Promise<NewWholePolicy> {
   if (file !== undefined && options.from === undefined) return policyInFile(file);
   if (file === undefined && options.from !== undefined) return policyOfForgejo(options);

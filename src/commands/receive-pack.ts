@@ -1,6 +1,6 @@
 /**
- * `softquota receive-pack`: git receive-pack by hooks/receive-pack/git, with the settings of the repository's
- * pre-receive. ssh and web servers are better given that script themselves.
+ * `softquota receive-pack`: runs git receive-pack through hooks/receive-pack/git, with the settings of the
+ * repository's pre-receive hook. ssh and web servers should call that script directly.
  */
 
 import { spawn } from 'node:child_process';
@@ -32,7 +32,7 @@ export function addReceivePack(program: Command, exit: Exit): void {
 async function receivePack(args: readonly string[]): Promise<number> {
   const [status] = await hooksStatus([resolve(args.at(-1) ?? '.')]);
   const isRead = status !== undefined && !('fault' in status);
-  // Null where nobody asks before pushes into the repository.
+  // Null if no hook of the repository checks pushes.
   const settings = isRead ? status.hooks['pre-receive'].settings : null;
   if (settings === null) return run('git', args);
   const folder = await mkdtemp(join(tmpdir(), 'softquota-'));

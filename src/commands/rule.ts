@@ -166,7 +166,7 @@ interface SentFields {
   readonly warn_at: readonly number[] | 'default' | undefined;
 }
 
-/** Tells whether a rule is as these fields would make it; what is left out is as usual. */
+/** Returns true if a rule is as these fields would create it; omitted fields stand for the defaults. */
 function isAs(found: Rule, { limit, subjects, grace, grace_most: most, ...fields }: SentFields): boolean {
   const { mode, per, warn_at: warnAt } = fields;
   return (

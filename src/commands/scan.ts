@@ -1,4 +1,4 @@
-/** `softquota scan`: measures now, with progress on standard error, and sums it up. */
+/** `softquota scan`: measures now, with progress on standard error, and prints a summary. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { Option } from 'commander';
@@ -42,12 +42,12 @@ export const addScan = apiCommand<never, { verify?: boolean; acceptMoved?: boole
   },
 });
 
-/** Between two lines of progress where they are kept, as in a log. */
+/** Interval of progress lines if standard error is no terminal. */
 const lineEveryMs = 10_000;
 
 const askAgainMs = 250;
 
-/** Resolves with how it ended; rejects with `unreachable` where the daemon ends before. */
+/** Waits for the end of a scan; returns its report. Rejects with `unreachable` if the daemon ends before. */
 export async function followScan(client: DaemonClient, id: number): Promise<ScanReport> {
   const show = progressShower();
   for (;;) {
@@ -59,7 +59,7 @@ export async function followScan(client: DaemonClient, id: number): Promise<Scan
   }
 }
 
-/** One line that is written over on a terminal, a line now and then elsewhere; null takes it away. */
+/** Shows progress: on a terminal one line that is overwritten (null clears it), else a line now and then. */
 function progressShower(): (line: string | null) => void {
   if (process.stderr.isTTY) return line => tell(`\r\u001b[K${line ?? ''}`);
   let told = performance.now();
@@ -88,7 +88,7 @@ const endings: Readonly<Record<ScanReport['state'], string>> = {
   failed: 'Failed after',
 };
 
-/** Tells what was measured, and what could not be; whole lines. */
+/** Whole lines about what was measured, and what could not be. */
 export function scanSummary(report: ScanReport): string {
   const { units, directories, files, bytes } = report.progress;
   const seconds =

@@ -8,7 +8,7 @@ import { apiCommand } from './api-command.ts';
 import { type ConfigOption, loadedFrom, tellNotes, whereIs } from './settings.ts';
 import { print } from './streams.ts';
 
-/** The time within which SIGTERM has to end, less what ending itself takes. */
+/** Time for an orderly stop after SIGTERM; then the process ends anyway. */
 const stopMs = 4500;
 
 export const addServe = apiCommand<never, { checkConfig?: boolean; printConfig?: boolean }>('serve', {
@@ -38,7 +38,7 @@ async function serve(options: ConfigOption, loaded: LoadedConfig): Promise<numbe
   const { createLogger, supervise } = await import('../service/index.ts');
   const { log, flush } = createLogger(config.log);
   let daemon: Pick<Awaited<ReturnType<typeof Daemon.start>>, 'endThreads'> | null = null;
-  /** Ends the process, whatever would keep it: a thread waiting for a disk keeps `process.exit` for ever. */
+  /** Ends the process in any case: a thread that a disk blocks would block `process.exit` for ever. */
   const leave = async (status: number) => {
     const isHeld = daemon !== null && (await daemon.endThreads()) > 0;
     if ((await flush()) === 'hangs' || isHeld) process.kill(process.pid, 'SIGKILL');
@@ -48,11 +48,11 @@ async function serve(options: ConfigOption, loaded: LoadedConfig): Promise<numbe
     log.fatal({ err: error }, 'internal error (please report it)');
     void leave(exitCodes.internal);
   });
-  // A failure that nobody waited for leaves all else as it was: no reason to stop answering.
+  // An unhandled rejection leaves everything else intact, so the daemon continues.
   process.on('unhandledRejection', error => {
     log.error({ err: error }, 'internal error (please report it); the daemon continues');
   });
-  // Nor is that nobody reads what is said.
+  // The daemon also continues if nobody reads its log.
   process.stderr.on('error', () => {});
   const stopAsked = Promise.withResolvers<string>();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopAsked.resolve(signal));

@@ -1,4 +1,4 @@
-/** Reads for a command the configuration and the environment. */
+/** Reads the configuration and the environment for a command. */
 
 import type { AddHelpTextContext, Command } from 'commander';
 import {
@@ -13,7 +13,7 @@ import { SoftquotaError } from '../errors.ts';
 import { adminClient, type DaemonClient, mostRows } from './client.ts';
 import { tellNote } from './streams.ts';
 
-/** Takes the exit status that a command ends with. */
+/** Receives the exit status of a command. */
 export type Exit = (status: number) => void;
 
 export interface ConfigOption {
@@ -31,7 +31,7 @@ export function withConfigOption(
   return command.option('--config <file>', what);
 }
 
-/** The help of a command that needs no configuration: who gives it to all of them may give it here, too. */
+/** The help of `--config` in commands that need none, so that scripts can give it to every command. */
 export const unreadConfig = 'accepted as by every command, but not used';
 
 /** Text for `addHelpText`, wrapped as the rest of the help is. */
@@ -52,7 +52,7 @@ export function whereIs({ config }: ConfigOption): Where {
   };
 }
 
-/** Tells notes on standard error; throws `configuration` with every fault. */
+/** Loads the configuration; prints notes on standard error. Throws `configuration` with every fault. */
 export function loadedFrom(option: ConfigOption): LoadedConfig {
   const loaded = loadConfig(whereIs(option));
   tellNotes(loaded);
@@ -68,12 +68,12 @@ export function tellNotes({ notes }: LoadedConfig | RefusedConfig): void {
   for (const line of notes) tellNote(line);
 }
 
-/** To the administrator's API; the configuration is read only if the environment names no daemon. */
+/** Client of the administrator's API. Reads the configuration only if the environment names no daemon. */
 export function clientFrom(option: ConfigOption): DaemonClient {
   return adminClient(() => configFrom(option));
 }
 
-/** A number of rows. Throws `usage`, naming the option. */
+/** Parses a number of rows. Throws `usage`, which names the option. */
 export function countOf(option: string, text: string): number {
   const count = /^\d+$/.test(text) ? Number(text) : 0;
   if (count >= 1 && count <= mostRows) return count;

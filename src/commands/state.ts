@@ -1,4 +1,4 @@
-/** `softquota` alone: who is over and near a limit, disks, the worker, and what doctor says, in ten lines. */
+/** `softquota` without a command: prints owners over and near a limit, disks, the worker, and problems. */
 
 import type { Examination } from '../doctor/index.ts';
 import { given } from '../given.ts';
@@ -12,7 +12,7 @@ import { type ConfigOption, clientFrom } from './settings.ts';
 type Figures = Pick<Overview, 'disks' | 'enabled' | 'mode' | 'open_requests' | 'owners' | 'worker'>;
 
 interface State extends Figures {
-  /** Those who are fullest, also those in their grace. */
+  /** The fullest owners over a limit, also in their grace. */
   readonly over: readonly OwnerRow[];
   readonly near: readonly OwnerRow[];
   readonly findings: readonly Finding[];
@@ -44,7 +44,7 @@ function fullest(client: DaemonClient, state: string): Promise<readonly OwnerRow
   return client.get<readonly OwnerRow[]>({ path: withQuery('/admin/quota/usage', query) });
 }
 
-/** Everything that doctor checks; of a daemon elsewhere only its own findings can be had. */
+/** The findings of doctor; for a daemon on another host, only those of the daemon itself. */
 async function problems(client: DaemonClient, { config }: ConfigOption): Promise<readonly Finding[]> {
   if ((process.env.SOFTQUOTA_URL ?? '') !== '')
     return client.get<readonly Finding[]>({ path: '/admin/quota/findings' });
@@ -85,7 +85,7 @@ function nameAndPercent({ name, used, limit }: OwnerRow): string {
 }
 
 function diskLines(disks: readonly Disk[]) {
-  // Those that need a look come first.
+  // Disks with problems come first.
   const sorted = disks.toSorted((a, b) => Number(a.state === 'ok') - Number(b.state === 'ok'));
   return sorted.slice(0, mostDisks).map((disk, at) => {
     const more = at + 1 === mostDisks && disks.length > mostDisks ? `; ${disks.length - mostDisks} more` : '';

@@ -1,6 +1,6 @@
 /**
- * Standard output and standard error. What cannot be written is a fault with exit status 74, and never passes
- * for done; only a reader that went away, as of `softquota usage | head`, is none.
+ * Writes to standard output and standard error. If that fails, the exit status is 74. A reader that is gone,
+ * as with `softquota usage | head`, is no failure.
  */
 
 import { once } from 'node:events';
@@ -13,12 +13,12 @@ import { systemWords } from '../system-words.ts';
 const standardOutput = 1;
 const standardError = 2;
 
-/** Tells whether somebody waits for what was printed, and takes a fault of it. */
+/** True while `printKept` waits for its output, and handles a failure itself. */
 let awaited = false;
 
 let errorFault: SoftquotaError | null = null;
 
-/** Prints text on standard output; throws `input_output` where a file or a device does not take it. */
+/** Prints text on standard output. Throws `input_output` if a file or a device cannot be written. */
 export function print(text: string): void {
   if (isFile(standardOutput)) {
     writeAll(standardOutput, text);
@@ -28,8 +28,8 @@ export function print(text: string): void {
 }
 
 /**
- * Prints what cannot be had again; resolves once all of it is written, to the disk where it is a file.
- * Rejects with `input_output`, also where the reader went away.
+ * Prints output that must not get lost, such as a new token. Resolves when all is written, and on the disk if
+ * it is a file. Rejects with `input_output`, also if the reader is gone.
  */
 export async function printKept(text: string): Promise<void> {
   if (isFile(standardOutput)) {
@@ -47,7 +47,7 @@ export async function printKept(text: string): Promise<void> {
   awaited = false;
 }
 
-/** Writes text to standard error; where that takes nothing the command goes on, and ends with 74. */
+/** Writes text to standard error. If that fails, the command continues, and ends with status 74. */
 export function tell(text: string): void {
   try {
     if (isFile(standardError)) writeAll(standardError, text);
@@ -58,12 +58,12 @@ export function tell(text: string): void {
   }
 }
 
-/** Tells a line that is no part of the output. */
+/** Writes a line for people to standard error. */
 export function tellNote(line: string): void {
   tell(`softquota: ${line}\n`);
 }
 
-/** Watches both streams from the start of a command: a reader that went away ends it without a word. */
+/** Handles errors of both streams. If the reader of standard output is gone, the command ends silently. */
 export function watchStreams(): void {
   process.stdout.on('error', (error: Error) => {
     if (awaited) return;
@@ -77,12 +77,12 @@ export function watchStreams(): void {
   });
 }
 
-/** The exit status of a command that did what it should: not 0 where something of it could not be told. */
+/** The exit status of a command; not 0 if something could not be written to standard error. */
 export function statusTold(status: number): number {
   return status === exitCodes.done && errorFault !== null ? errorFault.exitCode : status;
 }
 
-/** Files, and devices but terminals: Node would write a part to a disk that fills up, and say nothing. */
+/** True for files, and devices except terminals: on a full disk, Node would write a part without an error. */
 function isFile(descriptor: number): boolean {
   const stats = fstatSync(descriptor);
   return stats.isFile() || (stats.isCharacterDevice() && !isatty(descriptor));
@@ -101,7 +101,7 @@ function syncOutput(): void {
   try {
     fsyncSync(standardOutput);
   } catch (error) {
-    // File systems that have no such thing say so.
+    // Some file systems have no fsync.
     if (systemCode(error) !== 'EINVAL' && systemCode(error) !== 'EROFS') throw outputFault(error);
   }
 }
@@ -116,12 +116,12 @@ function faultOf(stream: string, cause: unknown): SoftquotaError {
   return new SoftquotaError('input_output', `${stream} cannot be written: ${why}`, { cause });
 }
 
-/** Tells whether the answer is yes; ended input is no. Where nobody can be asked, as in a script, it is. */
+/** Asks on a terminal if something may be done; the end of input means no. Without a terminal, it may. */
 export async function confirmed(question: string): Promise<boolean> {
   const { stdin: input, stderr: output } = process;
   if (!input.isTTY || !output.isTTY) return true;
   const lines = createInterface({ input, output });
-  // Ctrl-C and Ctrl-D reject; an input that ends otherwise leaves the question without an answer.
+  // Ctrl-C and Ctrl-D reject. If the input ends otherwise, the question is never answered.
   const given = lines.question(`${question} [y/N] `).catch((error: unknown) => {
     if (systemCode(error) === 'ABORT_ERR') return '';
     throw error;

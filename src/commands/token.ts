@@ -1,4 +1,4 @@
-/** `softquota token` and `softquota sign-in-link`: what lets programs and people in. */
+/** `softquota token` and `softquota sign-in-link`: access for programs and people. */
 
 import { randomBytes } from 'node:crypto';
 import { Option } from 'commander';
@@ -150,7 +150,7 @@ async function promotionOf(client: DaemonClient, name: string): Promise<(() => P
   };
 }
 
-/** A time in ISO 8601, from one that people write; throws `usage`. */
+/** Parses a time, or a time from now; returns it in ISO 8601. Throws `usage`. */
 function timeIn(text: string, now: number): string {
   const time = z.union([z.iso.datetime({ offset: true }), z.iso.date()]).safeParse(text);
   if (time.success) return new Date(time.data).toISOString();

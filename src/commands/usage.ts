@@ -74,7 +74,7 @@ async function growingOwner(client: DaemonClient, owner: string): Promise<Growin
   return { ...report, growth };
 }
 
-/** Unlike Array.isArray, also for lists that are not to be changed. */
+/** Narrows the type of a readonly list, which Array.isArray does not. */
 function isRows(answer: Listed): answer is Exclude<Listed, GrowingOwner> {
   return Array.isArray(answer);
 }
@@ -104,7 +104,7 @@ function repositoriesText(rows: readonly RepositoryRow[], state: string | undefi
   ]);
 }
 
-/** Whole lines, the owners in the order that they are given in. */
+/** Whole lines, in the order of the rows. */
 export function ownersTable(rows: readonly OwnerRow[]): string {
   if (rows.length === 0)
     return 'No owner is known yet. Run softquota scan to measure, or softquota doctor to find problems.\n';
@@ -170,7 +170,7 @@ function warnedLines(warned: OwnerReport['warned']): readonly string[] {
 }
 
 function allowanceLines({ allowance, allowances }: OwnerReport): readonly string[] {
-  // There is no share of a missing limit, or of limit 0.
+  // The report has no `allowance` if there is no limit, or the limit is 0.
   if (allowance === undefined) return [];
   return allowances.map(
     ({ bytes, until, why }) =>
@@ -188,7 +188,7 @@ function stateText({ state, subject, partial, stale }: OwnerRow): string {
   return [words, ...(partial ? ['partial'] : []), ...(stale ? ['stale'] : [])].join(', ');
 }
 
-/** Says in a sentence what of the stored bytes does not count; no line where all counts. */
+/** A sentence about stored bytes that do not count; none if all count. */
 export function garbageLines({
   garbage,
 }: {

@@ -138,7 +138,7 @@ function refsText({ refs }: SpaceReport): string {
   return shown + advice('To delete a ref:', refs);
 }
 
-/** The lines to copy of the first ones; all of them are in the JSON. */
+/** The commands of the first entries, to copy; the JSON has all of them. */
 function advice(words: string, all: readonly { readonly commands: readonly string[] }[]): string {
   const lines = all.map(({ commands }) => commands).filter(commands => commands.length > 0);
   lines.splice(shownCommands);

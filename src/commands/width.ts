@@ -1,7 +1,8 @@
 /**
- * Number of columns that a terminal gives a text, of whatever script.
+ * Number of columns that a text in any script takes on a terminal.
  *
- * An entry of its own: the library takes as long to load as a fifth of a command, and few texts need it.
+ * A file of its own in the bundle: loading the library takes a fifth of the time of a command, and few texts
+ * need it.
  */
 
 import stringWidth from 'string-width';
