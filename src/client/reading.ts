@@ -16,7 +16,7 @@ export function gateJson(text: string): unknown {
   }
 }
 
-/** Reads the fields of `absent` from JSON with names in snake_case. Missing fields are taken from `absent`. */
+/** Reads the fields of `absent` from JSON with names in snake_case. A missing field is as in `absent`. */
 export function fieldsOf<Fields extends object>(json: unknown, absent: Fields): Fields {
   const given = new Map(typeof json === 'object' && json !== null ? Object.entries(json) : []);
   const fields = Object.entries(absent).map(([name, value]) => [name, given.get(snakeCase(name)) ?? value]);

@@ -1,4 +1,4 @@
-/** Makes the playground (repositories, LFS files, working copies, hooks, app.ini), and starts its programs. */
+/** Makes the playground (repositories, LFS files, working copies, hooks, app.ini); starts its programs. */
 
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
