@@ -1,4 +1,4 @@
-/** From given values to a Config: defaults filled in, paths absolute, contradictions found. */
+/** Makes a Config of given values: fills in defaults, makes paths absolute, and finds contradictions. */
 
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -28,13 +28,13 @@ import { disk, log, metrics, security, server, store } from './keys-server.ts';
 import { scan, storage, storages, visibility } from './keys-storage.ts';
 
 interface Assembled {
-  /** Not to be used where there are faults. */
+  /** Must not be used if there are faults. */
   readonly config: Config;
   readonly faults: readonly ConfigFault[];
   readonly notes: readonly string[];
 }
 
-/** `base`: the folder that relative paths count from; of two entries of one key the later counts. */
+/** `base`: the folder of relative paths. The later of two entries of one key counts. */
 export function assemble(entries: readonly ConfigEntry[], file: string | null, base: string): Assembled {
   const values = new Values(entries);
   const dataPath = resolve(base, values.take(server.dataPath));
@@ -84,7 +84,7 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
   };
 }
 
-/** The most bytes that the system takes for a Unix socket's path; Node cuts a longer one without a word. */
+/** Longest path of a Unix socket in bytes; Node truncates a longer one without an error. */
 export const longestSocketPath = process.platform === 'linux' ? 107 : 103;
 
 function refuseBadSockets(config: Config, values: Values): void {
@@ -107,17 +107,16 @@ function refuseBadSockets(config: Config, values: Values): void {
   }
 }
 
-/** A store that hosts share needs a name and a key that they agree upon. */
+/** A shared store needs a name for this host, and the same key on each host. */
 function refuseForSharedStore(config: Config, values: Values): void {
   if (config.store.adapter === 'sqlite') return;
-  // A name that is made up would be another one after DATA_PATH is lost, and what the host said would count
-  // twice.
+  // A random name would change if DATA_PATH is lost, and the usage of this host would count twice.
   if (config.server.hostId === null) {
     const message =
       '[store] ADAPTER = redis needs [server] HOST_ID, a name for this host that no other host uses.';
     values.refuse(store.adapter, message);
   }
-  // The other hosts have to read what one host encrypts. A value that is no key is its own fault.
+  // The other hosts have to decrypt what one host encrypts. An invalid key is reported already.
   if (config.security.secretKeys.length === 0 && !values.isFaulty(security.secretKeys)) {
     const message =
       '[store] ADAPTER = redis needs [security] SECRET_KEY, the same on each host. Write at least 32 characters that nobody can guess, such as openssl rand -base64 32 gives.';
@@ -157,7 +156,7 @@ function deepFreeze<T>(value: T): T {
   return value;
 }
 
-/** The keys whose values a `Config` has by the names of sections. */
+/** The keys whose values a `Config` has under the name of their section. */
 const sectionKeys = {
   server,
   quota: { ...quota, ...quotaDefault },
@@ -181,9 +180,9 @@ type Plain = {
   readonly [Section in keyof typeof sectionKeys]: ValuesOf<(typeof sectionKeys)[Section]>;
 };
 
-/** The configuration as other modules see it: paths are absolute, and nothing of it can be changed. */
+/** The configuration as other modules see it: paths are absolute, and everything is frozen. */
 export interface Config extends Plain {
-  /** Null where only the environment spoke. */
+  /** The configuration file; null if there is only the environment. */
   readonly file: string | null;
   readonly server: Plain['server'] & {
     readonly socket: string;
@@ -202,7 +201,7 @@ export interface Config extends Plain {
   readonly mail: MailSettings | null;
 }
 
-/** The sections that have a PATH; `base` is the folder that relative templates count from. */
+/** The sections that have a PATH; `base` is the folder of relative templates. */
 function storageSettings(values: Values, base: string): readonly StorageSettings[] {
   const seen = new Map<string, string>();
   const beginnings = new Set<string>();
@@ -276,7 +275,7 @@ function canForgeTell(values: Values, storage: StorageKind): boolean {
   return isRepository && values.take(forgeKeys.kind) === 'gitlab';
 }
 
-/** With a forge its database tells, unless something else was written. */
+/** With a forge, its database says what is public, unless VISIBILITY is given. */
 function visibilityIn(values: Values): Visibility {
   const written = values.take(visibility);
   const hasForge = values.take(forgeKeys.kind) !== null;
@@ -287,7 +286,7 @@ function visibilityIn(values: Values): Visibility {
   return written;
 }
 
-/** Only the dots that a relative path begins with are folders; the rest stays for the template to judge. */
+/** Resolves only leading `.` and `..` of a relative path; the parser of templates judges the rest. */
 function absoluteTemplate(text: string, base: string): string {
   if (text.startsWith('/')) return text;
   const dots = /^(?:\.\.?(?:\/+|$))*/.exec(text)?.[0] ?? '';

@@ -1,9 +1,9 @@
 /**
  * The definition of the configuration: every section and every key, in the order in which an
- * administrator reads about them. The keys of each stand in keys-*.ts.
+ * administrator reads about them. The keys of each are defined in keys-*.ts.
  *
  * Reading, the documentation, the example file, `--print-config` and the advice for unknown
- * names all come from here, so that none of them can know something else.
+ * names all come from here, so that they cannot disagree.
  */
 
 import type { Config } from './assemble.ts';
@@ -60,7 +60,7 @@ export function findSection(name: string): Section | null {
   return sections.find(section => section.name === name) ?? ownSection(name);
 }
 
-/** A section whose name an administrator chooses; null where it is none. */
+/** A section whose name an administrator chooses; null if the name is of no such section. */
 function ownSection(name: string): Section | null {
   if (webhookSection.test(name)) return section(name, webhookDoc, webhookKeys(name));
   return routeSection.test(name) ? section(name, routeDoc, routeKeys(name)) : null;
@@ -73,10 +73,10 @@ export const webhookSections = section('webhook.NAME', webhookDoc, webhookKeys('
 const routeDoc =
   'A route of your own, with any name: uploads to these addresses are asked about. Routes are asked in the order of the file, those that only the environment names after them by name, and those of PRESET last.';
 
-/** Section that stands for all whose names an administrator chooses. */
+/** Stands for all sections `[gate.NAME]`. */
 export const routeSections = section('gate.NAME', routeDoc, routeKeys('gate.name'));
 
-/** The sections of a configuration: those that always are, and an administrator's own. */
+/** The sections of a configuration: the fixed ones, and those whose names an administrator chose. */
 export function sectionsIn({ gate: { routes }, webhooks }: Config): readonly Section[] {
   const names = [
     ...routes.map(({ name }) => `gate.${name}`),
@@ -85,7 +85,7 @@ export function sectionsIn({ gate: { routes }, webhooks }: Config): readonly Sec
   return [...sections, ...names.flatMap(name => ownSection(name) ?? [])];
 }
 
-/** The value of a key in a configuration: its default where there is no such section. */
+/** The value of a key in a configuration; the default if its section is missing. */
 export function valueIn(config: Config, key: Key<unknown>): unknown {
   const found = Object.entries(sectionIn(config, key.section) ?? {}).find(([field]) => field === key.field);
   return found === undefined ? defaultOf(key) : found[1];
@@ -106,11 +106,11 @@ export function findKey(section: string, name: string): Key<unknown> | null {
 
 interface RemovedKey {
   readonly advice: string;
-  /** Tells whether something would be decided otherwise, so that the daemon must not start. */
+  /** Returns true if decisions would change without the key, so that the daemon must not start. */
   isFault?(entry: ConfigEntry, written: readonly ConfigEntry[]): boolean;
 }
 
-/** The release before asked routes by ORDER, then by name, and those of PRESET as if they had this one. */
+/** The ORDER of routes of PRESET in earlier releases, which sorted routes by ORDER, then by name. */
 const presetOrder = 1000;
 
 function isOrderedOtherwise(written: readonly ConfigEntry[]): boolean {
@@ -168,13 +168,13 @@ const removedKeys: Readonly<Record<string, RemovedKey>> = {
   },
 };
 
-/** Null: the release before had no such key. */
+/** A key of earlier releases; null if there was no such key. */
 export function removedKey(section: string, name: string): RemovedKey | null {
   const pattern = section.replace(/^(gate|storage|webhook)\..*$/, '$1.*');
   return removedKeys[`${pattern} ${name}`] ?? null;
 }
 
-/** The known word that the fewest keystrokes turn `word` into; null above a third of its letters. */
+/** The known word that the fewest edits turn `word` into; null above a third of its letters. */
 export function nearest(word: string, known: Iterable<string>): string | null {
   let best: string | null = null;
   let least = Math.max(1, Math.floor(word.length / 3)) + 1;
@@ -189,7 +189,7 @@ export function nearest(word: string, known: Iterable<string>): string | null {
   return best;
 }
 
-/** The distance of Damerau and Levenshtein, each place changed at most once. */
+/** The Damerau-Levenshtein distance in its restricted form (optimal string alignment). */
 function keystrokes(from: string, to: string): number {
   let before: number[] = [];
   let above = Array.from({ length: to.length + 1 }, (_, at) => at);

@@ -1,9 +1,9 @@
 /**
  * Finds the settings: the configuration file, and the variables `SOFTQUOTA__SECTION__KEY` of the environment,
- * a dot of the section written `_0X2E_`.
+ * with `_0X2E_` for a dot in the section.
  *
- * With `__FILE` appended a variable names a file that holds the value, as secrets are handed to containers.
- * The values stand for themselves: nothing is quoted, nothing is a comment.
+ * With `__FILE` appended, a variable names a file that contains the value: containers get secrets this way.
+ * Values are taken literally: there are no quotes and no comments.
  */
 
 import { lstatSync } from 'node:fs';
@@ -29,7 +29,7 @@ export function hasSettings(env: Readonly<Record<string, string | undefined>>): 
   return Object.entries(env).some(([name, value]) => name.startsWith(prefix) && value !== undefined);
 }
 
-/** Reads keys of the release before, too. `base`: the folder that a relative `__FILE` path counts from. */
+/** Reads the variables, also those of removed keys. `base`: the folder of relative `__FILE` paths. */
 export function readEnvironment(
   env: Readonly<Record<string, string | undefined>>,
   base: string,
@@ -62,7 +62,7 @@ export function readEnvironment(
   return { entries, faults };
 }
 
-/** `fromFile`: the value is what a file holds. */
+/** `fromFile`: the value is in a file. */
 function nameOf(variable: string) {
   const [, setting = '', file] = /^(.*?)(__FILE)?$/is.exec(variable.slice(prefix.length)) ?? [];
   const split = setting.lastIndexOf('__');
@@ -80,7 +80,7 @@ export function variableOf(section: string, name: string): string {
   return `${prefix}${section.replaceAll('.', '_0X2E_').toUpperCase()}__${name}`;
 }
 
-/** Notes on variables that other programs would take for a setting: one underscore, or in lower case. */
+/** Notes on variables that look like settings and are none: with single underscores, or in lower case. */
 export function misspelled(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const alike = (variable: string): string =>
     variable.toUpperCase().replaceAll('_0X2E_', '_').replaceAll(/_+/g, '_');
@@ -123,7 +123,7 @@ export interface Where {
 }
 
 type FoundConfig =
-  /** `shown`: as it was named; `path`: absolute; `uid`: whose it is. */
+  /** `shown`: the path as it was given; `path`: absolute; `uid`: the owner of the file. */
   | {
       readonly is: 'file';
       readonly path: string;
@@ -132,7 +132,7 @@ type FoundConfig =
       readonly uid: number;
     }
   | { readonly is: 'fault'; readonly fault: ConfigFault; readonly isAbsent: boolean }
-  /** `message`: where it was looked, and what to do. */
+  /** `message`: the paths that were tried, and what to do. */
   | { readonly is: 'nothing'; readonly message: string };
 
 const mostBytes = 1024 * 1024;
@@ -142,8 +142,8 @@ const mostBytes = 1024 * 1024;
  *
  * A ./app.ini that cannot be read does not hide the other; `notes` says so.
  *
- * Whoever may write into a folder could leave an app.ini for root to start in it, so root passes
- * over one that is not its own; `notes` says so.
+ * Root ignores a ./app.ini that is not root's own, since another user may have left it in the folder;
+ * `notes` says so.
  */
 export function findFile(where: Where): { readonly found: FoundConfig; readonly notes: readonly string[] } {
   const { file, env, cwd, systemFile = '/etc/softquota/app.ini' } = where;
@@ -174,7 +174,7 @@ export function findFile(where: Where): { readonly found: FoundConfig; readonly 
   return { found: system ?? fault ?? { is: 'nothing', message }, notes };
 }
 
-/** `variable`: the one that names the file. */
+/** `variable`: the variable of the environment that names the file. */
 function readAt(path: string, shown: string, variable: string | null = null): FoundConfig {
   const file = readTextFile(path, mostBytes);
   if (file.ok) return { is: 'file', path, shown, text: file.text, uid: file.uid };
@@ -187,7 +187,7 @@ function isAbsent(found: FoundConfig): boolean {
   return found.is === 'fault' && found.isAbsent;
 }
 
-/** Neither what was read nor the name that led to it, which may be a link, is somebody else's. */
+/** Returns true if root owns the file, and also its name, which may be a symbolic link. */
 function isOwnOfRoot(found: FoundConfig, path: string): boolean {
   const named = lstatSync(path, { throwIfNoEntry: false })?.uid;
   return found.is === 'file' && found.uid === 0 && named === 0;

@@ -1,4 +1,4 @@
-/** The configuration in force, as an app.ini, and what of it a running daemon can exchange. */
+/** Prints the configuration in force as an app.ini, and finds the changes that a reload can apply. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { printable } from '../text/index.ts';
@@ -8,7 +8,7 @@ import { type ConfigEntry, type ConfigOrigin, type Key, keyId } from './key.ts';
 import { encodeValue } from './lines.ts';
 import type { LoadedConfig } from './load.ts';
 
-/** An app.ini that loads as the same Config, but for secrets, which are comments or have stars. */
+/** An app.ini that loads as the same Config, except secrets, which are commented out or masked. */
 export function printConfig(loaded: LoadedConfig): string {
   const origins = new Map(loaded.given.map(entry => [keyId(entry), entry]));
   const blocks = sectionsIn(loaded.config)
@@ -37,7 +37,7 @@ function originOf(origin: ConfigOrigin): string {
 interface ConfigChange {
   readonly section: string;
   readonly key: string;
-  /** Else it takes a restart. */
+  /** False if the change needs a restart. */
   readonly reloadable: boolean;
 }
 
@@ -55,7 +55,7 @@ export function merged(old: Config, next: Config): Config {
   return Object.freeze({
     ...old,
     quota: next.quota,
-    // The choice between forge and disk, which say what is public, changes only at the next start.
+    // The forge or the disk says what is public; changing between them needs a restart.
     storages: (old.forge === null) === (next.forge === null) ? next.storages : old.storages,
     scan: Object.freeze({ ...next.scan, workers: old.scan.workers }),
     requests: next.requests,

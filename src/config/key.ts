@@ -1,4 +1,4 @@
-/** The definition of a key, its value by what was written, and what is wrong with that. */
+/** Defines keys, reads their values, and describes faults of these. */
 
 import { printable } from '../text/index.ts';
 import { maskBeforeAt, maskPassword } from './addresses.ts';
@@ -9,18 +9,18 @@ export interface Key<T> extends ValueType<T> {
   readonly name: string;
   /** The default, as it would be written. */
   readonly text: string;
-  /** The default for people, where `text` does not say it. */
+  /** The default for people, if `text` does not say it. */
   readonly words: string | null;
   /** One or two sentences for administrators, the first of which stands alone. */
   readonly doc: string;
-  /** An example of a value, where the default is empty. */
+  /** An example of a value, if the default is empty. */
   readonly example: string | null;
-  /** Tells whether a reload takes it; else it takes a restart. */
+  /** True if a reload applies changes; else they need a restart. */
   readonly reloads: boolean;
   readonly field: string;
-  /** Gives a printed value as it may be shown; null for a secret. */
+  /** Masks a printed value, so that it may be shown; returns null for a secret. */
   readonly mask: (text: string) => string | null;
-  /** Gives the value as it was written, sound or not, as it may be shown; null where nothing of it may. */
+  /** Masks a value as it was written, valid or not; returns null if nothing of it may be shown. */
   readonly show: (text: string) => string | null;
 }
 
@@ -32,7 +32,7 @@ export type ValuesOf<Keys> = {
 
 interface KeySpec {
   readonly text?: string;
-  /** `none` unless given, where there is no `text`. */
+  /** `none` unless given, if there is no `text`. */
   readonly words?: string;
   readonly doc: string;
   readonly example?: string;
@@ -41,10 +41,10 @@ interface KeySpec {
   readonly secret?: 'whole' | 'password';
 }
 
-/** Sections of which every change takes a restart. */
+/** Sections in which every change needs a restart. */
 const readAtStart = new Set(['forge', 'metrics', 'reclaim', 'security', 'server', 'store', 'users']);
 
-/** A key before its section, and the name of its value there, are known. */
+/** A key without its section, and without the name of its value there. */
 type UnplacedKey<T> = (section: string, field: string) => Key<T>;
 
 export function key<T>(name: string, kind: ValueType<T>, spec: KeySpec): UnplacedKey<T> {
@@ -82,14 +82,14 @@ function shownOf(text: string, secret: KeySpec['secret'], mask: (text: string) =
   return secret === 'whole' ? null : mask(text);
 }
 
-/** The default's value. A default that its own kind refuses is a mistake in the definition. */
+/** The default value. Throws a TypeError if the definition has an invalid default. */
 export function defaultOf<T>(key: Key<T>): T {
   const parsed = key.parse(key.text);
   if (parsed.ok) return parsed.value;
   throw new TypeError(`the default of [${key.section}] ${key.name} is ${parsed.problem}`);
 }
 
-/** Takes typed values out of what was written, and collects faults. Of one key the later entry counts. */
+/** Reads typed values from entries, and collects faults. The later entry of a key counts. */
 export class Values {
   readonly #entries: ReadonlyMap<string, ConfigEntry>;
   readonly #faulty = new Set<string>();
@@ -99,7 +99,7 @@ export class Values {
     this.#entries = new Map(entries.map(entry => [keyId(entry), entry]));
   }
 
-  /** The value of a key; of a faulty one its default, so that everything else is looked at, too. */
+  /** The value of a key; the default if it is faulty, so that everything else is checked, too. */
   take<T>(key: Key<T>): T {
     const entry = this.#entries.get(keyId(key));
     if (entry === undefined) return defaultOf(key);
@@ -127,12 +127,12 @@ export class Values {
     return this.#entries.has(keyId(key));
   }
 
-  /** Tells whether a fault of it is noted, so that what it came to means nothing. */
+  /** Returns true if the key has a fault, so that its value means nothing. */
   isFaulty(key: Key<unknown>): boolean {
     return this.#faulty.has(keyId(key));
   }
 
-  /** Notes a fault of what a key says; a key that is faulty in itself gets no second one. */
+  /** Adds a fault of a key, unless the key has one already. */
   refuse(key: Key<unknown>, message: string): void {
     if (this.isFaulty(key)) return;
     this.#faulty.add(keyId(key));
@@ -144,7 +144,7 @@ export class Values {
   }
 }
 
-/** Notes about those of the keys that were written and have no effect, since `missing` was not. */
+/** Notes about keys that are set without effect, because `missing` is not set. */
 export function withoutEffect(
   values: Values,
   missing: Key<unknown>,
@@ -175,9 +175,9 @@ export interface ConfigFault {
   readonly line?: number;
   readonly section?: string;
   readonly key?: string;
-  /** Value as written; never there for secrets, and without the passwords of addresses. */
+  /** Value as written; absent for secrets, and without the passwords of addresses. */
   readonly value?: string;
-  /** Tells what is wrong, and what to write: whole sentences. */
+  /** Whole sentences about what is wrong, and what to write. */
   readonly message: string;
 }
 

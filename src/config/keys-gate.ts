@@ -1,4 +1,4 @@
-/** The keys of what a reverse proxy asks before it lets an upload through. */
+/** The keys for reverse proxies that ask before they let an upload through. */
 
 import {
   type PresetName,
@@ -157,7 +157,7 @@ interface Asking {
   readonly forge: object | null;
 }
 
-/** Hooks ask about repositories, and a proxy about uploads that have a route. */
+/** The kinds of data that are checked: hooks ask about repositories, a proxy about uploads with a route. */
 export function askedIn({
   gate: { presets, base, isEarly, routes },
   lfs,

@@ -1,4 +1,4 @@
-/** The keys of what is allowed, and of what people are told. */
+/** The keys of limits, requests, users, hooks, garbage and events. */
 
 import { parseSize } from '../text/index.ts';
 import { key, keysOf } from './key.ts';
@@ -61,7 +61,7 @@ export const quotaDefault = keysOf('quota.default', {
   }),
 });
 
-/** Bytes that are granted by themselves, for how long, and the pause between two grants to one owner. */
+/** Bytes that are granted automatically, for how long, and the pause between two grants to one owner. */
 interface AutoGrantSetting {
   readonly bytes: number;
   readonly forMs: number;
@@ -91,7 +91,7 @@ const autoGrant: kind.ValueType<AutoGrantSetting> = {
     `${kind.limit.print(bytes)} for ${kind.duration.print(forMs)}, once in ${kind.duration.print(everyMs)}`,
 };
 
-/** A size may have commas, and so the last one ends the first half; null: it is not in this form. */
+/** Splits the text at its last comma, since a size may have commas; null if it has another form. */
 function partsOf(
   text: string,
 ): { readonly size: string; readonly life: string; readonly pause: string } | null {

@@ -1,4 +1,4 @@
-/** The keys of the daemon itself: its sockets, its store, its secrets, what it tells of itself. */
+/** The keys of the daemon itself: its sockets, store, secrets, disks, metrics and log. */
 
 import { listenAddress, networks, storeAddress, webAddress } from './addresses.ts';
 import { key, keysOf } from './key.ts';

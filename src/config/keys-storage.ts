@@ -1,4 +1,4 @@
-/** The keys of where data lies and how it is measured. */
+/** The keys that say where data is, and how it is measured. */
 
 import { type OwnerSource, storageKinds } from '../layout/index.ts';
 import { nameFault } from '../quota/index.ts';
@@ -8,7 +8,7 @@ import * as kind from './kinds.ts';
 const templates = kind.listOf(
   kind.path,
   'Write directories such as /srv/git/{owner}/{repo}.git, separated by commas',
-  // So that one that is there twice can be named as a fault.
+  // Duplicates are reported as faults.
   'kept',
 );
 

@@ -1,8 +1,8 @@
 /**
- * Kinds of values: from the text of a key to what it means, and back.
+ * Kinds of values: parse the text of a key, and print it again.
  *
- * Every kind reads what it prints as the same value. A problem is the short word for what is wrong
- * with the text, and `expected` the sentence that tells an administrator what to write instead.
+ * Every kind parses its own output as the same value. A problem says in a few words what is wrong
+ * with the text; `expected` is the sentence that tells an administrator what to write instead.
  */
 
 import { Cron } from 'croner';
@@ -13,11 +13,11 @@ import { parseDuration, parseSize, writeDuration } from '../text/index.ts';
 export interface ValueType<T> {
   readonly expected: string;
   readonly parse: (text: string) => Parsed<T>;
-  /** Gives a text that is read as the same value. */
+  /** Prints a text that `parse` reads as the same value. */
   print(value: T): string;
 }
 
-/** A kind of text that is taken as `made` makes it; `problemOf` says what is wrong with that, or null. */
+/** A kind of text. `made` transforms the text; `problemOf` says what is wrong with the result, or null. */
 export function textKind(
   problemOf: (text: string) => string | null,
   expected: string,
@@ -53,7 +53,7 @@ export function optional<T>(kind: ValueType<T>): ValueType<T | null> {
   };
 }
 
-/** Values between commas, without white space, empty and, unless `repeated`, repeated ones. */
+/** Values with commas between. Drops white space, empty values, and duplicates unless `repeated`. */
 export function listOf<T>(item: ValueType<T>, expected: string, repeated?: 'kept'): ValueType<readonly T[]> {
   return {
     expected,
@@ -74,7 +74,7 @@ export function listOf<T>(item: ValueType<T>, expected: string, repeated?: 'kept
   };
 }
 
-/** One of some words, capitals or not. */
+/** One of some words, in upper or lower case. */
 export function oneOf<const Words extends readonly string[]>(words: Words): ValueType<Words[number]> {
   const others = words.slice(0, -1).join(', ');
   return {
@@ -125,7 +125,7 @@ export const line: ValueType<string> = matching(
   'Write one line of text without control characters',
 );
 
-/** Secrets, the newest first. Those that are none are not repeated. */
+/** Secrets, the newest first. A problem does not show the invalid one. */
 export function secrets(
   between: string | RegExp,
   accepts: (secret: string) => boolean,
@@ -154,7 +154,7 @@ export const mode: ValueType<number> = {
   print: bits => bits.toString(8).padStart(4, '0'),
 };
 
-/** A group of the system; `-1` would tell chown to change nothing. */
+/** A group of the system. It must not begin with `-`: chown takes -1 for no change. */
 export const systemGroup: ValueType<string> = matching(
   /^[^-:,/\p{Cc}][^:,/\p{Cc}]*$/u,
   'not a group',
@@ -192,7 +192,7 @@ export const sizeOrLimit: ValueType<number | null> = {
   print: bytes => (bytes === null ? 'limit' : printedBytes(bytes)),
 };
 
-/** Free space: so many bytes, or per cent of the whole. */
+/** Free space: bytes, or percent of the whole. */
 type FreeSpaceSetting = { readonly bytes: number } | { readonly percent: number };
 
 export const freeSpace: ValueType<FreeSpaceSetting> = {
@@ -243,7 +243,7 @@ export function durationOfAtLeast(shortestMs: number, shortest: string): ValueTy
   };
 }
 
-/** A time table that comes at least once more. */
+/** A cron expression for a time that will still occur. */
 export const cron: ValueType<string> = textKind(
   cronProblem,
   'Write the five fields of cron (minute, hour, day of the month, month, day of the week), such as */15 * * * *, or @hourly, @daily, @weekly',

@@ -2,10 +2,10 @@
  * The structure of an app.ini: its headings and its `KEY = value` lines, each with its number, and the text
  * of a value, which may be in quotes.
  *
- * Knows nothing of which sections and keys exist. Every line that is neither heading, value, comment nor
- * empty is a fault, and so is a key that is there twice. `ini` undoes the escapes of a value. Anything that
- * it would take for a comment or for another type is settled before: `#` and `;` begin a comment only after
- * white space, and text in quotes stays text.
+ * Does not know which sections and keys exist. Every line that is neither heading, value, comment nor empty
+ * is a fault, and so is a key that is there twice. The package `ini` resolves the escapes of a value. Text
+ * that it would take for a comment or for another type is handled before: `#` and `;` begin a comment only
+ * after white space, and text in quotes stays text.
  */
 
 import { unsafe } from 'ini';
@@ -29,7 +29,7 @@ export interface ConfigLines extends ReadEntries {
   readonly headings: readonly Heading[];
 }
 
-/** Control characters but for the tab; a value in double quotes may have them escaped. */
+/** Control characters except the tab; a value in double quotes may have them escaped. */
 const control = /[\0-\x08\x0a-\x1f\x7f-\x9f]/;
 
 export function readLines(text: string, file: string): ConfigLines {
@@ -37,7 +37,7 @@ export function readLines(text: string, file: string): ConfigLines {
   const entries: ConfigEntry[] = [];
   const faults: ConfigFault[] = [];
   const firstLines = new Map<string, number>();
-  /** Null below a broken heading: the keys belong to nobody knows what. */
+  /** Null below a broken heading, where the section of keys is unknown. */
   let section: string | null = '';
 
   for (const [index, content] of text.split(/\r?\n/).entries()) {
@@ -75,7 +75,7 @@ function characterName(character: string): string {
   return `control character U+${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** The text of all that stands after the `=`, comment included. */
+/** Decodes everything after the `=`, a comment included. */
 export function decodeValue(written: string): Parsed<string> {
   const start = written.trimStart();
   if (start.startsWith('"')) return decodeQuoted(start, /^"(?:[^"\\]|\\[\s\S])*"/);
@@ -91,9 +91,9 @@ function decodeQuoted(start: string, pattern: RegExp): Parsed<string> {
   if (!/^(?:\s*$|\s+[#;])/.test(start.slice(quoted.length))) {
     return { ok: false, problem: 'text after the closing quotation mark. Quote the whole value, or nothing' };
   }
-  // In single quotes every character stands for itself.
+  // In single quotes every character is literal.
   if (quoted.startsWith("'")) return { ok: true, value: quoted.slice(1, -1) };
-  // Between double quotes ini expects JSON, and gives back as it was what is none.
+  // Between double quotes ini expects JSON, and returns other text unchanged.
   const json = quoted.replaceAll('\t', '\\t');
   const text = unsafe(json);
   return text === json
@@ -101,7 +101,7 @@ function decodeQuoted(start: string, pattern: RegExp): Parsed<string> {
     : { ok: true, value: text };
 }
 
-/** A value that is decoded to this very text, plain where that can be. */
+/** Encodes a text so that `decodeValue` gives it back; without quotes if possible. */
 export function encodeValue(text: string): string {
   const decoded = decodeValue(` ${text}`);
   if (decoded.ok && decoded.value === text && text.search(unprintable) === -1) return text;
@@ -110,7 +110,7 @@ export function encodeValue(text: string): string {
 
 const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** `\u202e`; JSON has an escape for each half of a pair. */
+/** Escapes a character, such as `\u202e`. JSON has an escape for each half of a surrogate pair. */
 function inUnits(character: string): string {
   return Array.from(
     { length: character.length },

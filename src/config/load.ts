@@ -8,11 +8,11 @@ import { type ConfigLines, type Heading, readLines } from './lines.ts';
 export interface LoadedConfig {
   readonly ok: true;
   readonly config: Config;
-  /** Sentences for the log: what is not wrong, but worth knowing. */
+  /** Sentences for the log about things that are not wrong, but worth knowing. */
   readonly notes: readonly string[];
-  /** The values that were written, one entry a key; secrets stand in it plainly. */
+  /** The values that were set, one entry for each key; secrets are not masked. */
   readonly given: readonly ConfigEntry[];
-  /** The file's last line has its end, or there is no file: one without may have been cut. */
+  /** False if the last line of the file has no newline: the file may have been cut. */
   readonly isEnded: boolean;
 }
 
@@ -23,9 +23,9 @@ export interface RefusedConfig {
 }
 
 /**
- * The configuration, or everything that is wrong with it at once.
+ * Loads the configuration, or returns everything that is wrong with it.
  *
- * Reads files synchronously: for the start and for reloads only. Writes nothing, and looks at
+ * Reads files synchronously, so it is for starts and reloads only. Writes nothing, and opens
  * nothing that the configuration names except the files of `__FILE` variables.
  */
 export function loadConfig(where: Where): LoadedConfig | RefusedConfig {
@@ -61,18 +61,18 @@ export function loadConfig(where: Where): LoadedConfig | RefusedConfig {
   return { ok: true, config: assembled.config, notes: allNotes, given, isEnded };
 }
 
-/** Sections in which a key that is missing opens or forgets something. */
+/** Sections in which a missing key allows more, or drops figures or settings. */
 const guarded = /^(?:quota|storage|forge|disk|webhook|gate|lfs|hooks|scan)(?:\.|$)/;
 const mostNamed = 3;
 
-/** Names of what a cut takes away: keys whose default opens something, and the end of the last line. */
+/** Names of what a cut file would lack: the keys of guarded sections, and the end of the last line. */
 export function guardedNames({ given, isEnded }: LoadedConfig): readonly string[] {
   const keys = given.filter(({ section }) => guarded.test(section));
   const names = keys.map(({ section, name }) => `[${section}] ${name}`);
   return isEnded ? [...names, 'the end of the last line'] : names;
 }
 
-/** Loads what takes the place of the one in force; refuses a file that was cut: keys are gone. */
+/** Loads the configuration for a reload. Refuses a file that lacks keys of the one in force, as if cut. */
 export function loadAgain(where: Where, before: LoadedConfig): LoadedConfig | RefusedConfig {
   const loaded = loadConfig(where);
   if (!loaded.ok) return loaded;
@@ -105,14 +105,14 @@ function removedKeysIn(written: readonly ConfigEntry[]): Pick<RefusedConfig, 'fa
   return { faults, notes };
 }
 
-/** By line; then the environment's, then those of defaults. */
+/** Sorts faults by line; faults of the environment follow, then those of defaults. */
 function inOrder(faults: readonly ConfigFault[]): readonly ConfigFault[] {
   const rank = (fault: ConfigFault): number =>
     fault.line ?? (fault.variable === undefined ? Number.POSITIVE_INFINITY : Number.MAX_SAFE_INTEGER);
   return [...faults].sort((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)));
 }
 
-/** Keys of the release before are known. The values of unknown ones are not shown: they may be secret. */
+/** Removed keys count as known. The values of unknown keys are not shown, because they may be secret. */
 function knownOf(lines: ConfigLines): ReadEntries {
   const faults = unknownSections(lines.headings);
   const entries = lines.entries.filter(entry => {
