@@ -25,23 +25,23 @@ export interface Current {
   config: Config;
   readonly keys: KeptKeys;
   /**
-   * Gives when its file was written, in milliseconds since 1970, if that was after it was read; else null.
+   * Returns when the file was written, in milliseconds since 1970, if that was after it was read; else null.
    */
   writtenSince(): Promise<number | null>;
-  /** Why its file, as it was read last, is not in force; null: it is. */
+  /** The reason why the file is not in force as it was last read; null if it is. */
   refused: string | null;
-  /** `[section] KEY` of what was changed since the start and takes a restart. */
+  /** Keys that were changed since the start and need a restart, as `[section] KEY`. */
   restartKeys: readonly string[];
 }
 
-/** To be called when the file has just been read; null: there is none. */
+/** Has to be called when the file has just been read; null: there is no file. */
 export function watchWritten(path: string | null): Current['writtenSince'] {
   if (path === null) return async () => null;
   let read: string | null = null;
   try {
     read = identityOf(statSync(path, { bigint: true }));
   } catch {
-    // It is gone or out of reach: the next one who reads it says so.
+    // The file is gone or cannot be read; the next reload says so.
   }
   return async () => {
     const now = await stat(path, { bigint: true }).catch(() => null);
@@ -73,7 +73,7 @@ export interface DaemonParts {
 
 export interface ServedParts extends DaemonParts {
   readonly notices: Notices;
-  /** Null: they are off. */
+  /** Null: metrics are off. */
   readonly metrics: Metrics | null;
 }
 
@@ -84,7 +84,7 @@ interface ApiParts extends Omit<ServedParts, 'log'> {
   unforeseen(error: unknown): void;
 }
 
-/** On both or on neither; rejects with `configuration`. `url` is what HTTP is served at. */
+/** Opens the API on its socket and over HTTP, or on neither. Rejects with `configuration`. */
 export async function openApi(
   parts: ApiParts,
   socket: SocketPlace,
@@ -118,7 +118,7 @@ export async function openApi(
   }
 }
 
-/** For a disk that does not answer. */
+/** Time limit for disks that do not answer. */
 const deadlineMs = 1000;
 
 function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string): ApiServices {
@@ -149,7 +149,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         ...measuring.observed(),
         ledger,
         forge: forge?.observed() ?? null,
-        // While the store is away there may be nothing more to see than that.
+        // These calls may fail while the store is away.
         fleet: fleet && {
           state: fleet.state,
           advice: await fleet.advice().catch(() => []),
@@ -185,7 +185,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
   };
 }
 
-/** Covers the disks that report their size. */
+/** Compares limits and growth with the disks; covers only disks that report their size. */
 export async function outlookOf(
   { totals, history }: Pick<DaemonParts, 'totals' | 'history'>,
   disks: readonly WatchedDisk[],

@@ -1,4 +1,4 @@
-/** When a refused owner gets room by the worker's collections of garbage. */
+/** Predicts when a refused owner gets room, because the worker collects garbage. */
 
 import type { Config } from '../config/index.ts';
 import type { Room } from '../gate/index.ts';
@@ -16,12 +16,12 @@ interface CollectionParts {
   readonly now: number;
 }
 
-/** For the worker's own time beyond the expiry, and for a collection. */
+/** Time that the worker takes after the expiry, for a collection and other tasks. */
 const workMs = 120_000;
-/** Units of an owner that are looked at, at most. */
+/** Most units of an owner that are examined. */
 const mostLookedAt = 10_000;
 
-/** Looks while a worker is here that collects. `unit`: the repository that is pushed to. */
+/** Expects a worker that collects to be connected. `unit`: the repository of the push. */
 export function roomByCollections(
   { ledger, space, reclaim, now }: CollectionParts,
   owner: string,
@@ -37,7 +37,7 @@ export function roomByCollections(
     if ((leafMask(leaf) & counts) === 0 || (decision.per === 'repository' && id !== unit)) continue;
     const figures = space.figures(id);
     const by = isCollected(id, figures) ? (figures?.collected_by ?? null) : null;
-    // One that should have ended waits for others, and nobody knows how long.
+    // A collection that is overdue waits for others, and nobody knows how long.
     if (by !== null && by > now - workMs)
       due.push({ at: Math.max(now, by) + workMs, bytes: figures?.measured?.unreachable_bytes ?? 0 });
   }
@@ -57,7 +57,7 @@ function passesAt(
   return null;
 }
 
-/** Not where the last collection failed or freed nothing: nobody knows when the next one does better. */
+/** False if the last collection failed or freed nothing: nobody knows when the next one does better. */
 function isCollected(path: string, figures: RepositoryFigures | null): boolean {
   if (isOfGitaly(path) || figures === null || figures.fault !== null) return false;
   const { measured, collected } = figures;

@@ -40,7 +40,7 @@ interface DaemonOptions {
   readonly written?: LoadedConfig;
   readonly env: NodeJS.ProcessEnv;
   readonly log: Logger;
-  /** Called where nobody can connect to a socket any more: only a start helps. */
+  /** Called when a socket is lost and cannot be made again: only a restart helps. */
   readonly socketLost?: (error: unknown) => void;
 }
 
@@ -48,7 +48,7 @@ type Opened = { close(): Promise<void> }[];
 
 export class Daemon {
   readonly #parts: ServedParts;
-  /** Each after those that it needs. */
+  /** The parts, each after those that it needs. */
   readonly #opened: Opened;
 
   private constructor(parts: ServedParts, opened: Opened) {
@@ -57,8 +57,8 @@ export class Daemon {
   }
 
   /**
-   * Resolves once it answers; rejects with `configuration` or `store_refused`, and then nothing is left
-   * running.
+   * Starts a daemon; resolves when it answers. Rejects with `configuration` or `store_refused`, and then
+   * nothing is left running.
    */
   static async start({ config, written, env, log, socketLost = () => {} }: DaemonOptions): Promise<Daemon> {
     const { dataPath, hostId, socket } = config.server;
@@ -134,7 +134,7 @@ export class Daemon {
         now: Date.now,
         log,
       });
-      // Earlier measurements no longer count where nobody measures again.
+      // Earlier measurements no longer count if nobody measures again.
       if (config.reclaim.run === 'never') ledger.reach.forget();
       const measuring: Measuring = open(
         new Measuring({
@@ -186,7 +186,7 @@ export class Daemon {
       const metrics = Metrics && new Metrics({ ...parts, notices, isReady });
       const served = { ...parts, notices, metrics };
       const servers = open(await openServers({ ...served, env, socketLost }));
-      // Not before the gate is this daemon's: another one's file would be overwritten.
+      // Only after this daemon has the gate: before, it could overwrite another daemon's file.
       refusals.start();
       const { enabled, mode } = config.quota;
       const { unitCount: units } = ledger.units;
@@ -216,7 +216,7 @@ export class Daemon {
     }
   }
 
-  /** Takes what can change at run time. A faulty configuration leaves the old one in force. */
+  /** Applies the keys that can change at run time. A faulty configuration leaves the old one in force. */
   reload(loaded: LoadedConfig | RefusedConfig): void {
     const { current, ledger, measuring, events, notices, forge, log } = this.#parts;
     if (!loaded.ok) {
@@ -244,24 +244,24 @@ export class Daemon {
     log.info({ changed: names(true) }, 'the configuration is reloaded');
     const later = names(false);
     current.restartKeys = later;
-    // Else what is back in the file may not be in force yet.
+    // If changes wait for a restart, a key that is back in the file may not be in force yet.
     if (later.length === 0) current.keys.take(loaded);
     else log.warn({ changed: later }, `these keys change at the next start: ${later.join(', ')}`);
   }
 
-  /** Resolves once the forge's database was read first, or could not be; null: none is read. */
+  /** Resolves after the first reading of the forge's database, or its failure; null if there is no forge. */
   async firstForgeReading(): Promise<ObservedForge | null> {
     return (await this.#parts.forge?.firstReading()) ?? null;
   }
 
-  /** Ends the threads that measure, without waiting for anything else; gives how many hang on a disk. */
+  /** Ends the threads that measure, and waits for nothing else; resolves with how many a disk blocks. */
   endThreads(): Promise<number> {
     return this.#parts.measuring.scanner.close();
   }
 
   /**
-   * Answers what is under way, stops walking, writes what waits, closes the store. Resolves with how many
-   * threads hang on a disk that never answers: while there is one, the process cannot exit by itself.
+   * Answers pending requests, stops walking, writes pending records, and closes the store. Resolves with the
+   * number of threads that a disk blocks: while there is one, the process cannot exit by itself.
    */
   async stop(): Promise<number> {
     for (const part of this.#opened.reverse()) await part.close();
@@ -294,7 +294,7 @@ async function openLedger(
   }
 }
 
-/** Null: the quota is this host's own. Rejects with `configuration` or `store_refused`. */
+/** Joins the hosts that share a quota; null if this one shares none. Rejects as `Daemon.start` does. */
 async function joinFleet(config: Config, host: string, ledger: Ledger, log: Logger): Promise<Fleet | null> {
   const { adapter, host: address, prefix, waitReplicas } = config.store;
   if (adapter === 'sqlite') {
@@ -306,12 +306,12 @@ async function joinFleet(config: Config, host: string, ledger: Ledger, log: Logg
   return Fleet.open({ ledger, store, host, token, version, log, now: Date.now });
 }
 
-/** All is read as often as all is measured. */
+/** The times at which the forge's database is read completely: those of sweeps and verifications. */
 function patternsOf({ schedule }: Config['scan']): Patterns {
   return { sweep: schedule, verify: verifyPattern };
 }
 
-/** The figures of a forge that is not read any more count no longer. */
+/** Removes the figures of a forge that app.ini no longer names. */
 async function forgetForge(ledger: Ledger, log: Logger): Promise<void> {
   if (ledger.sources.report(forgeSource) === undefined) return;
   await ledger.sources.remove(forgeSource);

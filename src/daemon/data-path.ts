@@ -1,7 +1,6 @@
 /**
- * DATA_PATH: what the daemon keeps on this host. Values that are made once are each in a small file there
- * that only the daemon's own user may read: the names of this host, and the keys that secrets are encrypted
- * with.
+ * DATA_PATH: the directory with the daemon's store and some small files that only its user may read: the name
+ * of this host, the keys that encrypt secrets, and the names of the keys in force.
  */
 
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -16,10 +15,10 @@ import type { Log } from '../log.ts';
 import { type SecretKeys, secretKeysOf } from '../oauth/index.ts';
 import { openStore } from '../store/index.ts';
 
-/** Nobody but the daemon's own user gets at what it makes; sockets are opened wider once they stand. */
+/** Only the daemon's own user can use new files; sockets get their modes after they are made. */
 const privateUmask = 0o077;
 
-/** Makes the directory where there is none; throws `configuration`. From then on new files are private. */
+/** Makes the directory if it is missing, and all new files private from now on. Throws `configuration`. */
 export function prepareDataPath(dataPath: string): void {
   process.umask(privateUmask);
   try {
@@ -43,7 +42,7 @@ interface Kept<T> {
   readonly unread: string;
 }
 
-/** Also when two daemons start at once, all have the value of one of them. Throws as `keptIn` does. */
+/** Reads a value, or makes it. Two daemons that start at once get the same one. Throws as `keptIn` does. */
 function keptOnce<T>(kept: Kept<T>, make: () => string): T {
   const known = keptIn(kept);
   if (known !== null) return known;
@@ -59,7 +58,7 @@ function keptOnce<T>(kept: Kept<T>, make: () => string): T {
   throw new SoftquotaError('configuration', `${file} was removed as soon as it was created`);
 }
 
-/** Null: there is no such file. Throws `configuration` where it cannot be read, or holds something else. */
+/** Reads a value; null if there is no file. Throws `configuration` if the file cannot be read or is wrong. */
 function keptIn<T>({ file, read, unread }: Kept<T>): T | null {
   let text: string;
   try {
@@ -81,14 +80,14 @@ function unusable(file: string, cause: unknown): SoftquotaError {
 const form = /^[A-Za-z0-9._-]{1,64}$/;
 
 /**
- * Gives the host id where `[server] HOST_ID` is not given. Throws `configuration` where it can be neither
- * read nor made.
+ * The random host id, for use without `[server] HOST_ID`. Throws `configuration` if it can be neither read
+ * nor made.
  */
 export function hostIdIn(dataPath: string): string {
   return nameIn(join(dataPath, 'host.id'), ', or set [server] HOST_ID');
 }
 
-/** Secret that proves this host to be the one that had its name before. Throws as `hostIdIn` does. */
+/** The secret that proves that this host had its name before. Throws as `hostIdIn` does. */
 export function hostTokenIn(dataPath: string): string {
   return nameIn(join(dataPath, 'host.token'), '');
 }
@@ -103,8 +102,8 @@ const madeBytes = 48;
 const shortest = 32;
 
 /**
- * The given keys come first. `secret.key` has one on each line, the newest first; it is made where none is
- * given, and what was encrypted with it stays readable after one is. Throws `configuration`.
+ * The keys of SECRET_KEY, then those in `secret.key`: one on each line, the newest first. The file is made if
+ * SECRET_KEY is not set; once that is set, the keys in the file still decrypt. Throws `configuration`.
  */
 export function secretKeysIn({ server, security }: Config): SecretKeys {
   const given = security.secretKeys;
@@ -126,9 +125,9 @@ function keysIn(text: string): readonly string[] | null {
 }
 
 /**
- * The keys that were last in force, by name: they tell an app.ini that was cut from one that never had more.
- * One that went is missing, over restarts, until it is back or somebody accepts that. A start throws
- * `configuration` where the names cannot be read.
+ * Stores the names of the keys in force, so that a cut app.ini can be told from one that never had more keys.
+ * A key that disappears is missing, also after restarts, until it is back or an administrator accepts that.
+ * The constructor throws `configuration` if the names cannot be read.
  */
 export class KeptKeys {
   readonly #file: string;
@@ -137,7 +136,7 @@ export class KeptKeys {
   missing: readonly string[] = [];
   #inForce: readonly string[] = [];
 
-  /** `written`: undefined if the configuration is of no file that stays; then nothing is kept. */
+  /** `written`: undefined for a temporary configuration, whose keys are not stored. */
   constructor(dataPath: string, written: LoadedConfig | undefined, log: Log) {
     this.#file = join(dataPath, 'app.ini.keys');
     this.#log = log;
@@ -147,7 +146,7 @@ export class KeptKeys {
     this.take(written);
   }
 
-  /** Takes what is in force from now on. */
+  /** Stores the keys of the configuration that is in force from now on. */
   take(written: LoadedConfig): void {
     this.#inForce = guardedNames(written);
     this.missing = this.missing.filter(name => !this.#inForce.includes(name));
@@ -155,7 +154,7 @@ export class KeptKeys {
     this.#keep();
   }
 
-  /** The missing keys are to have their defaults. */
+  /** Accepts that the missing keys have their defaults. */
   accept(): void {
     this.missing = [];
     this.#keep();
@@ -172,8 +171,8 @@ export class KeptKeys {
 }
 
 /**
- * Puts the backup into the embedded store below DATA_PATH, which is made where there is none. Rejects with
- * `store_refused`, also while a daemon has the store open, and with `conflict` as `restore` does.
+ * Writes the backup to the store in DATA_PATH, which is made if it is missing. Rejects with `store_refused`,
+ * also while a daemon has the store open, and with `conflict` as `restore` does.
  */
 export async function restoreInto(
   dataPath: string,
@@ -190,7 +189,7 @@ export async function restoreInto(
   }
 }
 
-/** A store that root makes would be one that the daemon cannot open. */
+/** Drops root's rights for those of the directory's owner: the daemon could not open a store of root's. */
 function becomeOwnerOf(dataPath: string): void {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = statSync(dataPath);

@@ -1,7 +1,7 @@
 /**
- * Counts what happens, and gives it with the state of now in the text form of Prometheus.
+ * Counts events, and prints the counts and the present state in the text format of Prometheus.
  *
- * Nothing is counted, and no label comes up, that anybody but an administrator could make many of.
+ * Nobody but an administrator can make many series: no label has values that users choose.
  */
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
@@ -20,7 +20,7 @@ interface MetricsText {
   readonly text: string;
 }
 
-/** Counts of now, which are called like counters; promtool complains of them. */
+/** Gauges with names of counters, which promtool reports as errors. */
 const misnamed = ['active_handles', 'active_requests', 'active_resources'].map(
   name => `nodejs_${name}_total`,
 );
@@ -32,7 +32,7 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #shown = new Map<MetricName, Gauge | Counter>();
   readonly #durations: Histogram;
-  /** By result, subject, what is limited, and mode; a check only adds one to a number. */
+  /** Counts by result, subject, scope and mode. A check only adds one to a number. */
   readonly #decisions = new Map<string, { readonly labels: Record<string, string>; count: number }>();
   #asked: Promise<MetricsText> | null = null;
 
@@ -72,7 +72,7 @@ export class Metrics {
     this.#shown.get('softquota_collections_total')?.inc({ result: hasFailed ? 'failed' : 'done' });
   }
 
-  /** Makes the text. Callers that come while it is being made get that one. */
+  /** Makes the text. Calls meanwhile share the result. */
   text(): Promise<MetricsText> {
     this.#asked ??= this.#text().finally(() => {
       this.#asked = null;
@@ -86,7 +86,7 @@ export class Metrics {
       const metric = this.#shown.get(name);
       if (samples === undefined || metric === undefined) continue;
       metric.reset();
-      // One without labels is 0 then, and not absent.
+      // After a reset, a metric without labels is 0 instead of absent.
       if (labels.length === 0) metric.remove();
       for (const sample of samples(moment)) {
         const given = Object.fromEntries(labels.map((label, at) => [label, String(sample[at])]));
@@ -111,7 +111,7 @@ interface MeteredParts {
   isReady(): boolean;
 }
 
-/** For sums that are being added up again, and for a disk that does not answer. */
+/** Time limit for sums that are being added up again, and for disks that do not answer. */
 const deadlineMs = 1000;
 
 type Moment = Awaited<ReturnType<typeof daemonState>>;
@@ -123,7 +123,7 @@ async function daemonState(parts: MeteredParts) {
     measuring.scanner.disks(deadlineMs),
     ledger.units.origins(),
   ]);
-  // `read` is null where no forge's database is read.
+  // `read` is null if there is no forge.
   const read = forge?.observed() ?? null;
   return { ...parts, figures, disks, origins, read, observed: measuring.observed() };
 }
@@ -135,11 +135,11 @@ interface MetricSpec {
   /** One sentence without its full stop. */
   readonly help: string;
   readonly labels: readonly string[];
-  /** Left out where something is counted as it happens. */
+  /** Omitted if events are counted as they happen. */
   readonly samples?: (moment: Moment) => readonly Sample[];
 }
 
-/** A metric without labels; null or undefined: there is nothing to say, and so no line. */
+/** A metric without labels; null or undefined: no sample. */
 function gauge(help: string, value: (moment: Moment) => number | boolean | null | undefined): MetricSpec {
   return gauges(help, [], moment => {
     const figure = value(moment);
@@ -316,7 +316,7 @@ export const metricSpecs = {
 
 type MetricName = keyof typeof metricSpecs;
 
-/** Object.entries forgets the names. */
+/** Object.entries loses the type of the names. */
 const allMetrics = Object.entries(metricSpecs) as readonly (readonly [MetricName, MetricSpec])[];
 
 function usageOf({ figures, origins, forge, fleet }: Moment): readonly Sample[] {

@@ -1,4 +1,4 @@
-/** The notices of this daemon: what they read, and the faults that it knows of. */
+/** Connects notices with the daemon: the data that they read, and the present faults. */
 
 import { hungDisks } from '../health/index.ts';
 import { Notices, type PresentFault, type PresentFaults, type Summary } from '../notices/index.ts';
@@ -9,13 +9,13 @@ import { filterMapInSlices } from '../slices.ts';
 import { firstOf } from '../sorting.ts';
 import { type DaemonParts, outlookOf } from './api.ts';
 
-/** For a disk that does not answer, and for sums that are being added up again. */
+/** Time limit for disks that do not answer, and for sums that are being added up again. */
 const deadlineMs = 1000;
 const mostWorst = 10;
 
 export function openNotices(parts: DaemonParts): Notices {
   const { current, host, ledger, events, measuring, secretKeys: keys, log } = parts;
-  // Mails need it, and the configuration says so; webhooks have no links.
+  // The configuration requires ROOT_URL for mails; webhooks have no links.
   const baseUrl = () => current.config.server.rootUrl ?? 'http://localhost/';
   return new Notices({
     settings: current.config,
@@ -48,7 +48,7 @@ function presentFaults({ ledger, fleet, forge, measuring }: DaemonParts): Presen
     ...rootsAway.map(({ path, why }) => fault('storage_missing', path, why)),
     ...(read?.fault ? [fault('forge', '', read.fault.message)] : []),
   ];
-  // Before the first reading nothing is known of it.
+  // Before the first reading, the state of the forge is unknown.
   const isUnknown = read !== null && read.fault === null && read.readAt === null;
   return { faults, unknown: isUnknown ? ['forge'] : [] };
 }
@@ -97,7 +97,7 @@ async function worstOf({ ledger, totals }: DaemonParts): Promise<Summary['worst'
   return fullest.first;
 }
 
-/** The limits of members together that are near or passed, the fullest first. */
+/** Limits of all members of a group together that are near or exceeded, the fullest first. */
 function worstPools({ ledger: { policy, pools, settings } }: DaemonParts): Summary['worst'] {
   return [...policy.pooled]
     .flatMap(group => pools.decisions(group, 'stored') ?? [])

@@ -1,4 +1,4 @@
-/** All that answers: the gate, the trusted gate, and the API on its socket and its address. */
+/** Opens all servers: the gate, the trusted gate, and the API on its socket and its address. */
 
 import type { Config } from '../config/index.ts';
 import {
@@ -23,12 +23,12 @@ interface ServersOptions extends ServedParts {
   readonly socketLost: service.SocketWatch['lost'];
 }
 
-/** Milliseconds between two looks whether the sockets are where hooks ask. */
+/** Interval at which the paths of the sockets are checked. */
 const lookAtSocketsMs = 60_000;
 
 /**
- * All of them or none; rejects with `configuration`. `url` is what HTTP is served at; `close` answers what is
- * under way.
+ * Opens all of them or none; rejects with `configuration`. `url` is the address of the HTTP API; `close`
+ * answers pending requests first.
  */
 export async function openServers(
   options: ServersOptions,
@@ -45,7 +45,7 @@ export async function openServers(
     everyMs: lookAtSocketsMs,
     renewed: path => {
       log.warn({ path }, 'the socket was gone, and is made anew');
-      // The files beside it are gone, too.
+      // The files that hooks read beside the socket are gone, too.
       refusals.lookAtAll();
     },
     lost: options.socketLost,
@@ -70,7 +70,7 @@ export async function openServers(
   const close = async () => {
     unwatch();
     pushQuestions.close();
-    // Its open connection would keep the gate open.
+    // The worker's open connection would keep the gate open.
     await options.worker.close();
     await Promise.all(opened.map(each => each.close()));
   };
@@ -113,7 +113,7 @@ export async function openServers(
 const howToRaise =
   'raise the limit, which is LimitNOFILE= in a unit of systemd, nofile in limits.conf(5) and --ulimit of docker run';
 
-/** Why decisions may be unreliable at the moment; empty: they are not. */
+/** Reasons why decisions may be unreliable at the moment; empty if they are reliable. */
 export function reasonsAgainst(parts: DaemonParts): readonly string[] {
   const { rootsAway, status } = parts.measuring;
   const { hangs } = status;
@@ -132,7 +132,7 @@ function sharesOf(limit: number | null, log: service.Logger): service.Connection
   return shares;
 }
 
-/** `[hooks] CONTACT`, else the page My usage; null: nobody said where that page is. */
+/** `[hooks] CONTACT`, else the page My usage; null without [server] ROOT_URL. */
 function contactIn(config: Config): string | null {
   const { hooks, requests } = config;
   if (hooks.contact !== null) return hooks.contact;
@@ -150,7 +150,7 @@ function gateServices(
 ): Omit<GateServices, 'pushQuestions'> {
   const { current, events, fleet, forge, ledger, measuring, notices, worker, metrics } = parts;
   const log = sparingLog(parts.log);
-  // However many are refused, there are lines left for faults.
+  // A log of its own, so that many refusals leave lines for faults.
   const refusalLog = sparingLog(parts.log);
   return {
     metrics,
@@ -210,7 +210,7 @@ function gateServices(
   };
 }
 
-/** Gives the settings of a configuration; made once for each. */
+/** Returns a function that makes the settings of the current configuration once. */
 function uploadSettings(current: () => Config): () => UploadSettings {
   const made = new WeakMap<Config, UploadSettings>();
   return () => {

@@ -1,4 +1,4 @@
-/** The lines about the space of a repository that its refused pushes show. */
+/** Lines about the space of a repository, for the messages of refused pushes. */
 
 import { posix } from 'node:path';
 import type { UnitRecord } from '../store/index.ts';
@@ -8,7 +8,7 @@ import { addressOf, isKeptByGitlab, type SpaceReport } from '../wire/index.ts';
 const mostNamed = 3;
 const longestName = 200;
 
-/** The three that free most; none where nothing would free anything. `page`: empty for none. */
+/** The three deletions that free the most; empty if nothing frees bytes. `page`: an address, or empty. */
 export function spaceLines(report: SpaceReport, page: string): readonly string[] {
   const first = candidates(report)
     .filter(({ bytes }) => bytes > 0)
@@ -61,12 +61,12 @@ function shown(name: string): string {
   return whole.length > longestName ? `${whole.slice(0, longestName)}…` : whole;
 }
 
-/** A terminal shows no longer link on a line or two. */
+/** A longer link would fill several lines of a terminal. */
 const longestLink = 400;
 
 /**
- * Gives the address of the page about a repository's space. Empty where nobody said what softquota's address
- * is. `unitName`: as people read it.
+ * The address of the page about a repository's space; empty without ROOT_URL or an owner, or if it is too
+ * long. `unitName`: the name for people.
  */
 export function spacePage(
   rootUrl: string | null,

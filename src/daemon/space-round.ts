@@ -1,7 +1,7 @@
 /**
- * Has the worker look through the repositories of owners near a limit or over it, before anybody asks:
- * slowly, one after the other, the largest of each owner. So what takes the space is there when a push is
- * refused. And has it collect what they deleted before that of others.
+ * Makes the worker examine the repositories of owners near or over a limit before anybody asks: slowly, one
+ * after the other, the largest of each owner. So a refused push can show what takes the space. Also makes the
+ * worker collect the garbage of these owners first.
  */
 
 import { SoftquotaError } from '../errors.ts';
@@ -17,25 +17,25 @@ export interface SpaceRoundOptions {
     'deciderFor' | 'documents' | 'ownerUsage' | 'policy' | 'pools' | 'settings' | 'units' | 'watch'
   >;
   readonly space: Pick<Space, 'collectFirst' | 'isDue' | 'look'>;
-  /** Tells whether the worker collects garbage by itself. */
+  /** Returns true if the worker collects garbage by itself. */
   collects(): boolean;
   readonly log: Pick<Log, 'error'>;
-  /** Milliseconds between two looks, at least; two seconds unless given. */
+  /** Shortest pause between two examinations, in milliseconds; 2000 unless given. */
   readonly pauseMs?: number;
 }
 
-/** Number of repositories that are looked at for one owner, at most. */
+/** Most repositories of one owner that are examined. */
 const mostRepositories = 10;
-/** Those of which garbage is collected before that of others. */
+/** Most repositories of one owner whose garbage is collected first. */
 const mostCollected = 100;
-/** Units of an owner that are looked at for these, at most. */
+/** Most units of an owner that are searched for these. */
 const mostLookedAt = 10_000;
 const leastBytes = 1024 * 1024;
 const mostWanted = 1000;
 const restPerLook = 4;
-/** The share of what is forgiven from which on an owner is near the most. */
+/** From this share on of the most that a limit forgives, an owner counts as near it. */
 const nearMost = 0.8;
-/** Between two owners, where there is nothing to do. */
+/** Pause between two owners without work. */
 const stepMs = 20;
 const idleMs = 10_000;
 const ofRepositories = leaves.filter(isRepository);
@@ -47,7 +47,7 @@ export class SpaceRound {
   readonly #near = new Set<string>();
   /** Groups whose members together are near a limit or over it. */
   readonly #nearPools = new Set<string>();
-  /** Paths that somebody pushes to, the first of them first. */
+  /** Paths of recent pushes, the oldest first. */
   readonly #wanted = new Set<string>();
   #owners: Iterator<string> = [].values();
   #timer: NodeJS.Timeout | null = null;
@@ -85,17 +85,17 @@ export class SpaceRound {
     await this.#loop.close();
   }
 
-  /** Tells whether refused pushes into a repository of this owner may come. */
+  /** Returns true if pushes to repositories of this owner may soon be refused. */
   isNear(ownerName: string): boolean {
     return this.#near.has(this.#options.ledger.documents.owners.keyOf(ownerName));
   }
 
-  /** Somebody pushes there: it is looked through before others, if it has to be at all. */
+  /** Reports a push: if the repository is due, it is examined before others. */
   want(path: string): void {
     if (this.#wanted.size >= mostWanted) return;
     const isFirst = this.#wanted.size === 0;
     this.#wanted.add(path);
-    // Those who push without a pause do not put the look off.
+    // Only the first path sets the timer, so that constant pushes do not delay the examination.
     if (isFirst && !this.#isLooking) this.#nextIn(this.#pauseMs);
   }
 
@@ -120,7 +120,7 @@ export class SpaceRound {
     }
   }
 
-  /** A byte of one member may bring all of them near. */
+  /** Returns true if all members are to be checked: one member's byte may bring all of them near. */
   #reconcilePool(group: string): boolean {
     const { pools, settings } = this.#options.ledger;
     const before = this.#nearPools.has(group);
@@ -137,7 +137,7 @@ export class SpaceRound {
     this.#timer = this.#isClosed ? null : setTimeout(() => void this.#next(), milliseconds).unref();
   }
 
-  /** Looks at one owner at a time, so that nothing else waits. */
+  /** Handles one path or owner at a time, so that nothing else waits. */
   async #next(): Promise<void> {
     let due = this.#wantedPath();
     if (due === null) {

@@ -1,4 +1,4 @@
-/** The space in repositories, as the worker says: figures, reports, and collections that were asked for. */
+/** The worker's data about space in repositories: figures, reports, and requested collections. */
 
 import type { SpaceService, SpaceState } from '../api/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
@@ -23,45 +23,45 @@ export interface SpaceOptions {
   /** Null: no forge is named. */
   readonly forge: Pick<ForgeSync, 'lfsObjects'> | null;
   isUnit(path: string): boolean;
-  /** The worker collected garbage, or failed to. */
+  /** Called when the worker has collected garbage, or failed to. */
   collected(figures: RepositoryFigures): void;
   /** Milliseconds since 1970. */
   now(): number;
   readonly log: Pick<Log, 'warn'>;
 }
 
-/** The last report about a repository, as text: many of them, in bounded memory. */
+/** The last report about a repository, as text, whose memory can be bounded. */
 interface KeptReport {
   readonly text: string;
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly objectBytes: number;
   readonly reachableBytes: number;
-  /** The repository has changed while it was looked through. */
+  /** The repository has changed while it was examined. */
   readonly hasMoved: boolean;
   /** The repository has changed since. */
   isOld: boolean;
 }
 
-/** The repository is being looked through, or could not be. */
+/** The state of an examination that runs, or has failed. */
 type Look =
   | { readonly is: 'running'; hasChanged: boolean }
   | { readonly is: 'failed'; readonly message: string; readonly at: number };
 
 const explainMs = 90_000;
 const noteMs = 360_000;
-/** The time that the forge's database gets, where somebody waits and where nobody does. */
+/** Time limits for the forge's database: if somebody waits, and if nobody does. */
 const lfsMs = 30_000;
 const unaskedLfsMs = 300_000;
-/** Looks of each kind that may ask the forge's database at a time. */
+/** Most examinations of each kind that query the forge's database at a time. */
 const mostForgeReads = 2;
 const collectFirstMs = 10_000;
 const reclaimMs = 7 * 3_600_000;
 const freshMs = 3_600_000;
 const keptFaultMs = 10_000;
-/** Pause between two looks at one repository, so that repeated requests do not keep the worker busy. */
+/** Pause between two examinations of one repository, so that repeated requests do not keep the worker busy. */
 const restMs = 5000;
-/** The pauses before looks that nobody asked for. */
+/** Pauses before an examination that nobody requested: after a report, and after a failure. */
 const noteEveryMs = 72_000_000;
 const noteAgainMs = 3_600_000;
 const mostLooks = 2000;
@@ -76,7 +76,7 @@ export class Space implements SpaceService {
   readonly #options: SpaceOptions;
   readonly #startedAt: number;
   readonly #figures = new Map<string, RepositoryFigures>();
-  /** Figures by which the worker was asked to collect first. */
+  /** Figures for which the worker was already asked to collect first. */
   readonly #askedFirst = new WeakSet<RepositoryFigures>();
   /** The latest last. */
   readonly #reports = new Map<string, KeptReport>();
@@ -84,7 +84,7 @@ export class Space implements SpaceService {
   readonly #looks = new Map<string, Look>();
   #runs: readonly (ReclaimRun & { readonly path: string })[] = [];
   #lastRun = 0;
-  /** Looks that ask the forge's database now, urgent ones and others. */
+  /** Number of examinations that query the forge's database now. */
   readonly #forgeReads = { urgent: 0, others: 0 };
   #pruneAt = 1000;
 
@@ -103,7 +103,7 @@ export class Space implements SpaceService {
       if (kept !== undefined && measured !== null)
         kept.isOld ||=
           kept.objectBytes !== measured.object_bytes || kept.reachableBytes !== measured.reachable_bytes;
-      // The collections before this start are known.
+      // Collections before this daemon's start are recorded already.
       if (at >= this.#startedAt && at !== before?.collected?.at) this.#options.collected(figures);
     }
     this.#prune();
@@ -154,13 +154,13 @@ export class Space implements SpaceService {
     return { is: 'running', last };
   }
 
-  /** The last report, while the repository is as it was then; null: there is none. */
+  /** The last report, if the repository has not changed since; else null. */
   current(path: string): SpaceReport | null {
     const known = this.#reports.get(path);
     return known === undefined || known.isOld || known.hasMoved ? null : reportIn(known);
   }
 
-  /** Tells whether refused pushes into the repository should show something newer than they do. */
+  /** Returns true if the report for refused pushes is missing or too old, and can be made now. */
   isDue(path: string): boolean {
     const { now, link } = this.#options;
     if (!link.isHere) return false;
@@ -171,19 +171,19 @@ export class Space implements SpaceService {
     return !isWithin(now() - known.at, noteEveryMs);
   }
 
-  /** Has the worker look when it has nothing better to do. Never rejects. */
+  /** Makes the worker examine the repository when it has nothing more urgent to do. Never rejects. */
   async look(path: string): Promise<void> {
     await this.#look(path, false);
   }
 
-  /** Has the worker collect this as soon as it is old enough, unless it will already. */
+  /** Makes the worker collect the garbage as soon as it is old enough, unless that is planned already. */
   collectFirst(path: string): void {
     const figures = this.#figures.get(path);
     if (figures === undefined || isOfGitaly(path) || this.#askedFirst.has(figures)) return;
     const { measured, collected_by: by } = figures;
     const isGarbage = measured !== null && measured.unreachable_bytes > 0 && !measured.lent;
     if (!isGarbage || by !== null || !this.#options.link.isHere) return;
-    // With newer figures it is asked again.
+    // The worker is asked again if it reports newer figures.
     this.#askedFirst.add(figures);
     this.#options.link.ask({ kind: 'collect_first', path }, collectFirstMs).catch(() => {});
   }
@@ -221,7 +221,7 @@ export class Space implements SpaceService {
     }
   }
 
-  /** The largest LFS objects that the repository has alone, by the forge's database; null: not known. */
+  /** The largest LFS objects that only this repository has, from the forge's database; null if unknown. */
   async #forgeLfs(path: string, isUrgent: boolean) {
     const { forge, log } = this.#options;
     if (forge === null) return null;
@@ -287,7 +287,7 @@ export class Space implements SpaceService {
     this.#runs = this.#runs.map(run => (run.id === id ? { ...run, ...end } : run));
   }
 
-  /** Forgets repositories that have gone, once they are many. */
+  /** Forgets repositories that no longer exist, once there are many. */
   #prune(): void {
     if (this.#figures.size < this.#pruneAt) return;
     for (const path of this.#figures.keys()) if (!this.#options.isUnit(path)) this.#figures.delete(path);
@@ -295,7 +295,7 @@ export class Space implements SpaceService {
   }
 }
 
-/** False where the clock was set back. */
+/** Returns false also for a negative age, after the clock was set back. */
 function isWithin(ageMs: number, mostMs: number): boolean {
   return ageMs >= 0 && ageMs < mostMs;
 }

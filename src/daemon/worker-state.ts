@@ -23,7 +23,7 @@ interface DaemonWorkerOptions
   /** `[quota] GARBAGE = forgive`. */
   isForgiving(): boolean;
   quarantineRemoved(unit: string): void;
-  /** The page about the space of this unit; empty where nobody said where it is. */
+  /** The address of the page about the space of this unit; empty if unknown. */
   pageOf(unit: UnitRecord): string;
   /** `[reclaim]`. */
   reclaim(): Pick<Config['reclaim'], 'expireMs' | 'run'>;
@@ -34,9 +34,9 @@ interface DaemonWorkerOptions
 
 const mostGits = 10;
 const lookEveryMs = 5000;
-/** Time after which the words of a silent worker count no more. */
+/** Time after which the figures of a silent worker no longer count. */
 const forgottenMs = 86_400_000;
-/** New repositories are measured out of turn only where there is little else to do. */
+/** New repositories are measured out of turn only if the worker has fewer tasks than this. */
 const fewTasks = 100;
 
 export class DaemonWorker implements RepositoryWatch, PushWorker {
@@ -144,7 +144,7 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
     if (this.link.untoldCount < fewTasks) this.mayHaveChanged(path);
   }
 
-  /** A receive-pack asked before the objects of a push came. */
+  /** Records that a receive-pack asked before the objects of a push arrived. */
   askedEarly(): void {
     this.#isAskedEarly = true;
   }
@@ -191,7 +191,7 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
       const removed = { path: unit, quarantine: name, bytes };
       this.#options.log.info(removed, 'the worker removed what a push left behind');
     }
-    // Another one does not know what the one before was told.
+    // A new worker does not know the tasks of the one before.
     if (isFirst) for (const path of this.#options.reach.doubted) this.link.tell(path, 'pushed');
   }
 
@@ -208,7 +208,7 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
     this.#options.reach.measured(path, found, /^\d{1,15}$/.test(number) ? Number(number) : 0);
   }
 
-  /** Notices a worker that is silent: after a day nothing is forgiven. */
+  /** Forgives nothing any more if no worker has reported for a day. */
   look(): void {
     if (this.link.isHere) return;
     const { state: _, at } = this.#last ?? { state: null, at: this.#startedAt };
