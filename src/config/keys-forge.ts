@@ -82,7 +82,7 @@ export function forgeSettings(values: Values, base: string): ForgeSettings | nul
   };
 }
 
-/** Refuses [users] CASE = keep: a forge's directories are in lower case, the names in its database are not. */
+/** Refuses CASE = keep: a forge's directories are in lower case, and the names in its database are not. */
 export function refuseCaseOfForge(forge: ForgeSettings | null, values: Values): void {
   if (forge === null || values.take(users.foldCase)) return;
   values.refuse(users.foldCase, 'keep would make two owners of one with [forge]. Write fold.');

@@ -59,7 +59,7 @@ const collectFirstMs = 10_000;
 const reclaimMs = 7 * 3_600_000;
 const freshMs = 3_600_000;
 const keptFaultMs = 10_000;
-/** Pause between two examinations of one repository, so that repeated requests do not keep the worker busy. */
+/** Pause between two examinations of a repository, so that repeated requests do not keep the worker busy. */
 const restMs = 5000;
 /** Pauses before an examination that nobody requested: after a report, and after a failure. */
 const noteEveryMs = 72_000_000;
