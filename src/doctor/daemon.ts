@@ -1,4 +1,4 @@
-/** The daemon and its gate: whether they answer and refuse, its version, its own findings, and its room. */
+/** Checks the daemon: its answers, version and own findings, its gate, and the free space for its data. */
 
 import { statfsSync } from 'node:fs';
 import { z } from 'zod';
@@ -18,7 +18,7 @@ import {
   together,
 } from './installation.ts';
 
-/** `heard`: it told what it finds itself. */
+/** `heard`: the daemon has reported its own findings. */
 export async function checkDaemon({
   admin,
   loaded,
@@ -43,7 +43,7 @@ export async function checkDaemon({
   }
 }
 
-/** The gate: whether anybody answers where hooks are to ask, and whether refusals are refusals. */
+/** Checks that the gate answers on the socket that hooks use, and that its refusals are in force. */
 export async function checkGate(installation: Installation): Promise<CheckResult> {
   const { gate, loaded, context } = installation;
   const what = `the gate at ${printable(loaded.config.server.socket)}`;
@@ -54,7 +54,7 @@ export async function checkGate(installation: Installation): Promise<CheckResult
   return together([answer, { findings: modes(installation) }]);
 }
 
-/** The result where a socket gave no answer: nobody is there, or this user may not ask. */
+/** The result if a socket gave no answer: no daemon is there, or this user has no permission. */
 function unanswered(context: HostContext, error: unknown, what: string, more = ''): CheckResult {
   if (!(error instanceof SoftquotaError)) throw error;
   if (error.code === 'not_permitted') return { findings: [], missed: [what] };
@@ -94,7 +94,7 @@ export function checkSpace({ loaded }: Installation): CheckResult {
     const full = (what: string, mend: string) => ({
       findings: [makeFinding('disk_full', `DATA_PATH, ${shown}, has ${what}`, mend)],
     });
-    // Some file systems make inodes as they need them, and count none.
+    // Some file systems make inodes as they need them, and report none.
     if (files > 0 && ffree < leastFiles) {
       const inodes = commandLine('df', '-i', dataPath);
       return full(`${ffree} inodes left`, `remove small files on that disk: ${inodes} shows the inodes`);
@@ -105,7 +105,7 @@ export function checkSpace({ loaded }: Installation): CheckResult {
   } catch (error) {
     const code = systemCode(error);
     if (code === null) throw error;
-    // The daemon makes it; where it cannot, it says so and does not start.
+    // The daemon makes the directory, or says why it cannot, and does not start.
     if (code === 'ENOENT') return { findings: [] };
     return { findings: [], missed: [`DATA_PATH, ${shown} (${code})`] };
   }

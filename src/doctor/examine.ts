@@ -1,6 +1,6 @@
 /**
- * All checks in their order, as far as each of them can be made, and an examination that ends whatever disks
- * do: what they keep from being looked at is a finding.
+ * Runs all checks in order, as far as each is possible. If disks do not answer, findings name them, and what
+ * was not checked.
  */
 
 import { hooksStatus } from '../git/index.ts';
@@ -33,7 +33,7 @@ import { checkReachability } from './rights.ts';
 /** The findings that are wrong come first. */
 export type Examination = Required<Omit<CheckResult, 'missed'>>;
 
-/** Changes nothing, and asks nothing but what is on this host and its daemon. */
+/** Runs all checks. Changes nothing, and asks nobody but this host and its daemon. */
 export async function examine({ loaded, clients, context }: Loaded): Promise<Examination> {
   const looked = together([
     checkFaults(loaded),
@@ -67,7 +67,7 @@ async function installed(installation: Installation): Promise<readonly CheckResu
   ];
 }
 
-/** `heard`: whether the daemon tells by itself of its storage. */
+/** `heard`: the daemon has reported its own findings, those about storage among them. */
 async function onDisk(installation: Installation, heard: boolean): Promise<readonly CheckResult[]> {
   const { loaded, context } = installation;
   const repositories = lookForRepositories(loaded.config);
@@ -90,7 +90,7 @@ async function onDisk(installation: Installation, heard: boolean): Promise<reado
   ];
 }
 
-/** Findings about the storage that the daemon would tell, while none is there to tell them. */
+/** Findings about the storage that a running daemon would report. */
 function checkRoots({ uid }: HostContext, { roots, unread }: Repositories): CheckResult {
   const away = roots.filter(({ state }) => state !== 'present' && state !== 'unreadable');
   const below = unread.filter(({ path }) => !away.some(root => root.path === path));
@@ -113,7 +113,7 @@ function checkRoots({ uid }: HostContext, { roots, unread }: Repositories): Chec
   return { findings };
 }
 
-/** `result` null: it did not end in its time. */
+/** Adds findings about disks that do not answer. `result` null: the examination did not end in time. */
 export function withHangs({
   result,
   hangs,
@@ -125,7 +125,7 @@ export function withHangs({
   return { ...result, findings: [...added(hangs, result.findings), ...result.findings] };
 }
 
-/** Findings that a daemon told already are not told twice. */
+/** Findings about these mounts, except those that the daemon has reported already. */
 function added(mounts: readonly string[], findings: readonly Finding[]): Finding[] {
   const told = findings.filter(({ code }) => code === 'disk_hangs');
   return mounts

@@ -1,4 +1,4 @@
-/** The configuration with faults and notes, who may read and write its files, and use or replace sockets. */
+/** Checks the configuration, the permissions of its files, and who may use or replace the sockets. */
 
 import { statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -61,13 +61,13 @@ function* exposedFiles(loaded: config.LoadedConfig): Generator<Finding> {
   }
 }
 
-/** Others may write it, or replace what is in it. */
+/** Returns true if everybody may write the file, or replace the entries of the directory. */
 function isOpen(path: string): boolean {
   const mode = modeOf(path) ?? 0;
   return (mode & writeByAll) !== 0 && (mode & sticky) === 0;
 }
 
-/** The files that hold a value which is not to be shown. */
+/** The files with secret values. */
 function secretFiles({ given }: config.LoadedConfig): ReadonlySet<string> {
   const keys = config.sections.flatMap(section => section.keys);
   const secrets = given.filter(({ section, name, text }) => {
@@ -77,7 +77,7 @@ function secretFiles({ given }: config.LoadedConfig): ReadonlySet<string> {
   return new Set(secrets.flatMap(({ origin }) => (origin.file === null ? [] : [origin.file])));
 }
 
-/** The daemon, to whose group DATA_PATH belongs, has to go on reading the file. */
+/** Hides a file from others. The daemon must still be able to read it: its group is that of DATA_PATH. */
 function hiding(path: string, dataPath: string): string {
   const gid = statSync(dataPath, { throwIfNoEntry: false })?.gid;
   const take = commandLine('chmod', 'o-rwx', path);
@@ -114,10 +114,10 @@ function admin(path: string): Finding[] {
   return [makeFinding('exposed', message, commandLine('chmod', '0600', path))];
 }
 
-/** Finds what the daemon refuses when it makes a socket; one from the service manager it takes as it is. */
+/** Finds places for which the daemon refuses to make a socket. It does not check the service manager's. */
 function exposed(installation: Installation): Finding[] {
   const { socket, trustedSocket, adminSocket, dataPath } = installation.loaded.config.server;
-  // The daemon's user has its data.
+  // DATA_PATH belongs to the daemon's user.
   const daemon = statSync(dataPath, { throwIfNoEntry: false })?.uid;
   const paths = { SOCKET: socket, TRUSTED_SOCKET: trustedSocket, ADMIN_SOCKET: adminSocket };
   const told = new Map<string, Finding>();
@@ -134,7 +134,7 @@ function exposed(installation: Installation): Finding[] {
   return [...told.values()];
 }
 
-/** Tells whether everybody may pass through all the directories above. */
+/** Returns true if everybody may pass through all directories above. */
 function isReached(path: string): boolean {
   for (let at = dirname(path); at !== '/'; at = dirname(at)) {
     if (((modeOf(at) ?? 0) & 0o001) === 0) return false;

@@ -1,6 +1,6 @@
 /**
- * The forge's configuration and database, as far as they can be looked at without the daemon: whether its
- * user may read them, and whether the database answers and has the tables.
+ * Checks the forge's configuration and database without the daemon: the daemon's user has to be able to read
+ * them, and the database has to answer and to have the tables.
  */
 
 import { existsSync, statSync } from 'node:fs';
@@ -21,11 +21,11 @@ import type { Finding } from '../wire/index.ts';
 import { type CheckResult, type HookUser, type Installation, restart } from './installation.ts';
 import { type Blocked, blockedFor, blockedWords, mayAskFor } from './rights.ts';
 
-/** `heard`: the daemon tells by itself how its readings go. */
+/** `heard`: the daemon has reported its own findings, those about the forge among them. */
 export async function checkForge({ loaded, context }: Installation, heard: boolean): Promise<CheckResult> {
   const { forge, server } = loaded.config;
   if (forge === null || heard) return { findings: [] };
-  // The daemon's user is whom its data belong to.
+  // DATA_PATH belongs to the daemon's user.
   const user = statSync(server.dataPath, { throwIfNoEntry: false }) ?? null;
   const missed: string[] = [];
   const findings: Finding[] = [];
@@ -77,13 +77,13 @@ function neededFiles(
     const file = sqliteFileOf(kind, configFile, env);
     return file === null ? [configFile] : [configFile, file];
   } catch (error) {
-    // The probe says what is wrong with it.
+    // `probeForge` says what is wrong with the file.
     if (error instanceof ForgeFault) return [configFile];
     throw error;
   }
 }
 
-/** By the group, since these files have secrets that others must not read. */
+/** Gives the right to the group, since these files have secrets that others must not read. */
 function readMend({ at, right, user }: Blocked): string {
   const { gid, mode } = statSync(encodePath(at));
   const name = userName(user.uid);
@@ -97,8 +97,8 @@ function readMend({ at, right, user }: Blocked): string {
 const unit = 'softquota.service';
 
 /**
- * Tells whether the service runs as this user and may read every file, as the unit of the package says. False
- * where there is no such unit, or where a drop-in may say otherwise.
+ * Returns true if the package's unit runs as this user, and lets it read every file. False if there is no
+ * such unit, or if a drop-in may change it.
  */
 export function serviceReadsAll(user: HookUser, folders: readonly string[] = unitFolders): boolean {
   const folder = folders.find(each => existsSync(`${each}/${unit}`));

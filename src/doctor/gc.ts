@@ -1,7 +1,7 @@
 /**
- * Tells whether garbage is collected: whether gc runs in repositories, and where nothing starts it, neither
- * the worker, nor git by itself after a push, nor a program that runs from time to time. Without it nothing
- * that was deleted ever frees space.
+ * Checks that garbage is collected: finds repositories in which gc fails or is overdue, and those in which
+ * nothing starts it: neither the worker, nor git after a push, nor a scheduled program. Without gc, deleted
+ * data never frees space.
  */
 
 import { existsSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { asUser, type CheckResult, type HostContext, type Installation, setKey }
 import { beginningOf, entriesIn, filesBelow } from './paths.ts';
 import type { Repository } from './repositories.ts';
 
-/** git's own gc.auto and gc.autoPackLimit, and its way to estimate: a look at one of 256 directories. */
+/** git's defaults of gc.auto and gc.autoPackLimit; git estimates by one of 256 directories. */
 const mostLoose = 6700;
 const mostPacks = 50;
 const sampled = 'objects/17';
@@ -50,7 +50,7 @@ function namesIn(path: string, pattern: RegExp): number {
   return [...entriesIn(path).keys()].filter(name => pattern.test(name)).length;
 }
 
-/** Files and directories of this host that say what git does there, and what runs from time to time. */
+/** Files and directories of this host with settings of git, and with scheduled programs. */
 interface CollectionPlaces {
   readonly systemConfig: string;
   readonly homeOf: (uid: number) => string | null;
@@ -82,7 +82,7 @@ export function checkCollection(
   places: CollectionPlaces = usualPlaces,
 ): CheckResult {
   const { reclaim, forge } = installation.loaded.config;
-  // GitLab does it itself; of a worker that is away the daemon tells.
+  // GitLab collects garbage itself; the daemon reports a missing worker.
   if (reclaim.run === 'gc' || forge?.kind === 'gitlab') return { findings: [] };
   const found = repositories.flatMap(repository => {
     const switchedOff = whereSwitchedOff(repository, places);
@@ -106,7 +106,7 @@ export function checkCollection(
   };
 }
 
-/** The setting with which git collects nothing by itself after a push; null: it does. */
+/** The setting that keeps git from collecting garbage after a push; null if there is none. */
 function whereSwitchedOff({ path, user }: Repository, places: CollectionPlaces): string | null {
   const home = places.homeOf(user.uid);
   const files = [

@@ -1,7 +1,7 @@
 /**
- * Looks at what lies outside of repositories: the programs that are needed, whether git's users can read
- * git's own configuration, whether what other programs' configurations name of softquota is there, and signed
- * pushes, of which git stores the certificate before any hook can refuse it.
+ * Checks what is outside of repositories: the programs that are needed, git's configuration, which its users
+ * have to be able to read, files of softquota that other programs' configurations name, and signed pushes,
+ * whose certificate git stores before any hook can refuse it.
  */
 
 import { existsSync } from 'node:fs';
@@ -27,7 +27,7 @@ const leastGit = [2, 11] as const;
 
 const timeoutMs = 10_000;
 
-/** `gits`: those of `[reclaim] GIT`. */
+/** `gits`: the programs in `[reclaim] GIT`. */
 export async function checkPrograms(gits: readonly string[]): Promise<CheckResult> {
   const parts = await Promise.all([client(), git(gits)]);
   return {
@@ -58,8 +58,8 @@ async function gitsOfHost() {
 }
 
 /**
- * Names the gits of this host where it has several versions, and `given` lacks one of them, with the value of
- * `[reclaim] GIT` that has all; null: there is nothing to say. Nobody knows which of them runs the hooks.
+ * Names the gits of this host, and the value of `[reclaim] GIT` with all of them; null unless it has several
+ * versions, of which `given` lacks one. Nobody knows which of them runs the hooks.
  */
 export async function missingGits(
   given: readonly string[],
@@ -110,7 +110,7 @@ function installing(name: string): string {
   return manager === undefined ? `install ${name}` : commandLine(...manager, name);
 }
 
-/** The version that a git tells; null where it cannot be run. */
+/** The version of a git; null if it cannot be run. */
 async function versionAt(path: string): Promise<string | null> {
   try {
     const { status, output } = await runProgram(path, ['--version'], { timeoutMs, env: { LC_ALL: 'C' } });
@@ -153,7 +153,7 @@ export async function checkGitSetup(
   return { findings: [...unread.flat(), ...files.flatMap(namedIn)] };
 }
 
-/** Without its configuration git does nothing, and so the hooks do nothing. */
+/** Checks that git can read its configuration as this user: else git does nothing, and no hook runs. */
 async function configuration(context: HostContext, user: HookUser): Promise<readonly Finding[]> {
   const HOME = homeOf(user.uid) ?? '/nonexistent';
   const as = context.uid === user.uid ? {} : { user };
@@ -199,7 +199,7 @@ function missing(where: string, path: string): Finding {
 
 const key = 'receive.certNonceSeed';
 
-/** In the repositories' own configuration, in that of the users they belong to, and in the system's. */
+/** Checks the configurations of the repositories, of their owners, and of the system. */
 export async function checkSignedPushes(
   context: HostContext,
   repositories: readonly Repository[],

@@ -1,8 +1,9 @@
 /**
- * The hooks of repositories: there, this version's, run by git, and asking where the daemon listens.
+ * Checks that each repository has the hooks of this version, that git runs them, and that they ask where the
+ * daemon listens.
  *
- * The state of a repository is what `softquota hooks status` says; where that is not well, this tells why.
- * Hooks that git reaches through a link or through core.hooksPath count like others, if they are ours.
+ * The state of a repository is that of `softquota hooks status`; this adds the reason for a problem. Hooks of
+ * softquota that git reaches through a link or through core.hooksPath count like others.
  */
 
 import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
@@ -21,13 +22,13 @@ interface Fault {
   readonly code: 'hook' | 'hook_blocked' | 'hook_previous_skipped' | 'hook_unreached';
   readonly repository: string;
   readonly what: string;
-  /** The command that mends this one; null: to install the hooks. */
+  /** The command that fixes this fault; null: install the hooks. */
   readonly mend: string | null;
 }
 
 type ReadStatus = Exclude<git.RepositoryStatus, { readonly fault: string }>;
 
-/** `run`: the hooks that git runs, of repositories that are well. */
+/** `run`: the hooks that git runs in repositories that are protected. */
 export async function checkHooks(
   installation: Installation,
   { close, count, roots, whole }: Repositories,
@@ -109,7 +110,7 @@ function faultsOf(installation: Installation, repository: Repository, status: gi
   for (const name of git.hookNames) {
     const { state, file, blocked, settings, skipped } = hooks[name];
     const link = `${repository.path}/hooks/${name}`;
-    // Nothing is written through a link.
+    // An installation writes nothing through a link.
     const isLink = lstatSync(encodePath(link), { throwIfNoEntry: false })?.isSymbolicLink() === true;
     const relink = isLink ? `${commandLine('rm', link)} && ${install}` : null;
     if (state === 'absent' && relink !== null)
@@ -132,7 +133,7 @@ function faultsOf(installation: Installation, repository: Repository, status: gi
     if (settings !== null && !isSamePath(settings.socket, socket))
       found.push(fault('hook', `${file} asks at ${settings.socket}, but the daemon listens at ${socket}`));
   }
-  // A hook of another version takes them along when it is replaced.
+  // The update of an older hook removes the leftovers, too.
   const isOlder = git.hookNames.some(name => hooks[name].state === 'older');
   return [...found.slice(0, 1), ...(isOlder ? [] : old)];
 }
@@ -141,7 +142,7 @@ function remount(mount: string): string {
   return `${commandLine('mount', '-o', 'remount,exec', mount)}  # and remove noexec there in /etc/fstab`;
 }
 
-/** gitolite links hooks of one folder into all its repositories, as its own `update`: they belong there. */
+/** Null if the repository is not gitolite's, which links the hooks of one folder into all of them. */
 function gitoliteMend({ context }: Installation, { path, user }: Repository): string | null {
   const home = homeOf(user.uid);
   if (home === null) return null;
@@ -154,7 +155,7 @@ function gitoliteMend({ context }: Installation, { path, user }: Repository): st
   return softquota(context, 'hooks install', '--gitolite', home);
 }
 
-/** A directory that is there gets ours, beside what lies in it; a setting that leads nowhere goes. */
+/** Adds the hooks to the directory that core.hooksPath names; removes the setting if there is none. */
 function unreachedMend(
   { context }: Installation,
   { user }: Repository,
@@ -171,12 +172,12 @@ function unreachedMend(
 const mostNamed = 10;
 
 /**
- * One finding for each fault that many repositories share; those with a mend of their own, one by one, and
- * last, since of many findings only the first are told.
+ * Makes one finding for each fault that several repositories share. Faults with fixes of their own come last,
+ * since only the first of many findings are shown.
  */
 function grouped({ context }: Installation, faults: readonly Fault[], roots: readonly string[]): Finding[] {
   const groups = Map.groupBy(faults, ({ code, what, mend }) =>
-    // One command may mend hooks that have different faults.
+    // One command may fix hooks with different faults.
     JSON.stringify([code, mend, code === 'hook' ? what : '']),
   );
   const largest = [...groups.values()].sort((a, b) => b.length - a.length);

@@ -1,9 +1,9 @@
 /**
- * Run by itself: what a user may do with files, in the system's own judgement, which knows groups, access
- * control lists and directory services.
+ * Entry of a process that finds out what a user may do with files. It asks the system itself, which knows
+ * groups, access control lists and directory services.
  *
- * In: a `RightsOrder` as JSON on standard input. Out: `GrantedRights` as JSON. Started as root it becomes the
- * user, for good; else it has to be the user already.
+ * In: a `RightsOrder` as JSON on standard input. Out: `GrantedRights` as JSON. If root starts it, it becomes
+ * the user for good; else that user has to start it.
  */
 
 import { accessSync, constants, readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ export type Right = 'search' | 'read' | 'write' | 'execute';
 
 export interface RightsOrder {
   readonly uid: number;
-  /** The primary group of a user whom no database knows. */
+  /** The primary group, used if no database knows the user. */
   readonly gid: number;
   readonly wanted: readonly { readonly path: string; readonly right: Right }[];
 }
@@ -23,7 +23,7 @@ export interface RightsOrder {
 export interface GrantedRights {
   readonly gid: number;
   readonly groups: readonly number[];
-  /** For each that is wanted, the system's code where it is not granted. */
+  /** For each wanted right, the system's error code; null if the right is granted. */
   readonly refused: readonly (string | null)[];
 }
 
@@ -31,11 +31,11 @@ const modes: Readonly<Record<Right, number>> = {
   search: constants.X_OK,
   read: constants.R_OK,
   write: constants.W_OK,
-  // A script is read by its interpreter.
+  // The interpreter has to read a script.
   execute: constants.R_OK | constants.X_OK,
 };
 
-/** Node has had it ever since, and its types have not. */
+/** Node has `initgroups`, and its types lack it. */
 const self: NodeJS.Process & { initgroups?(user: number, extraGroup: number): void } = process;
 
 function become(uid: number, gid: number): number {
@@ -51,7 +51,7 @@ function become(uid: number, gid: number): number {
   return primary;
 }
 
-/** Asked as the user, since Node tells of nobody else; null where the system does not know them. */
+/** Becomes the user to ask, since Node answers for no other; null if the system knows no such user. */
 function primaryGroup(uid: number): number | null {
   process.seteuid?.(uid);
   try {

@@ -1,6 +1,6 @@
 /**
- * The things that doctor is shown (the configuration, the ways to ask the daemon, and whom it runs as), the
- * result of a check, and the lines that mend: commands for a shell, and keys to be set in app.ini.
+ * The input of doctor (the configuration, the clients of the daemon, and doctor's user), the result of a
+ * check, and the texts of fixes: shell commands, and keys to set in app.ini.
  */
 
 import { userName } from '../accounts.ts';
@@ -22,19 +22,19 @@ export interface Installation {
   readonly context: HostContext;
 }
 
-/** The part that is there without a configuration, too. */
+/** The input that exists also without a configuration. */
 export interface HostContext {
-  /** User whom doctor runs as; 0 may look everywhere. */
+  /** The user of doctor; 0 may read everything. */
   readonly uid: number;
-  /** The value of `--config`, to be repeated in the commands that mend. */
+  /** The value of `--config`, which the commands of fixes repeat. */
   readonly configOption: string | null;
-  /** The hooks' settings for the whole host. */
+  /** The file of release 0.1 with the hooks' settings for the whole host. */
   readonly hookConf: string;
 }
 
 export interface Loaded {
   readonly loaded: LoadedConfig | RefusedConfig;
-  /** The clients of a sound configuration. */
+  /** Makes the clients for a valid configuration. */
   readonly clients: (loaded: LoadedConfig) => Pick<Installation, 'admin' | 'gate'>;
   readonly context: HostContext;
 }
@@ -42,14 +42,14 @@ export interface Loaded {
 /** A user that git runs as, or the daemon's. */
 export interface HookUser {
   readonly uid: number;
-  /** The group of the user's files, for one whom no database knows. */
+  /** The group of the user's files, used if no database knows the user. */
   readonly gid: number;
 }
 
 export interface CheckResult {
   readonly findings: readonly Finding[];
   readonly checked?: readonly string[];
-  /** The things that this user may not look at. */
+  /** Things that this user has no permission to check. */
   readonly missed?: readonly string[];
 }
 
@@ -61,14 +61,14 @@ export function together(parts: readonly CheckResult[]): Required<CheckResult> {
   };
 }
 
-/** A command of ours, about the same installation. */
+/** A command of softquota for the same installation. */
 export function softquota(context: HostContext, command: string, ...words: readonly string[]): string {
   const { configOption } = context;
   const option = configOption === null ? [] : ['--config', configOption];
   return commandLine('softquota', ...command.split(' '), ...option, ...words);
 }
 
-/** A command as the user of files: git works on nobody else's, and what it writes has to stay theirs. */
+/** A command as the owner of files: git works only on its user's files, and new files must be the owner's. */
 export function asUser(context: HostContext, uid: number, ...words: readonly string[]): string {
   if (uid === context.uid) return commandLine(...words);
   const name = userName(uid);
@@ -76,7 +76,7 @@ export function asUser(context: HostContext, uid: number, ...words: readonly str
   return commandLine('setpriv', `--reuid=${uid}`, '--clear-groups', ...words);
 }
 
-/** A key to be set, where its value stands now, and what makes the daemon take it. */
+/** Says how to set a key at the place of its present value, and how to make the daemon read it. */
 export function setKey(
   { loaded }: Pick<Installation, 'loaded'>,
   section: string,
@@ -104,7 +104,7 @@ function reload(): string {
   return isSupervised() ? 'systemctl reload softquota' : 'send the daemon SIGHUP';
 }
 
-/** A mend of the daemon's, which knows neither how doctor was called nor who supervises it. */
+/** Completes a fix from the daemon, which knows neither doctor's `--config` nor the service manager. */
 export function localized(context: HostContext, found: Finding): Finding {
   const option = context.configOption === null ? '' : ` ${commandLine('--config', context.configOption)}`;
   const mend = found.mend

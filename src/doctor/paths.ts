@@ -1,4 +1,4 @@
-/** Looks at places on the disk that may have several names, be gone, closed to this user, or hang. */
+/** Reads paths that may have several names, be gone, be closed to this user, or be on a disk that hangs. */
 
 import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -6,7 +6,7 @@ import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
 import { beforeFollow, decodePath, encodePath, saysHangs } from '../layout/index.ts';
 
-/** Tells whether two absolute paths lead to the same place, links resolved as far as there is anything. */
+/** Returns true if two absolute paths lead to the same place. Resolves links as far as the paths exist. */
 export function isSamePath(one: string, other: string): boolean {
   return one === other || resolved(one) === resolved(other);
 }
@@ -20,7 +20,7 @@ function resolved(path: string): string {
   }
 }
 
-/** The bits of the mode; null where nothing is found. */
+/** The bits of the mode; null if the path is gone or out of reach. */
 export function modeOf(path: string): number | null {
   try {
     return statSync(path).mode & 0o7777;
@@ -29,7 +29,7 @@ export function modeOf(path: string): number | null {
   }
 }
 
-/** The beginning of a file; empty where none can be read. */
+/** The beginning of a file; empty if it cannot be read. */
 export function beginningOf(
   file: string,
   options: { readonly mostBytes: number; readonly follow?: boolean },
@@ -42,7 +42,7 @@ export function beginningOf(
   }
 }
 
-/** The names in a directory, each with whether it is a directory; none where it cannot be read. */
+/** The names in a directory, with true for directories; empty if it cannot be read. */
 export function entriesIn(path: string): ReadonlyMap<string, boolean> {
   try {
     const entries = readdirSync(encodePath(path), { withFileTypes: true, encoding: 'buffer' });
@@ -68,19 +68,19 @@ export function isFile(path: string): boolean {
   return ifReadable(path, () => statSync(path).isFile()) ?? false;
 }
 
-/** Path with links resolved; itself if that is unknown. */
+/** The path with its links resolved; unchanged if that fails. */
 export function physical(path: string): string {
   const look = () => decodePath(realpathSync.native(encodePath(path), { encoding: 'buffer' }));
   return ifReadable(path, look) ?? path;
 }
 
-/** A small file's text; null where none can be read. With `follow`, also of one that a link leads to. */
+/** The text of a small file; null if it cannot be read. `follow`: also if the path is a symbolic link. */
 export function fileText(path: string, { follow = false } = {}): string | null {
   const file = ifReadable(path, () => readBounded(path, { follow }));
   return file?.kind === 'file' && file.whole ? file.bytes.toString() : null;
 }
 
-/** Tells whether something is there, or may be there, that this user has no permission to read. */
+/** Returns true if this user has no permission to read the file, or to see if there is one. */
 export function isClosed(path: string): boolean {
   try {
     beforeFollow(path);
@@ -93,13 +93,13 @@ export function isClosed(path: string): boolean {
   }
 }
 
-/** Tells whether a place is a directory or lies in it, links resolved. */
+/** Returns true if a path is a directory or is in it, with links resolved. */
 export function liesIn(path: string, directory: string): boolean {
   const way = relative(physical(directory), physical(path));
   return way !== '..' && !way.startsWith('../');
 }
 
-/** A directory and the three above it, where a server's own configuration may lie. */
+/** A directory and the three above it, where a server's own configuration may be. */
 export function withAbove(place: string): readonly string[] {
   const [parent, grandparent] = [dirname(place), dirname(dirname(place))];
   return [...new Set([place, parent, grandparent, dirname(grandparent)])];
@@ -115,7 +115,7 @@ export function hangs(path: string): boolean {
   }
 }
 
-/** Null for every failure of the system. */
+/** Returns null for every error of the system. */
 function ifReadable<T>(path: string, look: () => T): T | null {
   try {
     beforeFollow(path);

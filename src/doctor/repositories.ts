@@ -1,9 +1,9 @@
 /**
- * The repositories of this host: those that the templates make units, those that lie below or beside the
- * storage roots without being any, folders inside of repositories that git would take for some, and, of very
- * many, the ones to be looked at closely.
+ * Finds the repositories of this host: those that templates match, those below or beside the storage roots
+ * that none matches, and folders inside of repositories that git would take for repositories. Of very many,
+ * it chooses a part that is checked closely.
  *
- * Looking for them takes the time of one listing of the directories above them, and no longer than `mostMs`.
+ * The search lists the directories above repositories once, and ends after `mostMs`.
  */
 
 import { lstatSync, statSync } from 'node:fs';
@@ -46,20 +46,20 @@ export interface Repositories {
   readonly roots: readonly Root[];
   /** Number of repositories that the templates match. */
   readonly count: number;
-  /** The ones of those to be looked at closely. */
+  /** The part of these that is checked closely. */
   readonly close: readonly Repository[];
   readonly unmanaged: readonly string[];
-  /** Working trees outside of all units, of the repositories looked at closely. */
+  /** Working trees of the repositories in `close` that are outside of all units. */
   readonly workingTrees: readonly string[];
   readonly unread: readonly { readonly path: string; readonly error: string }[];
-  /** Tells whether the time was enough to find all. */
+  /** True if the time was enough to find all. */
   readonly whole: boolean;
 }
 
 const mostMs = 20_000;
 const mostClose = 500;
 
-/** Directories that are looked into for repositories where no template leads, and how far down. */
+/** Bounds of the search where no template leads: number of directories, and levels. */
 const mostBeside = 2000;
 const deepestBeside = 2;
 
@@ -106,7 +106,7 @@ function isOfGit(kind: StorageKind): boolean {
   return kind === 'repos' || kind === 'wiki';
 }
 
-/** Those that look unprotected at a glance first, but never alone; the others in equal distances. */
+/** Chooses some: up to half of them have no pre-receive hook, and the others are spread evenly. */
 function chosen(paths: readonly string[], most: number): readonly string[] {
   if (paths.length <= most) return [...paths].sort();
   const half = Math.ceil(most / 2);
@@ -129,10 +129,7 @@ function repositoryAt(path: string): Repository[] {
   }
 }
 
-/**
- * A template may pass through a repository that it does not match, and look at what is inside; and it leaves
- * out what cannot match.
- */
+/** Finds repositories among the directories that templates pass through, and among those that they skip. */
 function unmanagedRepositories(
   roots: readonly Root[],
   listed: readonly string[],
@@ -176,7 +173,7 @@ function isRepository(path: string): boolean {
 
 const mostTrees = 100;
 
-/** The working trees of a repository that lie in no unit. */
+/** The working trees of a repository that are in no unit. */
 function workingTreesOf(repository: string, units: ReadonlySet<string>): readonly string[] {
   const linked = [...entriesIn(`${repository}/worktrees`).keys()].slice(0, mostTrees).flatMap(name => {
     const place = `${repository}/worktrees/${name}`;
@@ -188,13 +185,13 @@ function workingTreesOf(repository: string, units: ReadonlySet<string>): readonl
   return [...linked, ...own].filter(tree => exists(`${tree}/.git`) && !isInUnit(tree));
 }
 
-/** Tells whether git takes a push to the branch that is checked out. */
+/** Returns true if git accepts pushes to the branch that is checked out. */
 function takesPushes(workingCopy: string): boolean {
   const said = configValue(fileText(`${workingCopy}/.git/config`) ?? '', 'receive.denyCurrentBranch');
   return said.found === 'value' && !/^(?:refuse|true|yes|on|1)$/i.test(said.value);
 }
 
-/** Directories in a directory that nothing has passed yet; a `.git` only where people push to it. */
+/** Directories in a directory that were not visited yet; a `.git` only if it accepts pushes. */
 function below(path: string, passed: ReadonlySet<string>, exclude: readonly string[]): string[] {
   return [...entriesIn(path)]
     .filter(([name, isDirectory]) => isDirectory && !exclude.includes(name))
@@ -211,7 +208,7 @@ function exists(path: string): boolean {
   }
 }
 
-/** Directories that are looked into, in a repository and in all together. */
+/** Most directories that are searched, in one repository and in all together. */
 const mostOfOne = 2000;
 const mostOfAll = 100_000;
 
@@ -253,7 +250,7 @@ function innerBelow(root: string, most: number): { inner: readonly string[]; loo
     looked += 1;
     const names = entriesIn(path);
     const isRepository = names.has('HEAD') && (names.has('objects') || names.has('commondir'));
-    // With the hook in it, a push there is asked about.
+    // If the hook is in it, pushes there are checked.
     if (isRepository && !exists(`${path}/hooks/pre-receive`)) inner.push(path);
     for (const [name, isDirectory] of names)
       if (isDirectory && name !== 'objects') waiting.push(`${path}/${name}`);
@@ -269,7 +266,7 @@ export function checkUnmanaged(
   installation: Installation,
   { unmanaged, workingTrees, roots }: Repositories,
 ): CheckResult {
-  // gitolite's own configuration lies there, has no owner, and stays where it is.
+  // This repository has gitolite's own configuration: it has no owner, and cannot be moved.
   const found = unmanaged.filter(path => basename(path) !== gitoliteAdmin);
   const hooked = found.filter(isMeantToAsk);
   const others = found.filter(path => !isMeantToAsk(path));
@@ -283,7 +280,7 @@ export function checkUnmanaged(
     checked: [counted(roots.length, 'storage root', 'storage roots')],
   };
 
-  /** The hooks that gitolite links into all of its repositories, gitolite-admin included. */
+  /** Excludes links of gitolite, which puts the hooks into all of its repositories. */
   function isMeantToAsk(path: string): boolean {
     const hook = hookAt(`${path}/hooks/pre-receive`);
     return hook !== null && (!hook.isLink || templateFor(path, roots) !== null);
@@ -315,7 +312,7 @@ export function checkUnmanaged(
   }
 }
 
-/** Our hook there; null where there is none. */
+/** The softquota hook at a path; null if there is none. */
 function hookAt(path: string): { readonly isLink: boolean } | null {
   try {
     const file = readBounded(encodePath(path), { follow: true });
@@ -326,7 +323,7 @@ function hookAt(path: string): { readonly isLink: boolean } | null {
   }
 }
 
-/** A template that would match it, below the nearest storage root, where its path names an owner. */
+/** A template below the nearest storage root that would match the path; null if the path names no owner. */
 function templateFor(path: string, roots: Repositories['roots']): string | null {
   const root = roots
     .map(each => each.path)

@@ -1,6 +1,6 @@
 /**
- * Tells whether users get at files, and which place keeps them out: those that git runs as have to get at the
- * socket of the gate, and at the hooks.
+ * Checks that users can reach files, and finds the place that blocks them: the users that git runs as need
+ * the gate's socket, and the hooks.
  */
 
 import { statSync } from 'node:fs';
@@ -46,7 +46,7 @@ export function mayAskFor(uid: number, user: HookUser): boolean {
   return uid === 0 || uid === user.uid;
 }
 
-/** For each target that is kept from the user, where. What does not exist is not. */
+/** Finds the place that blocks each target for the user. A target that does not exist is not blocked. */
 export async function blockedFor(
   user: HookUser,
   targets: readonly { readonly path: string; readonly right: Right }[],
@@ -71,7 +71,7 @@ function keyOf({ path, right }: { readonly path: string; readonly right: Right }
   return `${right} ${path}`;
 }
 
-/** The directories to be searched on the way, from `/`, those that links lead through included. */
+/** The directories on the way, from `/`, including those that links lead through. */
 function aboveOf(path: string): string[] {
   const parents: string[] = [];
   for (let at = dirname(path); ; at = dirname(at)) {
@@ -94,7 +94,7 @@ async function answered(order: RightsOrder): Promise<GrantedRights> {
 
 const letters: Readonly<Record<Right, string>> = { search: 'x', read: 'r', write: 'w', execute: 'rx' };
 
-/** The command that gives the right: to the class that the system puts the user in, and to no other. */
+/** The command that gives the right to the user's class only: owner, group or others. */
 export function grant({ at, right, user, groups }: Blocked): string {
   const { uid, gid } = statSync(encodePath(at));
   const to = uid === user.uid ? 'u' : groups.includes(gid) ? 'g' : 'o';
@@ -108,13 +108,13 @@ export function blockedWords({ at, right, user }: Blocked): string {
   return `${printable(userWords(user.uid))} may not ${verb} ${printable(at)} (mode ${mode})`;
 }
 
-/** Each is asked for by a process of its own, and so many of them run at a time. */
+/** Most users that are checked, each by a process, and most processes at a time. */
 const mostUsers = 100;
 const atATime = 8;
 
 /**
- * Checks that the socket can be reached by the owners of repositories, and by those who may write them as
- * members of their group. `hooks`: hooks that git runs, of repositories that are well otherwise.
+ * Checks that the owners of repositories, and users who may write them as members of their group, can reach
+ * the socket. `hooks`: hooks that git runs, and that their repository's owner has to be able to run.
  */
 export async function checkReachability(
   installation: Installation,
@@ -140,7 +140,7 @@ export async function checkReachability(
     );
     for (const block of blocks.flat()) {
       const finding = blockFinding(installation, block);
-      // One mend opens the path for all users, unless it names a user.
+      // One fix opens the path for all users, unless it names a user.
       const key = `${finding.code} ${block.at} ${finding.mend}`;
       if (!told.has(key)) told.set(key, finding);
     }
@@ -162,7 +162,7 @@ function blockFinding(installation: Installation, block: Blocked): Finding {
   return makeFinding(isGate ? 'gate_blocked' : 'hook_blocked', `${blockedWords(block)}${because}`, mend);
 }
 
-/** Gives a command whose effect outlasts a restart, at which the daemon makes its socket again. */
+/** A fix that outlasts a restart, at which the daemon makes its socket again. */
 function socketMend(installation: Installation, block: Blocked): string {
   const { socketMode, socketGroup } = installation.loaded.config.server;
   const { mode, gid, uid } = statSync(encodePath(block.at));
@@ -170,7 +170,7 @@ function socketMend(installation: Installation, block: Blocked): string {
   if ((mode & 0o7777) !== socketMode) return commandLine('chmod', configured, block.at);
   if ((socketMode & 0o020) === 0) return setKey(installation, 'server', 'SOCKET_MODE', '0660', 'restart');
   const name = userName(block.user.uid);
-  // Root's group has other rights; a group of the daemon's own is made for this.
+  // Root's group has other rights; a daemon with its own user has a group that users may join.
   if (uid !== 0 && gid !== 0 && name !== null) {
     return `${commandLine('usermod', '-a', '-G', groupName(gid), name)}  # takes effect at the next login`;
   }

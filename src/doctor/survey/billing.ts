@@ -1,4 +1,4 @@
-/** Finds out who is billed for the repositories below a directory, and what lies there and is left out. */
+/** Finds the owners who are billed for data below a directory, and the data there that counts for nobody. */
 
 import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -15,10 +15,10 @@ import {
 } from '../../layout/index.ts';
 import { ownerKey } from '../../quota/index.ts';
 
-/** Size of the regular files that were looked at. */
+/** Size of the regular files that were found. */
 export interface Sized {
   readonly bytes: number;
-  /** Tells whether all were: nothing was unreadable, and there was time. */
+  /** True if everything could be read, and the time was enough. */
   readonly whole: boolean;
 }
 
@@ -36,15 +36,15 @@ export interface Billing {
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Number of repositories of an owner, and the directory that has all that counts for the owner. */
+/** Number of repositories of an owner, and the directory with everything that counts for the owner. */
 export interface OwnersPlaces {
   readonly count: number;
   readonly directory: string;
 }
 
 /**
- * `root` is physical; `ownerless`: the repositories that these settings tell no owner of; `apart`: physical
- * directories that are told of elsewhere. What could not be sized before `deadline` is not whole.
+ * `root` is a physical path. `ownerless`: repositories that have no owner by these settings; `apart`:
+ * physical directories that are listed elsewhere. A size that is not complete at `deadline` is not `whole`.
  */
 export function billing(
   root: string,
@@ -76,7 +76,7 @@ export function billing(
   return { owners, leftOut: shown.sort((a, b) => b.bytes - a.bytes) };
 }
 
-/** Returns when the next of so many has to be done, so that none takes the time of the others. */
+/** The deadline of the next of `left` tasks, so that none takes the time of the others. */
 export function shareOf(deadline: number, left: number): number {
   const now = performance.now();
   return now + (deadline - now) / left;
@@ -88,7 +88,7 @@ function commonDirectory(directory: string, path: string): string {
   return common;
 }
 
-/** The outermost directories that have nothing that is billed, and the files beside those that have. */
+/** The outermost directories without billed data, and the files beside directories with billed data. */
 function outside(root: string, known: readonly string[], ownerless: readonly string[]) {
   const ends = new Set(known);
   const without = new Set(ownerless);

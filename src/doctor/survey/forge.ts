@@ -1,10 +1,10 @@
 /**
- * Gitea, Forgejo and Gogs: repositories as OWNER/REPOSITORY.git, wikis as OWNER/REPOSITORY.wiki.git, and
- * stores of files named after their content or a number, which only the forge's database knows the owners of.
+ * Recognises Gitea, Forgejo and Gogs: repositories as OWNER/REPOSITORY.git, wikis as
+ * OWNER/REPOSITORY.wiki.git, and stores of files named after their content or a number, whose owners only the
+ * forge's database knows.
  *
- * Recognised by the forge's app.ini where one leads here, else by the names of its directories, else by its
- * hooks. Of the app.ini only the places of data are looked at, and nothing is kept. What refers to other
- * values, `%(NAME)s`, is taken as not said.
+ * The evidence is an app.ini that names this directory, else the names of directories, else hooks. Only the
+ * paths of data are taken from the app.ini. A value with a reference, `%(NAME)s`, counts as missing.
  */
 
 import { basename, dirname, join, resolve } from 'node:path';
@@ -16,7 +16,7 @@ import { byDirectory, type ForgeFound, type Recognised, type StorePlace, section
 
 type ForgeConfigFound = Pick<ForgeFound, 'configFile' | 'passedOver'>;
 
-/** By its app.ini or the names of its directories. */
+/** Recognises a forge by its app.ini, or by the names of its directories. */
 export function forge(given: string): Recognised | null {
   const files = iniFiles(given);
   const closed = files.find(isClosed);
@@ -24,7 +24,7 @@ export function forge(given: string): Recognised | null {
   return byIni(given, files) ?? byNames(given, { configFile: null, passedOver });
 }
 
-/** By the app.ini that somebody named. Throws `usage` or `not_permitted` where it cannot be the forge's. */
+/** Recognises a forge by the named app.ini. Throws `usage` or `not_permitted` if that cannot be used. */
 export function forgeConfiguredBy(given: string, file: string): Recognised {
   if (isClosed(file))
     throw new SoftquotaError('not_permitted', `no permission to read ${file}; run this as root`);
@@ -39,7 +39,7 @@ export function forgeConfiguredBy(given: string, file: string): Recognised {
   );
 }
 
-/** By the hooks in its repositories; the first few tell. */
+/** Recognises a forge by the hooks in the first few of its repositories. */
 export function forgeByHooks(given: string, repositories: readonly string[]): Recognised | null {
   for (const repository of repositories.slice(0, 20)) {
     const hook = join(repository, 'hooks/pre-receive.d/gitea');
@@ -48,15 +48,15 @@ export function forgeByHooks(given: string, repositories: readonly string[]): Re
     if (config === null) continue;
     const evidence = `${hook} is a hook of the forge`;
     const file = config[1] ?? config[2] ?? '';
-    // The repository's owner may have written this, and must choose neither what root opens, nor which
-    // database root asks.
+    // The repository's owner may have written this hook. So only a file named .ini is opened, and root never
+    // asks the database that it names.
     const passedOver = { file, why: 'named-by-hook' } as const;
     const found = file.endsWith('.ini') ? byIni(given, [file]) : null;
     if (found?.forge !== undefined) {
       const about = { ...found.forge, configFile: null, passedOver };
       return { ...found, evidence: [evidence, ...found.evidence], forge: about };
     }
-    // Two above the repository, in the words of the one who asked.
+    // The directory two levels above the repository, as a path below the given one if possible.
     const root = dirname(dirname(repository));
     const named = [given, ...subfolders.map(name => join(given, name))].find(
       place => liesIn(place, root) && liesIn(root, place),
@@ -95,7 +95,7 @@ function byIni(given: string, files: readonly string[]): Recognised | null {
   return null;
 }
 
-/** Beside and above the data, and where packages put it. */
+/** The usual paths of an app.ini: beside and above the data, and where packages put it. */
 function iniFiles(given: string): string[] {
   const names = ['custom/conf/app.ini', 'conf/app.ini', 'gitea/conf/app.ini', 'gogs/conf/app.ini', 'app.ini'];
   return [
@@ -119,7 +119,7 @@ function byNames(given: string, about: ForgeConfigFound): Recognised | null {
   return forgeAt(product, root, [`${root} is named as ${productNames[product]} names it`], null, about);
 }
 
-/** `stores`: as its app.ini says; null where that is not known, and the usual names are looked for. */
+/** `stores`: those in the app.ini; null: the usual names are tried. */
 function forgeAt(
   product: ForgeProduct,
   root: string,
@@ -156,7 +156,7 @@ function storesBeside(product: ForgeProduct, root: string): StorePlace[] {
   });
 }
 
-/** Beside the repositories, or, in the folder of a container, in `gitea` or `gogs/data` beside `git`. */
+/** Directories of a forge's data: beside the repositories, or in `gitea` or `gogs/data` of a container. */
 function homesBeside(root: string): readonly string[] {
   const volume = dirname(dirname(root));
   return [dirname(root), join(volume, 'gitea'), join(volume, 'gogs/data')];
@@ -172,7 +172,7 @@ const productNames: Readonly<Record<ForgeProduct, string>> = {
   gogs: 'Gogs',
 };
 
-/** A store: its name for people, below APP_DATA_PATH, and of the section that may say otherwise. */
+/** A store: its name for people, its name below APP_DATA_PATH, and the section that may change that. */
 type StoreKind = readonly [what: string, name: string, section: string, subject: Subject | null];
 
 const attachments: StoreKind = ['attachments', 'attachments', 'attachment', 'size:assets:attachments:all'];
@@ -193,9 +193,9 @@ function storesOf(product: ForgeProduct): readonly StoreKind[] {
 }
 
 /**
- * Gives the paths of the repositories, the likeliest first, those of the stores, and what is kept in an
- * object store, not on this disk. `file`: where the text stands, which tells the working directory if the
- * text does not.
+ * Returns the paths of the repositories, the likeliest first, the paths of the stores, and the stores that
+ * are in an object store, not on this disk. `file`: the path of the app.ini, which gives the working
+ * directory if the text does not.
  */
 function readForgeIni(text: string, file: string) {
   const written = readIniText(text);
@@ -226,7 +226,7 @@ function readForgeIni(text: string, file: string) {
     const older =
       section === 'lfs' ? (value('server', 'LFS_CONTENT_PATH') ?? value('lfs', 'OBJECTS_PATH')) : null;
     const said = value(section, 'PATH') ?? older;
-    // Gogs counts what is written from its working directory.
+    // Gogs resolves written paths from its working directory.
     return outside(resolve(isGogs && said !== null ? home : data, said ?? base));
   };
   return {
@@ -245,7 +245,7 @@ function productIn(texts: readonly (string | null)[]): ForgeProduct {
   return /forgejo/i.test(text) ? 'forgejo' : /gogs/i.test(text) && !/gitea/i.test(text) ? 'gogs' : 'gitea';
 }
 
-/** A container's file names paths inside: `/data/gitea` may be `/srv/forge/gitea` here, where the file is. */
+/** Maps a container's paths to this host: `/data/gitea` may be `/srv/forge/gitea` here, where the file is. */
 function mapped(file: string, data: string): (path: string) => string {
   const home = dirname(dirname(file));
   const isInside =
@@ -255,8 +255,8 @@ function mapped(file: string, data: string): (path: string) => string {
 }
 
 /**
- * `WORK/custom/conf/app.ini`, and of the container of Gogs `gogs/conf/app.ini`; of a file elsewhere, the
- * directory that packages use.
+ * The working directory of `WORK/custom/conf/app.ini`, or of `gogs/conf/app.ini` in a container of Gogs; of
+ * other files, the directory that packages use.
  */
 function workPathOf(file: string, product: string): string {
   const conf = product === 'gogs' ? /^(.*\/gogs)\/conf\/[^/]+$/ : null;

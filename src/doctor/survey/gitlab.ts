@@ -1,9 +1,9 @@
 /**
- * GitLab: repositories under the hash of their project's number, `@hashed/aa/bb/HASH.git`.
+ * Recognises GitLab: repositories under the hash of their project's number, `@hashed/aa/bb/HASH.git`.
  *
- * GitLab's database names their owners, and is asked if its configuration is found. Older versions also wrote
- * the project's full path into each repository's config, as gitlab.fullpath; the whole path is taken for the
- * owner's name, so that each project is one.
+ * GitLab's database names their owners, if its configuration is found. Older versions also wrote the
+ * project's full path into each repository's config, as gitlab.fullpath; then each project is an owner with
+ * that name.
  */
 
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const noHooks =
 
 const below = ['', 'repositories', 'git-data/repositories'];
 
-/** `named`: its configuration file; null: looked for. `isForgeAway`: its database cannot name the owners. */
+/** `named`: the configuration file; null: find it. `isForgeAway`: the database cannot name the owners. */
 export function gitlab(
   given: string,
   owner: string,
@@ -71,7 +71,7 @@ export function gitlab(
 
 const hashedKinds = ['@hashed', '@snippets', '@pools'];
 
-/** The owners as the database has them; objects that forks share belong to where they came from. */
+/** Takes the owners from the database. Objects that forks share belong to the project of their origin. */
 function byForge(root: string): Proposal {
   const source = { by: 'forge' } as const;
   // Snippets and pools may come later.
@@ -109,7 +109,7 @@ function configurationOf(given: string, root: string): Pick<ForgeFound, 'configF
 const packaged = '/etc/gitlab/gitlab.rb';
 const packagedData = '/var/opt/gitlab';
 
-/** Tells whether a gitlab.rb is of the data here: where it says, or where the package has it. */
+/** Returns true if a gitlab.rb is of the data here: in a directory that it names, or in the package's. */
 function namesPlace(text: string, root: string): boolean {
   const lines = text.split('\n').filter(line => !line.trimStart().startsWith('#'));
   const written = lines.flatMap(line => line.split(/["']/)).filter(word => /^\/./.test(word));
@@ -125,14 +125,14 @@ const packagedStores: readonly (readonly [what: string, name: string, subject: S
   ['attachments', 'uploads', 'size:assets:attachments:all'],
 ];
 
-/** The folders of a package installation lie beside git-data. */
+/** The folders of a package installation are beside git-data. */
 function stores(given: string, root: string, isForges: boolean): StorePlace[] {
   const rails = [given, join(root, '../..')].map(home => join(home, 'gitlab-rails')).find(isDirectory);
   const places: StorePlace[] =
     rails === undefined
       ? []
       : packagedStores.map(([what, name, subject]) => ({ what, path: join(rails, name), subject }));
-  // These are repositories like others, if the database says whose they are.
+  // With the database, these are repositories with owners like others.
   if (!isForges) {
     places.push(
       { what: 'snippets', path: join(root, '@snippets'), subject: 'size:repos:all' },

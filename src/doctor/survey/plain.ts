@@ -1,6 +1,6 @@
 /**
- * The findings of the recognisers about a directory; bare repositories as an administrator makes them, in
- * directories of owners or all in one, and gitolite's.
+ * The types of what recognisers find in a directory. Recognises gitolite, and bare repositories as an
+ * administrator makes them, with or without owner directories.
  */
 
 import { dirname, join, relative } from 'node:path';
@@ -13,7 +13,7 @@ import { isDirectory, physical } from '../paths.ts';
 /** `owners`: plain bare repositories in directories of owners; `flat`: without. */
 export type RecognisedLayout = 'owners' | 'flat' | 'gitolite' | 'gitea' | 'forgejo' | 'gogs' | 'gitlab';
 
-/** Something that no walk can attribute to an owner, since its names say nothing of one. */
+/** A store whose owners no walk can find, since the names of its files do not contain them. */
 export interface StorePlace {
   /** For people: `LFS objects`. */
   readonly what: string;
@@ -26,17 +26,17 @@ export interface Proposal {
   readonly storages: readonly StorageSettings[];
   /** Completes "owner taken from … for 12 of 12 repositories". */
   readonly ownersFrom: string;
-  /** Notes about it for the administrator: sentences. */
+  /** Sentences about the proposal for the administrator. */
   readonly advice: readonly string[];
 }
 
 export interface ForgeFound {
   readonly kind: ForgeKind;
-  /** Its own configuration file; null: none was found that can be read. */
+  /** The forge's own configuration file; null if none was found that can be read. */
   readonly configFile: string | null;
-  /** A file that may be its configuration, and why it was not taken; null: there is none. */
+  /** A file that may be the configuration, and why it was not taken; null if there is none. */
   readonly passedOver: { readonly file: string; readonly why: 'closed' | 'named-by-hook' } | null;
-  /** Places where its SQLite file may be, if it is not where the configuration says. */
+  /** Paths where the SQLite file may be, if it is not where the configuration says. */
   readonly databases: readonly string[];
 }
 
@@ -47,12 +47,12 @@ export interface Recognised {
   readonly evidence: readonly string[];
   /** At least one, the preferred one first. */
   readonly proposals: readonly Proposal[];
-  /** The proposal that works for every repository, where none of the others does for half of them. */
+  /** The proposal that works for every repository, used if no other one works for half of them. */
   readonly fallback: Proposal | null;
-  /** Physical paths of repositories that are the server's own, and say nothing of how it tells owners. */
+  /** Physical paths of the server's own repositories, which do not show how it names owners. */
   readonly own?: readonly string[];
   readonly stores: readonly StorePlace[];
-  /** The forges whose database knows the owners of all stores. */
+  /** The forge whose database knows the owners of the stores. */
   readonly forge?: ForgeFound;
 }
 
@@ -65,12 +65,12 @@ export function section(
   return { kind, templates, owner, visibility: 'export-ok' };
 }
 
-/** Owners whom directories above their repositories name. */
+/** Proposes owners by the directories above their repositories. */
 export function byDirectory(storages: Proposal['storages'], advice: Proposal['advice'] = []): Proposal {
   return { storages, ownersFrom: 'the directory name', advice };
 }
 
-/** One owner for everything, and what that means. */
+/** Proposes one owner for everything, and says what that means. */
 function everythingOf(name: string, root: string, why: string): Proposal {
   return {
     storages: [section('repos', [`${root}/{repo}.git`], { by: 'fixed', name })],
@@ -83,10 +83,10 @@ function everythingOf(name: string, root: string, why: string): Proposal {
   };
 }
 
-/** Directories that hold repositories and are nobody's name. */
+/** Names of directories that contain repositories, and are no owners. */
 const containers = ['repositories', 'repos', 'git', 'git-data'];
 
-/** `repositories` are physical, and below `base`, which is where `root` really is. */
+/** `repositories` are physical paths below `base`, the physical path of `root`. */
 export function plain(
   root: string,
   base: string,
@@ -122,7 +122,7 @@ export function plain(
   };
 }
 
-/** gitolite: `repositories/gitolite-admin.git`, in the home of its account. */
+/** Recognises gitolite by `repositories/gitolite-admin.git` in the home of its account. */
 export function gitolite(given: string, owner: string): Recognised | null {
   const root = [given, join(given, 'repositories')].find(place =>
     isDirectory(join(place, 'gitolite-admin.git')),

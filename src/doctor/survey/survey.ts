@@ -1,4 +1,4 @@
-/** Looks at a directory, or at the usual ones, and comes to storage settings for what lies there. */
+/** Examines a directory, or the usual ones, and proposes storage settings for it. */
 
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -23,28 +23,28 @@ import {
   type StorePlace,
 } from './plain.ts';
 
-/** A store of which no walk can tell an owner. */
+/** A store whose owners no walk can find. */
 type FoundStore = StorePlace & Sized;
 
-/** The recognised server with the best of its proposals; `evidence` also says how the owners are told. */
+/** The recognised server with the best of its proposals; `evidence` also says how owners are found. */
 export interface Survey
   extends Pick<Recognised, 'layout' | 'root' | 'evidence'>,
     Pick<Proposal, 'storages' | 'advice'> {
-  /** Names whom each part of `root` counts for. */
+  /** The owners for whom the parts of `root` count. */
   readonly billing: Billing;
   /** Number of repositories, wikis among them. */
   readonly repositories: number;
-  /** The repositories that these settings tell no owner of. */
+  /** The repositories that have no owner by these settings. */
   readonly ownerless: readonly string[];
   readonly stores: readonly FoundStore[];
-  /** Places that could not be looked into, and why. */
+  /** Directories that could not be read, and why. */
   readonly unread: readonly UnreadPlace[];
-  /** The user and the group that the git server runs as, going by a repository. */
+  /** The user and the group that the git server probably runs as: those of a repository. */
   readonly uid: number;
   readonly gid: number;
   /** The names of the users who may write repositories as members of their group. */
   readonly writers: readonly string[];
-  /** The forge whose data it is; null: none. */
+  /** The forge that the data belongs to; null: none. */
   readonly forge: ForgeFound | null;
 }
 
@@ -52,19 +52,19 @@ interface SurveyOptions {
   readonly accounts?: Accounts;
   /** Milliseconds that adding up stores without owners may take. */
   readonly storesMs?: number;
-  /** The forge's own configuration file, absolute; null: it is looked for in the usual places. */
+  /** The forge's own configuration file, absolute; null: the usual paths are tried. */
   readonly forgeConfig?: string | null;
-  /** The forge's database cannot say whose a repository is. */
+  /** True if the forge's database cannot name owners. */
   readonly isForgeAway?: boolean;
 }
 
-/** A store may have millions of files, and the figure only informs. */
+/** Time limit, since a store may have millions of files, and its size only informs. */
 const storesMs = 10_000;
 
 /**
- * Surveys an absolute path. Throws `usage` where no template could name it or it is no directory of
- * repositories, or `forgeConfig` is of another forge, `not_found` where it holds none, `not_permitted` where
- * it may not be looked into, `not_ready` where its disk does not answer.
+ * Surveys an absolute path. Throws `usage` if no template can name it, if it is no directory of repositories,
+ * or if `forgeConfig` is of another forge; `not_found` if it contains no repository; `not_permitted` if it
+ * may not be read; `not_ready` if its disk does not answer.
  */
 export async function survey(given: string, options: SurveyOptions = {}): Promise<Survey> {
   const ids = idsOf(given);
@@ -121,7 +121,7 @@ export async function survey(given: string, options: SurveyOptions = {}): Promis
   };
 }
 
-/** The directories that a scan leaves out unless it is told otherwise. */
+/** The default of [scan] EXCLUDE. */
 const excluded =
   sections
     .find(({ name }) => name === 'scan')
@@ -142,7 +142,7 @@ function idsOf(path: string): { readonly uid: number; readonly gid: number } {
   throw new SoftquotaError('usage', `${path} is not a directory`);
 }
 
-/** The owner of all, where nothing tells owners apart: the account that the repositories belong to. */
+/** The owner of everything if nothing names owners: the account that the repositories belong to. */
 function ownerFor(uid: number, accounts: Accounts): string {
   const name = accounts.users.find(account => account.uid === uid)?.name ?? 'git';
   return uid === 0 || nameFault(name) !== null ? 'git' : name;
@@ -171,7 +171,7 @@ function notPermitted(path: string): SoftquotaError {
   return new SoftquotaError('not_permitted', message);
 }
 
-/** A list of templates has commas between, and a template its own use for braces and stars. */
+/** Refuses paths that templates cannot express: commas separate templates, braces and stars are special. */
 function refuseUnsayable(root: string): void {
   const character = /[,{}*\p{Cs}]/u.exec(root)?.[0];
   if (character === undefined && root !== '/') return;
@@ -180,7 +180,7 @@ function refuseUnsayable(root: string): void {
   throw new SoftquotaError('usage', message);
 }
 
-/** Chooses the proposal that tells most owners; where it tells not even half of them, the fallback. */
+/** Chooses the proposal that finds the most owners; the fallback if it finds less than half of them. */
 function choose({ proposals, fallback, own = [] }: Recognised, repositories: readonly string[]) {
   const telling = repositories.filter(path => !own.includes(path));
   const tried = proposals.map(proposal => ({ proposal, silent: ownerlessBy(proposal, telling).length }));
@@ -199,7 +199,7 @@ function ownerlessBy({ storages }: Proposal, repositories: readonly string[]): s
   });
 }
 
-/** The directories that have to be named so that the links in these storages are followed. */
+/** The directories for [storage] FOLLOW, so that the links in these storages are followed. */
 function linkedDirectories(storages: Proposal['storages']): readonly string[] {
   const { links } = resolveLayout(
     storages.map(each => ({ ...each, follow: ['/'] })),
@@ -209,7 +209,7 @@ function linkedDirectories(storages: Proposal['storages']): readonly string[] {
   return [...new Set(above)].filter(place => place !== '/' && !/[,\p{Cs}]|\s$/u.test(place)).sort();
 }
 
-/** In the order of preference; of two that lead to the same repositories the first counts. */
+/** The usual directories, in the order of preference: of two with the same repositories the first counts. */
 export function wellKnownPlaces(accounts: Accounts = systemAccounts()): readonly string[] {
   const homes = accounts.users.filter(({ name }) => name === 'git').map(({ home }) => home);
   return [
@@ -225,8 +225,8 @@ export function wellKnownPlaces(accounts: Accounts = systemAccounts()): readonly
 }
 
 /**
- * The survey of the one place that holds something; throws `usage` where it is none, or several, and
- * `not_ready` where that cannot be told, since the disk of one does not answer.
+ * Surveys the only directory that contains repositories. Throws `usage` if none or several do, and
+ * `not_ready` if the disk of one does not answer.
  */
 export async function surveyPlaces(places: readonly string[]): Promise<Survey> {
   const found = new Map<string, Survey>();
