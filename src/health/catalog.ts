@@ -1,7 +1,7 @@
 /**
- * All findings by their codes, and how bad each is: `notice` is a fault to come, or something to know. The
+ * All findings by their codes, and how bad each is: `notice` is a future problem, or something to know. The
  * manual (docs/doctor.md) says what each means, and how to fix it. Makes findings, shortens long lists of
- * them, and writes command lines that can be copied into a shell, whatever the names in them hold.
+ * them, and writes command lines that can be copied into a shell, even with odd names in them.
  */
 
 import { encodePath } from '../layout/index.ts';
@@ -9,7 +9,7 @@ import { printable, shellQuoted } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import type { Listed } from './observed.ts';
 
-/** Those that a daemon can have about itself. */
+/** Findings that a daemon can have about itself. */
 export const daemonFindings = {
   not_swept: 'wrong',
   store_away: 'wrong',
@@ -62,7 +62,7 @@ export const daemonFindings = {
   policy_fault: 'notice',
 } as const satisfies Readonly<Record<string, Finding['severity']>>;
 
-/** Those of doctor besides. */
+/** Further findings of doctor. */
 export const doctorFindings = {
   config: 'wrong',
   config_note: 'notice',
@@ -86,10 +86,10 @@ export const doctorFindings = {
   named_missing: 'wrong',
 } as const satisfies Readonly<Record<string, Finding['severity']>>;
 
-/** Thousands of findings have one cause, and would hide all others. */
+/** Findings of one kind that are listed: thousands with one cause would hide all others. */
 const mostTold = 20;
 
-/** Tells the first ones, and how many there are besides. */
+/** Makes findings of the first items, and one that counts the others. */
 export function listed<Item>({ first, count }: Listed<Item>, tell: (item: Item) => Finding): Finding[] {
   const told = first.slice(0, mostTold).map(tell);
   const last = told.at(-1);
@@ -100,7 +100,7 @@ export function listed<Item>({ first, count }: Listed<Item>, tell: (item: Item) 
 
 const catalog = { ...daemonFindings, ...doctorFindings };
 
-/** `message` is one line, harmless on a terminal; `mend` can be followed as it stands. */
+/** `message` is one line, harmless on a terminal; `mend` is a fix that can be followed as it is. */
 export function makeFinding(code: keyof typeof catalog, message: string, mend: string): Finding {
   return { code, severity: catalog[code], message, mend };
 }
@@ -111,14 +111,14 @@ export function unfollowedLink(path: string): Finding {
   return makeFinding('link', message, mend);
 }
 
-/** The words as one line for sh, on which a terminal obeys nothing. */
+/** Quotes the words as one line for sh, harmless on a terminal. */
 export function commandLine(...words: readonly string[]): string {
   return words.map(quoted).join(' ');
 }
 
 /**
- * One word for sh. What could mislead a reader stands in it by the bytes that it is made of; only newlines at
- * the end, which sh would take away from them, stand as they are.
+ * Quotes one word for sh. A word that could mislead a reader is written as bytes for `printf`, except
+ * newlines at its end, which sh would drop from the output of `printf`.
  */
 export function quoted(word: string): string {
   if (printable(word) === word) return shellQuoted(word);
@@ -128,7 +128,7 @@ export function quoted(word: string): string {
   return `"$(printf '${bytes.join('')}')${word.slice(end)}"`;
 }
 
-/** Writes a byte for `printf`; letters and the like stay as they are. */
+/** Writes a byte for `printf`; letters, digits and some signs stay as they are. */
 function octal(byte: number): string {
   const character = String.fromCharCode(byte);
   return /[\w./]/.test(character) ? character : `\\${byte.toString(8).padStart(3, '0')}`;

@@ -1,4 +1,4 @@
-/** Collects everything that an administrator should look at, the worst first. */
+/** Collects all findings of a running daemon, the worst first. */
 
 import { walkersOf } from '../fleet/index.ts';
 import { notFollowed } from '../layout/index.ts';
@@ -53,7 +53,7 @@ function* undelivered({ notices }: Observed): Generator<Finding> {
   }
 }
 
-/** Measures everything again, and waits for the end. */
+/** The command that measures everything again, and waits for the end. */
 const scan = 'softquota scan';
 
 function* answers({ ledger, rootsAway, rootsUnused, hangs }: Observed): Generator<Finding> {
@@ -85,7 +85,7 @@ function* answers({ ledger, rootsAway, rootsUnused, hangs }: Observed): Generato
 const daySeconds = 86_400;
 const startStore =
   'start the server at [store] HOST, or do what the message says; the daemon then continues by itself';
-/** Advice for a server that answers with an error, by words of it (store/redis/faults.ts). */
+/** Fixes for errors of the store's server, by words in the error (store/redis/faults.ts). */
 const storeMends = [
   ['its memory is full', 'raise maxmemory in redis.conf, and leave maxmemory-policy noeviction'],
   ['cannot write its data', 'free disk space where the server at [store] HOST keeps its data'],
@@ -124,7 +124,7 @@ function* hostFindings({ fleet, now }: Observed): Generator<Finding> {
   }
 }
 
-/** The findings of advice that is more than a notice. */
+/** The findings for advice that is more than a notice. */
 const adviceFindings: { readonly [Code in ServerAdvice['code']]?: keyof typeof daemonFindings } = {
   clock_differs: 'host_clock',
   dropped_at_start: 'shared_store_loses',
@@ -300,7 +300,7 @@ function* disks({ shortDisks, outlook, keepsFree, now }: Observed): Generator<Fi
   }
 }
 
-/** Those whose own path is not told already, with the reason. */
+/** Units without any measured figure, except those that `places` names with the reason. */
 function* unmeasured({ ledger, unread }: Observed): Generator<Finding> {
   const told = new Set(unread.first.map(({ path }) => path));
   const paths = [...ledger.units.unmeasured].filter(path => !told.has(path));

@@ -1,4 +1,4 @@
-/** The state of the daemon as findings need it, and the reasons why its answers may be unreliable. */
+/** The state of the daemon that findings need, and the reasons why its answers may be unreliable. */
 
 import type { FleetState, NameTaken } from '../fleet/index.ts';
 import { isWithin } from '../layout/index.ts';
@@ -37,7 +37,7 @@ interface ObservedHang extends WaitedFor {
   readonly mountedAt: string;
 }
 
-/** A disk with less free space than is wanted; see `[disk]`. */
+/** A disk with less free space than `[disk]` wants. */
 interface ObservedShortage {
   readonly path: string;
   readonly state: 'full' | 'low';
@@ -48,7 +48,7 @@ interface ObservedShortage {
 export interface ObservedForge {
   /** Name of the forge: `gitea`. */
   readonly kind: string;
-  /** Why the last reading failed, or is not believed, and since when; null if it counts. */
+  /** The reason why the last reading failed, or is not believed, and since when; null if it counts. */
   readonly fault: {
     readonly code: 'configuration' | 'unreachable' | 'rights' | 'schema' | 'gone';
     readonly message: string;
@@ -59,17 +59,17 @@ export interface ObservedForge {
   readonly readAt: number | null;
   /** Stored bytes that have no owner in the database. */
   readonly unowned: readonly { readonly reason: string; readonly count: number; readonly bytes: number }[];
-  /** Owners of the forge who could not be taken over. */
+  /** Owners of the forge who could not become owners here. */
   readonly refused: readonly { readonly name: string; readonly why: string }[];
   /** Owners who are not in the forge any more, and are not deleted because they are so many; else 0. */
   readonly absent: number;
-  /** Rows that no forge writes. `row`: table and id; null where nobody can tell. */
+  /** Rows that no forge writes. `row`: table and id; `owner` and `path` are null if unknown. */
   readonly odd: Listed<{
     readonly row: string;
     readonly why: string;
     readonly owner: string | null;
     readonly path: string | null;
-    /** Its last good figure goes on counting for the owner. */
+    /** True if the last good figure still counts for the owner. */
     readonly isCounted: boolean;
   }>;
 }
@@ -78,7 +78,7 @@ export interface Observed {
   readonly ledger: Pick<Ledger, 'documents' | 'settings' | 'sources' | 'storeAway' | 'units' | 'walks'>;
   /** Null: no forge's database is read. */
   readonly forge: ObservedForge | null;
-  /** Null: the quota is this host's own. */
+  /** Null: no other host shares the quota. */
   readonly fleet: ObservedFleet | null;
   readonly defaultGroups: readonly string[];
   /** `[storage.*]` sections with a PATH. */
@@ -88,7 +88,7 @@ export interface Observed {
   /** Storage roots that are not there, and never were; `expected`: they may come. */
   readonly rootsUnused: readonly { readonly path: string; readonly unused: 'expected' | 'doubtful' | null }[];
   readonly shortDisks: readonly ObservedShortage[];
-  /** Promise of the limits beside what the disks have; see `[disk]`. */
+  /** The sum of all limits, and the size of the disks; see `[disk]`. */
   readonly outlook: {
     readonly promisedBytes: number;
     readonly sizeBytes: number;
@@ -114,11 +114,11 @@ export interface Observed {
     readonly count: number;
     readonly lastAt: number;
   }[];
-  /** Limits that could not be asked in the last day; the last time in milliseconds since 1970. */
+  /** Limits that could not be checked in the last day; the last time in milliseconds since 1970. */
   readonly unaskedLimits: readonly {
     readonly per: BoundScope;
     readonly subject: Subject;
-    /** The owner of the last time. */
+    /** The owner concerned at the last time. */
     readonly owner: string;
     readonly count: number;
     readonly lastAt: number;
@@ -129,11 +129,11 @@ export interface Observed {
   readonly sweepError: string | null;
   /** The time of a change of app.ini since the daemon read it, in milliseconds since 1970; null: none. */
   readonly configWrittenAt: number | null;
-  /** Why app.ini, as it was read last, is not in force; null: it is. */
+  /** The reason why app.ini is not in force as it was last read; null if it is. */
   readonly configRefused: string | null;
-  /** `[section] KEY` of what was in force and is not in app.ini any more. */
+  /** Keys that were in force and are not in app.ini any more, as `[section] KEY`. */
   readonly missingKeys: readonly string[];
-  /** `[section] KEY` of each change that takes effect after a restart. */
+  /** Changed keys that take effect after a restart, as `[section] KEY`. */
   readonly restartKeys: readonly string[];
   readonly trustedSocket: string;
   /** Names of OAuth2 sources whose secrets cannot be decrypted with any key. */
@@ -152,11 +152,11 @@ export interface ObservedWorker {
   readonly collects: boolean;
   /** `[quota] GARBAGE = forgive`. */
   readonly isForgiving: boolean;
-  /** Pushes come here, and receive-pack does not ask before their objects come. */
+  /** True if this host takes pushes, and receive-pack does not ask before their objects arrive. */
   readonly leavesBroken: boolean;
   /** GIT_EXEC_PATH of hooks whose git the worker does not have. */
   readonly otherGits: readonly string[];
-  /** In all repositories, as far as it was measured. */
+  /** Sum of all repositories that were measured. */
   readonly unreachableBytes: number;
   /** Repositories that cannot be measured or collected. */
   readonly failing: Listed<TroubledPlace>;
@@ -171,7 +171,7 @@ interface ObservedPlace {
   readonly name: string;
   /** Number of notices that were given up. */
   readonly dead: number;
-  /** Why the newest one was not taken; null: there is none. */
+  /** The reason why the newest of these failed; null if there is none. */
   readonly lastFault: string | null;
 }
 
@@ -235,7 +235,7 @@ export function notes(
     ...(observed.fleet?.advice ?? []).flatMap(({ code, message }) =>
       code === 'no_messages' ? [printable(message)] : [],
     ),
-    // Everybody on this host may read this, and a mail server's words may have an address in them.
+    // Without the reason: everybody on this host may read this, and the reason may contain an address.
     ...observed.notices.filter(({ dead }) => dead > 0).map(deadNotices),
     ...longWalks(observed).map(
       ({ path, milliseconds }) =>
@@ -244,7 +244,7 @@ export function notes(
   ];
 }
 
-/** The number tells how many there are besides the first ones. */
+/** Number of keys that are named; others are only counted. */
 const mostNamed = 20;
 
 export function keysMissing(keys: readonly string[]): string {
@@ -275,7 +275,7 @@ function minuteOf(agoMs: number): string {
 
 /** Returns one entry per file system: the thread that has waited longest. */
 export function hungDisks(hangs: readonly ObservedHang[]): readonly ObservedHang[] {
-  // All other file systems are below the first one, whose disks may be several.
+  // Paths below `/` itself stay apart, because they may be on several disks.
   const byDisk = Map.groupBy(hangs, ({ path, mountedAt }) => (mountedAt === '/' ? path : mountedAt));
   return [...byDisk.values()].flatMap(waiting => waiting.slice(0, 1));
 }

@@ -1,4 +1,4 @@
-/** Bytes that belong to nobody: what they are, and what of it can be deleted safely, and how. */
+/** Describes bytes that belong to nobody, and how they can be deleted safely. */
 
 import type { UnownedKind } from '../wire/index.ts';
 import type { ObservedForge } from './observed.ts';
@@ -12,7 +12,7 @@ const reasonWords: Readonly<Record<string, string>> = {
   odd_rows: 'files of rows whose size cannot be believed',
 };
 
-/** By the reason for which the forge's database has no owner of them. */
+/** `reason`: the reason why the forge's database names no owner. */
 function wordsOf(kind: string, reason: string): Pick<UnownedKind, 'what' | 'mend'> {
   const what = reasonWords[reason] ?? reason;
   const page = kind === 'gitlab' || kind === 'gogs' ? kind : 'gitea';
@@ -38,7 +38,7 @@ function wordsOf(kind: string, reason: string): Pick<UnownedKind, 'what' | 'mend
   }
 }
 
-/** Data without an owner in the forge's database, and directories of this host whose owner nobody knows. */
+/** Data without an owner in the forge's database, and directories of this host without a known owner. */
 export function unownedKinds(
   forge: Pick<ObservedForge, 'kind' | 'unowned'> | null,
   directories: { readonly count: number; readonly bytes: number },

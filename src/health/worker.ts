@@ -50,7 +50,7 @@ function* presence(worker: ObservedWorker): Generator<Finding> {
   });
 }
 
-/** The tasks that nobody does without a worker. */
+/** The effects of a missing worker. */
 function missed({ isWanted, collects, isForgiving, silentMs }: ObservedWorker): string {
   return [
     ...(isWanted ? ['new repositories get no hooks'] : []),
@@ -61,7 +61,7 @@ function missed({ isWanted, collects, isForgiving, silentMs }: ObservedWorker): 
 
 const longPushMs = 3_600_000;
 
-/** Pushes that do not end. */
+/** Findings about pushes that do not end. */
 function held({ state, silentMs }: ObservedWorker, now: number): Finding[] {
   if (state === null || silentMs > workerSilentMs) return [];
   const long = state.quarantines.held.filter(({ since }) => now - since > longPushMs);
@@ -74,7 +74,7 @@ function held({ state, silentMs }: ObservedWorker, now: number): Finding[] {
   );
 }
 
-/** Less is left for the administrator to notice. */
+/** Less garbage is no finding. */
 const muchGarbageBytes = 1_000_000_000;
 
 function* garbage({ collects, unreachableBytes, failing }: ObservedWorker): Generator<Finding> {
