@@ -1,9 +1,9 @@
 /**
- * The connections of a server: bounded in number, and when there are too many, the one that has been
- * without a whole request for longest makes room.
+ * Bounds the connections of a server. If there are too many, it closes the one that has been without a
+ * complete request for longest.
  *
- * A client that connects and asks at once is answered, however many others only hold connections, or send a
- * body drop by drop.
+ * So a client that connects and asks at once is answered, even if many others only hold connections, or send
+ * their bodies slowly.
  */
 
 import { closeSync, openSync, readFileSync } from 'node:fs';
@@ -14,26 +14,26 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { errorCatalog, systemCode } from '../errors.ts';
 import type { Listening } from './listen.ts';
 
-/** Nobody came for so long: the queue is empty. */
+/** The queue is empty if no connection was accepted for this time. */
 const quietMs = 20;
 
 export interface ConnectionLimits {
   readonly most: number;
-  /** Bound for each peer, and who that is; null: nobody in particular, such as a proxy. */
+  /** Bound for each peer, and the name of the peer; null: unbounded, such as a proxy. */
   readonly ofOne?: { readonly most: number; readonly peerOf: (socket: Socket) => string | null };
 }
 
 export class Connections {
   readonly #server: Server;
   readonly #limits: ConnectionLimits;
-  /** In the order in which they were last asked; what was asked is answered, or has not come whole. */
+  /** Connections without a complete request under way; the one whose last request is oldest comes first. */
   readonly #idle = new Set<Socket>();
-  /** With how many requests that came whole are under way on each. */
+  /** Number of complete requests that are under way on each connection. */
   readonly #busy = new Map<Duplex, number>();
   readonly #upgraded = new Set<Socket>();
-  /** The function to call for each once its requests are answered. */
+  /** Called for each connection when its requests are answered. */
   readonly #after = new WeakMap<Duplex, () => void>();
-  /** By who has them; connections that nobody in particular has are left out. */
+  /** Connections by their peer, except those without one. */
   readonly #ofPeers = new Map<string, Set<Socket>>();
   #accepted = 0;
   #draining = false;
@@ -46,15 +46,15 @@ export class Connections {
   }
 
   /**
-   * Ends the server so that whoever had connected is answered; requests under way have so many milliseconds
-   * to end.
+   * Closes the server, but answers all clients that have connected; requests under way have `drainMs`
+   * milliseconds to end.
    *
    * Connections wait in the system's queue until they are accepted. A listening socket that closes resets all
-   * of them, and who is reset takes it for a daemon that fell over.
+   * of them, and their clients would take that for a crash.
    */
   async close(listening: Listening, drainMs: number): Promise<void> {
     const end = performance.now() + drainMs;
-    // From now on each connection ends with the answers that are under way on it.
+    // From now on each connection is closed after its pending answers.
     this.#draining = true;
     for (const socket of this.#upgraded) socket.destroySoon();
     if (listening.withdraw()) {
@@ -62,7 +62,7 @@ export class Connections {
       do {
         before = this.#accepted;
         await sleep(quietMs);
-        // Waiting connections are accepted after a timer that is late because the loop was held up.
+        // If the event loop was blocked, it runs the late timer before it accepts connections.
         await nextTurn();
       } while (this.#accepted !== before && performance.now() < end);
     }
@@ -75,7 +75,7 @@ export class Connections {
     clearTimeout(overdue);
   }
 
-  /** The connection speaks another protocol now: it counts, and makes no room. It ends with the drain. */
+  /** Records a change of protocol: the connection counts, makes no room, and ends when the server does. */
   upgraded(socket: Socket): void {
     this.#idle.delete(socket);
     if (this.#draining) socket.destroy();
@@ -87,7 +87,7 @@ export class Connections {
     this.#doAfter(socket);
   }
 
-  /** Ends a quarter of those without a request, also of those on which nothing was ever asked. */
+  /** Closes a quarter of the connections without a request, also those that never had one. */
   makeRoom(): void {
     let left = Math.ceil(this.#idle.size / 4);
     for (const socket of this.#idle) {
@@ -158,7 +158,7 @@ export class Connections {
     else this.#idle.add(socket);
   }
 
-  /** A turn later: until then nobody is told that a body has come to its end. */
+  /** Waits a turn of the event loop, since the end of a body is reported only then. */
   #doAfter(socket: Duplex): void {
     setImmediate(() => {
       if (!this.#busy.has(socket)) this.#after.get(socket)?.();
@@ -178,7 +178,7 @@ const rejections: Readonly<Record<string, Rejection>> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
 };
 
-/** Ends a connection with an answer, never by 413, which is a refusal of the gate and nothing else. */
+/** Answers with an error, and closes the connection. Never uses 413, which means a refusal of the gate. */
 export function rejectConnection(
   error: Error,
   socket: Duplex,
@@ -202,7 +202,7 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }
 
-/** Tells whether a connection is from this host itself, or from one of these addresses and networks. */
+/** Makes a test for connections from this host itself, or from these addresses and networks. */
 export function comesFrom(networks: readonly string[]): (socket: Socket) => boolean {
   const known = new BlockList();
   for (const network of ['127.0.0.0/8', '::1', ...networks]) {
@@ -216,9 +216,8 @@ export function comesFrom(networks: readonly string[]): (socket: Socket) => bool
 }
 
 /**
- * Number of connections that each server takes, at most. Each takes a descriptor, and where none is left, the
- * system closes what comes, without a word to anybody. So servers share them, and none takes those of
- * another.
+ * Most connections of each server. Each connection needs a descriptor; if none is left, the system closes new
+ * connections silently. So the descriptors are divided, and no server takes those of another.
  */
 export interface ConnectionShares {
   readonly gate: number;
@@ -230,14 +229,14 @@ export interface ConnectionShares {
 /** Bounds if there are enough descriptors. */
 export const usualShares: ConnectionShares = { gate: 4096, trusted: 1024, http: 2048, admin: 256 };
 
-/** For files, threads, programs that are run, and the store that hosts share. */
+/** Descriptors for files, threads, programs that are run, and the store that hosts share. */
 const ownDescriptors = 256;
 
 /** Number of descriptors from which every server gets its usual share. */
 export const enoughDescriptors =
   ownDescriptors + usualShares.gate + usualShares.trusted + usualShares.http + usualShares.admin;
 
-/** Some connections are always taken: the probe notices where even these are too many. */
+/** Least connections of a server. If even these are too many, `watchDescriptors` notices it. */
 const leastShare = 4;
 
 export function openFilesLimit(file = '/proc/self/limits'): number | null {
@@ -252,7 +251,7 @@ export function openFilesLimit(file = '/proc/self/limits'): number | null {
   return Number.isSafeInteger(limit) ? limit : null;
 }
 
-/** Gives what each server gets of so many descriptors; null: they are enough. */
+/** Divides so many descriptors among the servers; null: there are enough. */
 export function connectionShares(limit: number | null): ConnectionShares {
   if (limit === null || limit >= enoughDescriptors) return usualShares;
   const free = limit - Math.min(ownDescriptors, limit / 2);
@@ -263,7 +262,7 @@ export function connectionShares(limit: number | null): ConnectionShares {
 }
 
 interface DescriptorWatchOptions {
-  /** Called with the system's code where no file can be opened, at most once a minute while that lasts. */
+  /** Called with the system's code when no file can be opened, at most once a minute while that lasts. */
   readonly exhausted: (code: string) => void;
   /** Called each second while no file can be opened. */
   readonly makeRoom: () => void;
@@ -273,7 +272,7 @@ interface DescriptorWatchOptions {
 const usualEveryMs = 1000;
 const tellEveryMs = 60_000;
 
-/** Looks whether a file can be opened: of connections that were not accepted the system tells nothing. */
+/** Tests if files can be opened: the system does not report connections that it could not accept. */
 export function watchDescriptors({
   exhausted,
   makeRoom,

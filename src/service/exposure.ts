@@ -1,4 +1,4 @@
-/** Finds who could put a socket in place of ours: who may write its directory, or lead elsewhere. */
+/** Finds out if everybody could replace a socket, because they may write a directory on its path. */
 
 import { lstatSync, readlinkSync, type Stats } from 'node:fs';
 import { join, normalize } from 'node:path';
@@ -12,15 +12,15 @@ interface Exposure {
   /** Fault in words, such as `everybody may write /tmp`. */
   readonly words: string;
   readonly directory: string;
-  /** Tells whether it is one like /tmp, which is meant to be so. */
+  /** True for a directory such as /tmp, which everybody is meant to write. */
   readonly isSticky: boolean;
 }
 
 /**
- * Why everybody could put a socket of their own at an absolute path; null where only root, this process's
- * user, and whoever they let can. Each directory on the way counts, links followed. In a sticky directory
- * such as /tmp nobody can replace what belongs to root or to us, so that one may lie on the way; the socket
- * itself may not lie there, since whoever comes first makes it. `us`: the number of the user who makes it.
+ * The reason why everybody could put a socket of their own at an absolute path; null if only root, `us`, and
+ * users whom they let can. Each directory on the way counts, and links are followed. A sticky directory such
+ * as /tmp may be on the way, because nobody can replace entries of root and of `us` in it. The socket itself
+ * must not be in one, because anybody could make it first. `us`: the number of the user who makes the socket.
  */
 export function exposureOf(path: string, us: number = process.geteuid?.() ?? 0): Exposure | null {
   const pending = stepsOf(normalize(path)).reverse();
@@ -51,8 +51,7 @@ export function exposureOf(path: string, us: number = process.geteuid?.() ?? 0):
       pending.push(...stepsOf(target).reverse());
     }
   } catch (error) {
-    // Nobody can listen at a path that does not exist or may not be read; listening there fails and says
-    // so.
+    // Nobody can listen at a path that does not exist or may not be read: that fails with a message.
     if (systemCode(error) === null) throw error;
     return null;
   }
@@ -66,7 +65,7 @@ function isOpen({ mode }: Stats): boolean {
   return (mode & writeByAll) !== 0;
 }
 
-/** Tells whether only root and we can rename or remove it there. */
+/** Returns true if only root and `us` can rename or remove the entry. */
 function isHeld(directory: Stats, entry: Stats, us: number): boolean {
   return isSticky(directory) && [0, us].includes(entry.uid);
 }

@@ -1,4 +1,4 @@
-/** Makes a server listen at an address, or on a Unix socket, and again where the socket's file is gone. */
+/** Makes a server listen at an address, or on a Unix socket, and again if the socket's file is gone. */
 
 import { once } from 'node:events';
 import { chmodSync, lstatSync, readFileSync, readlinkSync, unlinkSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
 import { exposureOf } from './exposure.ts';
 
 export interface SocketPlace {
-  /** Absolute, and no longer than the system takes, as the configuration makes sure. */
+  /** Absolute, and not too long for the system; the configuration checks that. */
   readonly path: string;
   readonly mode: number;
   /** A group's name or number; null leaves the daemon's own. */
@@ -17,7 +17,7 @@ export interface SocketPlace {
   readonly setting: string;
   /** A listening descriptor from the service manager; its path, mode and group are the manager's. */
   readonly descriptor?: number;
-  /** Called when the socket's file goes, as where /run is emptied; unless given, nobody looks. */
+  /** Called when the socket's file is gone, such as after /run was emptied; if omitted, nothing checks it. */
   readonly watch?: SocketWatch;
 }
 
@@ -32,24 +32,25 @@ export interface AddressPlace {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
-  /** The keys that name it, as they stand in a fault. */
+  /** The keys that a fault names. */
   readonly settings: { readonly host: string; readonly port: string };
 }
 
 export interface Listening {
-  /** Lets nobody new connect. False: it cannot, since the socket waits for the next daemon. */
+  /** Refuses new connections. Returns false if it cannot, because the socket waits for the next daemon. */
   withdraw(): boolean;
 }
 
 /** Connections that may wait to be accepted; the system cuts it to its own limit. */
 const backlog = 4096;
 
-/** Only the daemon's own user gets in until group and mode are set. */
+/** Only the daemon's own user can connect until group and mode are set. */
 const umaskWhileMade = 0o177;
 
 /**
- * Resolves once it listens with its mode and group, and never lets more in before; rejects with
- * `configuration`, and then nothing is left behind. For the main thread only, since it sets the umask.
+ * Listens on a Unix socket. Resolves when mode and group are set; before that, no other user can connect.
+ * Rejects with `configuration`, and then leaves nothing behind. Only for the main thread, since it sets the
+ * umask.
  */
 export async function listen(server: Server, place: SocketPlace): Promise<Listening> {
   const { descriptor } = place;
@@ -68,7 +69,7 @@ export async function listen(server: Server, place: SocketPlace): Promise<Listen
   return keep(server, { ...place, path: given, mode: mode & 0o777, group: String(gid) }, false);
 }
 
-/** `isOwn`: the file is this daemon's, and not the service manager's. */
+/** Watches the socket's file. `isOwn`: this daemon made the file, not the service manager. */
 function keep(server: Server, place: SocketPlace, isOwn: boolean): Listening {
   const { path, watch } = place;
   let there = identityOf(path);
@@ -77,7 +78,7 @@ function keep(server: Server, place: SocketPlace, isOwn: boolean): Listening {
   const look = async (after: SocketWatch) => {
     try {
       if (identityOf(path) !== there) {
-        // The file of another daemon that listens stays.
+        // Rejects if another daemon listens there, whose file stays.
         await makeWay(place);
         server.close();
         await make(server, place);
@@ -102,7 +103,7 @@ function keep(server: Server, place: SocketPlace, isOwn: boolean): Listening {
   };
 }
 
-/** Path of a listening socket's file, which may be gone; null if the system does not say. */
+/** The path of a listening socket's file, which may be gone; null if the system does not say. */
 function pathOf(descriptor: number): string | null {
   try {
     const inode = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/self/fd/${descriptor}`))?.[1];
@@ -161,7 +162,7 @@ function isRemoved(path: string): boolean {
     unlinkSync(path);
     return true;
   } catch {
-    // Its directory is not ours any more: whoever connects now is told by the system that nobody is there.
+    // The directory may not be written any more. The system refuses connections once nobody listens.
     return false;
   }
 }
@@ -177,7 +178,7 @@ async function listening(
   });
 }
 
-/** Takes away the socket file of a daemon that is no more. */
+/** Removes the socket file of a dead daemon. Rejects if the path is in use, or is not a socket. */
 async function makeWay(place: SocketPlace): Promise<void> {
   const there = lstatSync(place.path, { throwIfNoEntry: false });
   if (there === undefined) return;
@@ -199,15 +200,15 @@ function isAnswered(path: string): Promise<boolean> {
       socket.destroy();
       resolve(true);
     });
-    // EAGAIN is a living daemon with a full queue; who may not connect cannot know that nobody is there.
+    // EAGAIN: a living daemon has a full queue. EACCES: nobody knows if a daemon is there.
     socket.once('error', error => resolve(!['ECONNREFUSED', 'ENOENT'].includes(systemCode(error) ?? '')));
   });
 }
 
-/** A directory service may be slow, and is not to keep the daemon from saying so. */
+/** Time limit for chgrp, since a directory service may be slow. */
 const groupMs = 10_000;
 
-/** By chgrp(1), which knows every source of groups that the system has. */
+/** Uses chgrp(1), which knows every source of groups that the system has. */
 async function changeGroup(place: SocketPlace, group: string): Promise<void> {
   const { status, complaint } = await runProgram('chgrp', ['--', group, place.path], {
     timeoutMs: groupMs,
@@ -232,10 +233,9 @@ const firstDescriptor = 3;
 export type SocketName = 'gate' | 'trusted' | 'admin';
 
 /**
- * Reads LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES: the descriptors by name; none where nothing was handed to
- * this process. A single socket with another name (systemd's default is the unit's) is the gate. The
- * variables are taken out of the environment, so that no child believes they are meant for it. Throws
- * `configuration`.
+ * Reads LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES: the descriptors by name; none if nothing was handed to
+ * this process. A single socket with another name (systemd's default is the unit's) is the gate. Removes the
+ * variables from the environment, so that no child takes them for its own. Throws `configuration`.
  */
 export function inheritedSockets(env: NodeJS.ProcessEnv, pid: number): ReadonlyMap<SocketName, number> {
   const { LISTEN_PID: forPid, LISTEN_FDS: count, LISTEN_FDNAMES: names } = env;

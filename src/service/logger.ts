@@ -1,8 +1,8 @@
 /**
  * The log: lines of JSON, or for people, on standard error.
  *
- * Written without waiting, so that a reader of the log who stands still never holds up an answer, nor the
- * end. Lines for which there is no room are counted; the count is told where they are missing.
+ * Writes never wait, so that a blocked reader of the log delays neither answers nor the end. Lines without
+ * room are dropped; a line in their place has their number.
  */
 
 import { once } from 'node:events';
@@ -17,14 +17,14 @@ export type Logger = pino.Logger;
 
 interface LogWriter {
   readonly log: Logger;
-  /** Writes out what waits, for a second at most; call it before the process ends. */
+  /** Writes pending lines, for a second at most; call it before the process ends. */
   flush(): Promise<Flushed>;
 }
 
-/** `left`: nobody reads what is left. `hangs`: a thread hangs, and only a signal ends the process. */
+/** `left`: nobody reads the remaining lines. `hangs`: a thread hangs, and only a signal ends the process. */
 type Flushed = 'written' | 'left' | 'hangs';
 
-/** Bytes that are kept for a reader who does not read: some thousand lines. */
+/** Most bytes that wait for a reader: some thousand lines. */
 const mostWaitingBytes = 2 * 1024 * 1024;
 const retryMs = 1000;
 const flushMs = 1000;
@@ -36,8 +36,8 @@ export function createLogger(settings: {
 }): LogWriter {
   const destination = pino.destination({ dest: standardError, sync: false, maxLength: mostWaitingBytes });
   const isByThread = mayHoldThread();
-  // Node's own stream makes a pipe or a socket one that no write waits for. A reader that went away is no
-  // reason to stop answering.
+  // Node's own stream makes writes to a pipe or a socket return at once. If the reader is gone, the daemon
+  // continues.
   if (!isByThread) process.stderr.on('error', () => {});
   const shown =
     settings.format === 'pretty' ? prettyFactory({ ignore: 'pid,hostname' }) : (line: string) => line;
@@ -46,13 +46,13 @@ export function createLogger(settings: {
   let lost = 0;
   const stream = {
     write: (line: string) => {
-      // Once lines are lost, those behind them are too until there is room for many: one count tells of all.
+      // After a lost line, others are dropped until all is written, so that one count covers them.
       if (lost > 0 || isEnded) {
         lost += 1;
         return;
       }
       isWritten = false;
-      // Strangers choose names that stand in the log, and administrators read it on terminals.
+      // Strangers choose names that are in the log, and administrators read it on terminals.
       destination.write(shown(printableJson(withoutPasswords(line))));
     },
   };
@@ -62,7 +62,7 @@ export function createLogger(settings: {
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { log: withLoggedErrors },
-      // pino's own would take every field of an error.
+      // pino's own serializer would log every field of an error.
       serializers: { err: (shown: unknown) => shown },
     },
     stream,
@@ -98,22 +98,21 @@ export function createLogger(settings: {
   return { log, flush };
 }
 
-/** Tells whether a thread writes to standard error, as to files and terminals, and may hang there. */
+/** Returns true if a thread writes to standard error, as to files and terminals: it may hang there. */
 function mayHoldThread(): boolean {
   if (isatty(standardError)) return true;
   try {
     const about = fstatSync(standardError);
     return !about.isFIFO() && !about.isSocket();
   } catch {
-    // It is closed: each write says so.
+    // Standard error is closed: each write fails.
     return true;
   }
 }
 
 /**
- * An error as the log shows it. Libraries hang on their errors what they were doing: a command with its
- * arguments, a request with its headers. A password may be among those, so that no field is taken which is
- * not named here.
+ * An error as the log shows it. Libraries add data to their errors, such as a command with its arguments, or
+ * a request with its headers. These may contain a password, so only the fields here are logged.
  */
 interface LoggedError {
   readonly type: string;
@@ -128,7 +127,7 @@ interface LoggedError {
 const deepest = 5;
 const mostErrors = 10;
 
-/** The fields of a line, with each error among them, however deep, as it may be shown. */
+/** The fields of a line, in which each error, at any depth, has only the fields of `LoggedError`. */
 function withLoggedErrors(fields: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, shown(value, 1)]));
 }
@@ -164,7 +163,7 @@ function loggedError(error: Error, depth = 1): LoggedError {
   };
 }
 
-/** The text with the user and the password of each address in it masked. */
+/** Masks the user and the password of each address in a text. */
 function withoutPasswords(text: string): string {
   return text.replace(/:\/\/[^\s"'<>\\/?#]*@/g, '://********@');
 }

@@ -1,4 +1,4 @@
-/** A daemon under a service manager that speaks sd_notify(3): NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID. */
+/** Notifies a service manager by sd_notify(3), which uses NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID. */
 
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
@@ -11,7 +11,7 @@ import { printable } from '../text/index.ts';
 import type { Logger } from './logger.ts';
 
 interface SupervisionOptions {
-  /** The manager's variables are taken out of it, so that no child believes they are meant for it. */
+  /** The manager's variables are removed from it, so that no child takes them for its own. */
   readonly env: NodeJS.ProcessEnv;
   readonly pid: number;
   /** The gate's socket. */
@@ -19,9 +19,9 @@ interface SupervisionOptions {
   readonly log: Logger;
 }
 
-/** The manager hears of life three times as often as it expects, so one question may be lost. */
+/** The manager gets a sign of life three times as often as it expects, so that one may be lost. */
 const feedsPerTerm = 3;
-/** Time that the gate has to answer, and the pause before it is asked again, before its first answer. */
+/** Until the gate's first answer: its time limit, and the pause before the next question. */
 const beforeReadyMs = { deadline: 1000, pause: 100 };
 const longestStatus = 300;
 
@@ -38,10 +38,10 @@ export function supervise({ env, pid, socket, log }: SupervisionOptions): Superv
 }
 
 export class Supervision {
-  /** Null where there is no service manager. */
+  /** Null if there is no service manager. */
   readonly #notifier: Notifier | null;
   readonly #socket: string;
-  /** Null where the manager has no watchdog. */
+  /** Null if the manager has no watchdog. */
   readonly #feedMs: number | null;
   readonly #log: Logger;
   #timer: NodeJS.Timeout | undefined;
@@ -56,7 +56,7 @@ export class Supervision {
     this.#log = log;
   }
 
-  /** The sockets are open: from now on the gate is asked, and what it answers is told. */
+  /** Has to be called when the sockets are open: begins to ask the gate, and to report its answers. */
   begin(): void {
     if (this.#notifier !== null) void this.#look(this.#notifier);
   }
@@ -76,12 +76,12 @@ export class Supervision {
     this.#notifier?.tell(['STOPPING=1', 'STATUS=Finishes open requests, then stops']);
   }
 
-  /** Resolves once nothing is being told any more, within some seconds. */
+  /** Resolves when the last notification is sent, within some seconds. */
   async close(): Promise<void> {
     await this.#notifier?.close();
   }
 
-  /** Asks the gate, tells what it says, and comes back while there is somebody who wants to know. */
+  /** Asks the gate and reports its answer: until the first answer, and then as the watchdog needs it. */
   async #look(notifier: Notifier): Promise<void> {
     const wasReady = this.#isReady;
     const deadlineMs = wasReady && this.#feedMs !== null ? this.#feedMs : beforeReadyMs.deadline;
@@ -102,7 +102,7 @@ export class Supervision {
     this.#isReady = true;
   }
 
-  /** The manager is told nothing, and draws its own conclusions. */
+  /** Sends nothing to the manager, so that its time limit or watchdog acts. */
   #miss(why: string): void {
     if (this.#isSilent) return;
     this.#isSilent = true;
@@ -119,11 +119,11 @@ type Notice = readonly string[];
 const tellMs = 2000;
 
 /**
- * Tells the service manager, by the program systemd-notify: Node has no datagram sockets of this kind.
+ * Notifies the service manager by the program systemd-notify: Node has no datagram sockets of this kind.
  *
- * One telling at a time, in the order of what happened, each bounded. What waits behind one is replaced by
- * what is newer, so that a manager who does not listen never makes a queue. A telling that fails is logged,
- * once, and has no other consequence here.
+ * Sends one notification at a time, in order, each with a time limit. A newer one replaces one that waits, so
+ * that no queue grows if the manager does not listen. Only the first failure is logged, and none has any
+ * other effect.
  */
 class Notifier {
   readonly #env: Readonly<Record<string, string>>;
@@ -132,7 +132,7 @@ class Notifier {
   #telling: Promise<void> | null = null;
   #hasFailed = false;
 
-  /** `socket`: what the manager gave as NOTIFY_SOCKET. */
+  /** `socket`: the value of NOTIFY_SOCKET. */
   constructor(socket: string, searchPath: string, log: Logger) {
     this.#env = { NOTIFY_SOCKET: socket, PATH: searchPath };
     this.#log = log;
@@ -143,12 +143,12 @@ class Notifier {
     this.#telling ??= this.#tellAll();
   }
 
-  /** Unless something else is being told, which is as good a sign of life. */
+  /** Does nothing while another notification is being sent, which is as good a sign of life. */
   tellInPassing(notice: Notice): void {
     if (this.#telling === null) this.tell(notice);
   }
 
-  /** Resolves once nothing is being told any more. */
+  /** Resolves when the last notification is sent. */
   async close(): Promise<void> {
     await this.#telling;
   }
@@ -178,9 +178,9 @@ class Notifier {
 }
 
 type GateAnswer =
-  /** It answers; the reasons why its answers cannot be relied on, or none. */
+  /** The gate answers; the reasons why its answers are unreliable, or none. */
   | { readonly reasons: readonly string[] }
-  /** Nobody answers, or not in time, or something else does. */
+  /** There is no answer in time, or one that is not the gate's. */
   | { readonly failure: string };
 
 const health = z.object({ reasons: z.array(z.string()) });
@@ -189,7 +189,7 @@ const health = z.object({ reasons: z.array(z.string()) });
 async function askGate(socketPath: string, deadlineMs: number): Promise<GateAnswer> {
   const signal = AbortSignal.timeout(deadlineMs);
   const asked = request({ socketPath, path: '/readyz', agent: false, signal });
-  // The error reaches whoever waits for the answer.
+  // `once` below rejects with the error.
   asked.on('error', () => {}).end();
   try {
     const [response]: IncomingMessage[] = await once(asked, 'response');
