@@ -1,4 +1,4 @@
-/** Returns the fields that are given: without those that are null or undefined. */
+/** Returns the fields that are neither null nor undefined. */
 export function given<Fields extends object>(
   fields: Fields,
 ): { -readonly [Name in keyof Fields]?: NonNullable<Fields[Name]> };

@@ -15,9 +15,9 @@ interface GateCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** The path below `/v1/`. */
   readonly address: string;
-  /** Texts and whole numbers; what is undefined is not sent. */
+  /** Texts and whole numbers; undefined values are not sent. */
   readonly parameters?: object;
-  /** Statuses of success, beside those of decisions. */
+  /** Statuses of success, in addition to decisions. */
   readonly success?: readonly number[];
   /** True if sending it twice has the effect of once; unless given, true for all methods except POST. */
   readonly isRepeatable?: boolean;

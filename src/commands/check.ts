@@ -1,4 +1,4 @@
-/** `softquota check` and `softquota health`: what the gate would answer now, and whether it answers. */
+/** `softquota check` and `softquota health`: ask the gate for a decision, and for its health. */
 
 import { resolve } from 'node:path';
 import { Option } from 'commander';

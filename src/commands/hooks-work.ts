@@ -302,7 +302,7 @@ function configuredRoots(options: HooksOptions): readonly string[] {
 /** The targets of symbolic links below these directories that `[storage] FOLLOW` allows. */
 async function followedBelow(places: readonly string[], options: HooksOptions): Promise<readonly string[]> {
   const loaded = loadConfig(whereIs(options));
-  // With --socket, a command works without an app.ini.
+  // Commands that know the socket work without an app.ini.
   if (!loaded.ok) return [];
   const { storages, scan } = loaded.config;
   const real = await Promise.all(places.map(place => realpath(place).catch(() => place)));

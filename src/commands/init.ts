@@ -1,4 +1,4 @@
-/** `softquota init`: finds what lies there, writes a configuration that refuses nothing, measures once. */
+/** `softquota init`: examines a directory, writes a configuration that refuses nothing, measures once. */
 
 import { Option } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';

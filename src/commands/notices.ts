@@ -1,4 +1,4 @@
-/** `softquota notices`: where notices go, trials, and those that could not be delivered. */
+/** `softquota notices`: shows where notices go, sends tests, and resends undelivered notices. */
 
 import { Option } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';

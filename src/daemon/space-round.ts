@@ -33,7 +33,7 @@ const mostLookedAt = 10_000;
 const leastBytes = 1024 * 1024;
 const mostWanted = 1000;
 const restPerLook = 4;
-/** From this share on of the most that a limit forgives, an owner counts as near it. */
+/** Share of the most that a limit forgives; from there on an owner counts as near it. */
 const nearMost = 0.8;
 /** Pause between two owners without work. */
 const stepMs = 20;

@@ -142,7 +142,7 @@ function remount(mount: string): string {
   return `${commandLine('mount', '-o', 'remount,exec', mount)}  # and remove noexec there in /etc/fstab`;
 }
 
-/** Null if the repository is not gitolite's, which links the hooks of one folder into all of them. */
+/** The fix for a repository of gitolite, which links the hooks of one folder into all; null for others. */
 function gitoliteMend({ context }: Installation, { path, user }: Repository): string | null {
   const home = homeOf(user.uid);
   if (home === null) return null;

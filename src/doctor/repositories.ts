@@ -1,7 +1,7 @@
 /**
  * Finds the repositories of this host: those that templates match, those below or beside the storage roots
- * that none matches, and folders inside of repositories that git would take for repositories. Of very many,
- * it chooses a part that is checked closely.
+ * that none matches, and folders inside of repositories that git would take for repositories. Chooses a part
+ * that is checked closely, if there are very many.
  *
  * The search lists the directories above repositories once, and ends after `mostMs`.
  */

@@ -191,7 +191,7 @@ function* sources({ ledger, trustedSocket }: Observed): Generator<Finding> {
   }
 }
 
-/** With other forges a directory without an owner has a finding of its own. */
+/** Used for forges other than GitLab, where each directory without an owner has a finding of its own. */
 const noDirectories = { count: 0, bytes: 0 };
 
 function* forges({ forge, ledger }: Observed): Generator<Finding> {

@@ -99,7 +99,7 @@ export interface Observed {
   readonly keepsFree: boolean;
   readonly hangs: readonly ObservedHang[];
   readonly walking: readonly WaitedFor[];
-  /** From the last sweep. */
+  /** Places that the last sweep could not read. */
   readonly unread: Listed<TroubledPlace>;
   readonly faults: Listed<TroubledPlace>;
   readonly leftovers: Listed<{ readonly path: string; readonly bytes: number; readonly modifiedAt: number }>;

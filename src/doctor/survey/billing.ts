@@ -24,7 +24,7 @@ export interface Sized {
 
 /** A directory that is in no owner's usage. */
 export interface LeftOut extends Sized {
-  /** For people: the reason. */
+  /** The reason, for people. */
   readonly what: string;
   readonly path: string;
 }

@@ -15,7 +15,7 @@ export type RecognisedLayout = 'owners' | 'flat' | 'gitolite' | 'gitea' | 'forge
 
 /** A store whose owners no walk can find, since the names of its files do not contain them. */
 export interface StorePlace {
-  /** For people: `LFS objects`. */
+  /** The name for people, such as `LFS objects`. */
   readonly what: string;
   readonly path: string;
   /** The leaf that it counts under once a program reports it; null: none. */
@@ -42,7 +42,7 @@ export interface ForgeFound {
 
 export interface Recognised {
   readonly layout: RecognisedLayout;
-  /** The directory that holds the repositories, as it was named. */
+  /** The directory with the repositories, as it was given. */
   readonly root: string;
   readonly evidence: readonly string[];
   /** At least one, the preferred one first. */
