@@ -132,7 +132,6 @@ class Notifier {
   #telling: Promise<void> | null = null;
   #hasFailed = false;
 
-  /** `socket`: the value of NOTIFY_SOCKET. */
   constructor(socket: string, searchPath: string, log: Logger) {
     this.#env = { NOTIFY_SOCKET: socket, PATH: searchPath };
     this.#log = log;
