@@ -218,7 +218,13 @@ async function started(
     env: Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('SOFTQUOTA_'))),
   });
   closeSync(log);
-  const ended = once(child, 'exit').then(() => {});
+  let fault = '';
+  const ended = once(child, 'exit').then(
+    () => {},
+    error => {
+      fault = messageOf(error);
+    },
+  );
   const stop = async () => {
     child.kill('SIGTERM');
     await ended;
@@ -227,7 +233,7 @@ async function started(
   while (!(await isReady())) {
     if (child.exitCode !== null || child.signalCode !== null || performance.now() > deadline) {
       await stop();
-      const message = `the ${name} does not start:\n${await readFile(logFile, 'utf8')}`;
+      const message = `the ${name} does not start:\n${fault}${await readFile(logFile, 'utf8')}`;
       throw new SoftquotaError('unreachable', message);
     }
     await delay(askAgainMs);

@@ -65,7 +65,8 @@ export function merged(old: Config, next: Config): Config {
     events: next.events,
     disk: next.disk,
     webhooks: next.webhooks,
-    mail: next.mail,
+    // Mails need ROOT_URL for their links, and that of the new configuration is in force after a restart.
+    mail: old.server.rootUrl === null ? old.mail : next.mail,
     log: Object.freeze({ ...old.log, level: next.log.level }),
   });
 }

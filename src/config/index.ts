@@ -7,7 +7,7 @@
  */
 
 export { type Config, longestSocketPath } from './assemble.ts';
-export { nearest, routeSections, type Section, sections, webhookSections } from './definition.ts';
+export { findKey, nearest, routeSections, type Section, sections, webhookSections } from './definition.ts';
 export { variableOf, type Where } from './find.ts';
 export { compareConfigs, merged, printConfig } from './in-force.ts';
 export { type ConfigFault, formatFaults, type Key } from './key.ts';

@@ -9,7 +9,7 @@ import { exposureOf } from '../service/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, type Installation, setKey } from './installation.ts';
-import { modeOf } from './paths.ts';
+import { modeOf, ownerOf } from './paths.ts';
 
 export function checkFaults(loaded: config.LoadedConfig | config.RefusedConfig): CheckResult {
   const notes = loaded.notes.map(note => makeFinding('config_note', printable(note), ''));
@@ -69,17 +69,16 @@ function isOpen(path: string): boolean {
 
 /** The files with secret values. */
 function secretFiles({ given }: config.LoadedConfig): ReadonlySet<string> {
-  const keys = config.sections.flatMap(section => section.keys);
   const secrets = given.filter(({ section, name, text }) => {
-    const key = keys.find(one => one.section === section && one.name === name);
-    return text !== '' && key !== undefined && key.show(text) !== text;
+    const key = config.findKey(section, name);
+    return text !== '' && key !== null && key.show(text) !== text;
   });
   return new Set(secrets.flatMap(({ origin }) => (origin.file === null ? [] : [origin.file])));
 }
 
 /** Hides a file from others. The daemon must still be able to read it: its group is that of DATA_PATH. */
 function hiding(path: string, dataPath: string): string {
-  const gid = statSync(dataPath, { throwIfNoEntry: false })?.gid;
+  const gid = ownerOf(dataPath)?.gid;
   const take = commandLine('chmod', 'o-rwx', path);
   if (gid === undefined || gid === statSync(path).gid) return take;
   return `${commandLine('chgrp', groupName(gid), path)} && ${commandLine('chmod', 'g+r,o-rwx', path)}`;
@@ -118,7 +117,7 @@ function admin(path: string): Finding[] {
 function exposed(installation: Installation): Finding[] {
   const { socket, trustedSocket, adminSocket, dataPath } = installation.loaded.config.server;
   // DATA_PATH belongs to the daemon's user.
-  const daemon = statSync(dataPath, { throwIfNoEntry: false })?.uid;
+  const daemon = ownerOf(dataPath)?.uid;
   const paths = { SOCKET: socket, TRUSTED_SOCKET: trustedSocket, ADMIN_SOCKET: adminSocket };
   const told = new Map<string, Finding>();
   for (const [key, path] of Object.entries(paths)) {

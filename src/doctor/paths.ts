@@ -1,6 +1,6 @@
 /** Reads paths that may have several names, be gone, be closed to this user, or be on a disk that hangs. */
 
-import { readdirSync, realpathSync, statSync } from 'node:fs';
+import { readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
@@ -22,8 +22,18 @@ function resolved(path: string): string {
 
 /** The bits of the mode; null if the path is gone or out of reach. */
 export function modeOf(path: string): number | null {
+  const mode = statusOf(path)?.mode;
+  return mode === undefined ? null : mode & 0o7777;
+}
+
+/** The user and the group that the path belongs to; null if it is gone or out of reach. */
+export function ownerOf(path: string): { readonly uid: number; readonly gid: number } | null {
+  return statusOf(path);
+}
+
+function statusOf(path: string): Stats | null {
   try {
-    return statSync(path).mode & 0o7777;
+    return statSync(path);
   } catch {
     return null;
   }

@@ -1,6 +1,7 @@
 /** `[webhook.NAME]` and `[mail]`: what is taken, refused, and never shown. */
 
 import t from 'tap';
+import { merged } from '../../src/config/index.ts';
 import { configOf, faultsOf, load, loadText } from './written.ts';
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -80,4 +81,10 @@ t.test('mail needs a sender and an address for its links, and sends no password 
   t.match(faultsOf(t, `${mail}ADMINS = root\n`), [/"root" is not a mail address/]);
   t.equal(configOf(t, `${mail}DIGEST =\n`).mail?.digest, null);
   t.match(load(t, '[mail]\nUSER = quota\n').notes, ['[mail] has no HOST, so its USER has no effect.']);
+});
+
+t.test('mails that come with their ROOT_URL by a reload begin with the next start', async t => {
+  const [before, after] = [configOf(t, ''), configOf(t, mail)];
+  t.equal(merged(before, after).mail, null);
+  t.equal(merged(after, after).mail, after.mail);
 });

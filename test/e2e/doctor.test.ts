@@ -171,6 +171,12 @@ const daemonFaults: readonly Fault[] = [
     names: ini,
   },
   {
+    what: 'anybody can read the secret of a webhook',
+    break: `printf '[webhook.chat]\\nURL = https://chat.example/\\nSECRET = whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\\n' >>${ini}`,
+    found: ['exposed'],
+    names: ini,
+  },
+  {
     what: 'the configuration has a fault',
     break: `echo 'COLOUR = blue' >>${ini}`,
     found: ['config'],
