@@ -1,7 +1,7 @@
 /** Computes the effect of another policy on all owners, without changing anything. */
 
 import { isDeepStrictEqual } from 'node:util';
-import { ChangeSet, type Documents, type Snapshot } from '../documents/index.ts';
+import { ChangeSet, type Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import { type Ledger, type LedgerSettings, type OwnerUsage, Pools } from '../ledger/index.ts';
 import { deleteGroup, lintIn, Policy, replacePolicy, ruleKind, type WholeGroup } from '../policy/index.ts';
@@ -31,7 +31,7 @@ import { mustNameFewRules } from './whole-policy.ts';
  */
 export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: number): Promise<Simulation> {
   const { policy: inForce, settings } = ledger;
-  const changes = await workInSlices(draftOf(ledger.documents, wanted));
+  const changes = await workInSlices(draftOf(ledger, wanted));
   const drafted = new Policy(changes);
   const then = settingsOf(settings, wanted);
   // Deleting a group is a small question; the warnings about all other rules may be megabytes.
@@ -88,7 +88,7 @@ function effectOf({ before, after }: ChangedOwner['changes'][number]): Effect {
 
 /** Builds the draft upon the policy in force. Throws `invalid`. */
 function* draftOf(
-  { owners, snapshot }: Pick<Documents, 'owners' | 'snapshot'>,
+  { policy, documents: { owners, snapshot } }: Ledger,
   { rules, groups, without_group: without }: DraftPolicy,
 ): Work<Snapshot> {
   mustNameFewRules(groups ?? []);
@@ -113,7 +113,7 @@ function* draftOf(
     ...(rules === undefined ? {} : { rules: rules.map(newRuleFrom) }),
     ...(groups === undefined ? {} : { groups: whole }),
   });
-  if (without !== undefined) deleteGroup(changes, without);
+  if (without !== undefined) deleteGroup(changes, without, policy.membersOf(without));
   return changes;
 }
 

@@ -89,11 +89,23 @@ function faultsOfNew(
   }
 }
 
-/** Deletes a group and removes its members from it; throws `not_found`. */
-export function deleteGroup(changes: ChangeSet, name: string): void {
+/**
+ * Deletes a group and removes its members from it; throws `not_found`. `members`: its members, for a caller who
+ * knows them; without it, all owners are looked through.
+ */
+export function deleteGroup(
+  changes: ChangeSet,
+  name: string,
+  members: readonly number[] = membersByGroup(changes).get(name) ?? [],
+): void {
   mustBeGroup(changes, name);
   changes.remove(groupKind, name);
-  forgetGroup(changes, name);
+  for (const ownerId of members)
+    put(
+      changes,
+      ownerId,
+      entriesOf(changes, ownerId).filter(({ group }) => group !== name),
+    );
 }
 
 /** Throws `not_found` if the group or rule is missing, `already_in` if the rule is in the group already. */
@@ -189,14 +201,6 @@ export function setGroups(changes: ChangeSet, ownerId: number, names: readonly s
     ownerId,
     names.map(group => before.get(group) ?? { group, place: next }),
   );
-}
-
-/** Removes all members of a deleted group from it. */
-function forgetGroup(changes: ChangeSet, group: string): void {
-  for (const [owner, entries] of [...changes.all(assignmentKind)]) {
-    const others = entries.filter(entry => entry.group !== group);
-    if (others.length < entries.length) put(changes, Number(owner), others);
-  }
 }
 
 function entriesOf(snapshot: Snapshot, ownerId: number): Assignment {

@@ -76,7 +76,7 @@ t.test(
       t.match(line, /^npm start /);
       const waiting = `${line.replace(/#.*/, '')} >/tmp/started 2>&1 &
 until grep -q 'http://127' /tmp/started; do kill -0 $!; sleep 0.2; done
-kill -s INT $!; wait $! || :; cat /tmp/started`;
+kill $!; wait $! || :; cat /tmp/started`;
       const printed = await sandbox.must('sh', ['-euc', waiting], { cwd: sandbox.checkout });
       t.ok(printed.split('\n').length < 40, printed);
     });
@@ -110,6 +110,7 @@ runuser -u git -- sh -c 'head -c 3000000 /dev/urandom >/srv/git/alice/app.git/ob
 
     await t.test('init.md', async t => {
       const [first] = (await readGuide('init.md')).filter(({ kind }) => kind === 'sh');
+      await sandbox.must('systemctl', ['stop', 'softquota', 'softquota-worker']);
       await sandbox.must('rm', ['/etc/softquota/app.ini']);
       t.match(await type(t, first?.text ?? ''), /alice/);
     });
