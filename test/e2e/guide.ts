@@ -34,6 +34,7 @@ const plain = [...common, 'The hooks', 'The hooks out of the repositories'];
 export const ways = {
   ssh: [...plain, 'Over ssh'],
   http: [...plain, 'Over http'],
+  apache: [...plain, 'Over http with Apache'],
   users: [...plain.filter(heading => heading !== 'Uploads'), 'With a user for each pusher'],
   gitolite: [...common, 'With gitolite', 'The hooks of gitolite', 'The hooks out of gitolite'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
@@ -53,6 +54,7 @@ export type Way = keyof typeof ways;
 export const repository: Readonly<Record<Way, string>> = {
   ssh: '/srv/git/alice/app.git',
   http: '/srv/git/alice/app.git',
+  apache: '/srv/git/alice/app.git',
   users: '/srv/git/alice/app.git',
   gitolite: '/home/git/repositories/alice/app.git',
 };

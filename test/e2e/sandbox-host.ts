@@ -54,6 +54,7 @@ cd "$layers/root"
 mount -t proc proc proc
 mount --rbind /dev dev
 mount -t tmpfs -o mode=755 run run
+mkdir -m 1777 run/lock
 mount -t tmpfs -o mode=1777 tmp tmp
 mkdir -m 1777 tmp/compiled
 mkdir -p ".$1"

@@ -1,11 +1,13 @@
 /**
- * The texts that pushers read on real servers, word for word: sshd with git-shell, nginx with git
+ * The texts that pushers read on real servers, word for word: sshd with git-shell, nginx and Apache with git
  * http-backend, gitolite.
  *
  * The servers are what docs/install.md makes of an empty host; only the limit is a smaller one.
  */
 
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { isLong } from '../run-length.ts';
 import { ask, until } from './ask.ts';
@@ -75,10 +77,19 @@ function passes(t: Test, push: Push, said: string, name: string): void {
 
 const names = Object.keys(ways) as Way[]; // what Object.keys gives of a constant are its keys
 
+/** The logs of the web servers, which ask for a name. */
+const webLogs: { readonly [W in Way]?: string } = {
+  http: '/var/log/nginx/access.log',
+  apache: '/var/log/apache2/other_vhosts_access.log',
+};
+
 // The ordinary run types another way in install-guide.test.ts.
-for (const way of isLong ? names : (['http'] as const)) {
+for (const way of isLong ? names : (['http', 'apache'] as const)) {
   t.test(`${way}: allowed, warned, refused, cleaned up, and without a daemon`, async t => {
     const { sandbox, clone, bare, used, changed, onServer } = await protectedServer(t, way);
+    const webLog = webLogs[way];
+    // git sends what is larger in chunks, without a length.
+    await clone.git('config', 'http.postBuffer', '65536');
     await clone.commit(850_000);
     passes(t, await clone.push(), '', 'below the limit nothing is said');
     await used(bytes => bytes > 850_000);
@@ -91,10 +102,11 @@ for (const way of isLong ? names : (['http'] as const)) {
     await used(bytes => bytes > 1_000_000);
 
     await clone.git('checkout', '-q', 'main');
-    await clone.commit(1000);
+    await clone.commit(80_000);
     const objects = () => objectsIn(sandbox.outside(bare));
     const before = [await objects(), await onServer('for-each-ref')];
-    const refused = await clone.push();
+    const trace = join(clone.folder, '.git/trace');
+    const refused = await clone.push(['main'], { env: { GIT_TRACE_CURL: trace } });
     t.equal(refused.code, 1);
     const said = words(refused.stderr).replace(largest, '');
     const wanted = way === 'users' ? refusal.replace(/You can still .*?(?=To ask)/, withoutWorker) : refusal;
@@ -106,16 +118,42 @@ for (const way of isLong ? names : (['http'] as const)) {
     t.equal((await changed()).status, 202);
     await used(bytes => bytes < 1_000_000);
     passes(t, await clone.push(), warning, 'what was refused passes after the cleanup');
+    if (webLog !== undefined) {
+      t.match(await readFile(trace, 'utf8'), /Transfer-Encoding: chunked/);
+      await takesCompressed(t, sandbox, clone);
+    }
 
     await sandbox.must('systemctl', ['stop', 'softquota.socket', 'softquota.service']);
     await clone.commit(1000);
     passes(t, await clone.push(), absence, 'without a daemon pushes pass, and say so');
     await clone.git('push', '-q', 'origin', 'main:spare');
     passes(t, await clone.push(['--delete', 'spare']), '', 'and deletions need none');
-    if (way === 'http') await isNormalAnswer(t, sandbox.outside('/var/log/nginx/access.log'));
-    if (way === 'http') await servesAll(t, sandbox);
-    if (way === 'gitolite') await namesActor(t, sandbox.outside('/run/systemctl/softquota.service.log'));
+    if (webLog !== undefined) {
+      await isNormalAnswer(t, sandbox.outside(webLog));
+      await servesAll(t, sandbox);
+    }
+    if (webLog !== undefined || way === 'gitolite')
+      await namesActor(t, sandbox.outside('/run/systemctl/softquota.service.log'));
   });
+}
+
+const login = ['-u', 'alice:correct horse battery staple'];
+const site = 'http://git.example/alice/app.git';
+const pushType = 'Content-Type: application/x-git-receive-pack-request';
+
+/** A request that its client has compressed, with a length and in chunks: each deletes a branch. */
+async function takesCompressed(t: Test, sandbox: SandboxHost, clone: Clone): Promise<void> {
+  const file = join(clone.folder, '.git/request');
+  const ways = { length: [], chunks: ['-H', 'Transfer-Encoding: chunked'] };
+  for (const [name, headers] of Object.entries(ways)) {
+    await clone.git('push', '-q', 'origin', `main:${name}`);
+    const tip = (await clone.git('rev-parse', 'main')).trim();
+    const command = `${tip} ${'0'.repeat(40)} refs/heads/${name}\0report-status`;
+    await writeFile(file, gzipSync(`${(command.length + 4).toString(16).padStart(4, '0')}${command}0000`));
+    const all = [...headers, '-H', pushType, '-H', 'Content-Encoding: gzip', '--data-binary', `@${file}`];
+    const said = await sandbox.must('curl', ['-q', '-sS', ...login, ...all, `${site}/git-receive-pack`]);
+    t.match(said, `ok refs/heads/${name}`, name);
+  }
 }
 
 /** Every name and address of the host, and everybody while somebody's push is slow. */
@@ -125,13 +163,10 @@ async function servesAll(t: Test, sandbox: SandboxHost): Promise<void> {
     const all = ['-q', '-g', '-s', '-o', '/dev/null', '-w', '%{http_code}', '--max-time', '10', ...args];
     return (await sandbox.run('curl', [...all, url + refs])).stdout;
   };
-  const login = ['-u', 'alice:correct horse battery staple'];
   for (const host of ['git.example', '127.0.0.1', '[::1]', 'localhost'])
     t.equal(await answer(`http://${host}`, ...login), '200', host);
   t.equal(await answer('http://127.0.0.1', ...login, '-H', 'Host: code.example'), '200', 'another name');
-  const push = 'http://git.example/alice/app.git/git-receive-pack';
-  const type = 'Content-Type: application/x-git-receive-pack-request';
-  const slow = `curl -q -s -u "${login[1]}" -H "${type}" -H Expect: --limit-rate 1k -T /dev/zero -X POST ${push}`;
+  const slow = `curl -q -s -u "${login[1]}" -H "${pushType}" -H Expect: --limit-rate 1k -T /dev/zero -X POST ${site}/git-receive-pack`;
   const pid = (await sandbox.must('sh', ['-c', `${slow} >/dev/null 2>&1 & echo $!`])).trim();
   for (let asked = 0; asked < 5; asked++)
     t.equal(await answer('http://git.example', ...login), '200', 'while a push is slow');
