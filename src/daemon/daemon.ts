@@ -303,7 +303,8 @@ async function joinFleet(config: Config, host: string, ledger: Ledger, log: Logg
   }
   const token = hostTokenIn(config.server.dataPath);
   const store = await openRedisStore({ address, prefix, waitReplicas, log, writer: host });
-  return Fleet.open({ ledger, store, host, token, version, log, now: Date.now });
+  const praefectStorage = config.forge?.praefect?.storage ?? null;
+  return Fleet.open({ ledger, store, host, token, version, praefectStorage, log, now: Date.now });
 }
 
 /** The times at which the forge's database is read completely: those of sweeps and verifications. */

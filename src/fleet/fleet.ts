@@ -34,6 +34,8 @@ export interface FleetOptions {
   /** Secret that proves the host to be the same after a restart. */
   readonly token: string;
   readonly version: string;
+  /** See `HostRecord`; null unless given. */
+  readonly praefectStorage?: string | null;
   readonly log: Log;
   /** Milliseconds since 1970. */
   now(): number;
@@ -102,7 +104,17 @@ export class Fleet implements SharedDocuments {
 
   private constructor(options: FleetOptions) {
     this.#options = options;
-    const { ledger, store, host, log, token, version, now, settleMs = 1200 } = options;
+    const {
+      ledger,
+      store,
+      host,
+      log,
+      token,
+      version,
+      now,
+      praefectStorage = null,
+      settleMs = 1200,
+    } = options;
     const { replica, shares } = ledger;
     this.#away = new AwayState({
       log,
@@ -110,7 +122,11 @@ export class Fleet implements SharedDocuments {
       awayWords: 'the shared store cannot be used at the moment, so the last known data is used',
       backWords: 'the shared store can be used again',
     });
-    const about = () => ({ isParted: this.#documents.divergence !== null, roots: this.#roots() });
+    const about = () => ({
+      isParted: this.#documents.divergence !== null,
+      roots: this.#roots(),
+      praefectStorage,
+    });
     this.#name = new HostName({ store, host, token, version, log, now, about });
     this.#changeHints = new ChangeHints({ store, heard: path => this.#heard(path) });
     this.#hosts = new Hosts({ shares, store, host, now });

@@ -53,7 +53,8 @@ export class Hosts {
       ...stored.map(([host, { measuredAt }]) => {
         const known = this.#listed.get(host);
         const { seenAt = measuredAt ?? this.#begunAt, version = '', roots = null } = known ?? {};
-        return { host, seenAt, isAlive: false, version, isParted: false, roots };
+        const { praefectStorage = null } = known ?? {};
+        return { host, seenAt, isAlive: false, version, isParted: false, roots, praefectStorage };
       }),
     ];
   }

@@ -1,7 +1,7 @@
 /** Collects all findings of a running daemon, the worst first. */
 
 import { walkersOf } from '../fleet/index.ts';
-import { notFollowed } from '../layout/index.ts';
+import { isOfCluster, notFollowed } from '../layout/index.ts';
 import { renamedOwners } from '../ledger/index.ts';
 import { lintIn } from '../policy/index.ts';
 import { type FindingCode, isLeaf, isRepository } from '../quota/index.ts';
@@ -112,6 +112,7 @@ function* hostFindings({ fleet, now }: Observed): Generator<Finding> {
   for (const { code, message, mend } of fleet.advice)
     yield makeFinding(adviceFindings[code] ?? 'shared_store', message, mend);
   yield* sharedRoots(fleet.hosts);
+  yield* sharedReplicas(fleet.hosts);
   for (const { host, isAlive, isParted, seenAt } of fleet.hosts) {
     if (isParted && isAlive && divergence === null) {
       const message = `the host ${printable(host)} has another policy in force than the one in the shared store`;
@@ -154,6 +155,22 @@ function* sharedRoots(hosts: readonly HostRecord[]): Generator<Finding> {
         'name its directory in [scan] ROOTS of one host that mounts it, then reload the daemon of that host';
       yield makeFinding('shared_unwalked', message, mend);
     }
+  }
+}
+
+/** Replicas of a Gitaly Cluster that count on several hosts; each repository has one on each of its storages. */
+function* sharedReplicas(hosts: readonly HostRecord[]): Generator<Finding> {
+  const walking = hosts.filter(({ roots }) =>
+    roots?.some(({ isWalked, source }) => isWalked && isOfCluster(`${source}/`)),
+  );
+  for (const [storage, those] of Map.groupBy(walking, ({ praefectStorage }) => praefectStorage)) {
+    if (walking.length < 2 || (storage !== null && those.length < 2)) continue;
+    const names = those.map(({ host }) => printable(host)).sort();
+    const how = storage === null ? 'no [forge] PRAEFECT' : `[forge] PRAEFECT_STORAGE = ${printable(storage)}`;
+    const message = `with ${how} these hosts count replicas of a Gitaly Cluster that others count, too: ${names.join(', ')}`;
+    const mend =
+      'set [forge] PRAEFECT on each host, and its own PRAEFECT_STORAGE, then restart their daemons';
+    yield makeFinding('shared_twice', message, mend);
   }
 }
 

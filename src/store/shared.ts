@@ -93,6 +93,8 @@ export interface HostRecord {
   readonly isParted: boolean;
   /** The directories that its storage begins with; null: it has not found them yet. */
   readonly roots: readonly HostRoot[] | null;
+  /** The storage of a Gitaly Cluster that it counts (`[forge] PRAEFECT_STORAGE`); null: none. */
+  readonly praefectStorage: string | null;
 }
 
 /** A directory that a host's storage begins with. */
@@ -120,6 +122,7 @@ export interface HostClaim {
   readonly begins?: 'unsure' | 'sure' | null;
   readonly isParted?: boolean;
   readonly roots?: HostRecord['roots'];
+  readonly praefectStorage?: HostRecord['praefectStorage'];
 }
 
 /** `taken`: another process has the name. `unknown`: the store may have lost who has it. */

@@ -5,9 +5,11 @@ import { findings, notes, notReady, type Observed } from '../../src/health/index
 import { version } from '../../src/version.ts';
 import { codes, fleet, idle, none, observed, toldOf } from './observed.ts';
 
+const unsaid = { isParted: false, praefectStorage: null };
+
 t.test('a host that has been silent for more than a day is a notice, and how to forget it', async t => {
   const now = Date.parse('2026-11-21T09:00:00Z');
-  const host = { version: '1', seenAt: now - 86_400_001, isAlive: false, isParted: false, roots: [] };
+  const host = { ...unsaid, version: '1', seenAt: now - 86_400_001, isAlive: false, roots: [] };
   const hosts = [
     { ...host, host: 'gone' },
     { ...host, host: 'lately', seenAt: now - 86_300_000 },
@@ -51,7 +53,7 @@ t.test('a store that deletes quotas, and a clock that is wrong, are more than a 
 
 t.test('storage of several hosts is told that none of them walks, and that several walk', async t => {
   const now = Date.parse('2026-11-21T09:00:00Z');
-  const host = { version: '1', seenAt: now - 60_000, isAlive: true, isParted: false };
+  const host = { ...unsaid, version: '1', seenAt: now - 60_000, isAlive: true };
   const root = (source: string, isWalked: boolean, isOfNetwork = true) => ({ source, isWalked, isOfNetwork });
   const here = {
     ...host,
@@ -109,6 +111,36 @@ t.test('storage of several hosts is told that none of them walks, and that sever
     [{ message: /^no host walks/ }],
     'a host may still say that it does',
   );
+});
+
+t.test('hosts that count the same replicas of a Gitaly Cluster are told', async t => {
+  const at = (
+    host: string,
+    praefectStorage: string | null,
+    path = '/@cluster/repositories',
+    isWalked = true,
+  ) => ({
+    ...unsaid,
+    host,
+    praefectStorage,
+    version: '1',
+    seenAt: Date.now(),
+    isAlive: true,
+    roots: [{ source: `/dev/vda1/git${path}`, isOfNetwork: false, isWalked }],
+  });
+  const told = async (...hosts: readonly ReturnType<typeof at>[]) =>
+    toldOf(await observed(t, { fleet: fleet({ hosts }) }), 'shared_twice').map(({ message }) => message);
+  const one = at('one', 'gitaly-1');
+  t.strictSame(await told(one, at('two', 'gitaly-2')), []);
+  t.strictSame(await told(one, at('two', 'gitaly-1')), [
+    'with [forge] PRAEFECT_STORAGE = gitaly-1 these hosts count replicas of a Gitaly Cluster that others count, too: one, two',
+  ]);
+  t.strictSame(await told(one, at('two', null)), [
+    'with no [forge] PRAEFECT these hosts count replicas of a Gitaly Cluster that others count, too: two',
+  ]);
+  t.strictSame(await told(at('one', null)), [], 'alone it counts one of each');
+  t.strictSame(await told(one, at('two', null, '/@hashed')), [], 'it has no replicas');
+  t.strictSame(await told(one, at('two', 'gitaly-1', '/@cluster', false)), [], 'it leaves them to the other');
 });
 
 t.test('a source that reports no more is told, with how to start again or to end it', async t => {

@@ -325,10 +325,11 @@ function hostsContract(t: Test, newPlace: () => SharedPlace): void {
   t.test('a host is listed, and forgotten with what it told once it is silent', async t => {
     const place = newPlace();
     const store = await opened(t, place);
-    await store.claim({ host: 'one', token: 'a', life: '1', version: '1', begins: 'sure', isParted: true });
+    const about = { isParted: true, praefectStorage: 'gitaly-1' };
+    await store.claim({ host: 'one', token: 'a', life: '1', version: '1', begins: 'sure', ...about });
     await tell(store, 'one', [share('alice', 'one')]);
     await tell(store, 'silent', [share('alice', 'silent')]);
-    t.match(await store.hosts(), [{ host: 'one', isAlive: true, isParted: true }]);
+    t.match(await store.hosts(), [{ host: 'one', isAlive: true, ...about }]);
     await t.rejects(store.forgetHost('one'), { code: 'conflict', message: /is running/ });
     await t.rejects(store.forgetHost('never there'), { code: 'not_found' });
     await store.release({ host: 'one', token: 'a', life: '1', version: '1' });

@@ -44,9 +44,18 @@ return {'kept'}`,
 
 export async function claimHost(
   context: RedisContext,
-  { host, token, life, version, begins = null, isParted = false, roots = null }: HostClaim,
+  {
+    host,
+    token,
+    life,
+    version,
+    begins = null,
+    isParted = false,
+    roots = null,
+    praefectStorage = null,
+  }: HostClaim,
 ): Promise<ClaimOutcome> {
-  const about = JSON.stringify({ version, isParted, roots }).slice(1);
+  const about = JSON.stringify({ version, isParted, roots, praefectStorage }).slice(1);
   const reply = await runScript(
     context,
     claimScript,
@@ -79,6 +88,7 @@ const record = z.object({
     .array(z.strictObject({ source: z.string(), isOfNetwork: z.boolean(), isWalked: z.boolean() }))
     .nullable()
     .default(null),
+  praefectStorage: z.string().nullable().default(null),
 });
 
 export async function readHosts({ connection, keys }: RedisContext): Promise<readonly HostRecord[]> {
