@@ -8,6 +8,7 @@ import { commandLine, listed, makeFinding, unfollowedLink } from '../health/inde
 import { notFollowed } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
+import { checkCluster } from './cluster.ts';
 import { checkDaemon, checkGate, checkSpace } from './daemon.ts';
 import { checkConfigFiles, checkFaults, checkSockets } from './exposure.ts';
 import { checkForge } from './forge.ts';
@@ -84,6 +85,7 @@ async function onDisk(installation: Installation, heard: boolean): Promise<reado
       close.map(({ user }) => user),
     ),
     checkUnmanaged(installation, repositories),
+    checkCluster(installation, repositories),
     checkGc(context, close),
     checkCollection(installation, close),
     await checkSignedPushes(context, close, statuses),

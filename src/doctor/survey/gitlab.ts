@@ -3,7 +3,7 @@
  *
  * GitLab's database names their owners, if its configuration is found. Older versions also wrote the
  * project's full path into each repository's config, as gitlab.fullpath; then each project is an owner with
- * that name.
+ * that name. For the replicas of a Gitaly Cluster, in `@cluster`, it proposes nothing and says so.
  */
 
 import { join } from 'node:path';
@@ -23,8 +23,12 @@ export function gitlab(
   named: string | null,
   isForgeAway: boolean,
 ): Recognised | null {
-  const root = below.map(name => join(given, name)).find(place => isDirectory(join(place, '@hashed')));
+  const places = below.map(name => join(given, name));
+  const has = (name: string) => (place: string) => isDirectory(join(place, name));
+  const root = places.find(has('@hashed')) ?? places.find(has('@cluster'));
   if (root === undefined) return null;
+  const isHashed = has('@hashed')(root);
+  const cluster = has('@cluster')(root) ? [clusterAdvice(join(root, '@cluster'))] : [];
   const hashed = [`${root}/@hashed/*/*/{repo}.git`];
   const wikis = [
     `${root}/@hashed/*/*/{repo}.wiki.git`,
@@ -39,12 +43,12 @@ export function gitlab(
     layout: 'gitlab',
     root,
     evidence: [
-      `${join(root, '@hashed')} is GitLab's hashed storage`,
+      ...(isHashed ? [`${join(root, '@hashed')} is GitLab's hashed storage`] : []),
       ...(configFile === null ? [] : [`${configFile} says where the database of GitLab is`]),
     ],
     forge: { kind: 'gitlab', ...about, databases: [] },
     proposals: [
-      ...(isForges ? [byForge(root)] : []),
+      ...(isForges ? [byForge(root, cluster)] : []),
       {
         storages: [section('repos', hashed, fullpath), section('wiki', wikis, fullpath)],
         ownersFrom: 'gitlab.fullpath in its config',
@@ -53,6 +57,7 @@ export function gitlab(
           'gitlab.fullpath contains "group/project", so each project is an owner of its own, and the limit applies to each project.',
           'A wiki whose config does not name it has no owner, and is never refused.',
           'Newer versions of GitLab remove gitlab.fullpath from the configs: run softquota doctor after an upgrade.',
+          ...cluster,
         ],
       },
     ],
@@ -63,16 +68,21 @@ export function gitlab(
         noHooks,
         `Only GitLab's database knows the owner of a repository. So all repositories count for one owner, ${owner}, and the limit applies to all of them together.`,
         "To tell owners apart, name GitLab's configuration: softquota init ROOT --forge-config FILE.",
+        ...cluster,
       ],
     },
     stores: stores(given, root, isForges),
   };
 }
 
+function clusterAdvice(directory: string): string {
+  return `${directory} has replicas of a Gitaly Cluster. They do not count yet: set [forge] PRAEFECT and [storage.repos] PATH as docs/forges/gitlab.md says.`;
+}
+
 const hashedKinds = ['@hashed', '@snippets', '@pools'];
 
 /** Takes the owners from the database. Objects that forks share belong to the project of their origin. */
-function byForge(root: string): Proposal {
+function byForge(root: string, more: readonly string[]): Proposal {
   const source = { by: 'forge' } as const;
   // Snippets and pools may come later.
   const repositories = hashedKinds.map(kind => `${root}/${kind}/*/*/{repo}.git`);
@@ -82,7 +92,7 @@ function byForge(root: string): Proposal {
       section('wiki', [`${root}/@hashed/*/*/{repo}.wiki.git`], source),
     ],
     ownersFrom: "GitLab's database",
-    advice: [noHooks],
+    advice: [noHooks, ...more],
   };
 }
 
@@ -139,5 +149,6 @@ function stores(given: string, root: string, isForges: boolean): StorePlace[] {
       { what: 'objects shared by forks', path: join(root, '@pools'), subject: null },
     );
   }
+  places.push({ what: 'replicas of a Gitaly Cluster', path: join(root, '@cluster'), subject: null });
   return places.filter(({ path }) => isDirectory(path));
 }

@@ -160,6 +160,21 @@ t.test('where no config of GitLab’s repositories names a project, only GitLab 
   t.strictSame(found.ownerless, []);
 });
 
+t.test('replicas of a Gitaly Cluster are named, also where there is nothing else', async t => {
+  const folder = temporaryFolder(t);
+  const storage = join(folder, 'git-data/repositories');
+  repository(join(storage, '@cluster/repositories/aa/bb/71'));
+  const named = { what: 'replicas of a Gitaly Cluster', path: join(storage, '@cluster') };
+  const alone = await look(folder);
+  t.match(alone, { layout: 'gitlab', root: storage, repositories: 0, ownerless: [], stores: [named] });
+  t.match(alone.advice.join(' '), /@cluster has replicas of a Gitaly Cluster\. They do not count yet/);
+  repository(join(storage, '@hashed/aa/bb/aabb.git'));
+  const beside = await look(folder);
+  t.match(beside, { repositories: 1, stores: [named] });
+  t.match(beside.advice.join(' '), /They do not count yet/);
+  t.notMatch(beside.evidence.join(' '), /@cluster/);
+});
+
 t.test('a forge is recognised by its hooks alone, and by the app.ini that they name', async t => {
   const folder = temporaryFolder(t);
   const hook = (config: string) => ({
