@@ -10,6 +10,8 @@ export interface Claim {
   readonly isInherited: boolean;
   /** True for a wiki whose path does not show it. */
   readonly isWiki: boolean;
+  /** It is a replica that another storage of a Gitaly Cluster counts for the owner. */
+  readonly isBilledElsewhere: boolean;
 }
 
 /** Rows by hashes of repository names, ascending; a repository may have several. */
@@ -26,6 +28,7 @@ export interface PlaceColumns {
 const publicFlag = 1;
 const inheritedFlag = 2;
 const wikiFlag = 4;
+const elsewhereFlag = 8;
 
 /** Orders rows by hash; the claims of one repository keep their order. */
 export function placeColumns(hashes: readonly number[], claims: readonly Claim[]): PlaceColumns {
@@ -37,8 +40,11 @@ export function placeColumns(hashes: readonly number[], claims: readonly Claim[]
     ownerIds: Float64Array.from(ordered, ({ ownerId }) => ownerId),
     flags: Uint8Array.from(
       ordered,
-      ({ isPublic, isInherited, isWiki }) =>
-        (isPublic ? publicFlag : 0) | (isInherited ? inheritedFlag : 0) | (isWiki ? wikiFlag : 0),
+      ({ isPublic, isInherited, isWiki, isBilledElsewhere }) =>
+        (isPublic ? publicFlag : 0) |
+        (isInherited ? inheritedFlag : 0) |
+        (isWiki ? wikiFlag : 0) |
+        (isBilledElsewhere ? elsewhereFlag : 0),
     ),
     titles: ordered.map(({ title }) => title).join(''),
     titleEnds: Float64Array.from(ordered, ({ title }) => {
@@ -62,6 +68,7 @@ export function claimsIn(columns: PlaceColumns, hash: number): readonly Claim[] 
       title: titles.slice(titleEnds[row - 1] ?? 0, titleEnds[row]),
       isInherited: (flag & inheritedFlag) !== 0,
       isWiki: (flag & wikiFlag) !== 0,
+      isBilledElsewhere: (flag & elsewhereFlag) !== 0,
     });
   }
   return found;

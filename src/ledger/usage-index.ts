@@ -176,6 +176,7 @@ export class UsageIndex {
     return account;
   }
 
+  /** Those of whose owner nothing is known. */
   get unowned(): { readonly count: number; readonly bytes: number } {
     return { ...this.#unowned };
   }
@@ -203,8 +204,7 @@ export class UsageIndex {
     if (unit.kind === 'walked') this.#deepest = Math.max(this.#deepest, unit.id.split('/').length);
     if (before !== undefined && (before.owner === null || before.owner !== unit.owner)) this.#leave(before);
     if (unit.owner === null) {
-      this.#unowned.count += 1;
-      this.#unowned.bytes += unit.bytes;
+      this.#countUnowned(unit, 1);
       return;
     }
     const account = this.account(unit.owner);
@@ -247,7 +247,7 @@ export class UsageIndex {
 
   /** Returns the unit with texts that many units share, so that each text is in memory once. */
   #withSharedTexts({ id, kind, host, name, owner, leaf, reach, ...figures }: UnitRecord): UnitRecord {
-    const { bytes, files, partial, measuredAt, seq } = figures;
+    const { bytes, files, partial, measuredAt, seq, isBilledElsewhere } = figures;
     const known = owner === null ? undefined : this.owners.named(owner);
     const unit: UnitRecord = {
       id,
@@ -262,7 +262,11 @@ export class UsageIndex {
       measuredAt,
       seq,
     };
-    return reach === undefined ? unit : { ...unit, reach };
+    return {
+      ...unit,
+      ...(reach === undefined ? {} : { reach }),
+      ...(isBilledElsewhere === true ? { isBilledElsewhere } : {}),
+    };
   }
 
   /** Subtracts a unit from its owner's account, or from the sums of units without an owner. */
@@ -271,8 +275,13 @@ export class UsageIndex {
       this.account(unit.owner)?.take(unit);
       return;
     }
-    this.#unowned.count -= 1;
-    this.#unowned.bytes -= unit.bytes;
+    this.#countUnowned(unit, -1);
+  }
+
+  #countUnowned({ bytes, isBilledElsewhere }: UnitRecord, sign: 1 | -1): void {
+    if (isBilledElsewhere === true) return;
+    this.#unowned.count += sign;
+    this.#unowned.bytes += sign * bytes;
   }
 }
 

@@ -1,6 +1,7 @@
 /** Records in the ledger what the scanner measures, and finds the unit of a path. */
 
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Fleet } from '../fleet/index.ts';
@@ -27,6 +28,7 @@ import { FollowUps, type RepositoryWatch } from './follow-ups.ts';
 import {
   type Attribution,
   attributed,
+  attributionOf,
   type ForgeVisibility,
   type Inherited,
   type KnownPlace,
@@ -284,10 +286,10 @@ export class Measuring {
   async visibilityChanged(mayHave: (path: string) => boolean): Promise<void> {
     await inSlices(this.#parts.ledger.units.walkedBefore(Number.POSITIVE_INFINITY), unit => {
       if (!mayHave(unit.name)) return;
-      const { leaf, owner } = this.#attributed(unit.name, unit);
-      if (leaf === unit.leaf && owner === unit.owner) return;
+      const found = this.#attributed(unit.name, unit);
+      if (isDeepStrictEqual(found, attributionOf(unit))) return;
       const { name: path, bytes, files, partial, measuredAt, seq } = unit;
-      this.#take({ path, owner, leaf, bytes, files, partial, measuredAt, seq }, unit);
+      this.#take({ path, ...found, bytes, files, partial, measuredAt, seq }, unit);
     });
   }
 
@@ -343,11 +345,11 @@ export class Measuring {
     // Another host may have got the path to walk in the meantime.
     if (isElsewhere(path, this.scanner.places())) return;
     const bytes = Math.min(measurement.bytes + this.pushes.bytesOf(path), Number.MAX_SAFE_INTEGER);
-    const { leaf, owner } = this.#attributed(path, unit);
+    const found = this.#attributed(path, unit);
     const before = this.#parts.ledger.units.unit(path);
-    this.#take({ path, owner, leaf, bytes, files, partial, measuredAt, seq }, before);
+    this.#take({ path, ...found, bytes, files, partial, measuredAt, seq }, before);
     // Without `objects` the walk has read nothing of the repository.
-    if (isRepository(leaf) && measurement.objects !== null) {
+    if (isRepository(found.leaf) && measurement.objects !== null) {
       if (before === undefined) this.#parts.repositories.appeared(path);
       else if (before.bytes !== bytes) this.#parts.repositories.resized(path);
     }

@@ -26,6 +26,8 @@ export interface UnitRecord {
   readonly name: string;
   /** The owner's name as found; null if the owner is not known. */
   readonly owner: string | null;
+  /** Absent unless another host counts it for its owner, who is null here; found anew after a start. */
+  readonly isBilledElsewhere?: boolean;
   readonly leaf: Leaf;
   readonly bytes: number;
   /** Regular files counted; 0 for a reported unit. */

@@ -1,7 +1,10 @@
 /** `[forge]`: the database that is read, and what it changes elsewhere. */
 
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import { merged, printConfig } from '../../src/config/index.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { configOf, faultsOf, loadText } from './written.ts';
 
 const repositories = '[storage.repos]\nPATH = /srv/git/{owner}/{repo}.git\n';
@@ -76,6 +79,13 @@ t.test('the database of GitLab says whose a repository is; the paths of other fo
   t.match(configOf(t, `${gitlab}${praefect}PRAEFECT_STORAGE = gitaly-1\n`).forge, {
     praefect: { address: 'postgres://a:b@c/praefect', storage: 'gitaly-1' },
   });
+  const file = join(temporaryFolder(t), 'praefect');
+  writeFileSync(file, 'postgres://a:b@c/in-a-file\n');
+  const env = { SOFTQUOTA__FORGE__PRAEFECT__FILE: file };
+  t.match(configOf(t, `${gitlab}PRAEFECT_STORAGE = gitaly-1\n`, env).forge, {
+    praefect: { address: 'postgres://a:b@c/in-a-file', storage: 'gitaly-1' },
+  });
+  t.match(faultsOf(t, gitlab, env), [/PRAEFECT_STORAGE is missing/]);
   t.match(faultsOf(t, gitlab + praefect), [/PRAEFECT_STORAGE is missing/]);
   t.match(faultsOf(t, `${gitlab}PRAEFECT_STORAGE = gitaly-1\n`), [/PRAEFECT is missing/]);
   t.match(faultsOf(t, `${gitea}${praefect}PRAEFECT_STORAGE = gitaly-1\n`), [/Only GitLab has it/]);

@@ -4,8 +4,10 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { until } from '../e2e/ask.ts';
+import { fleetHost } from '../e2e/fleet-hosts.ts';
 import { must } from '../e2e/run.ts';
 import { Server } from '../e2e/server.ts';
+import { startSingle } from '../store/redis-servers.ts';
 import { dividedArtifacts, gitlabRows, gitlabTables, hashOf } from './gitlab-world.ts';
 import { openMade } from './made.ts';
 
@@ -24,11 +26,12 @@ const praefectSql = `
 
 const storages = ['gitaly-1', 'gitaly-2', 'gitaly-3'];
 
-/** Ids in Praefect, GitLab's path, and the bytes: all of bob, but for what no project has. */
+/** Ids in Praefect, GitLab's path, and the bytes: bob's two, what no project has, and a pool of team's. */
 const repositories = [
-  { id: 71, kind: 'repositories', of: relative('@hashed', 5, '.git'), bytes: 300_000, isBobs: true },
-  { id: 72, kind: 'repositories', of: relative('@hashed', 5, '.wiki.git'), bytes: 40_000, isBobs: true },
-  { id: 73, kind: 'repositories', of: relative('@hashed', 99, '.git'), bytes: 5000, isBobs: false },
+  { id: 71, kind: 'repositories', of: relative('@hashed', 5, '.git'), bytes: 300_000 },
+  { id: 72, kind: 'repositories', of: relative('@hashed', 5, '.wiki.git'), bytes: 40_000 },
+  { id: 73, kind: 'repositories', of: relative('@hashed', 99, '.git'), bytes: 5000 },
+  { id: 74, kind: 'pools', of: relative('@pools', 7, '.git'), bytes: 600_000 },
 ];
 
 function relative(kind: string, id: number, end: string): string {
@@ -64,8 +67,12 @@ async function open(t: Test) {
 }
 
 /** A host with all replicas. */
-async function host(t: Test, address: string, storage: string) {
-  const server = await Server.open(t, { started: false });
+async function host(t: Test, address: string, storage: string, redis: string | null = null) {
+  const options = { started: false } as const;
+  const server =
+    redis === null
+      ? await Server.open(t, options)
+      : await fleetHost(t, { ...options, address: redis, host: `on-${storage}` });
   const root = join(server.folder, 'repositories');
   for (const one of repositories) {
     const path = join(root, replicaPath(one));
@@ -75,7 +82,10 @@ async function host(t: Test, address: string, storage: string) {
   }
   await server.configure({
     forge: { KIND: 'gitlab', DATABASE: address, PRAEFECT: address, PRAEFECT_STORAGE: storage },
-    'storage.repos': { PATH: `${root}/@cluster/repositories/*/*/{repo}`, OWNER: 'forge' },
+    'storage.repos': {
+      PATH: ['repositories', 'pools'].map(kind => `${root}/@cluster/${kind}/*/*/{repo}`).join(', '),
+      OWNER: 'forge',
+    },
     'storage.wiki': { PATH: null },
     'storage.lfs': { PATH: null },
     'storage.attachments.issues': { PATH: null },
@@ -95,7 +105,15 @@ async function host(t: Test, address: string, storage: string) {
       },
       () => `bob does not come to have ${repos} and ${wiki} on ${storage}: ${last}`,
     );
-  return { server, has };
+  /** Waits for what team has in pools here. */
+  const hasPool = (bytes: number) =>
+    until(
+      async () =>
+        Math.floor(((await server.usageByLeaf('team'))['size:repos:public'] ?? 0) / 100_000) === bytes ||
+        null,
+      () => `team does not come to have ${bytes} on ${storage}`,
+    );
+  return { server, has, hasPool };
 }
 
 t.test('a repository of a cluster counts once, for the storage that is its primary', async t => {
@@ -134,4 +152,65 @@ t.test('a repository of a cluster counts once, for the storage that is its prima
   t.pass('while Praefect cannot be read, the last choice stays');
   await sql('ALTER TABLE away RENAME TO repositories');
   await until(async () => ((await second.server.reasons()) === '' ? true : null));
+});
+
+t.test('a pool counts once for the project that it was made from, and goes on after a failover', async t => {
+  const { address, sql } = await open(t);
+  const first = await host(t, address, 'gitaly-1');
+  const second = await host(t, address, 'gitaly-2');
+  await first.hasPool(6);
+  await second.hasPool(0);
+  t.match(
+    (await first.server.softquota(['usage', 'team'])).stdout,
+    /pool of team\/platform\/deep\/project-4 /,
+  );
+  await sql(`UPDATE repositories SET "primary" = 'gitaly-2' WHERE repository_id = 74`);
+  await second.hasPool(6);
+  await first.hasPool(0);
+  await sql('UPDATE projects SET namespace_id = 2 WHERE id = 4');
+  await second.hasPool(0);
+  t.pass('it goes with its project');
+});
+
+t.test('replicas that count on another storage are not taken for nobody’s', async t => {
+  const { address, sql } = await open(t);
+  const { server, has } = await host(t, address, 'gitaly-2');
+  await has(0, 0);
+  /** Waits for so many directories of nobody, among all that are here. */
+  const unowned = (count: number) =>
+    until(
+      async () =>
+        (await server.softquota(['doctor'])).stdout.includes(
+          `belong to nobody: ${count} directories without a known owner`,
+        ) || null,
+      () => `it does not come to ${count}`,
+    );
+  await unowned(1);
+  await sql('DELETE FROM projects WHERE id = 5');
+  await unowned(3);
+  await server.stop();
+  await server.start();
+  await unowned(3);
+});
+
+t.test('hosts with one quota that count the same storage are told, by each of them', async t => {
+  const { address } = await open(t);
+  const redis = (await startSingle(t)).address;
+  const first = await host(t, address, 'gitaly-1', redis);
+  const second = await host(t, address, 'gitaly-2', redis);
+  const told = async (server: Server) =>
+    /shared_twice\): (.*)/.exec((await server.softquota(['doctor'])).stdout)?.[1] ?? null;
+  await first.has(3, 4);
+  await second.has(3, 4);
+  t.equal(await told(first.server), null);
+
+  await second.server.stop();
+  await second.server.configure({ forge: { PRAEFECT_STORAGE: 'gitaly-1' } });
+  await second.server.start();
+  await first.has(6, 8);
+  for (const { server } of [first, second])
+    t.match(
+      await until(() => told(server)),
+      /^with \[forge\] PRAEFECT_STORAGE = gitaly-1 .*: on-gitaly-1, on-gitaly-2$/,
+    );
 });

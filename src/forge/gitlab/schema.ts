@@ -154,13 +154,10 @@ async function eachPlaced(
     take(repository);
   });
   await replicas.each(({ path, place: { name, beside }, isBilled }) => {
-    const here = isBilled ? (claims.get(name) ?? []) : [];
-    const isWiki = beside === '.wiki';
-    take({
-      id: null,
-      name: path,
-      claims: here.map(claim => ({ ...claim, title: `${claim.title}${beside}`, isWiki })),
-    });
+    const isOther = { isWiki: beside === '.wiki', isBilledElsewhere: !isBilled };
+    const all = claims.get(name) ?? [];
+    const named = all.map(claim => ({ ...claim, title: `${claim.title}${beside}`, ...isOther }));
+    take({ id: null, name: path, claims: named });
   });
 }
 
@@ -184,6 +181,7 @@ async function eachGitlabRepository(
       title: `${namespaces.fullPathOf(namespace)}/${textAt(row, 3)}`.slice(0, longestTitle),
       isInherited: false,
       isWiki: false,
+      isBilledElsewhere: false,
     };
     projects.set(id, claim);
     const pool = numberAt(row, 4);
@@ -206,7 +204,7 @@ async function eachGitlabRepository(
     take({
       id: null,
       name: placeOf('@snippets', id),
-      claims: [{ ownerId, isPublic, title, isInherited: false, isWiki: false }],
+      claims: [{ ownerId, isPublic, title, isInherited: false, isWiki: false, isBilledElsewhere: false }],
     });
   });
   await eachRow(db, 'pool_repositories', gitlabTables.pool_repositories, (id, row) => {

@@ -24,6 +24,8 @@ export interface KnownPlace {
   readonly title: string | null;
   /** True for a pool whose project is gone: it counts for the owner of one of the forks. */
   readonly isInherited: boolean;
+  /** It counts for its owner on another storage of a Gitaly Cluster, and for nobody here. */
+  readonly isBilledElsewhere: boolean;
 }
 
 /** A pool whose project is gone, and that counts for another owner now. */
@@ -73,15 +75,23 @@ export class ForgeVisibility {
     const hadIt = (claim: Claim) =>
       before === undefined ? nameOf(claim) === counted : claim.ownerId === before;
     const claim = claims.length > 1 ? (claims.find(hadIt) ?? claims[0]) : claims[0];
-    if (isPool(path)) this.#poolOwners.set(hash, claim?.ownerId);
-    if (claim === undefined)
-      return { owner: null, leaf: 'size:repos:private', title: null, isInherited: false };
-    const { title, isPublic, isInherited, isWiki } = claim;
+    if (isPool(path)) this.#poolOwners.set(hash, claim?.isBilledElsewhere ? undefined : claim?.ownerId);
+    if (claim === undefined) return unknownPlace;
+    const { title, isPublic, isInherited, isWiki, isBilledElsewhere } = claim;
     const leaf = isWiki ? 'size:assets:wiki' : leafFor(isPublic);
     const [beside = ''] = /\.(?:wiki|design)(?=\.git$)/.exec(path) ?? [];
-    return { owner: nameOf(claim), leaf, title: `${title}${beside}`, isInherited };
+    const owner = isBilledElsewhere ? null : nameOf(claim);
+    return { owner, leaf, title: `${title}${beside}`, isInherited, isBilledElsewhere };
   }
 }
+
+const unknownPlace: KnownPlace = {
+  owner: null,
+  leaf: 'size:repos:private',
+  title: null,
+  isInherited: false,
+  isBilledElsewhere: false,
+};
 
 function leafFor(isPublic: boolean): Leaf {
   return isPublic ? 'size:repos:public' : 'size:repos:private';
@@ -91,6 +101,13 @@ function leafFor(isPublic: boolean): Leaf {
 export interface Attribution {
   readonly leaf: Leaf;
   readonly owner: string | null;
+  /** Absent unless another host counts it for its owner. */
+  readonly isBilledElsewhere?: boolean;
+}
+
+/** The attribution of a unit, as it was found last. */
+export function attributionOf({ leaf, owner, isBilledElsewhere }: Attribution): Attribution {
+  return { leaf, owner, ...(isBilledElsewhere === true ? { isBilledElsewhere } : {}) };
 }
 
 /**
@@ -116,7 +133,12 @@ export function attributed(
   if (!storages.some(one => one.kind === kind && one.owner.by === 'forge'))
     return { leaf, owner: found.owner };
   const owner = placed?.owner;
-  return { leaf, owner: owner === undefined ? (known?.owner ?? null) : owner };
+  const isBilledElsewhere = (placed ?? known)?.isBilledElsewhere ?? false;
+  return attributionOf({
+    leaf,
+    owner: owner === undefined ? (known?.owner ?? null) : owner,
+    isBilledElsewhere,
+  });
 }
 
 /** Tells whether a path is that of a wiki or of designs, which lie beside their project's repository. */
