@@ -27,7 +27,7 @@ export function modeOf(path: string): number | null {
 }
 
 /** The user and the group that the path belongs to; null if it is gone or out of reach. */
-export function ownerOf(path: string): { readonly uid: number; readonly gid: number } | null {
+export function accountOf(path: string): { readonly uid: number; readonly gid: number } | null {
   return statusOf(path);
 }
 
