@@ -4,7 +4,6 @@ import { createTransport, type SMTPTransportOptions } from 'nodemailer';
 import type { MailSettings } from '../config/index.ts';
 import { messageOf } from '../errors.ts';
 import { printable } from '../text/index.ts';
-import { within } from '../within.ts';
 import { certificateFault } from './outgoing.ts';
 import type { RenderedMail } from './templates.ts';
 
@@ -21,19 +20,22 @@ interface OutgoingMail extends RenderedMail {
   readonly unsubscribe: string | null;
   /** Milliseconds since 1970. */
   readonly at: number;
+  /** Ends the attempt. */
+  readonly signal: AbortSignal;
 }
 
 /** Sends a mail. Returns null if the server has accepted it, or else the reason. */
 export async function sendMail(settings: MailSettings, mail: OutgoingMail): Promise<string | null> {
   const transport = createTransport(transportOptions(settings));
   const { unsubscribe } = mail;
+  const timeout = AbortSignal.timeout(wholeMs);
   // RFC 8058: one click in the mail program unsubscribes.
   const unsubscribing = unsubscribe !== null && {
     'List-Unsubscribe': `<${unsubscribe}>`,
     'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
   };
   try {
-    const sent = transport.sendMail({
+    await transport.sendMail({
       from: settings.from,
       to: { name: '', address: mail.to },
       subject: mail.subject,
@@ -44,11 +46,12 @@ export async function sendMail(settings: MailSettings, mail: OutgoingMail): Prom
       headers: { 'Auto-Submitted': 'auto-generated', ...unsubscribing },
       disableFileAccess: true,
       disableUrlAccess: true,
+      signal: AbortSignal.any([mail.signal, timeout]),
     });
-    const late = { late: true } as const;
-    const outcome = await within(sent, wholeMs, late);
-    return outcome === late ? `no answer within ${wholeMs / 1000} s` : null;
+    return null;
   } catch (error) {
+    if (timeout.aborted) return `no answer within ${wholeMs / 1000} s`;
+    if (mail.signal.aborted) return 'the daemon stopped before there was an answer';
     const { host, port } = settings;
     return printable(certificateFault(error, `${host}:${port}`) ?? messageOf(error)).slice(0, 300);
   } finally {

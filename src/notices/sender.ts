@@ -35,8 +35,8 @@ const firstWaitMs = 2000;
 const longestWaitMs = 6 * 3_600_000;
 const growth = 4;
 const giveUpMs = 3 * 86_400_000;
-/** Milliseconds after which running posts to webhooks are aborted when the daemon stops. */
-const lastMs = 3000;
+/** Milliseconds that running deliveries have to end when the daemon stops; the gate takes most of its time. */
+const lastMs = 1000;
 
 export class Sender {
   readonly #options: SenderOptions;
@@ -79,7 +79,8 @@ export class Sender {
   }
 
   /**
-   * Waits for running deliveries; aborts slow posts to webhooks, which are tried again after the next start.
+   * Waits for running deliveries; aborts slow ones, which are tried again after the next start. So a mail that
+   * the server accepted just then comes twice: its answer may take longer than the daemon has to stop.
    */
   async close(): Promise<void> {
     const timer = setTimeout(() => this.#end.abort(), lastMs);
@@ -161,7 +162,8 @@ export class Sender {
     const rendered = await this.#rendered(notice, mail.templates, unsubscribe);
     const { sendMail } = await import('./mailer.ts');
     const messageId = `${id}@${new URL(baseUrl()).hostname}`;
-    return sendMail(mail, { ...rendered, to: address, messageId, unsubscribe, at: notice.at });
+    const { signal } = this.#end;
+    return sendMail(mail, { ...rendered, to: address, messageId, unsubscribe, at: notice.at, signal });
   }
 
   async #rendered(

@@ -1,6 +1,7 @@
 /** A real SMTP server that keeps what it takes. */
 
-import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
 import type { Test } from 'tap';
@@ -77,6 +78,34 @@ export class Mailbox {
   /** Takes the mails that came, in order, and forgets them. */
   take(): readonly Mail[] {
     return this.mails.splice(0);
+  }
+}
+
+/** An SMTP server that accepts connections, and never says anything. */
+export class SilentServer {
+  /** Resolves once somebody has connected. */
+  readonly connected: Promise<unknown>;
+  readonly #server = createServer();
+
+  private constructor() {
+    this.connected = once(this.#server, 'connection');
+  }
+
+  static async open(t: Test): Promise<SilentServer> {
+    const silent = new SilentServer();
+    const sockets = new Set<Socket>();
+    const server = silent.#server.on('connection', socket => sockets.add(socket.on('error', () => {})));
+    t.teardown(() => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    return silent;
+  }
+
+  get port(): number {
+    // A server that listens on an address has one.
+    return (this.#server.address() as AddressInfo).port;
   }
 }
 

@@ -8,7 +8,7 @@ import { ownerUnsubscribing } from '../../src/notices/index.ts';
 import { ask, assign, createAllowance, createGroup, grantRequest } from '../../src/policy/index.ts';
 import { until } from '../e2e/ask.ts';
 import { directoryFor } from '../ledger/world.ts';
-import { Mailbox } from './mailbox.ts';
+import { Mailbox, SilentServer } from './mailbox.ts';
 import { Receiver } from './receiver.ts';
 import { dayMs, hookAt, hourMs, keys, mailAt, minuteMs, World } from './world.ts';
 
@@ -230,6 +230,23 @@ t.test('a mail that the server refuses is sent again, and in the end once', asyn
   await world.restart();
   mailbox.refuses = null;
   await world.pass(minuteMs);
+  await world.pass(minuteMs);
+  t.equal(mailbox.take().length, 1);
+});
+
+t.test('a mail that a silent server keeps waiting comes after the next start', async t => {
+  const silent = await SilentServer.open(t);
+  const world = await World.open(t, { mail: mailAt(silent.port) });
+  await world.pass();
+  await world.user('alice', 'alice@git.example');
+  const waiting = world.store('alice', 8500);
+  await silent.connected;
+  await world.restart();
+  await waiting;
+  const fault = 'the daemon stopped before there was an answer';
+  t.match(world.notices.deliveries(), [[/^t-/, { state: 'pending', attempts: 1, fault }]]);
+  const mailbox = await Mailbox.open(t);
+  world.configure({ mail: mailAt(mailbox.port) });
   await world.pass(minuteMs);
   t.equal(mailbox.take().length, 1);
 });
