@@ -110,6 +110,7 @@ async function checkedAddresses(
 }
 
 async function lookedUp(host: string, signal: AbortSignal): Promise<readonly Address[]> {
+  signal.throwIfAborted();
   const { promise: ended, reject } = Promise.withResolvers<never>();
   const end = () => reject(new PostFault(`the name ${host} could not be looked up in time`));
   signal.addEventListener('abort', end, { once: true });

@@ -60,8 +60,10 @@ try {
   await once(receiver.listen(port, '0.0.0.0'), 'listening');
 
   const hook = hookAt(`http://hooks.example:${port}/`, { allowPrivate: [] });
-  const signal = AbortSignal.timeout(20_000);
-  const fault = await postWebhook(hook, { id: 'n-1', body: '{}', now: Date.now(), signal });
+  const post = { id: 'n-1', body: '{}', now: Date.now() };
+  const fault = await postWebhook(hook, { ...post, signal: AbortSignal.timeout(20_000) });
+  // Once the time is over, nothing is looked up.
+  await postWebhook(hook, { ...post, signal: AbortSignal.abort() });
   process.stdout.write(`${JSON.stringify({ fault, came, asked })}\n`);
   receiver.close();
   names.close();
