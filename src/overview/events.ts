@@ -301,7 +301,7 @@ function placeIn(text: string): Place {
 
 interface EventFilter {
   /**
-   * Milliseconds since 1970, inclusive. The refusals of an hour are found at any time between first and last.
+   * Milliseconds since 1970, inclusive. The sum of an hour is found at any time between its first and last.
    */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
@@ -324,8 +324,8 @@ function eventMatcher(
   return (record, read) => {
     if (inText !== null && !folded(record.text).includes(inText)) return false;
     const event = read();
-    if (from !== null && (event.kind === 'refusal' ? event.last_at : event.at) < from) return false;
-    const actor = event.kind === 'refusal' ? event.actor : 'by' in event ? event.by?.name : null;
+    if (from !== null && ('last_at' in event ? event.last_at : event.at) < from) return false;
+    const actor = 'actor' in event ? event.actor : 'by' in event ? event.by?.name : null;
     if (actorKey !== null && keyOf(actor ?? '') !== actorKey) return false;
     return words === null || hasWords(event, words);
   };

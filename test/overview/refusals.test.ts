@@ -243,6 +243,23 @@ t.test('what a limit could not be asked about takes no room from refusals', asyn
   t.match(await world.told('refusal', { owner: 'carol' }), [{ actor: 'a', others: false }]);
 });
 
+t.test('what a limit could not be asked about is found by its actor, and until its last time', async t => {
+  const world = await World.open(t);
+  const startMs = world.clock.wallMs;
+  const { events } = world;
+  const told = { owner: 'alice', actor: 'Bob', subject: repos, per: 'file' } as const;
+  events.unasked(told);
+  world.clock.pass(45 * 60_000);
+  events.unasked(told);
+  await events.kept();
+  const found = async (filter: { readonly actor?: string; readonly since?: number }) =>
+    (await events.list({ ...filter, limit: 10 })).events.map(({ kind }) => kind);
+  t.same(await found({ actor: 'bob' }), ['unasked']);
+  t.same(await found({ actor: 'alice' }), []);
+  t.same(await found({ since: startMs + 45 * 60_000 }), ['unasked']);
+  t.same(await found({ since: startMs + 46 * 60_000 }), []);
+});
+
 t.test('beyond so many sums those of all owners are added up together, under no name', async t => {
   const world = await World.open(t, { settings: nothing, limits: { sums: 2, ofAnOwner: 50 } });
   for (const owner of ['a', 'b', 'c', 'd', 'b']) world.refuse(owner);
