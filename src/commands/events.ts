@@ -26,7 +26,7 @@ export const addEvents = apiCommand<readonly Event[], { kind?: string; owner?: s
     },
     none: 'No such events.',
     columns: [
-      ['TIME', event => formatTime(event.kind === 'refusal' ? event.last_at : event.at)],
+      ['TIME', event => formatTime('last_at' in event ? event.last_at : event.at)],
       ['OWNER', whose],
       ['EVENT', eventWords],
     ],

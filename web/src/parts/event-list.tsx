@@ -48,7 +48,7 @@ export function EventList({ asked, isOfOne = false, isShown = () => true }: Even
               columns={[
                 {
                   title: 'Time',
-                  cell: event => <Time at={event.kind === 'refusal' ? event.last_at : event.at} />,
+                  cell: event => <Time at={'last_at' in event ? event.last_at : event.at} />,
                 },
                 ...(isOfOne
                   ? []
