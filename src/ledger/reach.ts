@@ -29,7 +29,7 @@ interface Doubt {
 
 export class Reach {
   readonly #options: LedgerParts;
-  /** By the path of the repository, the oldest first. */
+  /** By the path of the repository, the oldest first; the rest of one that was settled in part comes last. */
   readonly #doubts = new Map<string, Doubt>();
   readonly #looking: NodeJS.Timeout;
   #number = 0;
@@ -98,9 +98,10 @@ export class Reach {
     const doubt = this.#doubts.get(path);
     if (doubt === undefined || number < doubt.first) return;
     const { last, lastAt } = doubt;
-    if (number >= last) this.#doubts.delete(path);
+    // The rest of it is newer, so it comes last.
+    this.#doubts.delete(path);
     // Later doubts do not undo that this one is settled, however often they come.
-    else this.#doubts.set(path, { first: last, firstAt: lastAt, last, lastAt });
+    if (number < last) this.#doubts.set(path, { first: last, firstAt: lastAt, last, lastAt });
   }
 
   #takeBack(path: string): void {

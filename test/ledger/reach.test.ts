@@ -105,6 +105,16 @@ t.test('a change that no answer follows takes the word back, and an answer keeps
   t.equal(unreachable(), 0, 'what answers one leaves the other');
 });
 
+t.test('what is left of a doubt that was settled in part is newer than the doubts before it', async t => {
+  const { ledger } = await open(t);
+  ledger.reach.doubt('/srv/git/a.git');
+  const { number } = ledger.reach;
+  ledger.reach.doubt('/srv/git/b.git');
+  ledger.reach.doubt('/srv/git/a.git');
+  ledger.reach.measured('/srv/git/a.git', null, number);
+  t.same([...ledger.reach.doubted], ['/srv/git/b.git', '/srv/git/a.git']);
+});
+
 t.test('who pushes all the time keeps no answer from counting', async t => {
   const { clock, ledger, unreachable, said } = await open(t);
   walk(ledger, 'alice/one', 110);
