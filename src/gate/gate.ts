@@ -21,12 +21,13 @@ import {
   type SocketPlace,
   usualShares,
 } from '../service/index.ts';
+import { BodyRoom } from './body-room.ts';
 import { answerCheck } from './check.ts';
 import { claims, claimsNested, longestClaimsBytes } from './claims.ts';
 import { answerForwardAuth, forwardAuthAddress, refusalAddress } from './forward-auth.ts';
 import { answerLfsBatch, isLfsBatch } from './lfs-batch.ts';
 import { answerObjects, longestObjectsBytes } from './lfs-objects.ts';
-import { answerPush, BodyRoom, pushAddress } from './push/request.ts';
+import { answerPush, pushAddress } from './push/request.ts';
 import {
   changed,
   changedTrusted,
@@ -38,7 +39,6 @@ import {
   usage,
 } from './reports.ts';
 import {
-  bodyOf,
   faultReply,
   type Nested,
   type Parameters,
@@ -198,6 +198,8 @@ async function opened(
   Object.assign(server, { httpAllowHalfOpen: true });
   const connections = new Connections(server, { most: mostConnections });
   const room = new BodyRoom();
+  // An LFS server may be slow, and pushes must not wait for it.
+  const batchRoom = new BodyRoom();
   server.on('request', (request, response) => {
     const address = requestAddress(request);
     if (!mayAsk(request.socket)) {
@@ -209,7 +211,7 @@ async function opened(
       return;
     }
     if (isLfsBatch(services, request)) {
-      void answerLfsBatch(services, request, response);
+      void answerLfsBatch(services, batchRoom, request, response);
       return;
     }
     const route = routeAt(routes, address);
@@ -218,7 +220,7 @@ async function opened(
       void answerPush(services, room, request, response);
       return;
     }
-    void serve(services, routes, request, response);
+    void serve(services, routes, room, request, response);
   });
   server.on('upgrade', (_request, socket, head) => {
     // Connections of this server are always sockets.
@@ -265,6 +267,7 @@ function routeAt(routes: ReadonlyMap<string, Route>, address: string): Route | u
 function serve(
   services: GateServices,
   routes: ReadonlyMap<string, Route>,
+  room: BodyRoom,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
@@ -285,7 +288,7 @@ function serve(
     // The whole body is read before the answer, because a client does not read while it sends.
     const reply =
       hasBody(request) && route?.isStreamed !== true
-        ? bodyOf(request, route?.mostBodyBytes).then(answer)
+        ? room.read(request, route?.mostBodyBytes, answer)
         : answer(null);
     // Answers that are ready are sent at once: answers to many pipelined requests would pile up otherwise.
     if (reply instanceof Promise) reply.then(found => sendAnswer(request, response, found)).catch(fail);

@@ -22,6 +22,7 @@ import { type Upload, uploadsOf, withoutBase } from '../layout/index.ts';
 import { jsonOf } from '../parsed.ts';
 import { refusal } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
+import type { BodyRoom } from './body-room.ts';
 import { recordDecision, repositoryOfUpload, startUpload } from './check.ts';
 import { type ComingObject, incomingOf, uploadPartsOf } from './lfs-objects.ts';
 import { contactLine } from './refusal-text.ts';
@@ -62,31 +63,40 @@ export function isLfsBatch(services: GateServices, request: IncomingMessage): bo
 /** Answers; never rejects. */
 export async function answerLfsBatch(
   services: GateServices,
+  room: BodyRoom,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   try {
-    const { upstream, batchRoutes, base } = services.uploads().lfs;
-    const { url = '' } = request;
-    const target = url.startsWith(lfsPrefix) ? url.slice(lfsPrefix.length - 1) : url;
-    const uploads = uploadsOf(batchRoutes, request.method ?? '', target);
-    const body = await bodyOf(request, longestBatchBytes);
-    if (upstream === null) return fail(response, 404, '[lfs] UPSTREAM is not set');
-    if (uploads.length === 0) {
-      return fail(response, 404, 'only POST to …/info/lfs/objects/batch is served here');
-    }
-    const passed = await passedOn(upstream, withoutBase(target, base), request, body);
-    const objects = objectsToUpload(passed);
-    const asked = objects.length === 0 ? [] : uploads;
-    let refused: string | undefined;
-    for (const { owner } of asked) await services.settleOwner(owner, false);
-    for (const upload of asked) refused ??= refusalOf(services, upload, objects) ?? undefined;
-    if (refused === undefined) response.writeHead(passed.status, passed.headers).end(passed.body);
-    else fail(response, 507, refused);
+    await room.read(request, longestBatchBytes, body => answerBatch(services, request, body, response));
   } catch (error) {
     if (error instanceof SoftquotaError) fail(response, error.status, error.message);
     else fail(response, 502, `the LFS server does not answer: ${messageOf(error)}`);
   }
+}
+
+async function answerBatch(
+  services: GateServices,
+  request: IncomingMessage,
+  body: Buffer,
+  response: ServerResponse,
+): Promise<void> {
+  const { upstream, batchRoutes, base } = services.uploads().lfs;
+  const { url = '' } = request;
+  const target = url.startsWith(lfsPrefix) ? url.slice(lfsPrefix.length - 1) : url;
+  const uploads = uploadsOf(batchRoutes, request.method ?? '', target);
+  if (upstream === null) return fail(response, 404, '[lfs] UPSTREAM is not set');
+  if (uploads.length === 0) {
+    return fail(response, 404, 'only POST to …/info/lfs/objects/batch is served here');
+  }
+  const passed = await passedOn(upstream, withoutBase(target, base), request, body);
+  const objects = objectsToUpload(passed);
+  const asked = objects.length === 0 ? [] : uploads;
+  let refused: string | undefined;
+  for (const { owner } of asked) await services.settleOwner(owner, false);
+  for (const upload of asked) refused ??= refusalOf(services, upload, objects) ?? undefined;
+  if (refused === undefined) response.writeHead(passed.status, passed.headers).end(passed.body);
+  else fail(response, 507, refused);
 }
 
 /** Returns the objects that the server asks for, according to its answer. */

@@ -259,3 +259,26 @@ t.test('closing waits for nobody for ever', async t => {
   lookups.release();
   t.strictSame(world.told.unforeseen, []);
 });
+
+t.test('long bodies wait for each other, whatever they ask, and short ones for nobody', async t => {
+  const world = await openWorld(t);
+  const head = (address: string, bytes: number) =>
+    `POST ${address} HTTP/1.1\r\nHost: gate\r\nContent-Type: application/x-www-form-urlencoded\r\n` +
+    `Content-Length: ${bytes}\r\n\r\n`;
+  for (const address of ['/v1/check', '/v1/lfs/a/b/info/lfs/objects/batch']) {
+    const held = await Promise.all(Array.from({ length: 64 }, () => bare(t, world.sockets.gate)));
+    for (const { socket } of held) socket.write(`${head(address, 100_000)}owner`);
+    await stillAnswers(t, world);
+    const long = await bare(t, world.sockets.gate);
+    const body = 'owner=alice&subject=size:all&x='.padEnd(100_000, 'x');
+    long.socket.write(head(address, body.length) + body);
+    const short = await bare(t, world.sockets.gate);
+    short.socket.write(head(address, 28) + body.slice(0, 28));
+    await short.until(all => answers(all, 200) + answers(all, 404) === 1);
+    for (let times = 0; times < 20; times++) await stillAnswers(t, world);
+    t.equal(long.received(), '', address);
+    held[0]?.socket.destroy();
+    await long.until(all => answers(all, 200) + answers(all, 404) === 1);
+    for (const { socket } of held) socket.destroy();
+  }
+});

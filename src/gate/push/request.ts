@@ -5,7 +5,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { badParameter, SoftquotaError } from '../../errors.ts';
 import { decodePath } from '../../layout/index.ts';
 import { printable } from '../../text/index.ts';
-import { bodyOf, faultReply } from '../request.ts';
+import type { BodyRoom } from '../body-room.ts';
+import { faultReply } from '../request.ts';
 import type { GateServices } from '../services.ts';
 
 export const pushAddress = '/v1/push';
@@ -23,13 +24,8 @@ export async function answerPush(
       request.resume();
       throw new SoftquotaError('wrong_method', `${pushAddress} takes POST`);
     }
-    const leave = await room.enter(request);
-    try {
-      const { status, text } = await pushQuestions.answer(await bodyOf(request, longestPushBytes));
-      send(response, status, text);
-    } finally {
-      leave();
-    }
+    const { status, text } = await room.read(request, longestPushBytes, body => pushQuestions.answer(body));
+    send(response, status, text);
   } catch (error) {
     const { status, text } = faultReply(error, unforeseen);
     send(response, status, `softquota: ${text()}`);
@@ -45,56 +41,6 @@ function send(response: ServerResponse, status: number, text: string): void {
     String(Buffer.byteLength(text)),
   ]);
   response.end(text);
-}
-
-/** Nearly all requests are shorter; these never wait. */
-const shortBytes = 16 * 1024;
-
-/** Limits the memory for long requests: when too many are being read, further ones wait unread. */
-export class BodyRoom {
-  readonly #mostLong: number;
-  #long = 0;
-  readonly #waiting = new Set<() => void>();
-
-  /** `mostLong` is the number of long requests that are read at the same time. */
-  constructor(mostLong = 64) {
-    this.#mostLong = mostLong;
-  }
-
-  /** Resolves with a function that frees the place. Rejects if the client disconnects while it waits. */
-  async enter(request: IncomingMessage): Promise<() => void> {
-    const length = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);
-    if (length <= shortBytes) return () => {};
-    if (this.#long >= this.#mostLong) await this.#turn(request);
-    else this.#long++;
-    return () => this.#leave();
-  }
-
-  /** Waits until another request hands over its place. */
-  #turn(request: IncomingMessage): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const enter = () => {
-      request.off('close', gone);
-      resolve();
-    };
-    const gone = () => {
-      this.#waiting.delete(enter);
-      reject(new SoftquotaError('bad_parameter', 'the asker has gone'));
-    };
-    request.once('close', gone);
-    this.#waiting.add(enter);
-    return promise;
-  }
-
-  #leave(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) {
-      this.#long--;
-      return;
-    }
-    this.#waiting.delete(next);
-    next();
-  }
 }
 
 export type PushFields = ReadonlyMap<string, string>;
