@@ -285,6 +285,28 @@ t.test('a bound that another group of all members always lifts is found', async 
   t.same(ask([1], [1], ['g', 'h']), ['small false']);
 });
 
+t.test('the members of groups are read once, however many bounds there are', async t => {
+  const reads = { lists: 0, comparisons: 0 };
+  /** A list that counts how often it is read whole, and compared. */
+  const counted = (ids: readonly number[]) =>
+    new Proxy(ids, {
+      get: (list, name) => {
+        if (name === Symbol.iterator) reads.lists += 1;
+        if (name === 'every') reads.comparisons += 1;
+        return Reflect.get(list, name);
+      },
+    });
+  const names = ['f', 'g', 'h'];
+  const groups = names.map((name, at) => {
+    const bounds = Array.from({ length: 20 }, (_, bound) => ruleOf(`${name}${bound}`, 5 + at, 'size:all'));
+    return { name, rules: [total, ...bounds.map(rule => ({ ...rule, per: 'file' as const }))] };
+  });
+  const members = new Map(names.map(name => [name, counted([1, 2, 3])]));
+  const idle = found({ groups, members }).filter(({ code }) => code === 'idle_bound');
+  t.equal(idle.length, 40, 'those of f and g');
+  t.same(reads, { lists: 3, comparisons: 9 });
+});
+
 t.test('a bound that nothing asks about here is found, as far as the configuration says', async t => {
   const rule = (per: 'file' | 'push' | 'repository', ...subjects: Rule['subjects']): Rule => ({
     ...ruleOf(per, 5, ...subjects),
