@@ -24,8 +24,10 @@ export interface InitReport
   readonly proposal: ProposedLimit;
   readonly unattributed: {
     readonly repositories: number;
-    /** These repositories, and all other data in their root directory that counts for nobody. */
+    /** These repositories, and all other data in their root directory that counts for nobody: the largest. */
     readonly directories: Survey['billing']['leftOut'];
+    /** The number of all of them. */
+    readonly directory_count: number;
     readonly stores: Survey['stores'];
   };
   /** The result of `--worker`: the user that it runs as, and the settings of systemd that were written. */
@@ -81,8 +83,8 @@ const names: Readonly<Record<RecognisedLayout, string>> = {
   gitlab: 'GitLab',
 };
 
-/** The report for people. `places`: the directory of each owner's repositories. */
-export function initText(report: InitReport, places: Survey['billing']['owners']): string {
+/** The report for people. */
+export function initText(report: InitReport, billing: Survey['billing']): string {
   const { config, evidence, advice, layout, root, next, mode, scan } = report;
   const blocks = [
     [
@@ -93,7 +95,7 @@ export function initText(report: InitReport, places: Survey['billing']['owners']
     forgeLines(report),
     // The faults are left out: billingLines lists repositories without an owner.
     linesOf(scanSummary({ ...scan, faults: { first: [], count: 0 } })),
-    billingLines(report, places),
+    billingLines(report, billing),
     [limitLine(report)],
     [
       `Written: ${config}. ${mode === 'report' ? 'Nothing is refused while it has MODE = report.' : 'It has MODE = enforce.'}`,
@@ -144,17 +146,17 @@ interface BillingRow extends Sized {
 }
 
 /** A table of all stored bytes: those of each owner, then those that count for nobody, then the sum. */
-function billingLines(report: InitReport, places: Survey['billing']['owners']): readonly string[] {
+function billingLines(report: InitReport, billing: Survey['billing']): readonly string[] {
   const { owners, total, largest, root, forge, unattributed } = report;
   const isRead = forge !== null && forge.fault === null;
   const billed = largest.map(({ name, total: bytes }): BillingRow => {
-    const { count = null, directory = '-' } = places.get(ownerKey(name, true)) ?? {};
+    const { count = null, directory = '-' } = billing.owners.get(ownerKey(name, true)) ?? {};
     return { to: name, bytes, whole: true, count, where: directory };
   });
   const others = owners - largest.length;
   const shown = billed.reduce((sum, { bytes }) => sum + bytes, 0);
   const smaller = { to: `${counted(others, 'smaller owner', 'smaller owners')}`, bytes: total - shown };
-  const left = [...unattributed.directories, ...unattributed.stores].map(
+  const left = [...billing.leftOut, ...unattributed.stores].map(
     ({ what, bytes, whole, path }): BillingRow => ({
       to: `nobody: ${what}`,
       bytes,

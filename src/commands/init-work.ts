@@ -74,7 +74,8 @@ export async function initialise(root: string | null, options: InitOptions): Pro
     proposal,
     unattributed: {
       repositories: ownerless.length,
-      directories: found.billing.leftOut,
+      directories: found.billing.leftOut.slice(0, mostListed),
+      directory_count: found.billing.leftOut.length,
       // The database names the owners of every store that has a subject.
       stores:
         forge !== null && forge.fault === null ? stores.filter(({ subject }) => subject === null) : stores,
@@ -86,7 +87,7 @@ export async function initialise(root: string | null, options: InitOptions): Pro
   const ofGitolite = { roots: [], options: { config: file, gitolite: dirname(found.root) } };
   const hooks = layout === 'gitolite' ? ofGitolite : { roots: [found.root], options: { config: file } };
   return {
-    output: json ? jsonText(report) : initText(report, found.billing.owners),
+    output: json ? jsonText(report) : initText(report, found.billing),
     status: statusTold(exitCodes.done),
     hooks: layout === 'gitlab' ? null : hooks,
   };
@@ -102,6 +103,7 @@ async function surveyed(root: string | null, forgeConfig: string | null): Promis
 }
 
 const shownOwners = 10;
+const mostListed = 1000;
 
 /** Throws `conflict` if a daemon uses the store: it has figures already. */
 async function refuseRunning(config: Config): Promise<void> {

@@ -33,6 +33,7 @@ const report = z.object({
   unattributed: z.object({
     repositories: z.number(),
     directories: z.array(z.object({ what: z.string(), path: z.string(), bytes: z.number() })),
+    directory_count: z.number(),
     stores: z.array(z.object({ what: z.string(), path: z.string(), bytes: z.number() })),
   }),
   forge: forgeReport.nullable(),

@@ -224,6 +224,22 @@ for (const [tree, make] of Object.entries(trees)) {
   });
 }
 
+t.test('of all that is left out, programs get the largest directories and the number of all', async t => {
+  const folder = temporaryFolder(t);
+  const root = join(folder, 'git');
+  repository(join(root, 'alice/app.git'), 5000);
+  for (let bytes = 1; bytes <= 1001; bytes++) {
+    mkdirSync(join(root, `backup${bytes}`));
+    writeFileSync(join(root, `backup${bytes}/data`), Buffer.alloc(bytes));
+  }
+  const { unattributed } = await toldBy(folder, root);
+  t.equal(unattributed.directory_count, 1001);
+  t.strictSame(
+    unattributed.directories.map(({ bytes }) => bytes),
+    Array.from({ length: 1000 }, (_, at) => 1001 - at),
+  );
+});
+
 t.test('a configuration that exists is never touched, and nothing is made that does not work', async t => {
   const folder = temporaryFolder(t);
   const { given } = makeTree('owners', join(folder, 'tree'), 2);
