@@ -4,7 +4,7 @@
  * docs/commands.md is generated from their help.
  */
 
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { printable } from '../text/index.ts';
 import { version } from '../version.ts';
 import type { AddCommand } from './api-command.ts';
@@ -90,6 +90,12 @@ function inheritConfig(command: Command): void {
   }
 }
 
+/** Names the right place of `--json` if it stands before a command. */
+function refuseEarlyJson(program: Command, wanted: string): void {
+  const refuse = () => program.error(`error: --json stands after the command: softquota ${wanted} … --json`);
+  program.addOption(new Option('--json').hideHelp()).on('option:json', refuse);
+}
+
 /**
  * Builds the program.
  *
@@ -116,6 +122,7 @@ export async function buildProgram(exit: Exit, args: readonly string[] = []): Pr
   withConfigOption(program);
   const wanted = commandIn(args) ?? '';
   if (wanted === '' || wanted.startsWith('-')) (await import('./state.ts')).addState(program, exit);
+  else refuseEarlyJson(program, wanted);
   await addCommands(program, exit, wanted);
   program.helpCommand('help [command]', 'print the help of a command');
   for (const command of program.commands)

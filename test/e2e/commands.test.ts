@@ -60,6 +60,7 @@ t.test('commands exit with 0, 1, 2, 69, 77 and 78 for what they say', async t =>
     [2, 'events --limit 0'],
     [2, 'events --kind nonsense'],
     [2, 'nonsense'],
+    [2, '--json usage'],
     [2, 'scan --nonsense'],
     [0, `hooks status ${join(server.folder, 'git')}`],
     [0, 'doctor'],
@@ -69,6 +70,9 @@ t.test('commands exit with 0, 1, 2, 69, 77 and 78 for what they say', async t =>
       t.equal((await server.softquota(line)).code, status, line);
     }),
   );
+
+  const early = await server.softquota('--json usage');
+  t.match(early.stderr, /^error: --json stands after the command: softquota usage … --json\n/);
 
   // By itself: on a busy host a disk may be too slow to say what an unknown path is, which is 69.
   t.equal((await server.softquota('check /nowhere/at/all')).code, 1);
