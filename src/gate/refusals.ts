@@ -44,8 +44,6 @@ interface RefusalsOptions {
   readonly log: Pick<Log, 'error' | 'info'>;
   /** Least milliseconds between two writes; default one second. */
   readonly pauseMs?: number;
-  /** Milliseconds before a failed write is repeated; default ten seconds. */
-  readonly retryMs?: number;
 }
 
 /** Most milliseconds between two writes. The lowest `lastFor` of hooks is an hour. */
@@ -70,13 +68,12 @@ export class Refusals {
   #refresh: NodeJS.Timeout | null = null;
 
   constructor(options: RefusalsOptions) {
-    const { ledger, pauseMs, retryMs } = options;
+    const { ledger, pauseMs } = options;
     this.#options = options;
     this.#file = refusedFile(options.socket);
     this.#loop = new ReconcileLoop({
       ledger,
       pauseMs,
-      retryMs,
       reconcile: ownerKey => this.#reconcile(ownerKey),
       reconcilePool: group => this.#reconcilePool(group),
       finish: everybody => this.#finish(everybody),

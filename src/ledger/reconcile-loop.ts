@@ -23,8 +23,6 @@ interface ReconcileLoopOptions {
   };
   /** Least pause between two rounds, in milliseconds; default: a second. */
   readonly pauseMs?: number | undefined;
-  /** Pause after a failed round, in milliseconds; default: ten seconds. */
-  readonly retryMs?: number | undefined;
   /** Reconciles an owner; may return work to do in slices. The owner may have been removed. */
   reconcile(ownerKey: string): Work<void> | void;
   /**
@@ -38,6 +36,8 @@ interface ReconcileLoopOptions {
   onFailed(error: unknown): void;
 }
 
+/** Pause after a failed round. */
+const retryMs = 10_000;
 /** The pause after a round lasts at least this many times as long as the round. */
 const restFactor = 4;
 
@@ -116,7 +116,7 @@ export class ReconcileLoop {
   }
 
   async #go(): Promise<void> {
-    const { pauseMs = 1000, retryMs = 10_000 } = this.#options;
+    const { pauseMs = 1000 } = this.#options;
     const began = performance.now();
     let restMs = pauseMs;
     try {

@@ -263,7 +263,6 @@ export function publishedBy(
       info: fields => logged.push({ level: 'info', fields }),
     },
     pauseMs: 0,
-    retryMs: 0,
     ...differing,
   });
   t.teardown(() => refusals.close());
