@@ -200,11 +200,6 @@ export class UsageShares {
     return [...units].sort((a, b) => b.bytes - a.bytes);
   }
 
-  /** Number of units of an owner, on all hosts. */
-  unitCountOf(ownerName: string): number {
-    return this.#options.usage.account(ownerName)?.unitCount ?? 0;
-  }
-
   /** Returns for each host the number of owners who store something there, and the sum of their bytes. */
   async storedByHost(): Promise<ReadonlyMap<string, StoredOnHost>> {
     const { usage } = this.#options;

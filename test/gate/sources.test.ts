@@ -49,7 +49,7 @@ t.test('a set takes the place of all that the source ever reported', async t => 
   t.match(await ledger.shares.unitsOf('alice', { most: 9 }), [
     { name: 'npm/left-pad', kind: 'reported', source: 'registry', bytes: 11 },
   ]);
-  t.equal(ledger.shares.unitCountOf('alice'), 1);
+  t.equal(ledger.units.unitCountOf('alice'), 1);
 });
 
 t.test('sources, and what is reported one by one, have units of their own', async t => {

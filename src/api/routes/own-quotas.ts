@@ -153,7 +153,7 @@ async function ownReportOf(services: ApiServices, name: string): Promise<wire.Ow
   return {
     ...report,
     units: units.slice(0, mostReported).map(unit => ({ ...unit, name: unitName(unit) })),
-    unit_count: ledger.shares.unitCountOf(name),
+    unit_count: ledger.units.unitCountOf(ledger.documents.owners.keyOf(name)),
     mode,
     may_ask: enabled,
     auto_grant: autoGrant && {

@@ -39,7 +39,7 @@ import { ForgeVisibility, isBeside, repositoryNameOf } from './visibility.ts';
 
 interface ForgeSyncOptions {
   readonly settings: ForgeSettings;
-  readonly ledger: Pick<Ledger, 'documents' | 'sources' | 'shares'>;
+  readonly ledger: Pick<Ledger, 'documents' | 'sources' | 'units'>;
   readonly log: Logger;
   /** The schedule of full readings. */
   readonly patterns: Patterns;
@@ -324,18 +324,19 @@ export class ForgeSync {
   }
 
   async #removeLeftBehind(): Promise<void> {
-    const { documents, shares } = this.#options.ledger;
-    const names = this.#formerNames.filter(name => documents.owners.named(name) !== undefined);
-    if (names.length > 0 && names.every(name => shares.unitCountOf(name) > 0)) return;
+    const { documents, units } = this.#options.ledger;
+    const { owners } = documents;
+    const names = this.#formerNames.filter(name => owners.named(name) !== undefined);
+    if (names.length > 0 && names.every(name => units.unitCountOf(owners.keyOf(name)) > 0)) return;
     this.#formerNames = await documents.transact(transaction =>
-      removeLeftBehind(transaction, names, ({ name }) => shares.unitCountOf(name) > 0),
+      removeLeftBehind(transaction, names, ({ key }) => units.unitCountOf(key) > 0),
     );
   }
 
   async #removeGone(isAccepted: boolean): Promise<void> {
     const present = this.#present;
     if (present === null || !this.#mayHaveGone) return;
-    const { documents, shares } = this.#options.ledger;
+    const { documents, units } = this.#options.ledger;
     const gone: number[] = [];
     let known = 0;
     await inSlices(documents.snapshot.all(forgeLinkKind), ([key]) => {
@@ -348,7 +349,7 @@ export class ForgeSync {
       gone.length === 0 || tooMany
         ? 0
         : await documents.transactInSlices(transaction =>
-            removeGone(transaction, gone, ({ name }) => shares.unitCountOf(name) > 0),
+            removeGone(transaction, gone, ({ key }) => units.unitCountOf(key) > 0),
           );
     this.#mayHaveGone = removed < gone.length;
     if (isAccepted) this.#acceptedGone = gone.length - removed;
