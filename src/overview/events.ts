@@ -103,20 +103,22 @@ export class Events {
   }
 
   refused(refusal: ToldRefusal): void {
-    const { ledger, now, pauseMs = 1000 } = this.#options;
-    const refused = {
-      key: ledger.documents.owners.keyOf(refusal.owner),
-      record: ledger.documents.owners.named(refusal.owner),
-    };
-    this.#tally.add(refusal, refused, now());
-    this.#flushing ??= setTimeout(() => this.#flush(), pauseMs).unref();
+    this.#tally.add(refusal, this.#named(refusal.owner), this.#options.now());
+    this.#flushSoon();
   }
 
   unasked(told: ToldUnasked): void {
-    const { ledger, now, pauseMs = 1000 } = this.#options;
-    const { owners } = ledger.documents;
-    const letThrough = { key: owners.keyOf(told.owner), record: owners.named(told.owner) };
-    this.#tally.addUnasked(told, letThrough, now());
+    this.#tally.addUnasked(told, this.#named(told.owner), this.#options.now());
+    this.#flushSoon();
+  }
+
+  #named(owner: string) {
+    const { owners } = this.#options.ledger.documents;
+    return { key: owners.keyOf(owner), record: owners.named(owner) };
+  }
+
+  #flushSoon(): void {
+    const { pauseMs = 1000 } = this.#options;
     this.#flushing ??= setTimeout(() => this.#flush(), pauseMs).unref();
   }
 
