@@ -13,7 +13,7 @@ import type { UnitRecord } from '../store/index.ts';
 import { unreachableIn } from './account.ts';
 import type { OwnerUsage } from './options.ts';
 import type { Reservations } from './reservations.ts';
-import type { UsageIndex } from './usage-index.ts';
+import { addCapped, type UsageIndex } from './usage-index.ts';
 
 interface AskedRepository {
   readonly usage: OwnersUnits & Pick<UsageIndex, 'unit'>;
@@ -165,9 +165,6 @@ function withoutGit(path: string): string {
 
 function sumOf(units: readonly UnitRecord[], bytesOf: (unit: UnitRecord) => number): Usage {
   const sums = [...noUsage];
-  for (const unit of units) {
-    const index = leafIndex(unit.leaf);
-    sums[index] = Math.min((sums[index] ?? 0) + bytesOf(unit), Number.MAX_SAFE_INTEGER);
-  }
+  for (const unit of units) addCapped(sums, leafIndex(unit.leaf), bytesOf(unit));
   return sums;
 }

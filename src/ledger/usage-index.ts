@@ -74,15 +74,15 @@ export class UsageIndex {
   async origins(): Promise<Origins> {
     const [reported, forge, otherHosts] = [[...noUsage], [...noUsage], [...noUsage]];
     await inSlices(this.units, ({ kind, owner, leaf, bytes }) => {
-      if (kind === 'reported' && owner !== null) addAt(reported, leafIndex(leaf), bytes);
+      if (kind === 'reported' && owner !== null) addCapped(reported, leafIndex(leaf), bytes);
     });
     await inSlices(this.accounts, ({ sources, shares }) => {
       for (const { source, bytes } of sources) {
         const sums = source.name === forgeSource ? forge : reported;
-        for (const [index, each] of bytes.entries()) addAt(sums, index, each);
+        for (const [index, each] of bytes.entries()) addCapped(sums, index, each);
       }
       for (const { bytes } of shares) {
-        for (const [index, leaf] of leaves.entries()) addAt(otherHosts, index, bytes[leaf] ?? 0);
+        for (const [index, leaf] of leaves.entries()) addCapped(otherHosts, index, bytes[leaf] ?? 0);
       }
     });
     return { reported, forge, otherHosts };
@@ -290,6 +290,7 @@ function isUnmeasured({ kind, bytes, partial, seq }: UnitRecord): boolean {
   return kind === 'walked' && partial && bytes === 0 && seq > 0;
 }
 
-function addAt(sums: number[], index: number, bytes: number): void {
+/** Adds bytes to those of a leaf, up to 2^53 - 1. */
+export function addCapped(sums: number[], index: number, bytes: number): void {
   sums[index] = Math.min((sums[index] ?? 0) + bytes, Number.MAX_SAFE_INTEGER);
 }
