@@ -5,7 +5,7 @@
  * Never follows a link, and counts only files below the quarantine. Synchronous, for threads.
  */
 
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { dirname } from 'node:path';
 import { systemCode } from '../errors.ts';
 import {
@@ -25,6 +25,13 @@ import { isQuarantine } from './gitfiles.ts';
 
 /** The size of a file that counts: its length, or its blocks. */
 export type Measure = 'apparent' | 'allocated';
+
+/** The unit of `st_blocks`, whatever the file system's own blocks are. */
+const blockBytes = 512;
+
+export function measuredBytes({ size, blocks }: Stats, measure: Measure): number {
+  return measure === 'allocated' ? blocks * blockBytes : size;
+}
 
 export interface FoundQuarantine extends Quarantine {
   /** Time of birth in milliseconds since 1970, by the file system's host; null: it keeps none. */
@@ -65,8 +72,6 @@ const packLock = /^pack\/pack-[0-9a-f]+\.keep$/;
 const mostDepth = 8;
 const mostEntries = 200_000;
 const mostMs = 2000;
-/** The unit of `st_blocks`. */
-const blockBytes = 512;
 
 class TooMuch extends Error {}
 
@@ -176,7 +181,7 @@ function contentOf(place: string, measure: Measure): Pick<Quarantine, 'bytes' | 
       if (!entry.isFile() || packLock.test(below.slice(1))) continue;
       const stats = lstatSync(encodePath(place + below), { throwIfNoEntry: false });
       if (stats?.isFile() !== true) continue;
-      bytes += measure === 'allocated' ? stats.blocks * blockBytes : stats.size;
+      bytes += measuredBytes(stats, measure);
       if (isObject(below.slice(1)) && (sample === null || below.startsWith('/pack/')))
         sample = below.slice(1);
     }

@@ -33,7 +33,7 @@ import {
   showsRepack,
   watchSigns,
 } from './gitfiles.ts';
-import { noQuarantines, quarantinesOf } from './quarantine.ts';
+import { measuredBytes, noQuarantines, quarantinesOf } from './quarantine.ts';
 import type { Cache } from './signature.ts';
 import { isSignatureCurrent, SignatureDraft } from './signature.ts';
 import type { Leftover, Vanished, Walked, WalkRequest } from './task.ts';
@@ -43,9 +43,6 @@ type Pulse = () => void;
 
 const entriesPerPulse = 512;
 const mostListed = 100;
-
-/** The unit of `st_blocks`, whatever the file system's own blocks are. */
-const blockBytes = 512;
 
 /**
  * Longer paths continue from a directory that is held open. The system takes 4095 bytes: up to three for each
@@ -265,7 +262,7 @@ function visit(state: Walk, place: Place): void {
     return;
   }
   // The length of a directory means something else on each file system; its blocks hold its names.
-  if (state.request.measure === 'allocated') addBytes(state, place.role, stats.blocks * blockBytes);
+  if (state.request.measure === 'allocated') addBytes(state, place.role, measuredBytes(stats, 'allocated'));
   read(state, place, path, odd, stats.size);
 }
 
@@ -343,7 +340,7 @@ function countFile(state: Walk, place: Place, name: string, location: string | B
   const stats = lstatSync(location, { throwIfNoEntry: false });
   if (stats === undefined || !stats.isFile()) return;
   state.signature.addFile(stats.ctimeMs);
-  const bytes = state.request.measure === 'apparent' ? stats.size : stats.blocks * blockBytes;
+  const bytes = measuredBytes(stats, state.request.measure);
   if (role === 'pack') state.isRepacked ||= showsRepack(name, stats.mtimeMs, state.now);
   if (role === 'pack' && isUnfinishedPack(name)) {
     state.signature.doubt();
