@@ -10,6 +10,7 @@ import type { IncomingMessage } from 'node:http';
 import { type RequestHandler, Router } from 'express';
 import { SoftquotaError } from '../errors.ts';
 import { unauthenticated } from './asker.ts';
+import { wrongMethod } from './faults.ts';
 import type { MetricsService } from './services.ts';
 
 export interface MetricsPageOptions {
@@ -32,9 +33,8 @@ export function metricsPage({ metrics, isLocal }: MetricsPageOptions): Router {
     response.set('Cache-Control', 'no-store').set('Content-Type', contentType).send(text);
   };
   router.get('/metrics', serve);
-  router.all('/metrics', (_request, response) => {
-    response.set('Allow', 'GET, HEAD');
-    throw new SoftquotaError('wrong_method', '/metrics takes GET and HEAD');
+  router.all('/metrics', (request, response) => {
+    throw wrongMethod(request, response, ['GET', 'HEAD']);
   });
   return router;
 }

@@ -9,6 +9,7 @@ import { SoftquotaError } from '../errors.ts';
 import { setMailWanted } from '../identity/index.ts';
 import { ownerUnsubscribing } from '../notices/index.ts';
 import type { SecretKeys } from '../oauth/index.ts';
+import { wrongMethod } from './faults.ts';
 
 export interface UnsubscribePageOptions {
   readonly documents: Pick<Documents, 'owners' | 'transact'>;
@@ -51,9 +52,8 @@ export function unsubscribePage({ documents, secretKeys, now }: UnsubscribePageO
   };
   router.get('/unsubscribe', ask);
   router.post('/unsubscribe', change);
-  router.all('/unsubscribe', (_request, response) => {
-    response.set('Allow', 'GET, HEAD, POST');
-    throw new SoftquotaError('wrong_method', '/unsubscribe takes GET, HEAD and POST');
+  router.all('/unsubscribe', (request, response) => {
+    throw wrongMethod(request, response, ['GET', 'HEAD', 'POST']);
   });
   return router;
 }
