@@ -64,7 +64,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
         'lose these rights then, and also if it looks for another group.',
       body: wire.sourceEdit,
       faults: [404, 409],
-      mustBe: ({ id }) => void oauth.mustBeSource(documents.snapshot, id),
+      mustBe,
       answer: { status: 200, description: 'The source as it is now', schema: wire.savedSource },
       handle: async (named, { change }) => {
         const edit = editIn(named.body);
@@ -101,7 +101,7 @@ export function authRoutes(services: ApiServices): readonly Route[] {
       body: wire.newLink,
       faults: [404, 409],
       mustBe: named => {
-        oauth.mustBeSource(documents.snapshot, named.id);
+        mustBe(named);
         knownOwner(ledger, named.user);
       },
       answer: { status: 204, description: 'The user is linked' },
