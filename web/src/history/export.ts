@@ -1,12 +1,13 @@
 /** Exports a history: its figures as CSV, and the chart as an image, always in light colours. */
 
 import type { History } from '../../../src/wire/index.ts';
+import { totalOf } from './plot.ts';
 
 /** Makes CSV of bytes and of times in UTC. */
 export function historyCsv({ leaves, points }: History): string {
-  const lines = points.map(({ at, bytes }) => {
-    const total = bytes.reduce((sum, each) => sum + each, 0);
-    return [at, total, ...leaves.map((_, index) => bytes[index] ?? 0)].join(',');
+  const lines = points.map(point => {
+    const { at, bytes } = point;
+    return [at, totalOf(point), ...leaves.map((_, index) => bytes[index] ?? 0)].join(',');
   });
   return [['time', 'total', ...leaves].join(','), ...lines, ''].join('\r\n');
 }

@@ -29,7 +29,10 @@ export function colourOf(leaf: Leaf): string {
 
 /** Returns the name of a kind of data with a capital: `LFS objects`, `Private repositories`. */
 export function kindWords(subject: Subject): string {
-  const words = subjectWords(subject);
+  return capital(subjectWords(subject));
+}
+
+export function capital(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

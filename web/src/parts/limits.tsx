@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 import type { Subject } from '../../../src/quota/index.ts';
 import type { OwnReport } from '../../../src/wire/index.ts';
 import { listWords, type Ruling, rulingsIn } from '../own/verdicts.ts';
+import { capital } from './bar.tsx';
 import { Panel } from './page.tsx';
 import { Table } from './table.tsx';
 import { Allowed, DecidedBy, limitColumns, whyColumn } from './verdict.tsx';
@@ -49,8 +50,4 @@ export function Limits({ title, decisions, hasLinks = false, why }: LimitsProps)
       )}
     </Panel>
   );
-}
-
-function capital(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }

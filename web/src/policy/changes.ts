@@ -34,6 +34,6 @@ function cut(text: string): string {
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }
 
-function fieldsOf(content: unknown): Readonly<Record<string, unknown>> {
+export function fieldsOf(content: unknown): Readonly<Record<string, unknown>> {
   return typeof content === 'object' ? { ...content } : {};
 }

@@ -7,6 +7,7 @@ import type { Event } from '../../../src/overview/event-shapes.ts';
 import { isSubject, type RuleScope, ruleScopes } from '../../../src/quota/index.ts';
 import { printable } from '../../../src/text/index.ts';
 import type { Rule, WholePolicy } from '../../../src/wire/index.ts';
+import { fieldsOf } from './changes.ts';
 import { groupsOf, withGroup, withGroupsOf, withoutGroup, withoutRule, withRule } from './edit.ts';
 
 export type PolicyEvent = Extract<Event, { readonly kind: 'policy' }>;
@@ -127,12 +128,12 @@ function ruleIn(name: string, content: unknown): Rule | null {
 }
 
 function scopeIn(content: unknown): RuleScope {
-  return ruleScopes.find(scope => scope === fieldsIn(content).per) ?? 'owner';
+  return ruleScopes.find(scope => scope === fieldsOf(content).per) ?? 'owner';
 }
 
 /** Returns the optional fields of a rule or a group. */
 function termsIn(content: unknown): Pick<Rule, 'grace' | 'grace_most' | 'mode' | 'warn_at'> {
-  const { grace, grace_most: most, mode, warn_at: warnAt } = fieldsIn(content);
+  const { grace, grace_most: most, mode, warn_at: warnAt } = fieldsOf(content);
   return {
     ...(typeof grace === 'number' ? { grace } : {}),
     ...(typeof most === 'string' ? { grace_most: most } : {}),
@@ -142,15 +143,11 @@ function termsIn(content: unknown): Pick<Rule, 'grace' | 'grace_most' | 'mode' |
 }
 
 function limitIn(content: unknown): number | null {
-  const { limit } = fieldsIn(content);
+  const { limit } = fieldsOf(content);
   return typeof limit === 'number' ? limit : null;
 }
 
 function namesIn(content: unknown, field: 'groups' | 'rules' | 'subjects'): readonly string[] | null {
-  const list = fieldsIn(content)[field];
+  const list = fieldsOf(content)[field];
   return Array.isArray(list) ? list.filter(each => typeof each === 'string') : null;
-}
-
-function fieldsIn(content: unknown): Readonly<Record<string, unknown>> {
-  return typeof content === 'object' ? { ...content } : {};
 }
