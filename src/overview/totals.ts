@@ -91,7 +91,7 @@ export class Totals {
    * Returns the current figures. If a count takes longer than `mostMs`, returns slightly older ones, except
    * before the first count is complete.
    */
-  async lately(mostMs: number): Promise<TotalFigures> {
+  async lately(mostMs = 1000): Promise<TotalFigures> {
     const settled = this.settled();
     await (this.#isCounted ? within(settled, mostMs, undefined) : settled);
     return this.figures;

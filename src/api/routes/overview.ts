@@ -22,8 +22,6 @@ import { scanShown } from './shapes.ts';
 
 /** Milliseconds to wait for a disk that does not answer; a disk that hangs is not waited for again. */
 const diskDeadlineMs = 1000;
-/** Milliseconds to wait for the figures of all owners after a change of the policy. */
-const countingMs = 1000;
 /** Limit of the members whose history is added up: each one is read from the store. */
 const mostMembers = 2000;
 
@@ -42,7 +40,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
         const [disks, refusals, figures] = await Promise.all([
           scanner.disks(diskDeadlineMs),
           events.refusalsByDay(),
-          totals.lately(countingMs),
+          totals.lately(),
         ]);
         const { owners, over, grace, near, usage } = figures;
         const running = scanner.runs().find(({ state }) => state === 'running');
@@ -138,7 +136,7 @@ export function pastOf(services: Services, owner: KnownOwner, range: Range): Pro
 }
 
 async function pastOfAll(services: Services, range: Range): Promise<wire.History> {
-  const { usage } = await services.totals.lately(countingMs);
+  const { usage } = await services.totals.lately();
   return pastShown(services, { ownerIds: null, range }, { used: totalOf(usage), limit: null });
 }
 

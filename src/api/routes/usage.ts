@@ -137,8 +137,6 @@ async function* csvLines(
 
 const sortable = ['name', 'total', 'percent', ...leaves] as const;
 const orders = ['asc', 'desc'] as const;
-/** Milliseconds to wait for the figures of all owners after a change of the policy. */
-const countingMs = 1000;
 
 const states = z
   .string()
@@ -218,7 +216,7 @@ interface RankedOwner {
 async function ownerList(services: Pick<ApiServices, 'documents' | 'ledger' | 'totals'>, query: OwnersQuery) {
   const { sort = 'total', q, state, group, type } = query;
   const isIn = group === undefined ? null : membership(services, group);
-  if (state !== undefined || sort === 'percent') await services.totals.lately(countingMs);
+  if (state !== undefined || sort === 'percent') await services.totals.lately();
   const order = query.order ?? (sort === 'name' ? 'asc' : 'desc');
   const sign = order === 'asc' ? 1 : -1;
   return {
