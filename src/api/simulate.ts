@@ -16,7 +16,7 @@ import {
   type PooledBytes,
   type Standing,
   type StoredRepository,
-  type Usage,
+  totalOf,
 } from '../quota/index.ts';
 import { type Work, workInSlices } from '../slices.ts';
 import { printable } from '../text/index.ts';
@@ -238,7 +238,7 @@ function* changesFor(
       const verdicts = { before: verdictShown(was), after: verdictShown(is) };
       return was.allowed === is.allowed ? [] : [{ subject, unit: repository.name, ...verdicts }];
     });
-    if (changesOfIt.length > 0) largest.push({ bytes: sumOf(repository.usage), changes: changesOfIt });
+    if (changesOfIt.length > 0) largest.push({ bytes: totalOf(repository.usage), changes: changesOfIt });
     if (largest.length > 2 * mostRepositories) largest = largestOf(largest);
   }
   return [...changes, ...largestOf(largest).flatMap(each => each.changes)];
@@ -253,12 +253,8 @@ function largestOf<Sized extends { readonly bytes: number }>(list: readonly Size
   return list.toSorted((a, b) => b.bytes - a.bytes).slice(0, mostRepositories);
 }
 
-function sumOf(usage: Usage): number {
-  return usage.reduce((sum, bytes) => sum + bytes, 0);
-}
-
 function changed({ name, type, usage }: OwnerUsage, changes: ChangedOwner['changes']): ChangedOwner {
-  return { user: name, type, total: sumOf(usage), changes };
+  return { user: name, type, total: totalOf(usage), changes };
 }
 
 /** Largest first. */

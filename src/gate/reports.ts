@@ -12,7 +12,7 @@ import type { IncomingMessage } from 'node:http';
 import { SoftquotaError } from '../errors.ts';
 import { given } from '../given.ts';
 import type { Reservation } from '../ledger/index.ts';
-import { asTree, type Group, refusal, standing, subjects } from '../quota/index.ts';
+import { asTree, type Group, refusal, standing, subjects, totalOf } from '../quota/index.ts';
 import { formatBytes, isoTime, printable } from '../text/index.ts';
 import { answered, askedQuestion, decidedFirstByDisk, pushId, thingsOf, verdictWithWords } from './check.ts';
 import {
@@ -203,7 +203,7 @@ export function ownerQuota({ ledger, myUsage }: GateServices, parameters: Parame
   const { decision } = ledger.decide(name, 'size:all');
   const { allowed, used, limit } = decision;
   const message = allowed ? standing(name, decision) : refusal(name, 'size:all', decision);
-  const total = usage.reduce((sum, bytes) => sum + bytes, 0);
+  const total = totalOf(usage);
   const page = myUsage();
   const json = { owner: name, allowed, used, limit, total, message, my_usage: page };
   const lines = [

@@ -7,7 +7,7 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import { type Leaf, leafIndex, noUsage, type Usage } from '../quota/index.ts';
+import { type Leaf, leafIndex, noUsage, totalOf, type Usage } from '../quota/index.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { inSlices } from '../slices.ts';
 import type { LargeUnit, UnitSetRecord, UnitSourceStore, UnitSum } from '../store/index.ts';
@@ -217,7 +217,8 @@ export class UnitSources {
   async #mustFit(name: string, { shares }: NewShares): Promise<void> {
     await inSlices(shares.values(), ({ owner, bytes }) => {
       const account = this.#options.usage.account(owner);
-      const growth = totalOf(bytes) - totalOf(account?.sourceShare(name)?.bytes ?? noUsage);
+      const before = account?.sourceShare(name)?.bytes ?? noUsage;
+      const growth = bytes.reduce((sum, each, leaf) => sum + each - (before[leaf] ?? 0), 0);
       mustFit(
         account,
         growth,
@@ -273,8 +274,4 @@ export class UnitSources {
 interface NewShares {
   readonly source: UnitSource;
   readonly shares: ReadonlyMap<string, SourceShare & { readonly owner: string }>;
-}
-
-function totalOf(bytes: Usage): number {
-  return bytes.reduce((sum, each) => sum + each, 0);
 }

@@ -8,7 +8,7 @@
 import type { Owners } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { leafMask, type Usage } from '../quota/index.ts';
+import { leafMask, totalOf, type Usage } from '../quota/index.ts';
 import type { HistoryStore, OwnerUsageRecord, PastUsage } from '../store/index.ts';
 import type { Totals } from './totals.ts';
 
@@ -252,14 +252,6 @@ function together(sum: Usage | null, usage: Usage): Usage {
 function fewOf(points: readonly Point[]): readonly Point[] {
   const each = Math.ceil(points.length / mostPoints);
   return points.filter((_, index) => (points.length - 1 - index) % each === 0);
-}
-
-/** Returns the sum of all leaves, at most 2^53 - 1. */
-export function totalOf(usage: Usage): number {
-  return Math.min(
-    usage.reduce((sum, bytes) => sum + bytes, 0),
-    Number.MAX_SAFE_INTEGER,
-  );
 }
 
 export interface DayPoint {

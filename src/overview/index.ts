@@ -27,7 +27,6 @@ export {
   hourlyDays,
   type Range,
   reachedAt,
-  totalOf,
 } from './history.ts';
 export { isWorse, judgedKind, worstKind } from './levels.ts';
 export { Totals } from './totals.ts';

@@ -91,6 +91,7 @@ export {
   type Subject,
   subjects,
   subjectsWithin,
+  totalOf,
   type Usage,
   usageOf,
   withAncestors,

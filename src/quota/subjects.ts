@@ -132,6 +132,11 @@ export function cappedBytesUnder(usage: Usage, mask: number): number {
   return Math.min(roughBytesUnder(usage, mask), Number.MAX_SAFE_INTEGER);
 }
 
+/** Returns the bytes of all leaves, at most 2^53 - 1. */
+export function totalOf(usage: Usage): number {
+  return cappedBytesUnder(usage, leafMask('size:all'));
+}
+
 /** Not exact above 2^53 - 1. */
 function roughBytesUnder(usage: Usage, mask: number): number {
   let sum = 0;

@@ -2,17 +2,9 @@
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
-import {
-  dailyDays,
-  hourlyDays,
-  isWorse,
-  poolStates,
-  type Range,
-  reachedAt,
-  totalOf,
-} from '../../overview/index.ts';
+import { dailyDays, hourlyDays, isWorse, poolStates, type Range, reachedAt } from '../../overview/index.ts';
 import { mustBeGroup, openRequests } from '../../policy/index.ts';
-import { asTree, leafMask, leaves } from '../../quota/index.ts';
+import { asTree, leafMask, leaves, totalOf } from '../../quota/index.ts';
 import { isoTime, printable } from '../../text/index.ts';
 import * as wire from '../../wire/index.ts';
 import { type KnownOwner, knownOwner } from '../owners.ts';
