@@ -67,6 +67,8 @@ export class Worker {
   readonly #connection: DaemonConnection;
   #daemonVersion = version;
   #timer: NodeJS.Timeout | undefined;
+  /** Time of the next report, on the monotonic clock. */
+  #dueAt = Number.POSITIVE_INFINITY;
   #isClosed = false;
 
   constructor(options: WorkerOptions) {
@@ -180,14 +182,17 @@ export class Worker {
     }
   }
 
-  /** Plans the next report, in place of the one that was planned. */
+  /** Plans the next report, unless one is due before: changes without a pause do not put it off. */
   #reportIn(milliseconds: number): void {
-    if (this.#isClosed) return;
+    const dueAt = performance.now() + milliseconds;
+    if (this.#isClosed || dueAt >= this.#dueAt) return;
+    this.#dueAt = dueAt;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#report(), milliseconds);
   }
 
   #report(): void {
+    this.#dueAt = Number.POSITIVE_INFINITY;
     if (!this.#connection.isOpen) return;
     try {
       this.#connection.send({ report: this.#state() });
