@@ -71,7 +71,7 @@ export const spaceReport = z
       .nullable()
       .meta({
         description:
-          "Objects of git-lfs that no file of any version names; softquota never deletes them. Null: nobody knows which are the repository's.",
+          "Objects of git-lfs that no file of any version names; softquota never deletes them. Null: nobody knows which are the repository's, or there are too many to look through.",
       }),
     cut: z.boolean().meta({ description: 'There was not enough time to examine everything.' }),
   })

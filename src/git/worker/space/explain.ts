@@ -62,7 +62,11 @@ export async function explainSpace(
     paths: history.paths.map(path => pathAdvice(path, overhead)).map(shown),
     refs: holding.refs.map(shown),
     namespaces: await holdingNamespaces(view, refs, reached.bytes),
-    lfs: lfs === null ? null : await unneededLfs(view, lfs, history.shortBlobs),
+    // Without all pointers, any object may be needed.
+    lfs:
+      lfs === null || history.shortBlobs === null
+        ? null
+        : await unneededLfs(view, lfs, history.shortBlobs),
     cut: history.isCut || isListCut || holding.isCut,
   };
 }

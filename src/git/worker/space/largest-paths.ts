@@ -11,8 +11,8 @@ interface PathHistory {
   readonly paths: readonly LargePath[];
   readonly objects: number;
   readonly bytes: number;
-  /** Object ids of blobs that are short enough for pointers of git-lfs, up to a number. */
-  readonly shortBlobs: readonly string[];
+  /** Object ids of blobs that are short enough for pointers of git-lfs; null: too many. */
+  readonly shortBlobs: readonly string[] | null;
   /** The time was over before all names were found: less may be freed. */
   readonly isCut: boolean;
 }
@@ -56,8 +56,8 @@ export async function largestPaths(
       objects += 1;
       bytes += Number(disk);
       if (type !== 'blob') return;
-      if (wantsShortBlobs && Number(size) < longestPointer && shortBlobs.length < mostShortBlobs)
-        shortBlobs.push(name);
+      if (wantsShortBlobs && Number(size) < longestPointer && shortBlobs.length <= mostShortBlobs)
+        shortBlobs.push(ownText(name));
       if (path === '') return;
       const sum = sums.get(path);
       if (sum === undefined) sums.set(ownText(path), { bytes: Number(disk), versions: 1 });
@@ -80,7 +80,7 @@ export async function largestPaths(
   return {
     objects,
     bytes,
-    shortBlobs,
+    shortBlobs: shortBlobs.length > mostShortBlobs ? null : shortBlobs,
     isCut: !isWhole,
     paths: largest.map(({ path, otherNames, ...sum }) => ({
       ...sum,

@@ -2,7 +2,9 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import t from 'tap';
 import { writeBitmap } from '../../../../src/git/worker/space/collect.ts';
 import { explainSpace } from '../../../../src/git/worker/space/explain.ts';
@@ -16,24 +18,30 @@ t.setTimeout(3_600_000);
 const commits = 250_000;
 const patient = { ...limits, timeoutMs: 1_200_000 };
 
-/** A history in which each commit has a new blob and two new trees. */
-async function fill(path: string): Promise<void> {
+async function fastImport(path: string, pieces: Iterable<string>): Promise<void> {
   const git = spawn('git', ['-C', path, 'fast-import', '--quiet'], {
     env: plainEnvironment,
     stdio: ['pipe', 'ignore', 'inherit'],
   });
   const ended = once(git, 'close');
-  for (let at = 1; at <= commits; at++) {
-    const content = `${at} ${'x'.repeat(at % 90)}\n`;
-    const file = `d${at % 20}/f${(at >> 5) % 20}`;
-    const more = git.stdin.write(
-      `commit refs/heads/main\ncommitter a <a@b> ${1_000_000_000 + at} +0000\ndata 2\nx\nM 100644 inline ${file}\ndata ${content.length}\n${content}\n`,
-    );
-    if (!more) await once(git.stdin, 'drain');
-  }
+  for (const piece of pieces) if (!git.stdin.write(piece)) await once(git.stdin, 'drain');
   git.stdin.end();
   const [code] = await ended;
   if (code !== 0) throw new Error(`git fast-import: ${code}`);
+}
+
+function commit(at: number): string {
+  return `commit refs/heads/main\ncommitter a <a@b> ${1_000_000_000 + at} +0000\ndata 2\nx\n`;
+}
+
+function file(name: string, content: string): string {
+  return `M 100644 inline ${name}\ndata ${content.length}\n${content}\n`;
+}
+
+/** A history in which each commit has a new blob and two new trees. */
+function* longHistory(): Generator<string> {
+  for (let at = 1; at <= commits; at++)
+    yield commit(at) + file(`d${at % 20}/f${(at >> 5) % 20}`, `${at} ${'x'.repeat(at % 90)}\n`);
 }
 
 /** Milliseconds for which this process and those below it that have ended had a processor. */
@@ -56,7 +64,7 @@ function ownBytes(pid: number): number {
 
 t.test('a million objects are explained in 10 s and 300 MB, and measured in 0.2 s', async t => {
   const repository = await Repository.open(t);
-  await fill(repository.path);
+  await fastImport(repository.path, longHistory());
   const view = await repository.view(t);
   let mostBytes = 0;
   const watching = setInterval(() => {
@@ -95,4 +103,28 @@ t.test('a million objects are explained in 10 s and 300 MB, and measured in 0.2 
   t.comment(`measured in ${withoutMs} ms, with a bitmap in ${measuredMs} ms`);
   // A fifth of a second on a host that has nothing else to do.
   t.ok(measuredMs < Math.max(200, withoutMs / 10), `${measuredMs} ms`);
+});
+
+/** Writes LFS objects whose ids are these numbers, empty ones, into a store. */
+async function putObjects(store: string, ids: Iterable<number>): Promise<void> {
+  await mkdir(store);
+  for (const id of ids) writeFileSync(join(store, oidOf(id)), '');
+}
+
+function oidOf(id: number): string {
+  return id.toString(16).padStart(64, '0');
+}
+
+t.test('where files are too many to read all pointers, no LFS object is called unused', async t => {
+  const repository = await Repository.open(t);
+  await putObjects(join(repository.path, 'lfs'), [1, 2]);
+  await fastImport(
+    repository.path,
+    (function* () {
+      yield commit(0);
+      for (let at = 0; at < 500_000; at++) yield file(`d${at % 500}/f${at}`, String(at));
+      yield file('z', `version https://git-lfs.github.com/spec/v1\noid sha256:${oidOf(1)}\nsize 0\n`);
+    })(),
+  );
+  t.equal((await explainSpace(await repository.view(t))).lfs, null);
 });
