@@ -37,7 +37,7 @@ export async function explainSpace(
   const lfs = own === null && ofForge === null ? null : new Map([...(own ?? []), ...others]);
   const begun = performance.now();
   const history = await largestPaths(view, {
-    wantsShortBlobs: lfs !== null,
+    wantsPointers: lfs !== null,
     mostMs: view.limits.isUrgent === true ? filesMs : view.limits.timeoutMs / 2,
   });
   const reached = { bytes: history.bytes, objects: history.objects, tookMs: performance.now() - begun };
@@ -64,9 +64,9 @@ export async function explainSpace(
     namespaces: await holdingNamespaces(view, refs, reached.bytes),
     // Without all pointers, any object may be needed.
     lfs:
-      lfs === null || history.shortBlobs === null
+      lfs === null || history.possiblePointers === null
         ? null
-        : await unneededLfs(view, lfs, history.shortBlobs),
+        : await unneededLfs(view, lfs, history.possiblePointers),
     cut: history.isCut || isListCut || holding.isCut,
   };
 }

@@ -2,6 +2,7 @@
 
 import { decodePath } from '../../../layout/index.ts';
 import type { SpaceReport } from '../../../wire/index.ts';
+import { longestPointer } from './lfs.ts';
 import { allTips } from './measure.ts';
 import type { RepositoryView } from './view.ts';
 
@@ -11,8 +12,8 @@ interface PathHistory {
   readonly paths: readonly LargePath[];
   readonly objects: number;
   readonly bytes: number;
-  /** Object ids of blobs that are short enough for pointers of git-lfs; null: too many. */
-  readonly shortBlobs: readonly string[] | null;
+  /** Ids of objects that may be pointers of git-lfs: short blobs, and all of alternates; null: too many. */
+  readonly possiblePointers: readonly string[] | null;
   /** The time was over before all names were found: less may be freed. */
   readonly isCut: boolean;
 }
@@ -23,8 +24,7 @@ const mostCandidates = 60;
 const mostVersions = 50_000;
 /** Number of paths beyond which the smaller half is forgotten. */
 const mostRemembered = 200_000;
-const longestPointer = 1024;
-const mostShortBlobs = 500_000;
+const mostPossiblePointers = 500_000;
 /** A version with as many names, such as an empty file, belongs to none of them. */
 const mostNamesKnown = 20;
 const mostOthers = 5;
@@ -34,12 +34,15 @@ const leastShare = 0.02;
 /** Goes through every object once, and then through every commit, unless `mostMs` are over. */
 export async function largestPaths(
   view: RepositoryView,
-  { wantsShortBlobs, mostMs }: { readonly wantsShortBlobs: boolean; readonly mostMs: number },
+  { wantsPointers, mostMs }: { readonly wantsPointers: boolean; readonly mostMs: number },
 ): Promise<PathHistory> {
   const begun = performance.now();
   const sums = new Map<string, Sum>();
   const versions = new LargeVersions(mostVersions);
-  const shortBlobs: string[] = [];
+  const possiblePointers: string[] = [];
+  const addPossible = (id: string): void => {
+    if (wantsPointers && possiblePointers.length <= mostPossiblePointers) possiblePointers.push(ownText(id));
+  };
   let objects = 0;
   let bytes = 0;
   const format =
@@ -52,12 +55,16 @@ export async function largestPaths(
     line => {
       const [, type, disk, size, base = '', name = '', path = ''] =
         /^(blob|tree|commit|tag) (\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+)(?: (.*))?$/s.exec(line) ?? [];
-      if (type === undefined) return;
+      if (type === undefined) {
+        // Only an alternate has it.
+        const [, borrowed] = /^([0-9a-f]+) missing$/.exec(line) ?? [];
+        if (borrowed !== undefined) addPossible(borrowed);
+        return;
+      }
       objects += 1;
       bytes += Number(disk);
       if (type !== 'blob') return;
-      if (wantsShortBlobs && Number(size) < longestPointer && shortBlobs.length <= mostShortBlobs)
-        shortBlobs.push(ownText(name));
+      if (Number(size) < longestPointer) addPossible(name);
       if (path === '') return;
       const sum = sums.get(path);
       if (sum === undefined) sums.set(ownText(path), { bytes: Number(disk), versions: 1 });
@@ -80,7 +87,7 @@ export async function largestPaths(
   return {
     objects,
     bytes,
-    shortBlobs: shortBlobs.length > mostShortBlobs ? null : shortBlobs,
+    possiblePointers: possiblePointers.length > mostPossiblePointers ? null : possiblePointers,
     isCut: !isWhole,
     paths: largest.map(({ path, otherNames, ...sum }) => ({
       ...sum,

@@ -9,6 +9,8 @@ import type { RepositoryView } from './view.ts';
 
 type LfsObjects = ReadonlyMap<string, number>;
 
+/** A pointer is shorter. */
+export const longestPointer = 1024;
 const mostObjects = 200_000;
 const mostNamed = 20;
 const oidPattern = /^[0-9a-f]{64}$/;
@@ -44,21 +46,20 @@ export async function lfsObjects(stores: readonly string[], signal: AbortSignal)
   return found.size === 0 ? null : found;
 }
 
-/** Finds the objects that no pointer names. `shortBlobs`: all blobs that can be pointers. */
+/** Finds the objects that no pointer names. `possible`: ids of all objects that may be pointers. */
 export async function unneededLfs(
   view: RepositoryView,
   objects: LfsObjects,
-  shortBlobs: readonly string[],
+  possible: readonly string[],
 ): Promise<NonNullable<SpaceReport['lfs']>> {
   const unneeded = new Map(objects);
-  const input = shortBlobs.map(name => `${name}\n`).join('');
   await view.lines(
     [{ args: ['cat-file', '--buffer', '--batch'] }],
     line => {
       const [, oid] = /^oid sha256:([0-9a-f]{64})\r?$/.exec(line) ?? [];
       if (oid !== undefined) unneeded.delete(oid);
     },
-    input,
+    asLines(view.hasAlternates ? await shortBlobs(view, possible) : possible),
   );
   const largest = [...unneeded]
     .map(([oid, bytes]) => ({ oid, bytes }))
@@ -68,6 +69,27 @@ export async function unneededLfs(
     bytes: largest.reduce((sum, { bytes }) => sum + bytes, 0),
     largest: largest.slice(0, mostNamed),
   };
+}
+
+/** Returns those of these objects, also of alternates, that are blobs as short as a pointer. */
+async function shortBlobs(view: RepositoryView, ids: readonly string[]): Promise<readonly string[]> {
+  const found: string[] = [];
+  let index = 0;
+  // git prints one line for each object.
+  await view.lines(
+    [{ args: ['cat-file', '--buffer', '--batch-check=%(objecttype) %(objectsize)'] }],
+    line => {
+      const id = ids[index++];
+      const [, size] = /^blob (\d+)$/.exec(line) ?? [];
+      if (id !== undefined && size !== undefined && Number(size) < longestPointer) found.push(id);
+    },
+    asLines(ids),
+  );
+  return found;
+}
+
+function asLines(ids: readonly string[]): string {
+  return ids.map(id => `${id}\n`).join('');
 }
 
 async function foldersIn(path: string): Promise<readonly string[]> {

@@ -152,7 +152,7 @@ async function putObject(
 
 /** Writes the pointer of an LFS object into the clone. */
 async function point(repository: Repository, oid: string): Promise<void> {
-  await mkdir(join(repository.clone, 'media'));
+  await mkdir(join(repository.clone, 'media'), { recursive: true });
   const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize 5000\n`;
   await writeFile(join(repository.clone, 'media/film'), pointer);
 }
@@ -171,6 +171,29 @@ t.test('LFS objects that no version of a file names are named', async t => {
   await repository.commit({ other: 10 });
   await repository.push('main');
   t.same((await explained(repository)).lfs, { count: 1, bytes: 7000, largest: [{ oid: lost, bytes: 7000 }] });
+});
+
+t.test('LFS objects whose pointers lie in a repository that this one borrows from are in use', async t => {
+  const repository = await Repository.open(t);
+  const fork = repository.at(repository.server.path('git/bob/one.git'));
+  const store = join(fork.path, 'lfs');
+  await mkdir(join(fork.path, '..'), { recursive: true });
+  const borrowed = await putObject(store, 5000);
+  const own = await putObject(store, 6000);
+  const lost = await putObject(store, 7000);
+  await point(repository, borrowed);
+  // Longer than any pointer, but with a line of one.
+  await writeFile(join(repository.clone, 'long'), `oid sha256:${lost}\n${'x'.repeat(2000)}`);
+  await repository.commit({ other: 10 });
+  await repository.push('main');
+  await repository.git('init', '-q', '--bare', fork.path);
+  await writeFile(join(fork.path, 'objects/info/alternates'), `${repository.path}/objects\n`);
+  await point(repository, own);
+  await repository.commit({ other: 10 });
+  await fork.push('main');
+  const { lfs, ...report } = await explained(fork);
+  t.equal(report.objects, 5, 'two trees, the commit and two blobs are its own');
+  t.same(lfs, { count: 1, bytes: 7000, largest: [{ oid: lost, bytes: 7000 }] });
 });
 
 t.test('LFS objects beside the repository are looked at where they are of that repository alone', async t => {
