@@ -34,7 +34,8 @@ export async function explainSpace(
   const stored = await storedObjects(view.objects, view.limits.signal);
   const own = await lfsObjects(stores, view.limits.signal);
   const others = ofForge?.map(({ oid, bytes }) => [oid, bytes] as const) ?? [];
-  const lfs = own === null && ofForge === null ? null : new Map([...(own ?? []), ...others]);
+  const isUnknown = own === null || (own.size === 0 && ofForge === null);
+  const lfs = isUnknown ? null : new Map([...own, ...others]);
   const begun = performance.now();
   const history = await largestPaths(view, {
     wantsPointers: lfs !== null,

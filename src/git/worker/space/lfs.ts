@@ -17,33 +17,36 @@ const oidPattern = /^[0-9a-f]{64}$/;
 const folderPattern = /^[0-9a-f]{2}$/;
 
 /**
- * Lists the objects in stores, with their bytes; null if there are none, or too many. They lie in a store or
+ * Lists the objects in stores, with their bytes; null if there are too many. They lie in a store or
  * its directory `objects`: directly by their ids, or in two levels of directories by their first digits,
  * where a name is the whole id (as in git-lfs) or the remaining digits (as in Gitea).
  */
 export async function lfsObjects(stores: readonly string[], signal: AbortSignal): Promise<LfsObjects | null> {
   const found = new Map<string, number>();
-  const take = async (folder: string, digits: string): Promise<void> => {
+  for await (const { folder, digits } of foldersOf(stores)) {
+    signal.throwIfAborted();
     for (const name of await ownNames(folder)) {
       const oid = [digits + name, name].find(each => oidPattern.test(each));
       if (oid === undefined) continue;
       signal.throwIfAborted();
       const stats = await lstat(encodePath(`${folder}/${name}`)).catch(() => null);
       if (stats?.isFile() === true) found.set(oid, stats.size);
-      if (found.size > mostObjects) return;
+      if (found.size > mostObjects) return null;
     }
-  };
-  for (const store of stores)
-    for (const root of [store, `${store}/objects`]) {
-      await take(root, '');
-      for (const first of await foldersIn(root))
-        for (const second of await foldersIn(`${root}/${first}`)) {
-          signal.throwIfAborted();
-          await take(`${root}/${first}/${second}`, first + second);
-          if (found.size > mostObjects) return null;
-        }
-    }
-  return found.size === 0 ? null : found;
+  }
+  return found;
+}
+
+/** Yields the directories in which objects may lie, with the digits with which their ids begin. */
+async function* foldersOf(
+  stores: readonly string[],
+): AsyncGenerator<{ readonly folder: string; readonly digits: string }> {
+  for (const root of stores.flatMap(store => [store, `${store}/objects`])) {
+    yield { folder: root, digits: '' };
+    for (const first of await foldersIn(root))
+      for (const second of await foldersIn(`${root}/${first}`))
+        yield { folder: `${root}/${first}/${second}`, digits: first + second };
+  }
 }
 
 /** Finds the objects that no pointer names. `possible`: ids of all objects that may be pointers. */

@@ -2,12 +2,13 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { writeBitmap } from '../../../../src/git/worker/space/collect.ts';
 import { explainSpace } from '../../../../src/git/worker/space/explain.ts';
+import { lfsObjects } from '../../../../src/git/worker/space/lfs.ts';
 import { measure } from '../../../../src/git/worker/space/measure.ts';
 import { keepHeapSmall } from '../../../../src/heap.ts';
 import { plainEnvironment } from '../../../e2e/run.ts';
@@ -127,4 +128,14 @@ t.test('where files are too many to read all pointers, no LFS object is called u
     })(),
   );
   t.equal((await explainSpace(await repository.view(t))).lfs, null);
+});
+
+t.test('LFS objects that are too many are not counted in part', async t => {
+  const repository = await Repository.open(t);
+  const flat = repository.server.path('flat');
+  const tooMany = 200_001;
+  await putObjects(flat, Array(tooMany).keys());
+  t.equal(await lfsObjects([flat], limits.signal), null);
+  rmSync(join(flat, oidOf(0)));
+  t.equal((await lfsObjects([flat], limits.signal))?.size, tooMany - 1);
 });
