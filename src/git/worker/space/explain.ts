@@ -12,8 +12,8 @@ import type { RepositoryView } from './view.ts';
 
 /** Time for the files if somebody waits for the answer. */
 const filesMs = 7000;
-/** Time for files and refs together, and the least that refs get. */
-const refsMs = 9000;
+/** Time for all, and the least that refs get, and their namespaces. */
+const allMs = 9000;
 const leastMs = 1000;
 
 interface LfsPlaces {
@@ -42,13 +42,14 @@ export async function explainSpace(
     mostMs: view.limits.isUrgent === true ? filesMs : view.limits.timeoutMs / 2,
   });
   const reached = { bytes: history.bytes, objects: history.objects, tookMs: performance.now() - begun };
-  const deadline = Math.max(begun + refsMs, performance.now() + leastMs);
+  const deadline = () => Math.max(begun + allMs, performance.now() + leastMs);
   // Bytes of each object in the index of a pack.
   const overhead = (view.settings.objectFormat === 'sha1' ? 28 : 40) + (stored.hasReverseIndex ? 4 : 0);
   const { refs, isCut: isListCut } = await listRefs(view);
   const settings = await receiveSettingsOf(view, everyHiddenRef);
   const isPushed = ({ name }: Ref) => !isHidden(inLatin1(name), settings);
-  const holding = await holdingRefs(view, refs, reached, { deadline, overhead, isPushed });
+  const holding = await holdingRefs(view, refs, reached, { deadline: deadline(), overhead, isPushed });
+  const spaces = await holdingNamespaces(view, refs, reached.bytes, deadline());
   const shown = <Advice extends { readonly commands: string[] }>(advice: Advice): Advice =>
     isPool(view.path) ? { ...advice, commands: [] } : advice;
   return {
@@ -62,13 +63,13 @@ export async function explainSpace(
     leftover_bytes: stored.leftoverBytes,
     paths: history.paths.map(path => pathAdvice(path, overhead)).map(shown),
     refs: holding.refs.map(shown),
-    namespaces: await holdingNamespaces(view, refs, reached.bytes),
+    namespaces: spaces.namespaces,
     // Without all pointers, any object may be needed.
     lfs:
       lfs === null || history.possiblePointers === null
         ? null
         : await unneededLfs(view, lfs, history.possiblePointers),
-    cut: history.isCut || isListCut || holding.isCut,
+    cut: history.isCut || isListCut || holding.isCut || spaces.isCut,
   };
 }
 
@@ -226,27 +227,30 @@ async function ownCommits(view: RepositoryView, refs: readonly Ref[]): Promise<R
 
 /**
  * Measures namespaces of refs that users usually cannot delete by a push, and the reflogs: the bytes that
- * only the refs of one namespace reach.
+ * only the refs of one namespace reach. `isCut`: not all could be measured.
  */
 async function holdingNamespaces(
   view: RepositoryView,
   refs: readonly Ref[],
   reachableBytes: number,
-): Promise<SpaceReport['namespaces']> {
+  deadline: number,
+): Promise<{ readonly namespaces: SpaceReport['namespaces']; readonly isCut: boolean }> {
   const counts = new Map<string, number>();
   for (const { name } of refs) {
     const [, space = ''] = /^(refs\/[^/]+\/)/.exec(name) ?? [];
     if (space === '' || space === 'refs/heads/' || space === 'refs/tags/') continue;
     counts.set(space, (counts.get(space) ?? 0) + 1);
   }
-  const found: SpaceReport['namespaces'] = [];
-  for (const [name, count] of [...counts].sort(([, a], [, b]) => b - a).slice(0, mostNamespaces)) {
-    const without = await bytesOf(view, [`--exclude=${name}*`, ...allTips]);
-    found.push({ name, refs: count, bytes: Math.max(0, reachableBytes - without) });
+  const spaces = [...counts]
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, mostNamespaces)
+    .map(([name, count]) => ({ name, refs: count, others: [`--exclude=${name}*`, ...allTips] }));
+  if (view.hasReflogs) spaces.push({ name: 'reflogs', refs: 0, others: ['--all', '--indexed-objects'] });
+  const namespaces: SpaceReport['namespaces'] = [];
+  for (const { name, refs: count, others } of spaces) {
+    if (performance.now() > deadline) return { namespaces, isCut: true };
+    const bytes = reachableBytes - (await bytesOf(view, others));
+    if (bytes > 0) namespaces.push({ name, refs: count, bytes });
   }
-  if (view.hasReflogs) {
-    const without = await bytesOf(view, ['--all', '--indexed-objects']);
-    found.push({ name: 'reflogs', refs: 0, bytes: Math.max(0, reachableBytes - without) });
-  }
-  return found.filter(({ bytes }) => bytes > 0);
+  return { namespaces, isCut: false };
 }

@@ -104,6 +104,25 @@ t.test('a ref that others hold too frees nothing, and hidden ones are counted an
   t.same(after.refs, []);
 });
 
+t.test('where refs take long, the report ends before all of their namespaces are measured', async t => {
+  const repository = await Repository.open(t);
+  await repository.commit({ a: 1000 });
+  await repository.push('main');
+  for (let at = 0; at < 10; at++) {
+    await repository.git('checkout', '-q', '--orphan', `topic${at}`);
+    await repository.commit({ [`b${at}`]: 5000 });
+    await repository.push(`HEAD:refs/space${at}/one`, `HEAD:refs/space${at}/two`);
+  }
+  const slow = repository.server.path('git-slow');
+  const wait = 'case "$*" in *--exclude=refs/space*) sleep 2 ;; esac';
+  await repository.server.file(slow, `#!/bin/sh\n${wait}\nexec ${program.program} "$@"\n`);
+  const view = await RepositoryView.open(repository.path, { program: { ...program, program: slow } }, limits);
+  t.teardown(() => view.close());
+  const { namespaces, cut } = await explainSpace(view);
+  t.equal(cut, true);
+  t.ok(namespaces.length > 0 && namespaces.length < 10, `${namespaces.length} of 10`);
+});
+
 t.test('in a pool of GitLab there is nothing that anybody can push', async t => {
   const repository = await Repository.open(t);
   await repository.commit({ a: 200_000 });
