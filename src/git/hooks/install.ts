@@ -187,7 +187,12 @@ async function installAt(place: HookPlace, terms: Terms): Promise<PutHook> {
   const content = contentFor(place, terms);
   const unchanged = isInPlace(content, main);
   if (main.kind === 'file' && givesWay(place)) await keepPrevious(place, main.bytes, main.stats);
-  if (!unchanged) await hooks.write(name, content, ownedLike(hooks), { seen: main });
+  try {
+    if (!unchanged) await hooks.write(name, content, ownedLike(hooks), { seen: main });
+  } catch (error) {
+    if (givesWay(place) && previous.kind === 'absent') await forgetPrevious(place);
+    throw error;
+  }
   // Our file in the folder is left from a time when another hook ran the folder.
   if (inForge === null && isOurs(name, inFolder)) await place.folder?.remove(folderFile);
   const did = unchanged ? 'unchanged' : isOurs(name, main) ? 'updated' : 'installed';
@@ -218,6 +223,13 @@ async function installInFolder(place: HookPlace, terms: Terms): Promise<PutHook>
 async function keepPrevious({ hooks, name }: HookPlace, bytes: Buffer, stats: Stats): Promise<void> {
   await using folder = await hooks.directoryOrMade(`${name}.d`, belongingOf(hooks.stats));
   await folder.write(previousFile, bytes, belongingOf(stats));
+}
+
+/** Removes the copy of an old hook that is still in its place, where it may have changed. */
+async function forgetPrevious({ hooks, name }: HookPlace): Promise<void> {
+  await using folder = await hooks.directory(`${name}.d`);
+  await folder?.remove(previousFile);
+  await hooks.removeEmpty(`${name}.d`);
 }
 
 /** Permissions of a hook: users who may search the directory may run it, and only its owner may write it. */

@@ -1,6 +1,7 @@
 /** Putting the hooks into repositories: what is there afterwards, and what became of what was there. */
 
 import { execFileSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
 import {
   appendFile,
   chmod,
@@ -14,6 +15,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { workOnHooks } from '../../../src/commands/hooks-work.ts';
 import { belongingOf, Folder } from '../../../src/git/hooks/folder.ts';
@@ -106,6 +108,17 @@ t.test('an installation that was cut off after it kept the old hook is taken up 
   await server.file(at('hooks/pre-receive'), theirs);
   await server.file(at('hooks/pre-receive.d/50-previous'), theirs);
   t.match(await install(), [{ hooks: { 'pre-receive': { did: 'installed' } } }]);
+  t.equal(await readFile(at('hooks/pre-receive.d/50-previous'), 'utf8'), theirs);
+});
+
+t.test('a hook that its owner writes in place meanwhile goes on as it is in the end', async t => {
+  const { server, install, at } = await installed(t);
+  await server.file(at('hooks/pre-receive'), '');
+  const installing = install();
+  while (!existsSync(at('hooks/pre-receive.d/50-previous'))) await nextTurn();
+  writeFileSync(at('hooks/pre-receive'), theirs);
+  t.match(await installing, [{ hooks: { 'pre-receive': { did: 'installed' } } }]);
+  t.equal(await readFile(at('hooks/pre-receive'), 'utf8'), ours('pre-receive'));
   t.equal(await readFile(at('hooks/pre-receive.d/50-previous'), 'utf8'), theirs);
 });
 
