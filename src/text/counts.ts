@@ -17,13 +17,13 @@ export function formatMoment(time: number): string {
   return `${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-const dayMs = 86_400_000;
+const spans = { w: 604_800_000, d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 } as const;
 
 /** Formats milliseconds since 1970, up to the next minute: `14:20 UTC` within a day, else with the date. */
 export function formatMinute(time: number, now: number): string {
   const minute = new Date(Math.ceil(time / 60_000) * 60_000).toISOString();
   const [day, clock] = [minute.slice(0, 10), minute.slice(11, 16)];
-  return `${time - now < dayMs ? '' : `${day} `}${clock} UTC`;
+  return `${time - now < spans.d ? '' : `${day} `}${clock} UTC`;
 }
 
 /** Writes a time in milliseconds since 1970 in ISO 8601; null stays null. */
@@ -36,8 +36,6 @@ export function isoTime(time: number | null): string | null {
 export function momentOf(iso: string | null | undefined): number | null {
   return iso === null || iso === undefined ? null : Date.parse(iso);
 }
-
-const spans = { w: 604_800_000, d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 } as const;
 
 export const longestDurationMs = 36_500 * spans.d;
 

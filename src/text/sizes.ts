@@ -6,6 +6,7 @@
  */
 
 import type { Parsed } from '../parsed.ts';
+import { formatCount } from './counts.ts';
 
 /**
  * Digits with commas before groups of three, a fraction, blanks, a unit; one side of the point may be empty.
@@ -84,10 +85,6 @@ export function writeSize(bytes: number): string {
   return exact ?? `${bytes} B`;
 }
 
-function grouped(number: number): string {
-  return number.toLocaleString('en-US');
-}
-
 /**
  * Usage beside a limit, for people: `12.4 GB`, `10 GB`, `124 %`.
  *
@@ -111,7 +108,7 @@ function toldApart(usedBytes: number, limitBytes: number): [string, string] {
     const limit = rounded(limitBytes, digits);
     if (used !== limit || usedBytes === limitBytes) return [used, limit];
   }
-  return [`${grouped(usedBytes)} B`, `${grouped(limitBytes)} B`];
+  return [`${formatCount(usedBytes)} B`, `${formatCount(limitBytes)} B`];
 }
 
 function percentOf(usedBytes: number, limitBytes: number): string {
@@ -123,5 +120,5 @@ function percentOf(usedBytes: number, limitBytes: number): string {
     : Number((BigInt(usedBytes) * 100n) / BigInt(limitBytes));
   if (whole === 100 && usedBytes > limitBytes) return 'over 100 %';
   if (whole === 0 && usedBytes > 0) return 'under 1 %';
-  return `${whole < 1000 ? whole : grouped(whole)} %`;
+  return `${whole < 1000 ? whole : formatCount(whole)} %`;
 }
