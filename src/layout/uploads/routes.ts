@@ -18,7 +18,7 @@ const placeholders = ['owner', 'repo', 'size'] as const;
 
 type Placeholder = (typeof placeholders)[number];
 
-export type Captured = Readonly<Partial<Record<Placeholder, string>>>;
+type Captured = Readonly<Partial<Record<Placeholder, string>>>;
 
 type Segment =
   | { readonly is: 'any' }
@@ -74,7 +74,7 @@ function segmentOf(name: string): Segment | null {
 }
 
 /** Matches one reading of an address; returns the captured names, or null if the template does not match. */
-export function matchReading(
+function matchReading(
   { segments, query }: UrlTemplate,
   names: readonly string[],
   asked: RequestAddress['query'],
@@ -136,14 +136,14 @@ function matchName(segment: Exclude<Segment, { readonly is: 'rest' }>, name: str
   }
 }
 
-export interface RequestAddress {
+interface RequestAddress {
   /** Decoded names between slashes, without empty ones; at least one reading. */
   readonly readings: readonly (readonly string[])[];
   readonly query: URLSearchParams;
 }
 
 /** Reads a request's target, absolute or not. Never throws: a part that it cannot read stays as written. */
-export function readAddress(target: string): RequestAddress {
+function readAddress(target: string): RequestAddress {
   const end = target.indexOf('?');
   const path = (end === -1 ? target : target.slice(0, end)).replace(/^https?:\/\/[^/]*/i, '');
   const query = new URLSearchParams(end === -1 ? '' : target.slice(end + 1));
