@@ -12,8 +12,10 @@ import {
 } from 'node:fs';
 import { systemCode } from '../errors.ts';
 
+type NoFile = 'absent' | 'link' | 'directory' | 'special';
+
 export type BoundedFile =
-  | { readonly kind: 'absent' | 'link' | 'directory' | 'special' }
+  | { readonly kind: NoFile }
   | {
       readonly kind: 'file';
       readonly bytes: Buffer;
@@ -37,16 +39,8 @@ export function readBounded(
   path: string | Buffer,
   { follow = false, mostBytes = mostFileBytes } = {},
 ): BoundedFile {
-  let descriptor: number;
-  try {
-    const there = kindOf(follow ? statSync(path) : lstatSync(path));
-    if (there !== 'file') return { kind: there };
-    descriptor = openSync(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | (follow ? 0 : O_NOFOLLOW));
-  } catch (error) {
-    const kind = kindByCode[systemCode(error) ?? ''];
-    if (kind !== undefined) return { kind };
-    throw error;
-  }
+  const descriptor = openFile(path, follow);
+  if (typeof descriptor !== 'number') return { kind: descriptor };
   try {
     const stats = fstatSync(descriptor);
     const kind = kindOf(stats);
@@ -55,6 +49,19 @@ export function readBounded(
     return { kind, bytes: bytes.subarray(0, mostBytes), whole: bytes.length <= mostBytes, stats };
   } finally {
     closeSync(descriptor);
+  }
+}
+
+/** Opens a file, or returns the kind of anything else; something else may still have taken its place. */
+function openFile(path: string | Buffer, follow: boolean): number | NoFile {
+  try {
+    const kind = kindOf(follow ? statSync(path) : lstatSync(path));
+    if (kind !== 'file') return kind;
+    return openSync(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | (follow ? 0 : O_NOFOLLOW));
+  } catch (error) {
+    const kind = kindByCode[systemCode(error) ?? ''];
+    if (kind !== undefined) return kind;
+    throw error;
   }
 }
 
@@ -70,14 +77,8 @@ export class OpenedFile {
 
   /** Returns null if there is no regular file. Throws the system's error if it cannot be read. */
   static open(path: string | Buffer): OpenedFile | null {
-    let descriptor: number;
-    try {
-      if (kindOf(lstatSync(path)) !== 'file') return null;
-      descriptor = openSync(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
-    } catch (error) {
-      if (kindByCode[systemCode(error) ?? ''] !== undefined) return null;
-      throw error;
-    }
+    const descriptor = openFile(path, false);
+    if (typeof descriptor !== 'number') return null;
     const stats = fstatSync(descriptor);
     if (kindOf(stats) === 'file') return new OpenedFile(descriptor, stats.size);
     closeSync(descriptor);
@@ -107,7 +108,7 @@ const kindByCode: Readonly<Record<string, 'absent' | 'link' | 'special'>> = {
   ENXIO: 'special',
 };
 
-function kindOf(stats: Stats): BoundedFile['kind'] {
+function kindOf(stats: Stats): NoFile | 'file' {
   if (stats.isFile()) return 'file';
   if (stats.isSymbolicLink()) return 'link';
   return stats.isDirectory() ? 'directory' : 'special';
