@@ -59,6 +59,9 @@ export class DiskHangs extends Error {
   }
 }
 
+/** Milliseconds within which two changes may leave the same time on the coarsest file systems. */
+export const coarsestTimeMs = 2000;
+
 type EntryType = 'directory' | 'link' | 'other';
 
 /** Number of entries of a large directory after which the path is reported again. */

@@ -19,6 +19,7 @@ export {
 export {
   beforeFollow,
   beforeLook,
+  coarsestTimeMs,
   DiskHangs,
   directoryStatus,
   entryAt,

@@ -11,7 +11,7 @@
 import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { systemCode } from '../errors.ts';
-import { beforeLook, follow } from './disk.ts';
+import { beforeLook, coarsestTimeMs, follow } from './disk.ts';
 import {
   continuationsOf,
   isComplete,
@@ -26,8 +26,6 @@ import type { Segment } from './template.ts';
 import { holdsRepositories } from './units.ts';
 
 const mostLinks = 1000;
-/** Coarsest precision of times on a file system. */
-const youngMs = 2000;
 
 /** Adds a link to those that are followed, if it may be followed. */
 export function withLink(layout: Layout, path: string): Layout {
@@ -108,7 +106,7 @@ export function targetOf(layout: Layout, path: string): string | null {
 function mayBeSwapped(path: string, changedNs: bigint): boolean {
   const { uid, mode } = statusOf(dirname(path));
   if (uid === 0n && (mode & 0o022n) === 0n) return false;
-  return Math.abs(Date.now() - Number(changedNs / 1_000_000n)) < youngMs;
+  return Math.abs(Date.now() - Number(changedNs / 1_000_000n)) < coarsestTimeMs;
 }
 
 function linkAt(path: string) {

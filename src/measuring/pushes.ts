@@ -10,7 +10,7 @@
 
 import { messageOf, SoftquotaError } from '../errors.ts';
 import type { AllowedPush, PushServices, PushWorker } from '../gate/index.ts';
-import { type LargeBlobsLook, type QuarantineLook, quarantinePath } from '../layout/index.ts';
+import { coarsestTimeMs, type LargeBlobsLook, type QuarantineLook, quarantinePath } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { isRepository } from '../quota/index.ts';
 import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
@@ -64,8 +64,6 @@ const longestStepMs = 10_000;
 const lookDeadlineMs = 5000;
 const passDeadlineMs = 30_000;
 const firstWalkMs = 2000;
-/** Coarsest precision of times on a file system. */
-const passOverlapMs = 2000;
 const unitsPerQuestion = 1000;
 /** Pushes beyond these numbers are counted by walks alone. */
 const mostPushesEach = 10_000;
@@ -253,7 +251,7 @@ export class Pushes implements PushServices, UnitPushes {
   async pass(): Promise<void> {
     const { ledger, scanner } = this.#options;
     const now = this.#clock.now();
-    const since = this.#clock.wall() - (now - this.#passedAt) - passOverlapMs;
+    const since = this.#clock.wall() - (now - this.#passedAt) - coarsestTimeMs;
     this.#passedAt = now;
     let units: string[] = [];
     for (const { name, leaf } of ledger.units.walkedBefore(Number.POSITIVE_INFINITY)) {

@@ -11,6 +11,7 @@ import { systemCode } from '../errors.ts';
 import {
   below,
   childOf,
+  coarsestTimeMs,
   type Directory,
   directoryAt,
   directoryStatus,
@@ -60,8 +61,6 @@ interface WatchedDirectory {
  * Limit of directories in one directory whose inodes are read. Above it, only a sweep notices replaced ones.
  */
 const mostIdentified = 1000;
-/** Some file systems keep times only to two seconds. */
-const youngMs = 2000;
 /** Time from the beginning of a pass to that of the next one. */
 const everyMs = 2000;
 const sliceMs = 10;
@@ -131,7 +130,7 @@ export class Directories {
     if (inode === watched.inode && changedAt === watched.changedAt && !watched.isYoung) return;
     watched.inode = inode;
     watched.changedAt = changedAt;
-    watched.isYoung = Math.abs(Date.now() - changedAt) < youngMs;
+    watched.isYoung = Math.abs(Date.now() - changedAt) < coarsestTimeMs;
     const directory = directoryAt(this.#layout, path);
     const toList = this.#unitsOr(directory);
     if (toList === null) this.#forget(path);

@@ -21,7 +21,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { lstatSync, rmSync, type Stats } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { messageOf, systemCode } from '../errors.ts';
-import { beforeLook, encodePath, locationOf } from '../layout/index.ts';
+import { beforeLook, coarsestTimeMs, encodePath, locationOf } from '../layout/index.ts';
 import type { FoundByWalk, WalkRequest } from './task.ts';
 
 export interface Signature extends FoundByWalk {
@@ -38,11 +38,6 @@ export interface Signature extends FoundByWalk {
 /** Version of the form of signatures; those of another version are never current. */
 const version = 5;
 
-/**
- * A directory that changed more recently may change again with the same time: some file systems keep times
- * only to two seconds.
- */
-const youngDirectoryMs = 2000;
 /** A file that changed more recently may still be being written. */
 const youngFileMs = 60_000;
 /** Time in which a file system may change the blocks of a file that nobody writes. */
@@ -85,7 +80,7 @@ export class SignatureDraft {
     this.#parents.push(parent);
     addStatus(this.#statuses, status);
     // A time ahead counts, too: the clock was set back, and will pass that time once more.
-    if (Math.max(status.mtimeMs, status.ctimeMs) > this.#startedAt - youngDirectoryMs) this.doubt();
+    if (Math.max(status.mtimeMs, status.ctimeMs) > this.#startedAt - coarsestTimeMs) this.doubt();
     return this.#names.push(name) - 1;
   }
 

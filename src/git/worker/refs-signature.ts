@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { lstat } from 'node:fs/promises';
 import { systemCode } from '../../errors.ts';
-import { encodePath } from '../../layout/index.ts';
+import { coarsestTimeMs, encodePath } from '../../layout/index.ts';
 import { directoryEntries, isThere } from './files.ts';
 
 const files = ['HEAD', 'packed-refs', 'reftable/tables.list'];
@@ -16,13 +16,10 @@ export interface RefsSignature {
   readonly isSure: boolean;
 }
 
-/** Time within which two changes may leave the same times on the disk. */
-const traceMs = 2000;
-
 /** Returns null if the repository is gone, or cannot be read. */
 export async function refsSignature(path: string): Promise<RefsSignature | null> {
   const hash = createHash('sha256');
-  const settledNs = BigInt(Date.now() - traceMs) * 1_000_000n;
+  const settledNs = BigInt(Date.now() - coarsestTimeMs) * 1_000_000n;
   let isSure = true;
   const take = async (place: string): Promise<void> => {
     const { text, changedNs } = await statusOf(place);
