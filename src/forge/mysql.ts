@@ -76,10 +76,10 @@ function databaseOn(connection: Connection, address: DatabaseServerAddress, prod
       return columnsByTable(await rows(sql, tables));
     },
     consistently: async act => {
-      await rows('START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT', []);
+      await rows('START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT', [], limits.answerMs);
       // After a fault the connection is closed, which ends the transaction.
       const result = await act();
-      await rows('COMMIT', []);
+      await rows('COMMIT', [], limits.answerMs);
       return result;
     },
     // Times of changes have whole seconds, so another change may follow within the current second.

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import t from 'tap';
 import { ForgeFault, ForgeReader } from '../../src/forge/index.ts';
+import { openForgeDatabase, schemaOf } from '../../src/forge/open.ts';
 import { folderWith } from '../config/written.ts';
 import { until } from '../e2e/ask.ts';
 import { ownTime } from '../own-time.ts';
@@ -103,7 +104,7 @@ for (const engine of engines) {
     const server = await startServer(t, engine);
     const readings = new Readings(t, settingsFor(server.address('softquota', 'secret')));
     await readings.read();
-    server.halt();
+    await server.halt();
     const passed = ownTime();
     t.equal((await faultOf(readings)).code, 'unreachable');
     const ms = passed();
@@ -114,12 +115,30 @@ for (const engine of engines) {
   });
 }
 
+for (const engine of engines) {
+  t.test(`${engine}: a server that stops between two statements is told as soon`, async t => {
+    const server = await startServer(t, engine);
+    const settings = settingsFor(server.address('softquota', 'secret'));
+    const db = await openForgeDatabase(settings, schemaOf(settings, {}), {});
+    t.teardown(() => db.close());
+    let passed = () => 0;
+    const reading = db.consistently(async () => {
+      await server.halt();
+      passed = ownTime();
+    });
+    await t.rejects(reading, { name: 'ForgeFault', code: 'unreachable' });
+    const ms = passed();
+    t.ok(ms < 3000, `after ${ms} ms`);
+    server.go();
+  });
+}
+
 t.test('a server that hangs in the midst of a reading does not keep the reader from closing', async t => {
   const server = await startServer(t, 'postgres');
   const reader = new ForgeReader(settingsFor(server.address('softquota', 'secret')));
   const reading = reader.read('new');
   await reading.next();
-  server.halt();
+  await server.halt();
   const rejected = t.rejects(reader.read('anew').next(), { name: 'ForgeFault' });
   await reader.close();
   await rejected;

@@ -24,8 +24,8 @@ export interface DatabaseServer {
   start(): Promise<void>;
   /** Ends every connection. */
   stop(): Promise<void>;
-  /** Stops it in its tracks, its connections open; `go` lets it go on. */
-  halt(): void;
+  /** Stops it in its tracks, its connections open; resolves once none of it runs. `go` lets it go on. */
+  halt(): Promise<void>;
   go(): void;
 }
 
@@ -158,23 +158,46 @@ function serverOf(
       );
     },
     stop,
-    halt: () => signalAll(child, 'SIGSTOP'),
+    halt: async () => {
+      // Its threads go on until the one has run that gets the signal, which takes long on a busy host.
+      await until(() => {
+        signalAll(child, 'SIGSTOP');
+        return processesOf(child).every(isStopped) || null;
+      });
+    },
     go: () => signalAll(child, 'SIGCONT'),
   };
 }
 
 /** PostgreSQL has a process for each connection. */
-function signalAll(child: ChildProcess | null, signal: 'SIGSTOP' | 'SIGCONT'): void {
+function processesOf(child: ChildProcess | null): readonly number[] {
   const pid = child?.pid;
-  if (pid === undefined) return;
+  if (pid === undefined) return [];
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
-  for (const each of [pid, ...children.map(Number)]) {
+  return [pid, ...children.map(Number)];
+}
+
+function signalAll(child: ChildProcess | null, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  for (const each of processesOf(child)) {
     try {
       process.kill(each, signal);
     } catch (error) {
       // Servers end children of their own at any time.
       if (systemCode(error) !== 'ESRCH') throw error;
     }
+  }
+}
+
+/** Tells whether no thread of a process runs. */
+function isStopped(pid: number): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/task`).every(thread =>
+      /^State:\s+[TZ]/m.test(readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8')),
+    );
+  } catch (error) {
+    // It has just ended.
+    if (!['ENOENT', 'ESRCH'].includes(systemCode(error) ?? '')) throw error;
+    return false;
   }
 }
 
