@@ -9,7 +9,7 @@ import { exposureOf } from '../service/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, type Installation, setKey } from './installation.ts';
-import { modeOf, accountOf } from './paths.ts';
+import { accountOf, modeOf } from './paths.ts';
 
 export function checkFaults(loaded: config.LoadedConfig | config.RefusedConfig): CheckResult {
   const notes = loaded.notes.map(note => makeFinding('config_note', printable(note), ''));
