@@ -124,7 +124,9 @@ const gitlab: GitServer = {
     // On other servers a pusher can set these variables, but there the hook is inside the repository.
     const script = fieldOf(fields, 'script');
     if (!script.startsWith('/') || script.startsWith(`${fieldOf(fields, 'directory')}/`)) return null;
-    const [ownerName = ''] = fieldOf(fields, 'GL_PROJECT_PATH').split('/', 1);
+    const [first = ''] = fieldOf(fields, 'GL_PROJECT_PATH').split('/', 1);
+    // GitLab keeps this name for the snippets that belong to no project. Only their authors write them.
+    const ownerName = first === 'snippets' ? gitlab.actor(fields) : first;
     if (nameFault(ownerName) !== null) return null;
     const isWiki = fieldOf(fields, 'GL_REPOSITORY').includes('wiki');
     return { ownerName, leaf: isWiki ? 'size:assets:wiki' : 'size:repos:private' };

@@ -104,6 +104,9 @@ t.test('GitLab says whose a repository is that no template matches', async t => 
   t.same(claim({ GL_REPOSITORY: 'wiki-1' }), { ownerName: 'bob', leaf: 'size:assets:wiki' });
   t.same(claim({ GL_REPOSITORY: 'group-1-wiki' }), { ownerName: 'bob', leaf: 'size:assets:wiki' });
   t.same(claim({ GL_PROJECT_PATH: 'top/sub/app' }), { ownerName: 'top', leaf: 'size:repos:private' });
+  const snippet = { GL_REPOSITORY: 'snippet-1', GL_PROJECT_PATH: 'snippets/1', GL_USERNAME: 'ann' };
+  t.match(claim(snippet), { ownerName: 'ann' }, 'only its author writes a snippet of no project');
+  t.match(claim({ ...snippet, GL_PROJECT_PATH: 'top/app/snippets/1' }), { ownerName: 'top' });
   for (const fields of [
     { script: 'hooks/pre-receive' },
     { script: `${unit}/hooks/pre-receive` },
