@@ -244,7 +244,7 @@ export function hashOf(id: number): string {
   return createHash('sha256').update(String(id)).digest('hex');
 }
 
-function placeOf(kind: string, id: number): string {
+export function placeOf(kind: string, id: number): string {
   const hash = hashOf(id);
   return `${kind}/${hash.slice(0, 2)}/${hash.slice(2, 4)}/${hash}`;
 }

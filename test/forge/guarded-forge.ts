@@ -51,10 +51,11 @@ export async function guardedForge(t: Test, version: string, more = ''): Promise
   return { server, forge, work };
 }
 
-async function startWorker(t: Test, server: Server): Promise<ChildProcess> {
-  const as = ['--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--'];
+/** Runs the worker as the user who runs the git server. */
+export async function startWorker(t: Test, server: Server, user = uid): Promise<ChildProcess> {
+  const as = ['--reuid', String(user), '--regid', String(user), '--clear-groups', '--'];
   const args = [...as, process.execPath, launcher, 'worker', '--config', server.config];
-  await chown(server.config, uid, uid);
+  await chown(server.config, user, user);
   const child = spawn('setpriv', args, { env: plainEnvironment, stdio: ['ignore', 'ignore', 'pipe'] });
   t.teardown(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;

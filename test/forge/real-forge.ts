@@ -209,7 +209,10 @@ export class RealForge {
 }
 
 /** The directory of a built forge, as scripts/real-forge gives it. */
-export async function builtForge(kind: ForgeKind | 'git-lfs-transfer', version?: string): Promise<string> {
+export async function builtForge(
+  kind: ForgeKind | 'gitaly' | 'git' | 'git-lfs-transfer',
+  version?: string,
+): Promise<string> {
   const { HOME, XDG_CACHE_HOME } = process.env;
   const env = { ...(HOME ? { HOME } : {}), ...(XDG_CACHE_HOME ? { XDG_CACHE_HOME } : {}) };
   return (await must(script, version === undefined ? [kind] : [kind, version], { env })).trim();
