@@ -6,6 +6,7 @@
 // Exit: 0 done; 1 an error.
 //
 // scripts/real-forge builds it once, within Gitaly's own module, whose messages it uses.
+
 package main
 
 import (
