@@ -3,110 +3,24 @@
  * and again all that is stored.
  */
 
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
-import { until } from '../../e2e/ask.ts';
+import { DatabaseSync } from 'node:sqlite';
+import t from 'tap';
 import { Server } from '../../e2e/server.ts';
 import { numbersFrom } from '../../numbers.ts';
 import { isLong } from '../../run-length.ts';
+import { writeSqlite } from '../fixture.ts';
 import { dividedArtifacts, gitlabTables } from '../gitlab-world.ts';
-import { type MadeDatabase, openMade } from '../made.ts';
+import { openMade } from '../made.ts';
+import { GiteaCampaign } from './gitea.ts';
 import { GitlabCampaign } from './gitlab.ts';
-import type { Campaign, Stored } from './world.ts';
+import { runCampaign } from './run.ts';
 
-const operations = isLong ? 10_000 : 300;
-const between = 100;
 const seed = Number(process.env.SOFTQUOTA_SEED ?? 1);
 
 t.setTimeout(isLong ? 7_200_000 : 300_000);
-
-interface Row {
-  readonly name: string;
-  readonly tree: {
-    readonly size: {
-      readonly repos: { readonly public: number; readonly private: number };
-      readonly git: { readonly LFS: number };
-      readonly assets: {
-        readonly attachments: { readonly issues: number; readonly releases: number };
-        readonly artifacts: number;
-        readonly packages: { readonly all: number };
-        readonly wiki: number;
-      };
-    };
-  };
-}
-
-/** Lines of an owner and a leaf with the bytes, in one order. */
-type Figures = readonly string[];
-
-async function countedBy(server: Server): Promise<Figures> {
-  const [usage, overview] = await Promise.all(
-    ['usage?limit=1000', 'overview'].map(each => server.ask('admin', `/api/v1/admin/quota/${each}`)),
-  );
-  const rows: readonly Row[] = JSON.parse(usage?.text ?? '[]');
-  const { nobody } = JSON.parse(overview?.text ?? '{}');
-  const figures = rows.flatMap(({ name, tree: { size } }) => [
-    figure(name, 'size:repos:public', size.repos.public),
-    figure(name, 'size:repos:private', size.repos.private),
-    figure(name, 'size:git:lfs', size.git.LFS),
-    figure(name, 'size:assets:attachments:issues', size.assets.attachments.issues),
-    figure(name, 'size:assets:attachments:releases', size.assets.attachments.releases),
-    figure(name, 'size:assets:artifacts', size.assets.artifacts),
-    figure(name, 'size:assets:packages:all', size.assets.packages.all),
-    figure(name, 'size:assets:wiki', size.assets.wiki),
-  ]);
-  return sorted([...figures, figure('nobody', '', nobody.bytes)]);
-}
-
-function expectedFrom(stored: readonly Stored[]): Figures {
-  const sums = new Map<string, number>([['nobody ', 0]]);
-  const add = (key: string, bytes: number) => sums.set(key, (sums.get(key) ?? 0) + bytes);
-  for (const { leaf, bytes, owners } of stored) {
-    for (const owner of owners) add(`${owner} ${leaf}`, bytes);
-    if (owners.length === 0) add('nobody ', bytes);
-  }
-  return sorted([...sums].map(([key, bytes]) => `${key}: ${bytes}`));
-}
-
-function figure(owner: string, leaf: string, bytes: number): string {
-  return `${owner} ${leaf}: ${bytes}`;
-}
-
-function sorted(figures: Figures): Figures {
-  return figures.filter(line => line.startsWith('nobody') || !line.endsWith(': 0')).sort();
-}
-
-async function runs(t: Test, server: Server, { sql }: Pick<MadeDatabase, 'sql'>, campaign: Campaign) {
-  t.comment(`seed ${seed}`);
-  await sql(campaign.statements());
-  await server.start();
-  for (let done = 0; done <= operations; done += between) {
-    if (done > 0) {
-      for (let step = 0; step < between; step++) campaign.step();
-      await sql(campaign.statements());
-    }
-    const stored = campaign.stored();
-    const expected = expectedFrom(stored);
-    let last: Figures = [];
-    const isEqual = await until(async () => {
-      await server.scan();
-      last = await countedBy(server);
-      return JSON.stringify(last) === JSON.stringify(expected) || null;
-    }).catch(() => false);
-    if (isEqual) {
-      t.pass(`after ${done} operations: ${stored.length} things`);
-      continue;
-    }
-    t.strictSame(last, expected, `after ${done} operations`);
-    const nobodys = stored.filter(({ owners }) => owners.length === 0);
-    const byLeaf = Map.groupBy(nobodys, ({ leaf }) => leaf);
-    for (const [leaf, all] of byLeaf)
-      t.comment(`nobody's: ${all.length} of ${leaf}, ${all.reduce((sum, { bytes }) => sum + bytes, 0)} B`);
-    t.comment((await server.ask('admin', '/api/v1/admin/quota/overview')).text.match(/"nobody":.*?\]/)?.[0]);
-    return;
-  }
-}
+t.comment(`seed ${seed}`);
 
 for (const level of isLong ? (['top', 'namespace'] as const) : (['top'] as const)) {
   t.test(`GitLab, where a ${level} namespace owns what is in it`, async t => {
@@ -129,6 +43,36 @@ for (const level of isLong ? (['top', 'namespace'] as const) : (['top'] as const
       'storage.lfs': { PATH: null },
       'storage.attachments.issues': { PATH: null },
     });
-    await runs(t, server, database, campaign);
+    await runCampaign(t, server, database, campaign);
+  });
+}
+
+for (const kind of ['gitea', 'forgejo'] as const) {
+  t.test(`${kind}, where directories have the names of their owners`, async t => {
+    const server = await Server.open(t, { started: false });
+    const folder = join(server.folder, kind);
+    const root = join(folder, `${kind}-repositories`);
+    mkdirSync(root, { recursive: true });
+    const path = join(folder, `${kind}.db`);
+    writeSqlite(path);
+    const sql = async (text: string) => {
+      const db = new DatabaseSync(path, { timeout: 5000 });
+      db.exec(text);
+      db.close();
+    };
+    const config = join(folder, 'app.ini');
+    writeFileSync(
+      config,
+      `[server]\nAPP_DATA_PATH = ${folder}\n[database]\nDB_TYPE = sqlite3\nPATH = ${path}\n`,
+    );
+    await server.configure({
+      forge: { KIND: kind, CONFIG: config },
+      'storage.repos': { PATH: `${root}/{owner}/{repo}.git` },
+      'storage.wiki': { PATH: `${root}/{owner}/{repo}.wiki.git` },
+      'storage.lfs': { PATH: null },
+      'storage.attachments.issues': { PATH: null },
+    });
+    const first = kind === 'gitea' ? seed : seed + 1000;
+    await runCampaign(t, server, { sql }, new GiteaCampaign(numbersFrom(first), root, folder));
   });
 }

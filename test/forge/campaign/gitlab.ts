@@ -122,45 +122,37 @@ export class GitlabCampaign implements Campaign {
   stored(): readonly Stored[] {
     return [
       ...[...this.#directories.values()].map(each => this.#storedDirectory(each)),
-      ...this.#objects
-        .where(() => true)
-        .map(({ id, size }) => {
-          const projects = this.#links.where(link => link.lfs_object_id === id).map(link => link.project_id);
-          return {
-            leaf: 'size:git:lfs',
-            bytes: size,
-            owners: this.#named(projects.map(each => this.#ownerOf(each))),
-          };
-        }),
-      ...this.#uploads
-        .where(() => true)
-        .map(({ size, model_type: type, model_id: id }) => ({
-          leaf: 'size:assets:attachments:issues',
+      ...this.#objects.all.map(({ id, size }) => {
+        const projects = this.#links.where(link => link.lfs_object_id === id).map(link => link.project_id);
+        return {
+          leaf: 'size:git:lfs',
           bytes: size,
-          owners: this.#named([
-            type === 'Project'
-              ? this.#ownerOf(id)
-              : type === 'Namespace'
-                ? this.#owning(id)
-                : type === 'User'
-                  ? this.#namespaceOfUser(id)
-                  : this.#ownerOfSnippet(id),
-          ]),
-        })),
-      ...this.#artifacts
-        .where(() => true)
-        .map(({ project_id: project, size }) => ({
-          leaf: 'size:assets:artifacts',
-          bytes: size,
-          owners: this.#named([this.#ownerOf(project)]),
-        })),
-      ...this.#files
-        .where(() => true)
-        .map(({ package_id: id, size }) => ({
-          leaf: 'size:assets:packages:all',
-          bytes: size,
-          owners: this.#named([this.#ownerOf(this.#packages.rows.get(id)?.project_id ?? 0)]),
-        })),
+          owners: this.#named(projects.map(each => this.#ownerOf(each))),
+        };
+      }),
+      ...this.#uploads.all.map(({ size, model_type: type, model_id: id }) => ({
+        leaf: 'size:assets:attachments:issues',
+        bytes: size,
+        owners: this.#named([
+          type === 'Project'
+            ? this.#ownerOf(id)
+            : type === 'Namespace'
+              ? this.#owning(id)
+              : type === 'User'
+                ? this.#namespaceOfUser(id)
+                : this.#ownerOfSnippet(id),
+        ]),
+      })),
+      ...this.#artifacts.all.map(({ project_id: project, size }) => ({
+        leaf: 'size:assets:artifacts',
+        bytes: size,
+        owners: this.#named([this.#ownerOf(project)]),
+      })),
+      ...this.#files.all.map(({ package_id: id, size }) => ({
+        leaf: 'size:assets:packages:all',
+        bytes: size,
+        owners: this.#named([this.#ownerOf(this.#packages.rows.get(id)?.project_id ?? 0)]),
+      })),
     ];
   }
 
