@@ -19,7 +19,14 @@ import { runCampaign } from './run.ts';
 
 const seed = Number(process.env.SOFTQUOTA_SEED ?? 1);
 
+// They wait for the daemon most of the time.
+t.jobs = 4;
 t.setTimeout(isLong ? 7_200_000 : 300_000);
+const giteaTables = [
+  ...['user', 'org_user', 'team', 'team_user', 'repository', 'lfs_meta_object', 'attachment'],
+  ...['action_artifact', 'package', 'package_version', 'package_file', 'package_blob'],
+];
+
 t.comment(`seed ${seed}`);
 
 for (const level of isLong ? (['top', 'namespace'] as const) : (['top'] as const)) {
@@ -60,6 +67,7 @@ for (const kind of ['gitea', 'forgejo'] as const) {
       db.exec(text);
       db.close();
     };
+    await sql(giteaTables.map(name => `DELETE FROM "${name}"`).join(';'));
     const config = join(folder, 'app.ini');
     writeFileSync(
       config,

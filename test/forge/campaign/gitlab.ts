@@ -333,8 +333,12 @@ export class GitlabCampaign implements Campaign {
     if (group === undefined || above === undefined) return;
     if (group.parent_id !== null && this.#random(2) === 0) {
       this.#namespaces.change(group.id, { parent_id: null, path: this.#freeName() });
-    } else if (!this.#isWithin(above.id, group.id))
+    } else if (!this.#isWithin(above.id, group.id) && !this.#hasChild(above.id, group.path))
       this.#namespaces.change(group.id, { parent_id: above.id });
+  }
+
+  #hasChild(id: number, path: string): boolean {
+    return this.#namespaces.all.some(each => each.parent_id === id && each.path === path);
   }
 
   #isWithin(id: number, group: number): boolean {

@@ -89,7 +89,7 @@ export function writeRepository(path: string, bytes: number): void {
   // git never writes into a file that is there, and sweeps rely on that.
   writeFileSync(join(path, 'objects', 'new'), Buffer.alloc(bytes));
   renameSync(join(path, 'objects', 'new'), join(path, 'objects', 'data'));
-  // What comes by another way than a push counts once the directory has been quiet for ten seconds.
+  // Bytes that no push brought count once the directory has been quiet for ten seconds.
   const longAgo = Date.now() / 1000 - 60;
   utimesSync(join(path, 'objects'), longAgo, longAgo);
 }
@@ -100,6 +100,11 @@ export function repositoryBytes(path: string): number {
 
 export function removeRepository(path: string): void {
   rmSync(path, { recursive: true });
+}
+
+/** True one time in so many. */
+export function isOneIn(times: number, random: Numbers): boolean {
+  return random(times) === 0;
 }
 
 /** Does one of these, the first as often as its number says among all of them. */
