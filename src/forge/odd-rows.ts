@@ -1,6 +1,6 @@
 /**
- * Rows that no forge writes, with a negative size, a size above that of any disk, or an impossible name. One
- * such row must not prevent reading the others.
+ * Rows that no forge writes, with a negative size, a size above that of any disk, or a name that is impossible
+ * or another owner's. One such row must not prevent reading the others.
  *
  * The last valid size of such a row still counts for its owner. If there is none since softquota was started,
  * or the row is beyond the first 5,000,000 of its table, its file on the disk counts for nobody.
@@ -8,7 +8,7 @@
 
 import { statSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
-import { nameFault } from '../quota/index.ts';
+import { nameFault, ownerKey } from '../quota/index.ts';
 import { type AboutRow, mostCharacters, type SizeJudge } from './database.ts';
 import type { ForgeOwner, OddRow, OddRows } from './messages.ts';
 import { firstRowOf } from './places.ts';
@@ -78,11 +78,14 @@ export class RowJudge implements SizeJudge {
   /** Sizes by table and row, from the last reading. */
   readonly #sizes = new Map<string, RowSizes>();
   #owners: ReadonlyMap<number, ForgeOwner> = new Map();
+  /** Keys of the names that owners of this reading have. */
+  readonly #taken = new Set<string>();
 
   /** Starts a part that is read anew; all following rows belong to it. */
   begin(part: string): void {
     this.#part = { named: [], count: 0, unowned: 0, unownedBytes: 0 };
     this.#parts.set(part, this.#part);
+    this.#taken.clear();
   }
 
   sizes(table: string): ReturnType<SizeJudge['sizes']> {
@@ -105,14 +108,23 @@ export class RowJudge implements SizeJudge {
     return { judged, end };
   }
 
-  /** Returns the owner, or the last valid version if the name is impossible; null if there is none. */
+  /** Returns the owner, or the last valid version if the name is impossible or taken; null if there is none. */
   owner(owner: ForgeOwner): ForgeOwner | null {
-    const fault = nameFault(owner.name);
+    const fault = nameFault(owner.name) ?? this.#takenFault(owner.name);
     if (fault === null) return owner;
-    const known = this.#owners.get(owner.id) ?? null;
+    const before = this.#owners.get(owner.id) ?? null;
+    const known = before === null || this.#takenFault(before.name) !== null ? null : before;
     const about = { owner: known?.name ?? shortened(owner.name), path: null };
     this.#note(`user ${owner.id}`, `its name cannot be taken: ${fault}`, about, known === null ? null : 0);
     return known;
+  }
+
+  /** Takes the name unless another owner has it: a set of figures has each owner and leaf once. */
+  #takenFault(name: string): string | null {
+    const key = ownerKey(name, true);
+    if (this.#taken.has(key)) return 'another owner has it';
+    this.#taken.add(key);
+    return null;
   }
 
   rememberOwners(owners: ReadonlyMap<number, ForgeOwner>): void {

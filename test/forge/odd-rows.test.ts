@@ -142,6 +142,36 @@ t.test('a Gogs and a GitLab are read with odd rows as well', async t => {
   t.strictSame(gitlabReadings.lines, lines);
 });
 
+t.test('of two owners with one name the first one has it, and all others are read', async t => {
+  const { address, sql } = await openMade(
+    t,
+    'postgres',
+    gitlabTables,
+    gitlabRows('ci_job_artifacts'),
+    wholeArtifacts,
+  );
+  const readings = new Readings(t, settingsFor(address, { kind: 'gitlab' }));
+  await readings.read();
+  const lines = readings.lines.filter(({ owner }) => owner !== 'bob');
+  await sql(`INSERT INTO namespaces (id, path, type) VALUES (20, 'Team', 'Group');
+    UPDATE projects SET namespace_id = 20 WHERE id = 5; UPDATE uploads SET model_id = 20 WHERE size = 220`);
+  const { odd, unowned } = await readings.read('full');
+  t.match(odd, { count: 1, first: [{ row: 'user 20', why: /another/, owner: 'Team', isCounted: false }] });
+  t.match(
+    unowned?.find(({ reason }) => reason === 'owner_missing'),
+    { bytes: 220 },
+  );
+  const others = lines.map(each =>
+    each.owner === 'team' && each.subject === 'size:assets:attachments:issues'
+      ? { ...each, bytes: each.bytes - 220 }
+      : each,
+  );
+  t.strictSame(
+    readings.lines.filter(({ owner }) => owner !== 'bob'),
+    others,
+  );
+});
+
 t.test('of thousands of odd rows a thousand are named, and all are counted', async t => {
   const { readings, sql } = await open(t, 'sqlite');
   await sql(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)

@@ -53,7 +53,7 @@ t.test('an owner who comes back is told again, whatever the id is', async t => {
   const schema: ForgeSchema = {
     ...giteaSchema(),
     eachOwner: async (_, take) => {
-      for (const id of there) take({ id, name: 'a', type: 'user', email: '', isAdmin: false });
+      for (const id of there) take({ id, name: `owner-${id}`, type: 'user', email: '', isAdmin: false });
     },
     members: async () => [],
   };
