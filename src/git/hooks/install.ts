@@ -190,7 +190,8 @@ async function installAt(place: HookPlace, terms: Terms): Promise<PutHook> {
   try {
     if (!unchanged) await hooks.write(name, content, ownedLike(hooks), { seen: main });
   } catch (error) {
-    if (givesWay(place) && previous.kind === 'absent') await forgetPrevious(place);
+    const isStillThere = error instanceof ChangedMeanwhile;
+    if (isStillThere && givesWay(place) && previous.kind === 'absent') await forgetPrevious(place);
     throw error;
   }
   // Our file in the folder is left from a time when another hook ran the folder.

@@ -36,7 +36,7 @@ export function Events() {
   const asked = typedIn(query);
   const [fields, setFields] = useState(asked);
   // A link within the page, such as "Events" in the bar, changes the address alone.
-  useEffect(() => setFields(asked), [query.toString()]);
+  useEffect(() => setFields(asked), [JSON.stringify(asked)]);
   const put = (part: Partial<Typed>) => setFields({ ...fields, ...part });
   const filters = {
     kind: kind === '' ? undefined : kind,
@@ -74,7 +74,16 @@ export function Events() {
           <button type="submit" class="primary">
             Search
           </button>
-          {isFiltered && <Button onClick={() => change({ kind: '', ...nothing })}>Show all events</Button>}
+          {isFiltered && (
+            <Button
+              onClick={() => {
+                setFields(nothing);
+                change({ kind: '', ...nothing });
+              }}
+            >
+              Show all events
+            </Button>
+          )}
         </form>
       </search>
       <EventList asked={{ ...filters, limit: pageSize }} />

@@ -6,11 +6,12 @@
  * included file, whatever keys a later git adds. Nothing is fetched, and git has no terminal.
  */
 
-import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   type EndedStage,
+  OpenedFile,
   pipePrograms,
   readBounded,
   runProgram,
@@ -314,6 +315,8 @@ function mustHaveDone(args: readonly string[], { status, complaint }: EndedStage
 const mostFiles = 100_000;
 const mostBytes = 64 * 1024 * 1024;
 const mostDepth = 60;
+/** Bytes of a reflog that are copied at a time. */
+const copiedBytes = 256 * 1024;
 
 /** Copies reflogs; rejects with an `UnusableRepository` if they are too many or too long. */
 async function copyReflogs(
@@ -330,11 +333,26 @@ async function copyReflogs(
       throw new UnusableRepository('its reflogs are too many; git reflog expire makes them fewer');
     if (isDirectory) await copyReflogs(`${from}/${name}`, `${to}/${name}`, left, depth - 1);
     if (!isFile) continue;
-    const file = readBounded(encodePath(`${from}/${name}`), { mostBytes: left.bytes });
-    if (file.kind !== 'file') continue;
-    if (!file.whole)
-      throw new UnusableRepository('its reflogs are too long; git reflog expire makes them shorter');
-    left.bytes -= file.bytes.length;
-    await writeFile(encodePath(`${to}/${name}`), file.bytes);
+    const file = OpenedFile.open(encodePath(`${from}/${name}`));
+    if (file === null) continue;
+    try {
+      if (file.bytes > left.bytes)
+        throw new UnusableRepository('its reflogs are too long; git reflog expire makes them shorter');
+      left.bytes -= file.bytes;
+      await copyFile(file, `${to}/${name}`);
+    } finally {
+      file.close();
+    }
+  }
+}
+
+async function copyFile(file: OpenedFile, to: string): Promise<void> {
+  await using copy = await open(encodePath(to), 'w');
+  const buffer = Buffer.allocUnsafe(Math.min(file.bytes, copiedBytes));
+  for (let at = 0; at < file.bytes; ) {
+    const part = file.read(buffer.subarray(0, file.bytes - at), at);
+    if (part.length === 0) return;
+    await copy.writeFile(part);
+    at += part.length;
   }
 }
