@@ -70,7 +70,7 @@ drawCurve('year.svg', megabytes, {
 });
 print({
   title: 'A year',
-  how: `${count(owners)} owners with three kinds of data, of whom ${count(changedEach)} push in each hour, and ${count(eventsEach)} refusals an hour, which stay for 90 days. The file of the store at the end of each day.`,
+  how: `${count(owners)} owners with three kinds of data, of whom about ${count(changedEach)} push in each hour, and ${count(eventsEach)} refusals an hour, which stay for 90 days. The file of the store at the end of each day.`,
   figures: [
     {
       what: 'the store after a year',

@@ -113,7 +113,9 @@ function* draftOf(
     ...(rules === undefined ? {} : { rules: rules.map(newRuleFrom) }),
     ...(groups === undefined ? {} : { groups: whole }),
   });
-  if (without !== undefined) deleteGroup(changes, without, policy.membersOf(without));
+  // A draft with groups may have other members.
+  const members = groups === undefined && without !== undefined ? policy.membersOf(without) : undefined;
+  if (without !== undefined) deleteGroup(changes, without, members);
   return changes;
 }
 

@@ -50,7 +50,10 @@ export function compareConfigs(old: Config, next: Config): { readonly changed: r
   return { changed };
 }
 
-/** The old configuration with those changes that need no restart: exactly the keys with `reloads`. */
+/**
+ * The old configuration with those changes that need no restart: the keys with `reloads`, as far as what they
+ * depend on is in force.
+ */
 export function merged(old: Config, next: Config): Config {
   return Object.freeze({
     ...old,

@@ -166,8 +166,11 @@ function* sharedReplicas(hosts: readonly HostRecord[]): Generator<Finding> {
   for (const [storage, those] of Map.groupBy(walking, ({ praefectStorage }) => praefectStorage)) {
     if (walking.length < 2 || (storage !== null && those.length < 2)) continue;
     const names = those.map(({ host }) => printable(host)).sort();
-    const how = storage === null ? 'no [forge] PRAEFECT' : `[forge] PRAEFECT_STORAGE = ${printable(storage)}`;
-    const message = `with ${how} these hosts count replicas of a Gitaly Cluster that others count, too: ${names.join(', ')}`;
+    const how =
+      storage === null
+        ? 'walk replicas of a Gitaly Cluster that other hosts walk as well, without [forge] PRAEFECT'
+        : `count the same replicas of a Gitaly Cluster, with [forge] PRAEFECT_STORAGE = ${printable(storage)}`;
+    const message = `the hosts ${names.join(', ')} ${how}`;
     const mend =
       'set [forge] PRAEFECT on each host, and its own PRAEFECT_STORAGE, then restart their daemons';
     yield makeFinding('shared_twice', message, mend);

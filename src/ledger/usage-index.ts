@@ -176,7 +176,7 @@ export class UsageIndex {
     return account;
   }
 
-  /** Those of whose owner nothing is known. */
+  /** Units without a known owner; replicas that another storage counts are left out. */
   get unowned(): { readonly count: number; readonly bytes: number } {
     return { ...this.#unowned };
   }

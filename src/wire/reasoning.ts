@@ -138,7 +138,7 @@ export const draftPolicy = z
       .meta({ description: 'Instead of all groups.' }),
     without_group: knownName.optional().meta({
       description:
-        'Without this group, and without a look for mistakes. If nothing else is another, only its members are checked.',
+        'Without this group, and without linting. If nothing else changes, only its members are checked.',
     }),
     settings: z
       .strictObject({

@@ -77,7 +77,7 @@ function passes(t: Test, push: Push, said: string, name: string): void {
 
 const names = Object.keys(ways) as Way[]; // what Object.keys gives of a constant are its keys
 
-/** The logs of the web servers, which ask for a name. */
+/** The logs of the web servers, which ask for a user's name. */
 const webLogs: { readonly [W in Way]?: string } = {
   http: '/var/log/nginx/access.log',
   apache: '/var/log/apache2/other_vhosts_access.log',

@@ -67,7 +67,12 @@ async function open(t: Test) {
 }
 
 /** A host with all replicas. */
-async function host(t: Test, address: string, storage: string, redis: string | null = null) {
+async function host(
+  t: Test,
+  address: string,
+  storage: string,
+  { redis = null, ready = true }: { readonly redis?: string | null; readonly ready?: boolean } = {},
+) {
   const options = { started: false } as const;
   const server =
     redis === null
@@ -92,7 +97,7 @@ async function host(t: Test, address: string, storage: string, redis: string | n
     quota: { ENABLED: 'true' },
     'quota.default': { TOTAL: '1G' },
   });
-  await server.start();
+  await server.start({ ready });
   let last = '';
   /** Waits for what bob has in repositories and wikis here. */
   const has = (repos: number, wiki: number) =>
@@ -193,11 +198,23 @@ t.test('replicas that count on another storage are not taken for nobody’s', as
   await unowned(3);
 });
 
+t.test('a storage that Praefect does not know is named, and those that it has', async t => {
+  const { address } = await open(t);
+  const { server } = await host(t, address, 'gitaly-9', { ready: false });
+  const told =
+    /Praefect has no repository on the storage gitaly-9; it has some on gitaly-1, gitaly-2, gitaly-3/;
+  t.match(
+    await until(async () => ((await server.reasons()).includes('gitaly-9') ? server.reasons() : null)),
+    told,
+  );
+  t.match((await server.softquota('doctor')).stdout, told);
+});
+
 t.test('hosts with one quota that count the same storage are told, by each of them', async t => {
   const { address } = await open(t);
   const redis = (await startSingle(t)).address;
-  const first = await host(t, address, 'gitaly-1', redis);
-  const second = await host(t, address, 'gitaly-2', redis);
+  const first = await host(t, address, 'gitaly-1', { redis });
+  const second = await host(t, address, 'gitaly-2', { redis });
   const told = async (server: Server) =>
     /shared_twice\): (.*)/.exec((await server.softquota(['doctor'])).stdout)?.[1] ?? null;
   await first.has(3, 4);
@@ -211,6 +228,6 @@ t.test('hosts with one quota that count the same storage are told, by each of th
   for (const { server } of [first, second])
     t.match(
       await until(() => told(server)),
-      /^with \[forge\] PRAEFECT_STORAGE = gitaly-1 .*: on-gitaly-1, on-gitaly-2$/,
+      /^the hosts on-gitaly-1, on-gitaly-2 .*PRAEFECT_STORAGE = gitaly-1$/,
     );
 });

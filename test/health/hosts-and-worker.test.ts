@@ -133,10 +133,10 @@ t.test('hosts that count the same replicas of a Gitaly Cluster are told', async 
   const one = at('one', 'gitaly-1');
   t.strictSame(await told(one, at('two', 'gitaly-2')), []);
   t.strictSame(await told(one, at('two', 'gitaly-1')), [
-    'with [forge] PRAEFECT_STORAGE = gitaly-1 these hosts count replicas of a Gitaly Cluster that others count, too: one, two',
+    'the hosts one, two count the same replicas of a Gitaly Cluster, with [forge] PRAEFECT_STORAGE = gitaly-1',
   ]);
   t.strictSame(await told(one, at('two', null)), [
-    'with no [forge] PRAEFECT these hosts count replicas of a Gitaly Cluster that others count, too: two',
+    'the hosts two walk replicas of a Gitaly Cluster that other hosts walk as well, without [forge] PRAEFECT',
   ]);
   t.strictSame(await told(at('one', null)), [], 'alone it counts one of each');
   t.strictSame(await told(one, at('two', null, '/@hashed')), [], 'it has no replicas');

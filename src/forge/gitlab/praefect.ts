@@ -3,7 +3,8 @@
  * `@cluster/repositories/ab/cd/NUMBER` on several storages, of which one counts for the owner.
  */
 
-import { type ForgeDatabase, type GitlabPlace, type Replica, textAt } from '../database.ts';
+import { printable } from '../../text/index.ts';
+import { type ForgeDatabase, ForgeFault, type GitlabPlace, type Replica, textAt } from '../database.ts';
 import type { NeededColumns } from '../forge-schema.ts';
 import type { PraefectSettings } from '../messages.ts';
 
@@ -14,6 +15,8 @@ export const praefectTables = {
 } as const satisfies NeededColumns;
 
 const longestPath = 500;
+/** Storages that a fault names. */
+const mostNamed = 10;
 
 /** Combines GitLab's database with Praefect's; its marks include the changes of both. */
 export function withReplicas(
@@ -49,6 +52,7 @@ async function eachReplica(
   storage: string,
   take: (replica: Replica) => void,
 ): Promise<void> {
+  await mustHave(db, storage);
   const first = (table: string) =>
     `(SELECT min(storage) FROM ${table} WHERE ${table}.repository_id = repositories.repository_id)`;
   const sql = `SELECT repository_id, left(relative_path, ${longestPath}), left(replica_path, ${longestPath}),
@@ -66,6 +70,21 @@ async function eachReplica(
     if (last === undefined || rows.length < db.pageRows) return;
     after = textAt(last, 0);
   }
+}
+
+/** Rejects where Praefect has repositories, and none on a storage of this name: then each would count for nobody. */
+async function mustHave(db: ForgeDatabase, storage: string): Promise<void> {
+  for (const table of ['storage_repositories', 'repository_assignments']) {
+    if ((await db.rows(`SELECT 1 FROM ${table} WHERE storage = ? LIMIT 1`, [storage])).length > 0) return;
+  }
+  const sql = `SELECT DISTINCT left(storage, ${longestPath}) FROM storage_repositories ORDER BY 1 LIMIT ${mostNamed}`;
+  const known = (await db.rows(sql, [])).map(row => printable(textAt(row, 0)));
+  if (known.length === 0) return;
+  throw new ForgeFault(
+    'configuration',
+    `Praefect has no repository on the storage ${printable(storage)}; it has some on ${known.join(', ')}`,
+    "set [forge] PRAEFECT_STORAGE to the name of this host's storage, then restart the daemon",
+  );
 }
 
 function placeIn(relativePath: string): GitlabPlace | null {
