@@ -146,6 +146,10 @@ t.test('a link to all of a list that was searched empties the search', async t =
   await tab.click('nav a[href$="events"]');
   await tab.page.waitForFunction('location.search === ""');
   t.equal(await tab.page.$eval(field('Owner'), input => input.value), '');
+  await tab.fill(field('Owner'), 'nora');
+  await choose(tab, 'Kind', 'policy');
+  await tab.page.waitForFunction('location.search === "?kind=policy"');
+  t.equal(await tab.page.$eval(field('Owner'), input => input.value), 'nora', 'what was typed stays');
 });
 
 t.test('times have the day and the zone', async t => {
