@@ -3,7 +3,7 @@
  * of long pages the top. What they show is a server of the day's own (pictured-server.ts), in a mount
  * namespace that is gone afterwards.
  *
- * In:   nothing; root, since it mounts; the web UI is to be built, and Chromium and redis-server to be there.
+ * In:   nothing; root, since it mounts; after scripts/prepare-tests, which builds the web UI and installs the rest.
  * Out: docs/screenshots/*.webp. Exit: 0, or 1 and why.
  */
 
@@ -18,7 +18,7 @@ import { startRedis } from '../bench/redis.ts';
 import { localAdminClient } from '../src/commands/client.ts';
 import { addressOf, signInLink } from '../src/wire/index.ts';
 import { ask } from '../test/e2e/ask.ts';
-import { type Running as Browser, type Page, puppeteer } from '../test/e2e/browser.ts';
+import { type Running as Browser, type Page, program, puppeteer } from '../test/e2e/browser.ts';
 import { organizations, pictured, picturedFleet, sockets } from './pictured-server.ts';
 
 const out = fileURLToPath(new URL('../docs/screenshots/', import.meta.url));
@@ -96,7 +96,8 @@ async function inNamespace(): Promise<number> {
 async function draw(): Promise<void> {
   const port = await freePort();
   const browser = await puppeteer.launch({
-    executablePath: '/usr/bin/chromium',
+    executablePath: program,
+    headless: 'shell',
     args: ['--no-sandbox', `--host-resolver-rules=MAP git.example:80 127.0.0.1:${port}, MAP * ~NOTFOUND`],
   });
   try {

@@ -13,7 +13,7 @@ import { plainEnvironment } from './run.ts';
 
 export { type CDPSession, type Page, puppeteer, type Running };
 
-const program = '/usr/bin/chromium-headless-shell';
+export const program = '/usr/bin/chromium-headless-shell';
 
 /** Starting, and drawing a page, take long where much else runs. */
 const patienceMs = 120_000;
