@@ -89,6 +89,7 @@ t.test('nothing else in src/ reads an untrusted file, or runs a program without 
     'version.ts': "this package's own",
     'git/worker/quarantines/processes.ts': '/proc',
     'git/worker/quarantines/quarantines.ts': 'directories',
+    'git/worker/space/view.ts': 'new files',
   };
   const imports = /^import (?:type )?\{([^}]*)\} from 'node:(fs|fs\/promises|child_process)';/gm;
   const readers = /\b(?:readFile|readFileSync|open|openSync|createReadStream)\b/;
