@@ -1,6 +1,6 @@
 /**
- * Claim: a year of 1,000 owners takes little disk, and after its first months little more. Draws the size of the
- * store's file as year.svg.
+ * Claim: a year of 1,000 owners takes little disk, and after its first months little more. Draws the size of
+ * the store's file as year.svg.
  */
 
 import { statSync } from 'node:fs';

@@ -3,7 +3,7 @@
  * of long pages the top. What they show is a server of the day's own (pictured-server.ts), in a mount
  * namespace that is gone afterwards.
  *
- * In:   nothing; root, since it mounts; after scripts/prepare-tests, which builds the web UI and installs the rest.
+ * In:   nothing; root, since it mounts; after scripts/prepare-tests.
  * Out: docs/screenshots/*.webp. Exit: 0, or 1 and why.
  */
 

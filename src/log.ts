@@ -18,9 +18,9 @@ const mostLinesInMinute = 100;
 /**
  * Wraps a log for events that outsiders can cause at will: writes at most 100 different lines a minute.
  *
- * Lines are alike if they have the same message and the same texts in their fields. The first of such lines is
- * written at once; if more come within the minute, the last one is written at its end, with `times`. All lines
- * beyond 100 are only counted.
+ * Lines are alike if they have the same message and the same texts in their fields. The first of such lines
+ * is written at once; if more come within the minute, the last one is written at its end, with `times`. All
+ * lines beyond 100 are only counted.
  */
 export function sparingLog(log: Log): Log {
   const lines = new Map<string, Repeated>();

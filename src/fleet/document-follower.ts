@@ -105,10 +105,7 @@ export class DocumentFollower {
     return this.#emptiedServer !== null && this.#emptiedServer === this.#server;
   }
 
-  /**
-   * Returns the policy in force. Called before the store is read, to notice changes that are made here
-   * meanwhile.
-   */
+  /** Returns the policy in force. Called before the store is read, to notice changes here meanwhile. */
   #known(): KnownPolicy {
     const { documents, replica } = this.#options;
     return {

@@ -1,6 +1,6 @@
 /**
- * Rows that no forge writes, with a negative size, a size above that of any disk, or a name that is impossible
- * or another owner's. One such row must not prevent reading the others.
+ * Rows that no forge writes: a negative size, a size above that of all disks, or a name that is impossible or
+ * another owner's. One such row must not prevent reading the others.
  *
  * The last valid size of such a row still counts for its owner. If there is none since softquota was started,
  * or the row is beyond the first 5,000,000 of its table, its file on the disk counts for nobody.
@@ -108,7 +108,7 @@ export class RowJudge implements SizeJudge {
     return { judged, end };
   }
 
-  /** Returns the owner, or the last valid version if the name is impossible or taken; null if there is none. */
+  /** Returns the owner, or the last valid version if the name is impossible or taken; null: none. */
   owner(owner: ForgeOwner): ForgeOwner | null {
     const fault = nameFault(owner.name) ?? this.#takenFault(owner.name);
     if (fault === null) return owner;

@@ -158,7 +158,7 @@ function* sharedRoots(hosts: readonly HostRecord[]): Generator<Finding> {
   }
 }
 
-/** Replicas of a Gitaly Cluster that count on several hosts; each repository has one on each of its storages. */
+/** Finds replicas of a Gitaly Cluster that count on several hosts. */
 function* sharedReplicas(hosts: readonly HostRecord[]): Generator<Finding> {
   const walking = hosts.filter(({ roots }) =>
     roots?.some(({ isWalked, source }) => isWalked && isOfCluster(`${source}/`)),

@@ -35,7 +35,7 @@ const firstWaitMs = 2000;
 const longestWaitMs = 6 * 3_600_000;
 const growth = 4;
 const giveUpMs = 3 * 86_400_000;
-/** Milliseconds that running deliveries have to end when the daemon stops; the gate takes most of its time. */
+/** Milliseconds for running deliveries when the daemon stops; the gate needs most of that time. */
 const lastMs = 1000;
 
 export class Sender {
@@ -79,8 +79,8 @@ export class Sender {
   }
 
   /**
-   * Waits for running deliveries; aborts slow ones, which are tried again after the next start. So a mail that
-   * the server accepted just then comes twice: its answer may take longer than the daemon has to stop.
+   * Waits for running deliveries, and aborts slow ones, which are tried again after the next start. A mail
+   * that the server accepted just then comes twice: the daemon has no time to wait for the answer.
    */
   async close(): Promise<void> {
     const timer = setTimeout(() => this.#end.abort(), lastMs);

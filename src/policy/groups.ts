@@ -90,8 +90,8 @@ function faultsOfNew(
 }
 
 /**
- * Deletes a group and removes its members from it; throws `not_found`. `members`: its members, for a caller who
- * knows them; without it, all owners are looked through.
+ * Deletes a group and removes its members from it; throws `not_found`. `members`: its members, for a caller
+ * who knows them; without it, all owners are looked through.
  */
 export function deleteGroup(
   changes: ChangeSet,

@@ -264,8 +264,8 @@ function idleBounds(
 }
 
 /**
- * Returns a function that finds the groups with bounds that have all of some members, at least one. Groups may
- * have 100,000 members, so each list of them is read once, and only if a bound needs it.
+ * Returns a function that finds the groups with bounds that have all of some members, at least one. Groups
+ * may have 100,000 members, so each list of them is read once, and only if a bound needs it.
  */
 function sharedGroups(
   groups: readonly CompiledGroup[],

@@ -30,7 +30,7 @@ export function existingNames(unit: string, names: readonly string[]): readonly 
 const mostRefDirectories = 20;
 
 /**
- * Tells whether a repository has any ref; one with too many directories to read counts as having some. Throws
+ * Tells whether a repository has refs; one with too many directories to read counts as having some. Throws
  * the system's error.
  */
 export function hasRefs(unit: string): boolean {

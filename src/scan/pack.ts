@@ -1,7 +1,6 @@
 /**
  * Reads the heads of a pack's entries (see gitformat-pack(5)): the type of each object and its unpacked size.
- * Of large entries nothing but the heads is read, and a delta is inflated only as far as the size of its
- * result.
+ * The rest of large entries is not read, and a delta is inflated only as far as the size of its result.
  */
 
 import { OpenedFile } from '../bounded/index.ts';

@@ -122,8 +122,8 @@ const tellMs = 2000;
  * Notifies the service manager by the program systemd-notify: Node has no datagram sockets of this kind.
  *
  * Sends one notification at a time, in order, each with a time limit. A newer one replaces one that waits, so
- * that no queue grows if the manager does not listen. Only the first failure is logged, and none has any
- * other effect.
+ * that no queue grows if the manager does not listen. Only the first failure is logged, and failures
+ * have no other effect.
  */
 class Notifier {
   readonly #env: Readonly<Record<string, string>>;

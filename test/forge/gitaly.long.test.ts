@@ -1,6 +1,6 @@
 /**
- * A real Gitaly 16.7.0 under quota: what GitLab's git server does around pushes, edits in the browser, merges,
- * housekeeping and pools. Only the long run builds it.
+ * A real Gitaly 16.7.0 under quota: what GitLab's git server does around pushes, edits in the browser,
+ * merges, housekeeping and pools. Only the long run builds it.
  *
  * The rest of GitLab is its database with made rows, and an internal API that allows everything. Later
  * versions of Gitaly, such as 18.9, are not here: Go's module proxy does not have them. Transactions are an

@@ -226,7 +226,9 @@ export class RealGitaly {
     return this.#call('OperationService/UserDeleteBranch', { repository: message, user, ...names });
   }
 
-  /** Environment in which `git push` to any address by ssh comes to this repository, as gitlab-shell has it. */
+  /**
+   * Environment in which `git push` to any address by ssh comes to this repository, as gitlab-shell has it.
+   */
   envOf({ message }: GitalyRepository): Readonly<Record<string, string>> {
     const { gl_id, gl_username } = user;
     const names = { gl_id, gl_username, gl_repository: message.gl_repository };

@@ -72,7 +72,7 @@ async function eachReplica(
   }
 }
 
-/** Rejects where Praefect has repositories, and none on a storage of this name: then each would count for nobody. */
+/** Rejects if Praefect has repositories, but none on this storage: then all would count for nobody. */
 async function mustHave(db: ForgeDatabase, storage: string): Promise<void> {
   for (const table of ['storage_repositories', 'repository_assignments']) {
     if ((await db.rows(`SELECT 1 FROM ${table} WHERE storage = ? LIMIT 1`, [storage])).length > 0) return;

@@ -59,10 +59,7 @@ interface PushParts
   readonly worker: PushWorker;
 }
 
-/**
- * Milliseconds that an answer may take before the hook has to ask again. Hooks ask at most 40 times within 90
- * seconds.
- */
+/** Milliseconds until the hook has to ask again. Hooks ask at most 40 times within 90 seconds. */
 const heldMs = 2500;
 /** Assumed bytes of a line in a ref's log. */
 const logLineBytes = 512;
@@ -115,10 +112,7 @@ export class PushQuestions {
     });
   }
 
-  /**
-   * Answers the body of a request. Rejects with `bad_parameter` if the hook is at fault, and with `not_ready`
-   * if the disk does not answer.
-   */
+  /** Rejects with `bad_parameter` if the hook is at fault, `not_ready` if the disk does not answer. */
   async answer(body: Buffer): Promise<PushAnswer> {
     const askedAt = performance.now();
     const request = readPush(body);
@@ -199,27 +193,19 @@ export class PushQuestions {
     return { status: 413, text: refusedText(this.#parts, place, decided, { isJudged: false }) };
   }
 
-  /**
-   * Permits deletions always. The certificate of a signed push stays in the repository even if a later hook
-   * refuses.
-   */
+  /** Permits deletions. The certificate of a signed push stays even if a later hook refuses. */
   #deleting({ fields }: PushRequest, { unit }: PushPlace): PushAnswer {
     if (unit !== null && fieldOf(fields, 'GIT_PUSH_CERT') !== '') this.#parts.letThrough(unit.path);
     return goOn;
   }
 
-  /**
-   * Returns the names in the repository that could make a folder a repository together with the pushed ones.
-   */
+  /** Returns existing names that could make a folder a repository together with the pushed ones. */
   async #existingFor({ folders }: RefChanges, { unit }: PushPlace): Promise<readonly string[]> {
     const { wanted } = folders;
     return wanted.length === 0 || unit === null ? [] : this.#parts.pushes.existingNames(unit.path, wanted);
   }
 
-  /**
-   * Returns why the names of refs are refused, whatever the limits say. Otherwise it returns null, and
-   * simultaneous pushes see the names from now on.
-   */
+  /** Returns why names of refs are refused; null: they are not, and other pushes see them from now on. */
   #folderFault({ changes: { folders }, existing }: MeasuredPush, unit: string): string | null {
     if (folders.written.length === 0) return null;
     const folder = folders.repositoryWith([...existing, ...this.#foldersUnderWay.names(unit)]);
@@ -405,10 +391,7 @@ function endOf({ askedAt }: MeasuredPush): number {
   return askedAt + judgedWithinMs;
 }
 
-/**
- * Returns true if the push takes data away and its effect is known. A cut list hides changes, and a namespace
- * hides the real names of refs.
- */
+/** Returns true if the push removes data. A cut list hides changes; a namespace hides names of refs. */
 function mayBeJudged({ request, changes, facts, growth }: MeasuredPush): boolean {
   const isKnown = facts.arriving.in === 'nothing' || growth.name !== null;
   const takesAway = changes.deleted + changes.updated > 0;

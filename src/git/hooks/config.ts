@@ -113,7 +113,7 @@ export async function oldFiles(repository: Folder): Promise<readonly string[]> {
   return names.filter(name => oldFile.test(name) && repository.entry(name).kind === 'file').sort();
 }
 
-/** Reads the settings of 0.1 from the repository's configuration, which is parsed only if it has any. */
+/** Reads the settings of 0.1 from the repository's configuration, which is parsed only if it has some. */
 function oldValues(repository: Folder): ReadonlyMap<string, string> {
   const config = repository.entry('config');
   if (config.kind !== 'file' || !/softquota/i.test(config.bytes.toString('latin1'))) return new Map();

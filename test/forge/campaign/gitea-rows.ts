@@ -1,6 +1,6 @@
 /**
- * Files of a Gitea or Forgejo below hashes and numbers: LFS objects, attachments, artifacts and packages, with
- * what failures leave behind: rows without files, files without rows, and sizes that no forge writes.
+ * Files of a Gitea or Forgejo below hashes and numbers: LFS objects, attachments, artifacts and packages,
+ * with what failures leave behind: rows without files, files without rows, and sizes that no forge writes.
  */
 
 import { createHash } from 'node:crypto';

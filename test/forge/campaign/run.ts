@@ -1,4 +1,6 @@
-/** Runs a campaign beside a daemon, and compares what owners have and what is nobody's with what is stored. */
+/**
+ * Runs a campaign beside a daemon, and compares what owners have and what is nobody's with what is stored.
+ */
 
 import type { Test } from 'tap';
 import { until } from '../../e2e/ask.ts';

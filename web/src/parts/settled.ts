@@ -13,8 +13,8 @@ export function useSettled<Value>(value: Value, afterMs: number): Value {
 }
 
 /**
- * Text of a search: as typed, and as `q` of the address after a pause. A link that leads to another `q` replaces
- * the typed text.
+ * Text of a search: as typed, and as `q` of the address after a pause. A link that leads to another `q`
+ * replaces the typed text.
  */
 export function useSearchText(afterMs: number) {
   const [query, change] = useQueryPart();
