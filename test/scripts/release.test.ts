@@ -32,6 +32,7 @@ t.test('a release is a commit, a tag and a changed changelog here, and nothing e
   const origin = join(folder, 'origin.git');
   const clone = join(folder, 'clone');
   await must('git', ['clone', '--quiet', '--bare', '--depth=1', `file://${checkout}`, origin]);
+  const tags = await must('git', ['-C', origin, 'tag']);
   await must('git', ['clone', '--quiet', origin, clone]);
   symlinkSync(join(checkout, 'node_modules'), join(clone, 'node_modules'));
   const env = { HOME: folder, npm_config_cache: join(folder, 'cache') };
@@ -65,7 +66,7 @@ t.test('a release is a commit, a tag and a changed changelog here, and nothing e
   t.match(made.stdout, /nothing is pushed or published/);
   t.equal(await git('log', '-1', '--format=%s'), 'softquota 99.0.0');
   t.match(
-    await git('for-each-ref', '--format=%(objecttype) %(contents)', 'refs/tags'),
+    await git('for-each-ref', '--format=%(objecttype) %(contents)', 'refs/tags/v99.0.0'),
     /^tag softquota 99\.0\.0\n\n### /,
   );
   for (const file of ['package.json', 'package-lock.json']) {
@@ -73,7 +74,7 @@ t.test('a release is a commit, a tag and a changed changelog here, and nothing e
   }
   t.match(readFileSync(changelog, 'utf8'), /## \[Unreleased\]\n\n## \[99\.0\.0\] - \d{4}-\d\d-\d\d\n\n###/);
   t.equal(await git('diff', '--numstat', 'HEAD~1', 'package-lock.json'), '2\t2\tpackage-lock.json');
-  t.equal(await must('git', ['-C', origin, 'tag']), '');
+  t.equal(await must('git', ['-C', origin, 'tag']), tags);
   t.match(await release('99.0.0'), { code: 1, stderr: /the tag v99\.0\.0 exists already/ });
   t.match(await release('99.0.1'), { code: 1, stderr: /says nothing under Unreleased/ });
 });
