@@ -42,7 +42,7 @@ function release(version: string): void {
   writeFileSync('CHANGELOG.md', text);
   run('npm', 'version', '--no-git-tag-version', '--allow-same-version', '--ignore-scripts', version);
   run(process.execPath, 'scripts/generate.ts');
-  run('git', 'commit', '--quiet', '--all', '--message', `softquota ${version}`);
+  run('git', 'commit', '--quiet', '--all', '--message', `release: softquota ${version}`);
   run(
     'git',
     'tag',

@@ -64,7 +64,7 @@ t.test('a release is a commit, a tag and a changed changelog here, and nothing e
   const made = await release('99.0.0');
   t.equal(made.code, 0, made.stderr);
   t.match(made.stdout, /nothing is pushed or published/);
-  t.equal(await git('log', '-1', '--format=%s'), 'softquota 99.0.0');
+  t.equal(await git('log', '-1', '--format=%s'), 'release: softquota 99.0.0');
   t.match(
     await git('for-each-ref', '--format=%(objecttype) %(contents)', 'refs/tags/v99.0.0'),
     /^tag softquota 99\.0\.0\n\n### /,
