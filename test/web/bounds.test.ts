@@ -93,6 +93,7 @@ t.test('lists and pages of rules say whether each has a limit, or all together',
 t.test('Enter in the search for owners adds the first match, and sends no form', async t => {
   await open('groups/lab');
   await tab.click('::-p-text(Edit)');
+  await tab.page.waitForSelector(field('Add an owner'));
   await tab.page.focus(field('Add an owner'));
   await tab.page.keyboard.type('ali');
   await tab.page.keyboard.press('Enter');
