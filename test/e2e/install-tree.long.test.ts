@@ -22,7 +22,7 @@ const folder = temporaryFolder(t);
 
 /** The packages that the guide installs, without the one that is made in the checkout. */
 const installed = guide
-  .flatMap(({ text }) => /apt-get install -y (.*)/.exec(text)?.[1]?.split(' ') ?? [])
+  .flatMap(({ text }) => /apt-get install -y ([^&\n]*[^&\s])/.exec(text)?.[1]?.split(' ') ?? [])
   .filter(name => !name.startsWith('./'));
 
 /**
