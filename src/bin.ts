@@ -4,7 +4,7 @@ import { CommanderError } from 'commander';
 import { buildProgram } from './commands/index.ts';
 import { statusTold, tellNote, watchStreams } from './commands/streams.ts';
 import { exitCodes, SoftquotaError } from './errors.ts';
-import { printable } from './text/index.ts';
+import { printable } from './text.ts';
 
 /** Runs one command line; resolves with the exit status (see docs/commands.md). */
 export async function main(args: readonly string[]): Promise<number> {

@@ -1,7 +1,7 @@
 /** Names the command that starts this host's daemon: systemd's if it has the unit, else `softquota serve`. */
 
 import { existsSync } from 'node:fs';
-import { shellQuoted } from './text/index.ts';
+import { shellQuoted } from './text.ts';
 
 /** The directories of systemd's units, the administrator's first. */
 export const unitFolders = ['/etc/systemd/system', '/usr/lib/systemd/system', '/lib/systemd/system'];

@@ -9,7 +9,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
 import { SoftquotaError } from '../errors.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 
 export interface DownloadLimits {
   readonly most: number;

@@ -4,7 +4,7 @@ import type { Request } from 'express';
 import type { z } from 'zod';
 import { JsonFault, readExactJson } from '../bounded/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;

@@ -5,7 +5,7 @@ import { SoftquotaError } from '../errors.ts';
 import { type Caller, type Role, roleIn } from '../identity/index.ts';
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { mustBeAllowed } from './asker.ts';
 
 export type KnownOwner = OwnerUsage & { readonly id: number };

@@ -19,7 +19,7 @@ import {
   totalOf,
 } from '../quota/index.ts';
 import { type Work, workInSlices } from '../slices.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { type ChangedOwner, type DraftPolicy, type Simulation, verdictShown } from '../wire/index.ts';
 import { pageOf } from './pages.ts';
 import { editOf, newRuleFrom } from './routes/shapes.ts';

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { SoftquotaError, systemCode } from '../errors.ts';
 import { packageDirectory } from '../package.ts';
-import { escapeHtml } from '../text/index.ts';
+import { escapeHtml } from '../text.ts';
 import { placeAt } from '../wire/index.ts';
 import { wrongMethod } from './faults.ts';
 import { documentHeaders } from './headers.ts';

@@ -8,7 +8,7 @@ import { groupsIn, listedTwice, Policy, replacePolicy, rulesIn, type WholeGroup 
 import { nameFault } from '../quota/index.ts';
 import type { Work } from '../slices.ts';
 import type { OwnerRecord } from '../store/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { mostOf, type NewWholePolicy, type ReplacedPolicy, type WholePolicy } from '../wire/index.ts';
 import { newRuleFrom, ruleShown } from './routes/shapes.ts';
 

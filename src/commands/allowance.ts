@@ -3,7 +3,7 @@
 import { Option } from 'commander';
 import { duration } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { formatBytes } from '../text/index.ts';
+import { formatBytes } from '../text.ts';
 import { type Allowance, requestStates, type SpaceRequest } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import { everyRow } from './client.ts';

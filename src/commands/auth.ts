@@ -3,7 +3,7 @@
 import { Option } from 'commander';
 import { z } from 'zod';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { issueLines, printable } from '../text/index.ts';
+import { issueLines, printable } from '../text.ts';
 import type { Source, Synchronization } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import type { DaemonClient } from './client.ts';

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { Option } from 'commander';
 import { exitCodes } from '../errors.ts';
 import type { Backup, Restored } from '../ledger/index.ts';
-import { counted, printable } from '../text/index.ts';
+import { counted, printable } from '../text.ts';
 import { apiCommand } from './api-command.ts';
 import { adminClient } from './client.ts';
 import { readWhole, writeWhole } from './files.ts';

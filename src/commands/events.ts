@@ -2,7 +2,7 @@
 
 import { Option } from 'commander';
 import { type Event, type EventOf, eventKinds } from '../overview/index.ts';
-import { counted, formatBytes, formatUse } from '../text/index.ts';
+import { counted, formatBytes, formatUse } from '../text.ts';
 import { apiCommand } from './api-command.ts';
 import { withQuery } from './client.ts';
 import { scopeWords } from './limits.ts';

@@ -4,7 +4,7 @@ import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { syncDirectory, withDraft } from '../draft.ts';
 import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 
 /** `-` is standard input. Throws `input_output` or `not_permitted`. */
 export function readWhole(file: string): string {

@@ -8,7 +8,7 @@
 import { z } from 'zod';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import { jsonOf } from '../parsed.ts';
-import { issueLines, printable } from '../text/index.ts';
+import { issueLines, printable } from '../text.ts';
 import { limit, type NewWholePolicy, rule } from '../wire/index.ts';
 import { messageIn, pathStep } from './client.ts';
 import { readWhole } from './files.ts';

@@ -7,7 +7,7 @@ import { missingGits, survey } from '../doctor/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import * as git from '../git/index.ts';
 import { isWithin, resolveLayout } from '../layout/index.ts';
-import { counted, printable, shellQuoted } from '../text/index.ts';
+import { counted, printable, shellQuoted } from '../text.ts';
 import { snakeCased } from '../wire/index.ts';
 import { type HooksOptions, type HooksTask, type Printed, rootsHelp } from './job.ts';
 import { type Column, escapedLines, jsonText, table } from './output.ts';

@@ -2,7 +2,7 @@
 
 import { Option } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
+import { counted, formatBytes, formatCount, printable } from '../text.ts';
 import type { FleetHost, SharedStore } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import { pathStep } from './client.ts';

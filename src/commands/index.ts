@@ -5,7 +5,7 @@
  */
 
 import { Command, Option } from 'commander';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { version } from '../version.ts';
 import type { AddCommand } from './api-command.ts';
 import { type Exit, withConfigOption, wrapped } from './settings.ts';

@@ -3,7 +3,7 @@
 import { encodeValue } from '../config/index.ts';
 import type { Survey } from '../doctor/index.ts';
 import type { OwnerSource, StorageSettings } from '../layout/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import type { OwnerRow } from '../wire/index.ts';
 import type { ForgeReport } from './init-forge.ts';
 import type { NewPlaces } from './new-config.ts';

@@ -6,7 +6,7 @@ import type { Config } from '../config/index.ts';
 import { type ForgeFound, forgeReadFindings } from '../doctor/index.ts';
 import { ForgeFault, type ForgeKind, probeForge, sqliteFileOf } from '../forge/index.ts';
 import type { ObservedForge } from '../health/index.ts';
-import { shellQuoted } from '../text/index.ts';
+import { shellQuoted } from '../text.ts';
 
 type FaultReport = Pick<ForgeFault, 'code' | 'message' | 'mend'>;
 

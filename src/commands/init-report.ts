@@ -4,7 +4,7 @@ import { systemAccounts } from '../accounts.ts';
 import type { RecognisedLayout, Sized, Survey } from '../doctor/index.ts';
 import { triedSchemaVersion, unownedReasons } from '../forge/index.ts';
 import { ownerKey } from '../quota/index.ts';
-import { counted, formatBytes, formatCount, shellQuoted } from '../text/index.ts';
+import { counted, formatBytes, formatCount, shellQuoted } from '../text.ts';
 import type { Measured } from './first-measure.ts';
 import type { ProposedLimit } from './init-config.ts';
 import type { ForgeReport } from './init-forge.ts';

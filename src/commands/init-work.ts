@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { missingGits, type Survey, survey, surveyPlaces, wellKnownPlaces } from '../doctor/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { localAdminClient } from './client.ts';
 import { measureFirst } from './first-measure.ts';
 import { configText, type ProposedLimit, proposeTotal } from './init-config.ts';

@@ -11,7 +11,7 @@ import {
   ruleScopes,
   subjects,
 } from '../quota/index.ts';
-import { formatBytes, parseSize, writeSize } from '../text/index.ts';
+import { formatBytes, parseSize, writeSize } from '../text.ts';
 import type { OwnerState, Rule } from '../wire/index.ts';
 
 export const sizeExpected = 'write a number and a unit, such as 500M, 10G or 1.5GiB, or -1 for no limit';

@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { entryUrl } from '../package.ts';
-import { printable, printableJson } from '../text/index.ts';
+import { printable, printableJson } from '../text.ts';
 import type * as width from './width.ts';
 
 const require = createRequire(import.meta.url);

@@ -16,7 +16,7 @@ import { longestSocketPath } from '../config/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import { findClient, installHooks } from '../git/index.ts';
 import { packageDirectory } from '../package.ts';
-import { shellQuoted } from '../text/index.ts';
+import { shellQuoted } from '../text.ts';
 import { spaceAnswer } from '../wire/index.ts';
 import { within } from '../within.ts';
 import { gateClient, localAdminClient } from './client.ts';

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { Option } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { isCheckout, packageDirectory } from '../package.ts';
-import { shellQuoted } from '../text/index.ts';
+import { shellQuoted } from '../text.ts';
 import { apiCommand } from './api-command.ts';
 import { localAdminClient } from './client.ts';
 import type { World } from './playground-world.ts';

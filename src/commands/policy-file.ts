@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { duration } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { issueLines, parseSize, printable, printableJson } from '../text/index.ts';
+import { issueLines, parseSize, printable, printableJson } from '../text.ts';
 import * as wire from '../wire/index.ts';
 import { jsonIn, readWhole } from './files.ts';
 import { sizeExpected } from './limits.ts';

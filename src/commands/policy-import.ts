@@ -1,7 +1,7 @@
 /** `softquota policy import`: shows what a policy would change, and then changes exactly that, or nothing. */
 
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { formatCount, printable } from '../text/index.ts';
+import { formatCount, printable } from '../text.ts';
 import type { NewWholePolicy, ReplacedPolicy, Rule, WholePolicy } from '../wire/index.ts';
 import { type DaemonClient, policyInForce, sendPolicy, simulatedPolicy } from './client.ts';
 import { limitShown, ruleText } from './limits.ts';

@@ -5,7 +5,7 @@ import { SoftquotaError } from '../errors.ts';
 import { given } from '../given.ts';
 import type { LintSettings } from '../policy/index.ts';
 import { leafMask, subjectsWithin } from '../quota/index.ts';
-import { counted, formatCount, formatUse } from '../text/index.ts';
+import { counted, formatCount, formatUse } from '../text.ts';
 import type { ChangedOwner, LintFault, Simulation, Verdict } from '../wire/index.ts';
 import { scopeWords } from './limits.ts';
 import { escapedLines, table } from './output.ts';

@@ -3,7 +3,7 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { counted, printable } from '../text/index.ts';
+import { counted, printable } from '../text.ts';
 import type { LintFault, NewWholePolicy, Simulation } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import { policyInForce, simulatedPolicy } from './client.ts';

@@ -11,7 +11,7 @@ import {
   subjects,
   withAncestors,
 } from '../quota/index.ts';
-import { formatBytes, formatCount, formatUse, printable } from '../text/index.ts';
+import { formatBytes, formatCount, formatUse, printable } from '../text.ts';
 import type { Group, GroupUsage, Rule, User, WholePolicy } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import { type Created, createUnlessSame, pathStep, policyInForce, withQuery } from './client.ts';

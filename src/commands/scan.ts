@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Option } from 'commander';
 import { exitCodes } from '../errors.ts';
-import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
+import { counted, formatBytes, formatCount, printable } from '../text.ts';
 import type { ScanReport } from '../wire/index.ts';
 import { apiCommand } from './api-command.ts';
 import type { DaemonClient } from './client.ts';

@@ -2,7 +2,7 @@
 
 import type { Examination } from '../doctor/index.ts';
 import { given } from '../given.ts';
-import { counted, formatBytes, formatCount, formatUse } from '../text/index.ts';
+import { counted, formatBytes, formatCount, formatUse } from '../text.ts';
 import type { Disk, Finding, Overview, OwnerRow } from '../wire/index.ts';
 import { apiCommand } from './api-command.ts';
 import { type DaemonClient, withQuery } from './client.ts';

@@ -5,7 +5,7 @@ import { Option } from 'commander';
 import { z } from 'zod';
 import { duration } from '../config/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import type { CreatedToken, Token, User } from '../wire/index.ts';
 import { apiCommand, resource } from './api-command.ts';
 import { type DaemonClient, pathStep } from './client.ts';

@@ -3,7 +3,7 @@
 import { Option } from 'commander';
 import { SoftquotaError } from '../errors.ts';
 import { type Leaf, subjectWords } from '../quota/index.ts';
-import { formatBytes, formatUse } from '../text/index.ts';
+import { formatBytes, formatUse } from '../text.ts';
 import type { Explanation } from '../wire/index.ts';
 import {
   type Growth,

@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
+import { counted, formatBytes, formatCount, printable } from '../text.ts';
 import {
   gitlabMaintenance,
   isKeptByGitlab,

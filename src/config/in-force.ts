@@ -1,7 +1,7 @@
 /** Prints the configuration in force as an app.ini, and finds the changes that a reload can apply. */
 
 import { isDeepStrictEqual } from 'node:util';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import type { Config } from './assemble.ts';
 import { sectionsIn, valueIn } from './definition.ts';
 import { type ConfigEntry, type ConfigOrigin, type Key, keyId } from './key.ts';

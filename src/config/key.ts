@@ -1,6 +1,6 @@
 /** Defines keys, reads their values, and describes faults of these. */
 
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { maskBeforeAt, maskPassword } from './addresses.ts';
 import type { ValueType } from './kinds.ts';
 

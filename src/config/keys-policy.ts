@@ -1,6 +1,6 @@
 /** The keys of limits, requests, users, hooks, garbage and events. */
 
-import { parseSize } from '../text/index.ts';
+import { parseSize } from '../text.ts';
 import { key, keysOf } from './key.ts';
 import * as kind from './kinds.ts';
 

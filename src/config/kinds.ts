@@ -8,7 +8,7 @@
 import { Cron } from 'croner';
 import type { Parsed } from '../parsed.ts';
 import { type GraceMost, graceMostText, parseGraceMost } from '../quota/index.ts';
-import { parseDuration, parseSize, writeDuration } from '../text/index.ts';
+import { parseDuration, parseSize, writeDuration } from '../text.ts';
 
 export interface ValueType<T> {
   readonly expected: string;

@@ -2,7 +2,7 @@
 
 import { posix } from 'node:path';
 import type { UnitRecord } from '../store/index.ts';
-import { formatBytes, formatCount, printable } from '../text/index.ts';
+import { formatBytes, formatCount, printable } from '../text.ts';
 import { addressOf, isKeptByGitlab, type SpaceReport } from '../wire/index.ts';
 
 const mostNamed = 3;

@@ -2,7 +2,7 @@
 
 import { makeFinding } from '../health/index.ts';
 import { isWithin } from '../layout/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, type Installation, setKey } from './installation.ts';
 import { isDirectory } from './paths.ts';

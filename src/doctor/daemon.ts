@@ -4,7 +4,7 @@ import { statfsSync } from 'node:fs';
 import { z } from 'zod';
 import { SoftquotaError, systemCode } from '../errors.ts';
 import { commandLine, makeFinding } from '../health/index.ts';
-import { formatBytes, printable } from '../text/index.ts';
+import { formatBytes, printable } from '../text.ts';
 import { version } from '../version.ts';
 import { type Finding, finding as findingShape, versionReport } from '../wire/index.ts';
 import {

@@ -6,7 +6,7 @@
 import { hooksStatus } from '../git/index.ts';
 import { commandLine, listed, makeFinding, unfollowedLink } from '../health/index.ts';
 import { notFollowed } from '../layout/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import type { Finding } from '../wire/index.ts';
 import { checkCluster } from './cluster.ts';
 import { checkDaemon, checkGate, checkSpace } from './daemon.ts';

@@ -6,7 +6,7 @@ import { groupName } from '../accounts.ts';
 import * as config from '../config/index.ts';
 import { commandLine, makeFinding } from '../health/index.ts';
 import { exposureOf } from '../service/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, type Installation, setKey } from './installation.ts';
 import { accountOf, modeOf } from './paths.ts';

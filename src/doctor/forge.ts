@@ -16,7 +16,7 @@ import {
 import { commandLine, makeFinding } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
 import { unitFolders } from '../supervised.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, type HookUser, type Installation, restart } from './installation.ts';
 import { accountOf } from './paths.ts';

@@ -10,7 +10,7 @@ import { homeOf } from '../accounts.ts';
 import { readIniText } from '../forge/index.ts';
 import { makeFinding } from '../health/index.ts';
 import { configValue, encodePath } from '../layout/index.ts';
-import { counted, printable } from '../text/index.ts';
+import { counted, printable } from '../text.ts';
 import type { Finding } from '../wire/index.ts';
 import { asUser, type CheckResult, type HostContext, type Installation, setKey } from './installation.ts';
 import { beginningOf, entriesIn, filesBelow } from './paths.ts';

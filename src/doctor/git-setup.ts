@@ -16,7 +16,7 @@ import {
   type RepositoryStatus,
 } from '../git/index.ts';
 import { commandLine, makeFinding } from '../health/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import type { Finding } from '../wire/index.ts';
 import { asUser, type CheckResult, type HookUser, type HostContext } from './installation.ts';
 import { beginningOf, filesBelow, isClosed, isFile } from './paths.ts';

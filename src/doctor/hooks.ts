@@ -11,7 +11,7 @@ import { homeOf } from '../accounts.ts';
 import * as git from '../git/index.ts';
 import { commandLine, makeFinding } from '../health/index.ts';
 import { encodePath, noexecMountAt } from '../layout/index.ts';
-import { counted, printable } from '../text/index.ts';
+import { counted, printable } from '../text.ts';
 import type { Finding } from '../wire/index.ts';
 import { asUser, type CheckResult, type Installation, softquota } from './installation.ts';
 import { isSamePath } from './paths.ts';

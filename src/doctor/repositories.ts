@@ -23,7 +23,7 @@ import {
   resolveLayout,
   type StorageKind,
 } from '../layout/index.ts';
-import { counted, printable } from '../text/index.ts';
+import { counted, printable } from '../text.ts';
 import type { Finding } from '../wire/index.ts';
 import {
   asUser,

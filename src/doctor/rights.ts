@@ -19,7 +19,7 @@ import { runProgram } from '../bounded/index.ts';
 import { commandLine, makeFinding } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
 import { entryUrl } from '../package.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import type { Finding } from '../wire/index.ts';
 import type { GrantedRights, Right, RightsOrder } from './impersonator.ts';
 import { type CheckResult, type HookUser, type Installation, setKey } from './installation.ts';

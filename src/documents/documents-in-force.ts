@@ -1,7 +1,7 @@
 import { SoftquotaError } from '../errors.ts';
 import type { Work } from '../slices.ts';
 import type { Changes, DocumentRecord } from '../store/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { ChangeSet, type DocumentsByKind, documentsOf, type Snapshot } from './change-set.ts';
 import type { Durability, Kind } from './kind.ts';
 

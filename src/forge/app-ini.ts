@@ -10,7 +10,7 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { readBounded } from '../bounded/index.ts';
 import { messageOf } from '../errors.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { type DatabaseAddress, defaultPorts, ForgeFault, tlsModeOf } from './database.ts';
 import type { ForgeKind } from './messages.ts';
 

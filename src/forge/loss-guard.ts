@@ -3,7 +3,7 @@
  * another database. Nobody deletes so much by accident; an administrator who did so confirms it.
  */
 
-import { formatBytes, formatCount } from '../text/index.ts';
+import { formatBytes, formatCount } from '../text.ts';
 import { ForgeFault } from './database.ts';
 import { type ForgeLeaf, forgeLeaves } from './messages.ts';
 

@@ -12,7 +12,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { readBounded } from '../bounded/index.ts';
 import { messageOf, systemCode } from '../errors.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { type ChangeMarks, type ForgeDatabase, ForgeFault, type Row, type SqlValue } from './database.ts';
 import { RowJudge } from './odd-rows.ts';
 

@@ -19,7 +19,7 @@ import {
   standing,
   warning,
 } from '../quota/index.ts';
-import { isoTime, printable } from '../text/index.ts';
+import { isoTime, printable } from '../text.ts';
 import { verdictShown } from '../wire/index.ts';
 import { refusalText } from './refusal-text.ts';
 import {

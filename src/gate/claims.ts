@@ -7,7 +7,7 @@ import { JsonFault, readJson } from '../bounded/index.ts';
 import { badParameter } from '../errors.ts';
 import type { Claims } from '../oauth/index.ts';
 import { nameFault } from '../quota/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { type Parameters, type Reply, replyWith, required } from './request.ts';
 import type { GateServices } from './services.ts';
 

@@ -11,7 +11,7 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { fileBytesIn, type Upload, uploadsOf } from '../layout/index.ts';
 import { decideIncoming, type Incoming, type Refusal, refusal, type Subject } from '../quota/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { decidedFirstByDisk, recordDecision, repositoryOfUpload, startUpload } from './check.ts';
 import { contactLine, refusalText } from './refusal-text.ts';
 import { requestAddress } from './request.ts';

@@ -21,7 +21,7 @@ import { messageOf, SoftquotaError } from '../errors.ts';
 import { type Upload, uploadsOf, withoutBase } from '../layout/index.ts';
 import { jsonOf } from '../parsed.ts';
 import { refusal } from '../quota/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import type { BodyRoom } from './body-room.ts';
 import { recordDecision, repositoryOfUpload, startUpload } from './check.ts';
 import { type ComingObject, incomingOf, uploadPartsOf } from './lfs-objects.ts';

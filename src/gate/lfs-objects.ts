@@ -7,7 +7,7 @@
 
 import { badParameter } from '../errors.ts';
 import { hasIncomingBounds, type Incoming } from '../quota/index.ts';
-import { excerpt } from '../text/index.ts';
+import { excerpt } from '../text.ts';
 import { answered, askedQuestion, decidedFirstByDisk, repositoryOf, startUpload } from './check.ts';
 import { type Parameters, type Reply, replyWith } from './request.ts';
 import type { GateServices } from './services.ts';

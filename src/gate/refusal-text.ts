@@ -15,7 +15,7 @@ import {
   type Subject,
   warning,
 } from '../quota/index.ts';
-import { formatBytes, formatMinute, printable } from '../text/index.ts';
+import { formatBytes, formatMinute, printable } from '../text.ts';
 import type { Decided, GateServices, LocatedUnit, PushAnswer, PushWorker, Room } from './services.ts';
 import { noRoom } from './services.ts';
 

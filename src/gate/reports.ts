@@ -13,7 +13,7 @@ import { SoftquotaError } from '../errors.ts';
 import { given } from '../given.ts';
 import type { Reservation } from '../ledger/index.ts';
 import { asTree, type Group, refusal, standing, subjects, totalOf } from '../quota/index.ts';
-import { formatBytes, isoTime, printable } from '../text/index.ts';
+import { formatBytes, isoTime, printable } from '../text.ts';
 import { answered, askedQuestion, decidedFirstByDisk, pushId, thingsOf, verdictWithWords } from './check.ts';
 import {
   askedOwnerIn,

@@ -13,7 +13,7 @@ import { badParameter, SoftquotaError } from '../errors.ts';
 import { decodePath } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { isLeaf, isSubject, type Leaf, leaves, nameFault, type Subject, subjects } from '../quota/index.ts';
-import { excerpt, printable } from '../text/index.ts';
+import { excerpt, printable } from '../text.ts';
 
 export type Parameters = ReadonlyMap<string, string>;
 

@@ -10,7 +10,7 @@ import { finished } from 'node:stream/promises';
 import { SoftquotaError } from '../errors.ts';
 import { forgeSource, type SourceReport } from '../ledger/index.ts';
 import { nameFault } from '../quota/index.ts';
-import { counted, formatBytes, isoTime, printable } from '../text/index.ts';
+import { counted, formatBytes, isoTime, printable } from '../text.ts';
 import { type Parameters, type Reply, replyWith, requestAddress, secondsIn } from './request.ts';
 import type { GateServices } from './services.ts';
 

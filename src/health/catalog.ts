@@ -5,7 +5,7 @@
  */
 
 import { encodePath } from '../layout/index.ts';
-import { printable, shellQuoted } from '../text/index.ts';
+import { printable, shellQuoted } from '../text.ts';
 import type { Finding } from '../wire/index.ts';
 import type { Listed } from './observed.ts';
 

@@ -6,7 +6,7 @@ import { renamedOwners } from '../ledger/index.ts';
 import { lintIn } from '../policy/index.ts';
 import { type FindingCode, isLeaf, isRepository } from '../quota/index.ts';
 import type { HostRecord, ServerAdvice } from '../store/index.ts';
-import { counted, formatBytes, formatCount, printable } from '../text/index.ts';
+import { counted, formatBytes, formatCount, printable } from '../text.ts';
 import type { Finding } from '../wire/index.ts';
 import { commandLine, type daemonFindings, listed, makeFinding, quoted, unfollowedLink } from './catalog.ts';
 import {

@@ -6,7 +6,7 @@ import type { Ledger } from '../ledger/index.ts';
 import type { BoundScope, Subject } from '../quota/index.ts';
 import { type FullDisk, fullDiskWords } from '../quota/index.ts';
 import type { Away, HostRecord, ServerAdvice } from '../store/index.ts';
-import { counted, printable } from '../text/index.ts';
+import { counted, printable } from '../text.ts';
 import type { WorkerReport } from '../wire/index.ts';
 
 /** A path, and the system's error code or a text that says what is wrong with it. */

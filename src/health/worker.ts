@@ -1,6 +1,6 @@
 /** Findings about the git user's worker, and about what it found. */
 
-import { formatBytes, printable } from '../text/index.ts';
+import { formatBytes, printable } from '../text.ts';
 import { version } from '../version.ts';
 import type { Finding } from '../wire/index.ts';
 import { listed, makeFinding } from './catalog.ts';

@@ -3,7 +3,7 @@
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { OwnerRecord } from '../store/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { type Members, membersKind, type Role } from './kinds.ts';
 
 export function membersOf(snapshot: Snapshot, organizationId: number): Members {

@@ -10,7 +10,7 @@ import { hash, randomBytes, randomInt } from 'node:crypto';
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { OwnerRecord } from '../store/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { type SessionDocument, sessionKind, tokenKind, type Via } from './kinds.ts';
 import { forgetUse, forgetUsesOfGone, keptUseOf } from './uses.ts';
 

@@ -5,7 +5,7 @@ import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { type Caller, givesBeyond } from './caller.ts';
 import { type TokenDocument, tokenKind } from './kinds.ts';
 import { endSessions } from './sessions.ts';

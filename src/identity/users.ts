@@ -10,7 +10,7 @@ import { FaultList, SoftquotaError } from '../errors.ts';
 import * as policy from '../policy/index.ts';
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
-import { isEmail, printable } from '../text/index.ts';
+import { isEmail, printable } from '../text.ts';
 import { linkKind, mailPreferenceKind, type Profile, profileKind } from './kinds.ts';
 import { forgetAdministrationBy, hasLinks } from './links.ts';
 import { forgetMemberships, membersOf, organizationsOf } from './members.ts';

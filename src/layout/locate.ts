@@ -9,7 +9,7 @@ import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
-import { withoutEnd } from '../text/index.ts';
+import { withoutEnd } from '../text.ts';
 import { beforeLook, type Destination, follow, notFollowed } from './disk.ts';
 import { advance, isComplete, isUnchanged, type Layout, type State, startStates } from './layout.ts';
 import { mountsNow, pathsTo } from './mounts.ts';

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, realpathSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { printable, shellQuoted } from '../text/index.ts';
+import { printable, shellQuoted } from '../text.ts';
 import { decodePath, encodePath, namesOf, pathOf } from './path.ts';
 
 export interface Mount {

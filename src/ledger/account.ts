@@ -18,7 +18,7 @@ import {
   type Usage,
 } from '../quota/index.ts';
 import type { DeltaRecord, ShareRecord, UnitRecord } from '../store/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { type Delta, LeafDeltas } from './deltas.ts';
 
 const largest = BigInt(Number.MAX_SAFE_INTEGER);

@@ -20,7 +20,7 @@ import {
   type UnitRecord,
   whole,
 } from '../store/index.ts';
-import { counted, issueLines, printable } from '../text/index.ts';
+import { counted, issueLines, printable } from '../text.ts';
 import { version } from '../version.ts';
 import type { Ledger } from './ledger.ts';
 

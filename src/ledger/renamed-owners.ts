@@ -5,7 +5,7 @@
 
 import { assignedGroups } from '../policy/index.ts';
 import type { LintFinding } from '../quota/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import type { Ledger } from './ledger.ts';
 import { forgeSource } from './usage-index.ts';
 

@@ -8,7 +8,7 @@
 import { SoftquotaError } from '../errors.ts';
 import { addBytes, bytesUnder, type Leaf, leafMask, noUsage } from '../quota/index.ts';
 import type { DeltaRecord, OwnerRecord, UnitRecord } from '../store/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import type { Account } from './account.ts';
 import type { LedgerParts } from './options.ts';
 

@@ -18,7 +18,7 @@ import {
   type Subject,
 } from '../quota/index.ts';
 import type { WatchedDisk } from '../scan/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 
 type Settings = Config['disk'];
 

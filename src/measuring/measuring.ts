@@ -23,7 +23,7 @@ import {
 import type { Logger } from '../service/index.ts';
 import { inSlices } from '../slices.ts';
 import type { UnitRecord } from '../store/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { FollowUps, type RepositoryWatch } from './follow-ups.ts';
 import {
   type Attribution,

@@ -3,7 +3,7 @@
 import { createTransport, type SMTPTransportOptions } from 'nodemailer';
 import type { MailSettings } from '../config/index.ts';
 import { messageOf } from '../errors.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { certificateFault } from './outgoing.ts';
 import type { RenderedMail } from './templates.ts';
 

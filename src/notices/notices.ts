@@ -7,7 +7,7 @@ import { SoftquotaError } from '../errors.ts';
 import { type Log, sparingLog } from '../log.ts';
 import type { Events } from '../overview/index.ts';
 import { SerialQueue } from '../serial-queue.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
 import { type FaultWatchOptions, faultWatch } from './faults.ts';
 import {

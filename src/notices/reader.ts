@@ -9,7 +9,7 @@
 
 import type { Event, EventOf, Events } from '../overview/index.ts';
 import { subjectWords } from '../quota/index.ts';
-import { counted, formatBytes, formatMoment, formatUse, printable } from '../text/index.ts';
+import { counted, formatBytes, formatMoment, formatUse, printable } from '../text.ts';
 import type { NoticeDocument, ReadPosition } from './kinds.ts';
 
 const hourMs = 3_600_000;

@@ -4,7 +4,7 @@ import type { Documents } from '../documents/index.ts';
 import { wantsMail } from '../identity/index.ts';
 import type { Log } from '../log.ts';
 import type { SecretKeys } from '../oauth/index.ts';
-import { isoTime } from '../text/index.ts';
+import { isoTime } from '../text.ts';
 import type { DeliveryQueue } from './delivery-queue.ts';
 import { type Delivery, deliveryKind, type NoticeDocument, type Target } from './kinds.ts';
 import type { NoticeSettings } from './recipients.ts';

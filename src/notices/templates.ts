@@ -11,7 +11,7 @@ import { readBounded } from '../bounded/index.ts';
 import { messageOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { templatesDirectory } from '../package.ts';
-import { escapeHtml } from '../text/index.ts';
+import { escapeHtml } from '../text.ts';
 
 /** The kinds of mails; each has a template for text and one for HTML. */
 type MailName = 'owner' | 'admin' | 'digest';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Ledger } from '../ledger/index.ts';
 import { worstKind } from '../overview/index.ts';
 import { leafIndex, leaves, subjectWords } from '../quota/index.ts';
-import { formatBytes, formatCount, formatMoment, formatUse, printable } from '../text/index.ts';
+import { formatBytes, formatCount, formatMoment, formatUse, printable } from '../text.ts';
 import { addressOf, type PageId } from '../wire/index.ts';
 import type { NoticeDocument } from './kinds.ts';
 import type { View } from './templates.ts';

@@ -13,7 +13,7 @@ import { request as tlsRequest } from 'node:https';
 import { isIP } from 'node:net';
 import type { WebhookSettings } from '../config/index.ts';
 import { messageOf } from '../errors.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { within } from '../within.ts';
 import { certificateFault, isInNetworks, isPrivateAddress } from './outgoing.ts';
 

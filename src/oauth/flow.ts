@@ -18,7 +18,7 @@ import {
   startSession,
 } from '../identity/index.ts';
 import type { Log } from '../log.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { type OfferedSource, wayBack } from '../wire/index.ts';
 import { SignInFault } from './fault.ts';
 import { issuerOf } from './issuer.ts';

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { Kind } from '../documents/index.ts';
-import { isoTime } from '../text/index.ts';
+import { isoTime } from '../text.ts';
 
 const whole = z.number().int();
 const texts = z.array(z.string()).readonly();

@@ -6,7 +6,7 @@ import { FaultList, SoftquotaError } from '../errors.ts';
 import { endSessions, linksAt, removeLink, setAdministrationBy } from '../identity/index.ts';
 import { groupNamed } from '../policy/index.ts';
 import { nameFault } from '../quota/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { type Mapping, quotaGroupsIn } from '../wire/index.ts';
 import { endAdministration } from './claims.ts';
 import { addressFault, issuerOf } from './issuer.ts';

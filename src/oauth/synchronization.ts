@@ -10,7 +10,7 @@ import type { Log } from '../log.ts';
 import { assignedGroups, groupNamed, setGroups } from '../policy/index.ts';
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
-import { isEmail, printable } from '../text/index.ts';
+import { isEmail, printable } from '../text.ts';
 import { type Synchronization, type TriedSynchronization, unmappedIn } from '../wire/index.ts';
 import {
   type Administration,

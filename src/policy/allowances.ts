@@ -10,7 +10,7 @@ import { z } from 'zod';
 import type { AuditContext, ChangeSet, Kind, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import type { ActiveAllowance } from '../quota/index.ts';
-import { isoTime, printable } from '../text/index.ts';
+import { isoTime, printable } from '../text.ts';
 
 const allowance = z.strictObject({
   id: z.string(),

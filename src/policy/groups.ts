@@ -5,7 +5,7 @@
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import { type Group, nameFault } from '../quota/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import {
   type Assignment,
   assignmentKind,

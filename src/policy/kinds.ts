@@ -11,7 +11,7 @@ import {
   type RuleSubject,
   ruleModes,
 } from '../quota/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { allowanceKind } from './allowances.ts';
 
 /** The position in lists, in the order of creation. */

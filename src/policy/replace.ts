@@ -15,7 +15,7 @@ import {
   type Rule,
 } from '../quota/index.ts';
 import { runToEnd, type Work } from '../slices.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { createMissing, groupsIn, type NewGroup } from './groups.ts';
 import { type Assignment, assignmentKind, groupKind, ruleKind } from './kinds.ts';
 import { Policy } from './policy.ts';

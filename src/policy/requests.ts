@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { AuditContext, ChangeSet, Kind, Snapshot, Transaction } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import { isoTime, printable } from '../text/index.ts';
+import { isoTime, printable } from '../text.ts';
 import { allowanceFaults, createAllowance } from './allowances.ts';
 
 const whole = z.number().int();

@@ -14,7 +14,7 @@ import {
   type RuleScope,
   ruleScopes,
 } from '../quota/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import {
   groupKind,
   inOrder,

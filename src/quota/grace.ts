@@ -7,7 +7,7 @@
  */
 
 import type { Parsed } from '../parsed.ts';
-import { longestDurationMs, parseSize, writeSize } from '../text/index.ts';
+import { longestDurationMs, parseSize, writeSize } from '../text.ts';
 
 /** The amount by which a limit may be passed: in bytes, or in percent of the limit. */
 export type GraceMost = { readonly bytes: number } | { readonly percent: number };

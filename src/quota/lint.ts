@@ -6,7 +6,7 @@
  * others together make superfluous.
  */
 
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { isNoMoreGrace } from './grace.ts';
 import {
   type CompiledGroup,

@@ -1,6 +1,6 @@
 /** Lines of text about a decision. Each is complete by itself, and contains no control character. */
 
-import { formatBytes, formatCount, formatMoment, formatUse, printable } from '../text/index.ts';
+import { formatBytes, formatCount, formatMoment, formatUse, printable } from '../text.ts';
 import type { IncomingFile } from './bounds.ts';
 import { reachedThreshold } from './decide.ts';
 import type { Decision, DiskFull, FullDisk, RuledRefused } from './decision.ts';

@@ -14,7 +14,7 @@
 import { SoftquotaError } from '../errors.ts';
 import { DiskHangs, isWithin, type Mounts } from '../layout/index.ts';
 import type { Log } from '../log.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { monotonic } from './shared.ts';
 import { type Answered, type Asked, DiskThread, type Given, type OnPart } from './thread.ts';
 

@@ -18,7 +18,7 @@ import {
   walkedRoots,
 } from '../layout/index.ts';
 import type { Leaf } from '../quota/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import { within } from '../within.ts';
 import { DiskThreads, packThreads } from './disk-threads.ts';
 import type { ScannerOptions, ScannerParts } from './options.ts';

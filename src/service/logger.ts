@@ -11,7 +11,7 @@ import { isatty } from 'node:tty';
 import pino from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import { systemCode } from '../errors.ts';
-import { printableJson } from '../text/index.ts';
+import { printableJson } from '../text.ts';
 
 export type Logger = pino.Logger;
 

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { runProgram } from '../bounded/index.ts';
 import { messageOf } from '../errors.ts';
 import { jsonOf } from '../parsed.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import type { Logger } from './logger.ts';
 
 interface SupervisionOptions {

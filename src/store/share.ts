@@ -9,7 +9,7 @@
 import { hash } from 'node:crypto';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import { type Leaf, leaves } from '../quota/index.ts';
-import { printable } from '../text/index.ts';
+import { printable } from '../text.ts';
 import type { LargeUnit, ShareRecord } from './record-store.ts';
 import { checkedFields, leafValue, wholeValue } from './untrusted.ts';
 

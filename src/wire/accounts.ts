@@ -4,7 +4,7 @@
 
 import { z } from 'zod';
 import { longestName } from '../quota/index.ts';
-import { emailPattern, longestEmail } from '../text/index.ts';
+import { emailPattern, longestEmail } from '../text.ts';
 import { atMost, mark, mostOf, nameOrNothing, newName, text } from './bounds.ts';
 import { ownerType } from './usage.ts';
 

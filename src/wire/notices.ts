@@ -1,7 +1,7 @@
 /** Notices: their receivers, and the deliveries that wait or have failed. */
 
 import { z } from 'zod';
-import { emailPattern, isEmail, longestEmail } from '../text/index.ts';
+import { emailPattern, isEmail, longestEmail } from '../text.ts';
 import { text } from './bounds.ts';
 
 const moment = z.string().nullable();

@@ -11,7 +11,7 @@ import {
   ruleScopes,
   subjects,
 } from '../quota/index.ts';
-import { isoTime } from '../text/index.ts';
+import { isoTime } from '../text.ts';
 import { bytes } from './bounds.ts';
 import { addedAllowance, allowance, unreachableGarbage } from './requests.ts';
 

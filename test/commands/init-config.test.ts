@@ -5,7 +5,7 @@ import t from 'tap';
 import { configText, proposeTotal } from '../../src/commands/init-config.ts';
 import type { NewPlaces } from '../../src/commands/new-config.ts';
 import { formatFaults, loadConfig } from '../../src/config/index.ts';
-import { parseSize } from '../../src/text/index.ts';
+import { parseSize } from '../../src/text.ts';
 import { ownerName } from '../config/arbitraries.ts';
 import { folderWith } from '../config/written.ts';
 

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { formatBytes } from '../../src/text/index.ts';
+import { formatBytes } from '../../src/text.ts';
 import { isLong } from '../run-length.ts';
 import { commit, fileLimit, follow, openLimited, text } from './limited.ts';
 import { must, run } from './run.ts';

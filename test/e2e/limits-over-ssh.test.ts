@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
-import { formatBytes } from '../../src/text/index.ts';
+import { formatBytes } from '../../src/text.ts';
 import { isLong } from '../run-length.ts';
 import { commit, commitMany, fileLimit, openLimited, text } from './limited.ts';
 

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { commandLine, quoted } from '../../src/health/index.ts';
 import { decodePath, encodePath } from '../../src/layout/index.ts';
-import { printable } from '../../src/text/index.ts';
+import { printable } from '../../src/text.ts';
 
 /** Any bytes that a path can have, as the string that stands for them. */
 const anyPath = fc

@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { parseMailTemplate, render } from '../../src/notices/templates.ts';
-import { escapeHtml } from '../../src/text/index.ts';
+import { escapeHtml } from '../../src/text.ts';
 
 const names = new Set(['owner', 'kinds', 'name', 'size']);
 const plain = (text: string) => text;

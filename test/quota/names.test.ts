@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { nameFault, ownerKey } from '../../src/quota/index.ts';
-import { printable } from '../../src/text/index.ts';
+import { printable } from '../../src/text.ts';
 
 const text = fc.string({ unit: 'binary' });
 

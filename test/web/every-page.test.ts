@@ -5,7 +5,7 @@
 
 import t from 'tap';
 import { z } from 'zod';
-import { printable } from '../../src/text/index.ts';
+import { printable } from '../../src/text.ts';
 import type { Tab } from '../e2e/browser.ts';
 import { administratorsPages, odd, oddNames, realm } from './realm.ts';
 import { barriersInAnyLook, isLoaded, lookAs, reads, Web } from './world.ts';

@@ -1,7 +1,7 @@
 /** Input of strangers, to Chromium: names from a provider that lies. */
 
 import t from 'tap';
-import { printable } from '../../src/text/index.ts';
+import { printable } from '../../src/text.ts';
 import { hostileProvider } from '../oauth/hostile-provider.ts';
 import { SignInWorld } from '../oauth/world.ts';
 import { oddNames } from './realm.ts';

@@ -8,7 +8,7 @@ import { FaultList, SoftquotaError } from '../../errors.ts';
 import { given } from '../../given.ts';
 import { linksAt, putLink } from '../../identity/index.ts';
 import * as oauth from '../../oauth/index.ts';
-import { isoTime, printable } from '../../text/index.ts';
+import { isoTime, printable } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import { administrators } from '../asker.ts';
 import { knownOwner } from '../owners.ts';

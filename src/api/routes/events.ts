@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { type Event, type EventsPage, event, eventKinds } from '../../overview/index.ts';
-import { isoTime } from '../../text/index.ts';
+import { isoTime } from '../../text.ts';
 import { knownName, mark, queryNumber, text } from '../../wire/index.ts';
 import { csvLine } from '../downloads.ts';
 import { type Call, csvRoute, getRoute, type Route } from '../route.ts';

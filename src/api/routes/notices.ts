@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { type Caller, profileOf, setMailWanted, wantsMail } from '../../identity/index.ts';
-import { isoTime } from '../../text/index.ts';
+import { isoTime } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import { getRoute, patchRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';

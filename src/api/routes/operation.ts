@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { walkedForOthers } from '../../fleet/index.ts';
 import type { HostRecord } from '../../store/index.ts';
-import { isoTime, printable } from '../../text/index.ts';
+import { isoTime, printable } from '../../text.ts';
 import { version } from '../../version.ts';
 import * as wire from '../../wire/index.ts';
 import { administrators } from '../asker.ts';

@@ -5,7 +5,7 @@ import { SoftquotaError } from '../../errors.ts';
 import { dailyDays, hourlyDays, isWorse, poolStates, type Range, reachedAt } from '../../overview/index.ts';
 import { mustBeGroup, openRequests } from '../../policy/index.ts';
 import { asTree, leafMask, leaves, totalOf } from '../../quota/index.ts';
-import { isoTime, printable } from '../../text/index.ts';
+import { isoTime, printable } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import { type KnownOwner, knownOwner } from '../owners.ts';
 import { getRoute, type Route } from '../route.ts';

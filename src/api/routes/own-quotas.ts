@@ -10,7 +10,7 @@ import { type Caller, mustBeOrganization } from '../../identity/index.ts';
 import type { KnownUnit } from '../../ledger/index.ts';
 import { ownEvent, ownEventKinds } from '../../overview/index.ts';
 import { leafMask, leaves, type Subject } from '../../quota/index.ts';
-import { printable } from '../../text/index.ts';
+import { printable } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import { type KnownOwner, knownOwner, roleOver } from '../owners.ts';
 import { forgivingPage, listAddress, onePage, pageOf, tellPages } from '../pages.ts';

@@ -7,7 +7,7 @@ import { poolStates } from '../../overview/index.ts';
 import * as policy from '../../policy/index.ts';
 import { bytesUnder, leafMask } from '../../quota/index.ts';
 import { filterMapInSlices } from '../../slices.ts';
-import { printable } from '../../text/index.ts';
+import { printable } from '../../text.ts';
 import {
   type GroupUsage,
   group,

@@ -5,7 +5,7 @@ import { SoftquotaError } from '../../errors.ts';
 import type { Caller } from '../../identity/index.ts';
 import * as policy from '../../policy/index.ts';
 import { filterMapInSlices } from '../../slices.ts';
-import { momentOf } from '../../text/index.ts';
+import { momentOf } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import { mustNotGiveThemselves, roleOver } from '../owners.ts';
 import { listAddress, onePage, pageQuery, tellPage } from '../pages.ts';

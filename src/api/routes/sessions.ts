@@ -15,7 +15,7 @@ import {
   roleIn,
 } from '../../identity/index.ts';
 import { signOutHref } from '../../oauth/index.ts';
-import { isoTime, printable } from '../../text/index.ts';
+import { isoTime, printable } from '../../text.ts';
 import { version } from '../../version.ts';
 import * as wire from '../../wire/index.ts';
 import { type Browser, refuse } from '../asker.ts';

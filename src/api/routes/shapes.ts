@@ -15,7 +15,7 @@ import * as policy from '../../policy/index.ts';
 import * as quota from '../../quota/index.ts';
 import type { ScanRun } from '../../scan/index.ts';
 import type { OwnerRecord } from '../../store/index.ts';
-import { isoTime } from '../../text/index.ts';
+import { isoTime } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import type { KnownOwner } from '../owners.ts';
 import type { ApiServices } from '../services.ts';

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { isOfGitaly } from '../../layout/index.ts';
-import { isoTime, printable } from '../../text/index.ts';
+import { isoTime, printable } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import { getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices, SpaceState } from '../services.ts';

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { createToken, revokeToken, type TokenDocument } from '../../identity/index.ts';
 import { filterMapInSlices } from '../../slices.ts';
-import { isoTime, momentOf } from '../../text/index.ts';
+import { isoTime, momentOf } from '../../text.ts';
 import { anyToken, createdToken, newToken, type Token, text, token } from '../../wire/index.ts';
 import { knownOwner, ownOrAdministered } from '../owners.ts';
 import { forgivingPage, listAddress, onePage, pageQuery, tellPage, tellPages } from '../pages.ts';

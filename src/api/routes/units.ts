@@ -5,7 +5,7 @@ import { SoftquotaError } from '../../errors.ts';
 import type { Ledger } from '../../ledger/index.ts';
 import { leafMask } from '../../quota/index.ts';
 import type { LargeUnit, UnitRecord } from '../../store/index.ts';
-import { isoTime } from '../../text/index.ts';
+import { isoTime } from '../../text.ts';
 import { type AnyUnit, anyUnit, askedSubject, text } from '../../wire/index.ts';
 import { listAddress, onePage, pageQuery, tellPage } from '../pages.ts';
 import { getRoute, type Route } from '../route.ts';

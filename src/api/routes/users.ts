@@ -8,7 +8,7 @@ import * as identity from '../../identity/index.ts';
 import type { Ledger } from '../../ledger/index.ts';
 import { filterMapInSlices } from '../../slices.ts';
 import type { OwnerRecord } from '../../store/index.ts';
-import { printable } from '../../text/index.ts';
+import { printable } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import { knownOwner } from '../owners.ts';
 import { forgivingPage, listAddress, onePage, tellPage } from '../pages.ts';

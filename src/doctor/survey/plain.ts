@@ -7,7 +7,7 @@ import { dirname, join, relative } from 'node:path';
 import type { ForgeKind } from '../../forge/index.ts';
 import type { OwnerSource, StorageKind, StorageSettings } from '../../layout/index.ts';
 import type { Subject } from '../../quota/index.ts';
-import { counted } from '../../text/index.ts';
+import { counted } from '../../text.ts';
 import { isDirectory, physical } from '../paths.ts';
 
 /** `owners`: plain bare repositories in directories of owners; `flat`: without. */

@@ -8,7 +8,7 @@ import { SoftquotaError, systemCode } from '../../errors.ts';
 import { findRepositories, type UnreadPlace } from '../../git/index.ts';
 import { beforeFollow, inspect, resolveLayout, saysHangs } from '../../layout/index.ts';
 import { nameFault } from '../../quota/index.ts';
-import { counted, formatCount } from '../../text/index.ts';
+import { counted, formatCount } from '../../text.ts';
 import { hangs, isDirectory, physical } from '../paths.ts';
 import { groupWriters } from '../rights.ts';
 import { type Billing, billing, type Sized, shareOf, sizeOf } from './billing.ts';

@@ -6,7 +6,7 @@
  * error.
  */
 
-import { printable } from '../../text/index.ts';
+import { printable } from '../../text.ts';
 import { textOfConfig } from '../app-ini.ts';
 import { type DatabaseServerAddress, defaultPorts, ForgeFault, tlsModeOf } from '../database.ts';
 

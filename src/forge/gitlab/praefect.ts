@@ -3,7 +3,7 @@
  * `@cluster/repositories/ab/cd/NUMBER` on several storages, of which one counts for the owner.
  */
 
-import { printable } from '../../text/index.ts';
+import { printable } from '../../text.ts';
 import { type ForgeDatabase, ForgeFault, type GitlabPlace, type Replica, textAt } from '../database.ts';
 import type { NeededColumns } from '../forge-schema.ts';
 import type { PraefectSettings } from '../messages.ts';

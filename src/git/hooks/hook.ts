@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import type { BoundedFile } from '../../bounded/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import { packageDirectory } from '../../package.ts';
-import { shellQuoted } from '../../text/index.ts';
+import { shellQuoted } from '../../text.ts';
 
 export const hookNames = ['pre-receive', 'post-receive'] as const;
 

@@ -4,7 +4,7 @@ import { type SystemAccount, systemAccounts } from '../../accounts.ts';
 import { type BoundedFile, readBounded } from '../../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
 import { beforeFollow, encodePath, noexecMountAt, saysHangs } from '../../layout/index.ts';
-import { shellQuoted } from '../../text/index.ts';
+import { shellQuoted } from '../../text.ts';
 import { type ConfigFacts, configSetting, oldFiles, readFacts } from './config.ts';
 import { Folder, inEach, type RepositoryFault } from './folder.ts';
 import {

@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../errors.ts';
 import { encodePath, isOfGitaly } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
-import { formatBytes } from '../../text/index.ts';
+import { formatBytes } from '../../text.ts';
 import type { RepositoryFigures } from '../../wire/index.ts';
 import { CollectionPlan } from './collection-plan.ts';
 import { DiskQueues } from './disk-queues.ts';

@@ -6,7 +6,7 @@
  * forks, transfers, artifacts) cannot be checked here; docs/forges/uploads.md lists them for each server.
  */
 
-import { withoutEnd } from '../../text/index.ts';
+import { withoutEnd } from '../../text.ts';
 import type { FileForm, RouteSubject, UploadPart, UploadRoute } from './routes.ts';
 import { parseUrlTemplate, type UrlTemplate } from './routes.ts';
 

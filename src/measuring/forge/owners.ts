@@ -22,7 +22,7 @@ import type { OwnerRename } from '../../ledger/index.ts';
 import { nameFault } from '../../quota/index.ts';
 import type { Work } from '../../slices.ts';
 import type { OwnerRecord } from '../../store/index.ts';
-import { isEmail } from '../../text/index.ts';
+import { isEmail } from '../../text.ts';
 
 const link = z.strictObject({
   owner: z.number().int(),

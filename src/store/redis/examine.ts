@@ -5,7 +5,7 @@
 
 import type { Redis } from 'ioredis';
 import { SoftquotaError } from '../../errors.ts';
-import { printable } from '../../text/index.ts';
+import { printable } from '../../text.ts';
 import { parts, pipeline, script, sendScript } from './commands.ts';
 import { damaged, redisSchema, replyCode, strangeSchema } from './faults.ts';
 import { type Keys, textIn } from './keys.ts';

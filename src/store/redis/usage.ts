@@ -5,7 +5,7 @@
  */
 
 import { SoftquotaError } from '../../errors.ts';
-import { printable } from '../../text/index.ts';
+import { printable } from '../../text.ts';
 import type { LargeUnit, ShareRecord } from '../record-store.ts';
 import { usageIn } from '../share.ts';
 import type { TellUsage, ToldShare, UsageChanges } from '../shared.ts';

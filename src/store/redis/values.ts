@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { messageOf } from '../../errors.ts';
 import { isLeaf } from '../../quota/index.ts';
-import { printable } from '../../text/index.ts';
+import { printable } from '../../text.ts';
 import { decodeWtf8, encodeWtf8 } from '../../wtf8.ts';
 import type { DocumentRecord, EventRecord, LargeUnit, LevelRecord, OwnerRecord } from '../record-store.ts';
 import { ownerShape, whole } from '../shapes.ts';

@@ -3,7 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import { SoftquotaError } from '../../errors.ts';
 import { isLeaf, type Leaf, leaves, nameFault } from '../../quota/index.ts';
-import { excerpt } from '../../text/index.ts';
+import { excerpt } from '../../text.ts';
 
 interface ReportedUnit {
   readonly owner: string;

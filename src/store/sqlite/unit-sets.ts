@@ -4,7 +4,7 @@ import { statfsSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { SoftquotaError } from '../../errors.ts';
 import { ownerKey } from '../../quota/index.ts';
-import { printable } from '../../text/index.ts';
+import { printable } from '../../text.ts';
 import type { LargeUnit } from '../record-store.ts';
 import type { NewUnitSet, UnitQuery, UnitSetRecord, UnitSum } from '../unit-sources.ts';
 import { checkedText, leafValue, wholeValue } from '../untrusted.ts';

@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
-import { printable } from '../../../src/text/index.ts';
+import { printable } from '../../../src/text.ts';
 import type { SavedSource, Source, TriedSynchronization } from '../../../src/wire/index.ts';
 import { saveSource, trySource } from '../api/auth-queries.ts';
 import { refresh } from '../api/client.ts';

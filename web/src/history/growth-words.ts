@@ -1,6 +1,6 @@
 /** Sentences about the growth of usage, and about the day on which the limit is reached. */
 
-import { formatBytes } from '../../../src/text/index.ts';
+import { formatBytes } from '../../../src/text.ts';
 import type { Growth } from '../../../src/wire/index.ts';
 
 export function growthWords(growth: Growth | null): string {

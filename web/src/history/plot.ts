@@ -9,7 +9,7 @@
 import { scaleLinear, scaleTime } from 'd3-scale';
 import { area, line, stack } from 'd3-shape';
 import type { Leaf } from '../../../src/quota/index.ts';
-import { formatBytes } from '../../../src/text/index.ts';
+import { formatBytes } from '../../../src/text.ts';
 import type { History } from '../../../src/wire/index.ts';
 
 export type HistoryPoint = History['points'][number];

@@ -1,6 +1,6 @@
 /** Initial values of a request for more space, from usage and growth. */
 
-import { formatBytes, formatUse, printable, writeSize } from '../../../src/text/index.ts';
+import { formatBytes, formatUse, printable, writeSize } from '../../../src/text.ts';
 import type { Growth, OwnReport, Verdict } from '../../../src/wire/index.ts';
 import { dayWords, growthWords } from '../history/growth-words.ts';
 

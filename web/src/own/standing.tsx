@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from 'preact/hooks';
 import { isSubject, leaves, type Subject } from '../../../src/quota/index.ts';
-import { formatBytes, formatMoment, formatUse, printable } from '../../../src/text/index.ts';
+import { formatBytes, formatMoment, formatUse, printable } from '../../../src/text.ts';
 import type { Explanation, OwnReport } from '../../../src/wire/index.ts';
 import { type Own, ownExplanationQuery } from '../api/own-queries.ts';
 import { announce } from '../parts/announcer.tsx';

@@ -6,7 +6,7 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import type { Event } from '../../../src/overview/event-shapes.ts';
-import { printable } from '../../../src/text/index.ts';
+import { printable } from '../../../src/text.ts';
 import type { SavedSource, Source } from '../../../src/wire/index.ts';
 import {
   authsQuery,

@@ -1,7 +1,7 @@
 /** Actions for the owners that were chosen in the list: adding them to a group, or removing them. */
 
 import { useState } from 'preact/hooks';
-import { printable } from '../../../src/text/index.ts';
+import { printable } from '../../../src/text.ts';
 import type { WholePolicy } from '../../../src/wire/index.ts';
 import { policyQuery } from '../api/queries.ts';
 import { Button } from '../parts/button.tsx';

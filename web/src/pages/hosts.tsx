@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { printable } from '../../../src/text/index.ts';
+import { printable } from '../../../src/text.ts';
 import type { FleetHost } from '../../../src/wire/index.ts';
 import { ask } from '../api/ask.ts';
 import { hostsQuery, sharedStoreQuery } from '../api/queries.ts';

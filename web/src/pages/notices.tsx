@@ -1,7 +1,7 @@
 /** Page of notices: receivers, deliveries that wait or have failed, and tests. */
 
 import { useState } from 'preact/hooks';
-import { printable } from '../../../src/text/index.ts';
+import { printable } from '../../../src/text.ts';
 import type { NoticeDelivery, NoticePlace } from '../../../src/wire/index.ts';
 import { mostDeliveries, noticesQuery, sendAgain, sendTest } from '../api/queries.ts';
 import { announce } from '../parts/announcer.tsx';

@@ -1,7 +1,7 @@
 /** First page of administrators: problems, and the figures of all owners together. */
 
 import { leaves } from '../../../src/quota/index.ts';
-import { formatBytes, printable } from '../../../src/text/index.ts';
+import { formatBytes, printable } from '../../../src/text.ts';
 import type { Disk, Overview as Figures, Finding, RefusalsOfDay } from '../../../src/wire/index.ts';
 import { findingsQuery, overviewQuery, ownersQuery } from '../api/queries.ts';
 import { Bar, kindWords, Legend } from '../parts/bar.tsx';

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { nameFault } from '../../../src/quota/index.ts';
-import { printable } from '../../../src/text/index.ts';
+import { printable } from '../../../src/text.ts';
 import type { Member, User, UserEdit, WholePolicy } from '../../../src/wire/index.ts';
 import { ask } from '../api/ask.ts';
 import { refresh } from '../api/client.ts';

@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useState } from 'preact/hooks';
 import { nameFault } from '../../../src/quota/index.ts';
-import { printable } from '../../../src/text/index.ts';
+import { printable } from '../../../src/text.ts';
 import type { OwnerRow, OwnerState, User } from '../../../src/wire/index.ts';
 import { apiUrl, ask } from '../api/ask.ts';
 import { groupNamesQuery, type OwnersAsked, ownersQuery } from '../api/queries.ts';

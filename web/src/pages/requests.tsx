@@ -1,7 +1,7 @@
 /** Page of requests for more space, which administrators grant or decline. */
 
 import { useState } from 'preact/hooks';
-import { writeSize } from '../../../src/text/index.ts';
+import { writeSize } from '../../../src/text.ts';
 import type { OwnerReport, SpaceRequest } from '../../../src/wire/index.ts';
 import { declineRequest, grantRequest, requestsQuery } from '../api/own-queries.ts';
 import { ownerQuery } from '../api/queries.ts';

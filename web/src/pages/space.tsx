@@ -2,7 +2,7 @@
  * Page about the space in an owner's repositories and how to free it, for the owner and for administrators.
  */
 
-import { printable } from '../../../src/text/index.ts';
+import { printable } from '../../../src/text.ts';
 import type { RepositorySpace } from '../../../src/wire/index.ts';
 import { useSession } from '../api/session.ts';
 import { type SpaceOf, spaceQuery } from '../api/space-queries.ts';

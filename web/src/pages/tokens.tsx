@@ -4,7 +4,7 @@
  */
 
 import { useState } from 'preact/hooks';
-import { printable } from '../../../src/text/index.ts';
+import { printable } from '../../../src/text.ts';
 import type { AnySession, AnyToken } from '../../../src/wire/index.ts';
 import { allSessionsQuery, allTokensQuery, endSession, userQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';

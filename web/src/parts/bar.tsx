@@ -7,7 +7,7 @@ import {
   subjectWords,
   type Usage,
 } from '../../../src/quota/index.ts';
-import { formatBytes } from '../../../src/text/index.ts';
+import { formatBytes } from '../../../src/text.ts';
 import type { OwnerState } from '../../../src/wire/index.ts';
 import { portions } from '../usage.ts';
 import { Percent, Size, type UseProps } from './figures.tsx';

@@ -5,7 +5,7 @@
 
 import { useQuery } from '@tanstack/preact-query';
 import type { Subject } from '../../../src/quota/index.ts';
-import { printable } from '../../../src/text/index.ts';
+import { printable } from '../../../src/text.ts';
 import type {
   ChangedOwner,
   DraftPolicy,

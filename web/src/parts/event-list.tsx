@@ -5,7 +5,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Event, EventOf } from '../../../src/overview/event-shapes.ts';
 import { subjectWords } from '../../../src/quota/index.ts';
-import { formatBytes, printable } from '../../../src/text/index.ts';
+import { formatBytes, printable } from '../../../src/text.ts';
 import { type EventsAsked, eventsQuery } from '../api/queries.ts';
 import { fewest, listWords } from '../own/verdicts.ts';
 import { changedFields } from '../policy/changes.ts';

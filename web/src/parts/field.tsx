@@ -1,7 +1,7 @@
 /** Form fields: with a label, a hint, and the fault of the input. */
 
 import { useId } from 'preact/hooks';
-import { formatBytes, parseSize } from '../../../src/text/index.ts';
+import { formatBytes, parseSize } from '../../../src/text.ts';
 import type { TypedMore } from '../own/proposal.ts';
 import { Name } from './name.tsx';
 

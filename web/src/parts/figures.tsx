@@ -4,7 +4,7 @@
  */
 
 import { type RuleScope, subjectWords } from '../../../src/quota/index.ts';
-import { formatBytes, formatUse, printable, writeDuration } from '../../../src/text/index.ts';
+import { formatBytes, formatUse, printable, writeDuration } from '../../../src/text.ts';
 import type { Rule, Verdict } from '../../../src/wire/index.ts';
 
 /** Shows bytes; -1 is `unlimited`, null a dash. */

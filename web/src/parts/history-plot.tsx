@@ -3,7 +3,7 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { subjectWords } from '../../../src/quota/index.ts';
-import { formatBytes, formatUse } from '../../../src/text/index.ts';
+import { formatBytes, formatUse } from '../../../src/text.ts';
 import type { History } from '../../../src/wire/index.ts';
 import { growthWords } from '../history/growth-words.ts';
 import {

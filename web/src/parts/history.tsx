@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/preact-query';
 import { useRef, useState } from 'preact/hooks';
-import { formatBytes, printable } from '../../../src/text/index.ts';
+import { formatBytes, printable } from '../../../src/text.ts';
 import type { History as Figures, HistoryRange } from '../../../src/wire/index.ts';
 import { type HistoryOf, historyQuery } from '../api/own-queries.ts';
 import { chartPng, chartSvg, download, historyCsv, type ImageText } from '../history/export.ts';

@@ -1,7 +1,7 @@
 /** Names that a stranger may have chosen: separated from the surrounding text and made harmless. */
 
 import type { ComponentChildren } from 'preact';
-import { printable } from '../../../src/text/index.ts';
+import { printable } from '../../../src/text.ts';
 import type { PageId } from '../../../src/wire/pages.ts';
 import { to } from '../place.ts';
 import { counted } from './figures.tsx';

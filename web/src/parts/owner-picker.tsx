@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useState } from 'preact/hooks';
-import { printable } from '../../../src/text/index.ts';
+import { printable } from '../../../src/text.ts';
 import { usersQuery } from '../api/queries.ts';
 import { announce } from './announcer.tsx';
 import { Button } from './button.tsx';

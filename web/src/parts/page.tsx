@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { printable } from '../../../src/text/index.ts';
+import { printable } from '../../../src/text.ts';
 import { to } from '../place.ts';
 
 interface PageProps {

@@ -5,7 +5,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { printable } from '../../../src/text/index.ts';
+import { printable } from '../../../src/text.ts';
 import type { WholePolicy } from '../../../src/wire/index.ts';
 import { policyQuery } from '../api/queries.ts';
 import { go, to, useQueryPart } from '../place.ts';

@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
-import { printable } from '../../../src/text/index.ts';
+import { printable } from '../../../src/text.ts';
 import type { GroupUsage, OwnPool } from '../../../src/wire/index.ts';
 import { groupUsageQuery } from '../api/queries.ts';
 import { type Segment, SegmentBar } from './bar.tsx';

@@ -9,7 +9,7 @@ import {
   type RuleScope,
   type RuleSubject,
 } from '../../../src/quota/index.ts';
-import { parseDuration, writeDuration, writeSize } from '../../../src/text/index.ts';
+import { parseDuration, writeDuration, writeSize } from '../../../src/text.ts';
 import type { Rule, WholePolicy } from '../../../src/wire/index.ts';
 import { groupsWith, withGroup, withRule } from '../policy/edit.ts';
 import { Check, Choice, Field, SizeField, sizeIn } from './field.tsx';

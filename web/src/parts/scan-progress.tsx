@@ -1,4 +1,4 @@
-import { printable } from '../../../src/text/index.ts';
+import { printable } from '../../../src/text.ts';
 import type { ScanReport } from '../../../src/wire/index.ts';
 import { counted, Size, Time } from './figures.tsx';
 import { Others, Path } from './name.tsx';

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { printable } from '../../../src/text/index.ts';
+import { printable } from '../../../src/text.ts';
 import type { CreatedToken, NewToken, Token } from '../../../src/wire/index.ts';
 import { createToken, revokeToken, tokensQuery } from '../api/queries.ts';
 import { Button } from './button.tsx';

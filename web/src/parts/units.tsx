@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { isSubject } from '../../../src/quota/index.ts';
-import { printable } from '../../../src/text/index.ts';
+import { printable } from '../../../src/text.ts';
 import type { UnitRow } from '../../../src/wire/index.ts';
 import { kindWords } from './bar.tsx';
 import { Button } from './button.tsx';

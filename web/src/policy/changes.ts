@@ -1,6 +1,6 @@
 /** Describes the fields that a change of the policy changed: `limit: 100 GB → 100 kB`. */
 
-import { formatBytes, printable, writeDuration } from '../../../src/text/index.ts';
+import { formatBytes, printable, writeDuration } from '../../../src/text.ts';
 
 const longest = 200;
 

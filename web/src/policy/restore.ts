@@ -5,7 +5,7 @@
 
 import type { Event } from '../../../src/overview/event-shapes.ts';
 import { isSubject, type RuleScope, ruleScopes } from '../../../src/quota/index.ts';
-import { printable } from '../../../src/text/index.ts';
+import { printable } from '../../../src/text.ts';
 import type { Rule, WholePolicy } from '../../../src/wire/index.ts';
 import { fieldsOf } from './changes.ts';
 import { groupsOf, withGroup, withGroupsOf, withoutGroup, withoutRule, withRule } from './edit.ts';

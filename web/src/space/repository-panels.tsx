@@ -5,7 +5,7 @@
 
 import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useState } from 'preact/hooks';
-import { formatBytes, printable } from '../../../src/text/index.ts';
+import { formatBytes, printable } from '../../../src/text.ts';
 import type { ReclaimRun, SpaceAnswer, SpaceReport } from '../../../src/wire/index.ts';
 import { refresh } from '../api/client.ts';
 import { reclaimNow, reclaimsQuery, type SpaceOf, spaceQuery } from '../api/space-queries.ts';

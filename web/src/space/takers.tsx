@@ -1,7 +1,7 @@
 /** Files and refs, ordered by the space that their removal frees, with the commands for it. */
 
 import type { ComponentChildren } from 'preact';
-import { printable } from '../../../src/text/index.ts';
+import { printable } from '../../../src/text.ts';
 import { gitlabMaintenance, isKeptByGitlab } from '../../../src/wire/hidden-refs.ts';
 import type { SpaceReport } from '../../../src/wire/index.ts';
 import { announce } from '../parts/announcer.tsx';

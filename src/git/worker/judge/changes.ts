@@ -6,7 +6,7 @@
 import { readdir } from 'node:fs/promises';
 import { readBounded, runProgram } from '../../../bounded/index.ts';
 import { decodePath, encodePath } from '../../../layout/index.ts';
-import { withoutEnd } from '../../../text/index.ts';
+import { withoutEnd } from '../../../text.ts';
 import { inLatin1 } from '../files.ts';
 import { UnusableRepository } from '../space/repository-config.ts';
 import type { RepositoryView } from '../space/view.ts';

@@ -7,7 +7,7 @@
 import { lstat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { decodePath, encodePath, isQuarantineName, quarantinePath } from '../../../layout/index.ts';
-import { formatBytes, printable } from '../../../text/index.ts';
+import { formatBytes, printable } from '../../../text.ts';
 import {
   gitlabMaintenance,
   isKeptByGitlab,

@@ -1,7 +1,7 @@
 /** Makes the report about one repository: what takes the space, and how much each removal would free. */
 
 import { decodePath, isPool } from '../../../layout/index.ts';
-import { printable, shellQuoted } from '../../../text/index.ts';
+import { printable, shellQuoted } from '../../../text.ts';
 import { everyHiddenRef, type SpaceReport } from '../../../wire/index.ts';
 import { inLatin1 } from '../files.ts';
 import { isHidden, receiveSettingsOf } from '../judge/changes.ts';

@@ -19,7 +19,7 @@ import {
 } from '../../../bounded/index.ts';
 import { SoftquotaError } from '../../../errors.ts';
 import { encodePath } from '../../../layout/index.ts';
-import { printable } from '../../../text/index.ts';
+import { printable } from '../../../text.ts';
 import { directoryEntries, isThere } from '../files.ts';
 import { canReadReftable, type GitProgram } from './git-programs.ts';
 import { mustBePlain, mustBeUsable } from './inspect.ts';

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
-import { formatBytes, formatUse, parseSize, writeSize } from '../../src/text/index.ts';
+import { formatBytes, formatUse, parseSize, writeSize } from '../src/text.ts';
 
 // The shape is that of the file, which the cases below walk through whole.
 const vectors: { readonly sizes: readonly { readonly text: string; readonly bytes: number | 'error' }[] } =
-  JSON.parse(readFileSync(new URL('../vectors/config.json', import.meta.url), 'utf8'));
+  JSON.parse(readFileSync(new URL('./vectors/config.json', import.meta.url), 'utf8'));
 
 /** Bytes, or the reason why there are none. */
 function read(text: string): number | string {
