@@ -10,7 +10,7 @@ import {
   type Decision,
   decide,
   type Graces,
-  hasRepositoryBounds,
+  hasBounds,
   type Leaf,
   leaves,
   type PooledBytes,
@@ -180,10 +180,10 @@ function comparison(settings: LedgerSettings, then: LedgerSettings): Comparison 
   const areAlike = (was: readonly CompiledGroup[], is: readonly CompiledGroup[]) =>
     was.length === is.length && was.every((group, at) => isGroupAlike(group, is[at]));
   return (was, is) =>
-    // With bounds and with rules that only report or warn, groups are compiled for each owner.
+    // Members of pools may differ, and for rules that only report or warn groups are compiled for each owner.
     [was, is].every(
-      ({ bounds, reporting, warning }) =>
-        bounds === undefined && reporting === undefined && warning === undefined,
+      ({ scopes, reporting, warning }) =>
+        scopes === undefined && reporting === undefined && warning === undefined,
     ) &&
     areAlike(was.assigned, is.assigned) &&
     areAlike(was.defaults, is.defaults);
@@ -225,7 +225,7 @@ function* changesFor(
       ? []
       : [{ subject, before: verdictShown(was), after: verdictShown(graced ?? is) }];
   });
-  if (![before, after].some(hasRepositoryBounds)) return changes;
+  if (![before, after].some(standing => hasBounds(standing, ['repository']))) return changes;
   const mayStart = new Set(
     ofOwner.flatMap(({ subject, was, is }) => (was.allowed && is.allowed ? subject : [])),
   );

@@ -6,7 +6,7 @@
  */
 
 import { badParameter } from '../errors.ts';
-import { hasIncomingBounds, type Incoming } from '../quota/index.ts';
+import { hasBounds, type Incoming } from '../quota/index.ts';
 import { excerpt } from '../text.ts';
 import { answered, askedQuestion, decidedFirstByDisk, repositoryOf, startUpload } from './check.ts';
 import { type Parameters, type Reply, replyWith } from './request.ts';
@@ -55,7 +55,7 @@ export async function answerObjects(services: GateServices, parameters: Paramete
     ledger.decide(ownerName, subject, 0, { repository }),
   );
   const isAskedAgain =
-    !decision.allowed || ledger.settings.precise || hasIncomingBounds(ledger.standing(owner));
+    !decision.allowed || ledger.settings.precise || hasBounds(ledger.standing(owner), ['push', 'file']);
   return replyWith(isAskedAgain ? 202 : 200, { ask_again: isAskedAgain }, '');
 }
 

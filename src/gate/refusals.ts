@@ -21,11 +21,12 @@ import { encodePath } from '../layout/index.ts';
 import { type Ledger, type OwnerUsage, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import {
+  type DecisionQuestion,
   decideByRepository,
   type FullDisk,
   fullDiskWords,
+  hasBounds,
   refusal,
-  repositoryBoundsIn,
   type Subject,
   subjects,
 } from '../quota/index.ts';
@@ -223,8 +224,9 @@ function* refusedLines(
   if (isWritable(ownerKey)) {
     for (const [subject, message] of messages) yield `owner\t${ownerKey}\t${subject}\t${message}\n`;
   }
-  const standing = repositoryBoundsIn(ledger.standing(owner));
-  if (messages.size === 0 && !disks.areAny && standing === null) return;
+  const standing = ledger.standing(owner);
+  const haveLimits = hasBounds(standing, ['repository']);
+  if (messages.size === 0 && !disks.areAny && !haveLimits) return;
   for (const each of ledger.repositoriesOf(owner)) {
     yield null;
     if (each === null || !isWritable(each.path)) continue;
@@ -235,8 +237,8 @@ function* refusedLines(
     ] as const) {
       const disk = disks.areAny ? disks.at(path, subject) : null;
       const ofOwner = disk === null ? messages.get(subject) : diskMessage(disk);
-      const question = { settings, usage: owner.usage, subject, repository };
-      const message = ofOwner ?? tooLarge(owner, standing && { ...question, standing });
+      const question = { settings, standing, usage: owner.usage, subject, repository };
+      const message = ofOwner ?? (haveLimits ? tooLarge(owner, question) : null);
       if (message !== null) yield `${kind}\t${path}\t${message}\n`;
     }
   }
@@ -258,11 +260,7 @@ function* refusals(
 }
 
 /** Returns the first line of the refusal if the repository is over a limit of its own; otherwise null. */
-function tooLarge(
-  owner: OwnerUsage,
-  question: Parameters<typeof decideByRepository>[0] | null,
-): string | null {
-  if (question === null) return null;
+function tooLarge(owner: OwnerUsage, question: DecisionQuestion): string | null {
   const decision = exactly(() => decideByRepository(question));
   return decision?.allowed === false ? refusal(owner.name, question.subject, decision) : null;
 }

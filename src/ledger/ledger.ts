@@ -13,7 +13,7 @@ import {
   decide,
   type Explanation,
   explain,
-  hasRepositoryBounds,
+  hasBounds,
   leafMask,
   noUsage,
   type ReservedBytes,
@@ -187,7 +187,7 @@ export class Ledger {
     const asked = this.#questionOf(owner);
     const { reservations, titleOf } = this;
     const { usage } = this.#parts;
-    const isAsked = path !== null && hasRepositoryBounds(asked.standing);
+    const isAsked = path !== null && hasBounds(asked.standing, ['repository']);
     const repository = isAsked
       ? storedRepository({ usage, reservations, owner, path, titleOf, besides })
       : null;

@@ -49,8 +49,8 @@ export function* limitedRepositories(
   const { settings } = ledger;
   for (const owner of owners) {
     yield null;
-    const standing = quota.repositoryBoundsIn(ledger.standing(owner));
-    if (standing === null) continue;
+    const standing = ledger.standing(owner);
+    if (!quota.hasBounds(standing, ['repository'])) continue;
     const { usage } = owner;
     for (const found of ledger.repositoriesOf(owner)) {
       if (found === null) {

@@ -9,159 +9,91 @@
  * groups.
  */
 
-import type { Graces } from './grace.ts';
+import {
+  type BoundDetails,
+  type DecisionQuestion,
+  type Incoming,
+  precedence,
+  type RuledAllowed,
+  type RuledRefused,
+  type Stored,
+} from './decision.ts';
 import {
   byStrictness,
   bytesWithReserved,
   type CountedRule,
-  type DecidingRule,
+  concerns,
   decidingAmong,
   decidingRule,
+  decisionBy,
   type Judge,
   type Judging,
   judgedBy,
   judgedByIncoming,
-  type Stored,
+  judgingOf,
+  raisedGroups,
+  reachedThreshold,
 } from './judged.ts';
-import {
-  type ActiveAllowance,
-  type BoundScope,
-  boundScopes,
-  type CompiledGroup,
-  groupsWith,
-  raisedGroup,
-  subjectBit,
-} from './policy.ts';
+import type { BoundScope, CompiledRule, QuotaSettings, Standing } from './policy.ts';
 import { noUsage, type Subject } from './subjects.ts';
 
-/** The groups of an owner, with only the rules that are bounds. */
-export interface BoundGroups {
-  readonly assigned: readonly CompiledGroup[];
-  readonly defaults: readonly CompiledGroup[];
-}
+type RuledDecision = RuledAllowed | RuledRefused;
 
-/** The bytes of the members of a group together. */
-export interface PooledBytes extends Stored {
-  /** The graces of the group, by the names of its rules; absent: no limit has a grace. */
-  readonly graces?: Graces;
-}
-
-/** The repository that an action grows; a new one has 0 bytes. */
-export interface StoredRepository extends Stored {
-  readonly name: string;
-}
-
-export interface IncomingFile {
-  readonly bytes: number;
-  /** The path in the repository, or the name of an uploaded file; absent: unknown. */
-  readonly name?: string;
-  /** The id of the object with the file's content; absent: unknown. */
-  readonly object?: string;
-}
-
-/** The data that an action brings. */
-export interface Incoming {
-  /** Null: unknown. */
-  readonly bytes: number | null;
-  /** The largest of the files; null: unknown. */
-  readonly largest: IncomingFile | null;
-}
-
-/** The things that bounds limit, as far as they are known. */
-export interface BoundedThings {
-  /** Returns the bytes of a group's members; absent: bounds of groups are not checked. */
-  readonly pools?: ((group: string) => PooledBytes) | undefined;
-  /** Absent or null: the action is not about a repository. */
-  readonly repository?: StoredRepository | null | undefined;
-  /** Absent: unknown. */
-  readonly incoming?: Incoming | undefined;
-}
-
-/** The part of a decision that a bound adds. */
-export interface BoundDetails {
-  readonly per: BoundScope;
-  /** The owner's part of the bytes of the group's members. */
-  readonly share?: number;
-  /** The name of the repository. */
-  readonly unit?: string;
-  readonly file?: IncomingFile;
-}
-
-interface AskedBound {
-  readonly step: 'assigned' | 'defaults';
-  readonly deciding: DecidingRule;
-  readonly details: BoundDetails;
-}
+/** The steps that have bounds. */
+export const boundSteps = precedence.filter(step => step !== 'builtin');
 
 interface BoundAnswers {
   /** In the order of the checks, up to the first that refuses. */
-  readonly asked: readonly AskedBound[];
+  readonly decisions: readonly RuledDecision[];
+  /** The last of `decisions` if it refuses. */
+  readonly refused: RuledRefused | null;
+  /** Those with a running grace or a reached threshold. */
+  readonly near: readonly RuledAllowed[];
   /** Bounds that apply, but could not be checked because the thing that they limit is unknown. */
   readonly unasked: readonly BoundScope[];
 }
 
-interface BoundQuestion extends BoundedThings {
-  readonly bounds: BoundGroups;
-  readonly allowance: ActiveAllowance | null | undefined;
-  readonly subject: Subject;
-  readonly judging: Judging;
-}
-
-/** Checks the bounds until one of them refuses. */
-export function askBounds(question: BoundQuestion): BoundAnswers {
-  const asked: AskedBound[] = [];
+/** Checks the bounds of these scopes until one of them refuses. */
+export function askBounds(judging: Judging, scopes = judging.standing.scopes ?? []): BoundAnswers {
+  const decisions: RuledDecision[] = [];
+  const near: RuledAllowed[] = [];
   const unasked: BoundScope[] = [];
-  const groups = [...question.bounds.assigned, ...question.bounds.defaults];
-  for (const per of boundScopes) {
-    // A fast path, since most scopes have no rule, and each check of the gate goes through all of them.
-    if (!groups.some(({ rules }) => rules.some(rule => rule.per === per))) continue;
-    const found = per === 'group' ? poolsOf(question) : boundOf(per, question);
+  for (const per of scopes) {
+    const found = per === 'group' ? poolsOf(judging) : boundOf(per, judging);
     if (found === 'unknown') unasked.push(per);
-    else asked.push(...found);
-    if (asked.some(({ deciding }) => deciding.verdict === 'refuses')) break;
+    for (const decision of found === 'unknown' ? [] : found) {
+      decisions.push(decision);
+      if (!decision.allowed) return { decisions, refused: decision, near, unasked };
+      if (decision.grace !== undefined || reachedThreshold(judging.settings, decision) !== null)
+        near.push(decision);
+    }
   }
-  return { asked, unasked };
-}
-
-/** Returns the groups with bounds of one kind that cover the subject, with only these, allowance added. */
-export function boundsAt(
-  per: BoundScope,
-  groups: readonly CompiledGroup[],
-  subject: Subject,
-  allowance: ActiveAllowance | null | undefined,
-): readonly CompiledGroup[] {
-  const asked = subjectBit(subject);
-  const having = groupsWith(groups, rule => rule.per === per && (rule.covers & asked) !== 0).filter(
-    ({ rules }) => rules.length > 0,
-  );
-  return allowance === null || allowance === undefined
-    ? having
-    : having.map(group => raisedGroup(group, allowance));
+  return { decisions, refused: null, near, unasked };
 }
 
 /** Checks the bounds of an owner's groups, the strictest first. */
-function poolsOf(question: BoundQuestion): readonly AskedBound[] | 'unknown' {
-  const { bounds, allowance, subject } = question;
-  const found: AskedBound[] = [];
-  for (const group of boundsAt('group', bounds.assigned, subject, allowance)) {
-    const { judge, detailsOf } = judgeOf('group', group.name, question);
-    const deciding = decidingRule(group, subjectBit(subject), judge);
-    if (deciding === null) continue;
-    if (detailsOf === null) return 'unknown';
-    found.push({ step: 'assigned', deciding, details: detailsOf(deciding) });
-  }
-  return found.sort((a, b) => byStrictness(a.deciding, b.deciding));
+function poolsOf(judging: Judging): readonly RuledDecision[] | 'unknown' {
+  const { standing } = judging;
+  const found = raisedGroups(standing.assigned, standing).flatMap(group => {
+    // Adding up the members of a group takes time, so it is done only for a rule that needs it.
+    if (!group.rules.some(rule => concerns(rule, judging, 'group'))) return [];
+    const { judge, detailsOf } = boundJudge('group', group.name, judging);
+    const deciding = decidingRule(group, judge);
+    return deciding === null ? [] : [{ deciding, detailsOf }];
+  });
+  if (found.some(({ detailsOf }) => detailsOf === null)) return 'unknown';
+  return found
+    .sort((a, b) => byStrictness(a.deciding, b.deciding))
+    .map(({ deciding, detailsOf }) => decisionBy('assigned', deciding, judging, detailsOf?.(deciding)));
 }
 
 /** Checks the bound of the first step that has one. `unknown`: the thing that it limits is unknown. */
-function boundOf(per: BoundScope, question: BoundQuestion): readonly AskedBound[] | 'unknown' {
-  const { bounds, allowance, subject } = question;
-  for (const step of ['assigned', 'defaults'] as const) {
-    const groups = boundsAt(per, bounds[step], subject, allowance);
-    const { judge, detailsOf } = judgeOf(per, null, question);
-    const deciding = decidingAmong(groups, subjectBit(subject), judge);
+function boundOf(per: BoundScope, judging: Judging): readonly RuledDecision[] | 'unknown' {
+  const { judge, detailsOf } = boundJudge(per, null, judging);
+  for (const step of boundSteps) {
+    const deciding = decidingAmong(raisedGroups(judging.standing[step], judging.standing), judge);
     if (deciding === null) continue;
-    if (detailsOf !== null) return [{ step, deciding, details: detailsOf(deciding) }];
+    if (detailsOf !== null) return [decisionBy(step, deciding, judging, detailsOf(deciding))];
     return deciding.rule.limitBytes === -1 ? [] : 'unknown';
   }
   return [];
@@ -169,17 +101,21 @@ function boundOf(per: BoundScope, question: BoundQuestion): readonly AskedBound[
 
 interface BoundJudge {
   readonly judge: Judge;
+  /** Judges by any rule, also one that is not about the question. */
+  readonly judged: (rule: CompiledRule) => CountedRule;
   /** Null: the thing that the bound limits is unknown. */
   readonly detailsOf: ((counted: CountedRule) => BoundDetails) | null;
 }
 
 /** Returns the judge for bounds of one kind. `group` names the group of a bound of members together. */
-export function judgeOf(
-  per: BoundScope,
-  group: string | null,
-  { pools, repository, incoming, judging }: BoundedThings & Pick<BoundQuestion, 'judging'>,
-): BoundJudge {
-  const judgeStored = (stored: Stored | undefined): Judge => {
+export function boundJudge(per: BoundScope, group: string | null, judging: Judging): BoundJudge {
+  const { pools, repository, incoming } = judging;
+  const made = (judged: BoundJudge['judged'], detailsOf: BoundJudge['detailsOf']): BoundJudge => ({
+    judge: rule => (concerns(rule, judging, per) ? judged(rule) : null),
+    judged,
+    detailsOf,
+  });
+  const judgeStored = (stored: Stored | undefined): BoundJudge['judged'] => {
     // The owner's graces belong to other limits.
     const own = { ...judging, graces: undefined, ...(stored ?? nothingStored) };
     return rule => judgedBy(rule, own);
@@ -188,22 +124,16 @@ export function judgeOf(
     const pool = group === null ? undefined : pools?.(group);
     const share = (counted: CountedRule) =>
       Math.min(bytesWithReserved(judging, counted.rule.counts), counted.used);
-    return {
-      judge: judgeStored(pool),
-      detailsOf: pool === undefined ? null : counted => ({ per, share: share(counted) }),
-    };
+    return made(judgeStored(pool), pool === undefined ? null : counted => ({ per, share: share(counted) }));
   }
   if (per === 'repository') {
     const { name, ...stored } = repository ?? nothingStored;
-    return { judge: judgeStored(stored), detailsOf: name === undefined ? null : () => ({ per, unit: name }) };
+    return made(judgeStored(stored), name === undefined ? null : () => ({ per, unit: name }));
   }
   const largest = incoming?.largest ?? null;
   const bytes = (per === 'push' ? incoming?.bytes : largest?.bytes) ?? null;
   const details = per === 'file' && largest !== null ? { per, file: largest } : { per };
-  return {
-    judge: rule => judgedByIncoming(rule, bytes ?? 0),
-    detailsOf: bytes === null ? null : () => details,
-  };
+  return made(rule => judgedByIncoming(rule, bytes ?? 0), bytes === null ? null : () => details);
 }
 
 const nothingStored: Stored & { readonly name?: string } = {
@@ -211,3 +141,40 @@ const nothingStored: Stored & { readonly name?: string } = {
   reserved: null,
   unreachable: null,
 };
+
+interface OwnerPolicy {
+  readonly settings: QuotaSettings;
+  readonly standing: Standing;
+}
+
+/** Decides about incoming data by the bounds of a push and of a file, whatever is stored. */
+export function decideIncoming(
+  { settings, standing }: OwnerPolicy,
+  subject: Subject,
+  incoming: Incoming,
+): Pick<BoundAnswers, 'refused' | 'unasked'> {
+  if (!settings.enabled) return { refused: null, unasked: [] };
+  const question: DecisionQuestion = { settings, standing, subject, incoming, usage: noUsage };
+  return askBounds(judgingOf(question), ['push', 'file']);
+}
+
+/**
+ * Returns the size above which an incoming file may matter to a rule, in force or not; null: no rule limits
+ * files.
+ */
+export function leastFileBytes({ settings, standing }: OwnerPolicy, subject: Subject): number | null {
+  if (!settings.enabled) return null;
+  const judging = judgingOf({ settings, standing, subject, usage: noUsage });
+  const groups = [standing, standing.reporting, standing.warning].flatMap(each =>
+    each === undefined ? [] : [...each.assigned, ...each.defaults],
+  );
+  const limits = groups
+    .flatMap(({ rules }) => rules)
+    .filter(rule => concerns(rule, judging, 'file') && rule.limitBytes !== -1);
+  if (limits.length === 0) return null;
+  // The least size that reaches a threshold of the rule.
+  const reached = limits.map(({ limitBytes, warnAt = settings.warnAt }) =>
+    Math.ceil((limitBytes / 100) * Math.min(100, ...warnAt)),
+  );
+  return Math.max(0, Math.min(...reached) - 1);
+}

@@ -1,30 +1,125 @@
-/** The types of a decision. */
+/** The types of a question and its decision. */
 
-import type { BoundDetails } from './bounds.ts';
-import type { Grace } from './grace.ts';
-import type { Garbage } from './judged.ts';
-import type { ActiveAllowance, BoundScope } from './policy.ts';
-import type { RuleSubject } from './subjects.ts';
+import type { Grace, Graces } from './grace.ts';
+import type { ActiveAllowance, BoundScope, QuotaSettings, Standing } from './policy.ts';
+import type { RuleSubject, Subject, Usage } from './subjects.ts';
+
+/** Bytes that uploads have reserved and that are not measured yet. They count as used. */
+export interface ReservedBytes {
+  /** The leaves that the bytes may belong to, as in `leafMask`. */
+  readonly mask: number;
+  readonly bytes: number;
+}
+
+/** Bytes that are stored by an owner, by the members of a group together, or in a repository. */
+export interface Stored {
+  readonly usage: Usage;
+  /** Null: none. */
+  readonly reserved: readonly ReservedBytes[] | null;
+  /** The part of `usage` that no ref reaches; null: none, or it is not forgiven. */
+  readonly unreachable: Usage | null;
+  /** True: a sum above 2^53 - 1 counts as 2^53 - 1; absent: it is an error. */
+  readonly isCapped?: boolean;
+}
+
+/** The bytes of the members of a group together. */
+export interface PooledBytes extends Stored {
+  /** The graces of the group, by the names of its rules; absent: no limit has a grace. */
+  readonly graces?: Graces;
+}
+
+/** The repository that an action grows; a new one has 0 bytes. */
+export interface StoredRepository extends Stored {
+  readonly name: string;
+}
+
+export interface IncomingFile {
+  readonly bytes: number;
+  /** The path in the repository, or the name of an uploaded file; absent: unknown. */
+  readonly name?: string;
+  /** The id of the object with the file's content; absent: unknown. */
+  readonly object?: string;
+}
+
+/** The data that an action brings. */
+export interface Incoming {
+  /** Null: unknown. */
+  readonly bytes: number | null;
+  /** The largest of the files; null: unknown. */
+  readonly largest: IncomingFile | null;
+}
+
+/** The things that bounds limit, as far as they are known. */
+export interface BoundedThings {
+  /** Returns the bytes of a group's members; absent: bounds of groups are not checked. */
+  readonly pools?: ((group: string) => PooledBytes) | undefined;
+  /** Absent or null: the action is not about a repository. */
+  readonly repository?: StoredRepository | null | undefined;
+  /** Absent: unknown. */
+  readonly incoming?: Incoming | undefined;
+}
+
+export interface DecisionQuestion extends BoundedThings {
+  readonly settings: QuotaSettings;
+  readonly standing: Standing;
+  readonly usage: Usage;
+  readonly subject: Subject;
+  /** 0 or more; default: 0. Counts only if `settings.precise` is set. */
+  readonly addingBytes?: number | undefined;
+  readonly reserved?: readonly ReservedBytes[] | null | undefined;
+  readonly unreachable?: Usage | null | undefined;
+}
 
 export const precedence = ['assigned', 'defaults', 'builtin'] as const;
 
 export type PrecedenceStep = (typeof precedence)[number];
 
-interface NotRuled {
+/** The stored bytes under a limit, some of which are unreachable. */
+export interface Garbage {
+  readonly stored: number;
+  /** The unreachable part of `stored`. */
+  readonly unreachable: number;
+  /** The bytes that count: `stored` without unreachable bytes, of which at most `most` are forgiven. */
+  readonly billed: number;
+  readonly most: number;
+}
+
+/** The part of a decision that a bound adds. */
+export interface BoundDetails {
+  readonly per: BoundScope;
+  /** The owner's part of the bytes of the group's members. */
+  readonly share?: number;
+  /** The name of the repository. */
+  readonly unit?: string;
+  readonly file?: IncomingFile;
+}
+
+/** The facts that only some decisions by a rule have. */
+interface Details extends Partial<BoundDetails> {
+  /** The part of `limit` that the owner's allowances add; absent: none. */
+  readonly allowance?: ActiveAllowance;
+  /** The unreachable part of the stored bytes; absent: none, or not forgiven. */
+  readonly garbage?: Garbage;
+  /**
+   * The grace of a passed limit. If the decision is a refusal, it has ended, or the usage is too large for
+   * it.
+   */
+  readonly grace?: Grace;
+  /** The rule's own thresholds; absent: WARN_AT. */
+  readonly warnAt?: readonly number[];
+  /** Allowed, and refused if all rules in report mode were in force: that refusal. */
+  readonly reported?: RuledRefused | NoMatch;
+  /** Allowed, and refused if a rule that only warns were in force: that refusal. */
+  readonly warned?: RuledRefused;
+  /** Bounds that allow, but with a running grace or a reached threshold; absent: none. */
+  readonly near?: readonly RuledAllowed[];
+  /** Bounds that apply to an allowed action, but could not be checked; absent: none. */
+  readonly unasked?: readonly BoundScope[];
+}
+
+interface NotRuled extends Details {
   readonly group: null;
   readonly rule: null;
-  readonly allowance?: never;
-  readonly garbage?: never;
-  readonly grace?: never;
-  readonly reported?: never;
-  readonly warned?: never;
-  readonly near?: never;
-  readonly unasked?: never;
-  readonly per?: never;
-  readonly share?: never;
-  readonly unit?: never;
-  readonly file?: never;
-  readonly warnAt?: never;
 }
 
 interface Disabled extends NotRuled {
@@ -36,7 +131,7 @@ interface Disabled extends NotRuled {
   readonly subjects: readonly ['size:all'];
 }
 
-export interface Ruled extends Partial<BoundDetails> {
+export interface Ruled extends Details {
   readonly by: 'rule';
   readonly step: PrecedenceStep;
   /**
@@ -50,41 +145,18 @@ export interface Ruled extends Partial<BoundDetails> {
   readonly incoming: number;
   /** The limit of the deciding rule, with the allowance; -1: unlimited. */
   readonly limit: number;
-  /** The part of `limit` that the owner's allowances add; absent: none. */
-  readonly allowance?: ActiveAllowance;
-  /** The unreachable part of the stored bytes; absent: none, or not forgiven. */
-  readonly garbage?: Garbage;
-  /**
-   * The grace of a passed limit. If the decision is a refusal, it has ended, or the usage is too large for
-   * it.
-   */
-  readonly grace?: Grace;
   /** Null for the built-in group, and so is `rule`. */
   readonly group: string | null;
   readonly rule: string | null;
   readonly subjects: readonly RuleSubject[];
-  /** The rule's own thresholds; absent: WARN_AT. */
-  readonly warnAt?: readonly number[];
 }
 
 export interface RuledAllowed extends Ruled {
   readonly allowed: true;
-  /** The refusal if all rules in report mode were in force; absent: they would allow. */
-  readonly reported?: RuledRefused | NoMatch;
-  /** The refusal by a rule that only warns, if it were in force; absent: none. */
-  readonly warned?: RuledRefused;
-  /** Bounds that allow, but with a running grace or a reached threshold; absent: none. */
-  readonly near?: readonly RuledAllowed[];
-  /** Bounds that apply but could not be checked; absent: none. */
-  readonly unasked?: readonly BoundScope[];
 }
 
 export interface RuledRefused extends Ruled {
   readonly allowed: false;
-  readonly reported?: never;
-  readonly warned?: never;
-  readonly near?: never;
-  readonly unasked?: never;
 }
 
 /** The refusal if no rule covers the subject, and `uncovered` is `deny`. */
@@ -119,15 +191,12 @@ export interface DiskFull extends NotRuled {
   readonly subjects: readonly [];
 }
 
+const nothing = { allowed: false, used: null, limit: null, group: null, rule: null, subjects: [] } as const;
+
 export function refusedByDisk(disk: FullDisk): DiskFull {
-  return {
-    by: 'disk',
-    allowed: false,
-    disk,
-    used: null,
-    limit: null,
-    group: null,
-    rule: null,
-    subjects: [],
-  };
+  return { by: 'disk', disk, ...nothing };
+}
+
+export function noMatch(step: PrecedenceStep): NoMatch {
+  return { by: 'no_match', step, ...nothing };
 }

@@ -5,30 +5,29 @@
  * explanation cannot contradict the decision.
  */
 
-import { type BoundDetails, boundsAt, judgeOf } from './bounds.ts';
+import { boundJudge, type boundSteps } from './bounds.ts';
+import { decide, decideByGroups, decideFrom, reportingJudging, warningJudging } from './decide.ts';
 import {
+  type BoundDetails,
+  type Decision,
   type DecisionQuestion,
-  decide,
-  decideByGroups,
-  decideFrom,
-  groupsAt,
-  isEnforced,
-  judgingOf,
-  reportingStanding,
-  type Standing,
-  warningQuestion,
-  warningStanding,
-} from './decide.ts';
-import { type Decision, type PrecedenceStep, precedence, type Ruled } from './decision.ts';
-import { decidingRule, type Judge, judgedBy, type RuleVerdict } from './judged.ts';
+  type PrecedenceStep,
+  precedence,
+  type Ruled,
+} from './decision.ts';
 import {
-  type BoundScope,
-  boundScopes,
-  type CompiledRule,
-  type QuotaSettings,
-  type RuleMode,
-  subjectBit,
-} from './policy.ts';
+  type CountedRule,
+  concerns,
+  decidingRule,
+  groupsAt,
+  type Judging,
+  judgedBy,
+  judgingOf,
+  ownerJudge,
+  type RuleVerdict,
+  raisedGroups,
+} from './judged.ts';
+import { type BoundScope, boundScopes, hasBounds, type QuotaSettings, type RuleMode } from './policy.ts';
 import type { Subject } from './subjects.ts';
 
 /** A rule that covers the subject of the question; `rule` is null for that of the built-in group. */
@@ -100,96 +99,74 @@ type Reasons = Pick<Explanation, 'bounds' | 'decision' | 'steps'>;
 export function explain(question: DecisionQuestion): Explanation {
   const { settings, standing, subject } = question;
   const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
-  const isTold = isEnforced(settings);
   const decision = decide(question);
-  const asIf = (asked: DecisionQuestion, other: Standing, isOthersTold: boolean) =>
-    reasonsFor(asked, other, decideFrom(asked, other, isOthersTold), isOthersTold);
-  // For a subject without a covering rule, `uncovered` stays as set, since `decide` has no warnings then.
-  const warned = decision.by === 'rule' ? warningQuestion(question) : question;
+  const asIf = (judging: Judging) => reasonsFor(judging, decideFrom(judging));
   return {
     subject,
     settings: { enabled, refuseWhen, uncovered, precise, mode, totalBytes },
     addingBytes: precise ? (question.addingBytes ?? 0) : 0,
-    ...reasonsFor(question, standing, decision, isTold),
-    ...(standing.reporting === undefined || !enabled
-      ? {}
-      : { reporting: asIf(question, reportingStanding(standing), false) }),
+    ...reasonsFor(judgingOf(question), decision),
+    ...(standing.reporting === undefined || !enabled ? {} : { reporting: asIf(reportingJudging(question)) }),
+    // For a subject without a covering rule, `uncovered` stays as set, since `decide` has no warnings then.
     ...(standing.warning === undefined || !enabled
       ? {}
-      : { warning: asIf(warned, warningStanding(standing), isTold) }),
+      : { warning: asIf(warningJudging(question, decision.by === 'rule' ? 'default' : uncovered)) }),
   };
 }
 
-function reasonsFor(
-  question: DecisionQuestion,
-  standing: Standing,
-  decision: Decision,
-  isTold: boolean,
-): Reasons {
-  const isLadder = decision.by !== 'rule' || decision.per === undefined;
-  const byGroups = isLadder ? decision : decideByGroups(question, standing, isTold);
-  const steps = explainedSteps(question, standing, byGroups, isTold, isLadder);
-  if (standing.bounds === undefined || decision.by === 'disabled') return { steps, decision };
-  return { steps, bounds: explainedBounds(question, standing, decision, isTold), decision };
+function reasonsFor(judging: Judging, decision: Decision): Reasons {
+  const isByBound = decision.by === 'rule' && decision.per !== undefined;
+  const byGroups = isByBound ? decideByGroups(judging) : decision;
+  const steps = explainedSteps(judging, byGroups, !isByBound);
+  if (!hasBounds(judging.standing, boundScopes) || decision.by === 'disabled') return { steps, decision };
+  return { steps, bounds: explainedBounds(judging, decision), decision };
 }
 
-function explainedSteps(
-  question: DecisionQuestion,
-  standing: Standing,
-  decision: Decision,
-  isTold: boolean,
-  isDecided: boolean,
-): readonly ExplainedStep[] {
-  const asked = subjectBit(question.subject);
-  const judging = judgingOf(question, standing.graces, isTold);
-  const judge: Judge = rule => judgedBy(rule, judging);
+function explainedSteps(judging: Judging, decision: Decision, isDecided: boolean): readonly ExplainedStep[] {
+  const judge = ownerJudge(judging);
   const steps = precedence.slice(0, decision.step === null ? 0 : precedence.indexOf(decision.step) + 1);
   return steps.map(step => ({
     step,
-    groups: groupsAt(step, question.settings, standing).map(group => {
+    groups: groupsAt(step, judging).map(group => {
       const isDeciding =
         isDecided && decision.by === 'rule' && decision.step === step && decision.group === group.name;
       return {
         group: group.name,
-        verdict: decidingRule(group, asked, judge)?.verdict ?? 'no_match',
+        verdict: decidingRule(group, judge)?.verdict ?? 'no_match',
         rules: group.rules
-          .filter(rule => (rule.covers & asked) !== 0)
-          .map(rule => explainedRule(rule, judge, isDeciding && rule.name === decision.rule)),
+          .filter(rule => concerns(rule, judging))
+          .map(rule => explainedRule(judgedBy(rule, judging), isDeciding && rule.name === decision.rule)),
         decided: isDeciding,
       };
     }),
   }));
 }
 
-function explainedBounds(
-  question: DecisionQuestion,
-  standing: Standing,
-  decision: Decision,
-  isTold: boolean,
-): readonly ExplainedBound[] {
-  const { bounds, allowance, graces } = standing;
-  if (bounds === undefined) return [];
-  const judging = judgingOf(question, graces, isTold);
-  const explained = (per: BoundScope, step: 'assigned' | 'defaults') =>
-    boundsAt(per, bounds[step], question.subject, allowance).flatMap(group =>
-      group.rules.map((rule): ExplainedBound => {
-        const { judge, detailsOf } = judgeOf(per, group.name, { ...question, judging });
+function explainedBounds(judging: Judging, decision: Decision): readonly ExplainedBound[] {
+  const { standing } = judging;
+  const explained = (per: BoundScope, step: (typeof boundSteps)[number]) =>
+    raisedGroups(standing[step], standing).flatMap(group => {
+      const rules = group.rules.filter(rule => concerns(rule, judging, per));
+      if (rules.length === 0) return [];
+      const { judged, detailsOf } = boundJudge(per, group.name, judging);
+      return rules.map((rule): ExplainedBound => {
         const isDeciding = decision.per === per && decision.group === group.name;
-        const said = explainedRule(rule, judge, isDeciding && decision.rule === rule.name);
+        const counted = judged(rule);
+        const said = explainedRule(counted, isDeciding && decision.rule === rule.name);
         const common = { step, group: group.name, ...said };
         return detailsOf === null
           ? { per, ...common, used: null, headroom: null, verdict: 'not_asked' }
-          : { ...common, ...detailsOf(judge(rule)) };
-      }),
-    );
+          : { ...common, ...detailsOf(counted) };
+      });
+    });
   return boundScopes.flatMap(per => {
     const own = explained(per, 'assigned');
     return own.length > 0 || per === 'group' ? own : explained(per, 'defaults');
   });
 }
 
-function explainedRule(rule: CompiledRule, judge: Judge, decided: boolean): ExplainedRule {
-  const { used, reserved, garbage, verdict, grace } = judge(rule);
+function explainedRule(counted: CountedRule, decided: boolean): ExplainedRule {
+  const { rule, used, reserved, garbage, verdict, grace } = counted;
   return {
     rule: rule.name,
     subjects: rule.subjects,

@@ -6,30 +6,24 @@
  * same question always has the same answer.
  */
 
-export type {
-  BoundDetails,
-  BoundedThings,
-  Incoming,
-  IncomingFile,
-  PooledBytes,
-  StoredRepository,
-} from './bounds.ts';
+export { decideIncoming, leastFileBytes } from './bounds.ts';
+export { decide } from './decide.ts';
 export {
-  decide,
-  type PassedLimits,
-  passedLimits,
-  reachedThreshold,
-  type Standing,
-  standingIn,
-} from './decide.ts';
-export {
+  type BoundDetails,
+  type BoundedThings,
   type Decision,
+  type DecisionQuestion,
   type DiskFull,
   type FullDisk,
+  type Incoming,
+  type IncomingFile,
+  type PooledBytes,
+  type ReservedBytes,
   type Ruled,
   type RuledAllowed,
   type RuledRefused,
   refusedByDisk,
+  type StoredRepository,
 } from './decision.ts';
 export {
   type ExplainedBound,
@@ -48,15 +42,15 @@ export {
   parseGraceMost,
   type RunningGrace,
 } from './grace.ts';
-export { decideIncoming, hasIncomingBounds, hasRepositoryBounds, leastFileBytes } from './incoming.ts';
-export type { ReservedBytes } from './judged.ts';
+export { reachedThreshold } from './judged.ts';
 export { type AskedHere, type FindingCode, type LintedPolicy, type LintFinding, lint } from './lint.ts';
 export {
   decideByRepository,
   decidePools,
+  type PassedLimits,
+  passedLimits,
   passedPoolLimits,
-  repositoryBoundsIn,
-} from './listed-bounds.ts';
+} from './listed.ts';
 export { longestName, nameFault, ownerKey } from './names.ts';
 export {
   type ActiveAllowance,
@@ -65,6 +59,7 @@ export {
   type CompiledGroup,
   compileGroup,
   type Group,
+  hasBounds,
   isOfIncoming,
   limitFault,
   type QuotaSettings,
@@ -73,6 +68,8 @@ export {
   type RuleScope,
   ruleModes,
   ruleScopes,
+  type Standing,
+  standingIn,
 } from './policy.ts';
 export { isDiskFilled, passesWithout } from './room.ts';
 export {

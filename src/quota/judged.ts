@@ -8,8 +8,31 @@
  * maximum, however many are reported as unreachable.
  */
 
+import type {
+  BoundDetails,
+  BoundedThings,
+  Decision,
+  DecisionQuestion,
+  Garbage,
+  PrecedenceStep,
+  ReservedBytes,
+  RuledAllowed,
+  RuledRefused,
+  Stored,
+} from './decision.ts';
 import { type Grace, type Graces, graceOf, isLetThrough } from './grace.ts';
-import type { BuiltinGroup, CompiledGroup, CompiledRule, QuotaSettings } from './policy.ts';
+import {
+  type BoundScope,
+  type BuiltinGroup,
+  builtinGroup,
+  type CompiledGroup,
+  type CompiledRule,
+  isOfIncoming,
+  type QuotaSettings,
+  raisedGroup,
+  type Standing,
+  subjectBit,
+} from './policy.ts';
 import { bytesUnder, cappedBytesUnder, type Usage } from './subjects.ts';
 
 /** The verdicts of a rule or a group, the strictest first. */
@@ -17,32 +40,38 @@ const verdicts = ['refuses', 'graced', 'allows'] as const;
 
 export type RuleVerdict = (typeof verdicts)[number];
 
-/** Bytes that are stored by an owner, by the members of a group together, or in a repository. */
-export interface Stored {
-  readonly usage: Usage;
-  /** Null: none. */
-  readonly reserved: readonly ReservedBytes[] | null;
-  /** The part of `usage` that no ref reaches; null: none, or it is not forgiven. */
-  readonly unreachable: Usage | null;
-  /** True: a sum above 2^53 - 1 counts as 2^53 - 1; absent: it is an error. */
-  readonly isCapped?: boolean;
-}
-
-/** The input for judging a rule: settings, stored bytes, the bytes that an action brings, and graces. */
-export interface Judging extends Stored {
+/**
+ * A question in the form in which rules are judged: settings, stored bytes, the bytes that an action brings,
+ * and the groups and graces that count.
+ */
+export interface Judging extends Stored, BoundedThings {
   readonly settings: QuotaSettings;
   /** 0 or more. */
   readonly addingBytes: number;
+  /** The subject, as a `subjectBit`. */
+  readonly asked: number;
+  readonly standing: Standing;
   readonly graces: Graces | undefined;
   /** See `graceOf`. */
   readonly isTold: boolean;
 }
 
-/** Bytes that uploads have reserved and that are not measured yet. They count as used. */
-export interface ReservedBytes {
-  /** The leaves that the bytes may belong to, as in `leafMask`. */
-  readonly mask: number;
-  readonly bytes: number;
+/** Returns a question as it is judged by the groups of `standing`, which may be others than its own. */
+export function judgingOf(
+  question: DecisionQuestion,
+  standing = question.standing,
+  isTold = isEnforced(question.settings),
+): Judging {
+  const { settings, usage, subject, addingBytes = 0, reserved = null, unreachable = null } = question;
+  const { pools, repository, incoming } = question;
+  const asked = subjectBit(subject);
+  const stored = { usage, reserved, unreachable, pools, repository, incoming };
+  return { settings, ...stored, addingBytes, asked, standing, graces: standing.graces, isTold };
+}
+
+/** Tells whether refusals take effect. Then owners see them, and their graces run. */
+export function isEnforced({ mode }: Pick<QuotaSettings, 'mode'>): boolean {
+  return mode === 'enforce';
 }
 
 export interface CountedRule {
@@ -92,49 +121,117 @@ function headroomOf(limitBytes: number, usedBytes: number): number {
   return limitBytes - usedBytes;
 }
 
-export function countedAdding({ settings, addingBytes }: Pick<Judging, 'addingBytes' | 'settings'>): number {
+function countedAdding({ settings, addingBytes }: Judging): number {
   return settings.precise ? addingBytes : 0;
 }
 
-export type Judge = (rule: CompiledRule) => CountedRule;
+/** Judges a rule; null: the rule says nothing about the question. */
+export type Judge = (rule: CompiledRule) => CountedRule | null;
+
+/** Returns the judge of the owner's stored bytes, which leaves bounds out. */
+export function ownerJudge(judging: Judging): Judge {
+  return rule => (concerns(rule, judging) ? judgedBy(rule, judging) : null);
+}
+
+/** Tells whether a rule covers the subject; `per`: a bound, or else the owner's stored bytes. */
+export function concerns(rule: CompiledRule, { asked }: Judging, per?: BoundScope): boolean {
+  return rule.per === per && (rule.covers & asked) !== 0;
+}
 
 export interface DecidingRule extends CountedRule {
   readonly group: string | null;
 }
 
 /**
- * Returns the covering rule that decides for a group: of those with the strictest verdict the one with the
- * least headroom, or whose grace ends first; ties by name. Null: no rule covers the subject.
+ * Returns the rule that decides for a group: of those with the strictest verdict the one with the least
+ * headroom, or whose grace ends first; ties by name. Null: no rule is about the question.
  */
-export function decidingRule(
-  group: CompiledGroup | BuiltinGroup,
-  asked: number,
-  judge: Judge,
-): DecidingRule | null {
+export function decidingRule(group: CompiledGroup | BuiltinGroup, judge: Judge): DecidingRule | null {
   let found: CountedRule | null = null;
   for (const rule of group.rules) {
-    if ((rule.covers & asked) === 0) continue;
     const judged = judge(rule);
+    if (judged === null) continue;
     const order = found === null ? -1 : compared(judged, found);
     if (found === null || order < 0 || (order === 0 && before(rule.name, found.rule.name))) found = judged;
   }
   return found === null ? null : { ...found, group: group.name };
 }
 
-/** Returns the deciding rule of the most generous group, ties by the group's name; null: no rule covers. */
+/** Returns the deciding rule of the most generous group, ties by the group's name; null: there is none. */
 export function decidingAmong(
   groups: readonly (CompiledGroup | BuiltinGroup)[],
-  asked: number,
   judge: Judge,
 ): DecidingRule | null {
   let found: DecidingRule | null = null;
   for (const group of groups) {
-    const deciding = decidingRule(group, asked, judge);
+    const deciding = decidingRule(group, judge);
     if (deciding === null) continue;
     const order = found === null ? 1 : compared(deciding, found);
     if (found === null || order > 0 || (order === 0 && before(deciding.group, found.group))) found = deciding;
   }
   return found;
+}
+
+/** Returns the groups of a step, with the owner's allowance added to their limits. */
+export function groupsAt(
+  step: PrecedenceStep,
+  { settings, standing }: Judging,
+): readonly (CompiledGroup | BuiltinGroup)[] {
+  const groups: readonly (CompiledGroup | BuiltinGroup)[] =
+    step === 'builtin' ? [builtinGroup(settings.totalBytes)] : standing[step];
+  return raisedGroups(groups, standing);
+}
+
+export function raisedGroups<Group extends CompiledGroup | BuiltinGroup>(
+  groups: readonly Group[],
+  { allowance }: Standing,
+): readonly Group[] {
+  return allowance === undefined || allowance === null
+    ? groups
+    : groups.map(group => raisedGroup(group, allowance));
+}
+
+/** Makes the decision of the rule that decides. `details`: those of a bound. */
+export function decisionBy(
+  step: PrecedenceStep,
+  deciding: DecidingRule,
+  judging: Judging,
+  details: BoundDetails | null = null,
+): RuledAllowed | RuledRefused {
+  const { group, rule, used, reserved, garbage, verdict, grace } = deciding;
+  const limit = rule.limitBytes;
+  const plain = {
+    by: 'rule',
+    step,
+    used,
+    limit,
+    group,
+    rule: rule.name,
+    subjects: rule.subjects,
+    reserved,
+    incoming: isOfIncoming(rule) ? 0 : countedAdding(judging),
+    ...(rule.warnAt === undefined ? {} : { warnAt: rule.warnAt }),
+  } as const;
+  const raised = rule.allowance === undefined ? plain : { ...plain, allowance: rule.allowance };
+  const forgiven = garbage === null ? raised : { ...raised, garbage };
+  const graced = grace === null ? forgiven : { ...forgiven, grace };
+  const common = details === null ? graced : { ...graced, ...details };
+  // The copied part comes first, since V8 creates an object faster that begins with a copy.
+  return verdict === 'refuses' ? { ...common, allowed: false } : { ...common, allowed: true };
+}
+
+/**
+ * Returns the highest threshold, in percent, that the usage of an allowed owner reaches; null: none, or there
+ * is no limit. Exact, even if `used * 100` would pass 2^53.
+ */
+export function reachedThreshold(
+  settings: Pick<QuotaSettings, 'warnAt'>,
+  { allowed, used, limit, warnAt = settings.warnAt }: Pick<Decision, 'allowed' | 'used' | 'limit' | 'warnAt'>,
+): number | null {
+  if (!allowed || used === null || limit === null || limit <= 0) return null;
+  const hundredth = Math.floor(limit / 100);
+  const rest = limit % 100;
+  return warnAt.findLast(percent => used >= hundredth * percent + Math.ceil((rest * percent) / 100)) ?? null;
 }
 
 /** Compares two rules: below 0 if `a` is stricter than `b`, above 0 if it is more generous. */
@@ -172,16 +269,6 @@ function reservedUnder(list: readonly ReservedBytes[], counts: number): number {
   let sum = 0;
   for (const { mask, bytes } of list) if ((mask & counts) !== 0) sum += bytes;
   return Math.min(sum, Number.MAX_SAFE_INTEGER);
-}
-
-/** The stored bytes under a limit, some of which are unreachable. */
-export interface Garbage {
-  readonly stored: number;
-  /** The unreachable part of `stored`. */
-  readonly unreachable: number;
-  /** The bytes that count: `stored` without unreachable bytes, of which at most `most` are forgiven. */
-  readonly billed: number;
-  readonly most: number;
 }
 
 /** Returns null if no bytes are forgiven: none are unreachable, or the limit is -1 or 0. */

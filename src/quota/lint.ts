@@ -14,7 +14,6 @@ import {
   compileGroup,
   type Group,
   groupsInMode,
-  groupsWith,
   type QuotaSettings,
 } from './policy.ts';
 import { leafMask, type Subject, subjectsWithin } from './subjects.ts';
@@ -92,6 +91,14 @@ export function lint(policy: LintedPolicy): readonly LintFinding[] {
     ...uncovered(enforcedDefaults, settings, 'Owners without a group'),
     ...idleBounds(groups, policy, inForce),
   ];
+}
+
+/** Returns the groups with only some of their rules, also groups without any rule left. */
+function groupsWith(
+  groups: readonly CompiledGroup[],
+  isMeant: (rule: CompiledRule) => boolean,
+): readonly CompiledGroup[] {
+  return groups.map(group => ({ ...group, rules: group.rules.filter(isMeant) }));
 }
 
 function missingDefaults(names: readonly string[], groups: readonly CompiledGroup[]): readonly LintFinding[] {

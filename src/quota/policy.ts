@@ -5,7 +5,7 @@
  * rule. It also has their names, for explanations.
  */
 
-import type { GraceSettings, GraceTerms } from './grace.ts';
+import type { GraceSettings, Graces, GraceTerms } from './grace.ts';
 import { leafMask, type RuleSubject, type Subject, subjects, withAncestors } from './subjects.ts';
 
 /**
@@ -120,12 +120,47 @@ export function groupsInMode(
     .map(group => ({ ...group, rules: group.rules.filter(counts) }));
 }
 
-/** Returns the groups with only some of their rules, also groups without any rule left. */
-export function groupsWith<Group extends Pick<CompiledGroup, 'rules'>>(
-  groups: readonly Group[],
-  isMeant: (rule: CompiledRule) => boolean,
-): readonly Group[] {
-  return groups.map(group => ({ ...group, rules: group.rules.filter(isMeant) }));
+interface StandingGroups {
+  readonly assigned: readonly CompiledGroup[];
+  /** The existing ones of DEFAULT_GROUPS. */
+  readonly defaults: readonly CompiledGroup[];
+  /** The bounds that rules of these groups have, in the order in which they are checked; absent: none. */
+  readonly scopes?: readonly BoundScope[];
+}
+
+export interface Standing extends StandingGroups {
+  /** The owner's allowance, which raises every limit above 0; absent or null: none. */
+  readonly allowance?: ActiveAllowance | null;
+  /** Absent: no limit has a grace. */
+  readonly graces?: Graces;
+  /** The groups as if their rules in report mode were in force; absent: there are no such rules. */
+  readonly reporting?: StandingGroups;
+  /** The groups as if their rules that only warn were in force; absent: there are no such rules. */
+  readonly warning?: StandingGroups;
+}
+
+/** Separates the rules of an owner's groups by their modes. */
+export function standingIn({ assigned, defaults }: StandingGroups): Standing {
+  const rules = [...assigned, ...defaults].flatMap(group => group.rules);
+  const inMode = (also: RuleMode | null): StandingGroups => {
+    const groups = { assigned: groupsInMode(assigned, also), defaults: groupsInMode(defaults, also) };
+    const theirs = [...groups.assigned, ...groups.defaults].flatMap(group => group.rules);
+    const scopes = boundScopes.filter(scope => theirs.some(({ per }) => per === scope));
+    return scopes.length === 0 ? groups : { ...groups, scopes };
+  };
+  const has = (mode: RuleMode) => rules.some(rule => rule.mode === mode);
+  return {
+    ...inMode(null),
+    ...(has('report') ? { reporting: inMode('report') } : {}),
+    ...(has('warn') ? { warning: inMode('warn') } : {}),
+  };
+}
+
+/** Tells whether a rule has one of these bounds, in force or not. */
+export function hasBounds(standing: Standing, scopes: readonly BoundScope[]): boolean {
+  return [standing, standing.reporting, standing.warning].some(groups =>
+    groups?.scopes?.some(scope => scopes.includes(scope)),
+  );
 }
 
 const everything: Omit<CompiledRule, 'limitBytes'> = {

@@ -1,11 +1,9 @@
 /** Lines of text about a decision. Each is complete by itself, and contains no control character. */
 
 import { formatBytes, formatCount, formatMoment, formatUse, printable } from '../text.ts';
-import type { IncomingFile } from './bounds.ts';
-import { reachedThreshold } from './decide.ts';
-import type { Decision, DiskFull, FullDisk, RuledRefused } from './decision.ts';
+import type { Decision, DiskFull, FullDisk, Garbage, IncomingFile, RuledRefused } from './decision.ts';
 import type { Grace } from './grace.ts';
-import type { Garbage } from './judged.ts';
+import { reachedThreshold } from './judged.ts';
 import type { ActiveAllowance, QuotaSettings } from './policy.ts';
 import { leafMask, type RuleSubject, type Subject, subjectsWithin } from './subjects.ts';
 
