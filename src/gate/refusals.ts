@@ -318,9 +318,8 @@ async function publishFile(
   await rm(draft, { force: true });
   const handle = await open(draft, 'wx', 0o600);
   try {
-    const pieces = piecesOf(lines);
-    const next = () => workInSlices(nextPiece(pieces));
-    for (let piece = await next(); piece !== null; piece = await next()) await handle.writeFile(piece);
+    const next = () => workInSlices(nextPiece(lines));
+    for (let piece = await next(); piece.length > 0; piece = await next()) await handle.writeFile(piece);
     await grant(handle, rights);
   } catch (error) {
     await rm(draft, { force: true });
@@ -338,38 +337,17 @@ async function doubtAbout(file: string): Promise<string | null> {
   return `other users than the daemon's can write ${directory}, so hooks do not trust the list there`;
 }
 
-type Piece = string | Buffer;
-
-/** Returns the next piece; null at the end. */
-function* nextPiece(pieces: Iterator<Piece | null, void>): Work<Piece | null> {
-  for (;;) {
-    const { done, value } = pieces.next();
-    if (done) return null;
-    if (value !== null) return value;
-    yield;
-  }
-}
-
-/** Joins lines into pieces. A null permits a pause. */
-function* piecesOf(lines: Iterable<string | null>): Generator<Piece | null, void> {
+/** Joins the next lines; empty: there are no more. A null among them permits a pause. */
+function* nextPiece(lines: Iterator<string | null, void>): Work<string | Buffer> {
   let piece = '';
-  for (const line of lines) {
-    if (line === null) {
-      yield null;
-      continue;
-    }
-    if (!line.isWellFormed()) {
-      yield piece;
-      yield encodePath(line);
-      piece = '';
-      continue;
-    }
-    piece += line;
-    if (piece.length < pieceCharacters) continue;
-    yield piece;
-    piece = '';
+  while (piece.length < pieceCharacters) {
+    const { done, value } = lines.next();
+    if (done) break;
+    if (value === null) yield;
+    else if (value.isWellFormed()) piece += value;
+    else return Buffer.concat([Buffer.from(piece), Buffer.from(encodePath(value))]);
   }
-  yield piece;
+  return piece;
 }
 
 /** Users who can connect may read; connecting needs write permission. */

@@ -25,10 +25,8 @@ import {
   inForce,
   type Level,
   type Levels,
-  levelOf,
   levelsIn,
   levelText,
-  lowest,
   nextLevel,
   poolLevelsIn,
   poolLevelText,
@@ -80,7 +78,7 @@ export class Crossings {
   readonly #ids = new EventIds('t');
   /** By owner id, without owners at the lowest levels. Null: the stored levels are not read yet. */
   #levels: Map<number, Levels> | null = null;
-  #pools = new Map<string, ReadonlyMap<string, Level>>();
+  #pools = new Map<string, Levels>();
   #events: EventRecord[] = [];
   #moved = new Set<number>();
 
@@ -140,7 +138,7 @@ export class Crossings {
     const kept = await this.#options.ledger.eventLog.levels();
     const ofOwners = kept.filter(({ ownerId }) => ownerId !== poolsId);
     this.#levels = new Map(ofOwners.map(({ ownerId, text }) => [ownerId, levelsIn(text)]));
-    this.#pools = new Map(poolLevelsIn(kept.find(({ ownerId }) => ownerId === poolsId)?.text ?? ''));
+    this.#pools = poolLevelsIn(kept.find(({ ownerId }) => ownerId === poolsId)?.text ?? '');
   }
 
   #reconcile(ownerKey: string): void {
@@ -151,52 +149,51 @@ export class Crossings {
     // Bounds of groups are left out, since the events of an owner have only the owner's figures.
     const decided = decidedOwner(ledger, ownerKey, false);
     if (!settings.enabled || owner === undefined || decided === null) return;
-    const last = this.#levels.get(owner.id) ?? lowest;
+    const last = this.#levels.get(owner.id);
     const crossings = new Map<string, Crossing>();
-    const next: Level[] = [];
+    const next = new Map<string, Level>();
     for (const leaf of leaves) {
-      const step = this.#step(decided.decide(leaf), levelOf(last, leaf));
+      const step = this.#step(decided.decide(leaf), last?.get(leaf));
       const { from, to, decision } = step;
-      next.push(to);
+      if (to !== belowAll) next.set(leaf, to);
       if (isSilent(step)) continue;
       const together = JSON.stringify([from, to, decision.group, decision.rule]);
       const crossing = crossings.get(together) ?? { ...step, leaves: [] };
       crossing.leaves.push(leaf);
       crossings.set(together, crossing);
     }
-    if (next.every((level, index) => level === last[index])) return;
-    if (next.every(level => level === belowAll)) this.#levels.delete(owner.id);
-    else this.#levels.set(owner.id, next);
-    this.#moved.add(owner.id);
+    this.#put(this.#levels, owner.id, next, owner.id);
     for (const crossing of crossings.values()) this.#events.push(this.#eventOf(owner, crossing));
   }
 
   #reconcilePool(group: string): boolean {
     const { ledger } = this.#options;
     if (this.#levels === null || !this.#isMine || !ledger.settings.enabled) return false;
-    const last = this.#pools.get(group) ?? new Map<string, Level>();
+    const last = this.#pools.get(group);
     const next = new Map<string, Level>();
     for (const decision of ledger.pools.decisions(group, 'stored')) {
       const rule = decision.rule ?? '';
-      const step = this.#step(decision, last.get(rule) ?? belowAll);
+      const step = this.#step(decision, last?.get(rule));
       if (step.to !== belowAll) next.set(rule, step.to);
       const isOf = (leaf: Leaf) => decision.subjects.some(one => (leafMask(one) & leafMask(leaf)) !== 0);
       if (!isSilent(step)) this.#events.push(this.#eventOf(null, { ...step, leaves: leaves.filter(isOf) }));
     }
-    this.#put(group, next);
+    this.#put(this.#pools, group, next, poolsId);
     // The members need no new levels, since their levels ignore bounds of groups.
     return false;
   }
 
-  #put(group: string, next: ReadonlyMap<string, Level>): void {
-    const last = this.#pools.get(group) ?? new Map<string, Level>();
-    if (next.size === last.size && [...next].every(([rule, level]) => level === last.get(rule))) return;
-    if (next.size === 0) this.#pools.delete(group);
-    else this.#pools.set(group, next);
-    this.#moved.add(poolsId);
+  /** Replaces the levels of an owner or a group. `record`: the id of the record that has them. */
+  #put<Key>(all: Map<Key, Levels>, key: Key, next: Levels, record: number): void {
+    const last = all.get(key);
+    if (next.size === (last?.size ?? 0) && [...next].every(([name, level]) => level === last?.get(name)))
+      return;
+    if (next.size === 0) all.delete(key);
+    else all.set(key, next);
+    this.#moved.add(record);
   }
 
-  #step(decision: Decision, last: Level): Step {
+  #step(decision: Decision, last: Level = belowAll): Step {
     const { settings, walks } = this.#options.ledger;
     const { warnAt = settings.warnAt } = decision;
     const from = inForce({ warnAt }, last);
@@ -276,12 +273,12 @@ export class Crossings {
 
   #forgetGone(levels: Map<number, Levels>): void {
     for (const ownerId of levels.keys()) {
-      if (this.#options.ledger.documents.owners.byId(ownerId) !== undefined) continue;
-      levels.delete(ownerId);
-      this.#moved.add(ownerId);
+      const owner = this.#options.ledger.documents.owners.byId(ownerId);
+      if (owner === undefined) this.#put(levels, ownerId, new Map(), ownerId);
     }
     const { pooled } = this.#options.ledger.policy;
-    for (const group of this.#pools.keys()) if (!pooled.has(group)) this.#put(group, new Map());
+    for (const group of this.#pools.keys())
+      if (!pooled.has(group)) this.#put(this.#pools, group, new Map(), poolsId);
   }
 }
 

@@ -8,7 +8,6 @@
  * write, so that none is missing. Old events are deleted.
  */
 
-export { type LimitedRepository, limitedRepositories, type PoolState, poolStates } from './bound-states.ts';
 export {
   type Event,
   type EventKind,
@@ -28,5 +27,13 @@ export {
   type Range,
   reachedAt,
 } from './history.ts';
-export { isWorse, judgedKind, worstKind } from './levels.ts';
+export {
+  judgedKind,
+  type LimitedRepository,
+  limitedRepositories,
+  type PoolState,
+  poolStates,
+  worstKind,
+  worstOf,
+} from './levels.ts';
 export { Totals } from './totals.ts';

@@ -1,6 +1,7 @@
 /**
- * Nearness to a limit: a level for each leaf, and the state of an owner, which is the worst of all leaves.
- * Levels fall only after some margin, so that small changes around a threshold do not change them.
+ * Nearness to a limit: the level of a leaf or of a group, and the states of owners, groups and repositories.
+ * The state of an owner is the worst of all leaves. Levels fall only after some margin, so that small changes
+ * around a threshold do not change them.
  */
 
 import { z } from 'zod';
@@ -20,10 +21,8 @@ export const belowAll: Level = 0;
 export const atLimit: Level = 101;
 export const refusing: Level = 102;
 
-/** The levels of an owner, in the order of `leaves`. */
-export type Levels = readonly Level[];
-
-export const lowest: Levels = quota.leaves.map(() => belowAll);
+/** Levels by leaf of an owner, or by rule for a group's members together, without the lowest level. */
+export type Levels = ReadonlyMap<string, Level>;
 
 /** The level falls when usage is below this part of the threshold. */
 const play = 0.98;
@@ -52,28 +51,26 @@ export function nextLevel(settings: Limits, decision: quota.Decision, last: Leve
   return Math.max(reached, Math.min(last, held));
 }
 
-/** Writes levels, without leaves at the lowest level. */
 export function levelText(levels: Levels): string {
-  const high = quota.leaves.map((leaf, index) => [leaf, levels[index] ?? belowAll] as const);
-  return JSON.stringify(Object.fromEntries(high.filter(([, level]) => level !== belowAll)));
+  return JSON.stringify(Object.fromEntries(levels));
 }
 
-/** Reads levels. An invalid one counts as the lowest; at worst an event is repeated. */
+/** Reads the levels of an owner. An invalid one counts as the lowest; at worst an event is repeated. */
 export function levelsIn(text: string): Levels {
   const byLeaf = fieldsIn(text);
-  return quota.leaves.map(leaf => {
-    const level = byLeaf[leaf];
-    return typeof level === 'number' && level > belowAll && level <= refusing ? level : belowAll;
-  });
+  return new Map(
+    quota.leaves.flatMap(leaf => {
+      const level = byLeaf[leaf];
+      return typeof level === 'number' && level > belowAll && level <= refusing ? [[leaf, level]] : [];
+    }),
+  );
 }
-
-/** Levels by group and by rule for its members together, without rules at the lowest level. */
-export type PoolLevels = ReadonlyMap<string, ReadonlyMap<string, Level>>;
 
 const levelOfPool = z.tuple([z.string(), z.string(), z.number().min(belowAll).max(refusing)]);
 const levelsOfPools = z.array(levelOfPool).catch([]);
 
-export function poolLevelText(levels: PoolLevels): string {
+/** Writes the levels of groups as one record. */
+export function poolLevelText(levels: ReadonlyMap<string, Levels>): string {
   const pools = [...levels].flatMap(([group, rules]) =>
     [...rules].map(([rule, level]) => [group, rule, level]),
   );
@@ -81,16 +78,12 @@ export function poolLevelText(levels: PoolLevels): string {
 }
 
 /** Reads levels; returns none if the text is invalid. */
-export function poolLevelsIn(text: string): PoolLevels {
+export function poolLevelsIn(text: string): Map<string, Levels> {
   const pools = levelsOfPools.parse(fieldsIn(text).pools);
   const byGroup = Map.groupBy(pools, ([group]) => group);
   return new Map(
     [...byGroup].map(([group, rules]) => [group, new Map(rules.map(([, rule, level]) => [rule, level]))]),
   );
-}
-
-export function levelOf(levels: Levels, leaf: quota.Leaf): Level {
-  return levels[quota.leafIndex(leaf)] ?? belowAll;
 }
 
 /** The states of an owner in one leaf, the best first; the state of the owner is the worst of all leaves. */
@@ -133,10 +126,10 @@ export function judgedKind(settings: Limits, decision: quota.Decision, storedByt
     fullness: fullnessOf(by, storedBytes),
   });
   const { near = [], reported, warned } = decision;
-  return near
+  const pools = near
     .filter(({ per }) => per === 'group')
-    .map(pool => judged({ ...pool, ...given({ reported, warned }) }))
-    .reduce((worst, pool) => (isWorse(pool, worst) ? pool : worst), judged(decision));
+    .map(pool => judged({ ...pool, ...given({ reported, warned }) }));
+  return worstOf(judged(decision), pools);
 }
 
 /** Returns the worst leaf: by state, then by fullness; of equal ones the first. */
@@ -150,7 +143,7 @@ export function worstKind(
     return { subject: countedWith(leaf, judged.decision), ...judged };
   };
   const [first, ...others] = quota.leaves;
-  return others.map(kindOf).reduce((worst, kind) => (isWorse(kind, worst) ? kind : worst), kindOf(first));
+  return worstOf(kindOf(first), others.map(kindOf));
 }
 
 /** Returns the largest subject of the deciding rule that contains the leaf; without a rule, the leaf. */
@@ -165,7 +158,12 @@ export interface JudgedKind extends Nearness {
   readonly decision: quota.Decision;
 }
 
-export function isWorse(a: JudgedKind, b: JudgedKind): boolean {
+/** Returns the worst one: by state, then by fullness; of equal ones the first. */
+export function worstOf<Judged extends JudgedKind>(first: Judged, others: readonly Judged[]): Judged {
+  return others.reduce((worst, each) => (isWorse(each, worst) ? each : worst), first);
+}
+
+function isWorse(a: JudgedKind, b: JudgedKind): boolean {
   if (a.state !== b.state) return kindStates.indexOf(a.state) > kindStates.indexOf(b.state);
   // Among equally full leaves, an allowed one says more than a forbidden leaf without bytes.
   if (a.fullness === b.fullness) return a.decision.allowed && !b.decision.allowed;
@@ -173,7 +171,7 @@ export function isWorse(a: JudgedKind, b: JudgedKind): boolean {
 }
 
 /** Returns the used percentage of the limit. At limit 0, any stored byte is fuller than all else. */
-export function fullnessOf({ by, used, limit }: quota.Decision, storedBytes: number): number {
+function fullnessOf({ by, used, limit }: quota.Decision, storedBytes: number): number {
   if (by === 'no_match') return storedBytes > 0 ? Number.MAX_VALUE : -1;
   if (limit === 0) return used > 0 ? Number.MAX_VALUE : -1;
   return limit === -1 ? -1 : Math.floor((used / limit) * 100);
@@ -195,4 +193,74 @@ export function decidedOwner(
     if (error instanceof SoftquotaError && error.code === 'sum_too_large') return null;
     throw error;
   }
+}
+
+type RuledDecision = quota.RuledAllowed | quota.RuledRefused;
+
+interface JudgedBound extends Nearness {
+  readonly decision: RuledDecision;
+}
+
+export interface PoolState extends JudgedBound {
+  readonly mode: quota.RuleMode | undefined;
+}
+
+/**
+ * Returns the states of a group by its rules for all members together, sorted by rule. `member`: the member
+ * whose share and allowance count; null: no member in particular.
+ */
+export function poolStates(
+  ledger: Pick<Ledger, 'pools' | 'settings'>,
+  group: quota.CompiledGroup,
+  member: OwnerUsage | null,
+): readonly PoolState[] {
+  if (group.rules.every(({ per }) => per !== 'group')) return [];
+  const { settings } = ledger;
+  return quota
+    .decidePools(group, { settings, pool: ledger.pools.of(group.name, null), member })
+    .map(({ decision, rule }) => ({ ...judgedBound(settings, decision), mode: rule.mode }))
+    .sort((a, b) => ((a.decision.rule ?? '') < (b.decision.rule ?? '') ? -1 : 1));
+}
+
+export interface LimitedRepository extends JudgedBound {
+  /** The name of the repository, as in refusals. */
+  readonly unit: string;
+  readonly owner: string;
+}
+
+const lfs: quota.Leaf = 'size:git:lfs';
+
+/** Yields the repositories of this host with a limit per repository, with nulls as in `filterMapInSlices`. */
+export function* limitedRepositories(
+  ledger: Pick<Ledger, 'repositoriesOf' | 'settings' | 'standing'>,
+  owners: Iterable<OwnerUsage>,
+): Generator<LimitedRepository | null> {
+  const { settings } = ledger;
+  for (const owner of owners) {
+    yield null;
+    const standing = ledger.standing(owner);
+    if (!quota.hasBounds(standing, ['repository'])) continue;
+    const { usage } = owner;
+    for (const found of ledger.repositoriesOf(owner)) {
+      if (found === null) {
+        yield null;
+        continue;
+      }
+      const { repository, leaf } = found;
+      const kinds = repository.usage[quota.leafIndex(lfs)] === 0 ? [leaf] : [leaf, lfs];
+      const [first, ...others] = kinds.flatMap(subject => {
+        const decision = quota.decideByRepository({ settings, standing, usage, subject, repository });
+        return decision === null ? [] : [judgedBound(settings, decision)];
+      });
+      yield first === undefined
+        ? null
+        : { unit: repository.name, owner: owner.name, ...worstOf(first, others) };
+    }
+  }
+}
+
+/** Judges a bound. While quotas are switched off, the state is always `ok`. */
+function judgedBound(settings: quota.QuotaSettings, decision: RuledDecision): JudgedBound {
+  const { state, fullness } = judgedKind(settings, decision, 0);
+  return { decision, state: settings.enabled ? state : 'ok', fullness };
 }

@@ -5,8 +5,7 @@ import type { Log } from '../log.ts';
 import { leaves, noUsage, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
 import { within } from '../within.ts';
-import { poolStates } from './bound-states.ts';
-import { decidedOwner, type KindState, type Nearness, worstKind } from './levels.ts';
+import { decidedOwner, type KindState, type Nearness, poolStates, worstKind } from './levels.ts';
 
 interface TotalsOptions {
   readonly ledger: Pick<

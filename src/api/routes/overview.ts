@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
-import { dailyDays, hourlyDays, isWorse, poolStates, type Range, reachedAt } from '../../overview/index.ts';
+import { dailyDays, hourlyDays, poolStates, type Range, reachedAt, worstOf } from '../../overview/index.ts';
 import { mustBeGroup, openRequests } from '../../policy/index.ts';
 import { asTree, leafMask, leaves, totalOf } from '../../quota/index.ts';
 import { isoTime, printable } from '../../text.ts';
@@ -144,7 +144,7 @@ async function pastOfGroup(services: GroupServices, name: string, range: Range):
   const group = ledger.policy.pool(name);
   const [first, ...others] = group === null ? [] : poolStates(ledger, group, null);
   if (first === undefined) return pastShown(services, { ownerIds, range }, { used: null, limit: null });
-  const { decision } = others.reduce((worst, pool) => (isWorse(pool, worst) ? pool : worst), first);
+  const { decision } = worstOf(first, others);
   const counted = decision.subjects.reduce((mask, subject) => mask | leafMask(subject), 0);
   return pastShown(services, { ownerIds, range, counted }, decision);
 }
