@@ -2,8 +2,8 @@
 
 import t, { type Test } from 'tap';
 import { repositoryPaths, routesOf } from '../../src/layout/index.ts';
-import { assign, createGroup, createRule } from '../../src/policy/index.ts';
 import type { RuleSubject } from '../../src/quota/index.ts';
+import { grouped } from '../quota/grouped.ts';
 import { openWorld, type World } from './world.ts';
 
 type Scope = 'file' | 'push' | 'repository';
@@ -13,12 +13,7 @@ async function openBounded(t: Test, per: Scope, limitBytes: number, subject: Rul
   const world = await openWorld(t);
   world.walk('/srv/git/alice/app.git', 'alice', 500);
   world.walk('/srv/git/alice/site.git', 'alice', 1500);
-  await world.ledger.documents.transact(transaction => {
-    const { changes } = transaction;
-    createRule(changes, { name: 'bound', limitBytes, subjects: [subject], per });
-    createGroup(changes, { name: 'g', rules: [{ name: 'bound' }] });
-    assign(changes, transaction.mustBeOwner('alice').id, 'g');
-  });
+  await grouped(world.ledger, ['alice'], [{ name: 'bound', limitBytes, subjects: [subject], per }]);
   return world;
 }
 

@@ -3,9 +3,8 @@
 import t from 'tap';
 import type { UploadSettings } from '../../src/gate/index.ts';
 import { repositoryPaths, routesOf } from '../../src/layout/index.ts';
-import { assign, createGroup } from '../../src/policy/index.ts';
-import type { RuleSubject } from '../../src/quota/index.ts';
-import { type Asked, openWorld, type World } from './world.ts';
+import { grouped } from '../quota/grouped.ts';
+import { type Asked, openWorld } from './world.ts';
 
 const uploads: UploadSettings = {
   routes: routesOf(['gitea'], '/', true),
@@ -21,14 +20,6 @@ const pushUrl = '/alice/App.git/info/refs?service=git-receive-pack';
 
 function asking(uri: string, method = 'PUT', more: Asked = {}): Asked {
   return { ...more, headers: { 'X-Original-URI': uri, 'X-Original-Method': method, ...more.headers } };
-}
-
-/** Limits a subject of alice's, who must be known. */
-async function limited({ ledger }: World, subject: RuleSubject, limitBytes: number): Promise<void> {
-  await ledger.documents.transact(transaction => {
-    createGroup(transaction.changes, { name: 'g', rules: [{ name: 'r', limitBytes, subjects: [subject] }] });
-    assign(transaction.changes, transaction.mustBeOwner('alice').id, 'g');
-  });
 }
 
 t.test('an upload over the limit is refused in the form that all clients show, and is on record', async t => {
@@ -111,7 +102,7 @@ t.test('of a repository its own kind is asked about; of one that is not known ye
   told.uploads = uploads;
   walk('/srv/git/alice/app.git', 'alice', 1000, { leaf: 'size:repos:private' });
   walk('/srv/git/alice/site.git', 'alice', 1000, { leaf: 'size:repos:public' });
-  await limited(world, 'size:repos:public', 1);
+  await grouped(world.ledger, ['alice'], [{ name: 'r', limitBytes: 1, subjects: ['size:repos:public'] }]);
   const status = async (name: string) =>
     (await ask('/v1/forward-auth', asking(`/alice/${name}.git/info/refs?service=git-receive-pack`, 'GET')))
       .status;

@@ -1,9 +1,10 @@
 /** Graces, report mode and allowances at the gate: in answers and on record. */
 
 import t, { type Test } from 'tap';
-import { assign, createAllowance, createGroup, createRule } from '../../src/policy/index.ts';
+import { createAllowance } from '../../src/policy/index.ts';
 import type { Rule } from '../../src/quota/index.ts';
 import { SetClock } from '../ledger/world.ts';
+import { grouped } from '../quota/grouped.ts';
 import { asText, openWorld, type World } from './world.ts';
 
 const GB = 1_000_000_000;
@@ -23,12 +24,7 @@ async function open(t: Test, usedBytes: number, graceMs: number | null = 7 * day
 
 /** alice is in a group with these rules. */
 async function rule({ ledger }: World, rules: readonly Rule[]) {
-  await ledger.documents.transact(transaction => {
-    const { changes } = transaction;
-    for (const each of rules) createRule(changes, each);
-    createGroup(changes, { name: 'free', rules: rules.map(({ name }) => ({ name })) });
-    assign(changes, transaction.mustBeOwner('alice').id, 'free');
-  });
+  await grouped(ledger, ['alice'], rules, 'free');
   await ledger.graces.settled();
 }
 

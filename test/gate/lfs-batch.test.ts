@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { lfsBatchRoutes, repositoryPaths } from '../../src/layout/index.ts';
-import { assign, createGroup, createRule } from '../../src/policy/index.ts';
+import { grouped } from '../quota/grouped.ts';
 import { served } from '../served.ts';
 import { type Answer, openWorld, type World } from './world.ts';
 
@@ -189,17 +189,15 @@ t.test('a batch is held to the limits of a repository, of all that comes, and of
       repository === null ? [] : repositoryPaths(['/srv/git/{owner}/{repo}.git'], owner, repository),
   };
   world.walk('/srv/git/alice/app.git', 'alice', 5000);
-  await ledger.documents.transact(transaction => {
-    const { changes } = transaction;
-    const rules = [
+  await grouped(
+    ledger,
+    ['alice'],
+    [
       { name: 'each', limitBytes: 6000, subjects: ['size:all'], per: 'repository' },
       { name: 'push', limitBytes: 2000, subjects: ['size:all'], per: 'push' },
       { name: 'file', limitBytes: 1500, subjects: ['size:git:all'], per: 'file' },
-    ] as const;
-    for (const rule of rules) createRule(changes, rule);
-    createGroup(changes, { name: 'g', rules: rules.map(({ name }) => ({ name })) });
-    assign(changes, transaction.mustBeOwner('alice').id, 'g');
-  });
+    ],
+  );
   const answer = async (...sizes: number[]) => {
     const objects = sizes.map((size, at) => ({ oid: `0${at}`, size, actions: { upload: {} } }));
     upstream.answer = JSON.stringify({ objects });

@@ -1,7 +1,7 @@
 /** `/v1/check` about LFS objects, as hooks/receive-pack/git-lfs-transfer asks. */
 
 import t from 'tap';
-import { assign, createGroup, createRule } from '../../src/policy/index.ts';
+import { grouped } from '../quota/grouped.ts';
 import { asText, openWorld, type World } from './world.ts';
 
 const path = '/srv/git/alice/app.git';
@@ -44,12 +44,8 @@ t.test('with PRECISE the objects of batches take the room that is left, each onc
 t.test('a limit of files is asked about the largest object', async t => {
   const world = await openWorld(t);
   world.walk(path, 'alice', 500);
-  await world.ledger.documents.transact(transaction => {
-    const { changes } = transaction;
-    createRule(changes, { name: 'large', limitBytes: 100, subjects: ['size:git:lfs'], per: 'file' });
-    createGroup(changes, { name: 'g', rules: [{ name: 'large' }] });
-    assign(changes, transaction.mustBeOwner('alice').id, 'g');
-  });
+  const large = { name: 'large', limitBytes: 100, subjects: ['size:git:lfs'], per: 'file' } as const;
+  await grouped(world.ledger, ['alice'], [large]);
   t.equal((await asked(world, '')).status, 202);
   t.equal((await asked(world, 'aa 60\nbb 60\n')).status, 200);
   t.match(await asked(world, 'aa 60\nbb 160\n'), {

@@ -21,9 +21,10 @@ import t, { type Test } from 'tap';
 import { type Refusals, refusedFile } from '../../src/gate/index.ts';
 import { encodePath } from '../../src/layout/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
-import { assign, createGroup, unassign } from '../../src/policy/index.ts';
+import { unassign } from '../../src/policy/index.ts';
 import { type Leaf, leaves, type QuotaSettings, refusal, subjects } from '../../src/quota/index.ts';
 import { lfs, settings, World, type WorldOptions, walk } from '../ledger/world.ts';
+import { grouped } from '../quota/grouped.ts';
 import { publishedBy } from './world.ts';
 
 interface Options extends Partial<ConstructorParameters<typeof Refusals>[0]> {
@@ -68,12 +69,8 @@ t.test('owners over the limit and their repositories are in it, with the pushers
 
 t.test('every member of a full group is in it at once, until it is free again or they leave', async t => {
   const { ledger, refusals, lines } = await publishing(t);
-  await ledger.documents.transact(transaction => {
-    const { changes } = transaction;
-    const together = { name: 'together', limitBytes: 1000, subjects: ['size:all' as const] };
-    createGroup(changes, { name: 'lab', rules: [{ ...together, per: 'group' }] });
-    for (const name of ['alice', 'bob', 'carol']) assign(changes, transaction.createOwner(name).id, 'lab');
-  });
+  const together = { name: 'together', limitBytes: 1000, subjects: ['size:all'], per: 'group' } as const;
+  await grouped(ledger, ['alice', 'bob', 'carol'], [together], 'lab');
   walk(ledger, 'alice/app', 500);
   walk(ledger, 'bob/app', 400);
   refusals.start();
@@ -106,12 +103,8 @@ t.test('repositories over a bound of each repository are in it by their paths', 
   const { ledger, refusals, lines } = await publishing(t);
   walk(ledger, 'alice/large', 700);
   walk(ledger, 'alice/small', 400);
-  await ledger.documents.transact(transaction => {
-    const { changes } = transaction;
-    const each = { name: 'each', limitBytes: 500, subjects: ['size:git:all' as const] };
-    createGroup(changes, { name: 'students', rules: [{ ...each, per: 'repository' }] });
-    assign(changes, transaction.mustBeOwner('alice').id, 'students');
-  });
+  const each = { name: 'each', limitBytes: 500, subjects: ['size:git:all'], per: 'repository' } as const;
+  await grouped(ledger, ['alice'], [each]);
   refusals.start();
   const tooLarge = (name: string, has: string) =>
     both(`/srv/git/alice/${name}.git`, `Repository alice/${name} is too large: it has ${has} of 500 B.`);
@@ -126,12 +119,8 @@ t.test('repositories over a bound of each repository are in it by their paths', 
 t.test('an owner of many repositories keeps nobody waiting', async t => {
   const { ledger, refusals, lines } = await publishing(t);
   for (let at = 0; at < 20_000; at++) walk(ledger, `alice/r${at}`, 0);
-  await ledger.documents.transact(transaction => {
-    const { changes } = transaction;
-    const each = { name: 'each', limitBytes: 100, subjects: ['size:git:all' as const] };
-    createGroup(changes, { name: 'students', rules: [{ ...each, per: 'repository' }] });
-    assign(changes, transaction.mustBeOwner('alice').id, 'students');
-  });
+  const each = { name: 'each', limitBytes: 100, subjects: ['size:git:all'], per: 'repository' } as const;
+  await grouped(ledger, ['alice'], [each]);
   let [since, longest, isOver] = [process.threadCpuUsage(), 0, false];
   const turn = () => {
     const { user, system } = process.threadCpuUsage(since);
@@ -154,16 +143,13 @@ t.test('a limit of LFS refuses LFS objects alone, and one of private repositorie
     walk(ledger, `${name}/app`, 700);
     walk(ledger, `${name}/app.git/lfs`, 700, { leaf: lfs });
   }
-  await ledger.documents.transact(transaction => {
-    const { changes } = transaction;
-    for (const [name, subject] of [
-      ['alice', lfs],
-      ['bob', 'size:repos:private'],
-    ] as const) {
-      createGroup(changes, { name, rules: [{ name, limitBytes: 500, subjects: [subject] }] });
-      assign(changes, transaction.mustBeOwner(name).id, name);
-    }
-  });
+  await grouped(ledger, ['alice'], [{ name: 'lfs', limitBytes: 500, subjects: [lfs] }], 'a');
+  await grouped(
+    ledger,
+    ['bob'],
+    [{ name: 'pushes', limitBytes: 500, subjects: ['size:repos:private'] }],
+    'b',
+  );
   refusals.start();
   const places = (await lines()).map(line => line.split('\t').slice(0, 2).join(' '));
   t.strictSame(

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import t from 'tap';
 import { setMailWanted, setMember, wantsMail } from '../../src/identity/index.ts';
 import { ownerUnsubscribing } from '../../src/notices/index.ts';
-import { ask, assign, createAllowance, createGroup, grantRequest } from '../../src/policy/index.ts';
+import { ask, createAllowance, grantRequest } from '../../src/policy/index.ts';
 import { until } from '../e2e/ask.ts';
 import { directoryFor } from '../ledger/world.ts';
+import { grouped } from '../quota/grouped.ts';
 import { Mailbox, SilentServer } from './mailbox.ts';
 import { Receiver } from './receiver.ts';
 import { dayMs, hookAt, hourMs, keys, mailAt, minuteMs, World } from './world.ts';
@@ -53,11 +54,8 @@ t.test('a limit of members together is one mail to administrators, and one notic
   const world = await World.open(t, { mail: mailAt(mailbox.port), webhooks: [hookAt(receiver.url)] });
   await world.pass();
   for (const name of ['alice', 'bob']) await world.user(name, `${name}@git.example`);
-  await world.ledger.documents.transact(transaction => {
-    const together = { name: 'together', limitBytes: 2000, subjects: ['size:all' as const] };
-    createGroup(transaction.changes, { name: 'lab', rules: [{ ...together, per: 'group' }] });
-    for (const name of ['alice', 'bob']) assign(transaction.changes, transaction.mustBeOwner(name).id, 'lab');
-  });
+  const together = { name: 'together', limitBytes: 2000, subjects: ['size:all'], per: 'group' } as const;
+  await grouped(world.ledger, ['alice', 'bob'], [together], 'lab');
   await world.pass();
   receiver.taken.length = 0;
   await world.store('alice', 900);

@@ -9,10 +9,11 @@ import t from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
 import { Events } from '../../src/overview/index.ts';
 import { belowAll, inForce, levelsIn, levelText, nextLevel, refusing } from '../../src/overview/levels.ts';
-import { assign, createGroup, createRule, editRule } from '../../src/policy/index.ts';
+import { createGroup, editRule } from '../../src/policy/index.ts';
 import { decide, leaves, reachedThreshold } from '../../src/quota/index.ts';
 import { World as LedgerWorld, lfs, repos, settings, silentLog, sweepOnce, walk } from '../ledger/world.ts';
 import * as any from '../quota/arbitraries.ts';
+import { grouped } from '../quota/grouped.ts';
 import { World } from './world.ts';
 
 /**
@@ -82,16 +83,15 @@ t.test('who hovers at a threshold or at the limit is told of once', async t => {
 
 t.test('kinds of data that go by the same rule are one event, others are others', async t => {
   const world = await World.open(t);
-  await world.ledger.documents.transact(transaction => {
-    const alice = transaction.createOwner('alice');
-    const rules = [
-      { name: 'git', limitBytes: 100, subjects: ['size:git:all' as const] },
+  await grouped(
+    world.ledger,
+    ['alice'],
+    [
+      { name: 'git', limitBytes: 100, subjects: ['size:git:all'] },
       { name: 'large files', limitBytes: 50, subjects: [lfs] },
-      { name: 'rest', limitBytes: -1, subjects: ['size:assets:all' as const] },
-    ];
-    createGroup(transaction.changes, { name: 'free', rules });
-    assign(transaction.changes, alice.id, 'free');
-  });
+      { name: 'rest', limitBytes: -1, subjects: ['size:assets:all'] },
+    ],
+  );
   walk(world.ledger, 'alice/app', 45, { leaf: repos });
   walk(world.ledger, 'alice/big', 45, { leaf: lfs });
   const told = await world.told('threshold');
@@ -109,11 +109,7 @@ t.test('a change of policy or of settings brings owners to a threshold as a push
   await store(world, 'alice', 5000);
   await store(world, 'bob', 5000);
   world.clock.pass(1000);
-  await world.ledger.documents.transact(transaction => {
-    const rules = [{ name: 'total', limitBytes: 6000, subjects: ['size:all' as const] }];
-    createGroup(transaction.changes, { name: 'free', rules });
-    assign(transaction.changes, transaction.mustBeOwner('alice').id, 'free');
-  });
+  await grouped(world.ledger, ['alice'], [{ name: 'total', limitBytes: 6000, subjects: ['size:all'] }]);
   t.strictSame(await crossings(world), [['alice', null, 80, 5000, 6000]]);
   world.clock.pass(1000);
   await world.ledger.documents.transact(({ changes }) => editRule(changes, 'total', { limitBytes: 4000 }));
@@ -130,16 +126,8 @@ t.test('what a group has together is no event of a member', async t => {
   const world = await World.open(t);
   await store(world, 'alice', 50);
   await store(world, 'bob', 9500);
-  await world.ledger.documents.transact(transaction => {
-    const rule = {
-      name: 'together',
-      limitBytes: 100,
-      subjects: ['size:all' as const],
-      per: 'group' as const,
-    };
-    createGroup(transaction.changes, { name: 'lab', rules: [rule] });
-    for (const name of ['alice', 'bob']) assign(transaction.changes, transaction.mustBeOwner(name).id, 'lab');
-  });
+  const together = { name: 'together', limitBytes: 100, subjects: ['size:all'], per: 'group' } as const;
+  await grouped(world.ledger, ['alice', 'bob'], [together]);
   await store(world, 'alice', 8000);
   t.notOk(world.ledger.decide('alice', repos).decision.allowed);
   t.strictSame(
@@ -154,16 +142,11 @@ t.test('what a group has together is no event of a member', async t => {
 t.test('a rule with percentages of its own is told of at these, an owner or a group together', async t => {
   const world = await World.open(t);
   const subjects = ['size:all' as const];
-  await world.ledger.documents.transact(transaction => {
-    const { changes } = transaction;
-    createRule(changes, { name: 'each', limitBytes: 1000, subjects, warnAt: [50] });
-    createRule(changes, { name: 'together', limitBytes: 2000, subjects, per: 'group', warnAt: [30, 70] });
-    createRule(changes, { name: 'silent', limitBytes: 1000, subjects, warnAt: [] });
-    createGroup(changes, { name: 'lab', rules: [{ name: 'each' }, { name: 'together' }] });
-    createGroup(changes, { name: 'quiet', rules: [{ name: 'silent' }] });
-    for (const name of ['alice', 'bob']) assign(changes, transaction.createOwner(name).id, 'lab');
-    assign(changes, transaction.createOwner('carol').id, 'quiet');
-  });
+  const each = { name: 'each', limitBytes: 1000, subjects, warnAt: [50] };
+  const together = { name: 'together', limitBytes: 2000, subjects, per: 'group', warnAt: [30, 70] } as const;
+  const silent = { name: 'silent', limitBytes: 1000, subjects, warnAt: [] };
+  await grouped(world.ledger, ['alice', 'bob'], [each, together], 'lab');
+  await grouped(world.ledger, ['carol'], [silent], 'quiet');
   for (const [owner, bytes] of [
     ['alice', 499],
     ['alice', 850],

@@ -3,22 +3,19 @@
 import t, { type Test } from 'tap';
 import { backupOf, parseBackup, restore } from '../../src/ledger/index.ts';
 import { Totals } from '../../src/overview/index.ts';
-import { assign, createGroup, deleteGroup, poolGraceKind, type RuleEdit } from '../../src/policy/index.ts';
+import { assign, deleteGroup, poolGraceKind, type RuleEdit } from '../../src/policy/index.ts';
 import { openStore } from '../../src/store/index.ts';
 import { World as LedgerWorld, repos, settings, silentLog, sweepOnce, walk } from '../ledger/world.ts';
+import { grouped } from '../quota/grouped.ts';
 import { dayMs, World } from './world.ts';
 
 /** Alice and Bob may have 1000 bytes together. */
 async function opened(t: Test, rule: RuleEdit = {}): Promise<World> {
   const world = await World.open(t);
   world.ledger.graces.start({ pauseMs: 0 });
-  await world.ledger.documents.transact(transaction => {
-    const { changes } = transaction;
-    const together = { name: 'together', limitBytes: 1000, subjects: ['size:git:all' as const] };
-    createGroup(changes, { name: 'lab', rules: [{ ...together, per: 'group', ...rule }] });
-    for (const name of ['alice', 'bob']) assign(changes, transaction.createOwner(name).id, 'lab');
-    transaction.createOwner('carol');
-  });
+  const together = { name: 'together', limitBytes: 1000, subjects: ['size:git:all' as const] };
+  await grouped(world.ledger, ['alice', 'bob'], [{ ...together, per: 'group', ...rule }], 'lab');
+  await world.ledger.documents.transact(transaction => transaction.createOwner('carol'));
   return world;
 }
 

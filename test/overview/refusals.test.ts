@@ -7,9 +7,10 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { Tally } from '../../src/overview/tally.ts';
-import { assign, createGroup } from '../../src/policy/index.ts';
+import { createGroup } from '../../src/policy/index.ts';
 import { leaves, type RuledRefused } from '../../src/quota/index.ts';
 import { lfs, repos, settings, walk } from '../ledger/world.ts';
+import { grouped } from '../quota/grouped.ts';
 import { hourMs, World } from './world.ts';
 
 /** Nobody may store anything. */
@@ -84,11 +85,7 @@ t.test('another owner, actor, kind of data, mode or hour is another event', asyn
 t.test('an event names the group and the rule that refused', async t => {
   const world = await World.open(t);
   walk(world.ledger, 'alice/app', 6);
-  await world.ledger.documents.transact(transaction => {
-    const rules = [{ name: 'total', limitBytes: 5, subjects: ['size:all' as const] }];
-    createGroup(transaction.changes, { name: 'free', rules });
-    assign(transaction.changes, transaction.mustBeOwner('alice').id, 'free');
-  });
+  await grouped(world.ledger, ['alice'], [{ name: 'total', limitBytes: 5, subjects: ['size:all'] }], 'free');
   world.refuse('alice');
   t.match(await world.told('refusal'), [{ group: 'free', rule: 'total', used: 6, limit: 5 }]);
 });

@@ -5,10 +5,11 @@ import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { Ledger } from '../../src/ledger/index.ts';
 import { Totals } from '../../src/overview/index.ts';
-import { assign, createAllowance, createGroup, createRule, endAllowance } from '../../src/policy/index.ts';
+import { createAllowance, endAllowance } from '../../src/policy/index.ts';
 import { leaves, noUsage } from '../../src/quota/index.ts';
 import { openStore } from '../../src/store/index.ts';
 import { directoryFor, lfs, repos, settings, silentLog, walk } from '../ledger/world.ts';
+import { grouped } from '../quota/grouped.ts';
 
 /** Opens a world where everybody may have 10,000 bytes, with warnings from 80 percent on. */
 async function world(t: Test, file = join(directoryFor(t), 'softquota.db')) {
@@ -68,14 +69,9 @@ t.test(
   async t => {
     const { ledger, totals } = await world(t);
     const most = Number.MAX_SAFE_INTEGER;
-    await ledger.documents.transact(transaction => {
-      const { changes } = transaction;
-      const together = { limitBytes: most - 1, subjects: ['size:all'], per: 'group' } as const;
-      createRule(changes, { name: 'together', ...together });
-      createRule(changes, { name: 'each', limitBytes: -1, subjects: ['size:all'] });
-      createGroup(changes, { name: 'lab', rules: [{ name: 'together' }, { name: 'each' }] });
-      for (const name of ['alice', 'bob']) assign(changes, transaction.createOwner(name).id, 'lab');
-    });
+    const subjects = ['size:all' as const];
+    const together = { name: 'together', limitBytes: most - 1, subjects, per: 'group' } as const;
+    await grouped(ledger, ['alice', 'bob'], [together, { name: 'each', limitBytes: -1, subjects }], 'lab');
     walk(ledger, 'carol/app', 8000);
     walk(ledger, 'alice/app', most - 2);
     await totals.settled();

@@ -12,7 +12,7 @@ import {
   type Usage,
   usageOf,
 } from '../../src/quota/index.ts';
-import { plainSettings, ruleOf, standing, usage } from './arbitraries.ts';
+import { plainSettings, ruleOf, standing } from './arbitraries.ts';
 
 const group = (name: string, ...rules: Rule[]): Group => ({ name, rules });
 
@@ -150,14 +150,5 @@ t.test('a threshold is reached to the byte, whatever the limit', async () => {
         return reachedThreshold({ warnAt: [percent] }, decision) === (reached ? percent : null);
       },
     ),
-  );
-});
-
-t.test('report mode is decided like any other', async () => {
-  fc.assert(
-    fc.property(usage, stored => {
-      const asked = (mode: 'report' | 'enforce') => ask(stored, 'size:all', {}, { totalBytes: 50, mode });
-      return JSON.stringify(asked('report')) === JSON.stringify(asked('enforce'));
-    }),
   );
 });

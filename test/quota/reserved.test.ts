@@ -1,15 +1,11 @@
 /** Bytes that are reserved count as used. */
 
-import fc from 'fast-check';
 import t from 'tap';
 import {
   type Decision,
   decide,
-  explain,
   type Group,
-  leafIndex,
   leafMask,
-  leaves,
   noUsage,
   type QuotaSettings,
   type ReservedBytes,
@@ -18,9 +14,8 @@ import {
   type Subject,
   usageOf,
   warning,
-  withAncestors,
 } from '../../src/quota/index.ts';
-import { asked, plainSettings, question, standing, subject } from './arbitraries.ts';
+import { plainSettings, standing } from './arbitraries.ts';
 
 const GB = 1_000_000_000;
 const lfs = (bytes: number) => usageOf({ 'size:git:lfs': bytes });
@@ -82,46 +77,4 @@ t.test('bytes under a subject with several kinds below it count wherever they ma
     }).used;
   t.equal(used('size:git:lfs'), 7);
   t.equal(used('size:assets:packages:all'), 0);
-});
-
-const bytes = fc.nat(20);
-const list = fc.array(fc.record({ named: subject, bytes }), { maxLength: 3 });
-
-t.test('a decision is that of its rules, whatever is reserved', async () => {
-  fc.assert(
-    fc.property(question, list, (each, claims) => {
-      const { assigned, usage, adding, settings, subject: what } = each;
-      const { precise, refuseWhen } = settings;
-      const reserved = claims.flatMap(({ named, bytes: size }) => reservedFor(named, size));
-      const counts = (named: readonly RuleSubject[]) =>
-        leaves.filter(leaf => withAncestors(leaf).some(above => named.includes(above)));
-      const refuses = ({ limitBytes: limit, subjects }: Group['rules'][number]) => {
-        if (limit === -1) return false;
-        if (limit === 0) return true;
-        const stored = counts(subjects).reduce((before, leaf) => before + (usage[leafIndex(leaf)] ?? 0), 0);
-        const promised = claims
-          .filter(({ named }) => counts(subjects).some(leaf => withAncestors(leaf).includes(named)))
-          .reduce((before, claim) => before + claim.bytes, 0);
-        const used = stored + promised + (precise ? adding : 0);
-        return refuseWhen === 'reached' ? used >= limit : used > limit;
-      };
-      const speaking = assigned
-        .map(one =>
-          one.rules.filter(rule => withAncestors(what).some(above => rule.subjects.includes(above))),
-        )
-        .filter(rules => rules.length > 0);
-      fc.pre(speaking.length > 0);
-      const all = asked({ ...each, defaults: [] }, { reserved });
-      const decision = decide(all);
-      const told = explain(all)
-        .steps.at(-1)
-        ?.groups.find(({ decided }) => decided);
-      const verdict = told?.rules.find(({ decided }) => decided)?.verdict;
-      return (
-        decision.allowed === speaking.some(rules => !rules.some(refuses)) &&
-        verdict === (decision.allowed ? 'allows' : 'refuses')
-      );
-    }),
-    { numRuns: 3000 },
-  );
 });

@@ -281,14 +281,11 @@ t.test('an explanation names the rule that decides, and no other', async () => {
     const { decision, bounds = [], steps } = explain(questionIn(world, what));
     const named = [...bounds, ...steps.flatMap(({ groups }) => groups.flatMap(({ rules }) => rules))]
       .filter(({ decided }) => decided)
-      .map(({ rule: name, used, limit: most, verdict }) => ({
-        name,
-        used,
-        most,
-        isOpen: verdict !== 'refuses',
-      }));
-    const { allowed, used, limit: most, rule: name } = decision;
-    deepStrictEqual(named, decision.by === 'rule' ? [{ name, used, most, isOpen: allowed }] : []);
+      .map(({ rule: name, used, limit: most, verdict }) => ({ name, used, most, verdict }));
+    const { allowed, used, limit: most, rule: name, grace } = decision;
+    const allowing = grace === undefined ? 'allows' : 'graced';
+    const verdict = allowed ? allowing : 'refuses';
+    deepStrictEqual(named, decision.by === 'rule' ? [{ name, used, most, verdict }] : []);
   });
   fc.assert(law, { numRuns: worlds });
 });

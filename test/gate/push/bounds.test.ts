@@ -1,19 +1,15 @@
 /** Limits of a repository and of a file at a push. */
 
 import t from 'tap';
-import { assign, createGroup, createRule } from '../../../src/policy/index.ts';
+import { grouped } from '../../quota/grouped.ts';
 import { MB, openPushWorld, unit, updates } from './world.ts';
 
 t.test('a repository over its limit takes no push but a smaller history', async t => {
   const world = await openPushWorld(t);
   const { push, ledger, worker, walk } = world;
   walk('/srv/git/bob/other.git', 'bob', MB);
-  await ledger.documents.transact(transaction => {
-    const { changes } = transaction;
-    createRule(changes, { name: 'each', limitBytes: 5 * MB, subjects: ['size:all'], per: 'repository' });
-    createGroup(changes, { name: 'g', rules: [{ name: 'each' }] });
-    assign(changes, transaction.mustBeOwner('bob').id, 'g');
-  });
+  const each = { name: 'each', limitBytes: 5 * MB, subjects: ['size:all'], per: 'repository' } as const;
+  await grouped(ledger, ['bob'], [each]);
   const refused = { status: 413, text: /^Repository bob\/app is too large: it has 8 MB of 5 MB\.\n/ };
   t.match(await push({ fields: { process: '1' } }), refused);
   t.match(await push({ fields: { hook: 'receive-pack', process: '2' }, lines: '' }), refused);
@@ -27,12 +23,7 @@ t.test('a repository over its limit takes no push but a smaller history', async 
 t.test('a line of the advice that is too long to be shown whole is left out', async t => {
   const world = await openPushWorld(t);
   const { push, ledger, worker, services } = world;
-  await ledger.documents.transact(transaction => {
-    const { changes } = transaction;
-    createRule(changes, { name: 'each', limitBytes: MB, subjects: ['size:all'], per: 'file' });
-    createGroup(changes, { name: 'g', rules: [{ name: 'each' }] });
-    assign(changes, transaction.mustBeOwner('bob').id, 'g');
-  });
+  await grouped(ledger, ['bob'], [{ name: 'each', limitBytes: MB, subjects: ['size:all'], per: 'file' }]);
   const object = 'a'.repeat(40);
   services.largeFiles = async () => ({ is: 'seen', blobs: [{ object, bytes: 2 * MB }] });
   const commands = [
