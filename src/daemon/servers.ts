@@ -2,21 +2,25 @@
 
 import type { Config } from '../config/index.ts';
 import {
+  DayCounts,
   type Gate,
   type GateServices,
   openGate,
   openGateAt,
   PushQuestions,
-  UnaskedLimits,
   type UploadSettings,
 } from '../gate/index.ts';
 import { notes, notReady } from '../health/index.ts';
 import { lfsBatchRoutes, repositoryPaths, routesOf } from '../layout/index.ts';
 import { sparingLog } from '../log.ts';
 import { synchronizeClaimed } from '../oauth/index.ts';
+import type { UnaskedRecord } from '../quota/index.ts';
 import * as service from '../service/index.ts';
 import { addressOf } from '../wire/index.ts';
 import { type DaemonParts, openApi, type ServedParts } from './api.ts';
+
+/** Bounds that could not be checked, by bound and kind of data. */
+type UnaskedLimits = DayCounts<Pick<UnaskedRecord, 'owner' | 'per' | 'subject'>>;
 
 interface ServersOptions extends ServedParts {
   readonly env: NodeJS.ProcessEnv;
@@ -35,7 +39,7 @@ export async function openServers(
 ): Promise<Pick<Gate, 'close'> & { readonly url: string }> {
   const { current, env, log, refusals } = options;
   const { server, gate } = current.config;
-  const unaskedLimits = new UnaskedLimits();
+  const unaskedLimits: UnaskedLimits = new DayCounts();
   const parts = gateServices(options, unaskedLimits);
   const pushQuestions = new PushQuestions(parts);
   const services: GateServices = { ...parts, pushQuestions };
@@ -190,7 +194,8 @@ function gateServices(
     },
     unasked: record => {
       events.unasked(record);
-      unaskedLimits.note(record);
+      const { owner, per, subject } = record;
+      unaskedLimits.note(`${per} ${subject}`, { owner, per, subject });
     },
     worker,
     pushes: measuring.pushes,

@@ -12,9 +12,9 @@ import {
   isLeaf,
   isRepository,
   type QuotaSettings,
+  type RefusalRecord,
   refusal,
   refusedByDisk,
-  reportedRefusal,
   type Subject,
   standing,
   warning,
@@ -32,7 +32,7 @@ import {
   type Reply,
   subjectIn,
 } from './request.ts';
-import type { Decided, GateServices, LocatedUnit, RefusalRecord } from './services.ts';
+import type { Decided, GateServices, LocatedUnit } from './services.ts';
 
 /** Finds the known unit that contains a path; null if there is none. */
 export function knownUnitAt({ units }: Pick<Ledger, 'units'>, path: string): LocatedUnit | null {
@@ -159,18 +159,19 @@ export function pushId(unit: string | null, push: string): string {
   return `push ${unit} ${push}`;
 }
 
-function decideOn(services: GateServices, question: Question): Decided {
+function answerQuestion(services: GateServices, question: Question): Reply {
   const { ledger } = services;
   const { ownerName, subject, unit, push, sizeBytes } = question;
   const path = unit?.path ?? null;
   const bytes = sizeBytes ?? 0;
   const things = thingsOf(services, question);
-  return decidedFirstByDisk(services, { ownerName, subject, path }, () => {
+  const decided = decidedFirstByDisk(services, { ownerName, subject, path }, () => {
     if (push === null) return ledger.decide(ownerName, subject, bytes, things);
     const parts = [{ id: pushId(path, push), bytes }];
     const action = { ownerName, subject, parts, isReported: false, unit: path, things };
     return ledger.admit({ ...action, seconds: pushSeconds });
   });
+  return answered(services, question, decided);
 }
 
 export function thingsOf(
@@ -178,10 +179,6 @@ export function thingsOf(
   { subject, unit, sizeBytes }: Question,
 ): ActionThings {
   return { repository: repositoryOf(ledger, unit), incoming: declaredIncoming(subject, sizeBytes) };
-}
-
-function answerQuestion(services: GateServices, question: Question): Reply {
-  return answered(services, question, decideOn(services, question));
 }
 
 /** Records a decision, applies it, and puts it into words. */
@@ -225,10 +222,10 @@ function asJson({ owner, decision }: Decided, subject: Subject, settings: QuotaS
 
 /** Returns a decision as JSON. A refusal by a rule in report mode includes its message. */
 export function verdictWithWords(ownerName: string, subject: Subject, decision: Decided['decision']): object {
-  const { reported, ...verdict } = verdictShown(decision);
+  const verdict = verdictShown(decision);
+  const { reported } = decision;
   if (reported === undefined) return verdict;
-  const message = reportedRefusal(ownerName, subject, decision);
-  return { ...verdict, reported: { ...reported, message } };
+  return { ...verdict, reported: { ...verdict.reported, message: refusal(ownerName, subject, reported) } };
 }
 
 /** Returns true if a refused action passes anyway, because the daemon or the rule is in report mode. */

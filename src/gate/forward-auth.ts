@@ -13,7 +13,7 @@ import { fileBytesIn, type Upload, uploadsOf } from '../layout/index.ts';
 import { decideIncoming, type Incoming, type Refusal, refusal, type Subject } from '../quota/index.ts';
 import { printable } from '../text.ts';
 import { decidedFirstByDisk, recordDecision, repositoryOfUpload, startUpload } from './check.ts';
-import { contactLine, refusalText } from './refusal-text.ts';
+import { helpAfter, refusalText } from './refusal-text.ts';
 import { requestAddress } from './request.ts';
 import type { Decided, GateServices } from './services.ts';
 
@@ -214,22 +214,20 @@ function refuse(
   upload: Upload,
   { owner, subject, decision }: Refused,
 ): void {
+  const { name: ownerName } = owner;
   const contact = services.contact();
+  const help = helpAfter(contact);
   const isOfRepository = decision.per === 'repository';
-  if (!services.showsFigures(owner.name) || (isOfRepository && !isOfPublic(services, upload))) {
-    const help = contact === null ? '' : ` ${contactLine(contact)}`;
-    if (upload.client === 'git') send(response, hidden, `${hidden}${help}\n`, 'text/plain; charset=utf-8');
-    else sendJson(response, hidden, help);
+  const isHidden = !services.showsFigures(ownerName) || (isOfRepository && !isOfPublic(services, upload));
+  const message = isHidden ? hidden : refusal(ownerName, subject, decision);
+  if (upload.client !== 'git') {
+    sendJson(response, message, help);
     return;
   }
-  const message = refusal(owner.name, subject, decision);
-  if (upload.client === 'git') {
-    const words = { ownerName: owner.name, subject, decision, isPush: false, repositoryBytes: null, contact };
-    send(response, message, refusalText(words), 'text/plain; charset=utf-8');
-    return;
-  }
-  const help = contact === null ? '' : ` ${contactLine(contact)}`;
-  sendJson(response, message, help);
+  const text = isHidden
+    ? `${hidden}${help}\n`
+    : refusalText({ ownerName, subject, decision, isPush: false, repositoryBytes: null, contact });
+  send(response, message, text, 'text/plain; charset=utf-8');
 }
 
 /** Returns true if everybody may see the repository. */

@@ -25,16 +25,19 @@ import { BodyRoom } from './body-room.ts';
 import { answerCheck } from './check.ts';
 import { claims, claimsNested, longestClaimsBytes } from './claims.ts';
 import { answerForwardAuth, forwardAuthAddress, refusalAddress } from './forward-auth.ts';
-import { answerLfsBatch, isLfsBatch } from './lfs-batch.ts';
-import { answerObjects, longestObjectsBytes } from './lfs-objects.ts';
+import { answerLfsBatch, answerObjects, isLfsBatch, lfsPrefix, longestObjectsBytes } from './lfs.ts';
 import { answerPush, pushAddress } from './push/request.ts';
 import {
+  answerSource,
   changed,
   changedTrusted,
   changeReservation,
+  longestSetMs,
   ownerQuota,
   reservationsAddress,
   reserve,
+  sources,
+  sourcesAddress,
   units,
   usage,
 } from './reports.ts';
@@ -49,7 +52,6 @@ import {
   sendAnswer,
 } from './request.ts';
 import type { GateServices, Health } from './services.ts';
-import { answerSource, longestSetMs, sources, sourcesAddress } from './unit-sources.ts';
 import { asksForWorker, noUpgrade, workerAddress } from './worker.ts';
 
 interface Route {
@@ -210,7 +212,8 @@ async function opened(
       void answerForwardAuth(services, request, response);
       return;
     }
-    if (isLfsBatch(services, request)) {
+    const isBelow = address.startsWith(lfsPrefix);
+    if (isBelow || (!address.startsWith('/v1/') && isLfsBatch(services, request))) {
       void answerLfsBatch(services, batchRoom, request, response);
       return;
     }

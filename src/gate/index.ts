@@ -10,7 +10,7 @@
  */
 
 export { type Gate, openGate, openGateAt } from './gate.ts';
-export { UnaskedLimits } from './push/memory.ts';
+export { DayCounts } from './push/memory.ts';
 export { PushQuestions } from './push/push.ts';
 export { Refusals, refusedFile } from './refusals.ts';
 export type {
@@ -19,7 +19,6 @@ export type {
   LocatedUnit,
   PushServices,
   PushWorker,
-  RefusalRecord,
   Room,
   UploadSettings,
 } from './services.ts';

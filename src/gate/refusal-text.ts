@@ -97,8 +97,13 @@ function whenFreed({ room = noRoom }: RefusalWords, { garbage }: Pick<Refusal, '
   return "; this frees space at the server's next garbage collection. Ask the administrator when that is.";
 }
 
+/** Returns the contact as a sentence after another; empty if none is configured. */
+export function helpAfter(contact: string | null): string {
+  return contact === null ? '' : ` ${contactLine(contact)}`;
+}
+
 /** An address without a space gets an introduction; a sentence is shown as it is. */
-export function contactLine(contact: string): string {
+function contactLine(contact: string): string {
   return /^\S+$/.test(contact) ? `To ask for more space: ${contact}` : contact;
 }
 

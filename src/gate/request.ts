@@ -74,7 +74,7 @@ export function parametersOf(request: IncomingMessage, body: Buffer | null, nest
   if (type === 'form') return new Map([...query, ...parseForm(body.toString('latin1'))]);
   // Without a limit on the number of values, only a short body may be parsed in one go.
   if (nested === undefined && body.length > longestBodyBytes) throw tooLong(longestBodyBytes);
-  return new Map([...query, ...(nested === undefined ? parseJson(body) : parseNested(body, nested))]);
+  return new Map([...query, ...parseJson(body, nested)]);
 }
 
 /** Parameters that may be whole JSON values, and the limit of values in all of them together. */
@@ -110,22 +110,23 @@ function parseForm(text: string): Parameters {
   return found;
 }
 
-/** Parses flat JSON. Numbers keep their spelling, so that none is rounded. */
-function parseJson(body: Buffer): Parameters {
-  const text = textOf(body);
-  const whole = objectIn(text);
-  const found = flat(whole, noNames);
-  // Finding the spelling of numbers takes a call for each value, so it is done only if there is a number.
-  return Object.values(whole).some(value => typeof value === 'number') ? asWritten(text, found) : found;
-}
-
-function parseNested(body: Buffer, { names, mostValues }: Nested): Parameters {
-  const text = textOf(body);
+/** Parses a JSON object, whose numbers keep their spelling, so that none is rounded. */
+function parseJson(body: Buffer, nested: Nested | undefined): Parameters {
+  if (!isUtf8(body)) throw badParameter('the body is not UTF-8');
+  const text = body.toString();
+  let whole: unknown;
   try {
-    return flat(mustBeObject(readJson(text, mostValues)), names);
+    whole = nested === undefined ? JSON.parse(text) : readJson(text, nested.mostValues);
   } catch (error) {
-    throw error instanceof JsonFault ? badParameter(`the body is not JSON: ${error.message}`) : error;
+    throw badParameter(`the body is not JSON${error instanceof JsonFault ? `: ${error.message}` : ''}`);
   }
+  if (typeof whole !== 'object' || whole === null || Array.isArray(whole)) {
+    throw badParameter('the body is not a JSON object');
+  }
+  const found = flat(whole, nested?.names ?? noNames);
+  // Finding the spelling of numbers takes a call for each value, so it is done only if there is a number.
+  const isWritten = nested === undefined && Object.values(whole).some(value => typeof value === 'number');
+  return isWritten ? asWritten(text, found) : found;
 }
 
 function flat(whole: object, nested: ReadonlySet<string>): Parameters {
@@ -138,26 +139,6 @@ function flat(whole: object, nested: ReadonlySet<string>): Parameters {
     else throw badParameter(`${name} is not a text and not a number`);
   }
   return found;
-}
-
-function textOf(body: Buffer): string {
-  if (!isUtf8(body)) throw badParameter('the body is not UTF-8');
-  return body.toString();
-}
-
-function objectIn(text: string): object {
-  let whole: unknown;
-  try {
-    whole = JSON.parse(text);
-  } catch {
-    throw badParameter('the body is not JSON');
-  }
-  return mustBeObject(whole);
-}
-
-function mustBeObject(whole: unknown): object {
-  if (typeof whole === 'object' && whole !== null && !Array.isArray(whole)) return whole;
-  throw badParameter('the body is not a JSON object');
 }
 
 function asWritten(text: string, parameters: Parameters): Parameters {

@@ -2,31 +2,18 @@ import type { LargeBlobsLook, Quarantine, QuarantineLook, Upload, UploadRoute } 
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import type { Claimed } from '../oauth/index.ts';
 import type {
-  BoundScope,
   Decision,
   DiskFull,
   FullDisk,
   Leaf,
   QuotaSettings,
+  RefusalRecord,
   RuleScope,
   Subject,
+  UnaskedRecord,
 } from '../quota/index.ts';
 import type { Synchronization } from '../wire/index.ts';
 import type { WorkerLink } from './worker.ts';
-
-export interface RefusalRecord {
-  readonly owner: string;
-  readonly subject: Subject;
-  /** Empty if unknown. */
-  readonly actor: string;
-  readonly decision: Decision | DiskFull;
-  readonly mode: QuotaSettings['mode'];
-}
-
-/** A limit that applies to something that was allowed, but could not be checked. */
-export interface UnaskedRecord extends Pick<RefusalRecord, 'actor' | 'owner' | 'subject'> {
-  readonly per: BoundScope;
-}
 
 export interface Decided {
   readonly owner: OwnerUsage;

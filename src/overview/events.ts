@@ -3,6 +3,7 @@
 import { EventIds } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
+import type { RefusalRecord, UnaskedRecord } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
 import type { EventQuery, EventRecord } from '../store/index.ts';
 import { Crossings, type CrossingsOptions } from './crossings.ts';
@@ -16,9 +17,7 @@ import {
   isoOf,
 } from './event-shapes.ts';
 import { dayMs, dayOf, hourMs } from './history.ts';
-import { dayKind, Tally, type TallyLimits, type ToldRefusal, type ToldUnasked } from './tally.ts';
-
-export type { ToldRefusal } from './tally.ts';
+import { dayKind, Tally, type TallyLimits } from './tally.ts';
 
 /** `pauseMs` is also the time for which refusals are added up before they are written. */
 export interface EventsOptions extends Omit<CrossingsOptions, 'turn'> {
@@ -102,12 +101,12 @@ export class Events {
     if (this.#cleaning !== null) this.#clean();
   }
 
-  refused(refusal: ToldRefusal): void {
+  refused(refusal: RefusalRecord): void {
     this.#tally.add(refusal, this.#named(refusal.owner), this.#options.now());
     this.#flushSoon();
   }
 
-  unasked(told: ToldUnasked): void {
+  unasked(told: UnaskedRecord): void {
     this.#tally.addUnasked(told, this.#named(told.owner), this.#options.now());
     this.#flushSoon();
   }

@@ -7,24 +7,10 @@
 
 import { EventIds } from '../documents/index.ts';
 import { given } from '../given.ts';
-import type { BoundScope, Decision, DiskFull, QuotaSettings, Subject } from '../quota/index.ts';
+import type { BoundScope, RefusalRecord, UnaskedRecord } from '../quota/index.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
 import { type EventOf, eventOf, isoOf } from './event-shapes.ts';
 import { dayOf, hourOf } from './history.ts';
-
-export interface ToldRefusal {
-  readonly owner: string;
-  readonly subject: Subject;
-  /** Empty: unknown. */
-  readonly actor: string;
-  readonly decision: Decision | DiskFull;
-  readonly mode: QuotaSettings['mode'];
-}
-
-/** An action that was allowed because a limit could not be checked. */
-export interface ToldUnasked extends Pick<ToldRefusal, 'actor' | 'owner' | 'subject'> {
-  readonly per: BoundScope;
-}
 
 interface Refused {
   readonly key: string;
@@ -108,7 +94,7 @@ export class Tally {
   }
 
   /** `now`: milliseconds since 1970. */
-  add(refusal: ToldRefusal, refused: Refused, now: number): void {
+  add(refusal: RefusalRecord, refused: Refused, now: number): void {
     this.#turnTo(now);
     const { by, used, limit, group, rule, per, share, unit, file } = refusal.decision;
     const bound = { per, share, unit, file: file?.name?.slice(0, longestPath), object: file?.object };
@@ -119,7 +105,7 @@ export class Tally {
     this.#addToDay(now);
   }
 
-  addUnasked({ per: unasked, ...told }: ToldUnasked, letThrough: Refused, now: number): void {
+  addUnasked({ per: unasked, ...told }: UnaskedRecord, letThrough: Refused, now: number): void {
     this.#turnTo(now);
     const place = this.#placeFor({ ...told, mode: 'enforce', unasked }, letThrough);
     this.#addTo(place, told.owner, {}, now);
@@ -170,7 +156,7 @@ export class Tally {
    * Returns the sum to count in: its own, or without room, that of the owner's others, or that of all others.
    */
   #placeFor(
-    { actor, subject, mode, unasked }: Omit<ToldRefusal, 'decision'> & Pick<Place, 'unasked'>,
+    { actor, subject, mode, unasked }: Omit<RefusalRecord, 'decision'> & Pick<Place, 'unasked'>,
     { key: ownerKey, record }: Refused,
   ): Place {
     const ownerId = record?.id ?? null;

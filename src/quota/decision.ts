@@ -1,4 +1,4 @@
-/** The types of a question and its decision. */
+/** A question and its decision, and when a refused action would be allowed. */
 
 import type { Grace, Graces } from './grace.ts';
 import type { ActiveAllowance, BoundScope, QuotaSettings, Standing } from './policy.ts';
@@ -191,6 +191,21 @@ export interface DiskFull extends NotRuled {
   readonly subjects: readonly [];
 }
 
+/** A refusal in the form in which it is recorded. */
+export interface RefusalRecord {
+  readonly owner: string;
+  readonly subject: Subject;
+  /** Empty: unknown. */
+  readonly actor: string;
+  readonly decision: Decision | DiskFull;
+  readonly mode: QuotaSettings['mode'];
+}
+
+/** An action that was allowed because a bound could not be checked. */
+export interface UnaskedRecord extends Pick<RefusalRecord, 'actor' | 'owner' | 'subject'> {
+  readonly per: BoundScope;
+}
+
 const nothing = { allowed: false, used: null, limit: null, group: null, rule: null, subjects: [] } as const;
 
 export function refusedByDisk(disk: FullDisk): DiskFull {
@@ -199,4 +214,30 @@ export function refusedByDisk(disk: FullDisk): DiskFull {
 
 export function noMatch(step: PrecedenceStep): NoMatch {
   return { by: 'no_match', step, ...nothing };
+}
+
+/**
+ * Tells whether a push that replaces history must be refused: nothing more is forgiven, and the push would
+ * bring usage over twice the limit. Up to there, such pushes have room beside the forgiven bytes.
+ */
+export function isDiskFilled(decision: Decision | DiskFull, bringsBytes: number): boolean {
+  if (decision.by !== 'rule' || decision.garbage === undefined) return false;
+  const { garbage, used, limit } = decision;
+  return garbage.unreachable >= garbage.most && used - limit + bringsBytes > limit;
+}
+
+/** Tells whether a refused action is allowed after `freedBytes` of unreachable data are deleted. */
+export function passesWithout(
+  { used, limit, incoming, garbage }: Ruled,
+  freedBytes: number,
+  { refuseWhen }: Pick<QuotaSettings, 'refuseWhen'>,
+): boolean {
+  if (limit <= 0) return false;
+  const headroom = limit - used + freedBytes - (garbage === undefined ? 0 : forgivenOf(garbage, freedBytes));
+  return refuseWhen === 'reached' ? headroom > incoming : headroom >= incoming;
+}
+
+/** Returns how many of the freed bytes were forgiven, and did not count anyway. */
+function forgivenOf({ unreachable, most }: Garbage, freedBytes: number): number {
+  return Math.min(unreachable, most) - Math.min(Math.max(0, unreachable - freedBytes), most);
 }

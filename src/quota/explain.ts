@@ -27,8 +27,7 @@ import {
   type RuleVerdict,
   raisedGroups,
 } from './judged.ts';
-import { type BoundScope, boundScopes, hasBounds, type QuotaSettings, type RuleMode } from './policy.ts';
-import type { Subject } from './subjects.ts';
+import { type BoundScope, boundScopes, hasBounds, type RuleMode } from './policy.ts';
 
 /** A rule that covers the subject of the question; `rule` is null for that of the built-in group. */
 export interface ExplainedRule
@@ -74,37 +73,28 @@ export interface ExplainedStep {
   readonly groups: readonly ExplainedGroup[];
 }
 
-export interface Explanation {
-  readonly subject: Subject;
-  readonly settings: Pick<
-    QuotaSettings,
-    'enabled' | 'refuseWhen' | 'uncovered' | 'precise' | 'mode' | 'totalBytes'
-  >;
-  /** Bytes about to be added that count: 0 unless `precise`. */
-  readonly addingBytes: number;
+interface Reasons {
   /** In the order in which they were checked; none when quotas are switched off. */
   readonly steps: readonly ExplainedStep[];
   /** All bounds, in the order in which they are checked; absent: none. */
   readonly bounds?: readonly ExplainedBound[];
   readonly decision: Decision;
+}
+
+export interface Explanation extends Reasons {
   /** The reasons if all rules in report mode were in force; absent: there are no such rules. */
   readonly reporting?: Reasons;
   /** The reasons if all rules that only warn were in force; absent: there are no such rules. */
   readonly warning?: Reasons;
 }
 
-type Reasons = Pick<Explanation, 'bounds' | 'decision' | 'steps'>;
-
 /** Explains the decision that `decide` makes for the same question; throws as `decide` does. */
 export function explain(question: DecisionQuestion): Explanation {
-  const { settings, standing, subject } = question;
-  const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
+  const { standing } = question;
+  const { enabled, uncovered } = question.settings;
   const decision = decide(question);
   const asIf = (judging: Judging) => reasonsFor(judging, decideFrom(judging));
   return {
-    subject,
-    settings: { enabled, refuseWhen, uncovered, precise, mode, totalBytes },
-    addingBytes: precise ? (question.addingBytes ?? 0) : 0,
     ...reasonsFor(judgingOf(question), decision),
     ...(standing.reporting === undefined || !enabled ? {} : { reporting: asIf(reportingJudging(question)) }),
     // For a subject without a covering rule, `uncovered` stays as set, since `decide` has no warnings then.

@@ -17,13 +17,17 @@ export {
   type FullDisk,
   type Incoming,
   type IncomingFile,
+  isDiskFilled,
   type PooledBytes,
+  passesWithout,
+  type RefusalRecord,
   type ReservedBytes,
   type Ruled,
   type RuledAllowed,
   type RuledRefused,
   refusedByDisk,
   type StoredRepository,
+  type UnaskedRecord,
 } from './decision.ts';
 export {
   type ExplainedBound,
@@ -71,7 +75,6 @@ export {
   type Standing,
   standingIn,
 } from './policy.ts';
-export { isDiskFilled, passesWithout } from './room.ts';
 export {
   addBytes,
   asTree,
@@ -98,7 +101,6 @@ export {
   fullDiskWords,
   type Refusal,
   refusal,
-  reportedRefusal,
   standing,
   subjectWords,
   warning,

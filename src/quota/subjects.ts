@@ -146,21 +146,8 @@ function roughBytesUnder(usage: Usage, mask: number): number {
   return sum;
 }
 
-/** Usage in the shape that clients of Forgejo read, and additionally wikis; all numbers are bytes. */
-interface UsageTree {
-  readonly size: {
-    readonly repos: { readonly public: number; readonly private: number };
-    readonly git: { readonly LFS: number };
-    readonly assets: {
-      readonly attachments: { readonly issues: number; readonly releases: number };
-      readonly artifacts: number;
-      readonly packages: { readonly all: number };
-      readonly wiki: number;
-    };
-  };
-}
-
-export function asTree(usage: Usage): UsageTree {
+/** Returns usage in the shape that clients of Forgejo read, and additionally wikis; all numbers are bytes. */
+export function asTree(usage: Usage) {
   const bytes = (leaf: Leaf) => usage[leafIndex(leaf)] ?? 0;
   return {
     size: {

@@ -140,16 +140,6 @@ export function standing(ownerName: string, decision: Exclude<Decision, Refusal>
   return `${use(owner, decision)}.${grace}${extra(decision)}`;
 }
 
-/** Returns the refusal by rules in report mode; null: they allow. */
-export function reportedRefusal(
-  ownerName: string,
-  subject: Subject,
-  decision: Decision | DiskFull,
-): string | null {
-  const { reported } = decision;
-  return reported === undefined ? null : refusal(ownerName, subject, reported);
-}
-
 function graceLeft({ until, below }: Grace): string {
   return `Refusals begin on ${formatMoment(until)}, or at ${formatBytes(below)}.`;
 }

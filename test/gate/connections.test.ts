@@ -174,17 +174,14 @@ t.test('a header over the bound is 431, what is no HTTP is 400, and neither is a
   const goodbye = async (sent: string) => {
     const { socket, ended } = await bare(t, world.sockets.gate);
     socket.write(sent);
-    return ended;
+    return (await ended).slice(9, 12);
   };
-  t.match(await goodbye(`GET /v1/check?owner=${'x'.repeat(70_000)} HTTP/1.1\r\n\r\n`), /^HTTP\/1\.1 431 /);
-  t.match(await goodbye(`GET / HTTP/1.1\r\nA: ${'x'.repeat(70_000)}\r\n\r\n`), /^HTTP\/1\.1 431 /);
-  t.match(await goodbye('\u0016\u0003\u0001\r\n\r\n'), /^HTTP\/1\.1 400 /);
-  t.match(
-    await goodbye('POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n'),
-    /^HTTP\/1\.1 400 /,
-  );
+  t.equal(await goodbye(`GET /v1/check?owner=${'x'.repeat(70_000)} HTTP/1.1\r\n\r\n`), '431');
+  t.equal(await goodbye(`GET / HTTP/1.1\r\nA: ${'x'.repeat(70_000)}\r\n\r\n`), '431');
+  t.equal(await goodbye('\u0016\u0003\u0001\r\n\r\n'), '400');
+  t.equal(await goodbye('POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n'), '400');
   const extension = `POST /v1/check HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(40_000)}`;
-  t.match(await goodbye(extension), /^HTTP\/1\.1 400 /, '413 is a refusal and nothing else');
+  t.equal(await goodbye(extension), '400', '413 is a refusal and nothing else');
   await stillAnswers(t, world);
 });
 
@@ -265,7 +262,8 @@ t.test('long bodies wait for each other, whatever they ask, and short ones for n
   const head = (address: string, bytes: number) =>
     `POST ${address} HTTP/1.1\r\nHost: gate\r\nContent-Type: application/x-www-form-urlencoded\r\n` +
     `Content-Length: ${bytes}\r\n\r\n`;
-  for (const address of ['/v1/check', '/v1/lfs/a/b/info/lfs/objects/batch']) {
+  for (const address of ['/v1/check', '/v1/push', '/v1/lfs/a/b/info/lfs/objects/batch']) {
+    const isAnswered = (all: string) => /^HTTP\/1\.1 (200|400|404|413) /.test(all);
     const held = await Promise.all(Array.from({ length: 64 }, () => bare(t, world.sockets.gate)));
     for (const { socket } of held) socket.write(`${head(address, 100_000)}owner`);
     await stillAnswers(t, world);
@@ -274,11 +272,11 @@ t.test('long bodies wait for each other, whatever they ask, and short ones for n
     long.socket.write(head(address, body.length) + body);
     const short = await bare(t, world.sockets.gate);
     short.socket.write(head(address, 28) + body.slice(0, 28));
-    await short.until(all => answers(all, 200) + answers(all, 404) === 1);
+    await short.until(isAnswered);
     for (let times = 0; times < 20; times++) await stillAnswers(t, world);
     t.equal(long.received(), '', address);
     held[0]?.socket.destroy();
-    await long.until(all => answers(all, 200) + answers(all, 404) === 1);
+    await long.until(isAnswered);
     for (const { socket } of held) socket.destroy();
   }
 });

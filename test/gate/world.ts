@@ -17,14 +17,13 @@ import {
   PushQuestions,
   type PushServices,
   type PushWorker,
-  type RefusalRecord,
   Refusals,
   refusedFile,
   type UploadSettings,
   WorkerLink,
 } from '../../src/gate/index.ts';
 import { type Clock, Ledger, type LedgerSettings } from '../../src/ledger/index.ts';
-import type { FullDisk } from '../../src/quota/index.ts';
+import type { FullDisk, RefusalRecord } from '../../src/quota/index.ts';
 import { openStore } from '../../src/store/index.ts';
 import type { WorkerReport } from '../../src/wire/index.ts';
 import { directoryFor, noFullDisks, settings, silentLog } from '../ledger/world.ts';
@@ -57,9 +56,9 @@ export interface Told {
   readonly workers: WorkerReport[];
   /** Those that count. */
   readonly pushes: AllowedPush[];
-  /** Methods of the daemon's book of pushes and of its worker that a test replaces. */
-  readonly pushServices: Partial<PushServices>;
-  readonly pushWorker: Partial<PushWorker & Pick<WorkerLink, 'ask'>>;
+  /** The daemon's book of pushes and its worker, of which a test replaces methods. */
+  readonly pushServices: PushServices;
+  readonly pushWorker: PushWorker & Pick<WorkerLink, 'ask'>;
   readonly unforeseen: unknown[];
   uploads: UploadSettings;
   readonly notUnderstood: string[];
@@ -105,6 +104,8 @@ export async function openWorld(
     log: silentLog,
     ...(clock === undefined ? {} : { clock }),
   });
+  const link = new WorkerLink({ mark: () => 'mark', reported: report => told.workers.push(report) });
+  t.teardown(() => link.close());
   const told: Told = {
     contact: null,
     fullDisk: null,
@@ -119,8 +120,39 @@ export async function openWorld(
     letThrough: [],
     workers: [],
     pushes: [],
-    pushServices: {},
-    pushWorker: {},
+    pushServices: {
+      look: async () => ({ is: 'absent' }),
+      largeFiles: async () => ({ is: 'seen', blobs: [] }),
+      begin: push => told.pushes.push(push),
+      withdraw: () => {},
+      arrived: () => {},
+      firstWalk: async () => {},
+      measure: unit => told.measured.push(unit),
+      deniesForce: async () => false,
+      hasRefs: async () => true,
+      existingNames: async () => [],
+    },
+    pushWorker: {
+      link: {
+        get isHere() {
+          return told.pushWorker.isHere;
+        },
+        isClosed: false,
+        connection: async () => {},
+        ask: (...asked) => told.pushWorker.ask(...asked),
+        take: (...connection) => link.take(...connection),
+      },
+      isHere: false,
+      ask: async () => ({}),
+      largeFiles: async () => null,
+      gitUsed: () => {},
+      letThrough: () => {},
+      changed: () => {},
+      quarantine: async () => null,
+      roomFor: () => noRoom,
+      spaceLines: () => [],
+      askedEarly: () => {},
+    },
     unforeseen: [],
     uploads: {
       routes: [],
@@ -133,8 +165,6 @@ export async function openWorld(
     unasked: [],
     settled: [],
   };
-  const link = new WorkerLink({ mark: () => 'mark', reported: report => told.workers.push(report) });
-  t.teardown(() => link.close());
   const parts: Omit<GateServices, 'pushQuestions'> = {
     metrics: null,
     fullDisk: () => told.fullDisk,
@@ -156,49 +186,8 @@ export async function openWorld(
     notUnderstood: why => told.notUnderstood.push(why),
     refused: record => told.refused.push(record),
     unasked: ({ per, subject }) => told.unasked.push(`${per} ${subject}`),
-    pushes: {
-      look: async (unit, name, deadlineMs) =>
-        (await told.pushServices.look?.(unit, name, deadlineMs)) ?? { is: 'absent' },
-      largeFiles: async (...question) =>
-        (await told.pushServices.largeFiles?.(...question)) ?? { is: 'seen', blobs: [] },
-      begin: push => {
-        told.pushes.push(push);
-        told.pushServices.begin?.(push);
-      },
-      withdraw: (unit, name) => {
-        const at = told.pushes.findIndex(push => push.unit.path === unit && push.name === name);
-        if (at >= 0) told.pushes.splice(at, 1);
-        told.pushServices.withdraw?.(unit, name);
-      },
-      arrived: (unit, lines) => told.pushServices.arrived?.(unit, lines),
-      firstWalk: async unit => told.pushServices.firstWalk?.(unit),
-      measure: unit => told.measured.push(unit),
-      deniesForce: async unit => (await told.pushServices.deniesForce?.(unit)) ?? false,
-      hasRefs: async unit => (await told.pushServices.hasRefs?.(unit)) ?? true,
-      existingNames: async (unit, names) => (await told.pushServices.existingNames?.(unit, names)) ?? [],
-    },
-    worker: {
-      link: {
-        get isHere() {
-          return told.pushWorker.isHere ?? false;
-        },
-        isClosed: false,
-        connection: async () => {},
-        ask: async (task, ms, signal) => (await told.pushWorker.ask?.(task, ms, signal)) ?? {},
-        take: (socket, head, unforeseen) => link.take(socket, head, unforeseen),
-      },
-      get isHere() {
-        return told.pushWorker.isHere ?? false;
-      },
-      largeFiles: async (...question) => (await told.pushWorker.largeFiles?.(...question)) ?? null,
-      gitUsed: path => told.pushWorker.gitUsed?.(path),
-      letThrough: unit => told.pushWorker.letThrough?.(unit),
-      changed: unit => told.pushWorker.changed?.(unit),
-      quarantine: async () => null,
-      roomFor: (...asked) => told.pushWorker.roomFor?.(...asked) ?? noRoom,
-      spaceLines: unit => told.pushWorker.spaceLines?.(unit) ?? [],
-      askedEarly: () => told.pushWorker.askedEarly?.(),
-    },
+    pushes: told.pushServices,
+    worker: told.pushWorker,
     health: () => ({ reasons: told.reasons, notes: told.notes }),
     unforeseen: error => told.unforeseen.push(error),
   };

@@ -1,6 +1,5 @@
 /** Rules in report mode, and those that only warn: what they would refuse is said, and nothing else changes. */
 
-import fc from 'fast-check';
 import t from 'tap';
 import {
   compileGroup,
@@ -11,14 +10,13 @@ import {
   noUsage,
   passedLimits,
   type Rule,
-  type RuleMode,
-  reportedRefusal,
+  refusal,
   type Standing,
   standingIn,
   usageOf,
   warning,
 } from '../../src/quota/index.ts';
-import { group, plainSettings, settings, standing, subject, usage } from './arbitraries.ts';
+import { plainSettings, standing } from './arbitraries.ts';
 
 /** Standing as a policy gives it. */
 function standingOf(assigned: readonly Group[], defaults: readonly Group[]): Standing {
@@ -51,7 +49,7 @@ t.test('a rule in report mode says what it would refuse', async t => {
     reported: { allowed: false, rule: 'tried', limit: 100, used: 500 },
   });
   t.equal(
-    reportedRefusal('alice', 'size:git:lfs', decision),
+    decision.reported && refusal('alice', 'size:git:lfs', decision.reported),
     'Quota exceeded: alice uses 500 B of 100 B (500 %).',
   );
   t.match(ask([{ name: 'g', rules: [rule('total', 100), tried] }]), { allowed: false, rule: 'total' });
@@ -259,39 +257,6 @@ t.test('who is only warned needs no group for it, is told at once, and sees why'
     steps: [{ groups: [{ verdict: 'refuses', rules: [{ rule: 'small', mode: 'warn' }] }] }],
   });
   t.strictSame([...passedLimits(strict, graced, stored, null).keys()], [], 'no grace begins');
-});
-
-const mode = fc.constantFrom(undefined, 'report' as const, 'warn' as const);
-const inMode = <Of extends object>(one: Of, of: RuleMode | undefined): Of =>
-  of === undefined ? one : { ...one, mode: of };
-const anyGroup = fc
-  .tuple(group, fc.array(mode, { minLength: 4, maxLength: 4 }))
-  .map(([one, modes]): Group => ({ ...one, rules: one.rules.map((each, at) => inMode(each, modes[at])) }));
-const anyGroups = fc.uniqueArray(anyGroup, { maxLength: 3, selector: ({ name }) => name });
-
-t.test('the decision is that without them, and the reported one that with them in force', async () => {
-  const only = (groups: readonly Group[], also?: RuleMode) => {
-    const counts = (each: Rule) => each.mode === undefined || each.mode === also;
-    return groups
-      .filter(({ rules }) => rules.length === 0 || rules.some(counts))
-      .map(one => ({ ...one, rules: one.rules.filter(counts) }));
-  };
-  const question = fc.tuple(settings, anyGroups, anyGroups, usage, subject, fc.nat(30));
-  fc.assert(
-    fc.property(question, ([by, assigned, defaults, used, asked, adding]) => {
-      const answer = (on: Standing) =>
-        decide({ settings: by, standing: on, usage: used, subject: asked, addingBytes: adding });
-      const { reported, warned: _, ...decision } = answer(standingOf(assigned, defaults));
-      const plain = answer(standing(only(assigned), only(defaults)));
-      const all = answer(standing(only(assigned, 'report'), only(defaults, 'report')));
-      const refused = plain.allowed && plain.by === 'rule' && !all.allowed ? all : undefined;
-      return (
-        JSON.stringify(decision) === JSON.stringify(plain) &&
-        JSON.stringify(reported) === JSON.stringify(refused)
-      );
-    }),
-    { numRuns: 4000 },
-  );
 });
 
 t.test('a rule warns at percentages of its own, whatever it limits', t => {

@@ -216,8 +216,8 @@ export function explanationOf(
   name: string,
   { subject, size }: { readonly subject: quota.Subject; readonly size: number },
 ): wire.Explanation {
-  const { settings, addingBytes, reporting, warning, ...reasons } = ledger.explain(name, subject, size);
-  const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
+  const { reporting, warning, ...reasons } = ledger.explain(name, subject, size);
+  const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = ledger.settings;
   const shown = ({ steps, bounds, decision }: Pick<quota.Explanation, 'bounds' | 'decision' | 'steps'>) => ({
     steps: steps.map(stepShown),
     ...(bounds === undefined ? {} : { bounds: bounds.map(boundExplained) }),
@@ -233,7 +233,7 @@ export function explanationOf(
   return {
     subject,
     settings: wire.snakeCased({ enabled, refuseWhen, uncovered, precise, mode, totalBytes }),
-    adding_bytes: addingBytes,
+    adding_bytes: precise ? size : 0,
     ...shown(reasons),
     ...(reporting === undefined ? {} : { reporting: shown(reporting) }),
     ...(warning === undefined ? {} : { warning: shown(warning) }),

@@ -1,9 +1,6 @@
-/**
- * Remembers recent pushes: their questions, their refs over the limit, and pushes into directories without a
- * unit.
- */
+/** Remembers recent pushes: their questions, their refs over the limit, and what findings list for a day. */
 
-import type { AllowedPush, PushAnswer, UnaskedRecord } from '../services.ts';
+import type { AllowedPush, PushAnswer } from '../services.ts';
 
 export interface AskedPush {
   /**
@@ -137,62 +134,31 @@ export class RefAllowance {
   }
 }
 
-/** Limits of one kind that could not be checked for some data, as `findings` reports them. */
-export interface UnaskedLimit extends Pick<UnaskedRecord, 'owner' | 'per' | 'subject'> {
-  readonly count: number;
-  /** Milliseconds since 1970. */
-  readonly lastAt: number;
-}
-
-/**
- * Limits that could not be checked, by limit and kind of data. Each is listed for a day after the last time.
- */
-export class UnaskedLimits {
-  readonly #all = new Map<string, UnaskedLimit>();
-
-  note({ owner, per, subject }: UnaskedRecord): void {
-    const key = `${per} ${subject}`;
-    const count = (this.#all.get(key)?.count ?? 0) + 1;
-    this.#all.set(key, { owner, per, subject, count, lastAt: Date.now() });
-  }
-
-  get list(): readonly UnaskedLimit[] {
-    const since = Date.now() - dayMs;
-    for (const [key, { lastAt }] of this.#all) if (lastAt <= since) this.#all.delete(key);
-    return [...this.#all.values()];
-  }
-}
-
-export interface UnmanagedPush {
-  readonly path: string;
-  readonly count: number;
-  /** Milliseconds since 1970. */
-  readonly lastAt: number;
-}
-
-const mostUnmanaged = 200;
+const mostCounted = 200;
 const dayMs = 86_400_000;
 
-/**
- * Pushes into directories that are not units, which always pass. Each directory is listed for a day after the
- * last push.
- */
-export class UnmanagedPushes {
-  /** By directory, the oldest push first. */
-  readonly #all = new Map<string, UnmanagedPush>();
+/** The number of times, and the last one in milliseconds since 1970. */
+type Counted<Told> = Told & { readonly count: number; readonly lastAt: number };
 
-  /** Notes a push into a directory; one that is managed now is removed from the list. */
-  note(path: string, isUnmanaged: boolean): void {
-    const count = (this.#all.get(path)?.count ?? 0) + 1;
-    this.#all.delete(path);
-    if (!isUnmanaged) return;
-    this.#all.set(path, { path, count, lastAt: Date.now() });
+/** Counts what happened, by key. The last ones are listed for a day after the last time. */
+export class DayCounts<Told extends object> {
+  /** The oldest first. */
+  readonly #all = new Map<string, Counted<Told>>();
+
+  note(key: string, told: Told): void {
+    const count = (this.#all.get(key)?.count ?? 0) + 1;
+    this.#all.delete(key);
+    this.#all.set(key, { ...told, count, lastAt: Date.now() });
     const [first] = this.#all.keys();
-    if (this.#all.size > mostUnmanaged && first !== undefined) this.#all.delete(first);
+    if (this.#all.size > mostCounted && first !== undefined) this.#all.delete(first);
+  }
+
+  forget(key: string): void {
+    this.#all.delete(key);
   }
 
   /** The latest first. */
-  get list(): readonly UnmanagedPush[] {
+  get list(): readonly Counted<Told>[] {
     const since = Date.now() - dayMs;
     return [...this.#all.values()].filter(({ lastAt }) => lastAt > since).reverse();
   }

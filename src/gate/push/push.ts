@@ -39,7 +39,7 @@ import {
 import { answeredWithinMs, explainFile, incomingBy, leftMs, lookMs, orByIncoming } from './incoming.ts';
 import { isRefused, Judgements, judgedWithinMs, mannerOf } from './judging.ts';
 import { FoldersUnderWay, linesText, type RefChanges, readChanges } from './lines.ts';
-import { type AskedPush, AskedPushes, RefAllowance, type UnmanagedPush, UnmanagedPushes } from './memory.ts';
+import { type AskedPush, AskedPushes, DayCounts, RefAllowance } from './memory.ts';
 import { fieldOf, type PushRequest, readPush } from './request.ts';
 
 interface PushParts
@@ -95,7 +95,8 @@ export class PushQuestions {
   readonly #judgements: Judgements;
   readonly #foldersUnderWay = new FoldersUnderWay();
   readonly #refs = new RefAllowance();
-  readonly #unmanaged = new UnmanagedPushes();
+  /** Pushes into directories that are not units, which always pass. */
+  readonly #unmanaged = new DayCounts<{ readonly path: string }>();
   #isClosed = false;
 
   constructor(parts: PushParts) {
@@ -123,7 +124,7 @@ export class PushQuestions {
   }
 
   /** Pushes that passed because their directories are not units. */
-  get unmanaged(): readonly UnmanagedPush[] {
+  get unmanaged(): DayCounts<{ readonly path: string }>['list'] {
     return this.#unmanaged.list;
   }
 
@@ -138,7 +139,10 @@ export class PushQuestions {
     const { directory } = facts;
     // gitolite's own configuration has the hooks, but no owner.
     const isUnmanaged = found === 'no unit' && basename(directory) !== 'gitolite-admin.git';
-    if (request.hook === 'pre-receive') this.#unmanaged.note(directory, isUnmanaged);
+    if (request.hook === 'pre-receive') {
+      if (isUnmanaged) this.#unmanaged.note(directory, { path: directory });
+      else this.#unmanaged.forget(directory);
+    }
     let place = typeof found === 'string' ? null : found;
     if (request.hook === 'post-receive') return this.#arrived(request, place);
     if (place === null) return notManaged;

@@ -1,10 +1,8 @@
 /** The body of `POST /v1/push`. */
 
-import { once } from 'node:events';
-import { request } from 'node:http';
 import t from 'tap';
 import { longestPushBytes, readPush } from '../../../src/gate/push/request.ts';
-import { bodyOf, creates, openPushWorld, unit, usualFields } from './world.ts';
+import { bodyOf, creates, openPushWorld, usualFields } from './world.ts';
 
 const whole = (fields: Readonly<Record<string, string>>, lines = '') =>
   bodyOf({ ...usualFields, ...fields }, lines);
@@ -90,30 +88,4 @@ t.test('the trusted socket answers the same, and both remember the same', async 
   t.equal((await push()).status, 200);
   t.equal((await askTrusted('/v1/push', { method: 'POST', body })).status, 200);
   t.equal(told.pushes.length, 1);
-});
-
-t.test('long requests wait for each other, and short ones for nobody', async t => {
-  const { sockets, push } = await openPushWorld(t);
-  const head = { 'Content-Length': '100000' };
-  const open = Array.from({ length: 64 }, () => {
-    const sent = request({
-      socketPath: sockets.gate,
-      path: '/v1/push',
-      method: 'POST',
-      headers: head,
-      agent: false,
-    });
-    sent.on('error', () => {});
-    sent.write('x');
-    t.teardown(() => sent.destroy());
-    return sent;
-  });
-  await Promise.all(open.map(sent => once(sent, 'socket')));
-  t.equal((await push()).status, 200, 'a short one');
-  const long = push({ lines: creates(...Array.from({ length: 300 }, (_, at) => `refs/heads/${at}`)) });
-  t.equal((await push({ fields: { process: '2' } })).status, 200);
-  t.equal(await Promise.race([long, 'waits']), 'waits');
-  open[0]?.destroy();
-  t.equal((await long).status, 200, 'once another has gone');
-  t.equal((await push({ fields: { directory: '/srv/other' } })).status, 404, unit);
 });

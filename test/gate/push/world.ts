@@ -60,8 +60,8 @@ export interface PushWorld extends Omit<World, 'services'> {
   readonly withdrawn: string[];
   /** The units in which refs may be written, as the worker is told. */
   readonly mayWrite: string[];
-  readonly services: Partial<PushServices>;
-  worker(changes: World['told']['pushWorker']): void;
+  readonly services: PushServices;
+  worker(changes: Partial<World['told']['pushWorker']>): void;
   /**
    * Asks as git's hook does, over a connection of its own, in `unit` with a quarantine, unless said
    * otherwise.
@@ -106,13 +106,18 @@ export async function openPushWorld(t: Test, changed: Partial<LedgerSettings> = 
       if (found === 'unreadable') return { is: 'unreadable' };
       return found === undefined ? { is: 'absent' } : { is: 'seen', quarantine: found };
     },
-    begin: ({ unit: { path }, name, quarantine }) => {
+    begin: push => {
+      const { unit, name, quarantine } = push;
+      const { path } = unit;
+      told.pushes.push(push);
       const key = `${path} ${name}`;
       addBytes(path, (quarantine?.bytes ?? 0) - (counted.get(key) ?? 0));
       counted.set(key, quarantine?.bytes ?? 0);
     },
     withdraw: (path, name) => {
       withdrawn.push(`${path} ${name}`);
+      const at = told.pushes.findIndex(push => push.unit.path === path && push.name === name);
+      if (at >= 0) told.pushes.splice(at, 1);
       addBytes(path, -(counted.get(`${path} ${name}`) ?? 0));
       counted.delete(`${path} ${name}`);
     },

@@ -7,6 +7,10 @@
  * gate checks the owner's quota for them. A refusal is an error of the LFS protocol, so `git lfs push` shows
  * the reason and sends no object. All other answers are passed on unchanged. The objects themselves do not
  * pass the gate.
+ *
+ * hooks/receive-pack/git-lfs-transfer asks `/v1/check` about objects instead. It first asks without objects
+ * whether it has to ask about each batch. It need not follow the upload if the owner is not refused and no
+ * limit concerns the size of pushes or files.
  */
 
 import { once } from 'node:events';
@@ -17,19 +21,27 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { z } from 'zod';
-import { messageOf, SoftquotaError } from '../errors.ts';
+import { badParameter, messageOf, SoftquotaError } from '../errors.ts';
 import { type Upload, uploadsOf, withoutBase } from '../layout/index.ts';
 import { jsonOf } from '../parsed.ts';
-import { refusal } from '../quota/index.ts';
-import { printable } from '../text.ts';
+import { hasBounds, type Incoming, refusal } from '../quota/index.ts';
+import { excerpt, printable } from '../text.ts';
 import type { BodyRoom } from './body-room.ts';
-import { recordDecision, repositoryOfUpload, startUpload } from './check.ts';
-import { type ComingObject, incomingOf, uploadPartsOf } from './lfs-objects.ts';
-import { contactLine } from './refusal-text.ts';
-import { bodyOf, requestAddress } from './request.ts';
+import {
+  answered,
+  askedQuestion,
+  decidedFirstByDisk,
+  recordDecision,
+  repositoryOf,
+  repositoryOfUpload,
+  startUpload,
+} from './check.ts';
+import { helpAfter } from './refusal-text.ts';
+import { bodyOf, type Parameters, type Reply, replyWith, requestAddress } from './request.ts';
 import type { GateServices } from './services.ts';
 
-const lfsPrefix = '/v1/lfs/';
+/** A proxy may pass on batches below this address. */
+export const lfsPrefix = '/v1/lfs/';
 
 /** git-lfs sends about 100 objects at a time, of some 90 bytes each; servers answer with a link for each. */
 const longestBatchBytes = 1024 * 1024;
@@ -52,10 +64,9 @@ interface Passed {
   readonly body: Buffer;
 }
 
-/** Returns true if a proxy passes on a batch, with the client's address or below `/v1/lfs`. */
+/** Returns true if a proxy passes on a batch with the client's address. */
 export function isLfsBatch(services: GateServices, request: IncomingMessage): boolean {
   const address = requestAddress(request);
-  if (address.startsWith('/v1/')) return address.startsWith(lfsPrefix);
   const { batchRoutes } = services.uploads().lfs;
   return request.method === 'POST' && uploadsOf(batchRoutes, 'POST', address).length > 0;
 }
@@ -120,8 +131,7 @@ function refusalOf(services: GateServices, upload: Upload, objects: readonly Com
   const { owner, decision } = startUpload(services, { ownerName, subject, path: null, parts, things });
   recordDecision(services, { owner: owner.name, subject, actor: '', decision });
   if (decision.allowed || mode === 'report') return null;
-  const contact = services.contact();
-  return `${refusal(owner.name, subject, decision)}${contact === null ? '' : ` ${contactLine(contact)}`}`;
+  return `${refusal(owner.name, subject, decision)}${helpAfter(services.contact())}`;
 }
 
 /** Sends the request to the LFS server. Rejects if its answer is late or too long. */
@@ -179,4 +189,62 @@ function fail(response: ServerResponse, status: number, words: string): void {
   const message = printable(words);
   const body = Buffer.from(JSON.stringify({ message }));
   response.writeHead(status, { 'Content-Type': lfsType, 'Content-Length': String(body.length) }).end(body);
+}
+
+/** Limit of a body, of which the script sends at most 1 MiB. An object id has 64 characters. */
+export const longestObjectsBytes = 1024 * 1024;
+const mostObjects = 16_000;
+
+interface ComingObject {
+  readonly oid: string;
+  readonly size: number;
+}
+
+/** Makes the parts of an upload. An object that is asked about again replaces its earlier reservation. */
+function uploadPartsOf(objects: readonly ComingObject[]) {
+  return objects.map(({ oid, size }) => ({ id: `lfs ${oid}`, bytes: size }));
+}
+
+function incomingOf(objects: readonly ComingObject[]): Incoming {
+  const bytes = objects.reduce((sum, { size }) => sum + size, 0);
+  const [largest] = objects.toSorted((a, b) => b.size - a.size);
+  return { bytes, largest: largest === undefined ? null : { bytes: largest.size, object: largest.oid } };
+}
+
+/**
+ * Answers `/v1/check` with `objects`. An empty list asks whether batches have to be checked: 202 if so, else
+ * 200; this is not recorded.
+ */
+export async function answerObjects(services: GateServices, parameters: Parameters): Promise<Reply> {
+  const { ledger } = services;
+  const objects = objectsIn(parameters.get('objects') ?? '');
+  const question = await askedQuestion(services, parameters);
+  const { ownerName, subject, unit } = question;
+  const place = { ownerName, subject, path: unit?.path ?? null };
+  const repository = repositoryOf(ledger, unit);
+  if (objects.length > 0) {
+    const things = { repository, incoming: incomingOf(objects) };
+    return answered(
+      services,
+      question,
+      startUpload(services, { ...place, parts: uploadPartsOf(objects), things }),
+    );
+  }
+  const { owner, decision } = decidedFirstByDisk(services, place, () =>
+    ledger.decide(ownerName, subject, 0, { repository }),
+  );
+  const isAskedAgain =
+    !decision.allowed || ledger.settings.precise || hasBounds(ledger.standing(owner), ['push', 'file']);
+  return replyWith(isAskedAgain ? 202 : 200, { ask_again: isAskedAgain }, '');
+}
+
+function objectsIn(text: string): readonly ComingObject[] {
+  const lines = text.split('\n', mostObjects + 2).filter(line => line !== '');
+  if (lines.length > mostObjects) throw badParameter(`objects has more than ${mostObjects} lines`);
+  return lines.map(line => {
+    const [, oid = '', size = ''] = /^([0-9a-f]{1,128}) (\d{1,30})$/.exec(line) ?? [];
+    if (oid === '') throw badParameter(`objects has ${excerpt(line)}, where an id and a size are expected`);
+    // The real program accepts sizes that no file can have.
+    return { oid, size: Math.min(Number(size), Number.MAX_SAFE_INTEGER) };
+  });
 }
