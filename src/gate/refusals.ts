@@ -16,13 +16,14 @@
 
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
+import { messageOf, systemCode } from '../errors.ts';
 import { encodePath } from '../layout/index.ts';
 import { type Ledger, type OwnerUsage, ReconcileLoop } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import {
   type DecisionQuestion,
   decideByRepository,
+  exactly,
   type FullDisk,
   fullDiskWords,
   hasBounds,
@@ -267,16 +268,6 @@ function tooLarge(owner: OwnerUsage, question: DecisionQuestion): string | null 
 
 function diskMessage(disk: FullDisk): string {
   return `${fullDiskWords(disk)}.`;
-}
-
-/** Returns null if a sum of bytes is too large: no decision is possible then. */
-function exactly<Known>(known: () => Known): Known | null {
-  try {
-    return known();
-  } catch (error) {
-    if (error instanceof SoftquotaError && error.code === 'sum_too_large') return null;
-    throw error;
-  }
 }
 
 function isWritable(text: string): boolean {

@@ -4,19 +4,6 @@ import { z } from 'zod';
 import { boundScopes, leaves, subjects } from '../quota/index.ts';
 import type { EventRecord } from '../store/index.ts';
 
-export const eventKinds = [
-  'refusal',
-  'threshold',
-  'grace',
-  'policy',
-  'sign-in',
-  'request',
-  'allowance',
-  'reclaim',
-  'unasked',
-  'inherited',
-] as const;
-
 const bytes = z.number().int();
 
 const common = { id: z.string(), at: z.string().meta({ description: 'ISO 8601.' }) };
@@ -301,22 +288,19 @@ export const event = z
   ])
   .meta({ id: 'Event' });
 
-/** The kinds that owners see. Changes of the policy, with their authors, are only for administrators. */
-export const ownEventKinds = [
-  'refusal',
-  'threshold',
-  'grace',
-  'inherited',
-] as const satisfies readonly EventKind[];
+export const eventKinds = event.options.map(({ shape }) => shape.kind.value);
 
 export const ownEvent = z
   .discriminatedUnion('kind', [refusalEvent, thresholdEvent, graceEvent, inheritedEvent])
   .meta({ id: 'OwnEvent', description: 'The events that owners see about themselves.' });
 
+/** The kinds that owners see. Changes of the policy, with their authors, are only for administrators. */
+export const ownEventKinds = ownEvent.options.map(({ shape }) => shape.kind.value);
+
 export type Event = z.infer<typeof event>;
 /** The events of some kinds. */
 export type EventOf<Kind extends EventKind> = Extract<Event, { readonly kind: Kind }>;
-export type EventKind = (typeof eventKinds)[number];
+export type EventKind = Event['kind'];
 
 /** Converts a stored record to an event; null: it is not a valid event. */
 export function eventOf({ id, kind, at, text }: EventRecord): Event | null {

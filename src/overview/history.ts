@@ -58,8 +58,8 @@ export class History {
     const lately = spanOf(growthDays, hoursOfDay, now());
     const between = { fromHour: Math.min(span.fromHour, lately.fromHour), toHour: span.toHour };
     const { hours } = await store.history({ ownerId: null, ...between });
-    const [wanted, daily] = [new Points(hours, span), new Points(hours, lately)];
-    if (ownerIds === null) for (const points of [wanted, daily]) points.addAll();
+    const ofAll = ownerIds === null;
+    const [wanted, daily] = [new Points(hours, span, ofAll), new Points(hours, lately, ofAll)];
     for (const ownerId of ownerIds ?? []) {
       const { steps } = await store.history({ ownerId, ...between, onlySteps: true });
       for (const points of [wanted, daily]) points.add(steps);
@@ -203,18 +203,20 @@ function spanOf(count: number, step: number, now: number): Span {
   return { fromHour: Math.max(0, fromHour), toHour, step };
 }
 
-/** The last recorded hour of each step of a span, with the usage of some owners at that time. */
+/** The last recorded hours of each step of a span, with the usage of some owners at these times. */
 class Points {
   readonly #hours: PastUsage['hours'];
   /** Null: no owner had a record at that time. */
   readonly #sums: (Usage | null)[];
 
-  constructor(hours: PastUsage['hours'], { fromHour, step }: Span) {
-    const within = hours.filter(({ hour }) => hour >= fromHour);
-    const stepOf = (record: PastUsage['hours'][number] | undefined) =>
-      record && Math.floor(record.hour / step);
-    this.#hours = within.filter((record, index) => stepOf(within[index + 1]) !== stepOf(record));
-    this.#sums = this.#hours.map(() => null);
+  /** `ofAll`: the usage of all owners, to which none is added. */
+  constructor(hours: PastUsage['hours'], { fromHour, step }: Span, ofAll: boolean) {
+    const byStep = Map.groupBy(
+      hours.filter(({ hour }) => hour >= fromHour),
+      ({ hour }) => Math.floor(hour / step),
+    );
+    this.#hours = [...byStep.values()].flatMap(all => all.at(-1) ?? []);
+    this.#sums = this.#hours.map(({ usage }) => (ofAll ? usage : null));
   }
 
   /** The points, oldest first, from the first record on. */
@@ -225,19 +227,13 @@ class Points {
     });
   }
 
-  /** Adds the usage of all owners together. */
-  addAll(): void {
-    for (const [index, { usage }] of this.#hours.entries()) this.#sums[index] = usage;
-  }
-
   /** Adds the usage of one owner. Each record holds until the next one. */
   add(steps: PastUsage['steps']): void {
-    let held: Usage | null = null;
     let next = 0;
     for (const [index, { hour }] of this.#hours.entries()) {
-      for (let due = steps[next]; due !== undefined && due.hour <= hour; due = steps[++next])
-        held = due.usage;
-      if (held !== null) this.#sums[index] = together(this.#sums[index] ?? null, held);
+      while ((steps[next]?.hour ?? Number.POSITIVE_INFINITY) <= hour) next += 1;
+      const held = steps[next - 1];
+      if (held !== undefined) this.#sums[index] = together(this.#sums[index] ?? null, held.usage);
     }
   }
 }

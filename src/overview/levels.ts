@@ -5,7 +5,6 @@
  */
 
 import { z } from 'zod';
-import { SoftquotaError } from '../errors.ts';
 import { given } from '../given.ts';
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import * as quota from '../quota/index.ts';
@@ -183,16 +182,13 @@ export function decidedOwner(
   ownerKey: string,
   hasPools = true,
 ) {
-  try {
+  return quota.exactly(() => {
     const owner = ledger.ownerUsage(ownerKey);
     // Throws if all leaves together pass 2^53 - 1, although each leaf may fit.
     quota.bytesUnder(owner.usage, quota.leafMask('size:all'));
     // Reserved bytes may never come, so they do not count here.
     return { owner, decide: ledger.stateDeciderFor(owner, hasPools) };
-  } catch (error) {
-    if (error instanceof SoftquotaError && error.code === 'sum_too_large') return null;
-    throw error;
-  }
+  });
 }
 
 type RuledDecision = quota.RuledAllowed | quota.RuledRefused;

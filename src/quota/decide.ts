@@ -128,6 +128,7 @@ export function decideFrom(judging: Judging): Decision {
   if (judging.standing.scopes === undefined || !decision.allowed || decision.by !== 'rule') return decision;
   const { refused, near, unasked } = askBounds(judging);
   if (refused !== null) return refused;
+  if (near.length === 0 && unasked.length === 0) return decision;
   return {
     ...decision,
     ...(near.length === 0 ? {} : { near }),

@@ -79,6 +79,7 @@ export {
   addBytes,
   asTree,
   bytesUnder,
+  exactly,
   isLeaf,
   isRepository,
   isSubject,

@@ -118,6 +118,16 @@ export function addBytes(a: number, b: number): number {
   return sum;
 }
 
+/** Returns null if `known` throws `sum_too_large`: no decision is possible then. */
+export function exactly<Known>(known: () => Known): Known | null {
+  try {
+    return known();
+  } catch (error) {
+    if (error instanceof SoftquotaError && error.code === 'sum_too_large') return null;
+    throw error;
+  }
+}
+
 /** Returns the bytes of the leaves in `mask`; throws `sum_too_large` above 2^53 - 1. */
 export function bytesUnder(usage: Usage, mask: number): number {
   const sum = roughBytesUnder(usage, mask);

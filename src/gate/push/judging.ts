@@ -14,11 +14,11 @@
 import { EventEmitter, once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SoftquotaError } from '../../errors.ts';
 import type { Ledger } from '../../ledger/index.ts';
 import {
   type Decision,
   type DiskFull,
+  exactly,
   isDiskFilled,
   isLeaf,
   isRepository,
@@ -250,10 +250,6 @@ export function isRefused(
   owner: string,
   { name, leaf }: { readonly name: string; readonly leaf: Leaf },
 ): boolean {
-  try {
-    return !ledger.decide(owner, leaf, 0, { repository: name }).decision.allowed;
-  } catch (error) {
-    if (error instanceof SoftquotaError && error.code === 'sum_too_large') return true;
-    throw error;
-  }
+  const decided = exactly(() => ledger.decide(owner, leaf, 0, { repository: name }));
+  return decided === null || !decided.decision.allowed;
 }
