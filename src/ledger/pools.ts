@@ -77,7 +77,9 @@ export class Pools {
     const graces = this.#ledger.graces.ofPool(group);
     pool.stored ??= { usage: capped(pool.usage), unreachable: capped(pool.unreachable), isCapped: true };
     const stored = graces === null ? pool.stored : { ...pool.stored, graces };
-    if (owner === null) return { ...stored, reserved: null };
+    // A fast path, since most groups have no reservations, and each check of a member comes here.
+    const isFree = pool.reserved.size === 0 && (owner?.reserved ?? []).length === 0;
+    if (owner === null || isFree) return { ...stored, reserved: null };
     const own = owner.id === null ? undefined : pool.members.get(owner.id);
     const reserved = new Map(pool.reserved);
     addAll(reserved, own?.reserved ?? [], -1n);
