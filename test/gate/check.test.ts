@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
-import { asText, form, json, openWorld } from './world.ts';
+import { asText, form, json, locatedOf, openWorld } from './world.ts';
 
 const GB = 1_000_000_000;
 
@@ -135,13 +135,7 @@ t.test('what is let through by path is told, also what is not there yet, and not
   const checked = (path: string) => ask(`/v1/check?path=${path}`);
   t.equal((await checked('/srv/git/alice/app.git/objects')).status, 200);
   t.strictSame(told.letThrough, ['/srv/git/alice/app.git']);
-  told.locate = async path => ({
-    path,
-    owner: 'alice',
-    leaf: 'size:repos:private',
-    bytes: null,
-    exists: false,
-  });
+  told.locate = locatedOf('alice', { exists: false });
   t.equal((await checked('/srv/git/alice/new.git')).status, 200);
   t.strictSame(told.letThrough.splice(0), ['/srv/git/alice/app.git', '/srv/git/alice/new.git']);
   t.equal((await checked('/srv/git/bob/app.git')).status, 413);
@@ -227,16 +221,10 @@ t.test('an unknown path is looked up; one that belongs nowhere is 404 without a 
   const nowhere = await ask('/v1/check?path=/etc/passwd');
   t.match(nowhere, { status: 404, headers: { 'x-softquota-decision': undefined } });
   t.match(JSON.parse(nowhere.text), { code: 'unknown_path' });
-  told.locate = async path => ({
-    path,
-    owner: 'carol',
-    leaf: 'size:assets:wiki',
-    bytes: null,
-    exists: false,
-  });
+  told.locate = locatedOf('carol', { leaf: 'size:assets:wiki', exists: false });
   const found = await ask('/v1/check?path=/srv/git/carol/new.git');
   t.match(JSON.parse(found.text), { owner: 'carol', subject: 'size:assets:wiki', used: 0 });
-  told.locate = async path => ({ path, owner: null, leaf: 'size:assets:wiki', bytes: null, exists: true });
+  told.locate = locatedOf(null);
   t.match(JSON.parse((await ask('/v1/check?path=/srv/git/x.git')).text), { code: 'no_owner' });
   told.locate = async path => {
     throw new SoftquotaError('not_ready', `${path} could not be looked up in time`);
@@ -268,13 +256,7 @@ t.test('usage that cannot be added up is no decision', async t => {
 
 t.test('a check of an unknown path asks who has the name of its owner in the forge', async t => {
   const { ask, told } = await openWorld(t);
-  told.locate = async path => ({
-    path,
-    owner: 'carol',
-    leaf: 'size:repos:private',
-    bytes: null,
-    exists: true,
-  });
+  told.locate = locatedOf('carol');
   t.equal((await ask('/v1/check?path=/srv/git/carol/new.git')).status, 200);
   t.strictSame(told.settled, ['carol']);
 });

@@ -1,7 +1,7 @@
 /** Many who ask at once, slow ones, silent ones, those that go away: everybody else is answered. */
 
 import t, { type Test } from 'tap';
-import { answers, ask, asText, bare, openWorld, type World } from './world.ts';
+import { answers, ask, asText, bare, locatedOf, openWorld, type World } from './world.ts';
 
 const question = 'GET /v1/check?owner=alice&subject=size:all HTTP/1.1\r\nHost: gate\r\n\r\n';
 const path = '/v1/check?owner=alice&subject=size:all';
@@ -13,7 +13,7 @@ function hangingLookups(world: World) {
   world.told.locate = async unitPath => {
     begun.resolve();
     await promise;
-    return { path: unitPath, owner: 'alice', leaf: 'size:repos:private', bytes: null, exists: true };
+    return locatedOf('alice')(unitPath);
   };
   return { begun: begun.promise, release: resolve };
 }

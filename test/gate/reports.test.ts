@@ -3,7 +3,7 @@
 import t from 'tap';
 import { assign, createGroup } from '../../src/policy/index.ts';
 import { subjects } from '../../src/quota/index.ts';
-import { asText, form, json, openWorld } from './world.ts';
+import { asText, form, json, locatedOf, openWorld } from './world.ts';
 
 t.test('a changed unit is measured again soon, whichever path inside it is named', async t => {
   const { ask, askTrusted, walk, told } = await openWorld(t);
@@ -19,16 +19,9 @@ t.test('a changed unit is measured again soon, whichever path inside it is named
 t.test('of a unit that nobody knew yet the disk decides whether there is one', async t => {
   const { ask, told } = await openWorld(t);
   t.equal((await ask('/v1/changed', form({ path: '/etc' }))).status, 404);
-  let exists = false;
-  told.locate = async () => ({
-    path: '/srv/git/a/new.git',
-    owner: 'a',
-    leaf: 'size:git:lfs',
-    bytes: null,
-    exists,
-  });
+  told.locate = locatedOf('a', { exists: false });
   t.equal((await ask('/v1/changed', form({ path: '/srv/git/a/new.git' }))).status, 404);
-  exists = true;
+  told.locate = locatedOf('a');
   t.equal((await ask('/v1/changed', form({ path: '/srv/git/a/new.git' }))).status, 202);
   t.strictSame(told.measured, ['/srv/git/a/new.git']);
 });

@@ -232,6 +232,14 @@ export async function openWorld(
   };
 }
 
+/** Finds a new unit of this owner wherever it is looked for. */
+export function locatedOf(
+  owner: string | null,
+  differing: Partial<Awaited<ReturnType<GateServices['locate']>>> = {},
+): GateServices['locate'] {
+  return async path => ({ path, owner, leaf: 'size:repos:private', bytes: null, exists: true, ...differing });
+}
+
 /** The list of refusals for hooks, beside a socket of the test's own. */
 export function publishedBy(
   t: Test,

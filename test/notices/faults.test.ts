@@ -3,8 +3,8 @@
 import t from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
 import type { PresentFault } from '../../src/notices/index.ts';
-import { Receiver } from './receiver.ts';
-import { hookAt, minuteMs, World } from './world.ts';
+import type { Receiver } from './receiver.ts';
+import { hooked, minuteMs } from './world.ts';
 
 const full: PresentFault = { what: 'disk_full', where: '/srv/git', reason: '1 GB is free' };
 
@@ -13,9 +13,7 @@ function told(receiver: Receiver): readonly unknown[] {
 }
 
 t.test('a fault that lasts is told once, and its end once, over restarts', async t => {
-  const receiver = await Receiver.open(t);
-  const world = await World.open(t, { webhooks: [hookAt(receiver.url)] });
-  await world.pass();
+  const { receiver, world } = await hooked(t);
   world.faults = { faults: [full], unknown: [] };
   await world.pass(1000);
   await world.pass(8000);
@@ -28,21 +26,17 @@ t.test('a fault that lasts is told once, and its end once, over restarts', async
   );
   await world.pass(minuteMs);
   await world.restart();
-  await world.pass(minuteMs);
-  await world.pass(minuteMs);
+  await world.pass(minuteMs, 2);
   t.equal(receiver.taken.length, 1);
   await world.restart();
   world.faults = { faults: [], unknown: [] };
-  await world.pass(minuteMs);
-  await world.pass(minuteMs);
+  await world.pass(minuteMs, 2);
   t.same(told(receiver).slice(1), [['disk_full', '/srv/git', 'ended']]);
   t.equal(new Set(receiver.ids).size, 2);
 });
 
 t.test('what comes and goes is not told, nor the end of what is not known at the moment', async t => {
-  const receiver = await Receiver.open(t);
-  const world = await World.open(t, { webhooks: [hookAt(receiver.url)] });
-  await world.pass();
+  const { receiver, world } = await hooked(t);
   for (let passes = 0; passes < 20; passes++) {
     world.faults = { faults: passes % 2 === 0 ? [full] : [], unknown: [] };
     await world.pass(5000);
@@ -50,32 +44,26 @@ t.test('what comes and goes is not told, nor the end of what is not known at the
   t.same(told(receiver), []);
   const forge: PresentFault = { what: 'forge', where: '', reason: 'no connection' };
   world.faults = { faults: [forge], unknown: [] };
-  await world.pass(minuteMs);
-  await world.pass(minuteMs);
+  await world.pass(minuteMs, 2);
   world.faults = { faults: [], unknown: ['forge'] };
   await world.restart();
-  await world.pass(minuteMs);
-  await world.pass(minuteMs);
+  await world.pass(minuteMs, 2);
   t.same(told(receiver), [['forge', '', 'began']]);
   world.faults = { faults: [], unknown: [] };
-  await world.pass(minuteMs);
-  await world.pass(minuteMs);
+  await world.pass(minuteMs, 2);
   t.same(told(receiver).slice(1), [['forge', '', 'ended']]);
 });
 
 t.test('a fault of the store is told while nothing can be written', async t => {
-  const receiver = await Receiver.open(t);
-  const world = await World.open(t, { webhooks: [hookAt(receiver.url)] });
-  await world.pass();
+  const { receiver, world } = await hooked(t);
   world.takesNothing = new SoftquotaError('store_away', 'no room');
   world.faults = { faults: [{ what: 'store', where: '', reason: 'no room' }], unknown: [] };
   await world.pass(minuteMs);
-  for (let passes = 0; passes < 5; passes++) await world.pass(minuteMs);
+  await world.pass(minuteMs, 5);
   t.same(told(receiver), [['store', '', 'began']]);
   world.takesNothing = null;
   await world.pass(minuteMs);
   await world.restart();
-  await world.pass(minuteMs);
-  await world.pass(minuteMs);
+  await world.pass(minuteMs, 2);
   t.equal(receiver.taken.length, 1, 'that it was told is known once the store is back');
 });

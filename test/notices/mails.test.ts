@@ -2,7 +2,7 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { setMailWanted, setMember, wantsMail } from '../../src/identity/index.ts';
 import { ownerUnsubscribing } from '../../src/notices/index.ts';
 import { ask, createAllowance, grantRequest } from '../../src/policy/index.ts';
@@ -13,13 +13,19 @@ import { Mailbox, SilentServer } from './mailbox.ts';
 import { Receiver } from './receiver.ts';
 import { dayMs, hookAt, hourMs, keys, mailAt, minuteMs, World } from './world.ts';
 
-t.test('an owner who comes near the limit gets one mail with the figures, and the link', async t => {
+/** Notices that go to a mailbox, from now on. */
+async function opened(t: Test) {
   const mailbox = await Mailbox.open(t);
   const world = await World.open(t, { mail: mailAt(mailbox.port) });
   await world.pass();
+  return { mailbox, world };
+}
+
+t.test('an owner who comes near the limit gets one mail with the figures, and the link', async t => {
+  const { mailbox, world } = await opened(t);
   await world.user('alice', 'alice@git.example');
   await world.store('alice', 8500);
-  for (let passes = 0; passes < 5; passes++) await world.pass(minuteMs);
+  await world.pass(minuteMs, 5);
   const [mail, ...others] = mailbox.take();
   t.same(others, []);
   t.equal(mail?.to, 'alice@git.example');
@@ -60,7 +66,7 @@ t.test('a limit of members together is one mail to administrators, and one notic
   receiver.taken.length = 0;
   await world.store('alice', 900);
   await world.store('bob', 950);
-  for (let passes = 0; passes < 5; passes++) await world.pass(minuteMs);
+  await world.pass(minuteMs, 5);
   const [mail, ...others] = mailbox.take();
   t.same(others, []);
   const message = '90 % of the limit is reached: the group lab has 1.85 kB of 2 kB (92 %).';
@@ -132,9 +138,7 @@ t.test('who comes over a limit into a grace reads when refusals begin', async t 
 });
 
 t.test('names are harmless in HTML and in the subject', async t => {
-  const mailbox = await Mailbox.open(t);
-  const world = await World.open(t, { mail: mailAt(mailbox.port) });
-  await world.pass();
+  const { mailbox, world } = await opened(t);
   const name = '<img src=x> \u202e{{#kinds}}&"';
   await world.user(name, 'odd@git.example');
   await world.store(name, 8500);
@@ -145,9 +149,7 @@ t.test('names are harmless in HTML and in the subject', async t => {
 });
 
 t.test('who unsubscribes gets no more mails, by the link of a mail that nobody else can make', async t => {
-  const mailbox = await Mailbox.open(t);
-  const world = await World.open(t, { mail: mailAt(mailbox.port) });
-  await world.pass();
+  const { mailbox, world } = await opened(t);
   const id = await world.user('alice', 'alice@git.example');
   await world.store('alice', 8500);
   const [mail] = mailbox.take();
@@ -172,9 +174,7 @@ t.test('who unsubscribes gets no more mails, by the link of a mail that nobody e
 });
 
 t.test('of an organization its owners are told, unless it has an address', async t => {
-  const mailbox = await Mailbox.open(t);
-  const world = await World.open(t, { mail: mailAt(mailbox.port) });
-  await world.pass();
+  const { mailbox, world } = await opened(t);
   await world.user('alice', 'alice@git.example');
   await world.user('bob', 'bob@git.example');
   await world.ledger.documents.transact(transaction => {
@@ -191,9 +191,7 @@ t.test('of an organization its owners are told, unless it has an address', async
 });
 
 t.test('administrators read requests, and askers the answers', async t => {
-  const mailbox = await Mailbox.open(t);
-  const world = await World.open(t, { mail: mailAt(mailbox.port) });
-  await world.pass();
+  const { mailbox, world } = await opened(t);
   const id = await world.user('alice', 'alice@git.example');
   const { documents } = world.ledger;
   const now = world.clock.wallMs;
@@ -218,17 +216,14 @@ t.test('administrators read requests, and askers the answers', async t => {
 });
 
 t.test('a mail that the server refuses is sent again, and in the end once', async t => {
-  const mailbox = await Mailbox.open(t);
-  const world = await World.open(t, { mail: mailAt(mailbox.port) });
-  await world.pass();
+  const { mailbox, world } = await opened(t);
   await world.user('alice', 'alice@git.example');
   mailbox.refuses = 'no room here';
   await world.store('alice', 8500);
   t.match(world.notices.deliveries(), [[/^t-/, { state: 'pending', attempts: 1, fault: /no room here/ }]]);
   await world.restart();
   mailbox.refuses = null;
-  await world.pass(minuteMs);
-  await world.pass(minuteMs);
+  await world.pass(minuteMs, 2);
   t.equal(mailbox.take().length, 1);
 });
 

@@ -4,7 +4,7 @@ import t from 'tap';
 import { postWebhook } from '../../src/notices/webhook.ts';
 import { assign, createGroup, createRule } from '../../src/policy/index.ts';
 import { opensslSignature, Receiver } from './receiver.ts';
-import { dayMs, hookAt, hourMs, minuteMs, secret, World } from './world.ts';
+import { dayMs, hookAt, hooked, hourMs, minuteMs, secret, World } from './world.ts';
 
 t.test('a crossing is posted once, and its signature is that of openssl', async t => {
   const receiver = await Receiver.open(t);
@@ -13,7 +13,7 @@ t.test('a crossing is posted once, and its signature is that of openssl', async 
   await world.pass();
   await world.store('alice', 8500);
   await world.store('alice', 11_000);
-  for (let passes = 0; passes < 5; passes++) await world.pass(minuteMs);
+  await world.pass(minuteMs, 5);
   t.match(
     receiver.taken.map(({ json }) => json),
     [
@@ -45,16 +45,14 @@ t.test('a restart repeats nothing, and what happened before the first start is n
   t.same(receiver.types, [], 'bob was over before');
   await world.store('alice', 8500);
   await world.restart();
-  for (let passes = 0; passes < 3; passes++) await world.pass(11 * minuteMs);
+  await world.pass(11 * minuteMs, 3);
   t.equal(receiver.taken.length, 1);
   await world.store('alice', 9500);
   t.equal(receiver.taken.length, 2);
 });
 
 t.test('after a clock that was wrong is set right, notices go on', async t => {
-  const receiver = await Receiver.open(t);
-  const world = await World.open(t, { webhooks: [hookAt(receiver.url)] });
-  await world.pass();
+  const { receiver, world } = await hooked(t);
   const right = world.clock.wallMs;
   world.clock.wallMs = right + 120 * 365 * dayMs;
   await world.store('alice', 8500);
@@ -69,9 +67,7 @@ t.test('after a clock that was wrong is set right, notices go on', async t => {
 });
 
 t.test('what a receiver does not take is sent again with growing waits, over restarts', async t => {
-  const receiver = await Receiver.open(t);
-  const world = await World.open(t, { webhooks: [hookAt(receiver.url)] });
-  await world.pass();
+  const { receiver, world } = await hooked(t);
   receiver.answer = response => void response.writeHead(500).end('no');
   await world.store('alice', 8500);
   t.match(world.notices.deliveries(), [
@@ -158,12 +154,10 @@ t.test('an address inside is refused, by number, by name and by redirect, unless
 });
 
 t.test('what cannot be delivered is in the list of dead ones, and can be sent again', async t => {
-  const receiver = await Receiver.open(t);
-  const world = await World.open(t, { webhooks: [hookAt(receiver.url)] });
-  await world.pass();
+  const { receiver, world } = await hooked(t);
   receiver.answer = response => void response.writeHead(307, { location: 'http://192.168.0.1/' }).end();
   await world.store('alice', 8500);
-  for (let passes = 0; passes < 73; passes++) await world.pass(hourMs);
+  await world.pass(hourMs, 73);
   const [[id = '', delivery] = []] = world.notices.deliveries();
   t.match(delivery, { state: 'dead', fault: /redirects to 192\.168\.0\.1: an address inside/ });
   t.match(world.notices.places(), [
@@ -186,9 +180,7 @@ t.test('what cannot be delivered is in the list of dead ones, and can be sent ag
 });
 
 t.test('refusals are told at once and, if more came, once more when their hour is over', async t => {
-  const receiver = await Receiver.open(t);
-  const world = await World.open(t, { webhooks: [hookAt(receiver.url, { events: ['refusal'] })] });
-  await world.pass();
+  const { receiver, world } = await hooked(t, { events: ['refusal'] });
   await world.store('alice', 11_000);
   world.refuse('alice', 'bob');
   await world.pass();
@@ -205,15 +197,13 @@ t.test('refusals are told at once and, if more came, once more when their hour i
     receiver.taken[0]?.json.data.message,
     '1 action by bob for private repositories of alice was refused: 11 kB of 10 kB are used (110 %).',
   );
-  for (let passes = 0; passes < 12; passes++) await world.pass(10 * minuteMs);
+  await world.pass(10 * minuteMs, 12);
   t.same(told().slice(2), [['refusal', 'bob', 10, true]]);
   t.equal(new Set(receiver.ids).size, 3);
 });
 
 t.test('a change of the policy is one notice, whatever it consists of', async t => {
-  const receiver = await Receiver.open(t);
-  const world = await World.open(t, { webhooks: [hookAt(receiver.url)] });
-  await world.pass();
+  const { receiver, world } = await hooked(t);
   await world.ledger.documents.transact(({ changes }) => {
     for (let at = 0; at < 300; at++) {
       createRule(changes, { name: `r${at}`, limitBytes: at, subjects: ['size:all'] });
@@ -236,9 +226,7 @@ t.test('a change of the policy is one notice, whatever it consists of', async t 
 });
 
 t.test('a webhook gets only what it asks for', async t => {
-  const receiver = await Receiver.open(t);
-  const world = await World.open(t, { webhooks: [hookAt(receiver.url, { events: ['policy', 'fault'] })] });
-  await world.pass();
+  const { receiver, world } = await hooked(t, { events: ['policy', 'fault'] });
   await world.store('alice', 11_000);
   t.same(receiver.types, []);
 });

@@ -20,6 +20,7 @@ import type { Events } from '../../src/overview/index.ts';
 import { requestKinds } from '../../src/policy/index.ts';
 import { silentLog, walk } from '../ledger/world.ts';
 import { World as EventsWorld } from '../overview/world.ts';
+import { Receiver } from './receiver.ts';
 
 export const minuteMs = 60_000;
 export const hourMs = 60 * minuteMs;
@@ -158,12 +159,14 @@ export class World {
     });
   }
 
-  /** Lets time pass: what has happened by then is read, and what is due is sent. */
-  async pass(milliseconds = 1000): Promise<void> {
-    this.clock.pass(milliseconds);
-    await this.events.kept();
-    await this.notices.tick();
-    await this.notices.settled();
+  /** Lets time pass, so many times: what has happened by then is read, and what is due is sent. */
+  async pass(milliseconds = 1000, times = 1): Promise<void> {
+    for (let passes = 0; passes < times; passes++) {
+      this.clock.pass(milliseconds);
+      await this.events.kept();
+      await this.notices.tick();
+      await this.notices.settled();
+    }
   }
 
   /** Has the owner store so much. */
@@ -188,4 +191,12 @@ export class World {
     await this.#notices?.close();
     this.#notices = null;
   }
+}
+
+/** Notices that go to a receiver, from now on. */
+export async function hooked(t: Test, other: Partial<WebhookSettings> = {}) {
+  const receiver = await Receiver.open(t);
+  const world = await World.open(t, { webhooks: [hookAt(receiver.url, other)] });
+  await world.pass();
+  return { receiver, world };
 }

@@ -25,17 +25,10 @@ async function crossings(world: World, owner?: string): Promise<readonly unknown
   return told.map(({ owner, from, to, used, limit }) => [owner, from, to, used, limit]);
 }
 
-/** Has the owner store so much, and what was to be told told. Time passes, so that events stand in order. */
-async function store(world: World, owner: string, bytes: number): Promise<void> {
-  world.clock.pass(1000);
-  walk(world.ledger, `${owner}/app`, bytes);
-  await world.events.kept();
-}
-
 t.test('each threshold and the limit is told when it is come to, on the way up and down', async t => {
   const world = await World.open(t);
   for (const bytes of [7999, 8000, 8999, 9500, 10_000, 10_001, 20_000, 9000, 8500, 100]) {
-    await store(world, 'alice', bytes);
+    await world.store('alice', bytes);
   }
   t.strictSame(await crossings(world), [
     ['alice', null, 80, 8000, 10_000],
@@ -53,8 +46,8 @@ t.test('each threshold and the limit is told when it is come to, on the way up a
 
 t.test('several thresholds at once are one event', async t => {
   const world = await World.open(t);
-  await store(world, 'alice', 12_000);
-  await store(world, 'alice', 0);
+  await world.store('alice', 12_000);
+  await world.store('alice', 0);
   t.strictSame(await crossings(world), [
     ['alice', null, 'limit', 12_000, 10_000],
     ['alice', 'limit', null, 0, 10_000],
@@ -64,17 +57,17 @@ t.test('several thresholds at once are one event', async t => {
 t.test('who hovers at a threshold or at the limit is told of once', async t => {
   const world = await World.open(t);
   for (let turn = 0; turn < 5; turn++) {
-    await store(world, 'alice', 8001);
-    await store(world, 'alice', 7850);
-    await store(world, 'bob', 10_001);
-    await store(world, 'bob', 9800);
+    await world.store('alice', 8001);
+    await world.store('alice', 7850);
+    await world.store('bob', 10_001);
+    await world.store('bob', 9800);
   }
   t.strictSame(await crossings(world), [
     ['alice', null, 80, 8001, 10_000],
     ['bob', null, 'limit', 10_001, 10_000],
   ]);
-  await store(world, 'alice', 7839);
-  await store(world, 'bob', 9799);
+  await world.store('alice', 7839);
+  await world.store('bob', 9799);
   t.strictSame((await crossings(world)).slice(2), [
     ['alice', 80, null, 7839, 10_000],
     ['bob', 'limit', 90, 9799, 10_000],
@@ -106,8 +99,8 @@ t.test('kinds of data that go by the same rule are one event, others are others'
 
 t.test('a change of policy or of settings brings owners to a threshold as a push does', async t => {
   const world = await World.open(t);
-  await store(world, 'alice', 5000);
-  await store(world, 'bob', 5000);
+  await world.store('alice', 5000);
+  await world.store('bob', 5000);
   world.clock.pass(1000);
   await grouped(world.ledger, ['alice'], [{ name: 'total', limitBytes: 6000, subjects: ['size:all'] }]);
   t.strictSame(await crossings(world), [['alice', null, 80, 5000, 6000]]);
@@ -124,11 +117,11 @@ t.test('a change of policy or of settings brings owners to a threshold as a push
 
 t.test('what a group has together is no event of a member', async t => {
   const world = await World.open(t);
-  await store(world, 'alice', 50);
-  await store(world, 'bob', 9500);
+  await world.store('alice', 50);
+  await world.store('bob', 9500);
   const together = { name: 'together', limitBytes: 100, subjects: ['size:all'], per: 'group' } as const;
   await grouped(world.ledger, ['alice', 'bob'], [together]);
-  await store(world, 'alice', 8000);
+  await world.store('alice', 8000);
   t.notOk(world.ledger.decide('alice', repos).decision.allowed);
   t.strictSame(
     (await crossings(world)).filter(event => Array.isArray(event) && event[0] !== null),
@@ -154,7 +147,7 @@ t.test('a rule with percentages of its own is told of at these, an owner or a gr
     ['alice', 100],
     ['carol', 1000],
   ] as const) {
-    await store(world, owner, bytes);
+    await world.store(owner, bytes);
   }
   const told = (await crossings(world)).map(event => JSON.stringify(event));
   t.strictSame(told, [
@@ -169,8 +162,8 @@ t.test('a rule with percentages of its own is told of at these, an owner or a gr
 
 t.test('a restart tells nothing anew, and what changed meanwhile', async t => {
   const world = await World.open(t);
-  await store(world, 'alice', 8500);
-  await store(world, 'bob', 8500);
+  await world.store('alice', 8500);
+  await world.store('bob', 8500);
   await world.restart();
   t.equal((await crossings(world)).length, 2);
   world.clock.pass(1000);
@@ -183,10 +176,10 @@ t.test('a restart tells nothing anew, and what changed meanwhile', async t => {
 
 t.test('while quotas are switched off nobody comes to anything, and levels stay', async t => {
   const world = await World.open(t);
-  await store(world, 'alice', 8500);
+  await world.store('alice', 8500);
   world.ledger.settings = { ...settings, enabled: false };
-  await store(world, 'alice', 100);
-  await store(world, 'bob', 20_000);
+  await world.store('alice', 100);
+  await world.store('bob', 20_000);
   t.equal((await crossings(world)).length, 1);
   world.clock.pass(1000);
   world.ledger.settings = settings;
@@ -198,13 +191,13 @@ t.test('while quotas are switched off nobody comes to anything, and levels stay'
 
 t.test('a threshold that is set anew is told of, one that is taken away is not', async t => {
   const world = await World.open(t);
-  await store(world, 'alice', 8500);
+  await world.store('alice', 8500);
   world.clock.pass(1000);
   world.ledger.settings = { ...settings, warnAt: [50, 90] };
-  await store(world, 'alice', 8501);
+  await world.store('alice', 8501);
   t.equal((await crossings(world)).length, 1, '80 counts as 50 now');
   world.ledger.settings = { ...settings, warnAt: [] };
-  await store(world, 'alice', 9999);
+  await world.store('alice', 9999);
   t.equal((await crossings(world)).length, 1);
   world.ledger.settings = { ...settings, warnAt: [95] };
   t.strictSame((await crossings(world)).slice(1), [['alice', null, 95, 9999, 10_000]]);
@@ -212,10 +205,10 @@ t.test('a threshold that is set anew is told of, one that is taken away is not',
 
 t.test('at limit 0 storing something is over the limit, and nothing stored is no news', async t => {
   const world = await World.open(t, { settings: { totalBytes: 0 } });
-  await store(world, 'alice', 0);
+  await world.store('alice', 0);
   t.strictSame(await crossings(world), []);
-  await store(world, 'alice', 1);
-  await store(world, 'alice', 0);
+  await world.store('alice', 1);
+  await world.store('alice', 0);
   t.strictSame(await crossings(world), [
     ['alice', null, 'limit', 1, 0],
     ['alice', 'limit', null, 0, 0],
@@ -224,21 +217,21 @@ t.test('at limit 0 storing something is over the limit, and nothing stored is no
 
 t.test('with REFUSE_WHEN = reached the limit is come to one byte earlier', async t => {
   const world = await World.open(t, { settings: { refuseWhen: 'reached' } });
-  await store(world, 'alice', 10_000);
+  await world.store('alice', 10_000);
   t.strictSame(await crossings(world), [['alice', null, 'limit', 10_000, 10_000]]);
 });
 
 t.test('where no rule covers there is nothing to come to', async t => {
   const world = await World.open(t, { settings: { uncovered: 'deny', defaultGroups: ['empty'] } });
   await world.ledger.documents.transact(({ changes }) => createGroup(changes, { name: 'empty', rules: [] }));
-  await store(world, 'alice', 20_000);
+  await world.store('alice', 20_000);
   t.strictSame(await crossings(world), []);
 });
 
 t.test('an owner whose bytes cannot be added up is left out, and all others are told of', async t => {
   const world = await World.open(t);
   for (const name of ['one', 'two']) walk(world.ledger, `huge/${name}`, Number.MAX_SAFE_INTEGER);
-  await store(world, 'alice', 8000);
+  await world.store('alice', 8000);
   t.strictSame(await crossings(world), [['alice', null, 80, 8000, 10_000]]);
 });
 
@@ -296,8 +289,8 @@ t.test('many who cross at once are all told of', async t => {
 
 t.test('before the first sweep nobody is known to be below a threshold again', async t => {
   const world = await World.open(t, { isSwept: false });
-  await store(world, 'alice', 9500);
-  await store(world, 'alice', 100);
+  await world.store('alice', 9500);
+  await world.store('alice', 100);
   const up = [['alice', null, 90, 9500, 10_000]];
   t.strictSame(await crossings(world), up, 'as after a restore: the rest may not be measured yet');
   world.clock.pass(1000);
@@ -308,8 +301,8 @@ t.test('before the first sweep nobody is known to be below a threshold again', a
 t.test('what was crossed while the store was away is told once it is back', async t => {
   const world = await World.open(t);
   world.isAway = true;
-  await store(world, 'alice', 8500);
-  await store(world, 'alice', 9500);
+  await world.store('alice', 8500);
+  await world.store('alice', 9500);
   t.strictSame((await world.events.list({ limit: 9 })).events, []);
   world.isAway = false;
   await world.restart();

@@ -2,7 +2,6 @@
 
 import t, { type Test } from 'tap';
 import { leaves } from '../../src/quota/index.ts';
-import { walk } from '../ledger/world.ts';
 import { dayMs, World } from './world.ts';
 
 const week = { graceMs: 7 * dayMs, graceMost: { percent: 10 } } as const;
@@ -18,18 +17,6 @@ async function start({ ledger }: World): Promise<void> {
   await ledger.graces.settled();
 }
 
-async function store(world: World, bytes: number): Promise<void> {
-  world.clock.pass(1000);
-  walk(world.ledger, 'alice/app', bytes);
-  await settled(world);
-}
-
-async function settled({ ledger, events }: World): Promise<void> {
-  await ledger.graces.settled();
-  ledger.graces.reconsider();
-  await events.kept();
-}
-
 /** The events in short, oldest first. */
 async function told(world: World): Promise<readonly unknown[]> {
   const { events } = await world.events.list({ limit: 100 });
@@ -41,18 +28,18 @@ async function told(world: World): Promise<readonly unknown[]> {
 
 t.test('that the time is over is told when it is, once, and not again after a restart', async t => {
   const world = await opened(t);
-  await store(world, 8500);
-  await store(world, 10_500);
+  await world.store('alice', 8500);
+  await world.store('alice', 10_500);
   const until = new Date(world.clock.wall() + 7 * dayMs).toISOString();
   const inGrace = [
     [null, 80, false],
     [80, 'limit', true],
   ];
   world.clock.pass(7 * dayMs - 1);
-  await settled(world);
+  await world.settled();
   t.strictSame(await told(world), inGrace);
   world.clock.pass(1);
-  await settled(world);
+  await world.settled();
   const ended = [...inGrace, ['grace', 'time', 10_500]];
   t.strictSame(await told(world), ended);
   const { events } = await world.events.list({ kind: 'grace', limit: 10 });
@@ -71,10 +58,10 @@ t.test('that the time is over is told when it is, once, and not again after a re
   ]);
   await world.restart();
   await start(world);
-  await store(world, 10_600);
+  await world.store('alice', 10_600);
   t.strictSame(await told(world), ended);
-  await store(world, 5000);
-  await store(world, 10_500);
+  await world.store('alice', 5000);
+  await world.store('alice', 10_500);
   t.strictSame((await told(world)).slice(3), [
     ['limit', null, false],
     [null, 'limit', true],
@@ -83,11 +70,11 @@ t.test('that the time is over is told when it is, once, and not again after a re
 
 t.test('an end while the daemon is not there is told by the next one', async t => {
   const world = await opened(t);
-  await store(world, 10_500);
+  await world.store('alice', 10_500);
   world.clock.pass(8 * dayMs);
   await world.restart();
   await start(world);
-  await settled(world);
+  await world.settled();
   t.strictSame(await told(world), [
     [null, 'limit', true],
     ['grace', 'time', 10_500],
@@ -96,32 +83,32 @@ t.test('an end while the daemon is not there is told by the next one', async t =
 
 t.test('growing further than it reaches is told, and so is its end once it has reached again', async t => {
   const world = await opened(t);
-  await store(world, 10_500);
-  await store(world, 11_500);
-  await store(world, 10_900); // too little less to be told of
-  await store(world, 11_500);
+  await world.store('alice', 10_500);
+  await world.store('alice', 11_500);
+  await world.store('alice', 10_900); // too little less to be told of
+  await world.store('alice', 11_500);
   t.strictSame((await told(world)).slice(1), [['grace', 'size', 11_500]]);
-  await store(world, 10_500);
+  await world.store('alice', 10_500);
   world.clock.pass(7 * dayMs);
-  await settled(world);
+  await world.settled();
   t.strictSame((await told(world)).slice(2), [['grace', 'time', 10_500]]);
 });
 
 t.test('who comes over by more at once has no grace that could end', async t => {
   const world = await opened(t);
-  await store(world, 12_000);
+  await world.store('alice', 12_000);
   world.clock.pass(8 * dayMs);
-  await settled(world);
+  await world.settled();
   t.strictSame(await told(world), [[null, 'limit', false]]);
 });
 
 t.test('limits without a grace, and those that only report', async t => {
   const plain = await World.open(t);
-  await store(plain, 10_500);
+  await plain.store('alice', 10_500);
   t.strictSame(await told(plain), [[null, 'limit', false]]);
   const world = await opened(t, { mode: 'report' });
-  await store(world, 10_500);
+  await world.store('alice', 10_500);
   world.clock.pass(7 * dayMs);
-  await settled(world);
+  await world.settled();
   t.match((await world.events.list({ kind: 'grace', limit: 10 })).events, [{ mode: 'report' }]);
 });

@@ -19,18 +19,6 @@ async function opened(t: Test, rule: RuleEdit = {}): Promise<World> {
   return world;
 }
 
-async function store(world: World, owner: string, bytes: number): Promise<void> {
-  world.clock.pass(1000);
-  walk(world.ledger, `${owner}/app`, bytes);
-  await settled(world);
-}
-
-async function settled({ ledger, events }: World): Promise<void> {
-  await ledger.graces.settled();
-  ledger.graces.reconsider();
-  await events.kept();
-}
-
 async function told(world: World): Promise<readonly unknown[]> {
   const { events } = await world.events.list({ limit: 100 });
   return [...events].reverse().flatMap((event): unknown[][] => {
@@ -43,10 +31,10 @@ t.test(
   'what members have together is one event for all of them, up and down, and not again after a restart',
   async t => {
     const world = await opened(t);
-    await store(world, 'alice', 500);
-    await store(world, 'bob', 310);
-    await store(world, 'bob', 450);
-    await store(world, 'alice', 600);
+    await world.store('alice', 500);
+    await world.store('bob', 310);
+    await world.store('bob', 450);
+    await world.store('alice', 600);
     const up = [
       [null, null, 80, 810],
       [null, 80, 90, 950],
@@ -64,44 +52,44 @@ t.test(
     });
     t.strictSame(await world.told('threshold', { owner: 'alice' }), [], 'it is about no single one');
     await world.restart();
-    await settled(world);
+    await world.settled();
     t.strictSame(await told(world), up);
-    await store(world, 'alice', 100);
+    await world.store('alice', 100);
     t.strictSame((await told(world)).slice(3), [[null, 'limit', null, 550]]);
   },
 );
 
 t.test('who comes to a group or leaves it may bring it to a threshold', async t => {
   const world = await opened(t);
-  await store(world, 'carol', 900);
+  await world.store('carol', 900);
   t.strictSame(await told(world), []);
   await world.ledger.documents.transact(transaction =>
     assign(transaction.changes, transaction.mustBeOwner('carol').id, 'lab'),
   );
-  await settled(world);
+  await world.settled();
   t.strictSame(await told(world), [[null, null, 90, 900]]);
   await world.ledger.documents.transact(({ changes }) => deleteGroup(changes, 'lab'));
-  await settled(world);
+  await world.settled();
   t.strictSame(await world.ledger.eventLog.levels(), []);
 });
 
 t.test('a group over its limit has one grace, for all its members, whose end is one event', async t => {
   const world = await opened(t, { graceMs: 7 * dayMs });
   const { ledger, clock } = world;
-  await store(world, 'alice', 500);
-  await store(world, 'bob', 550);
+  await world.store('alice', 500);
+  await world.store('bob', 550);
   const until = clock.wall() + 7 * dayMs;
   const decided = (owner: string) => ledger.decide(owner, repos).decision;
   for (const owner of ['alice', 'bob']) {
     t.match(decided(owner), { allowed: true, near: [{ per: 'group', grace: { until, below: 1100 } }] });
   }
   clock.pass(3 * dayMs);
-  await store(world, 'alice', 520);
+  await world.store('alice', 520);
   t.match(decided('bob'), { allowed: true, near: [{ grace: { until } }] }, 'it goes on');
   const keys: (string | null)[] = [];
   const unwatch = ledger.watch(key => keys.push(key));
   clock.pass(4 * dayMs);
-  await settled(world);
+  await world.settled();
   unwatch();
   t.strictSame(keys, [null], 'all are told');
   for (const owner of ['alice', 'bob']) t.match(decided(owner), { allowed: false, per: 'group' });
@@ -109,16 +97,16 @@ t.test('a group over its limit has one grace, for all its members, whose end is 
     [null, null, 'limit', 1050],
     [null, 'grace', 'time', 1070],
   ]);
-  await store(world, 'bob', 100);
+  await world.store('bob', 100);
   t.equal(ledger.documents.snapshot.get(poolGraceKind, 'lab'), undefined);
 });
 
 t.test('GRACE is that of groups, too, and reaches as far', async t => {
   const world = await opened(t);
   world.ledger.settings = { ...settings, graceMs: dayMs };
-  await store(world, 'alice', 1050);
+  await world.store('alice', 1050);
   t.match(world.ledger.decide('bob', repos).decision, { allowed: true, near: [{ grace: { below: 1100 } }] });
-  await store(world, 'bob', 50);
+  await world.store('bob', 50);
   t.match(world.ledger.decide('bob', repos).decision, {
     allowed: false,
     per: 'group',
@@ -132,7 +120,7 @@ t.test('GRACE is that of groups, too, and reaches as far', async t => {
 
 t.test('a backup has the grace of a group, and goes on with it', async t => {
   const world = await opened(t, { graceMs: 7 * dayMs });
-  await store(world, 'alice', 1050);
+  await world.store('alice', 1050);
   const until = world.clock.wall() + 7 * dayMs;
   const text = JSON.stringify(await backupOf(world.ledger, 'here'));
   t.match(JSON.parse(text), { format: 3, graces: [{ kind: 'pool-grace', key: 'lab' }] });
@@ -162,7 +150,7 @@ t.test('the state of a member follows what the others store', async t => {
     [1001, 'over'],
     [100, 'ok'],
   ] as const) {
-    await store(world, 'alice', bytes);
+    await world.store('alice', bytes);
     t.equal(await stateOf('bob'), state);
   }
 });

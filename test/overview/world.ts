@@ -18,6 +18,7 @@ import {
   silentLog,
   sweepOnce,
   settings as usualSettings,
+  walk,
 } from '../ledger/world.ts';
 
 export const hourMs = 3_600_000;
@@ -111,6 +112,21 @@ export class World {
     if (answer.decision.allowed) throw new Error(`${owner} is allowed ${subject}`);
     const { mode }: QuotaSettings = ledger.settings;
     events.refused({ owner: answer.owner.name, subject, actor, decision: answer.decision, mode });
+  }
+
+  /** Resolves once all that has happened by now is told of, graces included. */
+  async settled(): Promise<void> {
+    const { ledger, events } = this.#now;
+    await ledger.graces.settled();
+    ledger.graces.reconsider();
+    await events.kept();
+  }
+
+  /** Has the owner store so much. Time passes, so that events stand in order. */
+  async store(owner: string, bytes: number): Promise<void> {
+    this.clock.pass(1000);
+    walk(this.ledger, `${owner}/app`, bytes);
+    await this.settled();
   }
 
   /** Every event of a kind that happened by now, oldest first. */

@@ -4,6 +4,7 @@ import { mock } from 'node:test';
 import t, { type Test } from 'tap';
 import { SoftquotaError } from '../../../src/errors.ts';
 import { noRoom, type Room } from '../../../src/gate/index.ts';
+import { locatedOf } from '../world.ts';
 import { creates, deletes, incoming, MB, openPushWorld, unit, updates } from './world.ts';
 
 /** A world with an owner over the limit, and a push without an object. */
@@ -151,7 +152,7 @@ t.test('PRECISE: what comes has to fit as well', async t => {
 t.test('what is under no template is 404 without a word', async t => {
   const { push, told } = await openPushWorld(t);
   t.match(await push({ fields: { directory: '/home/ann/app.git' } }), { status: 404, text: '' });
-  told.locate = async path => ({ path, owner: null, leaf: 'size:repos:private', bytes: null, exists: true });
+  told.locate = locatedOf(null);
   t.match(await push({ fields: { directory: '/srv/git/x.git' } }), { status: 404, text: '' });
   told.locate = async () => {
     throw new SoftquotaError('not_ready', 'the disk does not answer');
@@ -187,7 +188,7 @@ t.test('pushes that are 404 are remembered by directory, until it is a unit, or 
   await pushTo('/mnt/app.git');
   t.same(unmanaged(), [['/home/ann/app.git', 2]]);
   const { locate } = told;
-  told.locate = async path => ({ path, owner: null, leaf: 'size:repos:private', bytes: null, exists: true });
+  told.locate = locatedOf(null);
   await pushTo('/srv/git/x.git');
   t.same(unmanaged(), [['/home/ann/app.git', 2]], 'a unit without an owner is told otherwise');
   told.locate = locate;
@@ -209,7 +210,7 @@ t.test('a path inside a unit and a new one are that unit', async t => {
   for (const inside of ['/worktrees/deploy', '/refs/heads/x', '/modules/x', '/.', '//', '/../app.git']) {
     t.equal(await unitOf(`${unit}${inside}`), unit, inside);
   }
-  told.locate = async path => ({ path, owner: 'bob', leaf: 'size:repos:private', bytes: null, exists: true });
+  told.locate = locatedOf('bob');
   Object.assign(services, { look: async () => ({ is: 'unreadable' }) });
   t.equal(await unitOf('/srv/git/bob/new.git'), '/srv/git/bob/new.git');
 });
@@ -474,7 +475,7 @@ t.test('what a push waits for is one time, and the forge is asked once about its
   let waitMs = 0;
   told.locate = async path => {
     timing.pass(waitMs);
-    return { path, owner: 'carol', leaf: 'size:repos:private', bytes: null, exists: true };
+    return locatedOf('carol')(path);
   };
   const fields = { directory: unknown, GIT_QUARANTINE_PATH: `${unknown}/./objects/${incoming}` };
   for (waitMs of [0, 1000]) t.match(await push({ fields }), { status: 200 });
