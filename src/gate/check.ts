@@ -21,7 +21,7 @@ import {
 } from '../quota/index.ts';
 import { isoTime, printable } from '../text.ts';
 import { verdictShown } from '../wire/index.ts';
-import { refusalText } from './refusal-text.ts';
+import { refusalText, warningText } from './refusal-text.ts';
 import {
   actorIn,
   askedOwnerIn,
@@ -243,11 +243,9 @@ function onItsWay(decision: Decided['decision']): object {
   };
 }
 
-function textFor(services: GateServices, { subject, unit }: Question, { owner, decision }: Decided): string {
-  if (decision.allowed) {
-    const warned = warning(services.ledger.settings, owner.name, subject, decision);
-    return warned === null ? '' : `${warned}\n`;
-  }
+function textFor(services: GateServices, { subject, unit }: Question, decided: Decided): string {
+  const { owner, decision } = decided;
+  if (decision.allowed) return warningText(services.ledger.settings, decided, subject);
   const isPush = unit !== null && isRepository(unit.leaf) && subject !== 'size:git:lfs';
   return refusalText({
     ownerName: owner.name,

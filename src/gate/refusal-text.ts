@@ -155,11 +155,13 @@ export function shortened(name: string): string {
 }
 
 /** Returns the warning for a push that goes on. In report mode the pusher sees no message. */
-export function warningText(settings: QuotaSettings, { owner, decision }: Decided): string {
+export function warningText(
+  settings: QuotaSettings,
+  { owner, decision }: Decided,
+  subject: Subject = 'size:repos:all',
+): string {
   const warned =
-    settings.mode === 'report' || !decision.allowed
-      ? null
-      : warning(settings, owner.name, 'size:repos:all', decision);
+    settings.mode === 'report' || !decision.allowed ? null : warning(settings, owner.name, subject, decision);
   return warned === null ? '' : `${warned}\n`;
 }
 

@@ -3,12 +3,12 @@
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
-import { Ledger } from '../../src/ledger/index.ts';
+import type { Ledger } from '../../src/ledger/index.ts';
 import { History, type Range, Totals } from '../../src/overview/index.ts';
 import { leafIndex, leafMask } from '../../src/quota/index.ts';
 import { type HistoryStore, openStore, type Store } from '../../src/store/index.ts';
 import { until } from '../e2e/ask.ts';
-import { directoryFor, lfs, repos, SetClock, settings, silentLog, walk } from '../ledger/world.ts';
+import { directoryFor, lfs, openOn, repos, SetClock, silentLog, walk } from '../ledger/world.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -51,14 +51,7 @@ class World {
     await this.close();
     const store = await openStore({ file: this.#file });
     const { clock } = this;
-    const ledger = await Ledger.open({
-      store,
-      host: 'here',
-      settings,
-      foldCase: true,
-      log: silentLog,
-      clock,
-    });
+    const ledger = await openOn(store, { clock });
     const totals = new Totals({ ledger, log: silentLog });
     totals.start();
     this.#open = { store, ledger, totals, history: this.#history(store, ledger, totals) };

@@ -3,18 +3,17 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { Ledger } from '../../src/ledger/index.ts';
 import { Totals } from '../../src/overview/index.ts';
 import { createAllowance, endAllowance } from '../../src/policy/index.ts';
 import { leaves, noUsage } from '../../src/quota/index.ts';
 import { openStore } from '../../src/store/index.ts';
-import { directoryFor, lfs, repos, settings, silentLog, walk } from '../ledger/world.ts';
+import { directoryFor, lfs, openOn, repos, settings, silentLog, walk } from '../ledger/world.ts';
 import { grouped } from '../quota/grouped.ts';
 
 /** Opens a world where everybody may have 10,000 bytes, with warnings from 80 percent on. */
 async function world(t: Test, file = join(directoryFor(t), 'softquota.db')) {
   const store = await openStore({ file });
-  const ledger = await Ledger.open({ store, host: 'here', settings, foldCase: true, log: silentLog });
+  const ledger = await openOn(store);
   const totals = new Totals({ ledger, log: silentLog });
   totals.start();
   t.teardown(async () => {

@@ -10,6 +10,7 @@ import {
   type Rule,
   type RuleSubject,
   type Standing,
+  standingIn,
   subjects,
   type Usage,
 } from '../../src/quota/index.ts';
@@ -29,7 +30,7 @@ export const usage: fc.Arbitrary<Usage> = fc.array(fc.oneof(fc.constant(0), fc.n
 
 const names = ['a', 'b', 'c', 'd', 'é'] as const;
 
-const rule: fc.Arbitrary<Rule> = fc.record({
+const anyRule: fc.Arbitrary<Rule> = fc.record({
   name: fc.constantFrom(...names),
   limitBytes: limit,
   subjects: fc.array(ruleSubject, { maxLength: 4 }),
@@ -37,7 +38,7 @@ const rule: fc.Arbitrary<Rule> = fc.record({
 
 export const group: fc.Arbitrary<Group> = fc.record({
   name: fc.constantFrom(...names),
-  rules: fc.uniqueArray(rule, { maxLength: 4, selector: one => one.name }),
+  rules: fc.uniqueArray(anyRule, { maxLength: 4, selector: one => one.name }),
 });
 
 export const groups: fc.Arbitrary<readonly Group[]> = fc.uniqueArray(group, {
@@ -64,8 +65,14 @@ export const question = fc.record({ settings, assigned: groups, defaults: groups
 
 export type Question = typeof question extends fc.Arbitrary<infer Value> ? Value : never;
 
+/** The standing of an owner, as a policy gives it. */
 export function standing(assigned: readonly Group[], defaults: readonly Group[]): Standing {
-  return { assigned: assigned.map(compileGroup), defaults: defaults.map(compileGroup) };
+  return standingIn({ assigned: assigned.map(compileGroup), defaults: defaults.map(compileGroup) });
+}
+
+/** A rule for everything, unless said otherwise. */
+export function rule(name: string, limitBytes: number, more: Partial<Rule> = {}): Rule {
+  return { name, limitBytes, subjects: ['size:all'], ...more };
 }
 
 /** The question as `decide` and `explain` take it, with what differs. */

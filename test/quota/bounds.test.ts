@@ -2,7 +2,6 @@
 
 import t from 'tap';
 import {
-  compileGroup,
   decide,
   explain,
   type Group,
@@ -11,21 +10,13 @@ import {
   type Rule,
   refusal,
   type Subject,
-  standingIn,
   usageOf,
   warning,
 } from '../../src/quota/index.ts';
-import { plainSettings } from './arbitraries.ts';
+import { plainSettings, rule, standing } from './arbitraries.ts';
 
 const MB = 1_000_000;
 const GB = 1000 * MB;
-
-const rule = (name: string, limitBytes: number, more: Partial<Rule> = {}): Rule => ({
-  name,
-  limitBytes,
-  subjects: ['size:all'],
-  ...more,
-});
 
 interface Differing {
   readonly defaults?: readonly Group[];
@@ -41,7 +32,7 @@ function question(
 ) {
   return {
     settings: plainSettings,
-    standing: standingIn({ assigned: assigned.map(compileGroup), defaults: defaults.map(compileGroup) }),
+    standing: standing(assigned, defaults),
     usage: own,
     subject,
     ...more.question,

@@ -9,32 +9,19 @@ import {
   lint,
   noUsage,
   passedLimits,
-  type Rule,
   refusal,
-  type Standing,
   standingIn,
   usageOf,
   warning,
 } from '../../src/quota/index.ts';
-import { plainSettings, standing } from './arbitraries.ts';
+import { plainSettings, rule, standing } from './arbitraries.ts';
 
-/** Standing as a policy gives it. */
-function standingOf(assigned: readonly Group[], defaults: readonly Group[]): Standing {
-  return standingIn({ assigned: assigned.map(compileGroup), defaults: defaults.map(compileGroup) });
-}
-
-const rule = (name: string, limitBytes: number, more: Partial<Rule> = {}): Rule => ({
-  name,
-  limitBytes,
-  subjects: ['size:all'],
-  ...more,
-});
 const stored = usageOf({ 'size:git:lfs': 500 });
 const ask = (assigned: readonly Group[], defaults: readonly Group[] = [], more: object = {}) =>
   decide({
     ...more,
     settings: plainSettings,
-    standing: standingOf(assigned, defaults),
+    standing: standing(assigned, defaults),
     usage: stored,
     subject: 'size:git:lfs',
   });
@@ -65,7 +52,7 @@ t.test('a grace that lets a rule in force pass is no news of one that only repor
   ];
   const decision = decide({
     settings: { ...plainSettings, graceMs: 1000 },
-    standing: { ...standingOf(groups, []), graces: { now: 0, begun: new Map() } },
+    standing: { ...standing(groups, []), graces: { now: 0, begun: new Map() } },
     usage: stored,
     subject: 'size:git:lfs',
   });
@@ -89,7 +76,7 @@ t.test('a group with rules in report mode alone is as if nobody were in it', asy
   });
   const strict = { ...plainSettings, uncovered: 'deny' } as const;
   const denied = (assigned: readonly Group[]) =>
-    decide({ settings: strict, standing: standingOf(assigned, []), usage: stored, subject: 'size:git:lfs' })
+    decide({ settings: strict, standing: standing(assigned, []), usage: stored, subject: 'size:git:lfs' })
       .allowed;
   t.equal(denied([only(1000)]), true, 'what it does not cover is not refused either');
   t.equal(denied([{ name: 'empty', rules: [] }]), false);
@@ -101,7 +88,7 @@ t.test('it is explained beside the decision', async t => {
   ];
   const { decision, steps, reporting } = explain({
     settings: plainSettings,
-    standing: standingOf(groups, []),
+    standing: standing(groups, []),
     usage: stored,
     subject: 'size:git:lfs',
   });
@@ -116,9 +103,9 @@ t.test('it is explained beside the decision', async t => {
       { groups: [{ verdict: 'refuses', rules: [{ rule: 'total' }, { rule: 'tried', mode: 'report' }] }] },
     ],
   });
+  const plain = standing([{ name: 'g', rules: [rule('total', 1000)] }], []);
   t.equal(
-    explain({ settings: plainSettings, standing: standing(groups, []), usage: stored, subject: 'size:all' })
-      .reporting,
+    explain({ settings: plainSettings, standing: plain, usage: stored, subject: 'size:all' }).reporting,
     undefined,
   );
 });
@@ -127,7 +114,7 @@ t.test('a grace of what only reports is marked, so that it begins anew once it r
   const groups: readonly Group[] = [
     { name: 'g', rules: [rule('total', 490), rule('tried', 480, { mode: 'report' })] },
   ];
-  const passed = passedLimits({ ...plainSettings, graceMs: 1000 }, standingOf(groups, []), stored, null);
+  const passed = passedLimits({ ...plainSettings, graceMs: 1000 }, standing(groups, []), stored, null);
   t.strictSame(
     [...passed],
     [
@@ -205,7 +192,7 @@ t.test('a group that only warns of something else hides no warning of the defaul
   const wikis = rule('wikis', 10, { mode: 'warn', subjects: ['size:assets:wiki'] });
   const decision = decide({
     settings: { ...plainSettings, uncovered: 'deny' },
-    standing: standingOf(
+    standing: standing(
       [{ name: 'g', rules: [wikis] }],
       [{ name: 'd', rules: [rule('soft', 400, { mode: 'warn' })] }],
     ),
@@ -219,7 +206,7 @@ t.test('a group that only warns of something else denies nothing in what explain
   const wikis = rule('wikis', 10, { mode: 'warn', subjects: ['size:assets:wiki'] });
   const question = {
     settings: { ...plainSettings, uncovered: 'deny' },
-    standing: standingOf([{ name: 'g', rules: [wikis] }], []),
+    standing: standing([{ name: 'g', rules: [wikis] }], []),
     usage: stored,
     subject: 'size:git:lfs',
   } as const;
@@ -229,7 +216,7 @@ t.test('a group that only warns of something else denies nothing in what explain
   });
   const other = { name: 'other', rules: [rule('packages', 10, { subjects: ['size:assets:packages:all'] })] };
   const denied = { by: 'no_match', step: 'assigned' };
-  t.match(explain({ ...question, standing: standingOf([other, { name: 'g', rules: [wikis] }], []) }), {
+  t.match(explain({ ...question, standing: standing([other, { name: 'g', rules: [wikis] }], []) }), {
     decision: denied,
     warning: { decision: denied },
   });
@@ -240,7 +227,7 @@ t.test('who is only warned needs no group for it, is told at once, and sees why'
     { name: 'g', rules: [rule('small', 400, { mode: 'warn', graceMs: 1000 })] },
   ];
   const strict = { ...plainSettings, uncovered: 'deny', graceMs: 1000 } as const;
-  const graced = { ...standingOf(groups, []), graces: { now: 0, begun: new Map() } };
+  const graced = { ...standing(groups, []), graces: { now: 0, begun: new Map() } };
   const question = { settings: strict, standing: graced, usage: stored, subject: 'size:git:lfs' } as const;
   const { decision, steps, warning: warned } = explain(question);
   t.match(decision, { allowed: true, step: 'builtin', warned: { rule: 'small', group: 'g' } });

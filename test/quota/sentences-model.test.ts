@@ -5,7 +5,6 @@ import fc from 'fast-check';
 import t from 'tap';
 import {
   bytesUnder,
-  compileGroup,
   type Decision,
   decide,
   explain,
@@ -21,12 +20,11 @@ import {
   ruleScopes,
   type Standing,
   type Subject,
-  standingIn,
   subjects,
   type Usage,
 } from '../../src/quota/index.ts';
 import { isLong } from '../run-length.ts';
-import { adding, limit, settings, subject, usage } from './arbitraries.ts';
+import { adding, limit, settings, standing, subject, usage } from './arbitraries.ts';
 import { type Begun, decideBySentences, type ModelAnswer, type Stock, type World } from './sentences.ts';
 
 /** Worlds; each is asked about every subject. */
@@ -178,13 +176,9 @@ function together(stocks: readonly Stock[]) {
 
 /** The groups of an owner, as the policy gives them to decisions. */
 function standingOf({ assigned, defaults, ...world }: World): Standing {
-  const all = { assigned: assigned.map(compileGroup), defaults: defaults.map(compileGroup) };
-  const isPlain = [...assigned, ...defaults].every(({ rules }) =>
-    rules.every(({ mode, per }) => mode === undefined && per === undefined),
-  );
   const { allowanceBytes: bytes } = world;
   return {
-    ...(isPlain ? all : standingIn(all)),
+    ...standing(assigned, defaults),
     allowance: bytes === 0 ? null : { bytes, count: 1, until: 1000 },
     graces: { now, begun: world.begun },
   };
