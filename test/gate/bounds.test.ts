@@ -1,7 +1,7 @@
 /** The limits of repositories, pushes and files at the doors where hooks, proxies and programs ask. */
 
 import t, { type Test } from 'tap';
-import { repositoryPaths, routesOf } from '../../src/layout/index.ts';
+import { routesOf } from '../../src/layout/index.ts';
 import type { RuleSubject } from '../../src/quota/index.ts';
 import { grouped } from '../quota/grouped.ts';
 import { openWorld, type World } from './world.ts';
@@ -73,12 +73,7 @@ t.test('a check that says its size is about what comes', async t => {
 
 /** Asks as a proxy does; gives the status. */
 function proxied({ ask, told }: World) {
-  told.uploads = {
-    ...told.uploads,
-    routes: routesOf(['gitea', 'verdaccio'], '/', true),
-    repositoryPathsOf: ({ owner, repository }) =>
-      repository === null ? [] : repositoryPaths(['/srv/git/{owner}/{repo}.git'], owner, repository),
-  };
+  told.uploads = { ...told.uploads, routes: routesOf(['gitea', 'verdaccio'], '/', true) };
   return async (method: string, uri: string, length?: number) => {
     const headers = {
       'X-Original-URI': uri,

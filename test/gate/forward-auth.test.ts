@@ -1,19 +1,16 @@
 /** Answers to a reverse proxy about the requests that it lets through, or does not. */
 
-import t from 'tap';
-import type { UploadSettings } from '../../src/gate/index.ts';
-import { repositoryPaths, routesOf } from '../../src/layout/index.ts';
+import t, { type Test } from 'tap';
+import { routesOf } from '../../src/layout/index.ts';
 import { grouped } from '../quota/grouped.ts';
 import { type Asked, openWorld } from './world.ts';
 
-const uploads: UploadSettings = {
-  routes: routesOf(['gitea'], '/', true),
-  headers: 'original',
-  onError: 'allow',
-  lfs: { upstream: null, batchRoutes: [], base: '/' },
-  repositoryPathsOf: ({ owner, repository }) =>
-    repositoryPaths(['/srv/git/{owner}/{repo}.git'], owner, repository ?? ''),
-};
+/** A gate that a proxy before Gitea asks. */
+async function open(t: Test, changed: Parameters<typeof openWorld>[1] = {}) {
+  const world = await openWorld(t, changed);
+  world.told.uploads = { ...world.told.uploads, routes: routesOf(['gitea'], '/', true) };
+  return world;
+}
 
 const packageUrl = '/api/packages/alice/generic/tool/1.0/file';
 const pushUrl = '/alice/App.git/info/refs?service=git-receive-pack';
@@ -23,9 +20,8 @@ function asking(uri: string, method = 'PUT', more: Asked = {}): Asked {
 }
 
 t.test('an upload over the limit is refused in the form that all clients show, and is on record', async t => {
-  const world = await openWorld(t, { totalBytes: 1_000_000 });
+  const world = await open(t, { totalBytes: 1_000_000 });
   const { ask, told, walk } = world;
-  told.uploads = uploads;
   walk('/srv/git/alice/app.git', 'alice', 900_000);
   const allowed = await ask('/v1/forward-auth', asking(packageUrl));
   t.match(allowed, { status: 200, text: '' });
@@ -66,8 +62,7 @@ t.test('an upload over the limit is refused in the form that all clients show, a
 });
 
 t.test('for a proxy that passes no answer on, the page of a refusal is never taken for success', async t => {
-  const { ask, told, walk } = await openWorld(t, { totalBytes: 1_000_000 });
-  told.uploads = uploads;
+  const { ask, told, walk } = await open(t, { totalBytes: 1_000_000 });
   walk('/srv/git/alice/app.git', 'alice', 1_200_000);
   const page = () => ask('/v1/forward-auth/refusal', asking(packageUrl));
   t.match(await page(), { status: 403, phrase: /^Quota exceeded: alice/ });
@@ -81,8 +76,7 @@ t.test('for a proxy that passes no answer on, the page of a refusal is never tak
 });
 
 t.test('a push is refused early with lines that git shows', async t => {
-  const world = await openWorld(t, { totalBytes: 1_000_000 });
-  world.told.uploads = uploads;
+  const world = await open(t, { totalBytes: 1_000_000 });
   world.walk('/srv/git/alice/app.git', 'alice', 1_200_000);
   const { status, headers, text } = await world.ask('/v1/forward-auth', asking(pushUrl, 'GET'));
   t.equal(status, 403);
@@ -97,9 +91,8 @@ t.test('a push is refused early with lines that git shows', async t => {
 });
 
 t.test('of a repository its own kind is asked about; of one that is not known yet, both', async t => {
-  const world = await openWorld(t);
+  const world = await open(t);
   const { ask, told, walk } = world;
-  told.uploads = uploads;
   walk('/srv/git/alice/app.git', 'alice', 1000, { leaf: 'size:repos:private' });
   walk('/srv/git/alice/site.git', 'alice', 1000, { leaf: 'size:repos:public' });
   await grouped(world.ledger, ['alice'], [{ name: 'r', limitBytes: 1, subjects: ['size:repos:public'] }]);
@@ -111,8 +104,7 @@ t.test('of a repository its own kind is asked about; of one that is not known ye
 });
 
 t.test('where an upload of LFS objects is let through, their store is measured soon', async t => {
-  const { ask, told, walk } = await openWorld(t, { totalBytes: 1_000_000 });
-  told.uploads = uploads;
+  const { ask, told, walk } = await open(t, { totalBytes: 1_000_000 });
   walk('/srv/lfs/alice/app', 'alice', 1000, { leaf: 'size:git:lfs' });
   const put = asking(`/alice/app.git/info/lfs/objects/${'0a'.repeat(32)}/300`);
   t.equal((await ask('/v1/forward-auth', put)).status, 200);
@@ -123,16 +115,14 @@ t.test('where an upload of LFS objects is let through, their store is measured s
 });
 
 t.test('in report mode nothing is refused, and it is on record all the same', async t => {
-  const { ask, told, walk } = await openWorld(t, { totalBytes: 1000, mode: 'report' });
-  told.uploads = uploads;
+  const { ask, told, walk } = await open(t, { totalBytes: 1000, mode: 'report' });
   walk('/srv/git/alice/app.git', 'alice', 1200);
   t.match(await ask('/v1/forward-auth', asking(packageUrl)), { status: 200, text: '' });
   t.match(told.refused, [{ owner: 'alice', mode: 'report' }]);
 });
 
 t.test('the size in an address counts where sizes count', async t => {
-  const { ask, told, walk } = await openWorld(t, { totalBytes: 1000, precise: true });
-  told.uploads = uploads;
+  const { ask, walk } = await open(t, { totalBytes: 1000, precise: true });
   walk('/srv/git/alice/app.git', 'alice', 500);
   const put = (size: number) =>
     ask('/v1/forward-auth', asking(`/alice/app.git/info/lfs/objects/0a1b/${size}`));
@@ -143,8 +133,7 @@ t.test('the size in an address counts where sizes count', async t => {
 });
 
 t.test('the length that the proxy passes on counts, and its room is kept', async t => {
-  const { ask, told, walk } = await openWorld(t, { totalBytes: 1000, precise: true });
-  told.uploads = uploads;
+  const { ask, walk } = await open(t, { totalBytes: 1000, precise: true });
   walk('/srv/packages/alice', 'alice', 500, { leaf: 'size:assets:packages:all' });
   const put = async (length: string, url = packageUrl) => {
     const { headers } = asking(url);
@@ -170,27 +159,25 @@ t.test('the length that the proxy passes on counts, and its room is kept', async
 });
 
 t.test('only the headers of one family count, and without them ON_ERROR does', async t => {
-  const { ask, askTrusted, told, walk } = await openWorld(t, { totalBytes: 1000 });
-  told.uploads = uploads;
+  const { ask, askTrusted, told, walk } = await open(t, { totalBytes: 1000 });
   walk('/srv/git/alice/app.git', 'alice', 1200);
   const forwarded = { headers: { 'X-Forwarded-Uri': packageUrl, 'X-Forwarded-Method': 'PUT' } };
   t.equal((await ask('/v1/forward-auth', forwarded)).status, 200, 'the other family');
   t.match(told.notUnderstood, [
     /the proxy sends no x-original-uri or no x-original-method; \[gate\] HEADERS/,
   ]);
-  told.uploads = { ...uploads, onError: 'deny' };
+  told.uploads = { ...told.uploads, onError: 'deny' };
   t.match(await ask('/v1/forward-auth', forwarded), {
     status: 403,
     phrase: /^The quota cannot be asked: the proxy/,
   });
-  told.uploads = { ...uploads, headers: 'forwarded' };
+  told.uploads = { ...told.uploads, onError: 'allow', headers: 'forwarded' };
   t.equal((await askTrusted('/v1/forward-auth', forwarded)).status, 403);
   t.equal((await ask('/v1/forward-auth', asking(packageUrl))).status, 200);
 });
 
 t.test('a name in other letters reaches the header as it is, and the phrase without them', async t => {
-  const { ask, told, walk } = await openWorld(t, { totalBytes: 1000 });
-  told.uploads = uploads;
+  const { ask, walk } = await open(t, { totalBytes: 1000 });
   walk('/srv/git/jörg/app.git', 'jörg', 1200);
   const { phrase, headers } = await ask('/v1/forward-auth', asking('/api/packages/j%C3%B6rg/generic/x'));
   t.equal(phrase, 'Quota exceeded: j?rg uses 1.2 kB of 1 kB (120 %).');
@@ -198,8 +185,7 @@ t.test('a name in other letters reaches the header as it is, and the phrase with
 });
 
 t.test('an address of 25 kB, twice, and long cookies are read', async t => {
-  const { ask, told, walk } = await openWorld(t, { totalBytes: 1000 });
-  told.uploads = uploads;
+  const { ask, walk } = await open(t, { totalBytes: 1000 });
   walk('/srv/git/alice/app.git', 'alice', 1200);
   const { headers } = asking(`${packageUrl}?${'x'.repeat(25_000)}`);
   const long = { headers: { ...headers, Referer: 'y'.repeat(25_000) } };
@@ -207,8 +193,7 @@ t.test('an address of 25 kB, twice, and long cookies are read', async t => {
 });
 
 t.test('a body is not read, however long it is', async t => {
-  const { ask, told } = await openWorld(t);
-  told.uploads = uploads;
+  const { ask } = await open(t);
   const body = Buffer.alloc(1_000_000);
   t.equal((await ask('/v1/forward-auth', asking(packageUrl, 'PUT', { method: 'POST', body }))).status, 200);
 });
@@ -216,9 +201,8 @@ t.test('a body is not read, however long it is', async t => {
 t.test(
   'strangers learn no figures of an owner whose page they may not see, nor of one who does not exist',
   async t => {
-    const world = await openWorld(t, { totalBytes: 0 });
+    const world = await open(t, { totalBytes: 0 });
     const { ask, told, walk } = world;
-    told.uploads = uploads;
     told.contact = 'https://git.example/quota';
     walk('/srv/git/alice/app.git', 'alice', 900_000);
     const words = 'This upload is refused by the quota.';

@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
-import { lfsBatchRoutes, repositoryPaths } from '../../src/layout/index.ts';
+import { lfsBatchRoutes } from '../../src/layout/index.ts';
 import { grouped } from '../quota/grouped.ts';
 import { served } from '../served.ts';
 import { type Answer, openWorld, type World } from './world.ts';
@@ -182,12 +182,7 @@ t.test('what cannot be served is told in the form of git-lfs', async t => {
 
 t.test('a batch is held to the limits of a repository, of all that comes, and of each object', async t => {
   const world = await open(t, { totalBytes: 1_000_000 });
-  const { told, ledger, upstream } = world;
-  told.uploads = {
-    ...told.uploads,
-    repositoryPathsOf: ({ owner, repository }) =>
-      repository === null ? [] : repositoryPaths(['/srv/git/{owner}/{repo}.git'], owner, repository),
-  };
+  const { ledger, upstream } = world;
   world.walk('/srv/git/alice/app.git', 'alice', 5000);
   await grouped(
     ledger,

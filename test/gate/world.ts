@@ -22,6 +22,7 @@ import {
   type UploadSettings,
   WorkerLink,
 } from '../../src/gate/index.ts';
+import { repositoryPaths } from '../../src/layout/index.ts';
 import { type Clock, Ledger, type LedgerSettings } from '../../src/ledger/index.ts';
 import type { FullDisk, RefusalRecord } from '../../src/quota/index.ts';
 import { openStore } from '../../src/store/index.ts';
@@ -159,7 +160,8 @@ export async function openWorld(
       headers: 'original',
       onError: 'allow',
       lfs: { upstream: null, batchRoutes: [], base: '/' },
-      repositoryPathsOf: () => [],
+      repositoryPathsOf: ({ owner, repository }) =>
+        repository === null ? [] : repositoryPaths(['/srv/git/{owner}/{repo}.git'], owner, repository),
     },
     notUnderstood: [],
     unasked: [],

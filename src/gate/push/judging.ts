@@ -22,7 +22,6 @@ import {
   isDiskFilled,
   isLeaf,
   isRepository,
-  type Leaf,
   type Subject,
 } from '../../quota/index.ts';
 import { type JudgedPush, type PushJudgement, workerAnswers } from '../../wire/index.ts';
@@ -244,12 +243,11 @@ function refused(words: string): PushJudgement {
   return { smaller: false, words, sample: null };
 }
 
-/** Returns true if a limit refuses. A sum that is too large is over every limit. */
-export function isRefused(
-  ledger: Pick<Ledger, 'decide'>,
-  owner: string,
-  { name, leaf }: { readonly name: string; readonly leaf: Leaf },
-): boolean {
-  const decided = exactly(() => ledger.decide(owner, leaf, 0, { repository: name }));
+/** Returns true if a limit refuses pushes into a unit. A sum that is too large is over every limit. */
+export function isRefused(ledger: Pick<Ledger, 'decide' | 'units'>, path: string): boolean {
+  const unit = ledger.units.unit(path);
+  const owner = unit?.owner ?? null;
+  if (unit === undefined || owner === null) return false;
+  const decided = exactly(() => ledger.decide(owner, unit.leaf, 0, { repository: path }));
   return decided === null || !decided.decision.allowed;
 }

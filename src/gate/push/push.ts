@@ -110,11 +110,7 @@ export class PushQuestions {
     this.#judgements = new Judgements({
       link: worker.link,
       ownerOf: path => ledger.units.unit(path)?.owner ?? null,
-      isRefused: path => {
-        const unit = ledger.units.unit(path);
-        const owner = unit?.owner ?? null;
-        return unit !== undefined && owner !== null && isRefused(ledger, owner, unit);
-      },
+      isRefused: path => isRefused(ledger, path),
     });
   }
 
