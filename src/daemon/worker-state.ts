@@ -88,9 +88,7 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
     const task = { kind: 'quarantine', path: unit, name, measure: this.#options.measure() } as const;
     const found = await this.link.ask(task, deadlineMs).catch(() => null);
     const parsed = workerAnswers.quarantine.safeParse(found);
-    if (!parsed.success) return null;
-    const { has_objects: hasObjects, ...quarantine } = parsed.data;
-    return { name, hasObjects, ...quarantine };
+    return parsed.success ? { name, ...parsed.data } : null;
   }
 
   async largeFiles(

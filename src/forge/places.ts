@@ -2,7 +2,8 @@
 
 /** A possible owner of a repository. */
 export interface Claim {
-  readonly ownerId: number;
+  /** Null: it is a replica that another storage of a Gitaly Cluster counts for the owner. */
+  readonly ownerId: number | null;
   readonly isPublic: boolean;
   /** Name for people, such as `group/project`. */
   readonly title: string;
@@ -10,13 +11,12 @@ export interface Claim {
   readonly isInherited: boolean;
   /** True for a wiki whose path does not show it. */
   readonly isWiki: boolean;
-  /** It is a replica that another storage of a Gitaly Cluster counts for the owner. */
-  readonly isBilledElsewhere: boolean;
 }
 
 /** Rows by hashes of repository names, ascending; a repository may have several. */
 export interface PlaceColumns {
   readonly hashes: Float64Array;
+  /** NaN: see `Claim`. */
   readonly ownerIds: Float64Array;
   readonly flags: Uint8Array;
   /** All titles, joined. */
@@ -28,7 +28,6 @@ export interface PlaceColumns {
 const publicFlag = 1;
 const inheritedFlag = 2;
 const wikiFlag = 4;
-const elsewhereFlag = 8;
 
 /** Orders rows by hash; the claims of one repository keep their order. */
 export function placeColumns(hashes: readonly number[], claims: readonly Claim[]): PlaceColumns {
@@ -37,14 +36,11 @@ export function placeColumns(hashes: readonly number[], claims: readonly Claim[]
   let end = 0;
   return {
     hashes: Float64Array.from(order, at => hashes[at] ?? 0),
-    ownerIds: Float64Array.from(ordered, ({ ownerId }) => ownerId),
+    ownerIds: Float64Array.from(ordered, ({ ownerId }) => ownerId ?? Number.NaN),
     flags: Uint8Array.from(
       ordered,
-      ({ isPublic, isInherited, isWiki, isBilledElsewhere }) =>
-        (isPublic ? publicFlag : 0) |
-        (isInherited ? inheritedFlag : 0) |
-        (isWiki ? wikiFlag : 0) |
-        (isBilledElsewhere ? elsewhereFlag : 0),
+      ({ isPublic, isInherited, isWiki }) =>
+        (isPublic ? publicFlag : 0) | (isInherited ? inheritedFlag : 0) | (isWiki ? wikiFlag : 0),
     ),
     titles: ordered.map(({ title }) => title).join(''),
     titleEnds: Float64Array.from(ordered, ({ title }) => {
@@ -62,13 +58,13 @@ export function claimsIn(columns: PlaceColumns, hash: number): readonly Claim[] 
   const found: Claim[] = [];
   for (let row = firstRowOf(hashes, hash); hashes[row] === hash; row++) {
     const flag = flags[row] ?? 0;
+    const ownerId = ownerIds[row] ?? Number.NaN;
     found.push({
-      ownerId: ownerIds[row] ?? 0,
+      ownerId: Number.isNaN(ownerId) ? null : ownerId,
       isPublic: (flag & publicFlag) !== 0,
       title: titles.slice(titleEnds[row - 1] ?? 0, titleEnds[row]),
       isInherited: (flag & inheritedFlag) !== 0,
       isWiki: (flag & wikiFlag) !== 0,
-      isBilledElsewhere: (flag & elsewhereFlag) !== 0,
     });
   }
   return found;

@@ -127,8 +127,6 @@ export type Measurement =
 
 /** A walked unit, with the bytes that count. */
 interface MeasuredUnit extends WalkedUnit {
-  /** The sum exceeds 2^53 - 1, so `bytes` is only the last known figure. */
-  readonly tooLarge: boolean;
   readonly seq: number;
   /** The beginning of the walk, in milliseconds since 1970. */
   readonly measuredAt: number;

@@ -143,7 +143,6 @@ export const nothingRead = {
   files: 0,
   directories: 0,
   partial: true,
-  tooLarge: false,
   unread: [],
   unreadCount: 0,
   leftovers: [],
@@ -273,7 +272,7 @@ export class UnitMeasuring {
     const partial = walked.partial || tooLarge;
     const { seq, at: measuredAt } = start;
     try {
-      figures.report({ ...walked, bytes: counted.bytes, partial, tooLarge, seq, measuredAt });
+      figures.report({ ...walked, bytes: counted.bytes, partial, seq, measuredAt });
     } catch (error) {
       log.error({ path, err: error }, 'a measurement could not be recorded');
     }

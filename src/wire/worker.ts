@@ -167,7 +167,6 @@ export const workerAnswers = {
   quarantine: z.object({
     id: z.string().max(200),
     bytes: count,
-    has_objects: z.boolean(),
     sample: z.string().max(4096).nullable(),
   }),
   large_blobs: z.discriminatedUnion('is', [

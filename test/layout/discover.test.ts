@@ -79,21 +79,6 @@ t.test('text before and after a placeholder belongs to the template, not to the 
   ]);
 });
 
-t.test('a star is any one directory', async t => {
-  const at = emptyDirectory(t);
-  for (const shard of ['00', '01']) makeDirectory(`${at}/${shard}/alice`);
-  makeDirectory(`${at}/00/x/bob`);
-  const layout = layoutOf(storage({ kind: 'packages', templates: [`${at}/*/{owner}`] }));
-  t.same(
-    unitsOf(layout).map(unit => [unit.path, unit.owner]),
-    [
-      [`${at}/00/alice`, 'alice'],
-      [`${at}/00/x`, 'x'],
-      [`${at}/01/alice`, 'alice'],
-    ],
-  );
-});
-
 t.test('a template without placeholders is one unit', async t => {
   const at = emptyDirectory(t);
   const layout = layoutOf(
@@ -179,16 +164,6 @@ t.test('of two templates for one directory the one with more literal characters 
       ['/alice/b.wiki.git', 'packages'],
     ],
   );
-});
-
-t.test('of equal templates the first in the order of the sections wins', async t => {
-  const at = emptyDirectory(t);
-  makeDirectory(`${at}/alice`);
-  const layout = layoutOf(
-    storage({ kind: 'packages', templates: [`${at}/{owner}`] }),
-    storage({ kind: 'lfs', templates: [`${at}/{owner}`] }),
-  );
-  matchEach(t, unitsOf(layout), [{ kind: 'lfs' }]);
 });
 
 t.test('HEAD, objects and refs need only exist, be it as links', async t => {

@@ -11,7 +11,6 @@ function seen(bytes: number, more: Partial<FoundQuarantine> = {}): FoundQuaranti
     name: 'tmp_objdir-incoming-aaaaaa',
     id: '1:2:3',
     bytes,
-    hasObjects: true,
     sample: 'pack/pack-1.pack',
     bornAt: 0,
     isUnreadable: false,

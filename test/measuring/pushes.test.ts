@@ -220,7 +220,6 @@ t.test('a quarantine that the daemon may not read is measured by the worker', as
     name: 'tmp_objdir-incoming-aaaaaa',
     id: '1:2:3',
     bytes: 4,
-    hasObjects: true,
     sample: null,
   };
   const pushWorker = { isHere: true, quarantine: async () => quarantine, largeFiles: async () => null };

@@ -154,7 +154,7 @@ async function eachPlaced(
     take(repository);
   });
   await replicas.each(({ path, place: { name, beside }, isBilled }) => {
-    const isOther = { isWiki: beside === '.wiki', isBilledElsewhere: !isBilled };
+    const isOther = { isWiki: beside === '.wiki', ...(isBilled ? {} : { ownerId: null }) };
     const all = claims.get(name) ?? [];
     const named = all.map(claim => ({ ...claim, title: `${claim.title}${beside}`, ...isOther }));
     take({ id: null, name: path, claims: named });
@@ -181,7 +181,6 @@ async function eachGitlabRepository(
       title: `${namespaces.fullPathOf(namespace)}/${textAt(row, 3)}`.slice(0, longestTitle),
       isInherited: false,
       isWiki: false,
-      isBilledElsewhere: false,
     };
     projects.set(id, claim);
     const pool = numberAt(row, 4);
@@ -204,7 +203,7 @@ async function eachGitlabRepository(
     take({
       id: null,
       name: placeOf('@snippets', id),
-      claims: [{ ownerId, isPublic, title, isInherited: false, isWiki: false, isBilledElsewhere: false }],
+      claims: [{ ownerId, isPublic, title, isInherited: false, isWiki: false }],
     });
   });
   await eachRow(db, 'pool_repositories', gitlabTables.pool_repositories, (id, row) => {

@@ -205,7 +205,7 @@ export function pushGrowth(changes: RefChanges, arriving: Arriving, look: Quaran
   const quarantine = look?.is === 'seen' ? look.quarantine : null;
   const hasManyRefs =
     changes.created > fewRefs || changes.isNested || changes.createdCharacters > fewCharacters;
-  const bringsObjects = quarantine === null ? arriving.in !== 'nothing' : quarantine.hasObjects;
+  const bringsObjects = quarantine === null ? arriving.in !== 'nothing' : quarantine.sample !== null;
   const refBytes = (changes.created + changes.updated) * (changes.hashLength + 1);
   return {
     grows: bringsObjects || hasManyRefs,
@@ -333,7 +333,7 @@ async function largestFile(
   const owner = ledger.ownerUsage(place.ownerName);
   const overBytes = leastFileBytes({ settings, standing: ledger.standing(owner) }, place.leaf);
   if (overBytes === null) return null;
-  const isEmpty = look?.is === 'seen' ? !look.quarantine.hasObjects : arriving.in === 'nothing';
+  const isEmpty = look?.is === 'seen' ? look.quarantine.sample === null : arriving.in === 'nothing';
   if (isEmpty) return { bytes: 0 };
   const deadlineMs = leftMs(askedAt, filesWithinMs);
   if (place.unit === null || arriving.in !== 'quarantine' || look?.is !== 'seen' || deadlineMs === 0)

@@ -248,8 +248,8 @@ function measured({ path, name, measure, objects }: TaskOf<'quarantine'>): objec
   const place = quarantinePath(path, name, objects);
   const look = place === null ? null : lookAtQuarantine(dirname(place), basename(place), measure);
   if (look?.is !== 'seen') throw new Error('the quarantine is not there, or cannot be read');
-  const { id, bytes, hasObjects, sample } = look.quarantine;
-  return { id, bytes, has_objects: hasObjects, sample };
+  const { id, bytes, sample } = look.quarantine;
+  return { id, bytes, sample };
 }
 
 /** Reads packs on a thread, since that may take seconds. Rejects if a disk does not answer. */

@@ -11,21 +11,20 @@ import {
   type PlaceColumns,
   type RepositoryNames,
 } from '../../forge/index.ts';
+import { given } from '../../given.ts';
 import { isOfCluster, isPool, type StorageSettings } from '../../layout/index.ts';
 import type { Leaf } from '../../quota/index.ts';
 import { ownerNameOf } from './owners.ts';
 
 /** The forge's entry for a repository whose path names no owner. */
 export interface KnownPlace {
-  /** Null: it has no owner; undefined: the owner is not known yet. */
+  /** Null: nobody here, see `isCountedElsewhere`; undefined: the owner is not known yet. */
   readonly owner: string | null | undefined;
   readonly leaf: Leaf;
   /** Name for people; null if the database does not have the repository. */
   readonly title: string | null;
   /** True for a pool whose project is gone: it counts for the owner of one of the forks. */
   readonly isInherited: boolean;
-  /** It counts for its owner on another storage of a Gitaly Cluster, and for nobody here. */
-  readonly isBilledElsewhere: boolean;
 }
 
 /** A pool whose project is gone, and that counts for another owner now. */
@@ -70,18 +69,18 @@ export class ForgeVisibility {
     if (this.#places === null) return null;
     const hash = this.#reader.hashOf(repositoryNameOf(path));
     const claims = claimsIn(this.#places, hash);
-    const nameOf = ({ ownerId }: Claim) => ownerNameOf(this.#documents, ownerId) ?? undefined;
+    const nameOf = ({ ownerId }: Claim) =>
+      ownerId === null ? null : (ownerNameOf(this.#documents, ownerId) ?? undefined);
     const before = this.#poolOwners.get(hash);
     const hadIt = (claim: Claim) =>
       before === undefined ? nameOf(claim) === counted : claim.ownerId === before;
     const claim = claims.length > 1 ? (claims.find(hadIt) ?? claims[0]) : claims[0];
-    if (isPool(path)) this.#poolOwners.set(hash, claim?.isBilledElsewhere ? undefined : claim?.ownerId);
+    if (isPool(path)) this.#poolOwners.set(hash, claim?.ownerId ?? undefined);
     if (claim === undefined) return unknownPlace;
-    const { title, isPublic, isInherited, isWiki, isBilledElsewhere } = claim;
+    const { title, isPublic, isInherited, isWiki } = claim;
     const leaf = isWiki ? 'size:assets:wiki' : leafFor(isPublic);
     const [beside = ''] = /\.(?:wiki|design)(?=\.git$)/.exec(path) ?? [];
-    const owner = isBilledElsewhere ? null : nameOf(claim);
-    return { owner, leaf, title: `${title}${beside}`, isInherited, isBilledElsewhere };
+    return { owner: nameOf(claim), leaf, title: `${title}${beside}`, isInherited };
   }
 }
 
@@ -90,8 +89,12 @@ const unknownPlace: KnownPlace = {
   leaf: 'size:repos:private',
   title: null,
   isInherited: false,
-  isBilledElsewhere: false,
 };
+
+/** Tells whether another storage of a Gitaly Cluster counts the repository for its owner. */
+function isCountedElsewhere({ owner, title }: KnownPlace): boolean {
+  return owner === null && title !== null;
+}
 
 function leafFor(isPublic: boolean): Leaf {
   return isPublic ? 'size:repos:public' : 'size:repos:private';
@@ -133,11 +136,11 @@ export function attributed(
   if (!storages.some(one => one.kind === kind && one.owner.by === 'forge'))
     return { leaf, owner: found.owner };
   const owner = placed?.owner;
-  const isBilledElsewhere = (placed ?? known)?.isBilledElsewhere ?? false;
+  const isBilledElsewhere = placed === null ? known?.isBilledElsewhere : isCountedElsewhere(placed);
   return attributionOf({
     leaf,
     owner: owner === undefined ? (known?.owner ?? null) : owner,
-    isBilledElsewhere,
+    ...given({ isBilledElsewhere }),
   });
 }
 

@@ -175,7 +175,7 @@ t.test('after a minute it is refused, the worker stops, and it is not judged for
 
 t.test('meanwhile no other push writes refs there, but below the limit', async t => {
   const { push, judge, brings, walk, told } = await judged(t);
-  brings(1072, { name: 'incoming-bbbbbb', hasObjects: false, sample: null });
+  brings(1072, { name: 'incoming-bbbbbb', sample: null });
   const other = { fields: { GIT_QUARANTINE_PATH: 'incoming-bbbbbb' }, lines: creates('refs/heads/old') };
   const asked = push({ lines });
   await judge.asked;
@@ -245,7 +245,7 @@ t.test('at its end the daemon answers what needs no judgement; other hooks ask a
 
 t.test('refs that may bring back what is forgiven are looked at within the same time', async t => {
   const { push, worker, timing, brings } = await overTheLimit(t, { garbage: 'forgive' });
-  brings(1072, { hasObjects: false, sample: null });
+  brings(1072, { sample: null });
   const asked = Promise.withResolvers<AbortSignal>();
   worker({
     isHere: true,

@@ -10,7 +10,7 @@ import { creates, deletes, incoming, MB, openPushWorld, unit, updates } from './
 /** A world with an owner over the limit, and a push without an object. */
 async function withoutObjects(t: Test, changed?: Parameters<typeof openPushWorld>[1]) {
   const world = await openPushWorld(t, changed);
-  world.brings(1072, { hasObjects: false, sample: null });
+  world.brings(1072, { sample: null });
   world.walk(unit, 'bob', 11 * MB);
   return world;
 }
@@ -354,7 +354,7 @@ t.test("a forge's own first commit passes, if it is small", async t => {
 
 t.test('a few refs without objects pass over the limit, many and deep ones grow', async t => {
   const { status, walk, brings, told } = await openPushWorld(t);
-  brings(1072, { hasObjects: false, sample: null });
+  brings(1072, { sample: null });
   t.equal(await status(many(5000)), 200, 'below it all pass');
   walk(unit, 'bob', 11 * MB);
   t.equal(await status(many(100)), 200);

@@ -141,7 +141,6 @@ export async function openPushWorld(t: Test, changed: Partial<LedgerSettings> = 
       name,
       id: '1 2 3',
       bytes,
-      hasObjects: true,
       sample: 'pack/pack-1.pack',
       ...differing,
     });
