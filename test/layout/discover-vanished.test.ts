@@ -10,6 +10,7 @@ import {
   makeDirectory,
   makeRepository,
   matchEach,
+  shown,
   storage,
 } from './world.ts';
 
@@ -70,30 +71,24 @@ t.test('what another host walks is not looked for, and nothing of it counts as s
     packages: [`${at}/packages/{owner}`, `${at}/missing/{owner}`],
   } as const;
   const kinds = ['repos', 'wiki', 'lfs', 'packages'] as const;
-  const found = (...walked: readonly (typeof kinds)[number][]) =>
-    discovered(
-      layoutOf(
-        ...kinds.map(kind => {
-          const templates = sections[kind];
-          return storage({ kind, templates, elsewhere: walked.includes(kind) ? [] : templates });
-        }),
-      ),
+  const layout = (...walked: readonly (typeof kinds)[number][]) =>
+    layoutOf(
+      ...kinds.map(kind => {
+        const templates = sections[kind];
+        return storage({ kind, templates, elsewhere: walked.includes(kind) ? [] : templates });
+      }),
     );
-  const units = (...walked: readonly (typeof kinds)[number][]) =>
-    found(...walked).units.map(({ unit, inner }) => [
-      unit.kind,
-      unit.path.slice(at.length),
-      inner.map(path => path.slice(at.length)),
-    ]);
-  t.strictSame(units('repos'), [['repos', '/git/alice/a.git', ['/git/alice/a.git/lfs']]]);
-  t.strictSame(units('lfs'), [['lfs', '/git/alice/a.git/lfs', []]]);
-  t.strictSame(units('wiki'), [['wiki', '/git/alice/a.wiki.git', []]]);
-  t.strictSame(units('packages'), [['packages', '/packages/alice', []]]);
+  const units = (...walked: readonly (typeof kinds)[number][]) => shown(at, layout(...walked));
+  t.strictSame(units('repos'), ['/git/alice/a.git alice repos without /git/alice/a.git/lfs']);
+  t.strictSame(units('lfs'), ['/git/alice/a.git/lfs alice lfs']);
+  t.strictSame(units('wiki'), ['/git/alice/a.wiki.git alice wiki']);
+  t.strictSame(units('packages'), ['/packages/alice alice packages']);
   t.strictSame(units(), []);
-  t.strictSame(found('repos').unread, [], 'nor is it missed where it is not there');
-  t.match(found('packages').unread, [{ path: `${at}/missing` }]);
+  t.strictSame(discovered(layout('repos')).unread, [], 'nor is it missed where it is not there');
+  const { unread, listed } = discovered(layout('packages'));
+  t.match(unread, [{ path: `${at}/missing` }]);
   t.notOk(
-    found('packages').listed.some(path => path.startsWith(`${at}/git`)),
+    listed.some(path => path.startsWith(`${at}/git`)),
     'nor read',
   );
 });

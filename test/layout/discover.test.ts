@@ -11,6 +11,7 @@ import {
   makeLink,
   makeRepository,
   matchEach,
+  shown,
   storage,
   unitsOf,
 } from './world.ts';
@@ -53,9 +54,8 @@ t.test('a repository may lie several directories deep, and a group may be named 
   makeRepository(`${at}/alice/group.git/sub/a.git`);
   makeRepository(`${at}/alice/.git`);
   makeRepository(`${at}/alice/notes`);
-  matchEach(t, unitsOf(layoutOf(storage({ templates: [`${at}/{owner}/{repo}.git`] }))), [
-    { path: `${at}/alice/group.git/sub/a.git`, owner: 'alice' },
-  ]);
+  const layout = layoutOf(storage({ templates: [`${at}/{owner}/{repo}.git`] }));
+  t.same(shown(at, layout), ['/alice/group.git/sub/a.git alice repos']);
 });
 
 t.test('below the name of a repository that another host walks, what this one walks is found', async t => {
@@ -66,7 +66,7 @@ t.test('below the name of a repository that another host walks, what this one wa
     storage({ templates: [`${at}/{owner}/{repo}`], elsewhere: [`${at}/{owner}/{repo}`] }),
     storage({ kind: 'wiki', templates: [`${at}/{owner}/wikis/{repo}`] }),
   );
-  matchEach(t, unitsOf(layout), [{ path: `${at}/alice/wikis/a`, kind: 'wiki', owner: 'alice' }]);
+  t.same(shown(at, layout), ['/alice/wikis/a alice wiki']);
 });
 
 t.test('text before and after a placeholder belongs to the template, not to the owner', async t => {
@@ -74,21 +74,15 @@ t.test('text before and after a placeholder belongs to the template, not to the 
   makeRepository(`${at}/u-alice-x/p-group/b/r.git/store`);
   makeRepository(`${at}/u--x/p-a.git/store`);
   makeRepository(`${at}/u-bob-x/group/p-a.git/store`);
-  matchEach(t, unitsOf(layoutOf(storage({ templates: [`${at}/u-{owner}-x/p-{repo}.git/store`] }))), [
-    { path: `${at}/u-alice-x/p-group/b/r.git/store`, owner: 'alice' },
-  ]);
+  const layout = layoutOf(storage({ templates: [`${at}/u-{owner}-x/p-{repo}.git/store`] }));
+  t.same(shown(at, layout), ['/u-alice-x/p-group/b/r.git/store alice repos']);
 });
 
 t.test('a template without placeholders is one unit', async t => {
   const at = emptyDirectory(t);
-  const layout = layoutOf(
-    storage({
-      kind: 'lfs',
-      templates: [`${makeDirectory(`${at}/lfs`)}/`],
-      owner: { by: 'fixed', name: 'all' },
-    }),
-  );
-  matchEach(t, unitsOf(layout), [{ path: `${at}/lfs`, owner: 'all', leaf: 'size:git:lfs' }]);
+  const templates = [`${makeDirectory(`${at}/lfs`)}/`];
+  const layout = layoutOf(storage({ kind: 'lfs', templates, owner: { by: 'fixed', name: 'all' } }));
+  t.same(shown(at, layout), ['/lfs all lfs']);
 });
 
 t.test('no branch name makes a unit', async t => {
@@ -101,17 +95,9 @@ t.test('no branch name makes a unit', async t => {
     storage({ templates: [`${at}/{owner}/{repo}.git`] }),
     storage({ kind: 'lfs', templates: [`${at}/{owner}/{repo}.git/lfs`] }),
   );
-  t.same(discovered(layout).units, [
-    {
-      type: 'unit',
-      unit: { path: repository, kind: 'repos', owner: 'alice', leaf: 'size:repos:private' },
-      inner: [`${repository}/lfs`],
-    },
-    {
-      type: 'unit',
-      unit: { path: `${repository}/lfs`, kind: 'lfs', owner: 'alice', leaf: 'size:git:lfs' },
-      inner: [],
-    },
+  t.same(shown(at, layout), [
+    '/alice/a.git alice repos without /alice/a.git/lfs',
+    '/alice/a.git/lfs alice lfs',
   ]);
 });
 
@@ -128,21 +114,14 @@ t.test('units inside a unit nest by literal segments, each over directories alon
     storage({ kind: 'wiki', templates: [`${at}/{owner}/{repo}.git/x/wiki.git`] }),
     storage({ kind: 'lfs', templates: [`${at}/{owner}/{repo}.git/x/wiki.git/lfs`] }),
   );
-  t.same(
-    discovered(layout).units.map(({ unit, inner }) => [
-      unit.path.slice(at.length),
-      unit.kind,
-      inner.map(path => path.slice(at.length)),
-    ]),
-    [
-      ['/alice/a.git', 'repos', ['/alice/a.git/x/wiki.git']],
-      ['/alice/a.git/x/wiki.git', 'wiki', ['/alice/a.git/x/wiki.git/lfs']],
-      ['/alice/a.git/x/wiki.git/lfs', 'lfs', []],
-      ['/alice/b.git', 'repos', []],
-      ['/alice/c.git', 'repos', ['/alice/c.git/x/wiki.git/lfs']],
-      ['/alice/c.git/x/wiki.git/lfs', 'lfs', []],
-    ],
-  );
+  t.same(shown(at, layout), [
+    '/alice/a.git alice repos without /alice/a.git/x/wiki.git',
+    '/alice/a.git/x/wiki.git alice wiki without /alice/a.git/x/wiki.git/lfs',
+    '/alice/a.git/x/wiki.git/lfs alice lfs',
+    '/alice/b.git alice repos',
+    '/alice/c.git alice repos without /alice/c.git/x/wiki.git/lfs',
+    '/alice/c.git/x/wiki.git/lfs alice lfs',
+  ]);
 });
 
 t.test('of two templates for one directory the one with more literal characters wins', async t => {
@@ -155,15 +134,13 @@ t.test('of two templates for one directory the one with more literal characters 
     storage({ kind: 'wiki', templates: [`${at}/{owner}/{repo}.wiki.git`] }),
     storage({ kind: 'packages', templates: [`${at}/{owner}/*`] }),
   );
-  t.same(
-    unitsOf(layout).map(unit => [unit.path.slice(at.length), unit.kind]),
-    [
-      ['/alice/a.git', 'repos'],
-      ['/alice/a.wiki.git', 'wiki'],
-      // No repository, so that only the least of the three can take it.
-      ['/alice/b.wiki.git', 'packages'],
-    ],
-  );
+  // The last is no repository, so that only the least of the three can take it.
+  const all = [
+    '/alice/a.git alice repos',
+    '/alice/a.wiki.git alice wiki',
+    '/alice/b.wiki.git alice packages',
+  ];
+  t.same(shown(at, layout), all);
 });
 
 t.test('HEAD, objects and refs need only exist, be it as links', async t => {
@@ -231,17 +208,14 @@ t.test("a link of root or of the target's owner to a directory below FOLLOW is f
   ];
   const layout = resolveLayout(storages, []);
   const { units, unread, faults } = discovered(layout);
-  t.same(
-    units.map(({ unit }) => [unit.path.slice(at.length), unit.owner, unit.kind]),
-    [
-      ['/disk/0042', 'alice', 'repos'],
-      ['/disk/people/bob/b.git', 'bob', 'repos'],
-      ['/disk/people/bob/b.git/lfs', 'bob', 'lfs'],
-      ['/disk/people/bob/group/c.git', 'bob', 'repos'],
-      ['/git/alice/a.git', 'alice', 'repos'],
-      ['/git/lfs/inside.git', 'lfs', 'repos'],
-    ],
-  );
+  t.same(shown(at, layout), [
+    '/disk/0042 alice repos',
+    '/disk/people/bob/b.git bob repos without /disk/people/bob/b.git/lfs',
+    '/disk/people/bob/b.git/lfs bob lfs',
+    '/disk/people/bob/group/c.git bob repos',
+    '/git/alice/a.git alice repos',
+    '/git/lfs/inside.git lfs repos',
+  ]);
   t.equal(units.find(({ unit }) => unit.path === `${git}/alice/a.git`)?.objectsAt, `${disk}/objects`);
   t.same(
     unread.filter(({ error }) => error === 'ELOOP').map(({ path }) => path.slice(git.length)),
@@ -252,12 +226,8 @@ t.test("a link of root or of the target's owner to a directory below FOLLOW is f
     [`${disk}/carol`],
   );
   t.same(
-    faults.map(({ path, what }) => [path.slice(git.length), /whose data counts there$/.test(what)]),
-    [
-      ['/alice/inside.git', true],
-      ['/alice/twice.git', true],
-      ['/eve', true],
-    ],
+    faults.map(({ path, what }) => what.endsWith('whose data counts there') && path.slice(git.length)),
+    ['/alice/inside.git', '/alice/twice.git', '/eve'],
   );
   for (const { unit, inner, objectsAt } of units) {
     const found = { found: 'unit', unit, inner, ...(objectsAt && { objectsAt }), exists: true };
@@ -311,10 +281,8 @@ t.test('a fixed part may be a link, and its units have their physical paths', as
   const at = emptyDirectory(t);
   makeRepository(`${at}/disk/alice/a.git`);
   makeLink(`${at}/git`, 'disk');
-  const layout = layoutOf(
-    storage({ templates: [`${at}/git/{owner}/{repo}.git`, `${at}/disk/{owner}/{repo}.git`] }),
-  );
-  matchEach(t, unitsOf(layout), [{ path: `${at}/disk/alice/a.git` }]);
+  const templates = ['git', 'disk'].map(name => `${at}/${name}/{owner}/{repo}.git`);
+  t.same(shown(at, layoutOf(storage({ templates }))), ['/disk/alice/a.git alice repos']);
 });
 
 t.test('excluded names are left out below the fixed part, not in it', async t => {
@@ -323,9 +291,8 @@ t.test('excluded names are left out below the fixed part, not in it', async t =>
     makeRepository(`${at}/.zfs/${place}/a.git`);
   }
   makeRepository(`${at}/.zfs/alice/a.git`);
-  matchEach(t, unitsOf(layoutOf(storage({ templates: [`${at}/.zfs/{owner}/{repo}.git`] }))), [
-    { path: `${at}/.zfs/alice/a.git` },
-  ]);
+  const layout = layoutOf(storage({ templates: [`${at}/.zfs/{owner}/{repo}.git`] }));
+  t.same(shown(at, layout), ['/.zfs/alice/a.git alice repos']);
 });
 
 t.test('an excluded name is no unit inside a unit either', async t => {
@@ -336,7 +303,7 @@ t.test('an excluded name is no unit inside a unit either', async t => {
     storage({ templates: [`${at}/{owner}/{repo}.git`] }),
     storage({ kind: 'lfs', templates: [`${at}/{owner}/{repo}.git/.snapshot/lfs`] }),
   );
-  matchEach(t, discovered(layout).units, [{ unit: { path: repository }, inner: [] }]);
+  t.same(shown(at, layout), ['/alice/a.git alice repos']);
 });
 
 t.test('the root of all directories is a root like others', async t => {
@@ -346,7 +313,7 @@ t.test('the root of all directories is a root like others', async t => {
   const layout = layoutOf(
     storage({ kind: 'packages', templates: [`/*/${rest.join('/')}/{owner}`, `${at}/{owner}`] }),
   );
-  matchEach(t, unitsOf(layout), [{ path: `${at}/alice`, owner: 'alice' }]);
+  t.same(shown(at, layout), ['/alice alice packages']);
 });
 
 t.test('one walk serves roots within roots, and lists each directory once', async t => {
@@ -359,15 +326,12 @@ t.test('one walk serves roots within roots, and lists each directory once', asyn
     storage({ kind: 'packages', templates: [`${at}/packages/{owner}`] }),
     storage({ kind: 'lfs', templates: [`${at}/*/{owner}/{repo}.git/lfs`] }),
   );
-  const { units, listed } = discovered(layout);
-  t.same(
-    units.map(({ unit }) => [unit.path.slice(at.length), unit.owner]),
-    [
-      ['/git/alice/a.git', 'alice'],
-      ['/git/lost+found/team/bob/b.git', 'bob'],
-      ['/packages/alice', 'alice'],
-    ],
-  );
+  t.same(shown(at, layout), [
+    '/git/alice/a.git alice repos',
+    '/git/lost+found/team/bob/b.git bob repos',
+    '/packages/alice alice packages',
+  ]);
+  const { listed } = discovered(layout);
   t.same(listed, [...new Set(listed)]);
 });
 
@@ -403,9 +367,8 @@ t.test('a literal template inside a literal one is its own', async t => {
     storage({ kind: 'packages', templates: [`${at}/data`], owner }),
     storage({ kind: 'lfs', templates: [`${at}/data/lfs`], owner }),
   );
-  const { units, faults } = discovered(layout);
-  matchEach(t, units, [{ inner: [`${at}/data/lfs`] }, { unit: { kind: 'lfs' } }]);
-  t.same(faults, []);
+  t.same(shown(at, layout), ['/data all packages without /data/lfs', '/data/lfs all lfs']);
+  t.same(discovered(layout).faults, []);
 });
 
 t.test('names with control and bidirectional characters are owners like others', async t => {

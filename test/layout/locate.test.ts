@@ -21,12 +21,23 @@ function forge(at: string): Layout {
   );
 }
 
+/** What `locate` finds, as `PATH KIND` below a directory, `to come` if it is not there yet; or why none. */
+function told(at: string, layout: Layout, path: string): string {
+  const located = locate(layout, path);
+  if (located.found === 'none') return 'none';
+  if (located.found === 'unread') return `${located.error} ${located.path.slice(at.length)}`;
+  const { unit, exists } = located;
+  return `${unit.path.slice(at.length)} ${unit.kind}${exists ? '' : ' to come'}`;
+}
+
 t.test('a unit, and anything inside it, is that unit', async t => {
   const at = emptyDirectory(t);
   const repository = makeRepository(`${at}/alice/group/a.git`);
   makeDirectory(`${repository}/lfs/objects`);
   const layout = forge(at);
-  for (const place of [
+  const inner = [`${repository}/lfs`];
+  t.match(locate(layout, repository), { unit: { owner: 'alice' }, inner });
+  const places = [
     '',
     '/',
     '/refs/heads',
@@ -34,25 +45,11 @@ t.test('a unit, and anything inside it, is that unit', async t => {
     '/refs/heads/a.git/lfs',
     '/refs/../objects',
     '//objects/.',
-  ]) {
-    t.match(
-      locate(layout, `${repository}${place}`),
-      {
-        found: 'unit',
-        unit: { path: repository, owner: 'alice', kind: 'repos' },
-        inner: [`${repository}/lfs`],
-        exists: true,
-      },
-      place,
-    );
-  }
-  for (const place of ['/lfs', '/lfs/objects/aa/bb']) {
-    t.match(locate(layout, `${repository}${place}`), {
-      unit: { path: `${repository}/lfs`, kind: 'lfs' },
-      inner: [],
-      exists: true,
-    });
-  }
+  ];
+  for (const place of places)
+    t.equal(told(at, layout, `${repository}${place}`), '/alice/group/a.git repos', place);
+  for (const place of ['/lfs', '/lfs/objects/aa/bb'])
+    t.equal(told(at, layout, `${repository}${place}`), '/alice/group/a.git/lfs lfs', place);
 });
 
 t.test('what is under no template is none', async t => {
@@ -85,18 +82,16 @@ t.test('what does not exist yet is told by its name', async t => {
   const at = emptyDirectory(t);
   makeRepository(`${at}/alice/a.git`);
   const layout = forge(at);
-  const cases = [
-    [`${at}/alice/new.git`, `${at}/alice/new.git`, 'repos', false],
-    [`${at}/alice/new.git/refs/x.git/lfs`, `${at}/alice/new.git`, 'repos', false],
-    [`${at}/alice/new.git/lfs/objects`, `${at}/alice/new.git/lfs`, 'lfs', false],
-    [`${at}/alice/group/new.wiki.git`, `${at}/alice/group/new.wiki.git`, 'wiki', false],
-    [`${at}/bob/new.git`, `${at}/bob/new.git`, 'repos', false],
-    [`${at}/alice/a.git/lfs/objects`, `${at}/alice/a.git/lfs`, 'lfs', false],
-    [`${at}/alice/a.git/refs/new/x`, `${at}/alice/a.git`, 'repos', true],
-  ] as const;
-  for (const [asked, path, kind, exists] of cases) {
-    t.match(locate(layout, asked), { found: 'unit', unit: { path, kind }, exists }, asked);
-  }
+  const cases = {
+    '/alice/new.git': '/alice/new.git repos to come',
+    '/alice/new.git/refs/x.git/lfs': '/alice/new.git repos to come',
+    '/alice/new.git/lfs/objects': '/alice/new.git/lfs lfs to come',
+    '/alice/group/new.wiki.git': '/alice/group/new.wiki.git wiki to come',
+    '/bob/new.git': '/bob/new.git repos to come',
+    '/alice/a.git/lfs/objects': '/alice/a.git/lfs lfs to come',
+    '/alice/a.git/refs/new/x': '/alice/a.git repos',
+  };
+  for (const [path, place] of Object.entries(cases)) t.equal(told(at, layout, at + path), place, path);
 });
 
 t.test('a link from one owner’s tree into another’s leads to the other’s unit', async t => {
@@ -107,27 +102,17 @@ t.test('a link from one owner’s tree into another’s leads to the other’s u
   makeRepository(`${at}/mallory/own.git`);
   makeLink(`${at}/mallory/own.git/lfs`, '../../alice/a.git/lfs');
   const layout = forge(at);
-  t.match(locate(layout, `${at}/mallory/m.git/refs`), {
-    unit: { path: `${at}/alice/a.git`, owner: 'alice' },
-  });
-  t.match(locate(layout, `${at}/mallory/later.git`), {
-    unit: { path: `${at}/alice/later.git`, owner: 'alice' },
-    exists: false,
-  });
-  t.match(locate(layout, `${at}/mallory/own.git/lfs/x`), {
-    unit: { path: `${at}/alice/a.git/lfs`, owner: 'alice' },
-  });
+  t.match(locate(layout, `${at}/mallory/m.git/refs`), { unit: { owner: 'alice' } });
+  t.equal(told(at, layout, `${at}/mallory/m.git/refs`), '/alice/a.git repos');
+  t.equal(told(at, layout, `${at}/mallory/later.git`), '/alice/later.git repos to come');
+  t.equal(told(at, layout, `${at}/mallory/own.git/lfs/x`), '/alice/a.git/lfs lfs to come');
 });
 
 t.test('links that lead round and round are unread', async t => {
   const at = emptyDirectory(t);
   makeLink(`${at}/alice/a.git`, 'b.git');
   makeLink(`${at}/alice/b.git`, 'a.git');
-  t.same(locate(forge(at), `${at}/alice/a.git`), {
-    found: 'unread',
-    path: `${at}/alice/a.git`,
-    error: 'ELOOP',
-  });
+  t.equal(told(at, forge(at), `${at}/alice/a.git`), 'ELOOP /alice/a.git');
 });
 
 t.test('a path through a linked root, or a link to the storage, is found', async t => {
@@ -137,7 +122,7 @@ t.test('a path through a linked root, or a link to the storage, is found', async
   makeLink(`${at}/home/git`, `${at}/srv`);
   const layout = forge(`${at}/srv`);
   for (const way of ['srv', 'disk', 'home/git', 'home/git/../disk']) {
-    t.match(locate(layout, `${at}/${way}/alice/a.git`), { unit: { path: `${at}/disk/alice/a.git` } }, way);
+    t.equal(told(at, layout, `${at}/${way}/alice/a.git`), '/disk/alice/a.git repos', way);
   }
 });
 
@@ -146,31 +131,21 @@ t.test('names that are not UTF-8 are found in either spelling', async t => {
   makeRepository(`${at}/alice/b\udcff.git`);
   makeRepository(`${at}/alice/é.git`);
   const layout = forge(at);
-  t.match(locate(layout, `${at}/alice/b\udcff.git/refs`), {
-    unit: { path: `${at}/alice/b\udcff.git` },
-    exists: true,
-  });
-  t.match(locate(layout, `${at}/alice/\udcc3\udca9.git`), {
-    unit: { path: `${at}/alice/é.git` },
-    exists: true,
-  });
+  t.equal(told(at, layout, `${at}/alice/b\udcff.git/refs`), '/alice/b\udcff.git repos');
+  t.equal(told(at, layout, `${at}/alice/\udcc3\udca9.git`), '/alice/é.git repos');
 });
 
 t.test('a path longer than the system takes is told as far as it can be', async t => {
   const at = emptyDirectory(t);
   makeRepository(`${at}/alice/a.git`);
   const layout = forge(at);
-  t.match(locate(layout, `${at}/alice/a.git${'/x'.repeat(3000)}`), { unit: { path: `${at}/alice/a.git` } });
+  t.equal(told(at, layout, `${at}/alice/a.git${'/x'.repeat(3000)}`), '/alice/a.git repos');
   t.match(locate(layout, `${at}/bob${'/x'.repeat(3000)}/a.git`), { found: 'unread', error: 'ENAMETOOLONG' });
 });
 
 t.test('storage that is not there is unread', async t => {
   const at = emptyDirectory(t);
-  t.same(locate(forge(`${at}/mnt/git`), `${at}/mnt/git/alice/a.git`), {
-    found: 'unread',
-    path: `${at}/mnt/git`,
-    error: 'ENOENT',
-  });
+  t.equal(told(at, forge(`${at}/mnt/git`), `${at}/mnt/git/alice/a.git`), 'ENOENT /mnt/git');
 });
 
 t.test('inspecting tells what a directory is now', async t => {

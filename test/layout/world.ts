@@ -85,6 +85,14 @@ function pathOf(found: Discovered): string {
   return found.type === 'unit' ? found.unit.path : found.path;
 }
 
+/** The units with paths below a directory, as `PATH OWNER KIND`, and `without` the places inside. */
+export function shown(at: string, layout: Layout): readonly string[] {
+  return discovered(layout).units.map(({ unit, inner }) => {
+    const places = inner.map(path => ` without ${path.slice(at.length)}`);
+    return `${unit.path.slice(at.length)} ${unit.owner} ${unit.kind}${places.join('')}`;
+  });
+}
+
 /** `t.match`, for lists: each of the found against its pattern, and none beside. */
 export function matchEach(t: Test, found: readonly unknown[], patterns: readonly object[]): void {
   t.match(found, patterns);
