@@ -62,7 +62,7 @@ export function createScanner(options: ScannerOptions) {
   let isClosed = false;
   let lastId = 0;
   /** The last check for changed roots; `at` is on the monotonic clock. */
-  let rootsLook = { at: Number.NEGATIVE_INFINITY, hasFound: Promise.resolve(false) };
+  let rootsLook = { at: Number.NEGATIVE_INFINITY, over: Promise.resolve() };
   const waiting: Run[] = [];
   const runs: Run[] = [];
   const { hungAfterMs = usualHungAfterMs, workers, walkerCode } = options;
@@ -209,33 +209,30 @@ export function createScanner(options: ScannerOptions) {
       );
     }
     const restMs = () => Math.max(1, deadlineMs - (performance.now() - begun));
-    const located = await threads.ask('locate', [context.layout, path], path, restMs());
+    const { layout } = context;
+    const located = await threads.ask('locate', [layout, path], path, restMs());
+    if (located.found === 'unit') return located;
     // A file system may have been mounted, or a link changed, since the storage was resolved.
-    if (located.found === 'unit' || !(await haveRootsChanged(restMs()))) return located;
+    const now = performance.now();
+    if (now - rootsLook.at >= betweenRootsLooksMs) rootsLook = { at: now, over: lookAtRoots(restMs()) };
+    await within(rootsLook.over, restMs(), undefined);
+    if (context.layout === layout) return located;
     return threads.ask('locate', [context.layout, path], path, restMs());
   }
 
-  /** Tells whether the roots have changed since they were resolved. Checks at most once a second. */
-  function haveRootsChanged(deadlineMs: number): Promise<boolean> {
-    const now = performance.now();
-    if (now - rootsLook.at >= betweenRootsLooksMs) rootsLook = { at: now, hasFound: lookAtRoots(deadlineMs) };
-    return within(rootsLook.hasFound, deadlineMs, false);
-  }
-
   /** Resolves the roots again, and requests a sweep if they have changed. Never rejects. */
-  async function lookAtRoots(deadlineMs: number): Promise<boolean> {
+  async function lookAtRoots(deadlineMs: number): Promise<void> {
     const before = context;
-    if (before === null) return false;
+    if (before === null) return;
     const { storages, exclude, layout } = before;
     const now = await threads
       .ask('resolve', [storages, exclude, [...layout.links.keys()]], null, deadlineMs)
       .catch(() => null);
     // Meanwhile a sweep may have resolved them.
-    if (isClosed || context !== before) return context !== before;
-    if (now === null || isDeepStrictEqual(placesOf(now), placesOf(layout))) return false;
+    if (isClosed || context !== before) return;
+    if (now === null || isDeepStrictEqual(placesOf(now), placesOf(layout))) return;
     resolved(before, now);
     request({ kind: 'sweep' });
-    return true;
   }
 
   /** Checks for missing roots again and again, so that they count soon after they appear. */
