@@ -16,3 +16,18 @@ export async function within<Answer, Late>(
     clearTimeout(timer);
   }
 }
+
+/** A clock in milliseconds, with an alarm. */
+export interface AlarmClock {
+  now(): number;
+  /** Calls back once, after some milliseconds; returns a function that cancels it. Keeps no process alive. */
+  after(milliseconds: number, callback: () => void): () => void;
+}
+
+export const monotonicClock: AlarmClock = {
+  now: () => performance.now(),
+  after: (milliseconds, callback) => {
+    const timer = setTimeout(callback, milliseconds).unref();
+    return () => clearTimeout(timer);
+  },
+};

@@ -119,7 +119,7 @@ function unitOnTheWay(layout: Layout, destination: Destination): Located {
       const located =
         depth <= way.existing
           ? unitHere(layout, path, complete, way)
-          : unitLater(layout, path, complete, way);
+          : (continuationLater(layout, path, complete, way) ?? later(path, complete, way));
       if (located !== null) return located;
     }
     const name = way.names[depth];
@@ -150,12 +150,7 @@ function unitHere(layout: Layout, path: string, states: readonly State[], way: W
   return deepest === undefined ? null : { found: 'unit', ...deepest, exists: true };
 }
 
-/** Returns the unit that a directory will be which does not exist yet, or the place inside it. */
-function unitLater(layout: Layout, path: string, states: readonly State[], way: Way): Located | null {
-  return continuationLater(layout, path, states, way) ?? later(path, states, way);
-}
-
-/** Returns the place inside a unit that the way leads to, if it does not exist yet. */
+/** Returns the place inside a unit that the way leads to and that does not exist yet, as the unit may not. */
 function continuationLater(
   layout: Layout,
   path: string,
@@ -171,6 +166,7 @@ function continuationLater(
   return way.error === null ? later(place, states, way) : { found: 'unread', path: place, error: way.error };
 }
 
+/** Returns the unit that a directory will be which does not exist yet. */
 function later(path: string, states: readonly State[], { names, existing }: Way): Located | null {
   const [winner] = states;
   if (winner === undefined) return null;

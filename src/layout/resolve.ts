@@ -1,5 +1,6 @@
 /** Makes the layout from the current state of the disk, with the links that are followed. */
 
+import { runToEnd, type Work } from '../slices.ts';
 import { discover } from './discover.ts';
 import { type Layout, layoutWithoutLinks, type StorageSettings } from './layout.ts';
 import { withLink } from './links.ts';
@@ -12,11 +13,7 @@ const mostRounds = 4;
  * are searched, which takes as long as `discover`. Throws `configuration` for an invalid template.
  */
 export function resolveLayout(...given: Parameters<typeof resolving>): Layout {
-  const steps = resolving(...given);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
-  }
+  return runToEnd(resolving(...given));
 }
 
 /** Does the work of `resolveLayout` in steps. */
@@ -24,7 +21,7 @@ export function* resolving(
   storages: readonly StorageSettings[],
   exclude: readonly string[],
   known: readonly string[] | null = null,
-): Generator<void, Layout> {
+): Work<Layout> {
   let layout = layoutWithoutLinks(storages, exclude);
   for (let round = 0; round < mostRounds && layout.follow.length > 0; round++) {
     const before = layout;
@@ -39,7 +36,7 @@ export function* resolving(
 }
 
 /** Finds the links that may be followed and are not yet, in the order of their paths. */
-function* linksIn(layout: Layout): Generator<void, readonly string[]> {
+function* linksIn(layout: Layout): Work<readonly string[]> {
   const links: string[] = [];
   for (const found of discover(layout)) {
     if (found.type === 'link') links.push(found.path);

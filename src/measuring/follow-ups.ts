@@ -6,41 +6,25 @@
  * due: a unit that is checked all the time is measured once a second.
  *
  * Anybody may cause checks. So a further check of a path costs only a look-up, and measurements begin one
- * after the other with a rest between them, which is longer while many wait, and longest while the walkers
- * are busy. If there are too many paths, the oldest one is measured once more soon, and is forgotten.
+ * after the other with a rest between them, which is longer while the walkers are busy. If there are too many
+ * paths, the oldest one is measured once more soon, and is forgotten.
  */
 
-/** A monotonic clock in milliseconds, with an alarm. */
-export interface FollowUpClock {
-  now(): number;
-  /** Calls back once; returns a function that cancels it. */
-  after(milliseconds: number, callback: () => void): () => void;
-}
+import { type AlarmClock, monotonicClock } from '../within.ts';
 
 interface FollowUpsOptions {
   readonly measure: (path: string) => void;
   /** Tells whether others wait for the walkers. */
   readonly isBusy: () => boolean;
   readonly mostPaths?: number;
-  readonly clock?: FollowUpClock;
+  readonly clock?: AlarmClock;
 }
 
 /** Times from a check to its two measurements. */
 export const distancesMs = [1000, 30_000] as const;
 const [shortMs, longMs] = distancesMs;
 const restMs = 5;
-/** With more waiting paths the rest is longer: in a flood of checks, most are followed by no growth. */
-const manySoon = 256;
-const floodRestMs = 20;
 const busyRestMs = 250;
-
-export const monotonicClock: FollowUpClock = {
-  now: () => performance.now(),
-  after: (milliseconds, callback) => {
-    const timer = setTimeout(callback, milliseconds).unref();
-    return () => clearTimeout(timer);
-  },
-};
 
 /** Gets the events of the repositories that are measured here. */
 export interface RepositoryWatch {
@@ -56,7 +40,7 @@ export interface RepositoryWatch {
 
 export class FollowUps {
   readonly #options: FollowUpsOptions;
-  readonly #clock: FollowUpClock;
+  readonly #clock: AlarmClock;
   readonly #mostPaths: number;
   /** Paths with the time of their first and second measurement after a check, the earliest first. */
   readonly #soon = new Map<string, number>();
@@ -116,7 +100,7 @@ export class FollowUps {
       // Somebody may have checked again since this measurement was planned.
       const checkedAt = (this.#later.get(next.path) ?? Number.NEGATIVE_INFINITY) - longMs;
       if (next.from === this.#soon && checkedAt > next.dueAt - shortMs) this.#addSoon(next.path, now);
-      this.#restsUntil = now + this.#restMs();
+      this.#restsUntil = now + (this.#options.isBusy() ? busyRestMs : restMs);
     }
     this.#schedule();
   }
@@ -127,10 +111,5 @@ export class FollowUps {
       return head === undefined ? [] : [{ path: head[0], dueAt: head[1], from }];
     });
     return heads.sort((a, b) => a.dueAt - b.dueAt)[0] ?? null;
-  }
-
-  #restMs(): number {
-    if (this.#options.isBusy()) return busyRestMs;
-    return this.#soon.size > manySoon ? floodRestMs : restMs;
   }
 }

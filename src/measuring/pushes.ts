@@ -14,12 +14,11 @@ import { coarsestTimeMs, type LargeBlobsLook, type QuarantineLook, quarantinePat
 import type { Ledger } from '../ledger/index.ts';
 import { isRepository } from '../quota/index.ts';
 import type { FoundQuarantines, Measure, PushFacts, Scanner, UnitPushes } from '../scan/index.ts';
-import { within } from '../within.ts';
-import { type FollowUpClock, monotonicClock } from './follow-ups.ts';
+import { type AlarmClock, monotonicClock, within } from '../within.ts';
 import { areDeletions, minuteMs, PushBook, UnsureUnits } from './push-book.ts';
 import { releaseElsewhere, reserveElsewhere } from './pushes-elsewhere.ts';
 
-export interface PushClock extends FollowUpClock {
+export interface PushClock extends AlarmClock {
   /** Milliseconds since 1970. */
   wall(): number;
 }

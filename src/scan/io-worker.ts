@@ -7,6 +7,7 @@ import { lstatSync, readlinkSync, statfsSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf, systemCode } from '../errors.ts';
+import { given } from '../given.ts';
 import {
   beforeLook,
   type Discovered,
@@ -158,10 +159,6 @@ function find(discovered: Iterable<Discovered>): void {
   sendPart('discover', found);
 }
 
-function resolvedAnew({ storages, exclude, layout }: ScanContext): Layout {
-  return resolveLayout(storages, exclude, [...layout.links.keys()]);
-}
-
 function unitOf(layout: Layout, path: string): Located {
   const located = locate(layout, path);
   return located.found === 'none' ? locateByMounts(layout, path) : located;
@@ -246,10 +243,8 @@ function walkAll(
 function resultOf(task: Task, terms: WalkTerms, context: ScanContext, cache: Cache): TaskResult {
   const { exclude, measure } = context;
   const measured = ({ unit, inner, objectsAt }: PlacedUnit): TaskResult => {
-    const placed = { unit, inner, ...(objectsAt === undefined ? {} : { objectsAt }) };
-    const outcome = walk({ ...terms, ...placed, exclude: new Set(exclude), measure }, cache, () =>
-      move(shared),
-    );
+    const request = { ...terms, unit, inner, ...given({ objectsAt }), exclude: new Set(exclude), measure };
+    const outcome = walk(request, cache, () => move(shared));
     return 'bytes' in outcome ? { ...outcome, unit, inner } : outcome;
   };
   try {
@@ -258,7 +253,7 @@ function resultOf(task: Task, terms: WalkTerms, context: ScanContext, cache: Cac
     let located = inspect(layout, task.path);
     if (located.found === 'unread') {
       // A file system may have been mounted since the layout was made.
-      layout = resolvedAnew(context);
+      layout = resolveLayout(context.storages, exclude, [...layout.links.keys()]);
       located = inspect(layout, task.path);
     }
     if (located.found === 'unread') return { outcome: 'unread', path: located.path, error: located.error };

@@ -107,15 +107,8 @@ export class Pool {
       return;
     }
     this.#put({ job, again: false });
-    if (job.urgency === 'soon') this.#handOut();
-    else this.#handOutTogether();
-  }
-
-  /**
-   * Hands out once after all tasks that a sweep adds at a time, so that the first batch gets a fair share.
-   */
-  #handOutTogether(): void {
     if (this.#isToHandOut) return;
+    // Hands out once all tasks of this turn are here, so that the first batch of a sweep gets a fair share.
     this.#isToHandOut = true;
     queueMicrotask(() => {
       this.#isToHandOut = false;

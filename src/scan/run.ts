@@ -2,7 +2,7 @@
 
 import type { Unread } from '../layout/index.ts';
 import { monotonic } from './shared.ts';
-import type { Leftover, TaskResult } from './task.ts';
+import type { CountedList, Leftover, TaskResult } from './task.ts';
 
 export type SweepKind = 'sweep' | 'verify';
 
@@ -58,14 +58,14 @@ export interface WorkEstimate {
 const mostListed = 1000;
 
 /** Keeps the first entries, and counts all. */
-class CountedList<Entry> {
+class GrowingList<Entry> implements CountedList<Entry> {
   readonly first: Entry[] = [];
   count = 0;
 
-  /** Adds entries. `others`: number of further entries, which are only counted. */
-  add(entries: readonly Entry[], others = 0): void {
-    this.count += entries.length + others;
-    this.first.push(...entries.slice(0, Math.max(0, mostListed - this.first.length)));
+  /** Adds entries; `count`: their number, of which `first` may have only some. */
+  add(first: readonly Entry[], count = first.length): void {
+    this.count += count;
+    this.first.push(...first.slice(0, Math.max(0, mostListed - this.first.length)));
   }
 }
 
@@ -86,9 +86,9 @@ export class Run {
   readonly done: Promise<void>;
 
   readonly problems = {
-    unread: new CountedList<Unread>(),
-    faults: new CountedList<WalkFault>(),
-    leftovers: new CountedList<Leftover>(),
+    unread: new GrowingList<Unread>(),
+    faults: new GrowingList<WalkFault>(),
+    leftovers: new GrowingList<Leftover>(),
   };
   discovering = true;
   unitsFound = 0;
@@ -150,12 +150,12 @@ export class Run {
       this.problems.unread.add([{ path: result.path, error: result.error }]);
     }
     if (!('bytes' in result)) return;
-    const { outcome, unread, unreadCount, leftovers, leftoverCount } = result;
+    const { outcome, unread, leftovers } = result;
     this.#counts.directories += result.directories;
     this.#counts.files += result.files;
     this.#counts.bytes += result.bytes;
-    this.problems.unread.add(unread, unreadCount - unread.length);
-    this.problems.leftovers.add(leftovers, leftoverCount - leftovers.length);
+    this.problems.unread.add(unread.first, unread.count);
+    this.problems.leftovers.add(leftovers.first, leftovers.count);
     if (outcome === 'too large') {
       this.problems.faults.add([{ path, what: 'the sum of its files exceeds 2^53 - 1 bytes' }]);
     }

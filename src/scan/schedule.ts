@@ -8,6 +8,7 @@
 
 import { Cron } from 'croner';
 import { messageOf, SoftquotaError } from '../errors.ts';
+import { type AlarmClock, monotonicClock } from '../within.ts';
 import type { ScanRun, SweepKind } from './run.ts';
 
 export interface Patterns {
@@ -15,13 +16,6 @@ export interface Patterns {
   readonly sweep: string | null;
   /** Cron pattern of the walks that report drift; null for none. */
   readonly verify: string | null;
-}
-
-/** A clock and its alarm, in milliseconds since 1970. */
-interface ScheduleClock {
-  now(): number;
-  /** Calls back once, after some milliseconds. Returns a function that cancels that. */
-  after(milliseconds: number, callback: () => void): () => void;
 }
 
 export interface Schedule {
@@ -35,13 +29,8 @@ export const verifyPattern = '0 3 * * 0';
 
 const longestRestMs = 15_000;
 
-const systemClock: ScheduleClock = {
-  now: Date.now,
-  after: (milliseconds, callback) => {
-    const timer = setTimeout(callback, milliseconds).unref();
-    return () => clearTimeout(timer);
-  },
-};
+/** Tells milliseconds since 1970. */
+const systemClock: AlarmClock = { ...monotonicClock, now: Date.now };
 
 /**
  * Calls `tick` at the times of the patterns, in the host's time zone; a verify before a sweep that is due at
@@ -50,7 +39,7 @@ const systemClock: ScheduleClock = {
 export function startSchedule(
   patterns: Patterns,
   tick: (kind: SweepKind) => void,
-  clock: ScheduleClock = systemClock,
+  clock: AlarmClock = systemClock,
 ): Schedule {
   const crons = (['verify', 'sweep'] as const).map(kind => ({ kind, cron: cronOf(patterns[kind]) }));
   let last = clock.now();

@@ -6,12 +6,12 @@
  */
 
 import { messageOf } from '../errors.ts';
-import { type Discovered, type Layout, notFollowed, type Unit, walkedRoots } from '../layout/index.ts';
+import { type Discovered, type Layout, notFollowed, walkedRoots } from '../layout/index.ts';
 import type { Figures, ScannerParts } from './options.ts';
 import { classifyKnownUnit, isDangling, knownByRoot, sweptRoots } from './roots.ts';
 import type { Run } from './run.ts';
 import type { ScanSettings } from './task.ts';
-import { nothingRead, type Settled, type UnitMeasuring } from './unit-measuring.ts';
+import type { Settled, UnitMeasuring } from './unit-measuring.ts';
 
 interface SweepOptions {
   readonly run: Run;
@@ -83,7 +83,7 @@ async function survey(options: SweepOptions): Promise<void> {
       const name = one.type === 'unit' ? one.unit.path : `${one.type} ${one.path}`;
       if (told.has(name)) continue;
       told.add(name);
-      if (!isToWalk(one, run, figures, found)) continue;
+      if (!isToWalk(one, run, figures, measuring, found)) continue;
       run.unitsFound += 1;
       open += 1;
       const { type: _, ...placed } = one;
@@ -150,11 +150,17 @@ interface Found {
 type FoundUnit = Extract<Discovered, { readonly type: 'unit' }>;
 
 /** Records something that the search found. Returns true for a unit that is to be walked. */
-function isToWalk(one: Discovered, run: Run, figures: Figures, { seen, unread }: Found): one is FoundUnit {
+function isToWalk(
+  one: Discovered,
+  run: Run,
+  figures: Figures,
+  measuring: Pick<UnitMeasuring, 'reportUnmeasured'>,
+  { seen, unread }: Found,
+): one is FoundUnit {
   switch (one.type) {
     case 'unread':
       unread.add(one.path);
-      if (one.unit !== undefined) markUnseen(one.unit, figures);
+      if (one.unit !== undefined) measuring.reportUnmeasured(one.unit, figures.nextSeq(), Date.now());
       run.problems.unread.add([{ path: one.path, error: one.error }]);
       return false;
     case 'fault':
@@ -171,12 +177,6 @@ function isToWalk(one: Discovered, run: Run, figures: Figures, { seen, unread }:
       seen.add(one.unit.path);
       return run.owners === null || run.owners.includes(figures.ownerKeyOf(one.unit) ?? '');
   }
-}
-
-/** Reports a new unit that cannot be read as partial, with 0 bytes. A known unit keeps its figures. */
-function markUnseen(unit: Unit, figures: Figures): void {
-  if (figures.knownBytes(unit.path) !== undefined) return;
-  figures.report({ ...nothingRead, unit, inner: [], seq: figures.nextSeq(), measuredAt: Date.now() });
 }
 
 /** Records the outcome of one unit. */

@@ -82,17 +82,21 @@ export interface FoundByWalk {
   readonly objectBytes: number;
 }
 
+/** The first entries of a list, and the number of all. */
+export interface CountedList<Entry> {
+  readonly first: readonly Entry[];
+  readonly count: number;
+}
+
+export const nothingListed: CountedList<never> = { first: [], count: 0 };
+
 export interface Walked extends Omit<FoundByWalk, 'objectBytes'> {
   /** `too large`: `bytes` is 0. */
   readonly outcome: 'measured' | 'too large';
   /** Some of it could not be read: `bytes` is not less than what was known. */
   readonly partial: boolean;
-  /** The first ones of `unreadCount`. */
-  readonly unread: readonly Unread[];
-  readonly unreadCount: number;
-  /** The first ones of `leftoverCount`. */
-  readonly leftovers: readonly Leftover[];
-  readonly leftoverCount: number;
+  readonly unread: CountedList<Unread>;
+  readonly leftovers: CountedList<Leftover>;
   /** Null: the unit is no repository. */
   readonly objects: WalkedObjects | null;
 }

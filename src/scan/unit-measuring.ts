@@ -4,14 +4,14 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { isWithin, type Layout, type PlacedUnit, walkedRoots } from '../layout/index.ts';
+import { isWithin, type Layout, type Unit, walkedRoots } from '../layout/index.ts';
 import { sparingLog } from '../log.ts';
 import { type CountedUnit, UnitCounts } from './counting.ts';
 import type { ScannerOptions, ScannerParts } from './options.ts';
 import { Pool, pathOfTask, type WalkJob } from './pool.ts';
 import { classifyKnownUnit, knownByRoot, type SweptRoot, sweptRoots } from './roots.ts';
 import { monotonic } from './shared.ts';
-import type { Start, SweepTask, TaskResult, WalkedUnit } from './task.ts';
+import { nothingListed, type Start, type SweepTask, type TaskResult, type WalkedUnit } from './task.ts';
 
 /** Why a unit is walked: by a sweep, after a reported change, or again since git was at work in it. */
 export type WalkReason = 'sweep' | 'change' | 'again';
@@ -137,16 +137,14 @@ export type Settled = (
 const nothing: ReadonlySet<string> = new Set();
 
 /** Outcome of a walk that read nothing, without the unit and the time. */
-export const nothingRead = {
+const nothingRead = {
   outcome: 'measured',
   bytes: 0,
   files: 0,
   directories: 0,
   partial: true,
-  unread: [],
-  unreadCount: 0,
-  leftovers: [],
-  leftoverCount: 0,
+  unread: nothingListed,
+  leftovers: nothingListed,
   objects: null,
 } as const;
 
@@ -193,7 +191,7 @@ export class UnitMeasuring {
       else
         this.#settle(path, result, start, 'sweep')
           .then(outcome => {
-            if (outcome === 'unread' && 'unit' in task) this.#reportUnmeasured(task, start);
+            if (outcome === 'unread' && 'unit' in task) this.reportUnmeasured(task.unit, start.seq, start.at);
             return outcome;
           })
           .then(settledAs, error => {
@@ -280,13 +278,13 @@ export class UnitMeasuring {
   }
 
   /**
-   * Reports a new unit whose walk did not succeed as partial, with 0 bytes, so that its owner is marked as
-   * partial.
+   * Reports a new unit that cannot be read as partial, with 0 bytes, so that its owner is marked as partial. A
+   * known unit keeps its figures.
    */
-  #reportUnmeasured({ unit, inner }: PlacedUnit, { seq, at: measuredAt }: Start): void {
+  reportUnmeasured(unit: Unit, seq: number, measuredAt: number): void {
     const { figures } = this.#scanner;
-    if (figures.knownBytes(unit.path) === undefined)
-      figures.report({ ...nothingRead, unit, inner, seq, measuredAt });
+    if (figures.knownBytes(unit.path) !== undefined) return;
+    figures.report({ ...nothingRead, unit, inner: [], seq, measuredAt });
   }
 
   /** Handles a path without a unit: a known one is gone, unless its storage is away. */

@@ -36,7 +36,7 @@ import {
 import { measuredBytes, noQuarantines, quarantinesOf } from './quarantine.ts';
 import type { Cache } from './signature.ts';
 import { isSignatureCurrent, SignatureDraft } from './signature.ts';
-import type { Leftover, Vanished, Walked, WalkRequest } from './task.ts';
+import { type Leftover, nothingListed, type Vanished, type Walked, type WalkRequest } from './task.ts';
 
 /** Called for each directory and every few hundred entries. */
 type Pulse = () => void;
@@ -153,10 +153,8 @@ function unchanged(request: WalkRequest, cache: Cache, pulse: Pulse): Walked | n
     files,
     directories,
     partial: false,
-    unread: [],
-    unreadCount: 0,
-    leftovers: [],
-    leftoverCount: 0,
+    unread: nothingListed,
+    leftovers: nothingListed,
     objects: holdsRepositories(unit.kind) ? { bytes: objectBytes, ...nothing } : null,
   };
 }
@@ -198,10 +196,8 @@ function walkThrough(request: WalkRequest, cache: Cache, pulse: Pulse): Walked |
     files,
     directories,
     partial: state.unreadCount > 0,
-    unread: state.unread,
-    unreadCount: state.unreadCount,
-    leftovers: leftovers.slice(0, mostListed),
-    leftoverCount: leftovers.length,
+    unread: { first: state.unread, count: state.unreadCount },
+    leftovers: { first: leftovers.slice(0, mostListed), count: leftovers.length },
     objects,
   };
 }

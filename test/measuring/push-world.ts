@@ -14,19 +14,10 @@ import type { Ledger } from '../../src/ledger/index.ts';
 import { Measuring } from '../../src/measuring/index.ts';
 import type { PushClock } from '../../src/measuring/pushes.ts';
 import { World as LedgerWorld, repos, silentLog } from '../ledger/world.ts';
+import { gitEnvironment } from '../scan/git-ground.ts';
 import { independentCount, temporary } from '../scan/world.ts';
 
 const run = promisify(execFile);
-
-const environment = {
-  PATH: process.env.PATH,
-  HOME: '/nonexistent',
-  GIT_CONFIG_NOSYSTEM: '1',
-  GIT_AUTHOR_NAME: 'Alice',
-  GIT_AUTHOR_EMAIL: 'alice@example.org',
-  GIT_COMMITTER_NAME: 'Alice',
-  GIT_COMMITTER_EMAIL: 'alice@example.org',
-};
 
 /** Answer to pre-receive: go on, or refuse before the push is counted, or by a hook that comes later. */
 export type HookAnswer = 'go on' | 'refuse' | 'refuse later';
@@ -72,10 +63,10 @@ export class PushWorld {
     const folder = temporary(t);
     const repository = join(folder, 'srv/alice/a.git');
     mkdirSync(repository, { recursive: true });
-    execFileSync('git', ['init', '-q', '--bare', '-b', 'main', repository], { env: environment });
+    execFileSync('git', ['init', '-q', '--bare', '-b', 'main', repository], { env: gitEnvironment });
     for (const each of ['gc.auto=0', 'receive.autogc=false', ...settings]) {
       const [key = '', value = ''] = each.split('=');
-      execFileSync('git', ['-C', repository, 'config', key, value], { env: environment });
+      execFileSync('git', ['-C', repository, 'config', key, value], { env: gitEnvironment });
     }
     const file = join(folder, 'app.ini');
     const data = join(folder, 'data');
@@ -125,18 +116,7 @@ export class PushWorld {
   /** Bytes on the disk, without quarantines and what git has not finished. */
   get onDisk(): number {
     const { repository } = this;
-    const unfinished = [
-      '-name',
-      'tmp_objdir-*',
-      '-prune',
-      '-o',
-      '-name',
-      'tmp_*',
-      '-o',
-      '-name',
-      '.tmp-*',
-      '-o',
-    ];
+    const unfinished = '-name tmp_objdir-* -prune -o -name tmp_* -o -name .tmp-* -o'.split(' ');
     return independentCount(repository, ...unfinished).bytes;
   }
 
@@ -174,14 +154,14 @@ export class PushWorld {
   }
 
   async git(...args: readonly string[]): Promise<string> {
-    return (await run('git', ['-C', this.repository, ...args], { env: environment })).stdout;
+    return (await run('git', ['-C', this.repository, ...args], { env: gitEnvironment })).stdout;
   }
 
   /** Pushes a commit with a file of so many random bytes; false: it was refused. */
   async push(bytes: number, branch = 'main'): Promise<boolean> {
     const work = await this.#workOf(branch);
     writeFileSync(join(work, randomBytes(6).toString('hex')), randomBytes(bytes));
-    const git = (...args: readonly string[]) => run('git', ['-C', work, ...args], { env: environment });
+    const git = (...args: readonly string[]) => run('git', ['-C', work, ...args], { env: gitEnvironment });
     await git('add', '-A');
     await git('commit', '-q', '-m', 'more');
     try {
@@ -198,7 +178,7 @@ export class PushWorld {
     if (known !== undefined) return known;
     const work = temporary(this.#t);
     this.#works.set(branch, work);
-    await run('git', ['clone', '-q', this.repository, work], { env: environment });
+    await run('git', ['clone', '-q', this.repository, work], { env: gitEnvironment });
     return work;
   }
 

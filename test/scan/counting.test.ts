@@ -5,6 +5,7 @@ import t from 'tap';
 import { countObjects, longestStepMs, quietSpanMs, UnitCounts } from '../../src/scan/counting.ts';
 import { noSigns } from '../../src/scan/gitfiles.ts';
 import { noQuarantines } from '../../src/scan/quarantine.ts';
+import { nothingListed } from '../../src/scan/task.ts';
 
 const hour = 3_600_000;
 
@@ -151,7 +152,7 @@ t.test('what a push brought counts though the walk after it could not read it', 
   const objects = { bytes: 900, signs: noSigns, before: noQuarantines, after: noQuarantines };
   const walked = {
     ...({ outcome: 'measured', unit, inner: [], bytes: 1000, files: 1, directories: 1, objects } as const),
-    ...{ partial: false, unread: [], unreadCount: 0, leftovers: [], leftoverCount: 0 },
+    ...{ partial: false, unread: nothingListed, leftovers: nothingListed },
   };
   const start = (seq: number) => ({ seq, at: 0, monotonicMs: 0 });
   t.match(counts.take(walked, start(1), undefined), { bytes: 1000 });

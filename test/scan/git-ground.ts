@@ -7,6 +7,17 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { temporary } from './world.ts';
 
+/** In it git knows who commits, and reads no configuration but that of the repository. */
+export const gitEnvironment = {
+  PATH: process.env.PATH,
+  HOME: '/nonexistent',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_AUTHOR_NAME: 'Alice',
+  GIT_AUTHOR_EMAIL: 'alice@example.org',
+  GIT_COMMITTER_NAME: 'Alice',
+  GIT_COMMITTER_EMAIL: 'alice@example.org',
+};
+
 export interface Ground {
   readonly repository: string;
   /** A clone that pushes. */
@@ -28,17 +39,11 @@ export function makeGround(t: Test): Ground {
     string,
     string,
   ];
-  const env = {
-    PATH: process.env.PATH,
-    HOME: '/nonexistent',
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_AUTHOR_NAME: 'Alice',
-    GIT_AUTHOR_EMAIL: 'alice@example.org',
-    GIT_COMMITTER_NAME: 'Alice',
-    GIT_COMMITTER_EMAIL: 'alice@example.org',
-  };
   const gitIn = (directory: string, ...args: readonly string[]): string =>
-    execFileSync('git', ['-C', directory, '-c', 'gc.auto=0', ...args], { env, stdio: 'pipe' }).toString();
+    execFileSync('git', ['-C', directory, '-c', 'gc.auto=0', ...args], {
+      env: gitEnvironment,
+      stdio: 'pipe',
+    }).toString();
   mkdirSync(join(folder, 'srv'));
   gitIn(folder, 'init', '-q', '--bare', '-b', 'main', repository);
   gitIn(repository, 'config', 'receive.autogc', 'false');

@@ -40,7 +40,7 @@ t.test('files in the making are not counted while they are young', async t => {
   const before = walked(path).bytes;
   fill(join(path, 'objects/pack/tmp_pack_c3'), 100);
   fill(join(path, 'objects/pack/.tmp-123-pack-d4.pack'), 100);
-  t.match(walked(path), { bytes: before, leftoverCount: 0, partial: false });
+  t.match(walked(path), { bytes: before, leftovers: { count: 0 }, partial: false });
 });
 
 t.test('files in the making that were left for more than an hour are counted and named', async t => {
@@ -56,14 +56,16 @@ t.test('files in the making that were left for more than an hour are counted and
   t.equal(found.objects?.bytes, 1700);
   t.same(independentCount(path), { bytes: found.bytes, files: found.files });
   t.same(
-    new Map(found.leftovers.map(leftover => [leftover.path, leftover.bytes])),
+    new Map(found.leftovers.first.map(leftover => [leftover.path, leftover.bytes])),
     new Map(Object.entries(left).map(([place, bytes]) => [join(path, place), bytes])),
   );
   t.ok(
-    found.leftovers.every(({ modifiedAt }) => Math.abs(Date.now() - modifiedAt - 1.1 * hour * 1000) < 60_000),
+    found.leftovers.first.every(
+      ({ modifiedAt }) => Math.abs(Date.now() - modifiedAt - 1.1 * hour * 1000) < 60_000,
+    ),
   );
   fill(join(path, 'objects/pack/tmp_idx_e5'), 1);
-  t.match(walked(path), { bytes: before, leftoverCount: 0 }, 'they are all as young as the youngest');
+  t.match(walked(path), { bytes: before, leftovers: { count: 0 } }, 'they are all as young as the youngest');
 });
 
 t.test('quarantines are told apart from what counts, whatever their age and rights', async t => {
@@ -78,7 +80,7 @@ t.test('quarantines are told apart from what counts, whatever their age and righ
     age(join(path, 'objects', name), 2 * hour);
   }
   const found = walked(path);
-  t.match(found, { bytes: before.bytes, leftoverCount: 0, partial: false });
+  t.match(found, { bytes: before.bytes, leftovers: { count: 0 }, partial: false });
   const seen = found.objects?.after.there ?? [];
   t.same(
     new Set(seen.map(({ name, bytes }) => `${name} ${bytes}`)),
@@ -96,7 +98,7 @@ t.test('a time that lies more than an hour ahead is not young', async t => {
   fill(join(path, 'objects/pack/tmp_pack_a1'), 100);
   const ahead = Date.now() / 1000 + 1.1 * hour;
   utimesSync(join(path, 'objects/pack/tmp_pack_a1'), ahead, ahead);
-  t.match(walked(path), { bytes: before + 100, leftoverCount: 1 });
+  t.match(walked(path), { bytes: before + 100, leftovers: { count: 1 } });
 });
 
 t.test('such names count like any other where git does not put them', async t => {

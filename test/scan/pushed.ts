@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { LargeBlob, LargeBlobsLook } from '../../src/layout/index.ts';
 import { lookForLargeBlobs } from '../../src/scan/index.ts';
+import { gitEnvironment } from './git-ground.ts';
 import { temporary } from './world.ts';
 
 export interface PushedGround {
@@ -43,16 +44,7 @@ export function pushedGround(
     string,
     string,
   ];
-  const env = {
-    PATH: process.env.PATH,
-    HOME: '/nonexistent',
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_AUTHOR_NAME: 'Alice',
-    GIT_AUTHOR_EMAIL: 'alice@example.org',
-    GIT_COMMITTER_NAME: 'Alice',
-    GIT_COMMITTER_EMAIL: 'alice@example.org',
-  };
-  const options = { env, stdio: 'pipe', maxBuffer: 1e9 } as const;
+  const options = { env: gitEnvironment, stdio: 'pipe', maxBuffer: 1e9 } as const;
   const git = (directory: string, ...args: readonly string[]): string =>
     execFileSync('git', ['-C', directory, '-c', 'gc.auto=0', ...args], options).toString();
   git(folder, 'init', '-q', '--bare', '-b', 'main', `--object-format=${format}`, repository);
@@ -74,7 +66,7 @@ export function pushedGround(
       ['-C', repository, 'cat-file', '--batch-all-objects', '--batch-check'],
       {
         ...options,
-        env: { ...env, GIT_OBJECT_DIRECTORY: directory },
+        env: { ...gitEnvironment, GIT_OBJECT_DIRECTORY: directory },
       },
     );
     const lines = listed.toString().trim().split('\n').filter(Boolean);

@@ -42,8 +42,7 @@ t.test('while a directory cannot be read, the larger of the known and the seen b
   t.match(walk(), {
     bytes: 1110,
     partial: true,
-    unread: [{ path: join(unit, 'closed'), error: 'EACCES' }],
-    unreadCount: 1,
+    unread: { count: 1, first: [{ path: join(unit, 'closed'), error: 'EACCES' }] },
   });
   fill(join(unit, 'open/d'), 5);
   t.match(walk(), { bytes: 1110, partial: true }, 'what comes may be in the place of what cannot be read');
@@ -85,8 +84,7 @@ t.test('a directory that can be listed but not entered keeps its last known byte
     bytes: 1101,
     files: 1,
     partial: true,
-    unread: [{ path: join(unit, 'listed'), error: 'EACCES' }],
-    unreadCount: 1,
+    unread: { count: 1, first: [{ path: join(unit, 'listed'), error: 'EACCES' }] },
   });
 });
 
@@ -95,7 +93,7 @@ t.test('a unit that cannot be read at all keeps its last known bytes', async t =
   fill(join(unit, 'a/b'), 100);
   walk();
   chmodSync(unit, 0o700);
-  t.match(walk(), { bytes: 100, partial: true, unread: [{ path: unit, error: 'EACCES' }] });
+  t.match(walk(), { bytes: 100, partial: true, unread: { first: [{ path: unit, error: 'EACCES' }] } });
 });
 
 t.test('a new unit with unreadable places counts what can be read', async t => {
@@ -110,7 +108,11 @@ t.test('without a file descriptor nothing counts less', async t => {
   const { unit, walk } = world(t, 'a.git');
   bareRepository(unit, 1000);
   const { bytes } = walk();
-  t.match(walk('apparent', 'starved'), { bytes, partial: true, unread: [{ path: unit, error: 'EMFILE' }] });
+  t.match(walk('apparent', 'starved'), {
+    bytes,
+    partial: true,
+    unread: { first: [{ path: unit, error: 'EMFILE' }] },
+  });
   fill(join(unit, 'objects/more'), 10);
   t.match(walk(), { bytes: bytes + 10, partial: false });
 });
@@ -122,8 +124,8 @@ t.test('many unreadable places are counted, and the first are named', async t =>
     chmodSync(join(unit, String(index)), 0o700);
   }
   const walked = walk();
-  t.equal(walked.unreadCount, 250);
-  t.equal(walked.unread.length, 100);
+  t.equal(walked.unread.count, 250);
+  t.equal(walked.unread.first.length, 100);
 });
 
 t.test('a quarantine that cannot be read makes no unit partial', async t => {
@@ -133,10 +135,10 @@ t.test('a quarantine that cannot be read makes no unit partial', async t => {
   fill(join(quarantine, 'pack/tmp_pack_y'), 5000);
   chmodSync(quarantine, 0o700);
   const bytes = 100 + 'ref: refs/heads/main\n'.length;
-  t.match(walk(), { bytes, partial: false, unreadCount: 0, leftoverCount: 0 });
+  t.match(walk(), { bytes, partial: false, unread: { count: 0 }, leftovers: { count: 0 } });
   const longAgo = Date.now() / 1000 - 7200;
   utimesSync(quarantine, longAgo, longAgo);
   const { objects, ...walked } = walk();
-  t.match(walked, { bytes, partial: false, unreadCount: 0 }, 'whatever its age');
+  t.match(walked, { bytes, partial: false, unread: { count: 0 } }, 'whatever its age');
   t.match(objects?.after.there, [{ bytes: 0, isUnreadable: true }]);
 });

@@ -167,3 +167,13 @@ export function scanning(
   t.teardown(() => scanner.close());
   return { scanner, book };
 }
+
+/** Makes a sweep, and returns it once it is over. */
+export async function swept(
+  scanner: Scanner,
+  request: Parameters<Scanner['sweep']>[0] = { kind: 'sweep' },
+): Promise<ReturnType<Scanner['sweep']>> {
+  const run = scanner.sweep(request);
+  await run.done;
+  return run;
+}

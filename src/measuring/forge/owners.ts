@@ -51,8 +51,8 @@ export const forgeLinkKinds: readonly Kind<unknown>[] = [forgeLinkKind];
 
 /** Returns the forge's id of an owner; undefined for an owner who is not of the forge. */
 export function forgeIdOf(snapshot: Snapshot, ownerId: number): number | undefined {
-  for (const [key] of snapshot.ofOwner(forgeLinkKind, ownerId)) return Number(key);
-  return undefined;
+  const [link] = snapshot.ofOwner(forgeLinkKind, ownerId);
+  return link === undefined ? undefined : Number(link[0]);
 }
 
 /** Returns the forge's last state of an owner by name; undefined for an owner who is not of the forge. */
@@ -61,9 +61,8 @@ export function forgeLinkOf(
   name: string,
 ): ForgeLink | undefined {
   const owner = owners.named(name);
-  if (owner === undefined) return undefined;
-  for (const [, link] of snapshot.ofOwner(forgeLinkKind, owner.id)) return link;
-  return undefined;
+  const [link] = owner === undefined ? [] : snapshot.ofOwner(forgeLinkKind, owner.id);
+  return link?.[1];
 }
 
 /** The name of the owner who is linked to an id of the forge; null if none is. */
