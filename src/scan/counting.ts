@@ -117,11 +117,6 @@ export interface CountedUnit {
   readonly expectedBytes: number | undefined;
 }
 
-interface UnitCountsOptions {
-  readonly pushes: UnitPushes;
-  readonly walkAgain: (path: string) => void;
-}
-
 interface UnitState {
   readonly count: ObjectsCount;
   /** The number of the last walk. */
@@ -138,12 +133,14 @@ interface UnitState {
  * Any other unit counts as the walk found it.
  */
 export class UnitCounts {
-  readonly #options: UnitCountsOptions;
+  readonly #pushes: UnitPushes;
+  readonly #walkAgain: (path: string) => void;
   readonly #units = new Map<string, UnitState>();
   readonly #again = new Map<string, NodeJS.Timeout>();
 
-  constructor(options: UnitCountsOptions) {
-    this.#options = options;
+  constructor(pushes: UnitPushes, walkAgain: (path: string) => void) {
+    this.#pushes = pushes;
+    this.#walkAgain = walkAgain;
   }
 
   /**
@@ -158,7 +155,7 @@ export class UnitCounts {
     const before = knownBytes === undefined ? undefined : this.#units.get(path);
     if (before !== undefined && before.seq > start.seq) return null;
     const rest = bytes - objects.bytes;
-    const facts = this.#options.pushes.walked(path, start.seq, objects);
+    const facts = this.#pushes.walked(path, start.seq, objects);
     const { quietMs, directories } = quietOf(objects, before, start);
     const { count, againMs } = countObjects(before?.count ?? countOf(knownBytes, rest), {
       bytes: objects.bytes,
@@ -199,7 +196,7 @@ export class UnitCounts {
     if (againMs === null) return;
     const timer = setTimeout(() => {
       // The entry in `#again` stays until the result: meanwhile no sweep may trust the unit's signature.
-      this.#options.walkAgain(path);
+      this.#walkAgain(path);
     }, againMs).unref();
     this.#again.set(path, timer);
   }

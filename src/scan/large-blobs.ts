@@ -43,10 +43,8 @@ const filesEach = 100;
 const mostInflatedBytes = 1032;
 const longestLooseHead = 512;
 const looseHead = /^(blob|commit|tree|tag) (\d{1,16})\0/;
-const idBytesByCharacters: ReadonlyMap<number, number> = new Map([
-  [40, 20],
-  [64, 32],
-]);
+/** Lengths of ids in hexadecimal digits. */
+const idLengths = [40, 64];
 
 /** The blobs over a size, by their ids, and why these may not be all. */
 class Findings {
@@ -131,9 +129,8 @@ function addFromPack(
   mayGoOn: () => void,
   found: Findings,
 ): void {
-  const idBytes = idBytesByCharacters.get(sum.length);
-  if (idBytes === undefined) throw new CannotTell('a pack has an unknown kind of name');
-  const pack = Pack.open(path, idBytes, mayGoOn);
+  if (!idLengths.includes(sum.length)) throw new CannotTell('a pack has an unknown kind of name');
+  const pack = Pack.open(path, sum.length / 2, mayGoOn);
   try {
     const { blobs, untold } = pack.largeBlobs(overBytes, mostKept);
     found.untold ??= untold;

@@ -42,11 +42,6 @@ interface WalkedBatch {
   readonly priorityFault: string | null;
 }
 
-interface PoolOptions {
-  /** Tells whether no signature may replace a walk of a unit at present. */
-  readonly isUnsettled: (path: string) => boolean;
-}
-
 interface Entry {
   readonly job: WalkJob;
   /** A walker died at it: it is not tried a third time. */
@@ -83,7 +78,7 @@ const mostDeaths = 20;
 
 export class Pool {
   readonly #parts: ScannerParts;
-  readonly #isUnsettled: PoolOptions['isUnsettled'];
+  readonly #isUnsettled: (path: string) => boolean;
   readonly #walkers = new Set<Walker>();
   /** The entries that wait, by the device of each unit. */
   readonly #waiting: Readonly<Record<Urgency, Map<string, Entry[]>>> = { soon: new Map(), sweep: new Map() };
@@ -95,7 +90,8 @@ export class Pool {
   #isToHandOut = false;
   #closed = false;
 
-  constructor(parts: ScannerParts, { isUnsettled }: PoolOptions) {
+  /** `isUnsettled`: tells whether no signature may replace a walk of a unit at present. */
+  constructor(parts: ScannerParts, isUnsettled: (path: string) => boolean) {
     this.#parts = parts;
     this.#isUnsettled = isUnsettled;
   }

@@ -165,11 +165,11 @@ export class UnitMeasuring {
     this.#scanner = parts.options;
     this.#onDoubt = onDoubt;
     this.#checkRoots = rootCheck(parts);
-    this.pool = new Pool(parts, { isUnsettled: path => this.#isUnsettled(path) });
+    this.pool = new Pool(parts, path => this.#isUnsettled(path));
     this.#targets = new Targets(this.pool, (path, result, start, origin) =>
       this.#settle(path, result, start, origin),
     );
-    this.#counts = new UnitCounts({ pushes, walkAgain: path => void this.measure(path, 'again') });
+    this.#counts = new UnitCounts(pushes, path => void this.measure(path, 'again'));
   }
 
   /** Walks the unit at this path; after a change, also the units inside it. Never rejects. */

@@ -146,7 +146,7 @@ t.test('laws: at most what walks saw or pushes explain, at least what is expecte
 t.test('what a push brought counts though the walk after it could not read it', async t => {
   const walkedAgain: string[] = [];
   const pushes = { listed: () => [], walked: () => ({ takenBytes: 300, hasEnded: false, isUnsure: false }) };
-  const counts = new UnitCounts({ pushes, walkAgain: path => void walkedAgain.push(path) });
+  const counts = new UnitCounts(pushes, path => void walkedAgain.push(path));
   t.teardown(() => counts.close());
   const unit = { path: '/srv/a.git', kind: 'repos', owner: 'a', leaf: 'size:repos:private' } as const;
   const objects = { bytes: 900, signs: noSigns, before: noQuarantines, after: noQuarantines };

@@ -28,7 +28,7 @@ function world(t: Test, size = 1): World {
   const begun: string[] = [];
   const done: string[] = [];
   const mounts = new Mounts();
-  const code = { walker: new URL('odd-walker.ts', import.meta.url) };
+  const code = { walker: new URL('odd-io-worker.ts', import.meta.url) };
   const threads = diskThreads({ mounts, workers: size, code });
   const parts: ScannerParts = {
     options: book.options({ storages, cacheFile: '', workers: size }),
@@ -37,7 +37,7 @@ function world(t: Test, size = 1): World {
     mounts,
     threads,
   };
-  const pool = new Pool(parts, { isUnsettled: () => false });
+  const pool = new Pool(parts, () => false);
   t.teardown(() => {
     pool.close();
     return threads.close(300);

@@ -221,7 +221,7 @@ t.test('a sweep tells how far it is, and logs it', async t => {
   const root = temporary(t);
   const logged: string[] = [];
   const log = { info: (_: object, message: string) => logged.push(message), warn: () => {}, error: () => {} };
-  const options = { walkerCode: new URL('odd-walker.ts', import.meta.url), workers: 1, log };
+  const options = { walkerCode: new URL('odd-io-worker.ts', import.meta.url), workers: 1, log };
   const { scanner } = scanning(t, [storage('lfs', `${root}/{owner}`)], options);
   for (let owner = 0; owner < 10; owner++) {
     for (let index = 0; index < 5; index++) fill(join(root, `slow ${owner}`, String(index), 'file'), 10);
@@ -340,7 +340,7 @@ t.test('a unit that is too large keeps the bytes it was known with', async t => 
 
 t.test('other settings stop the sweep that runs and begin another one', async t => {
   const root = temporary(t);
-  const options = { walkerCode: new URL('odd-walker.ts', import.meta.url), workers: 1 };
+  const options = { walkerCode: new URL('odd-io-worker.ts', import.meta.url), workers: 1 };
   const { scanner, book } = scanning(t, [storage('lfs', `${root}/a/{owner}`)], options);
   for (let index = 0; index < 300; index++) fill(join(root, 'a/slow', String(index), 'file'), 1);
   fill(join(root, 'b/bob/.skip/file'), 100);
@@ -364,7 +364,7 @@ t.test('other settings stop the sweep that runs and begin another one', async t 
 
 t.test('a unit whose walk ends its thread is named, and no other one is lost', async t => {
   const root = temporary(t);
-  const options = { walkerCode: new URL('odd-walker.ts', import.meta.url) };
+  const options = { walkerCode: new URL('odd-io-worker.ts', import.meta.url) };
   const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}`)], options);
   for (let owner = 0; owner < 50; owner++) fill(join(root, `owner ${owner}`, 'file'), 1);
   fill(join(root, 'poison/file'), 1);
@@ -386,7 +386,7 @@ t.test('a unit whose walk ends its thread is named, and no other one is lost', a
 
 t.test('a scanner that closes stops walking within a second', async t => {
   const root = temporary(t);
-  const options = { walkerCode: new URL('odd-walker.ts', import.meta.url), workers: 1 };
+  const options = { walkerCode: new URL('odd-io-worker.ts', import.meta.url), workers: 1 };
   const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}`)], options);
   for (let index = 0; index < 500; index++) fill(join(root, 'slow', String(index), 'file'), 1);
   const running = scanner.sweep({ kind: 'sweep' });
