@@ -5,21 +5,19 @@
 import { z } from 'zod';
 import { longestName } from '../quota/index.ts';
 import { emailPattern, longestEmail } from '../text.ts';
-import { atMost, mark, mostOf, nameOrNothing, newName, text } from './bounds.ts';
+import { atMost, component, mark, mostOf, nameOrNothing, newName, text } from './bounds.ts';
 import { ownerType } from './usage.ts';
 
-export const user = z
-  .object({
-    id: z.number().int(),
-    login: z.string(),
-    username: z.string().meta({ description: 'The same as `login`.' }),
-    type: ownerType,
-    email: z.string().meta({ description: 'Empty where it is not known, as `full_name` is.' }),
-    full_name: z.string(),
-    is_admin: z.boolean(),
-    created: z.string().meta({ description: 'When the owner was first heard of, in ISO 8601.' }),
-  })
-  .meta({ id: 'User', description: 'A user or an organization.' });
+export const user = component('User', 'A user or an organization.', {
+  id: z.number().int(),
+  login: z.string(),
+  username: z.string().meta({ description: 'The same as `login`.' }),
+  type: ownerType,
+  email: z.string().meta({ description: 'Empty where it is not known, as `full_name` is.' }),
+  full_name: z.string(),
+  is_admin: z.boolean(),
+  created: z.string().meta({ description: 'When the owner was first heard of, in ISO 8601.' }),
+});
 
 export type User = z.infer<typeof user>;
 
@@ -79,30 +77,26 @@ const scopes = atMost(mostOf.scopes, z.array(scope)).meta({
 
 const longestTime = 64;
 
-export const newToken = z
-  .object({
-    name: newName,
-    scopes,
-    expires_at: z.iso
-      .datetime({ offset: true, error: 'expected a time such as 2027-01-31T00:00:00Z' })
-      .max(longestTime)
-      .nullish(),
-  })
-  .meta({ id: 'NewToken' });
+export const newToken = component('NewToken', {
+  name: newName,
+  scopes,
+  expires_at: z.iso
+    .datetime({ offset: true, error: 'expected a time such as 2027-01-31T00:00:00Z' })
+    .max(longestTime)
+    .nullish(),
+});
 
 export type NewToken = z.infer<typeof newToken>;
 
-export const token = z
-  .object({
-    id: z.number().int(),
-    name: z.string(),
-    scopes: z.array(z.string()).readonly(),
-    token_last_eight: z.string(),
-    created_at: z.string(),
-    last_used_at: z.string().nullable().meta({ description: 'Null: never.' }),
-    expires_at: z.string().nullable().meta({ description: 'Null: never.' }),
-  })
-  .meta({ id: 'Token' });
+export const token = component('Token', {
+  id: z.number().int(),
+  name: z.string(),
+  scopes: z.array(z.string()).readonly(),
+  token_last_eight: z.string(),
+  created_at: z.string(),
+  last_used_at: z.string().nullable().meta({ description: 'Null: never.' }),
+  expires_at: z.string().nullable().meta({ description: 'Null: never.' }),
+});
 
 export type Token = z.infer<typeof token>;
 
@@ -132,50 +126,46 @@ const via = z.enum(['token', 'link', 'source']).meta({
   description: 'A token, a sign-in link, or an identity provider.',
 });
 
-export const session = z
-  .object({
-    login: z.string(),
-    full_name: z.string(),
-    is_admin: z.boolean(),
-    organizations: z
-      .array(z.string())
-      .readonly()
-      .meta({ description: 'The organizations in which the user has the role owner and can see the quota.' }),
-    scopes: z.array(z.string()).readonly(),
-    expires_at: z.string().nullable().meta({
-      description: 'When the session ends if it is not used; null: never, as with some tokens.',
-    }),
-    via,
-    sign_out_href: z
-      .string()
-      .nullable()
-      .meta({
-        description:
-          'The address, relative to the base URL, where a browser signs out here and at the provider. Null: ' +
-          'only `DELETE /session` is possible.',
-      }),
-    host: z.string().meta({ description: 'The host that answers.' }),
-    store_away_since: z.string().nullable().meta({
+export const session = component('Session', {
+  login: z.string(),
+  full_name: z.string(),
+  is_admin: z.boolean(),
+  organizations: z
+    .array(z.string())
+    .readonly()
+    .meta({ description: 'The organizations in which the user has the role owner and can see the quota.' }),
+  scopes: z.array(z.string()).readonly(),
+  expires_at: z.string().nullable().meta({
+    description: 'When the session ends if it is not used; null: never, as with some tokens.',
+  }),
+  via,
+  sign_out_href: z
+    .string()
+    .nullable()
+    .meta({
       description:
-        'Since when the store cannot be written: decisions continue, but nothing can be changed. Null if it can.',
+        'The address, relative to the base URL, where a browser signs out here and at the provider. Null: ' +
+        'only `DELETE /session` is possible.',
     }),
-    shares: z.boolean().meta({ description: 'True if the host shares its quota with other hosts.' }),
-    version: z.string(),
-  })
-  .meta({ id: 'Session' });
+  host: z.string().meta({ description: 'The host that answers.' }),
+  store_away_since: z.string().nullable().meta({
+    description:
+      'Since when the store cannot be written: decisions continue, but nothing can be changed. Null if it can.',
+  }),
+  shares: z.boolean().meta({ description: 'True if the host shares its quota with other hosts.' }),
+  version: z.string(),
+});
 
 export type Session = z.infer<typeof session>;
 
-export const sessionRow = z
-  .object({
-    id: z.string(),
-    created_at: z.string(),
-    last_used_at: z.string(),
-    expires_at: z.string().meta({ description: 'When the session ends if it is not used.' }),
-    via,
-    current: z.boolean().meta({ description: 'True for the session of this request.' }),
-  })
-  .meta({ id: 'SessionRow' });
+export const sessionRow = component('SessionRow', {
+  id: z.string(),
+  created_at: z.string(),
+  last_used_at: z.string(),
+  expires_at: z.string().meta({ description: 'When the session ends if it is not used.' }),
+  via,
+  current: z.boolean().meta({ description: 'True for the session of this request.' }),
+});
 
 export type SessionRow = z.infer<typeof sessionRow>;
 
@@ -185,22 +175,18 @@ export const anySession = sessionRow
 
 export type AnySession = z.infer<typeof anySession>;
 
-export const signInLink = z
-  .object({
-    url: z.string().meta({ description: 'It works once.' }),
-    expires_at: z.string(),
-  })
-  .meta({ id: 'SignInLink' });
+export const signInLink = component('SignInLink', {
+  url: z.string().meta({ description: 'It works once.' }),
+  expires_at: z.string(),
+});
 
-export const offeredSource = z
-  .object({
-    id: z.string(),
-    name: z.string(),
-    href: z.string().meta({
-      description:
-        'The address where a sign-in begins, relative to the base URL; `?return_to=` can name a page below it to return to.',
-    }),
-  })
-  .meta({ id: 'OfferedSource' });
+export const offeredSource = component('OfferedSource', {
+  id: z.string(),
+  name: z.string(),
+  href: z.string().meta({
+    description:
+      'The address where a sign-in begins, relative to the base URL; `?return_to=` can name a page below it to return to.',
+  }),
+});
 
 export type OfferedSource = z.infer<typeof offeredSource>;

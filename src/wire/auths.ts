@@ -7,7 +7,7 @@
 
 import { z } from 'zod';
 import { longestName } from '../quota/index.ts';
-import { text as anyText, atMost, mostOf, nameOrNothing, newName } from './bounds.ts';
+import { text as anyText, atMost, component, mostOf, nameOrNothing, newName } from './bounds.ts';
 import { longestMappedName, longestMappingText, mostMapped } from './mapping.ts';
 
 const text = anyText.nullish();
@@ -71,16 +71,14 @@ const fields = {
   is_active: flag,
 };
 
-export const newSource = z
-  .object({
-    name: newName,
-    openid_connect_auto_discovery_url: anyText.meta({
-      description: 'The issuer, or its address with /.well-known/openid-configuration.',
-    }),
-    client_id: anyText,
-    ...fields,
-  })
-  .meta({ id: 'NewSource' });
+export const newSource = component('NewSource', {
+  name: newName,
+  openid_connect_auto_discovery_url: anyText.meta({
+    description: 'The issuer, or its address with /.well-known/openid-configuration.',
+  }),
+  client_id: anyText,
+  ...fields,
+});
 
 export type NewSource = z.output<typeof newSource>;
 
@@ -98,37 +96,35 @@ const mapping = z
   .record(z.string(), z.array(z.string()).readonly())
   .meta({ description: 'Quota groups for each group at the provider.' });
 
-export const source = z
-  .object({
-    id: z.number().int(),
-    name: z.string(),
-    openid_connect_auto_discovery_url: z.string(),
-    client_id: z.string(),
-    client_secret_state: z.enum(['none', 'set', 'unreadable']).meta({
-      description: '`unreadable`: it was encrypted with a key that `[security] SECRET_KEY` does not have.',
-    }),
-    scopes: z.array(z.string()).readonly(),
-    username_claim: z.string(),
-    trust_usernames: z.boolean(),
-    admin_group_claim_name: z.string(),
-    admin_group: z.string(),
-    quota_group_claim_name: z.string(),
-    quota_group_map: mapping,
-    quota_group_map_removal: z.boolean(),
-    missing_claim: z.enum(['remove', 'keep']),
-    sign_out_at_provider: z.boolean(),
-    is_active: z.boolean(),
-    unknown_quota_groups: z
-      .array(z.string())
-      .readonly()
-      .meta({ description: 'Quota groups in the mapping that do not exist.' }),
-    redirect_uri: z.string().meta({ description: 'The redirect URI to enter at the provider.' }),
-    post_logout_redirect_uri: z.string().meta({
-      description: 'With `sign_out_at_provider`: the URI for sign-outs to enter at the provider, too.',
-    }),
-    created_at: z.string(),
-  })
-  .meta({ id: 'Source', description: 'A provider that users sign in with.' });
+export const source = component('Source', 'A provider that users sign in with.', {
+  id: z.number().int(),
+  name: z.string(),
+  openid_connect_auto_discovery_url: z.string(),
+  client_id: z.string(),
+  client_secret_state: z.enum(['none', 'set', 'unreadable']).meta({
+    description: '`unreadable`: it was encrypted with a key that `[security] SECRET_KEY` does not have.',
+  }),
+  scopes: z.array(z.string()).readonly(),
+  username_claim: z.string(),
+  trust_usernames: z.boolean(),
+  admin_group_claim_name: z.string(),
+  admin_group: z.string(),
+  quota_group_claim_name: z.string(),
+  quota_group_map: mapping,
+  quota_group_map_removal: z.boolean(),
+  missing_claim: z.enum(['remove', 'keep']),
+  sign_out_at_provider: z.boolean(),
+  is_active: z.boolean(),
+  unknown_quota_groups: z
+    .array(z.string())
+    .readonly()
+    .meta({ description: 'Quota groups in the mapping that do not exist.' }),
+  redirect_uri: z.string().meta({ description: 'The redirect URI to enter at the provider.' }),
+  post_logout_redirect_uri: z.string().meta({
+    description: 'With `sign_out_at_provider`: the URI for sign-outs to enter at the provider, too.',
+  }),
+  created_at: z.string(),
+});
 
 export type Source = z.infer<typeof source>;
 
@@ -179,23 +175,21 @@ export type TriedSource = z.output<typeof triedSource>;
 
 const names = z.array(z.string()).readonly();
 
-export const synchronization = z
-  .object({
-    outcome: z.enum(['synchronized', 'kept', 'overage', 'off']).meta({
-      description:
-        '`kept`: the claim is absent, and `missing_claim` is `keep`; `overage`: the provider has too many groups to name ' +
-        'them; `off`: the source names no claim. Nothing is changed in these three.',
-    }),
-    claimed: names.meta({ description: 'Groups at the provider.' }),
-    groups: names.meta({ description: "The user's quota groups afterwards." }),
-    added: names,
-    removed: names,
-    skipped: names.meta({ description: 'Mapped and claimed quota groups that do not exist.' }),
-    ignored: names.meta({
-      description: 'The parts of the claim that could not be understood, each with its position.',
-    }),
-  })
-  .meta({ id: 'Synchronization' });
+export const synchronization = component('Synchronization', {
+  outcome: z.enum(['synchronized', 'kept', 'overage', 'off']).meta({
+    description:
+      '`kept`: the claim is absent, and `missing_claim` is `keep`; `overage`: the provider has too many groups to name ' +
+      'them; `off`: the source names no claim. Nothing is changed in these three.',
+  }),
+  claimed: names.meta({ description: 'Groups at the provider.' }),
+  groups: names.meta({ description: "The user's quota groups afterwards." }),
+  added: names,
+  removed: names,
+  skipped: names.meta({ description: 'Mapped and claimed quota groups that do not exist.' }),
+  ignored: names.meta({
+    description: 'The parts of the claim that could not be understood, each with its position.',
+  }),
+});
 
 export type Synchronization = z.infer<typeof synchronization>;
 
@@ -215,13 +209,11 @@ export const newLink = z
   .object({ subject: newName.meta({ description: 'The claim `sub` of the user at this provider.' }) })
   .meta({ id: 'NewLink' });
 
-export const link = z
-  .object({
-    user: z.string(),
-    subject: z.string(),
-    gives_administration: z.boolean().meta({ description: 'A source made the user an administrator.' }),
-    created_at: z.string(),
-  })
-  .meta({ id: 'Link', description: 'A link between an account at the provider and a user.' });
+export const link = component('Link', 'A link between an account at the provider and a user.', {
+  user: z.string(),
+  subject: z.string(),
+  gives_administration: z.boolean().meta({ description: 'A source made the user an administrator.' }),
+  created_at: z.string(),
+});
 
 export type Link = z.infer<typeof link>;

@@ -16,7 +16,18 @@ import {
   ruleScopes,
   subjects,
 } from '../quota/index.ts';
-import { atMost, bytes, knownName, mark, mostOf, newName, queryNumber, text } from './bounds.ts';
+import {
+  atMost,
+  bytes,
+  component,
+  knownName,
+  mark,
+  mostOf,
+  newName,
+  queryNumber,
+  strictComponent,
+  text,
+} from './bounds.ts';
 import { allowance } from './requests.ts';
 import { ownerRow, ownerState, usageTree } from './usage.ts';
 
@@ -197,17 +208,15 @@ export const ruleEdit = z
 
 export type RuleEdit = z.output<typeof ruleEdit>;
 
-export const rule = z
-  .object({
-    name: z.string(),
-    limit: bytes,
-    subjects: ruleSubjects,
-    ...graceFields,
-    mode: shownMode,
-    per: shownScope,
-    warn_at: shownWarnAt,
-  })
-  .meta({ id: 'Rule' });
+export const rule = component('Rule', {
+  name: z.string(),
+  limit: bytes,
+  subjects: ruleSubjects,
+  ...graceFields,
+  mode: shownMode,
+  per: shownScope,
+  warn_at: shownWarnAt,
+});
 
 export type Rule = z.infer<typeof rule>;
 
@@ -217,25 +226,21 @@ export const groupsRule = z
     description: 'An existing rule is used unchanged; a new rule is created, and needs a limit.',
   });
 
-export const newGroup = z
-  .object({
-    name: newName,
-    rules: atMost(mostOf.rulesOfNewGroup, z.array(groupsRule)).nullish(),
-    mode: noGroupMode,
-  })
-  .meta({ id: 'NewGroup' });
+export const newGroup = component('NewGroup', {
+  name: newName,
+  rules: atMost(mostOf.rulesOfNewGroup, z.array(groupsRule)).nullish(),
+  mode: noGroupMode,
+});
 
 export const group = z.object({ name: z.string(), rules: z.array(rule).readonly() }).meta({ id: 'Group' });
 
 export type Group = z.infer<typeof group>;
 
-export const ownersGroups = z
-  .object({
-    groups: atMost(mostOf.groupsOfOwner, z.array(knownName)).meta({
-      description: 'The names of all groups that the owner should be in.',
-    }),
-  })
-  .meta({ id: 'OwnersGroups' });
+export const ownersGroups = component('OwnersGroups', {
+  groups: atMost(mostOf.groupsOfOwner, z.array(knownName)).meta({
+    description: 'The names of all groups that the owner should be in.',
+  }),
+});
 
 const pool = z.object({
   rule: z.string(),
@@ -250,14 +255,12 @@ const pool = z.object({
   mode: shownMode,
 });
 
-const ownPool = z
-  .object({
-    group: z.string(),
-    ...pool.shape,
-    limit: bytes.meta({ description: '-1 if unlimited. Allowances of the owner are added to it.' }),
-    share: bytes.meta({ description: 'Bytes of the owner among them.' }),
-  })
-  .meta({ id: 'OwnPool', description: 'A limit that an owner shares with the other members of a group.' });
+const ownPool = component('OwnPool', 'A limit that an owner shares with the other members of a group.', {
+  group: z.string(),
+  ...pool.shape,
+  limit: bytes.meta({ description: '-1 if unlimited. Allowances of the owner are added to it.' }),
+  share: bytes.meta({ description: 'Bytes of the owner among them.' }),
+});
 
 export const groupUsage = z
   .object({
@@ -285,24 +288,22 @@ export const groupUsage = z
 
 export type GroupUsage = z.infer<typeof groupUsage>;
 
-export const quotaInfo = z
-  .object({
-    used: usageTree,
-    unreachable: usageTree.optional().meta({
-      description:
-        'The part of `used` that no ref reaches and that is forgiven up to GARBAGE_MOST; left out if there is none.',
-    }),
-    groups: z.array(group).readonly().meta({ description: 'The rules as they are, without allowances.' }),
-    allowances: z
-      .array(allowance)
-      .readonly()
-      .optional()
-      .meta({ description: 'Extra bytes on top of each limit above 0; left out if there are none.' }),
-    pools: z.array(ownPool).readonly().optional().meta({
-      description: 'Limits of all members of a group together; left out if the owner is in no such group.',
-    }),
-  })
-  .meta({ id: 'QuotaInfo', description: 'The usage of an owner, and the effective groups.' });
+export const quotaInfo = component('QuotaInfo', 'The usage of an owner, and the effective groups.', {
+  used: usageTree,
+  unreachable: usageTree.optional().meta({
+    description:
+      'The part of `used` that no ref reaches and that is forgiven up to GARBAGE_MOST; left out if there is none.',
+  }),
+  groups: z.array(group).readonly().meta({ description: 'The rules as they are, without allowances.' }),
+  allowances: z
+    .array(allowance)
+    .readonly()
+    .optional()
+    .meta({ description: 'Extra bytes on top of each limit above 0; left out if there are none.' }),
+  pools: z.array(ownPool).readonly().optional().meta({
+    description: 'Limits of all members of a group together; left out if the owner is in no such group.',
+  }),
+});
 
 export type OwnPool = z.infer<typeof ownPool>;
 
@@ -319,16 +320,14 @@ const version = mark.meta({
   description: 'Of what it says: another policy has another version, the same one has the same.',
 });
 
-const wholeGroup = z
-  .object({
-    name: z.string(),
-    rules: z.array(z.string()).readonly().meta({ description: 'The names of its rules.' }),
-    users: z
-      .array(z.string())
-      .readonly()
-      .meta({ description: 'The users and organizations in it, as they came to it.' }),
-  })
-  .meta({ id: 'WholeGroup' });
+const wholeGroup = component('WholeGroup', {
+  name: z.string(),
+  rules: z.array(z.string()).readonly().meta({ description: 'The names of its rules.' }),
+  users: z
+    .array(z.string())
+    .readonly()
+    .meta({ description: 'The users and organizations in it, as they came to it.' }),
+});
 
 export const wholePolicy = z
   .object({ version, rules: z.array(rule).readonly(), groups: z.array(wholeGroup).readonly() })
@@ -338,18 +337,16 @@ export type WholePolicy = z.infer<typeof wholePolicy>;
 
 export const newWholeRule = z.strictObject(newRule.shape);
 
-const newWholeGroup = z
-  .strictObject({
-    name: newName,
-    rules: atMost(mostOf.rules, z.array(knownName))
-      .nullish()
-      .meta({ description: 'Names of rules of this document.' }),
-    users: atMost(mostOf.users, z.array(knownName))
-      .nullish()
-      .meta({ description: 'Who is in it; left out: those who are in the group of that name.' }),
-    mode: noGroupMode,
-  })
-  .meta({ id: 'NewWholeGroup' });
+const newWholeGroup = strictComponent('NewWholeGroup', {
+  name: newName,
+  rules: atMost(mostOf.rules, z.array(knownName))
+    .nullish()
+    .meta({ description: 'Names of rules of this document.' }),
+  users: atMost(mostOf.users, z.array(knownName))
+    .nullish()
+    .meta({ description: 'Who is in it; left out: those who are in the group of that name.' }),
+  mode: noGroupMode,
+});
 
 export const newWholePolicy = z
   .strictObject({

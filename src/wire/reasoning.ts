@@ -2,31 +2,29 @@
 
 import { z } from 'zod';
 import { subjects } from '../quota/index.ts';
-import { atMost, bytes, knownName, mostOf } from './bounds.ts';
+import { atMost, bytes, component, knownName, mostOf, strictComponent } from './bounds.ts';
 import { groupsRule, limit, newGroup, newRule, shownMode, shownScope } from './policy.ts';
 import { ownerType, verdict } from './usage.ts';
 
 const named = z.array(z.string()).readonly().meta({ description: 'The subjects of the rule.' });
 const step = z.enum(['assigned', 'defaults', 'builtin']);
 
-const explainedRule = z
-  .object({
-    rule: z.string().nullable().meta({ description: 'Null for the rule of the built-in group.' }),
-    subjects: named,
-    used: bytes.meta({ description: 'The usage by this rule, with the bytes that are reserved.' }),
-    reserved: bytes.meta({ description: 'Those of them that are reserved and not measured yet.' }),
-    limit: bytes.meta({ description: '-1: unlimited. Allowances are added to it.' }),
-    allowance: verdict.shape.allowance,
-    garbage: verdict.shape.garbage,
-    headroom: bytes.nullable().meta({ description: 'limit - used; null if unlimited.' }),
-    grace: verdict.shape.grace,
-    mode: shownMode,
-    verdict: z
-      .enum(['allows', 'graced', 'refuses'])
-      .meta({ description: '`graced`: the limit is passed, and its grace lets it through.' }),
-    decided: z.boolean().meta({ description: 'True for the deciding one.' }),
-  })
-  .meta({ id: 'ExplainedRule', description: 'A rule that covers the subject.' });
+const explainedRule = component('ExplainedRule', 'A rule that covers the subject.', {
+  rule: z.string().nullable().meta({ description: 'Null for the rule of the built-in group.' }),
+  subjects: named,
+  used: bytes.meta({ description: 'The usage by this rule, with the bytes that are reserved.' }),
+  reserved: bytes.meta({ description: 'Those of them that are reserved and not measured yet.' }),
+  limit: bytes.meta({ description: '-1: unlimited. Allowances are added to it.' }),
+  allowance: verdict.shape.allowance,
+  garbage: verdict.shape.garbage,
+  headroom: bytes.nullable().meta({ description: 'limit - used; null if unlimited.' }),
+  grace: verdict.shape.grace,
+  mode: shownMode,
+  verdict: z
+    .enum(['allows', 'graced', 'refuses'])
+    .meta({ description: '`graced`: the limit is passed, and its grace lets it through.' }),
+  decided: z.boolean().meta({ description: 'True for the deciding one.' }),
+});
 
 const explainedBound = explainedRule
   .extend({
@@ -50,16 +48,14 @@ const explainedBounds = z.array(explainedBound).readonly().optional().meta({
     'Limits of groups, repositories, pushes and files, in the order in which they are asked after the groups have allowed; left out where there are none.',
 });
 
-const explainedGroup = z
-  .object({
-    group: z.string().nullable().meta({ description: 'Null for the built-in one.' }),
-    verdict: z
-      .enum(['allows', 'graced', 'refuses', 'no_match'])
-      .meta({ description: '`no_match`: no rule of the group covers the subject.' }),
-    rules: z.array(explainedRule).readonly(),
-    decided: z.boolean(),
-  })
-  .meta({ id: 'ExplainedGroup' });
+const explainedGroup = component('ExplainedGroup', {
+  group: z.string().nullable().meta({ description: 'Null for the built-in one.' }),
+  verdict: z
+    .enum(['allows', 'graced', 'refuses', 'no_match'])
+    .meta({ description: '`no_match`: no rule of the group covers the subject.' }),
+  rules: z.array(explainedRule).readonly(),
+  decided: z.boolean(),
+});
 
 const explainedDecision = verdict.extend({
   by: z.enum(['disabled', 'rule', 'no_match']),
@@ -80,46 +76,39 @@ const otherwiseDecided = z.object({
   decision: explainedDecision,
 });
 
-export const explanation = z
-  .object({
-    subject: z.enum(subjects),
-    settings: z.object({
-      enabled: z.boolean(),
-      refuse_when: z.enum(['exceeded', 'reached']),
-      uncovered: z.enum(['default', 'deny']),
-      precise: z.boolean(),
-      mode: z.enum(['enforce', 'report']),
-      total_bytes: bytes,
-    }),
-    adding_bytes: bytes.meta({ description: 'Bytes about to be added, as far as they count.' }),
-    steps: explainedSteps,
-    bounds: explainedBounds,
-    decision: explainedDecision,
-    reporting: otherwiseDecided.optional().meta({
-      description:
-        'The same as it would be if all rules in report mode were in force; left out where none bears on the owner.',
-    }),
-    warning: otherwiseDecided.optional().meta({
-      description:
-        'The same as it would be if all rules that only warn were in force; left out where none bears on the owner.',
-    }),
-  })
-  .meta({ id: 'Explanation' });
+export const explanation = component('Explanation', {
+  subject: z.enum(subjects),
+  settings: z.object({
+    enabled: z.boolean(),
+    refuse_when: z.enum(['exceeded', 'reached']),
+    uncovered: z.enum(['default', 'deny']),
+    precise: z.boolean(),
+    mode: z.enum(['enforce', 'report']),
+    total_bytes: bytes,
+  }),
+  adding_bytes: bytes.meta({ description: 'Bytes about to be added, as far as they count.' }),
+  steps: explainedSteps,
+  bounds: explainedBounds,
+  decision: explainedDecision,
+  reporting: otherwiseDecided.optional().meta({
+    description:
+      'The same as it would be if all rules in report mode were in force; left out where none bears on the owner.',
+  }),
+  warning: otherwiseDecided.optional().meta({
+    description:
+      'The same as it would be if all rules that only warn were in force; left out where none bears on the owner.',
+  }),
+});
 
 export type Explanation = z.infer<typeof explanation>;
 
-export const policyFault = z
-  .object({
-    code: z.string(),
-    group: z.string().optional(),
-    rule: z.string().optional(),
-    subject: z.string().optional(),
-    message: z.string().meta({ description: 'One line for people.' }),
-  })
-  .meta({
-    id: 'PolicyFault',
-    description: 'A possible mistake in a policy.',
-  });
+export const policyFault = component('PolicyFault', 'A possible mistake in a policy.', {
+  code: z.string(),
+  group: z.string().optional(),
+  rule: z.string().optional(),
+  subject: z.string().optional(),
+  message: z.string().meta({ description: 'One line for people.' }),
+});
 
 export type LintFault = z.infer<typeof policyFault>;
 
@@ -130,76 +119,70 @@ const draftGroup = newGroup.extend({
   }),
 });
 
-export const draftPolicy = z
-  .strictObject({
-    rules: atMost(mostOf.rules, z.array(newRule)).optional().meta({ description: 'Instead of all rules.' }),
-    groups: atMost(mostOf.groups, z.array(draftGroup))
-      .optional()
-      .meta({ description: 'Instead of all groups.' }),
-    without_group: knownName.optional().meta({
-      description:
-        'Without this group, and without linting. If nothing else changes, only its members are checked.',
-    }),
-    settings: z
-      .strictObject({
-        total: limit.optional().meta({ description: '`[quota.default] TOTAL` in bytes.' }),
-        default_groups: atMost(mostOf.groupsOfOwner, z.array(knownName)).optional(),
-        refuse_when: z.enum(['exceeded', 'reached']).optional(),
-        uncovered: z.enum(['default', 'deny']).optional(),
-      })
-      .default({})
-      .meta({ description: 'As in the configuration.' }),
-  })
-  .meta({ id: 'DraftPolicy', description: 'Parts that are left out stay the same.' });
+export const draftPolicy = strictComponent('DraftPolicy', 'Parts that are left out stay the same.', {
+  rules: atMost(mostOf.rules, z.array(newRule)).optional().meta({ description: 'Instead of all rules.' }),
+  groups: atMost(mostOf.groups, z.array(draftGroup))
+    .optional()
+    .meta({ description: 'Instead of all groups.' }),
+  without_group: knownName.optional().meta({
+    description:
+      'Without this group, and without linting. If nothing else changes, only its members are checked.',
+  }),
+  settings: z
+    .strictObject({
+      total: limit.optional().meta({ description: '`[quota.default] TOTAL` in bytes.' }),
+      default_groups: atMost(mostOf.groupsOfOwner, z.array(knownName)).optional(),
+      refuse_when: z.enum(['exceeded', 'reached']).optional(),
+      uncovered: z.enum(['default', 'deny']).optional(),
+    })
+    .default({})
+    .meta({ description: 'As in the configuration.' }),
+});
 
 export type DraftPolicy = z.output<typeof draftPolicy>;
 
-const changedOwner = z
-  .object({
-    user: z.string(),
-    type: ownerType,
-    total: bytes.meta({ description: 'The sum of all kinds of data.' }),
-    changes: z
-      .array(
-        z.object({
-          subject: z.enum(subjects),
-          unit: z.string().optional().meta({
-            description: 'The repository, where only its own limit decides otherwise.',
-          }),
-          before: verdict,
-          after: verdict,
+const changedOwner = component('ChangedOwner', {
+  user: z.string(),
+  type: ownerType,
+  total: bytes.meta({ description: 'The sum of all kinds of data.' }),
+  changes: z
+    .array(
+      z.object({
+        subject: z.enum(subjects),
+        unit: z.string().optional().meta({
+          description: 'The repository, where only its own limit decides otherwise.',
         }),
-      )
-      .meta({ description: 'Of repositories the 20 largest.' }),
-  })
-  .meta({ id: 'ChangedOwner' });
+        before: verdict,
+        after: verdict,
+      }),
+    )
+    .meta({ description: 'Of repositories the 20 largest.' }),
+});
 
 const changedOwners = z
   .object({ count: z.number().int(), first: z.array(changedOwner).readonly() })
   .meta({ id: 'ChangedOwners', description: 'The number of these owners, and the largest of them.' });
 
-export const simulation = z
-  .object({
-    owners: z.number().int().meta({ description: 'The number of owners that were checked.' }),
-    refused: changedOwners.meta({ description: 'Owners who would be newly refused.' }),
-    graced: changedOwners.optional().meta({
-      description: 'Owners who would newly be over a limit within its grace; left out where there are none.',
+export const simulation = component('Simulation', {
+  owners: z.number().int().meta({ description: 'The number of owners that were checked.' }),
+  refused: changedOwners.meta({ description: 'Owners who would be newly refused.' }),
+  graced: changedOwners.optional().meta({
+    description: 'Owners who would newly be over a limit within its grace; left out where there are none.',
+  }),
+  allowed: changedOwners.meta({ description: 'Owners who would be newly allowed.' }),
+  not_asked: z
+    .array(z.enum(['push', 'file']))
+    .readonly()
+    .optional()
+    .meta({
+      description:
+        'What rules of the policy as it would be limit besides, which has no effect on stored data; left out where there are no such rules.',
     }),
-    allowed: changedOwners.meta({ description: 'Owners who would be newly allowed.' }),
-    not_asked: z
-      .array(z.enum(['push', 'file']))
-      .readonly()
-      .optional()
-      .meta({
-        description:
-          'What rules of the policy as it would be limit besides, which has no effect on stored data; left out where there are no such rules.',
-      }),
-    lint: z
-      .array(policyFault)
-      .readonly()
-      .meta({ description: 'Possible mistakes in the policy as it would be.' }),
-  })
-  .meta({ id: 'Simulation' });
+  lint: z
+    .array(policyFault)
+    .readonly()
+    .meta({ description: 'Possible mistakes in the policy as it would be.' }),
+});
 
 export type ChangedOwner = z.infer<typeof changedOwner>;
 

@@ -1,7 +1,7 @@
 /** Requests for more space, and allowances: extra bytes for a limited time. */
 
 import { z } from 'zod';
-import { bytes } from './bounds.ts';
+import { bytes, component, strictComponent } from './bounds.ts';
 
 const mostWords = 1000;
 const longestMoment = 40;
@@ -50,69 +50,59 @@ export const unreachableGarbage = z
       'The stored bytes, with `[quota] GARBAGE = forgive`, of which unreachable ones do not count.',
   });
 
-export const newRequest = z
-  .strictObject({
-    bytes: moreBytes,
-    until: end.nullish().meta({ description: 'If omitted, the administrator sets the end when granting.' }),
-    why: words.min(1, { error: 'it is missing: say in a few words what for' }),
-  })
-  .meta({ id: 'NewRequest' });
+export const newRequest = strictComponent('NewRequest', {
+  bytes: moreBytes,
+  until: end.nullish().meta({ description: 'If omitted, the administrator sets the end when granting.' }),
+  why: words.min(1, { error: 'it is missing: say in a few words what for' }),
+});
 
 export const requestStates = ['open', 'granted', 'declined', 'withdrawn'] as const;
 
-export const spaceRequest = z
-  .object({
-    id: z.string(),
-    owner: z.string().meta({ description: 'The user or the organization that is to have more.' }),
-    asked_by: z.string(),
-    asked_at: z.string(),
-    bytes: bytes.meta({ description: 'As it was asked for, as `until` is.' }),
-    until: z.string().nullable(),
-    why: z.string(),
-    state: z.enum(requestStates),
-    answer: z
-      .object({
-        at: z.string(),
-        by: z.string().nullable().meta({
-          description: 'Null: the administrator of a host, the configuration, or the asker who withdrew it.',
-        }),
-        automatic: z.boolean().meta({ description: 'Granted by `[requests] AUTO_GRANT`.' }),
-        words: z.string(),
-        granted: z
-          .object({ allowance: z.string(), bytes, until: z.string() })
-          .nullable()
-          .meta({ description: 'The allowance that was given; null if none was.' }),
-      })
-      .nullable()
-      .meta({ description: 'Null while the request is open.' }),
-  })
-  .meta({ id: 'SpaceRequest', description: 'A request for more space.' });
+export const spaceRequest = component('SpaceRequest', 'A request for more space.', {
+  id: z.string(),
+  owner: z.string().meta({ description: 'The user or the organization that is to have more.' }),
+  asked_by: z.string(),
+  asked_at: z.string(),
+  bytes: bytes.meta({ description: 'As it was asked for, as `until` is.' }),
+  until: z.string().nullable(),
+  why: z.string(),
+  state: z.enum(requestStates),
+  answer: z
+    .object({
+      at: z.string(),
+      by: z.string().nullable().meta({
+        description: 'Null: the administrator of a host, the configuration, or the asker who withdrew it.',
+      }),
+      automatic: z.boolean().meta({ description: 'Granted by `[requests] AUTO_GRANT`.' }),
+      words: z.string(),
+      granted: z
+        .object({ allowance: z.string(), bytes, until: z.string() })
+        .nullable()
+        .meta({ description: 'The allowance that was given; null if none was.' }),
+    })
+    .nullable()
+    .meta({ description: 'Null while the request is open.' }),
+});
 
 export type SpaceRequest = z.infer<typeof spaceRequest>;
 
-export const grantOrder = z
-  .strictObject({
-    bytes: moreBytes.nullish().meta({ description: 'Left out: as it was asked for.' }),
-    until: end.nullish().meta({ description: 'Left out: as it was asked for; required if it was not.' }),
-    words: words.nullish().meta({ description: 'For the asker.' }),
-  })
-  .meta({ id: 'GrantOrder' });
+export const grantOrder = strictComponent('GrantOrder', {
+  bytes: moreBytes.nullish().meta({ description: 'Left out: as it was asked for.' }),
+  until: end.nullish().meta({ description: 'Left out: as it was asked for; required if it was not.' }),
+  words: words.nullish().meta({ description: 'For the asker.' }),
+});
 
-export const declineOrder = z
-  .strictObject({
-    words: words
-      .min(1, { error: 'it is missing: say in a few words why' })
-      .meta({ description: 'For the asker.' }),
-  })
-  .meta({ id: 'DeclineOrder' });
+export const declineOrder = strictComponent('DeclineOrder', {
+  words: words
+    .min(1, { error: 'it is missing: say in a few words why' })
+    .meta({ description: 'For the asker.' }),
+});
 
-export const newAllowance = z
-  .strictObject({
-    bytes: moreBytes,
-    until: end,
-    why: words.min(1, { error: 'it is missing: say in a few words what for' }),
-  })
-  .meta({ id: 'NewAllowance' });
+export const newAllowance = strictComponent('NewAllowance', {
+  bytes: moreBytes,
+  until: end,
+  why: words.min(1, { error: 'it is missing: say in a few words what for' }),
+});
 
 export const allowance = z
   .object({

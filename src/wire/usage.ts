@@ -12,7 +12,7 @@ import {
   subjects,
 } from '../quota/index.ts';
 import { isoTime } from '../text.ts';
-import { bytes } from './bounds.ts';
+import { bytes, component } from './bounds.ts';
 import { addedAllowance, allowance, unreachableGarbage } from './requests.ts';
 
 const grace = z
@@ -38,61 +38,55 @@ const bound = {
 
 type Bound = z.infer<z.ZodObject<typeof bound>>;
 
-const passedLimit = z
-  .object({
-    ...bound,
-    used: bytes.nullable(),
-    limit: bytes.nullable(),
-    group: z.string().nullable(),
-    rule: z.string().nullable(),
-  })
-  .meta({ id: 'Reported', description: 'The refusal that a rule would cause if it were in force.' });
+const passedLimit = component('Reported', 'The refusal that a rule would cause if it were in force.', {
+  ...bound,
+  used: bytes.nullable(),
+  limit: bytes.nullable(),
+  group: z.string().nullable(),
+  rule: z.string().nullable(),
+});
 
-export const usageTree = z
-  .object({
-    size: z.object({
-      repos: z.object({ public: bytes, private: bytes }),
-      git: z.object({ LFS: bytes }),
-      assets: z.object({
-        attachments: z.object({ issues: bytes, releases: bytes }),
-        artifacts: bytes,
-        packages: z.object({ all: bytes }),
-        wiki: bytes,
-      }),
+export const usageTree = component('UsageTree', 'Bytes by kind.', {
+  size: z.object({
+    repos: z.object({ public: bytes, private: bytes }),
+    git: z.object({ LFS: bytes }),
+    assets: z.object({
+      attachments: z.object({ issues: bytes, releases: bytes }),
+      artifacts: bytes,
+      packages: z.object({ all: bytes }),
+      wiki: bytes,
     }),
-  })
-  .meta({ id: 'UsageTree', description: 'Bytes by kind.' });
+  }),
+});
 
 export const ownerType = z.enum(['user', 'organization']);
 
-export const verdict = z
-  .object({
-    ...bound,
-    allowed: z.boolean().meta({ description: 'True if an action that adds data of this kind may start.' }),
-    used: bytes.nullable().meta({
-      description:
-        'The usage by the deciding rule; of a push or a file what comes; null if no rule covers the subject.',
-    }),
-    limit: bytes.nullable().meta({
-      description: '-1 if unlimited; null if no rule covers the subject. Allowances are added to it.',
-    }),
-    allowance: addedAllowance
-      .optional()
-      .meta({ description: 'The part of `limit` that allowances add; left out if they add nothing.' }),
-    garbage: unreachableGarbage
-      .optional()
-      .meta({ description: 'What of it does not count; left out if all counts.' }),
-    grace: grace.optional().meta({ description: 'Left out unless the limit is passed and has one.' }),
-    reported: passedLimit.optional().meta({
-      description: 'The refusal that rules in report mode would cause; left out where there is none.',
-    }),
-    warned: passedLimit.optional().meta({
-      description: 'The limit that is passed and only warns; left out where there is none.',
-    }),
-    group: z.string().nullable().meta({ description: 'The deciding group; null for the built-in one.' }),
-    rule: z.string().nullable().meta({ description: 'The deciding rule; null for the built-in one.' }),
-  })
-  .meta({ id: 'Verdict' });
+export const verdict = component('Verdict', {
+  ...bound,
+  allowed: z.boolean().meta({ description: 'True if an action that adds data of this kind may start.' }),
+  used: bytes.nullable().meta({
+    description:
+      'The usage by the deciding rule; of a push or a file what comes; null if no rule covers the subject.',
+  }),
+  limit: bytes.nullable().meta({
+    description: '-1 if unlimited; null if no rule covers the subject. Allowances are added to it.',
+  }),
+  allowance: addedAllowance
+    .optional()
+    .meta({ description: 'The part of `limit` that allowances add; left out if they add nothing.' }),
+  garbage: unreachableGarbage
+    .optional()
+    .meta({ description: 'What of it does not count; left out if all counts.' }),
+  grace: grace.optional().meta({ description: 'Left out unless the limit is passed and has one.' }),
+  reported: passedLimit.optional().meta({
+    description: 'The refusal that rules in report mode would cause; left out where there is none.',
+  }),
+  warned: passedLimit.optional().meta({
+    description: 'The limit that is passed and only warns; left out where there is none.',
+  }),
+  group: z.string().nullable().meta({ description: 'The deciding group; null for the built-in one.' }),
+  rule: z.string().nullable().meta({ description: 'The deciding rule; null for the built-in one.' }),
+});
 
 export type Verdict = z.infer<typeof verdict>;
 
@@ -177,46 +171,42 @@ export type OwnerRow = z.infer<typeof ownerRow>;
 /** Kinds of entries that `GET /admin/quota/usage` lists. */
 export const usageLists = ['owner', 'repository'] as const;
 
-export const repositoryRow = z
-  .object({
-    unit: z.string().meta({ description: 'The repository, as refusals name it.' }),
-    owner: z.string(),
-    used: bytes.meta({ description: 'The bytes of the repository that the deciding rule counts.' }),
-    limit: bytes.meta({ description: '-1 if unlimited. Allowances are added to it.' }),
-    group: z.string(),
-    rule: z.string(),
-    percent: ownerRow.shape.percent,
-    state: ownerState.meta({
-      description:
-        '`over`: its limit refuses what grows it; `near`: the lowest threshold of WARN_AT is reached, or a limit that only warns is passed; `ok`: neither.',
-    }),
-  })
-  .meta({ id: 'RepositoryRow', description: 'A repository that has a limit of its own.' });
+export const repositoryRow = component('RepositoryRow', 'A repository that has a limit of its own.', {
+  unit: z.string().meta({ description: 'The repository, as refusals name it.' }),
+  owner: z.string(),
+  used: bytes.meta({ description: 'The bytes of the repository that the deciding rule counts.' }),
+  limit: bytes.meta({ description: '-1 if unlimited. Allowances are added to it.' }),
+  group: z.string(),
+  rule: z.string(),
+  percent: ownerRow.shape.percent,
+  state: ownerState.meta({
+    description:
+      '`over`: its limit refuses what grows it; `near`: the lowest threshold of WARN_AT is reached, or a limit that only warns is passed; `ok`: neither.',
+  }),
+});
 
 export type RepositoryRow = z.infer<typeof repositoryRow>;
 
-const unitRow = z
-  .object({
-    host: z.string().meta({ description: 'The `[server] HOST_ID` of the host that it is on.' }),
-    name: z.string().meta({ description: 'The path of a walked unit, the name of a reported one.' }),
-    title: z.string().optional().meta({
-      description: 'The name by which its forge knows it, where the path does not say it: `group/project`.',
-    }),
-    kind: z.enum(['walked', 'reported']),
-    source: z.string().nullable().meta({
-      description: 'The source that reported it with its whole set; null for all others, and on other hosts.',
-    }),
-    subject: z.string(),
-    bytes,
-    files: z.number().int().nullable().meta({
-      description: 'Null for a unit of another host.',
-    }),
-    partial: z.boolean(),
-    measured_at: z.string().nullable().meta({
-      description: 'Of a unit of another host, when the oldest there was measured; null: it was reported.',
-    }),
-  })
-  .meta({ id: 'UnitRow' });
+const unitRow = component('UnitRow', {
+  host: z.string().meta({ description: 'The `[server] HOST_ID` of the host that it is on.' }),
+  name: z.string().meta({ description: 'The path of a walked unit, the name of a reported one.' }),
+  title: z.string().optional().meta({
+    description: 'The name by which its forge knows it, where the path does not say it: `group/project`.',
+  }),
+  kind: z.enum(['walked', 'reported']),
+  source: z.string().nullable().meta({
+    description: 'The source that reported it with its whole set; null for all others, and on other hosts.',
+  }),
+  subject: z.string(),
+  bytes,
+  files: z.number().int().nullable().meta({
+    description: 'Null for a unit of another host.',
+  }),
+  partial: z.boolean(),
+  measured_at: z.string().nullable().meta({
+    description: 'Of a unit of another host, when the oldest there was measured; null: it was reported.',
+  }),
+});
 
 export type UnitRow = z.infer<typeof unitRow>;
 
@@ -275,11 +265,9 @@ export const ownReport = ownerReport
 
 export type OwnReport = z.infer<typeof ownReport>;
 
-export const usedUnit = z
-  .object({
-    name: z.string().meta({
-      description: 'Of a walked unit the part of its path that varies: below what its template begins with.',
-    }),
-    size: bytes,
-  })
-  .meta({ id: 'UsedUnit' });
+export const usedUnit = component('UsedUnit', {
+  name: z.string().meta({
+    description: 'Of a walked unit the part of its path that varies: below what its template begins with.',
+  }),
+  size: bytes,
+});
