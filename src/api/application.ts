@@ -97,7 +97,7 @@ function api({ routes, authenticate, browsers, services }: ApplicationOptions): 
         if (![...atPath.values()].every(({ access }) => access === 'anybody')) await asker.caller();
         throw wrongMethod(request, response, [...atPath.keys()].flatMap(asSent));
       }
-      await serve(route, { request, response, asker, downloads, documents: services.documents });
+      await serve(route, { request, response, asker, downloads, services });
     });
   }
   return router;
@@ -108,11 +108,11 @@ interface Served {
   readonly response: Response;
   readonly asker: Asker;
   readonly downloads: Downloads;
-  readonly documents: Pick<Documents, 'transact'>;
+  readonly services: ApplicationOptions['services'];
 }
 
 async function serve(route: Route, served: Served): Promise<void> {
-  const { request, response, asker, downloads, documents } = served;
+  const { request, response, asker, downloads, services } = served;
   let caller = nobody;
   const admit = async () => {
     caller = await admittedTo(route, asker);
@@ -128,7 +128,8 @@ async function serve(route: Route, served: Served): Promise<void> {
       return caller;
     },
     browser: asker.browser,
-    change: work => documents.transact(work, caller),
+    address: new URL(`api/v1${request.url}`, services.baseUrl()),
+    change: work => services.documents.transact(work, caller),
     header: (name, value) => response.set(name, value),
   };
   try {

@@ -29,17 +29,15 @@ export async function sentBody(request: Request, mostBytes: number): Promise<Buf
   }
   const chunks: Buffer[] = [];
   let length = 0;
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const brokeOff = () => reject(new SoftquotaError('bad_parameter', 'body: it is incomplete'));
-  request.on('data', (chunk: Buffer) => {
-    length += chunk.length;
-    if (length <= mostBytes) chunks.push(chunk);
-    else chunks.length = 0;
-  });
-  request.once('end', resolve);
-  request.once('error', brokeOff);
-  request.once('close', brokeOff);
-  await promise;
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length <= mostBytes) chunks.push(chunk);
+      else chunks.length = 0;
+    }
+  } catch (cause) {
+    throw new SoftquotaError('bad_parameter', 'body: it is incomplete', { cause });
+  }
   if (length > mostBytes) {
     throw new SoftquotaError('body_too_large', `body: expected at most ${shown(mostBytes)}`);
   }

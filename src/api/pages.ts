@@ -85,43 +85,40 @@ export function onePage<Entry extends z.ZodType>(entry: Entry) {
   return { status: 200, description: 'One page', schema: z.array(entry), headers: pagingHeaders } as const;
 }
 
-/** Returns the address of a list with the non-empty parameters, but without the page. */
-export function listAddress(
-  baseUrl: string,
-  path: string,
-  parameters: Readonly<Record<string, string | undefined>> = {},
-): URL {
-  const address = new URL(`api/v1${path}`, baseUrl);
-  for (const [name, value] of Object.entries(parameters)) {
-    if (value !== undefined && value !== '') address.searchParams.set(name, value);
-  }
-  return address;
-}
-
 /** Returns one page as `pageOf` does, and sets the headers with the total and the other pages. */
 export async function tellPage<Entry extends object>(
   call: Call,
-  list: { readonly entries: Iterable<Entry | null>; readonly compare: Compare<Entry>; readonly address: URL },
-  page: Page,
+  entries: Iterable<Entry | null>,
+  compare: Compare<Entry>,
+  query: Page,
 ): Promise<readonly Entry[]> {
-  const { entries, total } = await pageOf(list.entries, page, list.compare);
-  tellPages(call, page, total, list.address);
-  return entries;
+  const page = await pageOf(entries, query, compare);
+  tellPages(call, query, page.total);
+  return page.entries;
 }
 
-/** Sets the headers with the total and the addresses of the other pages. `address` is the list's address. */
-export function tellPages(call: Call, { page, limit }: Page, total: number, address: URL): void {
+/** Sets the headers with the total and the addresses of the other pages. */
+export function tellPages(call: Call, query: Page, total: number): void {
+  const { page, limit } = query;
   const last = Math.max(1, Math.ceil(total / limit));
   const relations = [
     ...(page > 1 ? [['first', 1] as const, ['prev', Math.min(page - 1, last)] as const] : []),
     ...(page < last ? [['next', page + 1] as const, ['last', last] as const] : []),
   ];
   const links = relations.map(([relation, number]) => {
-    const to = new URL(address);
-    to.searchParams.set('page', String(number));
-    to.searchParams.set('limit', String(limit));
-    return `<${to}>; rel="${relation}"`;
+    return `<${addressWith(call, query, { page: number, limit })}>; rel="${relation}"`;
   });
   call.header('X-Total-Count', String(total));
   if (links.length > 0) call.header('Link', links.join(', '));
+}
+
+/**
+ * Returns the address of the request with another place in the list: the page or the end of the page before.
+ * Parameters that the route does not have are left out.
+ */
+export function addressWith({ address }: Call, query: object, place: Readonly<Record<string, unknown>>): URL {
+  const to = new URL(address);
+  for (const name of address.searchParams.keys()) if (!(name in query)) to.searchParams.delete(name);
+  for (const [name, value] of Object.entries(place)) to.searchParams.set(name, String(value));
+  return to;
 }

@@ -92,6 +92,8 @@ export interface Call {
   readonly caller: Caller;
   /** Null if this server has no sessions of browsers. */
   readonly browser: Browser | null;
+  /** Address of the request as it reaches this API from outside, with the query. */
+  readonly address: URL;
   /** Changes documents in one transaction in the caller's name. Rejects with the error that `work` throws. */
   change<Result>(work: (transaction: Transaction) => Result): Promise<Result>;
   header(name: string, value: string): void;

@@ -2,9 +2,9 @@
 
 import { z } from 'zod';
 import { type Event, type EventsPage, event, eventKinds } from '../../overview/index.ts';
-import { isoTime } from '../../text.ts';
 import { knownName, mark, queryNumber, text } from '../../wire/index.ts';
 import { csvLine } from '../downloads.ts';
+import { addressWith } from '../pages.ts';
 import { type Call, csvRoute, getRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -48,7 +48,7 @@ const listQuery = z.strictObject({ ...filters, ...eventsPage });
 const mostLines = 100_000;
 const linesAtOnce = 500;
 
-export function eventRoutes({ events, baseUrl }: ApiServices): readonly Route[] {
+export function eventRoutes({ events }: ApiServices): readonly Route[] {
   return [
     getRoute('listEvents', '/admin/quota/events', {
       summary: 'Refusals, thresholds reached, policy changes and sign-ins, newest first',
@@ -60,13 +60,7 @@ export function eventRoutes({ events, baseUrl }: ApiServices): readonly Route[] 
       answer: { ...eventsAnswer, schema: z.array(event).readonly() },
       handle: async ({ query }, call) => {
         const page = await events.list(query);
-        const { since, until } = query;
-        const told = {
-          ...query,
-          since: isoTime(since ?? null) ?? undefined,
-          until: isoTime(until ?? null) ?? undefined,
-        };
-        tellNext(call, new URL('api/v1/admin/quota/events', baseUrl()), told, page.next);
+        tellNext(call, query, page.next);
         return page.events;
       },
     }),
@@ -165,11 +159,7 @@ function cellOf(field: unknown): string | number | null {
 /**
  * Sets the header with the address of the next page. `next` is the end of this page, null on the last one.
  */
-export function tellNext(call: Call, address: URL, query: object, next: string | null): void {
+export function tellNext(call: Call, query: object, next: string | null): void {
   if (next === null) return;
-  const to = new URL(address);
-  for (const [name, value] of Object.entries({ ...query, after: next })) {
-    if (value !== undefined) to.searchParams.set(name, String(value));
-  }
-  call.header('Link', `<${to}>; rel="next"`);
+  call.header('Link', `<${addressWith(call, query, { after: next })}>; rel="next"`);
 }

@@ -13,7 +13,7 @@ import { leafMask, leaves, type Subject } from '../../quota/index.ts';
 import { printable } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import { type KnownOwner, knownOwner, roleOver } from '../owners.ts';
-import { forgivingPage, listAddress, onePage, pageOf, tellPages } from '../pages.ts';
+import { forgivingPage, onePage, pageOf, tellPages } from '../pages.ts';
 import type { Tag } from '../route.ts';
 import { getRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -38,7 +38,7 @@ const mostUnits = 100_000;
 const unitsQuery = z.object(forgivingPage({ usual: 50, most: 1000 }));
 
 function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[] {
-  const { ledger, unitNames, baseUrl } = services;
+  const { ledger, unitNames } = services;
   const { of, path, read, owner } = scope;
   return [
     getRoute(`getQuotaOf${of}`, path, {
@@ -76,7 +76,7 @@ function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[]
           const of = leaves.filter(leaf => (leafMask(leaf) & leafMask(subject)) !== 0);
           const { units, more } = await ledger.shares.someUnitsOf(name, { of, most });
           const { entries, total } = await pageOf(units, input.query, bySize);
-          tellPages(call, input.query, total + more, addressIn(scope, baseUrl(), name, `/${list}`));
+          tellPages(call, input.query, total + more);
           const unitName = unitNames();
           return entries.map(unit => ({ name: unitName(unit), size: unit.bytes }));
         },
@@ -101,7 +101,7 @@ export function ownFigureRoutes(services: ApiServices): readonly Route[] {
 }
 
 function figureRoutes(services: ApiServices, scope: OwnerScope): readonly Route[] {
-  const { events, baseUrl } = services;
+  const { events } = services;
   const { of, path, read, owner } = scope;
   return [
     getRoute(`getReportOf${of}`, `${path}/report`, {
@@ -135,9 +135,9 @@ function figureRoutes(services: ApiServices, scope: OwnerScope): readonly Route[
       answer: { ...eventsAnswer, schema: z.array(ownEvent).readonly() },
       handle: async (input, call) => {
         const { kind, ...place } = input.query;
-        const { id, name } = owner(input.params, call.caller);
+        const { id } = owner(input.params, call.caller);
         const page = await events.listOf(id, kind === undefined ? ownEventKinds : [kind], place);
-        tellNext(call, addressIn(scope, baseUrl(), name, '/events'), input.query, page.next);
+        tellNext(call, input.query, page.next);
         return page.events;
       },
     }),
@@ -212,11 +212,6 @@ function partsOf(tag: Tag, area: ScopeParts['access']['area']): Pick<OwnerScope,
     read: { tag, faults, access: { area, to: 'read' } },
     write: { tag, faults, access: { area, to: 'write' } },
   };
-}
-
-/** Returns the address of an operation for this owner, for links to pages. */
-export function addressIn({ path }: OwnerScope, baseUrl: string, name: string, below: string): URL {
-  return listAddress(baseUrl, `${path.replace('{org}', encodeURIComponent(name))}${below}`);
 }
 
 function callerAsOwner({ ledger }: Services, { name }: Caller): KnownOwner {

@@ -19,7 +19,7 @@ import {
   user,
 } from '../../wire/index.ts';
 import { ownerToAssign } from '../owners.ts';
-import { listAddress, pageQuery, pagingHeaders, tellPage } from '../pages.ts';
+import { pageQuery, pagingHeaders, tellPage } from '../pages.ts';
 import { type Call, deleteRoute, getRoute, patchRoute, postRoute, putRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { editOf, groupShown, newRuleFrom, poolShown, ruleShown, userShown } from './shapes.ts';
@@ -191,7 +191,7 @@ function usersIn(
 
 /** Throws `not_found`. */
 async function usageOfGroup(
-  { documents, ledger, baseUrl }: Pick<ApiServices, 'baseUrl' | 'documents' | 'ledger'>,
+  { documents, ledger }: Pick<ApiServices, 'documents' | 'ledger'>,
   name: string,
   page: z.output<z.ZodObject<typeof pageQuery>>,
   call: Call,
@@ -209,8 +209,7 @@ async function usageOfGroup(
   });
   const compare = (a: Member, b: Member) =>
     (b.used[0] ?? 0) - (a.used[0] ?? 0) || (a.owner < b.owner ? -1 : Number(a.owner > b.owner));
-  const address = listAddress(baseUrl(), `/admin/quota/groups/${encodeURIComponent(name)}/usage`);
-  const shown = await tellPage(call, { entries: members, compare, address }, page);
+  const shown = await tellPage(call, members, compare, page);
   return {
     group: name,
     pools,

@@ -8,7 +8,7 @@ import { filterMapInSlices } from '../../slices.ts';
 import { momentOf } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import { mustNotGiveThemselves, roleOver } from '../owners.ts';
-import { listAddress, onePage, pageQuery, tellPage } from '../pages.ts';
+import { onePage, pageQuery, tellPage } from '../pages.ts';
 import { deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { type Named, type OwnerScope, ownerScopes } from './own-quotas.ts';
@@ -94,7 +94,7 @@ const listQuery = z.strictObject({
 });
 
 export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
-  const { documents, baseUrl, now } = services;
+  const { documents, now } = services;
   const answering = {
     faults: [404, 409],
     mustBe: (named: { readonly id: string }) => void policy.mustBeRequest(documents.snapshot, named.id),
@@ -110,8 +110,7 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
         const entries = filterMapInSlices(policy.everyRequest(documents.snapshot), entry =>
           state === undefined || entry[1].state === state ? entry : undefined,
         );
-        const address = listAddress(baseUrl(), path, { state });
-        const page = await tellPage(call, { entries, compare: policy.latestFirst, address }, query);
+        const page = await tellPage(call, entries, policy.latestFirst, query);
         return page.map(entry => requestShown(documents.owners, entry));
       },
     }),

@@ -128,9 +128,8 @@ export function sessionRoutes(services: ApiServices): readonly Route[] {
       query: z.strictObject(everybodysQuery),
       answer: onePage(wire.anySession),
       handle: async ({ query }, call) => {
-        const entries = identity.signedIn.everySession();
-        const list = { path: '/admin/sessions', entries, made: ({ document }: KnownSession) => document };
-        const page = await everybodysPage(services, call, query, list);
+        const sessions = identity.signedIn.everySession();
+        const page = await everybodysPage(services, call, query, sessions, ({ document }) => document);
         return page.map(({ entry, user }) => ({ ...rowOf(entry, call.caller.sessionKey), user }));
       },
     }),

@@ -6,7 +6,7 @@ import { filterMapInSlices } from '../../slices.ts';
 import { isoTime, momentOf } from '../../text.ts';
 import { anyToken, createdToken, newToken, type Token, text, token } from '../../wire/index.ts';
 import { knownOwner, ownOrAdministered } from '../owners.ts';
-import { forgivingPage, listAddress, onePage, pageQuery, tellPage, tellPages } from '../pages.ts';
+import { forgivingPage, onePage, pageQuery, tellPage, tellPages } from '../pages.ts';
 import { type Call, deleteRoute, getRoute, postRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -18,7 +18,7 @@ export const everybodysQuery = {
 const path = '/users/{user}/tokens';
 
 export function tokenRoutes(services: ApiServices): readonly Route[] {
-  const { ledger, identity, baseUrl } = services;
+  const { ledger, identity } = services;
   return [
     getRoute('listTokens', path, {
       ...ownOrAdministered(ledger, 'read'),
@@ -27,10 +27,8 @@ export function tokenRoutes(services: ApiServices): readonly Route[] {
       query: z.object(forgivingPage({ usual: 1000, most: 1000 })),
       answer: onePage(token),
       handle: ({ params: { user }, query }, call) => {
-        const { id, name } = knownOwner(ledger, user);
-        const tokens = identity.tokensOf(id);
-        const address = listAddress(baseUrl(), path.replace('{user}', encodeURIComponent(name)));
-        tellPages(call, query, tokens.length, address);
+        const tokens = identity.tokensOf(knownOwner(ledger, user).id);
+        tellPages(call, query, tokens.length);
         const end = query.page * query.limit;
         return tokens.slice(end - query.limit, end).map(token => tokenShown(token, token.lastUsedAt));
       },
@@ -40,11 +38,7 @@ export function tokenRoutes(services: ApiServices): readonly Route[] {
       query: z.strictObject(everybodysQuery),
       answer: onePage(anyToken),
       handle: async ({ query }, call) => {
-        const page = await everybodysPage(services, call, query, {
-          path: '/admin/tokens',
-          entries: identity.everyToken(),
-          made: token => token,
-        });
+        const page = await everybodysPage(services, call, query, identity.everyToken(), token => token);
         return page.map(({ entry, user }) => ({ ...tokenShown(entry, entry.lastUsedAt), user }));
       },
     }),
@@ -82,31 +76,24 @@ export function tokenRoutes(services: ApiServices): readonly Route[] {
   ];
 }
 
-interface EverybodysList<Entry> {
-  readonly path: string;
-  readonly entries: Iterable<Entry>;
-  /** Returns the entry's document, which has the owner and the time of creation. */
-  made(entry: Entry): Pick<TokenDocument, 'createdAt' | 'id' | 'owner'>;
-}
-
 /**
  * Returns one page of the entries of all users whose names contain a text, newest first, with the users'
- * names.
+ * names. `made` returns the document of an entry, which has the owner and the time of creation.
  */
 export async function everybodysPage<Entry>(
-  { documents: { owners }, baseUrl }: Pick<ApiServices, 'baseUrl' | 'documents'>,
+  { documents: { owners } }: Pick<ApiServices, 'documents'>,
   call: Call,
   query: { readonly q: string; readonly page: number; readonly limit: number },
-  { path, entries, made }: EverybodysList<Entry>,
+  entries: Iterable<Entry>,
+  made: (entry: Entry) => Pick<TokenDocument, 'createdAt' | 'id' | 'owner'>,
 ): Promise<readonly { readonly entry: Entry; readonly user: string }[]> {
   const wanted = owners.keyOf(query.q);
   const found = filterMapInSlices(entries, entry => {
     const user = owners.byId(made(entry).owner);
     return user?.key.includes(wanted) ? { entry, user: user.name, ...made(entry) } : undefined;
   });
-  const address = listAddress(baseUrl(), path, { q: query.q });
   const compare = (a: Made, b: Made) => b.createdAt - a.createdAt || b.id - a.id;
-  return tellPage(call, { entries: found, compare, address }, query);
+  return tellPage(call, found, compare, query);
 }
 
 type Made = Pick<TokenDocument, 'createdAt' | 'id'>;

@@ -7,7 +7,7 @@ import { leafMask } from '../../quota/index.ts';
 import type { LargeUnit, UnitRecord } from '../../store/index.ts';
 import { isoTime } from '../../text.ts';
 import { type AnyUnit, anyUnit, askedSubject, text } from '../../wire/index.ts';
-import { listAddress, onePage, pageQuery, tellPage } from '../pages.ts';
+import { onePage, pageQuery, tellPage } from '../pages.ts';
 import { getRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -23,7 +23,7 @@ interface ListedUnit extends LargeUnit, Pick<UnitRecord, 'host' | 'owner' | 'par
   readonly measuredAt: number | null;
 }
 
-export function unitRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
+export function unitRoutes({ ledger }: ApiServices): readonly Route[] {
   return [
     getRoute('listUnits', '/admin/quota/units', {
       summary: 'The largest repositories and other units of all owners, largest first',
@@ -37,8 +37,7 @@ export function unitRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
         const mask = leafMask(subject);
         const others = await unitsElsewhere(ledger, mask, q);
         const entries = unitsIn(ledger, mask, q, others);
-        const address = listAddress(baseUrl(), '/admin/quota/units', { subject, q });
-        const page = await tellPage(call, { entries, compare: larger, address }, query);
+        const page = await tellPage(call, entries, larger, query);
         return page.map(unit => shown(ledger, unit));
       },
     }),

@@ -8,7 +8,7 @@ import { leafMask, leaves } from '../../quota/index.ts';
 import { filterMapInSlices, inSlices } from '../../slices.ts';
 import * as wire from '../../wire/index.ts';
 import { csvLine } from '../downloads.ts';
-import { listAddress, onePage, pageOf, pageQuery, tellPage } from '../pages.ts';
+import { onePage, pageOf, pageQuery, tellPage } from '../pages.ts';
 import { type Call, csvRoute, getRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { askedDecision, explanationOf, reportOf, repositoryRowOf, rowOf } from './shapes.ts';
@@ -18,7 +18,7 @@ const mostLines = 1_000_000;
 const linesAtOnce = 200;
 
 export function usageRoutes(services: ApiServices): readonly Route[] {
-  const { ledger, baseUrl } = services;
+  const { ledger } = services;
   return [
     getRoute('listUsage', '/admin/quota/usage', {
       summary: 'Owners, or repositories, with their usage and limits',
@@ -29,9 +29,8 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
       answer: onePage(z.union([wire.ownerRow, wire.repositoryRow])),
       handle: async ({ query }, call) => {
         if (query.per === 'repository') return repositoryRows(services, query, call);
-        const { owners, order, parameters } = await ownerList(services, query);
-        const address = listAddress(baseUrl(), '/admin/quota/usage', parameters);
-        const entries = await tellPage(call, { entries: owners, compare: order, address }, query);
+        const { owners, order } = await ownerList(services, query);
+        const entries = await tellPage(call, owners, order, query);
         const rows: wire.OwnerRow[] = [];
         await inSlices(entries, ({ id }) => {
           const owner = ledger.ownerById(id);
@@ -193,16 +192,13 @@ const listedUsage = z
   });
 
 async function repositoryRows(
-  { baseUrl, ledger }: Pick<ApiServices, 'baseUrl' | 'ledger'>,
-  { owner, q, state, ...page }: z.output<typeof listedUsage>,
+  { ledger }: Pick<ApiServices, 'ledger'>,
+  query: z.output<typeof listedUsage>,
   call: Call,
 ): Promise<wire.RepositoryRow[]> {
-  const entries = repositoriesIn(ledger, { owner, q, state });
-  const parameters = { per: 'repository', owner, q, state: state?.join(',') };
-  const address = listAddress(baseUrl(), '/admin/quota/usage', parameters);
   const compare = (a: LimitedRepository, b: LimitedRepository) =>
     b.fullness - a.fullness || (a.unit < b.unit ? -1 : Number(a.unit > b.unit));
-  return (await tellPage(call, { entries, compare, address }, page)).map(repositoryRowOf);
+  return (await tellPage(call, repositoriesIn(ledger, query), compare, query)).map(repositoryRowOf);
 }
 
 /** Position of an owner in the list; the row itself is made only for a shown page. */
@@ -214,7 +210,7 @@ interface RankedOwner {
 
 /** Throws `not_found` if there is no such group. */
 async function ownerList(services: Pick<ApiServices, 'documents' | 'ledger' | 'totals'>, query: OwnersQuery) {
-  const { sort = 'total', q, state, group, type } = query;
+  const { sort = 'total', state, group } = query;
   const isIn = group === undefined ? null : membership(services, group);
   if (state !== undefined || sort === 'percent') await services.totals.lately();
   const order = query.order ?? (sort === 'name' ? 'asc' : 'desc');
@@ -223,7 +219,6 @@ async function ownerList(services: Pick<ApiServices, 'documents' | 'ledger' | 't
     owners: chosen(services, query, isIn),
     order: (a: RankedOwner, b: RankedOwner) =>
       (a.rank - b.rank) * sign || byName(a, b) * (sort === 'name' ? sign : 1),
-    parameters: { sort, order, q, state: state?.join(','), group, type },
   };
 }
 

@@ -11,7 +11,7 @@ import type { OwnerRecord } from '../../store/index.ts';
 import { printable } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import { knownOwner } from '../owners.ts';
-import { forgivingPage, listAddress, onePage, tellPage } from '../pages.ts';
+import { forgivingPage, onePage, tellPage } from '../pages.ts';
 import { deleteRoute, getRoute, patchRoute, postRoute, putRoute, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { userShown } from './shapes.ts';
@@ -24,7 +24,7 @@ const listQuery = z.object({
   ...forgivingPage({ usual: 50, most: 1000 }),
 });
 
-export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonly Route[] {
+export function userRoutes({ documents, ledger }: ApiServices): readonly Route[] {
   return [
     getRoute('listUsers', '/admin/users', {
       summary: 'Users and organizations, by name',
@@ -34,8 +34,7 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
       handle: async ({ query }, call) => {
         const { q, type } = query;
         const entries = found(documents.owners, q, type);
-        const address = listAddress(baseUrl(), '/admin/users', { q, type });
-        const page = await tellPage(call, { entries, compare: byName, address }, query);
+        const page = await tellPage(call, entries, byName, query);
         return page.map(owner => userShown(documents.snapshot, owner));
       },
     }),
