@@ -118,7 +118,9 @@ export function tellPages(call: Call, query: Page, total: number): void {
  */
 export function addressWith({ address }: Call, query: object, place: Readonly<Record<string, unknown>>): URL {
   const to = new URL(address);
-  for (const name of address.searchParams.keys()) if (!(name in query)) to.searchParams.delete(name);
-  for (const [name, value] of Object.entries(place)) to.searchParams.set(name, String(value));
+  for (const name of address.searchParams.keys()) {
+    if (name in place || !(name in query)) to.searchParams.delete(name);
+  }
+  for (const [name, value] of Object.entries(place)) to.searchParams.append(name, String(value));
   return to;
 }

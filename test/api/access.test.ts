@@ -66,7 +66,7 @@ t.test('who has no good token is told the same of what there is and of what ther
 t.test('a token without the scope of an operation is 403, whatever is named; one with it is not', async t => {
   const world = await World.open(t);
   await fill(world);
-  await world.must(204, 'PUT', '/admin/orgs/acme/members/admin1', { body: { role: 'owner' } });
+  await world.put('/admin/orgs/acme/members/admin1', { role: 'owner' });
   const tokens = new Map<string, string>();
   for (const area of areas) {
     for (const to of ['read', 'write'] as const) {
@@ -131,7 +131,7 @@ t.test('owners of an organization see its quota, and so do administrators; nobod
   const world = await World.open(t);
   for (const list of organizationPaths) {
     const path = `/orgs/acme/quota${list}`;
-    for (const as of ['alice', 'admin1', 'host'] as const) await world.must(200, 'GET', path, { as });
+    for (const as of ['alice', 'admin1', 'host'] as const) await world.get(path, { as });
     const member = await world.must(403, 'GET', path, { as: 'carol' });
     t.match(messageOf(member), /only owners of the organization/);
     const stranger = await world.must(404, 'GET', path, { as: 'bob' });
@@ -139,9 +139,9 @@ t.test('owners of an organization see its quota, and so do administrators; nobod
   }
   await world.must(404, 'GET', '/orgs/alice/quota');
   await world.must(404, 'GET', '/orgs/unheard-of/quota');
-  await world.must(204, 'PUT', '/admin/orgs/acme/members/carol', { body: { role: 'owner' } });
-  await world.must(200, 'GET', '/orgs/acme/quota', { as: 'carol' });
-  await world.must(204, 'DELETE', '/admin/orgs/acme/members/carol');
+  await world.put('/admin/orgs/acme/members/carol', { role: 'owner' });
+  await world.get('/orgs/acme/quota', { as: 'carol' });
+  await world.remove('/admin/orgs/acme/members/carol');
   await world.must(404, 'GET', '/orgs/acme/quota', { as: 'carol' });
 });
 
@@ -172,14 +172,14 @@ t.test('an administrator sees an organization that is another’s only with the 
   t.equal(await status('read:admin'), 403);
   t.equal(await status('read:organization', 'read:admin'), 200);
   t.equal(await status('public-only', 'read:organization', 'read:admin'), 404);
-  await world.must(204, 'PUT', '/admin/orgs/acme/members/admin1', { body: { role: 'owner' } });
+  await world.put('/admin/orgs/acme/members/admin1', { role: 'owner' });
   t.equal(await status('read:organization'), 200, 'an own one');
 });
 
 t.test("this host's administrator rules over the socket without a token, and has no quota", async t => {
   const world = await World.open(t);
   const as = 'host';
-  await world.must(200, 'GET', '/admin/quota/rules', {
+  await world.get('/admin/quota/rules', {
     as,
     headers: { Authorization: `token ${unknownToken}` },
   });

@@ -42,15 +42,15 @@ t.test('whatever rules and groups are called, they are found by their names, per
           `${rules}/${encodeURIComponent(name)}`,
           `${groups}/${encodeURIComponent(name)}`,
         ];
-        await world.must(201, 'POST', rules, { body: { name, limit: 1 } });
+        await world.post(rules, { name, limit: 1 });
         t.match(await world.get(rule), { name });
-        await world.must(201, 'POST', groups, { body: { name } });
-        await world.must(204, 'PUT', `${group}/rules/${encodeURIComponent(name)}`);
+        await world.post(groups, { name });
+        await world.put(`${group}/rules/${encodeURIComponent(name)}`);
         t.match(await world.get(group), { name, rules: [{ name }] });
-        await world.must(204, 'PUT', `${group}/users/bob`);
+        await world.put(`${group}/users/bob`);
         t.match(await world.get('/admin/users/bob/quota'), { groups: [{ name }] });
-        await world.must(204, 'DELETE', group);
-        await world.must(204, 'DELETE', rule);
+        await world.remove(group);
+        await world.remove(rule);
       },
     ),
     { numRuns: 40 },
@@ -67,9 +67,9 @@ t.test('a broken percent-encoding is 400, for who is known', async t => {
 });
 
 t.test('paths are compared exactly, but for a slash at the end', async () => {
-  await world.must(201, 'POST', rules, { body: { name: 'r', limit: 1 } });
-  await world.must(200, 'GET', `${rules}/`);
-  await world.must(200, 'GET', `${rules}/r/`);
+  await world.post(rules, { name: 'r', limit: 1 });
+  await world.get(`${rules}/`);
+  await world.get(`${rules}/r/`);
   for (const path of [
     '/Admin/quota/rules',
     `${rules}/R`,
@@ -107,7 +107,7 @@ t.test('a known address with another method is 405, and Allow says which there a
 t.test('below the path of ROOT_URL there is everything, whether a proxy takes it off or not', async t => {
   const root = 'https://git.example/tools/quota/';
   const world = await World.open(t, { settings: { server: { ROOT_URL: root } } });
-  await world.must(201, 'POST', rules, { body: { name: 'a/b', limit: 1 } });
+  await world.post(rules, { name: 'a/b', limit: 1 });
   const token = await world.newToken('admin1', ['all']);
   const from = async (path: string, headers: Readonly<Record<string, string>> = {}) => {
     const response = await fetch(new URL(path, world.url), { headers, redirect: 'manual' });

@@ -73,5 +73,5 @@ export function configure(world: World, { total, default_groups, refuse_when, un
 
 /** Puts the policy in the place of whatever there is. */
 export async function apply(world: World, body: Policy): Promise<void> {
-  await world.must(200, 'PUT', '/admin/quota/policy', { body });
+  await world.put('/admin/quota/policy', body);
 }

@@ -23,17 +23,17 @@ const company = {
 async function openWorld(t: Test, settings = {}): Promise<World> {
   const world = await World.open(t, { settings });
   for (const name of ['gold', 'silver', 'bronze', 'manual']) {
-    await world.must(201, 'POST', '/admin/quota/groups', { body: { name, rules: [] } });
+    await world.post('/admin/quota/groups', { name, rules: [] });
   }
   return world;
 }
 
 async function saved(world: World, body: object = company): Promise<z.infer<typeof savedSource>> {
-  return savedSource.parse((await world.must(201, 'POST', '/admin/auths', { body })).json);
+  return savedSource.parse(await world.post('/admin/auths', body));
 }
 
 async function signInEvents(world: World): Promise<EventOf<'sign-in'>[]> {
-  const { json } = await world.must(200, 'GET', '/admin/quota/events?kind=sign-in');
+  const json = await world.get('/admin/quota/events?kind=sign-in');
   return z
     .array(event)
     .parse(json)
@@ -70,7 +70,7 @@ t.test('a source is made with three fields, and says what all others are', async
     t.match(messageOf(refused), field);
   }
   await world.must(409, 'POST', '/admin/auths', { body: company });
-  await world.must(201, 'POST', '/admin/auths', { body: { ...company, name: 'the same issuer' } });
+  await world.post('/admin/auths', { ...company, name: 'the same issuer' });
   t.same(
     z
       .array(source)
@@ -105,7 +105,7 @@ t.test('a source is changed field by field, and goes', async t => {
     client_secret_state: 'none',
     quota_group_claim_name: '',
   });
-  await world.must(204, 'DELETE', path);
+  await world.remove(path);
   for (const [method, body] of [['GET'], ['DELETE'], ['PATCH', {}]] as const) {
     await world.must(404, method, path, body === undefined ? {} : { body });
   }
@@ -141,7 +141,7 @@ t.test('a client secret is nowhere in clear, and is not sent to another provider
   const elsewhere = { openid_connect_auto_discovery_url: 'https://evil.example' };
   const refused = await world.must(422, 'PATCH', `/admin/auths/${id}`, { body: elsewhere });
   t.match(messageOf(refused), /client_secret: it has to be given again/);
-  await world.must(200, 'PATCH', `/admin/auths/${id}`, { body: { name: 'renamed' } });
+  await world.patch(`/admin/auths/${id}`, { name: 'renamed' });
   const told = await Promise.all(
     ['/admin/auths', `/admin/auths/${id}`, '/admin/quota/events', '/admin/backup'].map(path =>
       world.must(200, 'GET', path),
@@ -172,7 +172,7 @@ t.test('a new key reads what the old one encrypted, and a lost key loses only th
   t.match(findings.text, /secret_lost/);
   await world.restart({ security: { SECRET_KEY: rotated } });
   t.equal(await stateOf(), 'set', 'saving it meanwhile has not harmed it');
-  await world.must(200, 'PATCH', `/admin/auths/${id}`, { body: { is_active: true } });
+  await world.patch(`/admin/auths/${id}`, { is_active: true });
   await world.restart({ security: { SECRET_KEY: 'n'.repeat(40) } });
   t.equal(await stateOf(), 'set', 'saving it has encrypted it with the newest key');
 });
@@ -180,7 +180,7 @@ t.test('a new key reads what the old one encrypted, and a lost key loses only th
 t.test('"Try it" shows what claims would change, and changes nothing', async t => {
   const world = await openWorld(t);
   const { id } = await saved(world);
-  await world.must(204, 'PUT', '/admin/quota/groups/bronze/users/bob');
+  await world.put('/admin/quota/groups/bronze/users/bob');
   const claims = { groups: 'staff, __proto__', preferred_username: 'bob' };
   const expected = {
     outcome: 'synchronized',
@@ -190,7 +190,7 @@ t.test('"Try it" shows what claims would change, and changes nothing', async t =
     removed: ['bronze'],
     administration: 'unchanged',
   };
-  t.match((await world.must(200, 'POST', `/admin/auths/${id}/try`, { body: { claims } })).json, expected);
+  t.match(await world.post(`/admin/auths/${id}/try`, { claims }), expected);
   const draft = { ...company, name: 'not saved', admin_group_claim_name: 'groups', admin_group: 'staff' };
   const tried = await world.must(200, 'POST', '/admin/auths/try', {
     body: { source: draft, user: 'bob', claims },
@@ -200,7 +200,7 @@ t.test('"Try it" shows what claims would change, and changes nothing', async t =
     body: { user: 'nobody', claims: { groups: ['guests', {}] } },
   });
   t.match(nobody.json, { is_known: false, groups: ['bronze'], ignored: [/number 2/] });
-  await world.must(204, 'PUT', `/admin/auths/${id}/links/bob`, { body: { subject: 'sub-bob' } });
+  await world.put(`/admin/auths/${id}/links/bob`, { subject: 'sub-bob' });
   const bySubject = await world.must(200, 'POST', '/admin/auths/try', {
     body: { source: company, claims: { ...claims, sub: 'sub-bob', preferred_username: 'robert' } },
   });
@@ -245,11 +245,11 @@ t.test('an administrator says who somebody is at a provider, and takes it back',
   await link(422, 'alice', '');
   await link(404, 'nobody', 'sub-3');
   t.match(await world.get(links), [{ user: 'bob', subject: 'sub-1', gives_administration: false }]);
-  await world.must(204, 'DELETE', `${links}/bob`);
+  await world.remove(`${links}/bob`);
   await world.must(404, 'DELETE', `${links}/bob`);
   await link(204, 'alice', 'sub-1');
   await link(204, 'carol', 'sub-2');
-  await world.must(204, 'DELETE', '/admin/users/carol');
+  await world.remove('/admin/users/carol');
   await link(204, 'bob', 'sub-2');
   t.notOk((await userOf(world, 'bob')).is_admin);
 });

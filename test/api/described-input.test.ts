@@ -21,12 +21,11 @@ t.test('a number in a query is written with digits, or it is refused', async t =
         t.match(text, `${name}: expected a whole number from `, 'it says what is expected');
       }
     }
-    await world.must(200, 'GET', `${list}?limit=10&page=1`);
+    await world.get(`${list}?limit=10&page=1`);
   }
   const explain = '/admin/quota/explain?user=alice&subject=size:all&size=';
-  for (const said of ['', ...notNumbers, '-1'])
-    t.equal((await world.call('GET', explain + said)).status, 422);
-  await world.must(200, 'GET', `${explain}1000`);
+  for (const said of ['', ...notNumbers, '-1']) await world.must(422, 'GET', explain + said);
+  await world.get(`${explain}1000`);
 });
 
 t.test('an address or a header that is too long is refused as described', async t => {
@@ -35,7 +34,7 @@ t.test('an address or a header that is too long is refused as described', async 
   await world.must(431, 'GET', `/admin/quota/usage?q=${long}`);
   await world.must(431, 'DELETE', `/admin/quota/groups/${long}`);
   await world.must(431, 'GET', '/admin/quota/policy', { headers: { 'If-None-Match': long } });
-  await world.must(200, 'GET', '/admin/quota/policy', { headers: { 'If-None-Match': 'x'.repeat(8192) } });
+  await world.get('/admin/quota/policy', { headers: { 'If-None-Match': 'x'.repeat(8192) } });
   await world.must(431, 'GET', '/admin/quota/policy', { headers: { 'If-None-Match': 'x'.repeat(8193) } });
 });
 

@@ -5,7 +5,6 @@ import t from 'tap';
 import { z } from 'zod';
 import { type Event, type EventKind, event } from '../../src/overview/index.ts';
 import { until } from '../e2e/ask.ts';
-import { messageOf } from './people.ts';
 import { type Answer, World } from './world.ts';
 
 const path = '/admin/quota/events';
@@ -39,16 +38,16 @@ t.test('users, members and tokens are on record, without any secret', async t =>
   const world = await World.open(t);
   const count = (await events(world, 'policy')).length;
   const body = { username: 'dave', email: 'dave@git.example' };
-  await world.must(201, 'POST', '/admin/users', { body });
-  await world.must(200, 'PATCH', '/admin/users/dave', { body: { username: 'david' } });
-  await world.must(204, 'PUT', '/admin/orgs/acme/members/david', { body: { role: 'member' } });
+  await world.post('/admin/users', body);
+  await world.patch('/admin/users/dave', { username: 'david' });
+  await world.put('/admin/orgs/acme/members/david', { role: 'member' });
   const made = await world.must(201, 'POST', '/users/david/tokens', {
     body: { name: 'ci', scopes: ['read:user'] },
   });
   const { sha1, id } = z.object({ sha1: z.string(), id: z.number() }).parse(made.json);
-  await world.must(200, 'GET', '/user/quota', { token: sha1 });
-  await world.must(204, 'DELETE', `/users/david/tokens/${id}`);
-  await world.must(204, 'DELETE', '/admin/users/david');
+  await world.get('/user/quota', { token: sha1 });
+  await world.remove(`/users/david/tokens/${id}`);
+  await world.remove('/admin/users/david');
   // Ending writes when tokens were last used, which is no change of anything that is ruled.
   await world.restart();
   const short = (await changesSince(world, count)).map(([action, what, name]) => `${action} ${what} ${name}`);
@@ -78,7 +77,7 @@ async function linked(world: World, answer: Answer): Promise<string | null> {
 t.test('pages lead on by Link, each event is on one of them, and the filter goes along', async t => {
   const world = await World.open(t);
   for (let at = 0; at < 5; at++) {
-    await world.must(201, 'POST', '/admin/quota/rules', { body: { name: `r${at}`, limit: at } });
+    await world.post('/admin/quota/rules', { name: `r${at}`, limit: at });
   }
   const all = await events(world, 'policy');
   const paged: unknown[] = [];
@@ -117,7 +116,7 @@ t.test('what cannot be asked for is refused, with every fault', async t => {
     ['page=2', /there is no page/],
     ['kind=x&limit=0', /^kind: .*; limit: /],
   ] as const) {
-    t.match(messageOf(await world.must(422, 'GET', `${path}?${query}`)), fault, query);
+    t.match(await world.fault(422, 'GET', `${path}?${query}`), fault, query);
   }
 });
 
@@ -125,9 +124,9 @@ t.test('what is said of users, tokens and sources has the names and forms of the
   const world = await World.open(t);
   const count = (await events(world, 'policy')).length;
   const profile = { email: 'dave@git.example', full_name: 'Dave', is_admin: false };
-  await world.must(201, 'POST', '/admin/users', { body: { username: 'dave', ...profile } });
+  await world.post('/admin/users', { username: 'dave', ...profile });
   const token = { name: 'ci', scopes: ['read:user'], expires_at: '2099-01-31T00:00:00.000Z' };
-  const { json: made } = await world.must(201, 'POST', '/users/admin1/tokens', { body: token });
+  const made = await world.post('/users/admin1/tokens', token);
   const { id: tokenId } = z.object({ id: z.number() }).parse(made);
   const company = {
     name: 'company',
@@ -135,9 +134,9 @@ t.test('what is said of users, tokens and sources has the names and forms of the
     client_id: 'softquota',
     quota_group_map: { staff: ['free'] },
   };
-  const { json: added } = await world.must(201, 'POST', '/admin/auths', { body: company });
+  const added = await world.post('/admin/auths', company);
   const { id: sourceId } = z.object({ id: z.number() }).parse(added);
-  const { json } = await world.must(200, 'GET', `/admin/auths/${sourceId}`);
+  const json = await world.get(`/admin/auths/${sourceId}`);
   const afters = new Map((await changesSince(world, count)).map(([, what, , , after]) => [what, after]));
   t.strictSame(afters.get('profile'), profile);
   t.strictSame(afters.get('token'), { id: tokenId, ...token });
@@ -154,10 +153,10 @@ t.test('events are found by time, by who acted and by their words, further and f
   await until(() => (Date.now() > openedAt ? true : null));
   const begun = new Date().toISOString();
   const total = { limit: 5, subjects: ['size:all'] };
-  await world.must(201, 'POST', '/admin/quota/rules', { body: { name: 'Ein Gigabyte', ...total } });
-  await world.must(201, 'POST', '/admin/quota/rules', { as: 'host', body: { name: 'other', ...total } });
+  await world.post('/admin/quota/rules', { name: 'Ein Gigabyte', ...total });
+  await world.post('/admin/quota/rules', { name: 'other', ...total }, { as: 'host' });
   for (let limit = 10; limit < 30; limit++) {
-    await world.must(200, 'PATCH', '/admin/quota/rules/other', { as: 'host', body: { limit } });
+    await world.patch('/admin/quota/rules/other', { limit }, { as: 'host' });
   }
   await world.report('bob', 'size:git:lfs', 2000);
   await world.gate('GET', '/v1/check?owner=bob&subject=size:git:lfs&actor=Mallory');
@@ -199,14 +198,14 @@ t.test('events are found by time, by who acted and by their words, further and f
     ['since=yesterday', /^since: expected a time/],
     ['until=2026-01-01', /^until: expected a time/],
   ] as const) {
-    t.match(messageOf(await world.must(422, 'GET', `${path}?${query}`)), fault);
+    t.match(await world.fault(422, 'GET', `${path}?${query}`), fault);
   }
 });
 
 t.test('events as CSV have a line each, and nothing in them is a formula', async t => {
   const world = await World.open(t, { settings: small });
   const rule = { name: '=HYPERLINK("x")', limit: 5, subjects: ['size:all'] };
-  await world.must(201, 'POST', '/admin/quota/rules', { body: rule });
+  await world.post('/admin/quota/rules', rule);
   await world.report('bob', 'size:git:lfs', 2000);
   await world.gate('GET', '/v1/check?owner=bob&subject=size:git:lfs&actor=%40cmd');
   await happened(world, 'refusal', 1);

@@ -7,7 +7,6 @@ import { subjects } from '../../src/quota/index.ts';
 import { explanation, ownerReport, verdict } from '../../src/wire/index.ts';
 import { isLong } from '../run-length.ts';
 import { apply, configure, owners, policy, quota, store, usage } from './any-policy.ts';
-import { messageOf } from './people.ts';
 import { World } from './world.ts';
 
 const path = '/admin/quota/explain';
@@ -86,7 +85,7 @@ t.test('a user and a subject have to be named, and a subject be one', async t =>
     ['?user=alice&subject=SIZE:ALL', /^subject: /],
     ['?user=alice&subject=size:all&x=1', /there is no x/],
   ] as const) {
-    t.match(messageOf(await world.must(422, 'GET', `${path}${query}`)), fault, query);
+    t.match(await world.fault(422, 'GET', `${path}${query}`), fault, query);
   }
-  await world.must(200, 'GET', `${path}?user=a%2Fb%20%C3%A9&subject=%20size:all%20`);
+  await world.get(`${path}?user=a%2Fb%20%C3%A9&subject=%20size:all%20`);
 });

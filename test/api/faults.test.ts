@@ -77,7 +77,7 @@ t.test('what is no HTTP is answered with a fault too, and the connection ends', 
   t.match(await goodbye(`GET / HTTP/1.1\r\nHost: a\r\nA: ${'x'.repeat(20_000)}\r\n\r\n`), /^HTTP\/1\.1 431 /);
   const both = 'Content-Length: 1\r\nTransfer-Encoding: chunked';
   t.match(await goodbye(`POST /api/v1/version HTTP/1.1\r\nHost: a\r\n${both}\r\n\r\n`), /^HTTP\/1\.1 400 /);
-  await world.must(200, 'GET', '/version');
+  await world.get('/version');
 });
 
 t.test('what was asked before a fault is answered before it', async t => {
@@ -92,7 +92,7 @@ t.test('what was asked before a fault is answered before it', async t => {
   );
   const statuses = [...(await textOf(socket)).matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status);
   t.strictSame(statuses, ['201', '400']);
-  await world.must(200, 'GET', '/admin/quota/rules/before');
+  await world.get('/admin/quota/rules/before');
 });
 
 t.test('every answer tells a browser to trust it with nothing', async t => {
@@ -144,9 +144,7 @@ t.test('no token is ever in the log, nor is a body', async t => {
   await world.must(404, 'GET', `/admin/users/${secret}`);
   await world.must(422, 'POST', '/admin/users', { body: { username: ' ', password: secret } });
   await world.call('GET', `/admin/quota/rules?token=${token}&access_token=${token}`, { as: 'nobody' });
-  const { json } = await world.must(201, 'POST', '/users/bob/tokens', {
-    body: { name: 'x', scopes: ['all'] },
-  });
+  const json = await world.post('/users/bob/tokens', { name: 'x', scopes: ['all'] });
   const made = z.object({ sha1: z.string() }).parse(json).sha1;
   await world.restart();
   const log = world.log.join('');

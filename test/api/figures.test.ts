@@ -166,16 +166,16 @@ t.test('the history has all owners and each of them, and where their growth lead
   t.match(JSON.parse(json), { name: 'alice', growth });
   world.reload({ quota: { ENABLED: 'false' } });
   t.match((await historyAt(world, '/user/quota/history', 'alice')).growth, { limit: -1, reached_at: null });
-  t.equal((await world.call('GET', '/admin/quota/history?owner=nobody')).status, 404);
-  t.equal((await world.call('GET', '/admin/quota/history?range=hour')).status, 422);
+  await world.must(404, 'GET', '/admin/quota/history?owner=nobody');
+  await world.must(422, 'GET', '/admin/quota/history?range=hour');
 });
 
 t.test('owners see all about their own, with the names of what decides', async t => {
   const world = await World.open(t, { settings: { hooks: { CONTACT: 'ask at the desk' } } });
   const rules = [{ name: 'lfs', limit: 100, subjects: [lfs] }];
-  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free', rules } });
+  await world.post('/admin/quota/groups', { name: 'free', rules });
   for (const owner of ['alice', 'acme']) {
-    await world.must(204, 'PUT', `/admin/quota/groups/free/users/${owner}`);
+    await world.put(`/admin/quota/groups/free/users/${owner}`);
     for (let unit = 0; unit < 103; unit++) await world.report(owner, lfs, unit + 1, `unit ${unit}`);
   }
   for (const [path, name] of [
@@ -196,7 +196,7 @@ t.test('owners see all about their own, with the names of what decides', async t
     t.match(report.units[0], { name: 'unit 102', bytes: 103, subject: lfs });
     const explained = await world.must(200, 'GET', `${path}/explain?subject=${lfs}`, { as: 'alice' });
     t.match(explained.json, { decision: { allowed: false, group: 'free', rule: 'lfs' } });
-    t.equal((await world.call('GET', `${path}/explain?subject=none`, { as: 'alice' })).status, 422);
+    await world.must(422, 'GET', `${path}/explain?subject=none`, { as: 'alice' });
   }
 });
 
@@ -225,12 +225,12 @@ t.test('owners see what happened to them, and nobody else does', async t => {
     const rest = await world.must(200, 'GET', pathname.replace('/api/v1', '') + search, { as: 'alice' });
     t.strictSame([...ownEvent.array().parse(page.json), ...ownEvent.array().parse(rest.json)], events);
     await told(`${path}?kind=refusal`, 'alice', 1);
-    t.equal((await world.call('GET', `${path}?kind=policy`, { as: 'alice' })).status, 422);
+    await world.must(422, 'GET', `${path}?kind=policy`, { as: 'alice' });
   }
   // The name now belongs to somebody else.
   await world.report('bob', lfs, 0);
-  await world.must(200, 'PATCH', '/admin/users/bob', { body: { username: 'robert' } });
-  await world.must(201, 'POST', '/admin/users', { body: { username: 'bob' } });
+  await world.patch('/admin/users/bob', { username: 'robert' });
+  await world.post('/admin/users', { username: 'bob' });
   const token = await world.newToken('bob', ['all']);
   t.strictSame(await world.get('/user/quota/events', { token }), []);
   t.strictSame(await world.get('/user/quota/history', { token }), {

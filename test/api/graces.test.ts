@@ -14,18 +14,18 @@ const withMessage = z.object({ message: z.string() });
 t.test('a rule takes a grace and a mode, gives them back, and loses them again', async t => {
   const world = await World.open(t);
   const terms = { grace: 86_400, grace_most: '12.5 %', mode: 'report' };
-  t.strictSame((await world.must(201, 'POST', rules, { body: { ...total, ...terms } })).json, {
+  t.strictSame(await world.post(rules, { ...total, ...terms }), {
     ...shown,
     ...terms,
   });
   const edited = await world.must(200, 'PATCH', `${rules}/total`, { body: { grace_most: '5G' } });
   t.strictSame(edited.json, { ...shown, ...terms, grace_most: '5 GB' }, 'others stay the same');
-  await world.must(200, 'PATCH', `${rules}/total`, { body: { grace: null, limit: 2000 } });
+  await world.patch(`${rules}/total`, { grace: null, limit: 2000 });
   t.match(await world.get(`${rules}/total`), { limit: 2000, grace: 86_400 });
   const usual = { grace: 'default', grace_most: 'default', mode: 'enforce', limit: 1000 };
   const plain = await world.must(200, 'PATCH', `${rules}/total`, { body: usual });
   t.strictSame(plain.json, shown, 'clients of Forgejo see no field but what it limits');
-  t.match((await world.must(200, 'PATCH', `${rules}/total`, { body: { grace: 0 } })).json, { grace: 0 });
+  t.match(await world.patch(`${rules}/total`, { grace: 0 }), { grace: 0 });
 });
 
 t.test('a rule takes percentages of its own at which is warned, in order, and loses them again', async t => {
@@ -33,9 +33,9 @@ t.test('a rule takes percentages of its own at which is warned, in order, and lo
   const created = await world.must(201, 'POST', rules, { body: { ...total, warn_at: [80, 50, 80] } });
   t.strictSame(created.json, { ...shown, warn_at: [50, 80] });
   const path = `${rules}/total`;
-  await world.must(200, 'PATCH', path, { body: { warn_at: null, limit: 2000 } });
+  await world.patch(path, { warn_at: null, limit: 2000 });
   t.match(await world.get(path), { limit: 2000, warn_at: [50, 80] }, 'null is as good as left out');
-  t.strictSame((await world.must(200, 'PATCH', path, { body: { warn_at: [] } })).json, {
+  t.strictSame(await world.patch(path, { warn_at: [] }), {
     ...shown,
     limit: 2000,
     warn_at: [],
@@ -71,7 +71,7 @@ t.test('what is no grace is refused with what is expected', async t => {
 
 t.test('a group with a mode is refused, with what to do', async t => {
   const world = await World.open(t);
-  await world.must(201, 'POST', rules, { body: total });
+  await world.post(rules, total);
   const group = { name: 'free', rules: [{ name: 'total' }], mode: 'report' };
   const whole = { rules: [total], groups: [{ name: 'free', rules: ['total'], mode: 'report' }] };
   for (const [method, path, body] of [
@@ -95,8 +95,8 @@ t.test('the whole policy has them, and an import of what was exported changes no
     ],
     groups: [{ name: 'free', rules: ['total', 'tried'], users: ['alice'] }],
   };
-  await world.must(200, 'PUT', '/admin/quota/policy', { body: policy });
-  const { json } = await world.must(200, 'GET', '/admin/quota/policy');
+  await world.put('/admin/quota/policy', policy);
+  const json = await world.get('/admin/quota/policy');
   t.match(json, policy);
   const again = await world.must(200, 'PUT', '/admin/quota/policy', { body: json });
   t.match(again.json, { version: z.object({ version: z.string() }).parse(json).version });
@@ -113,8 +113,7 @@ t.test('a trial of a policy tells whom it would warn before it refuses', async t
   world.reload({ ...week, 'quota.default': { TOTAL: '5000' } });
   await world.report('alice', 'size:git:lfs', 1050);
   await world.report('bob', 'size:git:lfs', 1200);
-  const simulated = async (body: object) =>
-    (await world.must(200, 'POST', '/admin/quota/simulate', { body })).json;
+  const simulated = async (body: object) => await world.post('/admin/quota/simulate', body);
   const tighter = await simulated({ settings: { total: 1000 } });
   t.match(tighter, {
     refused: { count: 1, first: [{ user: 'bob' }] },

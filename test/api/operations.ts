@@ -53,8 +53,8 @@ const brokenHook = {
 async function deadNotice(world: World): Promise<string> {
   const path = '/admin/quota/notices';
   // A notice waits two seconds after its first attempt, and hours after many.
-  await world.must(201, 'POST', groups, { body: { name: 'fresh' } });
-  await world.must(204, 'DELETE', `${groups}/fresh`);
+  await world.post(groups, { name: 'fresh' });
+  await world.remove(`${groups}/fresh`);
   await until(async () => {
     return (
       tried
@@ -91,7 +91,7 @@ async function openRequest(world: World): Promise<string> {
 
 /** The id of a request that somebody makes. */
 async function newRequestOf(world: World, as: Person): Promise<string> {
-  return withId.parse((await world.must(201, 'POST', '/user/quota/requests', { as, body: more })).json).id;
+  return withId.parse(await world.post('/user/quota/requests', more, { as })).id;
 }
 
 /** Those of what hosts share. */

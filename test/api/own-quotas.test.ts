@@ -14,7 +14,7 @@ const group = {
 
 t.test('owners see what they use and what limits them, and no names of rules and groups', async t => {
   const world = await World.open(t);
-  await world.must(201, 'POST', '/admin/quota/groups', { body: group });
+  await world.post('/admin/quota/groups', group);
   const leaves = [
     'repos:public',
     'repos:private',
@@ -26,7 +26,7 @@ t.test('owners see what they use and what limits them, and no names of rules and
   for (const owner of ['alice', 'acme']) {
     for (const [at, leaf] of [...leaves, ...rest].entries())
       await world.report(owner, `size:${leaf}`, at + 1);
-    await world.must(204, 'PUT', `/admin/quota/groups/free/users/${owner}`);
+    await world.put(`/admin/quota/groups/free/users/${owner}`);
   }
   const attachments = { issues: 4, releases: 5 };
   const assets = { attachments, artifacts: 6, packages: { all: 7 }, wiki: 8 };
@@ -123,8 +123,8 @@ t.test('what lies on the disk is named as its owner knows it, not by where the s
 
 t.test('the check tells whether a start would be let through: in report mode always', async t => {
   const world = await World.open(t);
-  await world.must(201, 'POST', '/admin/quota/groups', { body: group });
-  await world.must(204, 'PUT', '/admin/quota/groups/free/users/acme');
+  await world.post('/admin/quota/groups', group);
+  await world.put('/admin/quota/groups/free/users/acme');
   await world.report('acme', 'size:git:lfs', 101);
   const check = async (subject: string) =>
     await world.get(`/orgs/acme/quota/check?subject=${subject}`, { as: 'alice' });

@@ -27,7 +27,7 @@ export async function userOf(world: World, name: string): Promise<User> {
 }
 
 export async function namesIn(world: World, query = ''): Promise<string[]> {
-  const { json } = await world.must(200, 'GET', `/admin/users${query}`);
+  const json = await world.get(`/admin/users${query}`);
   return z
     .array(user)
     .parse(json)
@@ -52,7 +52,7 @@ export async function sessionsOf(
 /** In every browser where they are signed in. */
 export async function endSessions(world: World, name: string): Promise<void> {
   for (const { id } of await sessionsOf(world, name)) {
-    await world.must(204, 'DELETE', `/users/${name}/sessions/${id}`);
+    await world.remove(`/users/${name}/sessions/${id}`);
   }
 }
 

@@ -22,7 +22,7 @@ async function get(world: World): Promise<WholePolicy> {
 }
 
 async function put(world: World, body: unknown, query = '', asked: Asked = {}) {
-  return replacedPolicy.parse((await world.must(200, 'PUT', path + query, { ...asked, body })).json);
+  return replacedPolicy.parse(await world.put(path + query, body, asked));
 }
 
 /** Message of the fault in the answer. */
@@ -32,7 +32,7 @@ async function fault(world: World, status: number, body: unknown, query = ''): P
 
 /** Policy as the paths that Forgejo knows show it. */
 async function seen(world: World) {
-  const { json: groups } = await world.must(200, 'GET', '/admin/quota/groups');
+  const groups = await world.get('/admin/quota/groups');
   const users = await Promise.all(
     small.groups.map(async ({ name }) => {
       const { status, json } = await world.call(
@@ -77,9 +77,9 @@ t.test('who has the policy in force is told so, in place of all of it again', as
   const freshly = { 'If-None-Match': etag, 'Cache-Control': 'no-cache' };
   await world.must(304, 'GET', path, { headers: freshly });
   for (const held of ['"another"', '', etag.slice(1, -1), etag.toUpperCase()]) {
-    await world.must(200, 'GET', path, { headers: { 'If-None-Match': held } });
+    await world.get(path, { headers: { 'If-None-Match': held } });
   }
-  await world.must(204, 'DELETE', '/admin/quota/groups/free/users/bob');
+  await world.remove('/admin/quota/groups/free/users/bob');
   t.not((await world.must(200, 'GET', path, { headers: { 'If-None-Match': etag } })).headers.etag, etag);
   await world.must(403, 'GET', path, { as: 'bob', headers: { 'If-None-Match': '*' } });
 });
@@ -100,7 +100,7 @@ t.test('of two administrators who looked at the same policy, only the first one 
   t.strictSame((await get(world)).rules, first?.rules);
 
   const looked = await get(world);
-  await world.must(204, 'DELETE', '/admin/quota/rules/total');
+  await world.remove('/admin/quota/rules/total');
   t.match(await fault(world, 409, { ...looked, groups: [] }), /^version: .* changed since/);
   t.match(await fault(world, 409, { ...looked, groups: [] }, '?dry_run=true'), /^version: /);
   t.strictSame((await get(world)).rules, []);
@@ -149,7 +149,7 @@ t.test('every fault is told at once, by where it stands, and nothing is changed'
     /^groups\.0\.users\.0: .*empty/,
   );
   t.strictSame(await get(world), before);
-  t.equal((await world.call('GET', '/admin/users/erin')).status, 404);
+  await world.must(404, 'GET', '/admin/users/erin');
 });
 
 t.test('those who are not known are created where that is said, and only then', async t => {

@@ -6,7 +6,7 @@ import t from 'tap';
 import { z } from 'zod';
 import { ownerRow } from '../../src/wire/index.ts';
 import { apply } from './any-policy.ts';
-import { measure, messageOf, repository } from './people.ts';
+import { measure, repository } from './people.ts';
 import { World } from './world.ts';
 
 t.setTimeout(240_000);
@@ -80,11 +80,8 @@ t.test('a group has a history, against the limit that is nearest', async t => {
   const ask = (query: string) => world.get(`${path}?range=day&${query}`);
   t.match(await ask(`group=${encodeURIComponent('lab/é')}`), { points: [], growth: null });
   t.match(await ask('group=plain'), { points: [], growth: null });
-  t.match(messageOf(await world.must(404, 'GET', `${path}?group=none`)), /none/);
-  t.match(
-    messageOf(await world.must(422, 'GET', `${path}?group=plain&owner=bob`)),
-    /^group: expected none with owner/,
-  );
+  t.match(await world.fault(404, 'GET', `${path}?group=none`), /none/);
+  t.match(await world.fault(422, 'GET', `${path}?group=plain&owner=bob`), /^group: expected none with owner/);
   await world.must(403, 'GET', `${path}?group=plain`, { as: 'alice' });
 });
 
@@ -94,7 +91,7 @@ t.test('members come a page at a time', async t => {
   t.match(json, { members: [{ owner: 'bob' }], pools: [{}, { used: 110 }] });
   t.equal(headers['x-total-count'], '3');
   t.match(headers.link, /groups\/lab%2F%C3%A9\/usage\?page=1&limit=2>; rel="prev"/);
-  t.match(messageOf(await world.must(422, 'GET', `${usageOf('plain')}?limit=1001`)), /limit: expected/);
+  t.match(await world.fault(422, 'GET', `${usageOf('plain')}?limit=1001`), /limit: expected/);
 });
 
 t.test('owners see the pools that they are in, with their share, and no other member', async t => {
@@ -122,17 +119,17 @@ t.test('owners see the pools that they are in, with their share, and no other me
       share: 60,
     },
   ];
-  const { json } = await world.must(200, 'GET', '/user/quota', { as: 'alice' });
+  const json = await world.get('/user/quota', { as: 'alice' });
   t.match(json, { pools });
   t.notMatch(JSON.stringify(json), /bob|carol/);
   t.match(await world.get('/admin/users/alice/quota'), { pools });
   for (const path of ['/orgs/acme/quota', '/admin/users/admin1/quota'])
     t.notOk(Object.hasOwn(Object(await world.get(path)), 'pools'), `${path}: as Forgejo's`);
-  await world.must(204, 'PUT', '/admin/quota/groups/lab%2F%C3%A9/users/acme');
+  await world.put('/admin/quota/groups/lab%2F%C3%A9/users/acme');
   t.match(await world.get('/orgs/acme/quota', { as: 'alice' }), { pools: [{ share: 0 }, { share: 0 }] });
   const until = new Date(Date.now() + 3_600_000).toISOString();
   const body = { bytes: 50, until, why: 'thesis' };
-  await world.must(201, 'POST', '/admin/users/bob/quota/allowances', { body });
+  await world.post('/admin/users/bob/quota/allowances', body);
   t.match(await world.get('/user/quota', { as: 'bob' }), { pools: [{}, { limit: 150, state: 'ok' }] });
   t.match(await world.get(usageOf('lab/é')), { pools: [{}, { limit: 100, state: 'over' }] });
 });
@@ -199,8 +196,7 @@ t.test('a list of usage is of owners or of repositories', async t => {
   const ofOwners = await world.get('/admin/quota/usage?per=owner&sort=name&q=b');
   t.match(ofOwners, [{ name: 'bob', total: 2030 }]);
   t.strictSame(await world.get('/admin/quota/usage?sort=name&q=b'), ofOwners);
-  const fault = async (query: string) =>
-    messageOf(await world.must(422, 'GET', `/admin/quota/usage?${query}`));
+  const fault = async (query: string) => await world.fault(422, 'GET', `/admin/quota/usage?${query}`);
   t.match(await fault('per=file'), /per: expected one of owner, repository/);
   t.match(await fault('per=repository&sort=name&group=free'), /sort: expected none.*group: expected none/s);
   t.match(await fault('per=repository&state=full'), /state: expected over/);
@@ -211,7 +207,7 @@ t.test('a list of usage is of owners or of repositories', async t => {
 t.test('a full pool is the state of each of its members, until anybody makes room', async t => {
   const world = await withPools(t);
   const over = async () => {
-    const { json } = await world.must(200, 'GET', '/admin/quota/usage?state=over&sort=name');
+    const json = await world.get('/admin/quota/usage?state=over&sort=name');
     return rowsIn(json).map(({ name }) => name);
   };
   t.strictSame(await over(), ['alice', 'bob', 'carol']);
@@ -222,6 +218,6 @@ t.test('a full pool is the state of each of its members, until anybody makes roo
   await world.report('bob', 'size:git:lfs', 20);
   t.strictSame(await over(), []);
   t.match(await world.get('/admin/quota/overview'), { owners: { over: 0, near: 3 } });
-  await world.must(204, 'DELETE', '/admin/quota/groups/lab%2F%C3%A9/users/alice');
+  await world.remove('/admin/quota/groups/lab%2F%C3%A9/users/alice');
   t.match(await world.get('/admin/quota/overview'), { owners: { over: 0, near: 0 } });
 });

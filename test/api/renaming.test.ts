@@ -6,7 +6,7 @@ import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { z } from 'zod';
-import { groupsOf, measure, messageOf, repository, userOf } from './people.ts';
+import { groupsOf, measure, repository, userOf } from './people.ts';
 import { World } from './world.ts';
 
 t.test('a directory belongs to a user until someone says organization', async t => {
@@ -26,9 +26,7 @@ t.test('a directory belongs to a user until someone says organization', async t 
 t.test('what the other type cannot have stands in the way of becoming it', async t => {
   const world = await World.open(t);
   const become = async (name: string, type: string) =>
-    messageOf(
-      await world.must(409, 'PATCH', `/admin/users/${name}`, { body: { type, email: 'x@git.example' } }),
-    );
+    await world.fault(409, 'PATCH', `/admin/users/${name}`, { body: { type, email: 'x@git.example' } });
   t.match(await become('bob', 'organization'), /bob has tokens/);
   t.match(await become('carol', 'organization'), /carol has tokens and memberships/);
   t.match(await become('acme', 'user'), /acme has members/);
@@ -37,7 +35,7 @@ t.test('what the other type cannot have stands in the way of becoming it', async
 });
 
 async function renamesFound(world: World) {
-  const { json } = await world.must(200, 'GET', '/admin/quota/findings');
+  const json = await world.get('/admin/quota/findings');
   return z
     .array(z.object({ code: z.string(), message: z.string() }))
     .parse(json)
@@ -48,8 +46,8 @@ t.test('who is renamed on the disk alone is told, until the groups are where the
   const world = await World.open(t);
   const git = join(world.directory, 'git');
   for (const name of ['bob/app', 'bob/lib', 'carol/app', 'acme/app']) repository(world, name);
-  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free' } });
-  for (const name of ['bob', 'carol']) await world.must(204, 'PUT', `/admin/quota/groups/free/users/${name}`);
+  await world.post('/admin/quota/groups', { name: 'free' });
+  for (const name of ['bob', 'carol']) await world.put(`/admin/quota/groups/free/users/${name}`);
   await measure(world);
 
   renameSync(join(git, 'bob/app.git'), join(git, 'acme/other.git'));
@@ -69,7 +67,7 @@ t.test('who is renamed on the disk alone is told, until the groups are where the
     { message },
   );
 
-  await world.must(200, 'PATCH', '/admin/users/bob', { body: { username: 'robert' } });
+  await world.patch('/admin/users/bob', { username: 'robert' });
   t.same(await groupsOf(world, 'robert'), ['free']);
   t.same(await renamesFound(world), []);
 });

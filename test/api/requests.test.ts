@@ -18,7 +18,7 @@ async function open(t: Test, requests: Readonly<Record<string, string>> = {}): P
 }
 
 async function ask(world: World, as: Person = 'alice', body: object = asked, whose = '/user') {
-  const { json } = await world.must(201, 'POST', `${whose}/quota/requests`, { as, body });
+  const json = await world.post(`${whose}/quota/requests`, body, { as });
   return spaceRequest.parse(json);
 }
 
@@ -39,9 +39,7 @@ t.test('an owner asks for more, an administrator grants it, and all agree on the
   t.match(request, { owner: 'alice', asked_by: 'alice', state: 'open', answer: null, ...asked });
   const open1 = await world.get('/admin/quota/requests?state=open');
   t.strictSame(open1, [request]);
-  const { json } = await world.must(200, 'POST', `/admin/quota/requests/${request.id}/grant`, {
-    body: { words: 'until the release' },
-  });
+  const json = await world.post(`/admin/quota/requests/${request.id}/grant`, { words: 'until the release' });
   const granted = spaceRequest.parse(json);
   t.match(granted, {
     state: 'granted',
@@ -86,25 +84,20 @@ t.test('an administrator may grant otherwise than was asked for, or decline with
   const world = await open(t);
   const { id } = await ask(world);
   const until = inDays(3);
-  const { json } = await world.must(200, 'POST', `/admin/quota/requests/${id}/grant`, {
-    body: { bytes: 250, until },
-  });
+  const json = await world.post(`/admin/quota/requests/${id}/grant`, { bytes: 250, until });
   t.match(json, { bytes: 500, answer: { granted: { bytes: 250, until } } });
-  t.equal((await world.call('POST', `/admin/quota/requests/${id}/grant`, { body: {} })).status, 409);
-  t.equal(
-    (await world.call('POST', `/admin/quota/requests/${id}/decline`, { body: { words: 'no' } })).status,
-    409,
-  );
+  await world.must(409, 'POST', `/admin/quota/requests/${id}/grant`, { body: {} });
+  await world.must(409, 'POST', `/admin/quota/requests/${id}/decline`, { body: { words: 'no' } });
   const second = await ask(world);
   const path = `/admin/quota/requests/${second.id}/decline`;
   t.match((await world.call('POST', path, { body: {} })).json, { code: 'invalid', message: /words/ });
-  await world.must(200, 'POST', path, { body: { words: 'delete the old builds first' } });
+  await world.post(path, { words: 'delete the old builds first' });
   t.match(await world.get('/user/quota/requests', { as: 'alice' }), [
     { state: 'declined', answer: { by: 'admin1', words: 'delete the old builds first', granted: null } },
     { state: 'granted' },
   ]);
   t.match(await eventsOf(world, 'request'), [{ action: 'declined' }, { action: 'asked' }, {}, {}]);
-  t.equal((await world.call('POST', '/admin/quota/requests/nothing/grant', { body: {} })).status, 404);
+  await world.must(404, 'POST', '/admin/quota/requests/nothing/grant', { body: {} });
 });
 
 t.test('a request without an end needs one in the grant', async t => {
@@ -113,7 +106,7 @@ t.test('a request without an end needs one in the grant', async t => {
   t.equal(until, null);
   const path = `/admin/quota/requests/${id}/grant`;
   t.match((await world.call('POST', path, { body: {} })).json, { code: 'invalid', message: /^until:/ });
-  await world.must(200, 'POST', path, { body: { until: inDays(1) } });
+  await world.post(path, { until: inDays(1) });
 });
 
 t.test('nobody grants themselves: no user, no administrator, no owner of an organization', async t => {
@@ -131,18 +124,15 @@ t.test('nobody grants themselves: no user, no administrator, no owner of an orga
     status: 403,
   });
   // An administrator who owns the organization would give to themselves.
-  await world.must(204, 'PUT', '/admin/orgs/acme/members/admin1', { body: { role: 'owner' } });
+  await world.put('/admin/orgs/acme/members/admin1', { role: 'owner' });
   t.match(await world.call('POST', '/admin/users/acme/quota/allowances', { body }), themselves);
   const ours = await ask(world, 'alice', asked, '/orgs/acme');
   t.match(await world.call('POST', `/admin/quota/requests/${ours.id}/grant`, { body: {} }), themselves);
   t.same(await eventsOf(world, 'allowance'), []);
   // Another one may, and so may the administrator of the host.
-  await world.must(200, 'PATCH', '/admin/users/bob', { body: { is_admin: true } });
-  await world.must(200, 'POST', `/admin/quota/requests/${mine.id}/grant`, { as: 'bob', body: {} });
-  const { json } = await world.must(200, 'POST', `/admin/quota/requests/${ours.id}/grant`, {
-    as: 'host',
-    body: {},
-  });
+  await world.patch('/admin/users/bob', { is_admin: true });
+  await world.post(`/admin/quota/requests/${mine.id}/grant`, {}, { as: 'bob' });
+  const json = await world.post(`/admin/quota/requests/${ours.id}/grant`, {}, { as: 'host' });
   t.match(json, { answer: { by: null } });
   t.equal(await isAllowed(world, 'alice', '/orgs/acme'), true);
 });
@@ -150,8 +140,8 @@ t.test('nobody grants themselves: no user, no administrator, no owner of an orga
 t.test('owners of an organization ask for it, members and strangers do not', async t => {
   const world = await open(t);
   const path = '/orgs/acme/quota/requests';
-  t.equal((await world.call('POST', path, { as: 'carol', body: asked })).status, 403);
-  t.equal((await world.call('POST', path, { as: 'bob', body: asked })).status, 404);
+  await world.must(403, 'POST', path, { as: 'carol', body: asked });
+  await world.must(404, 'POST', path, { as: 'bob', body: asked });
   t.match((await world.call('POST', path, { as: 'admin1', body: asked })).json, {
     code: 'not_permitted',
     message: /only owners of the organization ask for it/,
@@ -160,14 +150,14 @@ t.test('owners of an organization ask for it, members and strangers do not', asy
   t.match(request, { owner: 'acme', asked_by: 'alice' });
   t.strictSame(await world.get(path, { as: 'alice' }), [request]);
   t.same(await world.get('/user/quota/requests', { as: 'alice' }), []);
-  t.equal((await world.call('GET', path, { as: 'carol' })).status, 403);
-  t.equal((await world.call('DELETE', `/user/quota/requests/${request.id}`, { as: 'alice' })).status, 404);
-  await world.must(204, 'DELETE', `${path}/${request.id}`, { as: 'alice' });
+  await world.must(403, 'GET', path, { as: 'carol' });
+  await world.must(404, 'DELETE', `/user/quota/requests/${request.id}`, { as: 'alice' });
+  await world.remove(`${path}/${request.id}`, { as: 'alice' });
   t.match(await world.get(path, { as: 'alice' }), [{ state: 'withdrawn' }]);
   t.match(await eventsOf(world, 'request'), [{ action: 'withdrawn', by: { name: 'alice' } }, {}]);
-  t.equal((await world.call('POST', '/user/quota/requests', { as: 'host', body: asked })).status, 404);
+  await world.must(404, 'POST', '/user/quota/requests', { as: 'host', body: asked });
   const readOnly = await world.newToken('alice', ['read:user']);
-  t.equal((await world.call('POST', '/user/quota/requests', { token: readOnly, body: asked })).status, 403);
+  await world.must(403, 'POST', '/user/quota/requests', { token: readOnly, body: asked });
 });
 
 t.test('requests are bounded: one that is open, five a day, short words, sound figures', async t => {
@@ -193,7 +183,7 @@ t.test('requests are bounded: one that is open, five a day, short words, sound f
       code: 'conflict',
       message: new RegExp(id),
     });
-    await world.must(204, 'DELETE', `/user/quota/requests/${id}`, { as: 'alice' });
+    await world.remove(`/user/quota/requests/${id}`, { as: 'alice' });
   }
   t.match((await world.call('POST', '/user/quota/requests', { as: 'alice', body: asked })).json, {
     code: 'too_often',
@@ -219,10 +209,10 @@ t.test('[requests] AUTO_GRANT grants what is small and short, once in its time',
   const world = await open(t, { AUTO_GRANT: '500 for 30d, once in 90d' });
   const large = await ask(world, 'alice', { ...asked, bytes: 501 });
   t.equal(large.state, 'open', 'too much');
-  await world.must(204, 'DELETE', `/user/quota/requests/${large.id}`, { as: 'alice' });
+  await world.remove(`/user/quota/requests/${large.id}`, { as: 'alice' });
   const long = await ask(world, 'alice', { ...asked, until: inDays(32) });
   t.equal(long.state, 'open', 'for too long');
-  await world.must(204, 'DELETE', `/user/quota/requests/${long.id}`, { as: 'alice' });
+  await world.remove(`/user/quota/requests/${long.id}`, { as: 'alice' });
   const before = Date.now();
   const granted = await ask(world, 'alice', { bytes: 500, why: 'the release' });
   t.match(granted, {
@@ -254,14 +244,14 @@ t.test('administrators give and end allowances without a request', async t => {
   const world = await open(t);
   const path = '/admin/users/alice/quota/allowances';
   const body = { bytes: 500, until: inDays(1), why: 'a migration' };
-  const { json } = await world.must(201, 'POST', path, { body });
+  const json = await world.post(path, body);
   const given = allowance.parse(json);
   t.match(given, { ...body, granted_by: 'admin1', request: null, automatic: false });
   t.strictSame(await world.get(path), [given]);
   t.equal(await isAllowed(world, 'alice'), true);
-  t.equal((await world.call('POST', '/admin/users/nobody/quota/allowances', { body })).status, 404);
-  await world.must(204, 'DELETE', `${path}/${given.id}`);
-  t.equal((await world.call('DELETE', `${path}/${given.id}`)).status, 404);
+  await world.must(404, 'POST', '/admin/users/nobody/quota/allowances', { body });
+  await world.remove(`${path}/${given.id}`);
+  await world.must(404, 'DELETE', `${path}/${given.id}`);
   t.equal(await isAllowed(world, 'alice'), false);
   const quota = await world.get('/user/quota', { as: 'alice' });
   t.strictSame(Object.keys(z.object({}).loose().parse(quota)).sort(), ['groups', 'used']);
@@ -274,23 +264,23 @@ t.test('administrators give and end allowances without a request', async t => {
 t.test('requests and allowances survive a restart and a rename, and go with their owner', async t => {
   const world = await open(t);
   const { id } = await ask(world);
-  await world.must(200, 'POST', `/admin/quota/requests/${id}/grant`, { body: {} });
+  await world.post(`/admin/quota/requests/${id}/grant`, {});
   await ask(world);
   await world.restart();
   t.equal(await isAllowed(world, 'alice'), true);
-  await world.must(200, 'PATCH', '/admin/users/bob', { body: { username: 'robert' } });
+  await world.patch('/admin/users/bob', { username: 'robert' });
   await ask(world, 'bob');
   t.match(await world.get('/admin/quota/requests?state=open'), [
     { owner: 'robert', asked_by: 'robert' },
     { owner: 'alice' },
   ]);
   const body = { bytes: 1, until: inDays(1), why: 'x' };
-  await world.must(201, 'POST', '/admin/users/robert/quota/allowances', { body });
-  await world.must(204, 'DELETE', '/admin/users/robert');
+  await world.post('/admin/users/robert/quota/allowances', body);
+  await world.remove('/admin/users/robert');
   t.match(await world.get('/admin/quota/requests'), [{ owner: 'alice' }, { owner: 'alice' }]);
   const { text } = await world.must(200, 'GET', '/admin/backup');
   t.equal(text.match(/"kind":"allowance","key"/g)?.length, 1, 'only that of alice is left');
-  await world.must(201, 'POST', '/admin/users', { body: { username: 'robert' } });
+  await world.post('/admin/users', { username: 'robert' });
   t.strictSame(await world.get('/admin/users/robert/quota/allowances'), []);
 });
 
@@ -315,9 +305,8 @@ t.test('a refusal leads to the page to ask on if its address is known and nobody
 t.test('a draft policy is tried with the allowances that there are', async t => {
   const world = await open(t);
   const body = { bytes: 500, until: inDays(1), why: 'x' };
-  await world.must(201, 'POST', '/admin/users/alice/quota/allowances', { body });
-  const trial = async (total: number) =>
-    (await world.must(200, 'POST', '/admin/quota/simulate', { body: { settings: { total } } })).json;
+  await world.post('/admin/users/alice/quota/allowances', body);
+  const trial = async (total: number) => await world.post('/admin/quota/simulate', { settings: { total } });
   t.match(await trial(800), { refused: { count: 0 } });
   t.match(await trial(600), { refused: { count: 1, first: [{ user: 'alice' }] } });
 });

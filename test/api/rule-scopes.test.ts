@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { event } from '../../src/overview/index.ts';
 import { finding, simulation } from '../../src/wire/index.ts';
 import { until } from '../e2e/ask.ts';
-import { measure, messageOf, repository } from './people.ts';
+import { measure, repository } from './people.ts';
 import { World } from './world.ts';
 
 t.setTimeout(240_000);
@@ -17,18 +17,17 @@ const file = { name: 'big-files', limit: 100_000_000, subjects: ['size:repos:all
 
 t.test('a rule says what it limits: the owner unless it is told otherwise', async t => {
   const world = await World.open(t);
-  const created = async (body: unknown) => (await world.must(201, 'POST', rules, { body })).json;
+  const created = async (body: unknown) => await world.post(rules, body);
   t.match(await created({ name: 'plain', limit: 1 }), { per: 'owner' });
   t.match(await created({ name: 'null', limit: 1, per: null }), { per: 'owner' });
   t.match(await created(file), file);
   t.match(await world.get(`${rules}/big-files`), { per: 'file' });
-  const edited = async (body: unknown) =>
-    (await world.must(200, 'PATCH', `${rules}/big-files`, { body })).json;
+  const edited = async (body: unknown) => await world.patch(`${rules}/big-files`, body);
   t.match(await edited({ limit: 5 }), { per: 'file', limit: 5 }, 'left out, it stays');
   t.match(await edited({ per: 'repository' }), { per: 'repository' });
   t.match(await edited({ limit: 0, grace: 60 }), { limit: 0, grace: 60 });
   t.match(
-    messageOf(await world.must(422, 'PATCH', `${rules}/big-files`, { body: { per: 'push' } })),
+    await world.fault(422, 'PATCH', `${rules}/big-files`, { body: { per: 'push' } }),
     /limit: expected more than 0.*grace: expected none/s,
     'the rule as it would be is checked',
   );
@@ -39,9 +38,9 @@ t.test('a rule says what it limits: the owner unless it is told otherwise', asyn
 
 t.test('what cannot be is refused, behind a name that exists', async t => {
   const world = await World.open(t);
-  await world.must(201, 'POST', rules, { body: file });
+  await world.post(rules, file);
   const fault = async (body: object) =>
-    messageOf(await world.must(422, 'POST', rules, { body: { ...file, name: 'other', ...body } }));
+    await world.fault(422, 'POST', rules, { body: { ...file, name: 'other', ...body } });
   t.match(await fault({ per: 'team' }), /per: expected one of owner, group, repository, push, file/);
   t.match(await fault({ per: 5 }), /per: expected one of/);
   t.match(await fault({ limit: 0 }), /limit: expected more than 0, or -1 for unlimited, for each file/);
@@ -49,7 +48,7 @@ t.test('what cannot be is refused, behind a name that exists', async t => {
   t.match(await fault({ grace_most: '5 %' }), /grace: expected none for each file/);
   await world.must(409, 'POST', rules, { body: { ...file, per: 'team' } });
   const whole = { rules: [{ ...file, per: 'team' }], groups: [] };
-  t.match(messageOf(await world.must(422, 'PUT', '/admin/quota/policy', { body: whole })), /rules\.0\.per/);
+  t.match(await world.fault(422, 'PUT', '/admin/quota/policy', { body: whole }), /rules\.0\.per/);
 });
 
 t.test('a trial of a policy tells whom a group together would refuse', async t => {
@@ -61,7 +60,7 @@ t.test('a trial of a policy tells whom a group together would refuse', async t =
     rules: [lab],
     groups: [{ name: 'lab', rules: [{ name: 'lab' }], users: ['alice', 'bob'] }],
   };
-  const { json } = await world.must(200, 'POST', '/admin/quota/simulate', { body });
+  const json = await world.post('/admin/quota/simulate', body);
   t.match(json, {
     refused: {
       count: 2,
@@ -74,16 +73,14 @@ t.test('what a limit could not be asked about is added up, and doctor says so', 
   const world = await World.open(t);
   await world.report('alice', 'size:git:lfs', 60);
   const each = { limit: 1000, subjects: ['size:all'] };
-  await world.must(201, 'POST', '/admin/quota/groups', {
-    body: {
-      name: 'lab',
-      rules: [
-        { name: 'file', per: 'file', ...each },
-        { name: 'repository', per: 'repository', ...each },
-      ],
-    },
+  await world.post('/admin/quota/groups', {
+    name: 'lab',
+    rules: [
+      { name: 'file', per: 'file', ...each },
+      { name: 'repository', per: 'repository', ...each },
+    ],
   });
-  await world.must(204, 'PUT', '/admin/quota/groups/lab/users/alice');
+  await world.put('/admin/quota/groups/lab/users/alice');
   const check = (query: string) => world.gate('GET', `/v1/check?owner=alice&${query}`);
   t.equal((await check('subject=size:git:lfs&size=10&actor=bob')).status, 200);
   t.equal((await check('subject=size:assets:packages:all&actor=bob')).status, 200);
@@ -142,8 +139,8 @@ t.test('a trial of a policy names the repositories that it would refuse or allow
     subjects: ['size:repos:all'],
     per: 'repository' as const,
   });
-  await world.must(201, 'POST', rules, { body: each(3000) });
-  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'all', rules: [{ name: 'each' }] } });
+  await world.post(rules, each(3000));
+  await world.post('/admin/quota/groups', { name: 'all', rules: [{ name: 'each' }] });
   const body = {
     rules: [each(400), file],
     groups: [
@@ -151,8 +148,7 @@ t.test('a trial of a policy names the repositories that it would refuse or allow
       { name: 'free', rules: [{ name: 'big-files' }], users: ['bob'] },
     ],
   };
-  const trial = async (draft: object) =>
-    simulation.parse((await world.must(200, 'POST', '/admin/quota/simulate', { body: draft })).json);
+  const trial = async (draft: object) => simulation.parse(await world.post('/admin/quota/simulate', draft));
   const { refused, allowed, not_asked: notAsked } = await trial(body);
   t.match(refused.first, [
     { user: 'carol', changes: [{ unit: 'carol/r24' }, { unit: 'carol/r23' }] },

@@ -7,7 +7,7 @@ import t from 'tap';
 import { z } from 'zod';
 import { finding, type ScanReport, scanReport } from '../../src/wire/index.ts';
 import { ask, until } from '../e2e/ask.ts';
-import { measure, messageOf, repository } from './people.ts';
+import { measure, repository } from './people.ts';
 import { World } from './world.ts';
 
 const path = '/admin/quota/scans';
@@ -15,7 +15,7 @@ const path = '/admin/quota/scans';
 const isOver = ({ state }: ScanReport) => state !== 'waiting' && state !== 'running';
 
 async function start(world: World, body: object = {}): Promise<ScanReport> {
-  return scanReport.parse((await world.must(202, 'POST', path, { body })).json);
+  return scanReport.parse(await world.post(path, body));
 }
 
 async function look(world: World, id: number): Promise<ScanReport> {
@@ -58,7 +58,7 @@ t.test('without a body everything is measured; verify tells how far off the figu
   const refs = join(repository(world, 'dave/app'), 'refs');
   await measure(world);
   writeFileSync(join(refs, 'more'), 'four');
-  const { id } = scanReport.parse((await world.must(202, 'POST', path)).json);
+  const { id } = scanReport.parse(await world.post(path));
   t.match(await ended(world, id), { kind: 'sweep', state: 'done' });
   writeFileSync(join(refs, 'even more'), '123456');
   const verify = await start(world, { kind: 'verify' });
@@ -140,7 +140,7 @@ t.test('what cannot be ordered is refused, and what is not there is not found', 
     [{ accept_moved: 'yes' }, /^accept_moved: /],
     [{ kinds: 1, kind: 'x' }, /kind: .*there is no kinds|there is no kinds.*kind: /],
   ] as const) {
-    t.match(messageOf(await world.must(422, 'POST', path, { body })), fault);
+    t.match(await world.fault(422, 'POST', path, { body }), fault);
   }
   for (const id of ['0', '4711', 'x', '1.0', '%20', 'events']) await world.must(404, 'GET', `${path}/${id}`);
 });

@@ -50,15 +50,13 @@ async function open(t: Test): Promise<Scene> {
 
 t.test('who is over 80 % is warned, and nobody else', async t => {
   const { world, start, mails } = await open(t);
-  await world.must(201, 'POST', '/admin/users', { body: { username: 'a/b é' } });
-  await world.must(200, 'PUT', '/admin/quota/policy', {
-    body: {
-      rules: [{ name: 'total', limit: 1000, subjects: ['size:all'] }],
-      groups: [{ name: 'all', rules: ['total'], users: ['alice', 'bob', 'acme', 'a/b é'] }],
-    },
+  await world.post('/admin/users', { username: 'a/b é' });
+  await world.put('/admin/quota/policy', {
+    rules: [{ name: 'total', limit: 1000, subjects: ['size:all'] }],
+    groups: [{ name: 'all', rules: ['total'], users: ['alice', 'bob', 'acme', 'a/b é'] }],
   });
-  await world.must(200, 'PATCH', '/admin/users/alice', { body: { email: 'alice@git.example' } });
-  await world.must(200, 'PATCH', '/admin/users/bob', { body: { email: 'bob@git.example' } });
+  await world.patch('/admin/users/alice', { email: 'alice@git.example' });
+  await world.patch('/admin/users/bob', { email: 'bob@git.example' });
   await world.report('alice', lfs, 801);
   await world.report('bob', lfs, 800);
   await world.report('acme', lfs, 1200);
@@ -79,10 +77,11 @@ t.test('who is over 80 % is warned, and nobody else', async t => {
 
 t.test('a CSV of limits comes into force as a whole, twice, and beside the policy that is there', async t => {
   const { world, start, file } = await open(t);
-  await world.must(201, 'POST', '/admin/quota/groups', {
-    body: { name: 'staff', rules: [{ name: 'none', limit: 1, subjects: ['size:assets:wiki'] }] },
+  await world.post('/admin/quota/groups', {
+    name: 'staff',
+    rules: [{ name: 'none', limit: 1, subjects: ['size:assets:wiki'] }],
   });
-  await world.must(204, 'PUT', '/admin/quota/groups/staff/users/bob');
+  await world.put('/admin/quota/groups/staff/users/bob');
   const limitOf = async (name: string) => {
     return z
       .object({ decision: z.object({ limit: z.number() }) })

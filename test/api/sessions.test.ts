@@ -56,10 +56,10 @@ t.test('signing in by a token tells who one is, and every route works with the s
   });
   const headers = { ...ourPage(world), Cookie: cookieOf(answer) };
   t.match(await world.get('/session', { ...nobody, headers }), { login: 'alice' });
-  await world.must(200, 'GET', '/user/quota', { ...nobody, headers });
+  await world.get('/user/quota', { ...nobody, headers });
   await world.must(403, 'GET', '/orgs/acme/quota', { ...nobody, headers });
   const made = { name: 'from a page', scopes: ['read:user'] };
-  await world.must(201, 'POST', '/users/alice/tokens', { ...nobody, headers, body: made });
+  await world.post('/users/alice/tokens', made, { ...nobody, headers });
   const more = { ...made, name: 'more', scopes: ['all'] };
   await world.must(403, 'POST', '/users/alice/tokens', { ...nobody, headers, body: more });
   t.match(
@@ -75,7 +75,7 @@ t.test('a token that is sent counts before the cookie', async t => {
   t.match(await world.get('/session', { as: 'bob', headers }), { login: 'bob' });
   await world.must(401, 'GET', '/session', { token: 'wrong', headers });
   await world.must(404, 'DELETE', '/session', { as: 'bob', headers });
-  await world.must(200, 'GET', '/session', { ...nobody, headers });
+  await world.get('/session', { ...nobody, headers });
 });
 
 t.test('signing out ends the session, and has the browser forget it', async t => {
@@ -87,7 +87,7 @@ t.test('signing out ends the session, and has the browser forget it', async t =>
   const refused = await world.must(401, 'GET', '/session', { ...nobody, headers });
   t.equal(messageOf(refused), 'the session has ended: sign in again');
   t.equal(refused.headers['set-cookie'], undefined, 'another page may have signed in just now');
-  await world.must(200, 'GET', '/session', { ...nobody, headers: other });
+  await world.get('/session', { ...nobody, headers: other });
 });
 
 t.test('no refusal has a browser open a window of its own', async t => {
@@ -141,11 +141,8 @@ t.test('what changes something is taken from a page of this origin alone', async
       headers: { Cookie, Origin: 'http://evil.example' },
     });
   }
-  await world.must(200, 'GET', '/admin/users/bob', { ...nobody, headers: { Cookie } });
-  await world.must(201, 'POST', '/admin/users', {
-    body: { username: 'by-token' },
-    headers: site('cross-site'),
-  });
+  await world.get('/admin/users/bob', { ...nobody, headers: { Cookie } });
+  await world.post('/admin/users', { username: 'by-token' }, { headers: site('cross-site') });
 });
 
 t.test('at https the page has to be that of ROOT_URL, whatever host is asked', async t => {
@@ -202,9 +199,9 @@ t.test('a user and administrators see and end sessions; the current one is marke
   }
   await world.must(404, 'GET', '/users/missing/sessions');
   await world.must(404, 'DELETE', `/users/bob/sessions/${rows[1]?.id}`);
-  await world.must(204, 'DELETE', `/users/alice/sessions/${rows[1]?.id}`, { ...nobody, headers });
+  await world.remove(`/users/alice/sessions/${rows[1]?.id}`, { ...nobody, headers });
   await world.must(401, 'GET', '/session', { ...nobody, headers: other });
-  await world.must(204, 'DELETE', `/users/alice/sessions/${rows[0]?.id}`);
+  await world.remove(`/users/alice/sessions/${rows[0]?.id}`);
   await world.must(401, 'GET', '/session', { ...nobody, headers });
 });
 
@@ -226,7 +223,7 @@ t.test('a link signs in once, and gives no more than its maker has', async t => 
 
   const lesser = await make({ token: await world.newToken('admin1', ['write:admin']) });
   const [, second] = lesser.url.split('#code=');
-  const { json } = await world.must(201, 'POST', '/session', { ...nobody, headers, body: { code: second } });
+  const json = await world.post('/session', { code: second }, { ...nobody, headers });
   t.match(json, { scopes: ['write:admin'] });
   await world.must(403, 'POST', '/users/bob/sign-in-link', { as: 'bob' });
   await world.must(404, 'POST', '/users/missing/sign-in-link');
@@ -240,8 +237,8 @@ t.test('a link signs in once, and gives no more than its maker has', async t => 
 t.test('no secret of a session or a link is ever logged', async t => {
   const world = await World.open(t);
   const { Cookie = '' } = await signedIn(world, 'alice');
-  const { url } = signInLink.parse((await world.must(201, 'POST', '/users/bob/sign-in-link')).json);
-  await world.must(200, 'GET', '/session', { ...nobody, headers: { Cookie } });
+  const { url } = signInLink.parse(await world.post('/users/bob/sign-in-link'));
+  await world.get('/session', { ...nobody, headers: { Cookie } });
   const secrets = [...Cookie.replace(/^[^=]*=/, '').split('.'), url.replace(/^.*=/, '')];
   await world.must(403, 'POST', '/session', { ...nobody, headers: { Cookie }, body: { code: secrets[2] } });
   for (const secret of secrets) t.notOk(world.log.join('').includes(secret));

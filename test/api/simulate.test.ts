@@ -17,7 +17,7 @@ import { World } from './world.ts';
 const path = '/admin/quota/simulate';
 
 async function simulate(world: World, body: object, query = '') {
-  return simulation.parse((await world.must(200, 'POST', `${path}${query}`, { body })).json);
+  return simulation.parse(await world.post(`${path}${query}`, body));
 }
 
 /** Decisions of the gate, by owner and leaf. */
@@ -284,12 +284,12 @@ t.test('all faults of a draft are named with their places, and it takes nothing 
     [{ rule: [] }, /there is no rule/],
     [[], /^body: expected an object/],
   ] as const) {
-    const message = messageOf(await world.must(422, 'POST', path, { body }));
+    const message = await world.fault(422, 'POST', path, { body });
     for (const fault of faults) t.match(message, fault);
   }
   for (const limit of ['0', '1001', 'x', '']) {
     const answer = await world.must(422, 'POST', `${path}?limit=${limit}`, { body: {} });
     t.match(messageOf(answer), /^limit: /);
   }
-  t.match(messageOf(await world.must(422, 'POST', path)), /^body: it is missing/);
+  t.match(await world.fault(422, 'POST', path), /^body: it is missing/);
 });

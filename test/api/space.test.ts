@@ -60,10 +60,10 @@ t.test('figures are shown to administrators and to the owner, who learns no path
     t.match(found, { unreachable_bytes: 10, repositories: [{ reachable_bytes: 90, unreachable_bytes: 10 }] });
     t.notMatch(JSON.stringify(found), world.directory);
   }
-  t.equal((await world.call('GET', '/admin/quota/space?user=alice', { as: 'bob' })).status, 403);
-  t.equal((await world.call('GET', '/orgs/acme/quota/space', { as: 'bob' })).status, 404);
-  t.equal((await world.call('GET', '/orgs/acme/quota/space', { as: 'carol' })).status, 403);
-  t.equal((await world.call('GET', '/user/quota/space?repo=two', { as: 'alice' })).status, 404);
+  await world.must(403, 'GET', '/admin/quota/space?user=alice', { as: 'bob' });
+  await world.must(404, 'GET', '/orgs/acme/quota/space', { as: 'bob' });
+  await world.must(403, 'GET', '/orgs/acme/quota/space', { as: 'carol' });
+  await world.must(404, 'GET', '/user/quota/space?repo=two', { as: 'alice' });
 });
 
 t.test('a repository is looked through by the worker, once for all who ask', async t => {
@@ -99,7 +99,7 @@ t.test('a collection is asked for, followed, and recorded', async t => {
   const worker = await connect();
   await says(worker, [figures(path, 10)]);
   t.equal((await start('alice/none')).status, 404);
-  t.equal((await world.call('POST', '/admin/quota/reclaims', { as: 'bob', body: {} })).status, 403);
+  await world.must(403, 'POST', '/admin/quota/reclaims', { as: 'bob', body: {} });
   t.match((await start('alice/one')).json, [{ id: 1, state: 'running', repository: 'alice/one.git' }]);
   t.match((await start(path)).json, [{ id: 1 }], 'one at a time');
   const task = await worker.task();
@@ -114,7 +114,7 @@ t.test('a collection is asked for, followed, and recorded', async t => {
   ]);
   await says(worker, [figures(path, 0, { at: at + 1, freed_bytes: 0, fault: 'git repack: no space' })]);
   const events = await until(async () => {
-    const { json } = await world.must(200, 'GET', '/admin/quota/events?kind=reclaim');
+    const json = await world.get('/admin/quota/events?kind=reclaim');
     return Array.isArray(json) && json.length === 2 ? json : null;
   });
   t.match(events, [

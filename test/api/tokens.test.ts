@@ -43,7 +43,7 @@ t.test('a token is shown once, is kept as a digest, and is good after a restart'
   const { text: events } = await world.must(200, 'GET', '/admin/quota/events?limit=1000');
   const { text: backup } = await world.must(200, 'GET', '/admin/backup', { as: 'host' });
   await world.restart();
-  await world.must(200, 'GET', '/user/quota', { token: made.sha1 });
+  await world.get('/user/quota', { token: made.sha1 });
   t.ok(kept(world).includes(hash('sha256', made.sha1)));
   for (const text of [events, backup, kept(world).toString('latin1')]) t.notOk(text.includes(made.sha1));
   t.ok(events.includes('"ci"'), 'that it was made is on record');
@@ -54,7 +54,7 @@ t.test('one makes and revokes tokens for oneself; for others an administrator do
   const bob = { as: 'bob' } as const;
   const { id } = await make(world, 'BOB', {}, bob);
   t.equal((await tokensOf(world, 'bob', bob)).length, 2);
-  await world.must(204, 'DELETE', `/users/bob/tokens/${id}`, bob);
+  await world.remove(`/users/bob/tokens/${id}`, bob);
   const attempts = async (name: string) => {
     const answers = [
       await world.must(403, 'GET', `/users/${name}/tokens`, bob),
@@ -66,8 +66,8 @@ t.test('one makes and revokes tokens for oneself; for others an administrator do
   t.strictSame(await attempts('alice'), await attempts('missing'), 'whether there is such a user or not');
 
   const made = await make(world, 'bob', {}, { as: 'admin1' });
-  await world.must(200, 'GET', '/user/quota', { token: made.sha1 });
-  await world.must(204, 'DELETE', '/users/bob/tokens/ci');
+  await world.get('/user/quota', { token: made.sha1 });
+  await world.remove('/users/bob/tokens/ci');
   await world.must(404, 'DELETE', '/users/bob/tokens/ci');
   await world.must(404, 'DELETE', `/users/alice/tokens/${made.id}`);
   for (const method of ['GET', 'POST', 'DELETE']) {
@@ -85,12 +85,12 @@ t.test('a token that is named like the id of another one is not taken for it', a
   const world = await World.open(t);
   const first = await make(world, 'bob');
   const second = await make(world, 'bob', { name: String(first.id) });
-  await world.must(204, 'DELETE', `/users/bob/tokens/${first.id}`);
+  await world.remove(`/users/bob/tokens/${first.id}`);
   await world.must(401, 'GET', '/user/quota', { token: first.sha1 });
-  await world.must(204, 'DELETE', `/users/bob/tokens/${first.id}`);
+  await world.remove(`/users/bob/tokens/${first.id}`);
   await world.must(401, 'GET', '/user/quota', { token: second.sha1 });
   await make(world, 'bob', { name: 'a/b ü' });
-  await world.must(204, 'DELETE', `/users/bob/tokens/${encodeURIComponent('a/b ü')}`);
+  await world.remove(`/users/bob/tokens/${encodeURIComponent('a/b ü')}`);
 });
 
 t.test('a token that is revoked lets nothing more in, not even a request that has begun', async t => {
@@ -99,8 +99,8 @@ t.test('a token that is revoked lets nothing more in, not even a request that ha
   const { sha1: other } = await make(world, 'admin1');
   const slow = await slowly(t, world, '/users/bob/tokens', sha1);
   const slowOther = await slowly(t, world, '/users/bob/tokens', other);
-  await world.must(204, 'DELETE', '/users/bob/tokens/ci');
-  await world.must(200, 'PATCH', '/admin/users/admin1', { as: 'host', body: { is_admin: false } });
+  await world.remove('/users/bob/tokens/ci');
+  await world.patch('/admin/users/admin1', { is_admin: false }, { as: 'host' });
   await world.must(401, 'GET', '/user/quota', { token: sha1 });
   const body = JSON.stringify({ name: 'made too late', scopes: ['all'] });
   t.equal((await slow(body)).status, 401);
@@ -119,7 +119,7 @@ async function slowly(t: Test, world: World, path: string, token: string) {
   sent.flushHeaders();
   await once(sent, 'continue');
   // The daemon has looked at the credentials once it has answered this.
-  await world.must(200, 'GET', '/version');
+  await world.get('/version');
   return async (body: string) => {
     sent.end(body);
     const [response] = await answered;
@@ -164,6 +164,6 @@ t.test('a user has at most a hundred tokens', async t => {
   for (let made = length; made < 100; made++) await make(world, 'bob', { name: `token ${made}` });
   const refused = await world.must(409, 'POST', '/users/bob/tokens', { body: simple });
   t.match(messageOf(refused), /^bob has 100 tokens, which is the limit: revoke one first$/);
-  await world.must(204, 'DELETE', '/users/bob/tokens/token%2099');
+  await world.remove('/users/bob/tokens/token%2099');
   await make(world, 'bob');
 });

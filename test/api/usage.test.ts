@@ -6,7 +6,7 @@ import { leaves, subjects } from '../../src/quota/index.ts';
 import { type OwnerRow, ownerReport, ownerRow } from '../../src/wire/index.ts';
 import { until } from '../e2e/ask.ts';
 import { apply } from './any-policy.ts';
-import { measure, messageOf, repository } from './people.ts';
+import { measure, repository } from './people.ts';
 import { type Answer, World } from './world.ts';
 
 const path = '/admin/quota/usage';
@@ -186,7 +186,7 @@ t.test('the state of an owner is that of the worst kind of data, wherever it is 
   }
   const { link } = (await world.must(200, 'GET', `${path}?state=near,over&group=team&limit=1`)).headers;
   t.match(String(link), /state=near%2Cover&group=team/, 'the next page is of the same owners');
-  t.match(messageOf(await world.must(422, 'GET', `${path}?state=full`)), /^state: expected over, near or ok/);
+  t.match(await world.fault(422, 'GET', `${path}?state=full`), /^state: expected over, near or ok/);
   await world.must(404, 'GET', `${path}?group=nothere`);
 });
 
@@ -286,7 +286,7 @@ t.test('what cannot be asked for is refused, with every fault', async t => {
     ['per_page=1', /there is no per_page/],
     ['sort=x&order=y&page=0&limit=0', /^sort: .*; order: .*; page: .*; limit: /],
   ] as const) {
-    t.match(messageOf(await world.must(422, 'GET', `${path}?${query}`)), fault, query);
+    t.match(await world.fault(422, 'GET', `${path}?${query}`), fault, query);
   }
 });
 
@@ -311,12 +311,10 @@ t.test('of one owner every unit is told, largest first, and the decision about e
 t.test('what no rule covers is over the limit if UNCOVERED = deny refuses it and it is stored', async t => {
   const world = await World.open(t, { settings: { quota: { ENABLED: 'true', UNCOVERED: 'deny' } } });
   await peopled(world);
-  await world.must(201, 'POST', '/admin/quota/rules', {
-    body: { name: 'lfs', limit: 9, subjects: ['size:git:lfs'] },
-  });
-  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'few', rules: [{ name: 'lfs' }] } });
-  await world.must(204, 'POST', '/admin/users/frank/quota/groups', { body: { groups: ['few'] } });
-  await world.must(204, 'POST', '/admin/users/carol/quota/groups', { body: { groups: ['few'] } });
+  await world.post('/admin/quota/rules', { name: 'lfs', limit: 9, subjects: ['size:git:lfs'] });
+  await world.post('/admin/quota/groups', { name: 'few', rules: [{ name: 'lfs' }] });
+  await world.post('/admin/users/frank/quota/groups', { groups: ['few'] });
+  await world.post('/admin/users/carol/quota/groups', { groups: ['few'] });
   t.match(await list(world, '?q=frank'), [{ state: 'over', allowed: false, used: null, limit: null }]);
   t.match(await list(world, '?q=carol'), [{ state: 'ok', allowed: true, used: 0, limit: 9 }]);
 });

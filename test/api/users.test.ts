@@ -11,7 +11,7 @@ t.test('an owner is known from the disk, a report or an administrator, never fro
   repository(world, 'dave/app');
   await measure(world);
   await world.report('erin', 'size:git:lfs', 500);
-  await world.must(201, 'POST', '/admin/users', { body: { username: 'frank' } });
+  await world.post('/admin/users', { username: 'frank' });
   for (const name of ['dave', 'erin', 'frank']) {
     t.match(await userOf(world, name), { login: name, type: 'user', is_admin: false, email: '' }, name);
   }
@@ -34,7 +34,7 @@ t.test('a user is as it was created, and its name is all that has to be said', a
   const world = await World.open(t);
   const before = Date.now();
   const body = { username: 'Dave', email: 'dave@git.example', full_name: 'Dave B.', is_admin: true };
-  const created = user.parse((await world.must(201, 'POST', '/admin/users', { body })).json);
+  const created = user.parse(await world.post('/admin/users', body));
   t.match(created, { ...body, login: 'Dave', type: 'user' });
   t.ok(Number.isSafeInteger(created.id) && created.id > 0);
   t.ok(Date.parse(created.created) >= before && Date.parse(created.created) <= Date.now());
@@ -42,13 +42,13 @@ t.test('a user is as it was created, and its name is all that has to be said', a
 
   const least = { email: '', full_name: '', is_admin: false };
   const nulls = { type: null, email: null, full_name: null, is_admin: null };
-  t.match((await world.must(201, 'POST', '/admin/users', { body: { username: 'e', ...nulls } })).json, least);
+  t.match(await world.post('/admin/users', { username: 'e', ...nulls }), least);
   const organization = {
     username: 'guild',
     type: 'organization',
     password: 'what other programs send besides',
   };
-  t.match((await world.must(201, 'POST', '/admin/users', { body: organization })).json, {
+  t.match(await world.post('/admin/users', organization), {
     ...least,
     type: 'organization',
   });
@@ -61,14 +61,14 @@ t.test('a name that somebody has is 409, in whatever case, whatever else is wron
   const taken = await world.must(409, 'POST', '/admin/users', { body: { username: 'ALICE', email: 7 } });
   t.match(messageOf(taken), /^there is an owner ALICE already$/);
   await world.restart({ users: { CASE: 'keep' } });
-  await world.must(201, 'POST', '/admin/users', { body: { username: 'ALICE' } });
+  await world.post('/admin/users', { username: 'ALICE' });
   await world.must(409, 'POST', '/admin/users', { body: { username: 'alice' } });
 });
 
 t.test('every fault of what is to be a user is told at once, each with its field', async t => {
   const world = await World.open(t);
   const faults = async (body: object, asked: Asked = {}) =>
-    messageOf(await world.must(422, 'POST', '/admin/users', { body, ...asked }));
+    await world.fault(422, 'POST', '/admin/users', { body, ...asked });
   t.match(await faults({ username: ' ', type: 'robot', email: 5 }), /username: .*; type: .*; email: /);
   const badly = { username: 'dave', type: 'organization', email: 'x', full_name: '\u0007', is_admin: true };
   t.match(await faults(badly), /email: .*; full_name: .*; is_admin: /);
@@ -97,11 +97,11 @@ t.test('any other name is taken, and found again percent-encoded', async t => {
     '-f',
   ];
   for (const username of names) {
-    const created = user.parse((await world.must(201, 'POST', '/admin/users', { body: { username } })).json);
+    const created = user.parse(await world.post('/admin/users', { username }));
     t.strictSame(await userOf(world, username), created);
     const path = `/admin/users/${encodeURIComponent(username)}`;
-    await world.must(200, 'PATCH', path, { body: { full_name: 'Somebody' } });
-    await world.must(204, 'DELETE', path);
+    await world.patch(path, { full_name: 'Somebody' });
+    await world.remove(path);
     await world.must(404, 'GET', path);
   }
   const shown = await world.must(404, 'GET', '/admin/users/%E2%80%AEevil');
@@ -111,7 +111,7 @@ t.test('any other name is taken, and found again percent-encoded', async t => {
 t.test('a change leaves what it does not name', async t => {
   const world = await World.open(t);
   const before = await userOf(world, 'bob');
-  const change = async (body: object) => (await world.must(200, 'PATCH', '/admin/users/bob', { body })).json;
+  const change = async (body: object) => await world.patch('/admin/users/bob', body);
   t.strictSame(await change({ email: 'bob@git.example' }), { ...before, email: 'bob@git.example' });
   const full = { ...before, email: 'bob@git.example', full_name: 'Bob' };
   t.strictSame(await change({ full_name: 'Bob', email: null, username: null }), full);
@@ -123,16 +123,16 @@ t.test('who becomes an administrator is one at the next request, and so is who i
   const world = await World.open(t);
   const bob = { as: 'bob' } as const;
   await world.must(403, 'GET', '/admin/users', bob);
-  await world.must(200, 'PATCH', '/admin/users/bob', { body: { is_admin: true } });
-  await world.must(200, 'PATCH', '/admin/users/admin1', { ...bob, body: { is_admin: false } });
+  await world.patch('/admin/users/bob', { is_admin: true });
+  await world.patch('/admin/users/admin1', { is_admin: false }, bob);
   await world.must(403, 'GET', '/admin/users');
-  await world.must(200, 'PATCH', '/admin/users/bob', { as: 'host', body: { is_admin: false } });
+  await world.patch('/admin/users/bob', { is_admin: false }, { as: 'host' });
   await world.must(403, 'GET', '/admin/users', bob);
 });
 
 t.test('putting an unknown name into a group tells how to create one, or creates it if set so', async t => {
   const world = await World.open(t);
-  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free' } });
+  await world.post('/admin/quota/groups', { name: 'free' });
   const body = { groups: ['free'] };
   const unknown = [
     await world.must(404, 'PUT', '/admin/quota/groups/free/users/dave'),
@@ -147,13 +147,13 @@ t.test('putting an unknown name into a group tells how to create one, or creates
   await world.must(404, 'GET', '/admin/users/dave');
 
   await world.restart({ users: { AUTO_CREATE: 'true' } });
-  await world.must(204, 'PUT', '/admin/quota/groups/free/users/dave');
-  await world.must(204, 'POST', '/admin/users/erin/quota/groups', { body });
+  await world.put('/admin/quota/groups/free/users/dave');
+  await world.post('/admin/users/erin/quota/groups', body);
   for (const name of ['dave', 'erin']) {
     t.match(await userOf(world, name), { username: name, type: 'user', is_admin: false });
     t.strictSame(await groupsOf(world, name), ['free']);
   }
-  t.match(messageOf(await world.must(422, 'PUT', '/admin/quota/groups/free/users/%20')), /^username: /);
+  t.match(await world.fault(422, 'PUT', '/admin/quota/groups/free/users/%20'), /^username: /);
   await world.must(404, 'PUT', '/admin/quota/groups/missing/users/frank');
   await world.must(422, 'POST', '/admin/users/frank/quota/groups', { body: { groups: ['missing'] } });
   await world.must(404, 'DELETE', '/admin/quota/groups/free/users/frank');
@@ -164,7 +164,7 @@ t.test('putting an unknown name into a group tells how to create one, or creates
 t.test('the list goes by name, a page at a time, and can be searched', async t => {
   const world = await World.open(t, { settings: { server: { ROOT_URL: 'https://git.example/quota/' } } });
   for (const username of ['Zoe', 'bobby', 'BOBCAT']) {
-    await world.must(201, 'POST', '/admin/users', { body: { username } });
+    await world.post('/admin/users', { username });
   }
   t.strictSame(await namesIn(world, '?q=BOB'), ['bob', 'bobby', 'BOBCAT']);
   t.strictSame(await namesIn(world, '?q=bob&type=organization'), []);
@@ -186,7 +186,7 @@ t.test('the list goes by name, a page at a time, and can be searched', async t =
 const members = '/admin/orgs/acme/members';
 
 async function membersIn(world: World, at = members): Promise<string[]> {
-  const { json } = await world.must(200, 'GET', at);
+  const json = await world.get(at);
   return z
     .array(member)
     .parse(json)
@@ -202,12 +202,12 @@ t.test('members are told as they came, each as a user with a role', async t => {
   await put('CAROL', 'owner');
   await put('bob', 'member');
   t.strictSame(await membersIn(world), ['alice owner', 'carol owner', 'bob member'], 'as they came, still');
-  await world.must(204, 'DELETE', `${members}/alice`);
+  await world.remove(`${members}/alice`);
   t.strictSame(await membersIn(world), ['carol owner', 'bob member']);
   await put('alice', 'member');
   await world.restart();
   t.strictSame(await membersIn(world), ['carol owner', 'bob member', 'alice member'], 'after a restart');
-  const { json: bob } = await world.must(200, 'GET', '/admin/users/bob');
+  const bob = await world.get('/admin/users/bob');
   t.match(await world.get(members), [{}, { ...z.looseObject({}).parse(bob), role: 'member' }, {}]);
 });
 
@@ -231,7 +231,7 @@ t.test('what is missing is 404, before anything that is wrong with the body', as
 
 t.test('a role is owner or member, and only users have one', async t => {
   const world = await World.open(t);
-  await world.must(201, 'POST', '/admin/users', { body: { username: 'guild', type: 'organization' } });
+  await world.post('/admin/users', { username: 'guild', type: 'organization' });
   const faulty: readonly (readonly [string, Asked, RegExp])[] = [
     ['bob', { body: {} }, /^role: /],
     ['bob', { body: { role: 'boss' } }, /^role: .*owner.*member/],

@@ -124,9 +124,9 @@ function sender(world: World): (record: Request) => Promise<Answer> {
 
 async function emptyPolicy(world: World): Promise<void> {
   for (const list of ['/admin/quota/groups', '/admin/quota/rules']) {
-    const { json } = await world.must(200, 'GET', list);
+    const json = await world.get(list);
     for (const { name } of z.array(z.object({ name: z.string() })).parse(json)) {
-      await world.must(204, 'DELETE', `${list}/${encodeURIComponent(name)}`);
+      await world.remove(`${list}/${encodeURIComponent(name)}`);
     }
   }
 }

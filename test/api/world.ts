@@ -59,6 +59,8 @@ const withEverything: Settings = {
   scan: { SCHEDULE: '0 0 1 1 *' },
 };
 
+const faultBody = z.object({ message: z.string() });
+
 const readyLine = z.object({ msg: z.literal('softquota answers'), http: z.string() });
 
 export class World {
@@ -166,6 +168,35 @@ export class World {
   /** The JSON that GET answers. */
   async get(path: string, asked: Asked = {}): Promise<unknown> {
     return (await this.must(200, 'GET', path, asked)).json;
+  }
+
+  /** What a request with this body answers that succeeds. */
+  async post(path: string, body?: unknown, asked: Asked = {}): Promise<unknown> {
+    return await this.#done('POST', path, { ...asked, body });
+  }
+
+  async put(path: string, body?: unknown, asked: Asked = {}): Promise<unknown> {
+    return await this.#done('PUT', path, { ...asked, body });
+  }
+
+  async patch(path: string, body?: unknown, asked: Asked = {}): Promise<unknown> {
+    return await this.#done('PATCH', path, { ...asked, body });
+  }
+
+  async remove(path: string, asked: Asked = {}): Promise<void> {
+    await this.#done('DELETE', path, asked);
+  }
+
+  /** The message of a refusal with this status. */
+  async fault(status: number, method: string, path: string, asked: Asked = {}): Promise<string> {
+    return faultBody.parse((await this.must(status, method, path, asked)).json).message;
+  }
+
+  /** The description has one status of success for each operation. */
+  async #done(method: string, path: string, asked: Asked): Promise<unknown> {
+    const { status, text, json } = await this.call(method, path, asked);
+    if (status < 300) return json;
+    throw new Error(`${method} ${path}: ${status}: ${text}`);
   }
 
   /** A new token of somebody's with these scopes. */

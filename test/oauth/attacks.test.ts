@@ -288,7 +288,7 @@ t.test('a provider that cannot be what it says, or sends people astray, is not g
     const begin = new URL(`sign-in/oauth2/${id}`, signIns.world.url);
     t.equal((await new Browser().go(begin, url => signIns.isPage(url))).search, '?fault=misconfigured');
     t.same(provider.asked, []);
-    await signIns.world.must(204, 'DELETE', `/admin/auths/${id}`);
+    await signIns.world.remove(`/admin/auths/${id}`);
   }
 });
 

@@ -116,8 +116,8 @@ t.test('several tabs may sign in side by side', async t => {
 
 t.test('a name that somebody has already is not taken over, unless names are the same people', async t => {
   const { provider, signIns, world } = await open(t);
-  await world.must(201, 'POST', '/admin/users', { body: { username: 'dave' } });
-  await world.must(201, 'POST', '/admin/users', { body: { username: 'root', is_admin: true } });
+  await world.post('/admin/users', { username: 'dave' });
+  await world.post('/admin/users', { username: 'root', is_admin: true });
   const as = (name: string) => {
     provider.someone = person(name, { groups: 'staff' });
   };
@@ -143,12 +143,12 @@ t.test('a name that somebody has already is not taken over, unless names are the
     'one at the same provider had it',
   );
 
-  await world.must(204, 'PUT', `/admin/auths/${signIns.id}/links/alice`, { body: { subject: 'sub-alice' } });
+  await world.put(`/admin/auths/${signIns.id}/links/alice`, { subject: 'sub-alice' });
   as('alice');
   const alice = await signIns.signIn();
   t.equal(alice.login, 'alice', 'an administrator has linked them');
   t.same(await groupsOf(world, 'alice'), ['gold']);
-  await world.must(204, 'DELETE', `/admin/auths/${signIns.id}/links/alice`);
+  await world.remove(`/admin/auths/${signIns.id}/links/alice`);
   t.equal((await signIns.signed(alice.browser, alice.at)).login, null, 'and has taken that back');
 });
 
@@ -180,17 +180,17 @@ t.test('administration follows the admin group at once, and only what the source
   t.notOk((await signIns.signIn()).isAdmin);
   t.notOk((await signIns.signed(before.browser, before.at)).isAdmin, 'sessions of before have lost it, too');
 
-  await world.must(200, 'PATCH', '/admin/users/dave', { body: { is_admin: true } });
+  await world.patch('/admin/users/dave', { is_admin: true });
   t.ok((await signIns.signIn()).isAdmin, 'who was made one by hand stays one');
   dave(['root']);
   await signIns.signIn();
   dave([]);
   t.ok((await signIns.signIn()).isAdmin);
 
-  await world.must(200, 'PATCH', '/admin/users/dave', { body: { is_admin: false } });
+  await world.patch('/admin/users/dave', { is_admin: false });
   dave(['root']);
   t.ok((await signIns.signIn()).isAdmin);
-  await world.must(204, 'DELETE', `/admin/auths/${signIns.id}`);
+  await world.remove(`/admin/auths/${signIns.id}`);
   t.notOk((await userOf(world, 'dave')).is_admin, 'it ends with the source');
   const given = (await signIns.events()).map(({ administration }) => administration);
   t.same(given, ['given', 'ended', 'unchanged', 'unchanged', 'unchanged', 'given']);
@@ -254,7 +254,7 @@ t.test('a renamed user stays the same one, and a deleted one comes as somebody n
   };
   as('sub-dave', 'dave');
   await signIns.signIn();
-  await world.must(200, 'PATCH', '/admin/users/dave', { body: { username: 'david' } });
+  await world.patch('/admin/users/dave', { username: 'david' });
   as('sub-dave', 'another name');
   const { browser, at, login } = await signIns.signIn();
   t.equal(login, 'david');
@@ -263,7 +263,7 @@ t.test('a renamed user stays the same one, and a deleted one comes as somebody n
   as('sub-erin', 'david');
   t.match(await signIns.signIn(), { login: null, at: { search: '?fault=name_taken' } });
 
-  await world.must(204, 'DELETE', '/admin/users/david');
+  await world.remove('/admin/users/david');
   t.equal((await signIns.signed(browser, at)).login, null);
   as('sub-dave', 'david');
   t.equal((await signIns.signIn()).login, 'david');

@@ -92,7 +92,7 @@ for (const [what, discovery] of Object.entries({
     const signIns = await SignInWorld.open(t, provider);
     const { world } = signIns;
     const path = `/admin/auths/${signIns.id}`;
-    const { warning } = savedSource.parse((await world.must(200, 'PATCH', path, { body: atProvider })).json);
+    const { warning } = savedSource.parse(await world.patch(path, atProvider));
     t.match(warning, /^a sign-out ends only the session on this server: .*end_session_endpoint/);
     t.match(world.log.join(''), 'signing out cannot end sessions at a provider');
 

@@ -41,7 +41,7 @@ export class SignInWorld {
   static async open(t: Test, at: At, fields: object = {}, options: WorldOptions = {}): Promise<SignInWorld> {
     const world = await World.open(t, options);
     for (const name of groups) {
-      await world.must(201, 'POST', '/admin/quota/groups', { body: { name, rules: [] } });
+      await world.post('/admin/quota/groups', { name, rules: [] });
     }
     return new SignInWorld(world, await addSource(world, at, { name: 'company', ...fields }));
   }
@@ -74,12 +74,12 @@ export class SignInWorld {
   }
 
   async edit(fields: object): Promise<void> {
-    await this.world.must(200, 'PATCH', `/admin/auths/${this.id}`, { body: fields });
+    await this.world.patch(`/admin/auths/${this.id}`, fields);
   }
 
   /** The oldest first. */
   async events(): Promise<readonly EventOf<'sign-in'>[]> {
-    const { json } = await this.world.must(200, 'GET', '/admin/quota/events?kind=sign-in&limit=1000');
+    const json = await this.world.get('/admin/quota/events?kind=sign-in&limit=1000');
     return z
       .array(event)
       .parse(json)
@@ -110,16 +110,14 @@ export function isBack(url: URL): boolean {
 }
 
 export async function addSource(world: World, at: At, fields: object): Promise<number> {
-  const { json } = await world.must(201, 'POST', '/admin/auths', {
-    body: {
-      openid_connect_auto_discovery_url: at.issuer,
-      client_id: at.client.id,
-      client_secret: at.client.secret,
-      quota_group_claim_name: 'groups',
-      quota_group_map: { staff: ['gold'], guests: ['bronze'] },
-      quota_group_map_removal: true,
-      ...fields,
-    },
+  const json = await world.post('/admin/auths', {
+    openid_connect_auto_discovery_url: at.issuer,
+    client_id: at.client.id,
+    client_secret: at.client.secret,
+    quota_group_claim_name: 'groups',
+    quota_group_map: { staff: ['gold'], guests: ['bronze'] },
+    quota_group_map_removal: true,
+    ...fields,
   });
   const { id, redirect_uri, post_logout_redirect_uri, warning } = savedSource.parse(json);
   if (warning !== null) throw new Error(warning);
