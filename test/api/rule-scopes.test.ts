@@ -22,6 +22,7 @@ t.test('a rule says what it limits: the owner unless it is told otherwise', asyn
   t.match(await created({ name: 'null', limit: 1, per: null }), { per: 'owner' });
   t.match(await created(file), file);
   t.match(await world.get(`${rules}/big-files`), { per: 'file' });
+  await world.must(409, 'POST', rules, { body: { ...file, per: 'team' } });
   const edited = async (body: unknown) => await world.patch(`${rules}/big-files`, body);
   t.match(await edited({ limit: 5 }), { per: 'file', limit: 5 }, 'left out, it stays');
   t.match(await edited({ per: 'repository' }), { per: 'repository' });
@@ -34,21 +35,6 @@ t.test('a rule says what it limits: the owner unless it is told otherwise', asyn
   t.match(await edited({ per: 'push', limit: 7, grace: 'default' }), { per: 'push', limit: 7 });
   await world.restart();
   t.match(await world.get(`${rules}/big-files`), { per: 'push', limit: 7 });
-});
-
-t.test('what cannot be is refused, behind a name that exists', async t => {
-  const world = await World.open(t);
-  await world.post(rules, file);
-  const fault = async (body: object) =>
-    await world.fault(422, 'POST', rules, { body: { ...file, name: 'other', ...body } });
-  t.match(await fault({ per: 'team' }), /per: expected one of owner, group, repository, push, file/);
-  t.match(await fault({ per: 5 }), /per: expected one of/);
-  t.match(await fault({ limit: 0 }), /limit: expected more than 0, or -1 for unlimited, for each file/);
-  t.match(await fault({ grace: 60 }), /grace: expected none for each file/);
-  t.match(await fault({ grace_most: '5 %' }), /grace: expected none for each file/);
-  await world.must(409, 'POST', rules, { body: { ...file, per: 'team' } });
-  const whole = { rules: [{ ...file, per: 'team' }], groups: [] };
-  t.match(await world.fault(422, 'PUT', '/admin/quota/policy', { body: whole }), /rules\.0\.per/);
 });
 
 t.test('a trial of a policy tells whom a group together would refuse', async t => {

@@ -11,7 +11,6 @@ import { type ChangedOwner, simulation, verdict } from '../../src/wire/index.ts'
 import { World as LedgerWorld, SetClock, settings, walk } from '../ledger/world.ts';
 import { isLong } from '../run-length.ts';
 import { apply, configure, owners, policy, quota, store, usage } from './any-policy.ts';
-import { messageOf } from './people.ts';
 import { World } from './world.ts';
 
 const path = '/admin/quota/simulate';
@@ -257,39 +256,4 @@ t.test('where the policy or a setting changes meanwhile, it is to be asked again
   ledger.settings = { ...settings };
   await t.rejects(asked, { code: 'conflict', message: /ask again/ });
   t.match(await look(ledger, { settings: { total: 1 } }, 9), { owners: 150, refused: { count: 150 } });
-});
-
-t.test('all faults of a draft are named with their places, and it takes nothing else', async t => {
-  const world = await World.open(t);
-  for (const [body, ...faults] of [
-    [{ rules: [{ name: '', limit: 1.5 }] }, /rules\.0\.name: /, /rules\.0\.limit: /],
-    [{ rules: [{ name: 'a', limit: 1, subjects: ['size:x'] }] }, /rules\.0\.subjects\.0: /],
-    [
-      {
-        rules: [
-          { name: 'a', limit: 1 },
-          { name: 'a', limit: 2 },
-        ],
-      },
-      /rules\.1\.name: a is listed twice/,
-    ],
-    [{ groups: [{ name: 'g', rules: [{ name: 'r' }] }] }, /groups\.0\./],
-    [
-      { groups: [{ name: 'g', users: ['zoe', 'alice', 'yan'] }] },
-      /groups\.0\.users\.0: there is no user or organization zoe; groups\.0\.users\.2: .* yan/,
-    ],
-    [{ settings: { total: -2 } }, /settings\.total: /],
-    [{ settings: { refuse_when: 'never' } }, /settings\.refuse_when: /],
-    [{ settings: { mode: 'report' } }, /there is no mode/],
-    [{ rule: [] }, /there is no rule/],
-    [[], /^body: expected an object/],
-  ] as const) {
-    const message = await world.fault(422, 'POST', path, { body });
-    for (const fault of faults) t.match(message, fault);
-  }
-  for (const limit of ['0', '1001', 'x', '']) {
-    const answer = await world.must(422, 'POST', `${path}?limit=${limit}`, { body: {} });
-    t.match(messageOf(answer), /^limit: /);
-  }
-  t.match(await world.fault(422, 'POST', path), /^body: it is missing/);
 });

@@ -127,35 +127,12 @@ async function slowly(t: Test, world: World, path: string, token: string) {
   };
 }
 
-t.test('every fault of what is to be a token is told at once', async t => {
+t.test('names of tokens are each in use once by a user', async t => {
   const world = await World.open(t);
-  const faults = async (body: object, status = 422) =>
-    messageOf(await world.must(status, 'POST', '/users/bob/tokens', { body }));
-  t.match(
-    await faults({ name: ' ', scopes: 'all', expires_at: 'soon' }),
-    /name: .*; scopes: .*; expires_at: .*2027-/,
-  );
-  t.match(await faults({}), /name: .*; scopes: /);
-  const past = new Date(Date.now() - 1).toISOString();
-  t.match(
-    await faults({ name: 'x', scopes: [], expires_at: past }),
-    /scopes: at least one .*; expires_at: the time is in the past/,
-  );
-  for (const scope of ['a\u0000b', 'sudo', 'write:Admin', 'read:all', '', 'x'.repeat(200_000)]) {
-    t.match(await faults({ name: 'x', scopes: ['all', scope] }), /^scopes\.1: there is no scope /);
-  }
-  t.match(
-    await faults({ name: 'x', scopes: Array(51).fill('all') }),
-    /^scopes: expected at most 50 entries$/,
-  );
-  for (const expires_at of [1_800_000_000, '2027-02-30T00:00:00Z', '2027-01-31']) {
-    t.match(await faults({ ...simple, expires_at }), /^expires_at: /);
-  }
   await make(world, 'bob');
-  t.match(await faults(simple, 409), /^bob has a token ci already$/);
+  const again = await world.fault(409, 'POST', '/users/bob/tokens', { body: simple });
+  t.match(again, /^bob has a token ci already$/);
   await make(world, 'carol');
-  const { json } = await world.must(422, 'POST', '/users/acme/tokens', { body: simple });
-  t.match(json, { message: /acme is an organization: only users have tokens/ });
 });
 
 t.test('a user has at most a hundred tokens', async t => {

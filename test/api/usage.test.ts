@@ -186,7 +186,6 @@ t.test('the state of an owner is that of the worst kind of data, wherever it is 
   }
   const { link } = (await world.must(200, 'GET', `${path}?state=near,over&group=team&limit=1`)).headers;
   t.match(String(link), /state=near%2Cover&group=team/, 'the next page is of the same owners');
-  t.match(await world.fault(422, 'GET', `${path}?state=full`), /^state: expected over, near or ok/);
   await world.must(404, 'GET', `${path}?group=nothere`);
 });
 
@@ -219,7 +218,6 @@ t.test('the list as CSV has a line for each owner, and no name becomes a formula
     over.text.split('\r\n').map(line => line.split(',')[0]),
     ['owner', 'dave', 'frank', ''],
   );
-  await world.must(422, 'GET', '/admin/quota/usage.csv?limit=3');
   t.equal((await world.must(200, 'HEAD', '/admin/quota/usage.csv')).text, '');
 });
 
@@ -269,25 +267,6 @@ t.test('Link leads to the first, previous, next and last page, as far as there a
     namesOf(await list(world, '?sort=size:git:lfs&order=asc&q=a')),
     'with all that was asked for',
   );
-});
-
-t.test('what cannot be asked for is refused, with every fault', async t => {
-  for (const [query, fault] of [
-    ['sort=size:all', /^sort: /],
-    ['sort=', /^sort: /],
-    ['order=up', /^order: /],
-    ['page=0', /^page: /],
-    ['page=-1', /^page: /],
-    ['page=1.5', /^page: /],
-    ['page=x', /^page: /],
-    ['page=9007199254740993', /^page: /],
-    ['limit=0', /^limit: /],
-    ['limit=1001', /^limit: /],
-    ['per_page=1', /there is no per_page/],
-    ['sort=x&order=y&page=0&limit=0', /^sort: .*; order: .*; page: .*; limit: /],
-  ] as const) {
-    t.match(await world.fault(422, 'GET', `${path}?${query}`), fault, query);
-  }
 });
 
 t.test('of one owner every unit is told, largest first, and the decision about every kind', async t => {
