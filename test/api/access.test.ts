@@ -18,9 +18,11 @@ const telling = ({ status, json, headers }: Answer) => {
 const unknownIn = (path: string) =>
   path.replace(/\b(total|free|spare|alice|acme|dave|bob|laptop)\b/g, 'unheard-of');
 
+/** For all that look at it, and for the story. */
+const world = await World.open(t);
+await fill(world);
+
 t.test('who has no good token is told the same of what there is and of what there is not', async t => {
-  const world = await World.open(t);
-  await fill(world);
   const strangers: Readonly<Record<string, Asked>> = {
     nobody: { as: 'nobody' },
     'an empty header': { as: 'nobody', headers: { Authorization: '' } },
@@ -29,90 +31,50 @@ t.test('who has no good token is told the same of what there is and of what ther
   };
   for (const [who, asked] of Object.entries(strangers)) {
     // Too many wrong credentials would be slowed, and that is another test's.
-    await t.test(who, async t => {
-      const first = telling(await world.call('GET', '/user/quota', asked));
-      t.match(first, { status: 401, json: { message: /token/ }, headers: { 'www-authenticate': /^Bearer/ } });
-      for (const path of [
-        '/admin/users/alice',
-        '/admin/users/unheard-of',
-        '/orgs/acme/quota',
-        '/orgs/unheard-of/quota',
-      ]) {
-        t.strictSame(telling(await world.call('GET', path, asked)), first, path);
-      }
-    });
+    const first = telling(await world.call('GET', '/user/quota', asked));
+    t.match(first, { status: 401, json: { message: /token/ }, headers: { 'www-authenticate': /^Bearer/ } });
+    for (const path of [
+      '/admin/users/alice',
+      '/admin/users/unheard-of',
+      '/orgs/acme/quota',
+      '/orgs/unheard-of/quota',
+    ]) {
+      t.strictSame(telling(await world.call('GET', path, asked)), first, `${who}: ${path}`);
+    }
+  }
+});
+
+t.test('each operation is for those with its scope and rank, and tells all others nothing', async t => {
+  await world.put('/admin/orgs/acme/members/admin1', { role: 'owner' });
+  const tokens = new Map<string, string>();
+  for (const scope of areas.flatMap(area => [`read:${area}`, `write:${area}`])) {
+    tokens.set(scope, await world.newToken('admin1', [scope]));
   }
   const told = telling(await world.call('GET', '/user/quota', { as: 'nobody' }));
   for await (const [id, example] of story(world)) {
-    if (scopeOf(world, example) !== null) {
-      for (const path of [example.path, unknownIn(example.path)]) {
-        const body = example.body === undefined ? {} : { body: example.body };
-        t.strictSame(
-          telling(await world.call(example.method, path, { as: 'nobody', ...body })),
-          told,
-          `${id} ${path}`,
-        );
-        t.strictSame(
-          telling(await world.call(example.method, path, { as: 'nobody', rawBody: '{' })),
-          told,
-          id,
-        );
-      }
-    }
-    await ask(world, example);
-  }
-});
-
-t.test('a token without the scope of an operation is 403, whatever is named; one with it is not', async t => {
-  const world = await World.open(t);
-  await fill(world);
-  await world.put('/admin/orgs/acme/members/admin1', { role: 'owner' });
-  const tokens = new Map<string, string>();
-  for (const area of areas) {
-    for (const to of ['read', 'write'] as const) {
-      tokens.set(`${to}:${area}`, await world.newToken('admin1', [`${to}:${area}`]));
-    }
-  }
-  for await (const [id, example] of story(world)) {
     const needed = scopeOf(world, example);
-    if (needed !== null) {
-      const body = example.body === undefined ? {} : { body: example.body };
-      for (const [scope, token] of tokens) {
-        if (scope === needed || (needed.startsWith('read:') && scope === needed.replace('read', 'write')))
-          continue;
-        for (const path of [example.path, unknownIn(example.path)]) {
-          const refused = await world.call(example.method, path, { token, ...body });
-          t.match(
-            refused,
-            { status: 403, json: { message: `the token lacks the scope ${needed}` } },
-            `${id} ${path} ${scope}`,
-          );
-        }
+    const { as: _, method, path: named, ...asked } = example;
+    const body = example.body === undefined ? {} : { body: example.body };
+    for (const path of needed === null ? [] : [named, unknownIn(named)]) {
+      const refused = async (who: Asked, message: string) => {
+        const answer = await world.call(method, path, { ...who, ...body });
+        t.match(answer, { status: 403, json: { message } }, `${id} ${path}: ${message}`);
+      };
+      for (const sent of [body, { rawBody: '{' }]) {
+        const answer = await world.call(method, path, { as: 'nobody', ...sent });
+        t.strictSame(telling(answer), told, `${id} ${path}`);
       }
+      for (const [scope, token] of tokens) {
+        if (scope !== needed && scope !== needed?.replace('read', 'write'))
+          await refused({ token }, `the token lacks the scope ${needed}`);
+      }
+      if (needed?.endsWith(':admin')) await refused({ as: 'alice' }, 'only administrators may do this');
     }
-    const { as: _, ...asked } = example;
     const token = needed === null ? undefined : tokens.get(needed);
-    const answer = await ask(world, token === undefined ? example : { ...asked, token });
+    const answer = await ask(world, token === undefined ? example : { ...asked, method, path: named, token });
     t.ok(answer.status < 300, `${id} with ${needed}: ${answer.status} ${answer.text}`);
   }
-});
-
-t.test('what is for administrators is 403 for all others, whatever is named', async t => {
-  const world = await World.open(t);
-  for await (const [id, example] of story(world)) {
-    if (scopeOf(world, example)?.endsWith(':admin') === true) {
-      for (const path of [example.path, unknownIn(example.path)]) {
-        const body = example.body === undefined ? {} : { body: example.body };
-        const refused = await world.call(example.method, path, { as: 'alice', ...body });
-        t.match(
-          refused,
-          { status: 403, json: { message: 'only administrators may do this' } },
-          `${id} ${path}`,
-        );
-      }
-    }
-    await ask(world, example);
-  }
+  await world.remove('/admin/orgs/acme/members/admin1');
 });
 
 const organizationPaths = [
@@ -128,7 +90,6 @@ const organizationPaths = [
 ];
 
 t.test('owners of an organization see its quota, and so do administrators; nobody else does', async t => {
-  const world = await World.open(t);
   for (const list of organizationPaths) {
     const path = `/orgs/acme/quota${list}`;
     for (const as of ['alice', 'admin1', 'host'] as const) await world.get(path, { as });
@@ -146,7 +107,6 @@ t.test('owners of an organization see its quota, and so do administrators; nobod
 });
 
 t.test('who does not belong to an organization does not learn whether there is one', async t => {
-  const world = await World.open(t);
   const asked = (name: string, list: string, as: Asked) =>
     world.call('GET', `/orgs/${name}/quota${list}`, as);
   const token = await world.newToken('admin1', ['read:organization']);
@@ -163,7 +123,6 @@ t.test('who does not belong to an organization does not learn whether there is o
 });
 
 t.test('an administrator sees an organization that is another’s only with the scope read:admin', async t => {
-  const world = await World.open(t);
   const path = '/orgs/acme/quota';
   const status = async (...scopes: string[]) =>
     (await world.call('GET', path, { token: await world.newToken('admin1', scopes) })).status;
@@ -177,7 +136,6 @@ t.test('an administrator sees an organization that is another’s only with the 
 });
 
 t.test("this host's administrator rules over the socket without a token, and has no quota", async t => {
-  const world = await World.open(t);
   const as = 'host';
   await world.get('/admin/quota/rules', {
     as,
