@@ -8,14 +8,11 @@ import { noticeRoutes } from './notices.ts';
 import { aboutRoutes, installationRoutes, scanRoutes } from './operation.ts';
 import { overviewRoutes } from './overview.ts';
 import { ownFigureRoutes, ownQuotaRoutes } from './own-quotas.ts';
-import { policyRoutes } from './policy.ts';
-import { policyPartRoutes } from './policy-parts.ts';
+import { policyPartRoutes, policyRoutes } from './policy.ts';
 import { requestAnswerRoutes, requestRoutes } from './requests.ts';
-import { sessionRoutes } from './sessions.ts';
+import { sessionRoutes, tokenRoutes } from './sessions.ts';
 import { spaceRoutes } from './space.ts';
-import { tokenRoutes } from './tokens.ts';
-import { unitRoutes } from './units.ts';
-import { usageRoutes } from './usage.ts';
+import { unitRoutes, usageRoutes } from './usage.ts';
 import { userQuotaRoutes } from './user-quotas.ts';
 import { userRoutes } from './users.ts';
 
