@@ -170,7 +170,7 @@ export class World {
     return (await this.must(200, 'GET', path, asked)).json;
   }
 
-  /** What a request with this body answers that succeeds. */
+  /** Sends a request with this body, and gives the JSON of the answer; anything but success is a failure. */
   async post(path: string, body?: unknown, asked: Asked = {}): Promise<unknown> {
     return await this.#done('POST', path, { ...asked, body });
   }

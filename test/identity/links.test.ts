@@ -1,15 +1,7 @@
 /** Links that sign in: once, and not for long. */
 
 import t from 'tap';
-import {
-  createUser,
-  deleteUser,
-  editUser,
-  linkLifeMs,
-  type SignIn,
-  startSession,
-} from '../../src/identity/index.ts';
-import { sessionKind } from '../../src/identity/kinds.ts';
+import { deleteUser, linkLifeMs, type SignIn } from '../../src/identity/index.ts';
 
 import { nameIn, tokenOf, world } from './session-world.ts';
 
@@ -64,26 +56,4 @@ t.test('wrong tokens and links count against the address, what a browser holds d
   t.equal(await attempt({ code }), 'signed in', 'a good one always is');
   t.equal(await attempt({ token: await tokenOf(ledger, 'alice', { name: 'other' }) }), 'signed in');
   t.equal(nameIn(await identity.authenticateSession(value)), 'alice');
-});
-
-t.test('only users sign in', async t => {
-  const { ledger, identity } = await world(t);
-  const session = { via: { is: 'link' }, scopes: ['all'], endsAt: null } as const;
-  const start = (name: string) =>
-    ledger.documents.transact(transaction =>
-      startSession(transaction.changes, transaction.mustBeOwner(name), session, 0),
-    );
-  await ledger.documents.transact(transaction =>
-    createUser(transaction, { name: 'acme', type: 'organization' }),
-  );
-  await t.rejects(start('acme'), { code: 'invalid', message: /acme is an organization/ });
-  await ledger.documents.transact(transaction => createUser(transaction, { name: 'alice' }));
-  const { value, key } = await start('alice');
-  await ledger.documents.transact(transaction => editUser(transaction, 'alice', { type: 'organization' }));
-  t.equal(
-    ledger.documents.snapshot.get(sessionKind, key),
-    undefined,
-    'who becomes an organization is signed out',
-  );
-  t.match(await identity.authenticateSession(value), { is: 'refused' });
 });

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
+import type { Transaction } from '../../src/documents/index.ts';
 import { SoftquotaError } from '../../src/errors.ts';
 import {
   createToken,
@@ -61,6 +62,10 @@ interface Step {
   readonly means: (model: Model, made: unknown) => string | undefined;
 }
 
+function changing<Result>(change: (transaction: Transaction) => Result): (ledger: Ledger) => Promise<Result> {
+  return ledger => ledger.documents.transact(change);
+}
+
 const keyOf = (name: string) => name.toLowerCase();
 
 function found(name: string): Owner {
@@ -96,7 +101,7 @@ const anyFields = {
 const step = {
   create: fc.tuple(anyName, fc.record(anyFields)).map(
     ([name, fields]): Step => ({
-      does: ledger => ledger.documents.transact(transaction => createUser(transaction, { name, ...fields })),
+      does: changing(transaction => createUser(transaction, { name, ...fields })),
       means: ({ owners }) => {
         if (owners.has(keyOf(name))) return 'conflict';
         if (isFaulty(fields)) return 'invalid';
@@ -106,7 +111,7 @@ const step = {
   ),
   edit: fc.tuple(anyName, fc.record({ ...anyFields, name: anyName }, { requiredKeys: [] })).map(
     ([name, edit]): Step => ({
-      does: ledger => ledger.documents.transact(transaction => editUser(transaction, name, edit)),
+      does: changing(transaction => editUser(transaction, name, edit)),
       means: model => {
         const owner = model.owners.get(keyOf(name));
         if (owner === undefined) return 'not_found';
@@ -130,7 +135,7 @@ const step = {
   ),
   delete: anyName.map(
     (name): Step => ({
-      does: ledger => ledger.documents.transact(transaction => deleteUser(transaction, name)),
+      does: changing(transaction => deleteUser(transaction, name)),
       means: ({ owners, units }) => {
         const owner = owners.get(keyOf(name));
         if (owner === undefined) return 'not_found';
@@ -151,10 +156,7 @@ const step = {
   ),
   assign: anyName.map(
     (name): Step => ({
-      does: ledger =>
-        ledger.documents.transact(transaction =>
-          assign(transaction.changes, transaction.mustBeOwner(name).id, 'free'),
-        ),
+      does: changing(transaction => assign(transaction.changes, transaction.mustBeOwner(name).id, 'free')),
       means: ({ owners }) => {
         const owner = owners.get(keyOf(name));
         if (owner === undefined) return 'not_found';
@@ -165,15 +167,14 @@ const step = {
   ),
   setMember: fc.tuple(anyOrganization, anyUser, fc.constantFrom(...roles)).map(
     ([organization, name, role]): Step => ({
-      does: ledger =>
-        ledger.documents.transact(transaction =>
-          setMember(
-            transaction.changes,
-            transaction.mustBeOwner(organization),
-            transaction.mustBeOwner(name),
-            role,
-          ),
+      does: changing(transaction =>
+        setMember(
+          transaction.changes,
+          transaction.mustBeOwner(organization),
+          transaction.mustBeOwner(name),
+          role,
         ),
+      ),
       means: ({ owners }) => {
         const [of, user] = [owners.get(keyOf(organization)), owners.get(keyOf(name))];
         if (of?.type !== 'organization' || user === undefined) return 'not_found';
@@ -186,14 +187,13 @@ const step = {
   ),
   removeMember: fc.tuple(anyOrganization, anyUser).map(
     ([organization, name]): Step => ({
-      does: ledger =>
-        ledger.documents.transact(transaction =>
-          removeMember(
-            transaction.changes,
-            transaction.mustBeOwner(organization),
-            transaction.mustBeOwner(name),
-          ),
+      does: changing(transaction =>
+        removeMember(
+          transaction.changes,
+          transaction.mustBeOwner(organization),
+          transaction.mustBeOwner(name),
         ),
+      ),
       means: ({ owners }) => {
         const [of, user] = [owners.get(keyOf(organization)), owners.get(keyOf(name))];
         if (of?.type !== 'organization' || user === undefined) return 'not_found';
@@ -204,12 +204,11 @@ const step = {
   ),
   createToken: fc.tuple(anyName, anyToken).map(
     ([name, token]): Step => ({
-      does: ledger =>
-        ledger.documents.transact(transaction => {
-          const wanted = { name: token, scopes: ['all'], expiresAt: null };
-          const by = { maker: localAdministrator, now: Date.now() };
-          return createToken(transaction.changes, transaction.mustBeOwner(name), wanted, by).token;
-        }),
+      does: changing(transaction => {
+        const wanted = { name: token, scopes: ['all'], expiresAt: null };
+        const by = { maker: localAdministrator, now: Date.now() };
+        return createToken(transaction.changes, transaction.mustBeOwner(name), wanted, by).token;
+      }),
       means: ({ owners, secrets }, made) => {
         const owner = owners.get(keyOf(name));
         if (owner === undefined) return 'not_found';
@@ -222,10 +221,9 @@ const step = {
   ),
   revokeToken: fc.tuple(anyName, anyToken).map(
     ([name, token]): Step => ({
-      does: ledger =>
-        ledger.documents.transact(
-          transaction => void revokeToken(transaction.changes, transaction.mustBeOwner(name), token),
-        ),
+      does: changing(
+        transaction => void revokeToken(transaction.changes, transaction.mustBeOwner(name), token),
+      ),
       means: ({ owners }) => {
         const owner = owners.get(keyOf(name));
         if (!owner?.tokens.some(each => each.name === token)) return 'not_found';
@@ -236,14 +234,13 @@ const step = {
   ),
   signIn: fc.tuple(anyName, anyToken).map(
     ([name, token]): Step => ({
-      does: ledger =>
-        ledger.documents.transact(transaction => {
-          const { changes } = transaction;
-          const owner = transaction.mustBeOwner(name);
-          const found = entriesOf(changes, owner.id).find(([, each]) => each.name === token);
-          const via: Via = found === undefined ? { is: 'link' } : { is: 'token', tokenKey: found[0] };
-          return startSession(changes, owner, { via, scopes: ['all'], endsAt: null }, Date.now()).value;
-        }),
+      does: changing(transaction => {
+        const { changes } = transaction;
+        const owner = transaction.mustBeOwner(name);
+        const found = entriesOf(changes, owner.id).find(([, each]) => each.name === token);
+        const via: Via = found === undefined ? { is: 'link' } : { is: 'token', tokenKey: found[0] };
+        return startSession(changes, owner, { via, scopes: ['all'], endsAt: null }, Date.now()).value;
+      }),
       means: ({ owners, held }, made) => {
         const owner = owners.get(keyOf(name));
         if (owner === undefined) return 'not_found';
