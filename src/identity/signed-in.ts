@@ -89,19 +89,20 @@ export class SignedIn {
   /** Returns a session; undefined: there is none, or it has ended. */
   session(key: string): KnownSession | undefined {
     const document = this.#sessionOf(key);
-    return document === undefined ? undefined : this.#known(key, document);
+    if (document === undefined) return undefined;
+    const lastUsedAt = this.#lastUseOf(key, document);
+    return { key, document, lastUsedAt, endsAt: sessions.endOf(document, lastUsedAt) };
   }
 
   sessionsOf(ownerId: number): readonly KnownSession[] {
-    return sessions
-      .sessionEntriesOf(this.#options.documents.snapshot, ownerId)
-      .map(([key, document]) => this.#known(key, document))
-      .filter(({ key }) => this.#sessionOf(key) !== undefined);
+    const entries = sessions.sessionEntriesOf(this.#options.documents.snapshot, ownerId);
+    return entries.flatMap(([key]) => this.session(key) ?? []);
   }
 
   *everySession(): Generator<KnownSession> {
-    for (const [key, document] of this.#options.documents.snapshot.all(sessionKind)) {
-      if (this.#sessionOf(key) !== undefined) yield this.#known(key, document);
+    for (const [key] of this.#options.documents.snapshot.all(sessionKind)) {
+      const known = this.session(key);
+      if (known !== undefined) yield known;
     }
   }
 
@@ -125,11 +126,6 @@ export class SignedIn {
     return sessions.isOver(documents.snapshot, session, this.#lastUseOf(key, session), now())
       ? undefined
       : session;
-  }
-
-  #known(key: string, document: SessionDocument): KnownSession {
-    const lastUsedAt = this.#lastUseOf(key, document);
-    return { key, document, lastUsedAt, endsAt: sessions.endOf(document, lastUsedAt) };
   }
 
   /** Returns the last use that this host knows; another host may know of a later one. */

@@ -47,7 +47,8 @@ export function policyPartRoutes(services: ApiServices): readonly Route[] {
     getRoute('getRule', rulePath, {
       summary: 'One rule',
       answer: { status: 200, description: 'The rule', schema: wire.rule },
-      handle: ({ params: { rule: name } }) => shownOf(documents.snapshot, name),
+      handle: ({ params: { rule: name } }) =>
+        ruleShown({ name, ...policy.mustBeRule(documents.snapshot, name) }),
     }),
     patchRoute('editRule', rulePath, {
       summary: 'Change a rule in every group that has it',
@@ -119,7 +120,11 @@ export function policyPartRoutes(services: ApiServices): readonly Route[] {
       summary: 'List the members of a group, in the order in which they were added',
       description: 'Without owners to whom it applies only as a default group.',
       answer: { status: 200, description: 'Users and organizations', schema: z.array(wire.user) },
-      handle: named => usersIn({ documents, ledger }, named.params.group),
+      handle: named => {
+        policy.mustBeGroup(documents.snapshot, named.params.group);
+        const owners = ledger.policy.membersOf(named.params.group).map(id => documents.owners.byId(id));
+        return owners.flatMap(owner => (owner === undefined ? [] : userShown(documents.snapshot, owner)));
+      },
     }),
     getRoute('getUsageOfGroup', `${groupPath}/usage`, {
       summary: 'What the members of a group use together, and each of them',
@@ -157,12 +162,6 @@ export function policyPartRoutes(services: ApiServices): readonly Route[] {
   ];
 }
 
-/** Throws `not_found`. */
-function shownOf(snapshot: Snapshot, name: string): wire.Rule {
-  const { place: _, ...fields } = policy.mustBeRule(snapshot, name);
-  return ruleShown({ name, ...fields });
-}
-
 const groupPath = '/admin/quota/groups/{group}';
 
 const anyNamed = z.object({ name: z.string() });
@@ -173,18 +172,6 @@ function mustNotBeGroup(snapshot: Snapshot, json: unknown): void {
   if (named.success && policy.groupNamed(snapshot, named.data.name) !== undefined) {
     throw new SoftquotaError('conflict', `the group ${printable(named.data.name)} exists already`);
   }
-}
-
-/** Throws `not_found`. */
-function usersIn(
-  { documents, ledger }: Pick<ApiServices, 'documents' | 'ledger'>,
-  group: string,
-): wire.User[] {
-  policy.mustBeGroup(documents.snapshot, group);
-  return ledger.policy.membersOf(group).flatMap(id => {
-    const owner = documents.owners.byId(id);
-    return owner === undefined ? [] : [userShown(documents.snapshot, owner)];
-  });
 }
 
 /** Throws `not_found`. */
