@@ -1,6 +1,5 @@
-/** Findings about the installation, and its backup. */
+/** Findings about the installation. */
 
-import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -21,17 +20,4 @@ t.test('what is wrong is told, the worst first, with the mend', async t => {
   t.match(findings[0]?.message, /git/);
   const order = findings.map(({ severity }) => ['wrong', 'notice'].indexOf(severity));
   t.strictSame(order, order.toSorted());
-});
-
-t.test('a backup has the hashes of tokens, never a token, and takes the right to write', async t => {
-  const world = await World.open(t);
-  const token = await world.newToken('admin1', ['write:admin']);
-  const { text, json } = await world.must(200, 'GET', '/admin/backup', { token });
-  t.match(json, { softquota: 'backup' });
-  t.notOk(text.includes(token));
-  t.ok(text.includes(createHash('sha256').update(token).digest('hex')));
-  const reader = await world.newToken('admin1', ['read:admin']);
-  await world.must(403, 'GET', '/admin/backup', { token: reader });
-  await world.must(403, 'GET', '/admin/backup', { as: 'alice' });
-  await world.get('/admin/backup', { as: 'host' });
 });

@@ -102,7 +102,37 @@ export const shared: Readonly<Record<string, Example>> = {
   repairStore: post('/admin/quota/store/repair', { policy: 'stored' }),
 };
 
-export const examples: Readonly<Record<string, Example | ((world: World) => Promise<Example>)>> = {
+type Examples = Readonly<Record<string, Example | ((world: World) => Promise<Example>)>>;
+
+/** Those of the figures that alice and her organization have alike. */
+function figuresOf(of: string, path: string): Examples {
+  return {
+    [`getSpaceOf${of}`]: get(`${path}/space`, 'alice'),
+    [`getQuotaOf${of}`]: get(path, 'alice'),
+    [`checkQuotaOf${of}`]: get(`${path}/check?subject=size:all`, 'alice'),
+    [`listArtifactsOf${of}`]: get(`${path}/artifacts`, 'alice'),
+    [`listAttachmentsOf${of}`]: get(`${path}/attachments`, 'alice'),
+    [`listPackagesOf${of}`]: get(`${path}/packages`, 'alice'),
+    [`getReportOf${of}`]: get(`${path}/report`, 'alice'),
+    [`explainDecisionOf${of}`]: get(`${path}/explain?subject=size:git:lfs`, 'alice'),
+    [`getHistoryOf${of}`]: get(`${path}/history?range=year`, 'alice'),
+    [`listEventsOf${of}`]: get(`${path}/events?kind=refusal`, 'alice'),
+  };
+}
+
+function requestsOf(of: string, path: string): Examples {
+  const requests = `${path}/requests`;
+  return {
+    [`requestSpaceFor${of}`]: { ...post(requests, more), as: 'alice' },
+    [`listRequestsOf${of}`]: get(requests, 'alice'),
+    [`withdrawRequestOf${of}`]: async world => ({
+      ...remove(`${requests}/${await openRequest(world)}`),
+      as: 'alice',
+    }),
+  };
+}
+
+export const examples: Examples = {
   createRule: post(rules, { name: 'total', limit: 1000, subjects: ['size:all'] }),
   listRules: get(rules),
   getRule: get(`${rules}/total`),
@@ -133,43 +163,15 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
   listUnits: get('/admin/quota/units?limit=1'),
 
   getSpace: get('/admin/quota/space?user=alice'),
-  getSpaceOfCaller: get('/user/quota/space', 'alice'),
-  getSpaceOfOrganization: get('/orgs/acme/quota/space', 'alice'),
   startReclaim: post('/admin/quota/reclaims', {}),
   listReclaims: get('/admin/quota/reclaims'),
-  getQuotaOfCaller: get('/user/quota', 'alice'),
-  checkQuotaOfCaller: get('/user/quota/check?subject=size:all', 'alice'),
-  listArtifactsOfCaller: get('/user/quota/artifacts', 'alice'),
-  listAttachmentsOfCaller: get('/user/quota/attachments', 'alice'),
-  listPackagesOfCaller: get('/user/quota/packages', 'alice'),
-  getReportOfCaller: get('/user/quota/report', 'alice'),
-  explainDecisionOfCaller: get('/user/quota/explain?subject=size:git:lfs', 'alice'),
-  getHistoryOfCaller: get('/user/quota/history?range=year', 'alice'),
-  listEventsOfCaller: get('/user/quota/events?kind=refusal', 'alice'),
-  getQuotaOfOrganization: get('/orgs/acme/quota', 'alice'),
-  checkQuotaOfOrganization: get('/orgs/acme/quota/check?subject=size:all', 'alice'),
-  listArtifactsOfOrganization: get('/orgs/acme/quota/artifacts', 'alice'),
-  listAttachmentsOfOrganization: get('/orgs/acme/quota/attachments', 'alice'),
-  listPackagesOfOrganization: get('/orgs/acme/quota/packages', 'alice'),
-  getReportOfOrganization: get('/orgs/acme/quota/report', 'alice'),
-  explainDecisionOfOrganization: get('/orgs/acme/quota/explain?subject=size:git:lfs', 'alice'),
-  getHistoryOfOrganization: get('/orgs/acme/quota/history', 'alice'),
-  listEventsOfOrganization: get('/orgs/acme/quota/events', 'alice'),
+  ...figuresOf('Caller', '/user/quota'),
+  ...figuresOf('Organization', '/orgs/acme/quota'),
   getOverview: get('/admin/quota/overview'),
   getHistory: get('/admin/quota/history?owner=alice&range=day'),
 
-  requestSpaceForCaller: { ...post('/user/quota/requests', more), as: 'alice' },
-  listRequestsOfCaller: get('/user/quota/requests', 'alice'),
-  withdrawRequestOfCaller: async world => ({
-    ...remove(`/user/quota/requests/${await openRequest(world)}`),
-    as: 'alice',
-  }),
-  requestSpaceForOrganization: { ...post('/orgs/acme/quota/requests', more), as: 'alice' },
-  listRequestsOfOrganization: get('/orgs/acme/quota/requests', 'alice'),
-  withdrawRequestOfOrganization: async world => ({
-    ...remove(`/orgs/acme/quota/requests/${await openRequest(world)}`),
-    as: 'alice',
-  }),
+  ...requestsOf('Caller', '/user/quota'),
+  ...requestsOf('Organization', '/orgs/acme/quota'),
   listRequests: get('/admin/quota/requests?state=withdrawn'),
   grantRequest: async world =>
     post(`/admin/quota/requests/${await newRequestOf(world, 'bob')}/grant`, { words: 'for now' }),
