@@ -15,9 +15,10 @@ import { jsonInBody, sentBody, strangersBytes, usualBytes } from './input.ts';
 import { mostWithoutThread, readLongBody } from './long-body.ts';
 import { type MetricsPageOptions, metricsPage } from './metrics.ts';
 import type { Call, Method, Route, SentDocument } from './route.ts';
-import { type SignInPagesOptions, signInPages } from './sign-in-pages.ts';
+import type { ApiServices } from './services.ts';
+import { signInPages } from './sign-in-pages.ts';
 import { swaggerPage } from './swagger.ts';
-import { type UnsubscribePageOptions, unsubscribePage } from './unsubscribe.ts';
+import { unsubscribePage } from './unsubscribe.ts';
 import { type Built, noSuchPage, webPages } from './web.ts';
 
 export interface ApplicationOptions extends Pick<AskerOptions, 'authenticate' | 'browsers'> {
@@ -29,7 +30,7 @@ export interface ApplicationOptions extends Pick<AskerOptions, 'authenticate' | 
   /** Null if this server has no web UI, such as the one on the Unix socket. */
   readonly web: Built | null;
   /** Null if this server has no pages for browsers, such as the one on the Unix socket. */
-  readonly pages: (SignInPagesOptions & UnsubscribePageOptions) | null;
+  readonly pages: ApiServices | null;
 }
 
 /**
@@ -88,6 +89,36 @@ function api({ routes, authenticate, browsers, services }: ApplicationOptions): 
     }
     next();
   });
+  const serve = async (route: Route, request: Request, response: Response, asker: Asker) => {
+    let caller = nobody;
+    const admit = async () => {
+      caller = await admittedTo(route, asker);
+    };
+    const json = async () => {
+      const document = await sentDocument(route, request);
+      // Checks the caller again: reading a slow body takes time, and the token may have been revoked meanwhile.
+      await admit();
+      return document;
+    };
+    const call: Call = {
+      get caller() {
+        return caller;
+      },
+      browser: asker.browser,
+      address: new URL(`api/v1${request.url}`, services.baseUrl()),
+      change: work => services.documents.transact(work, caller),
+      header: (name, value) => response.set(name, value),
+    };
+    try {
+      await admit();
+      const body = await route.run({ params: request.params, query: request.query, json }, call);
+      // CSV routes return an iterable of lines.
+      if (route.type === 'text/csv') await downloads.send(request, response, body as AsyncIterable<string>);
+      else answer(route, request, response, body);
+    } catch (error) {
+      throw asToldTo(caller, error);
+    }
+  };
   for (const [path, atPath] of byPath(routes)) {
     router.all(path, async (request, response) => {
       const route = atPath.get(request.method === 'HEAD' ? 'get' : request.method.toLowerCase());
@@ -97,50 +128,10 @@ function api({ routes, authenticate, browsers, services }: ApplicationOptions): 
         if (![...atPath.values()].every(({ access }) => access === 'anybody')) await asker.caller();
         throw wrongMethod(request, response, [...atPath.keys()].flatMap(asSent));
       }
-      await serve(route, { request, response, asker, downloads, services });
+      await serve(route, request, response, asker);
     });
   }
   return router;
-}
-
-interface Served {
-  readonly request: Request;
-  readonly response: Response;
-  readonly asker: Asker;
-  readonly downloads: Downloads;
-  readonly services: ApplicationOptions['services'];
-}
-
-async function serve(route: Route, served: Served): Promise<void> {
-  const { request, response, asker, downloads, services } = served;
-  let caller = nobody;
-  const admit = async () => {
-    caller = await admittedTo(route, asker);
-  };
-  const json = async () => {
-    const document = await sentDocument(route, request);
-    // Checks the caller again: reading a slow body takes time, and the token may have been revoked meanwhile.
-    await admit();
-    return document;
-  };
-  const call: Call = {
-    get caller() {
-      return caller;
-    },
-    browser: asker.browser,
-    address: new URL(`api/v1${request.url}`, services.baseUrl()),
-    change: work => services.documents.transact(work, caller),
-    header: (name, value) => response.set(name, value),
-  };
-  try {
-    await admit();
-    const body = await route.run({ params: request.params, query: request.query, json }, call);
-    // CSV routes return an iterable of lines.
-    if (route.type === 'text/csv') await downloads.send(request, response, body as AsyncIterable<string>);
-    else answer(route, request, response, body);
-  } catch (error) {
-    throw asToldTo(caller, error);
-  }
 }
 
 /** Rejects if the caller may not use the route, or may not any more. */

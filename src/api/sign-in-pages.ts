@@ -5,20 +5,11 @@
  */
 
 import { type RequestHandler, type Response, Router } from 'express';
-import type { Identity } from '../identity/index.ts';
-import type { Log } from '../log.ts';
-import { SignInFault, type SignInFlow } from '../oauth/index.ts';
+import { SignInFault } from '../oauth/index.ts';
 import { sessionCookie } from './asker.ts';
+import type { ApiServices } from './services.ts';
 
-export interface SignInPagesOptions {
-  readonly signIn: SignInFlow;
-  readonly identity: Pick<Identity, 'authenticateSession' | 'signedIn'>;
-  /** Ends with a slash. */
-  baseUrl(): string;
-  readonly log: Pick<Log, 'warn'>;
-}
-
-export function signInPages({ signIn, identity, baseUrl, log }: SignInPagesOptions): Router {
+export function signInPages({ signIn, identity, baseUrl, log }: ApiServices): Router {
   const router = Router({ caseSensitive: true, strict: true });
 
   const sent =

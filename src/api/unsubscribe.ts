@@ -4,23 +4,15 @@
  */
 
 import { type RequestHandler, type Response, Router } from 'express';
-import type { Documents } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { setMailWanted } from '../identity/index.ts';
 import { ownerUnsubscribing } from '../notices/index.ts';
-import type { SecretKeys } from '../oauth/index.ts';
 import { wrongMethod } from './faults.ts';
-
-export interface UnsubscribePageOptions {
-  readonly documents: Pick<Documents, 'owners' | 'transact'>;
-  readonly secretKeys: SecretKeys;
-  /** Milliseconds since 1970. */
-  now(): number;
-}
+import type { ApiServices } from './services.ts';
 
 const longestToken = 500;
 
-export function unsubscribePage({ documents, secretKeys, now }: UnsubscribePageOptions): Router {
+export function unsubscribePage({ documents, secretKeys, now }: ApiServices): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const ownerOf = (token: unknown): number => {
     const id =
