@@ -48,7 +48,8 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
       const some = yield* changesFor({ ledger, owner, graces }, before, after, isAlike);
       for (const [effect, list] of Object.entries(found)) {
         const changes = some.filter(change => effectOf(change) === effect);
-        if (changes.length > 0) list.push(changed(owner, changes));
+        const { name: user, type, usage } = owner;
+        if (changes.length > 0) list.push({ user, type, total: totalOf(usage), changes });
       }
       yield;
       if (ledger.policy !== inForce || ledger.settings !== settings) {
@@ -253,10 +254,6 @@ function gracedBy(decision: Decision): Decision | undefined {
 
 function largestOf<Sized extends { readonly bytes: number }>(list: readonly Sized[]): Sized[] {
   return list.toSorted((a, b) => b.bytes - a.bytes).slice(0, mostRepositories);
-}
-
-function changed({ name, type, usage }: OwnerUsage, changes: ChangedOwner['changes']): ChangedOwner {
-  return { user: name, type, total: totalOf(usage), changes };
 }
 
 /** Largest first. */

@@ -3,7 +3,6 @@
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { walkedForOthers } from '../../fleet/index.ts';
-import type { HostRecord } from '../../store/index.ts';
 import { isoTime, printable } from '../../text.ts';
 import { version } from '../../version.ts';
 import * as wire from '../../wire/index.ts';
@@ -85,7 +84,16 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
         const hosts = await fleet.hosts();
         return hosts
           .toSorted((a, b) => (a.host < b.host ? -1 : 1))
-          .map(host => fleetHostShown(host, stored.get(host.host), walkedForOthers(host, hosts), now()));
+          .map(each => ({
+            id: each.host,
+            alive: each.isAlive,
+            seen_at: isoTime(each.seenAt),
+            silent_seconds: each.isAlive ? 0 : Math.max(0, Math.floor((now() - each.seenAt) / 1000)),
+            version: each.version,
+            walks: walkedForOthers(each, hosts),
+            owners: stored.get(each.host)?.owners ?? 0,
+            bytes: stored.get(each.host)?.bytes ?? 0,
+          }));
       },
     }),
     deleteRoute('forgetHost', '/admin/quota/hosts/{host}', {
@@ -145,21 +153,3 @@ export const aboutRoutes = (): readonly Route[] => [
     handle: async () => (await import('../../../docs/openapi.json', { with: { type: 'json' } })).default,
   }),
 ];
-
-function fleetHostShown(
-  { host, isAlive, seenAt, version }: HostRecord,
-  stored: { readonly owners: number; readonly bytes: number } | undefined,
-  walks: string[],
-  now: number,
-): wire.FleetHost {
-  return {
-    id: host,
-    alive: isAlive,
-    seen_at: isoTime(seenAt),
-    silent_seconds: isAlive ? 0 : Math.max(0, Math.floor((now - seenAt) / 1000)),
-    version,
-    walks,
-    owners: stored?.owners ?? 0,
-    bytes: stored?.bytes ?? 0,
-  };
-}

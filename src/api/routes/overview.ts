@@ -114,12 +114,8 @@ interface Against {
   readonly limit: number | null;
 }
 
-type Services = Pick<ApiServices, 'history' | 'ledger' | 'now' | 'totals'>;
-
-type GroupServices = Pick<ApiServices, 'documents' | 'history' | 'ledger' | 'now' | 'totals'>;
-
 /** Returns the history of one owner, with the growth compared with the limit for all data. */
-export function pastOf(services: Services, owner: KnownOwner, range: Range): Promise<wire.History> {
+export function pastOf(services: ApiServices, owner: KnownOwner, range: Range): Promise<wire.History> {
   return pastShown(
     services,
     { ownerIds: [owner.id], range },
@@ -127,13 +123,13 @@ export function pastOf(services: Services, owner: KnownOwner, range: Range): Pro
   );
 }
 
-async function pastOfAll(services: Services, range: Range): Promise<wire.History> {
+async function pastOfAll(services: ApiServices, range: Range): Promise<wire.History> {
   const { usage } = await services.totals.lately();
   return pastShown(services, { ownerIds: null, range }, { used: totalOf(usage), limit: null });
 }
 
 /** Throws `not_found`, and `invalid` if the group has too many members. */
-async function pastOfGroup(services: GroupServices, name: string, range: Range): Promise<wire.History> {
+async function pastOfGroup(services: ApiServices, name: string, range: Range): Promise<wire.History> {
   const { documents, ledger } = services;
   mustBeGroup(documents.snapshot, name);
   const ownerIds = ledger.policy.membersOf(name);
@@ -157,24 +153,22 @@ interface AskedPast {
 }
 
 async function pastShown(
-  { history, now }: Services,
+  { history, now }: ApiServices,
   { ownerIds, range, counted }: AskedPast,
-  against: Against,
+  { used, limit }: Against,
 ): Promise<wire.History> {
   const { points, growth } = await history.of(ownerIds, range, counted);
+  const hasLimit = used !== null && limit !== null;
   return {
     leaves: [...leaves],
     points: points.map(({ at, usage }) => ({ at: isoTime(at), bytes: usage })),
     kept: { hourly_days: hourlyDays, daily_days: dailyDays },
-    growth: growth === null ? null : growthShown(growth, against, now()),
+    growth: growth && {
+      per_day: growth.perDay,
+      since: isoTime(growth.since),
+      used,
+      limit,
+      reached_at: isoTime(hasLimit ? reachedAt(growth.perDay, used, limit, now()) : null),
+    },
   };
-}
-
-function growthShown(
-  { perDay, since }: { readonly perDay: number; readonly since: number },
-  { used, limit }: Against,
-  now: number,
-): wire.Growth {
-  const at = used === null || limit === null ? null : reachedAt(perDay, used, limit, now);
-  return { per_day: perDay, since: isoTime(since), used, limit, reached_at: isoTime(at) };
 }

@@ -6,7 +6,7 @@
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
-import { type Caller, mustBeOrganization } from '../../identity/index.ts';
+import { type Area, type Caller, mustBeOrganization } from '../../identity/index.ts';
 import type { KnownUnit } from '../../ledger/index.ts';
 import { ownEvent, ownEventKinds } from '../../overview/index.ts';
 import { leafMask, leaves, type Subject } from '../../quota/index.ts';
@@ -168,53 +168,39 @@ async function ownReportOf(services: ApiServices, name: string): Promise<wire.Ow
 
 export type Named = Readonly<Partial<Record<'org' | 'id', string>>>;
 
-export interface OwnerScope {
-  /** Suffix of the operation ids. */
-  readonly of: 'Caller' | 'Organization';
-  readonly path: '/user/quota' | '/orgs/{org}/quota';
-  readonly read: ScopeParts;
-  readonly write: ScopeParts;
-  /**
-   * Throws `not_found` or `not_permitted`. An organization that does not exist and one that the caller does
-   * not belong to give the same error.
-   */
-  owner(named: Named, caller: Caller): KnownOwner;
-}
+export type OwnerScope = ReturnType<typeof ownerScopes>[number];
 
-interface ScopeParts {
-  readonly tag: Tag;
-  readonly access: { readonly area: 'user' | 'organization'; readonly to: 'read' | 'write' };
-  readonly faults: readonly [400, 404, 422];
-}
-
-type Services = Pick<ApiServices, 'ledger'>;
-
-export function ownerScopes(services: Services): readonly OwnerScope[] {
+/**
+ * The suffix of the operation ids, the path, the parts of routes that read and write, and the owner. `owner`
+ * throws `not_found` or `not_permitted`; an organization that does not exist and one that the caller does not
+ * belong to give the same error.
+ */
+export function ownerScopes(services: ApiServices) {
   return [
     {
       of: 'Caller',
       path: '/user/quota',
       ...partsOf('own', 'user'),
-      owner: (_named, caller) => callerAsOwner(services, caller),
+      owner: (_named: Named, caller: Caller) => callerAsOwner(services, caller),
     },
     {
       of: 'Organization',
       path: '/orgs/{org}/quota',
       ...partsOf('organizations', 'organization'),
-      owner: ({ org = '' }, caller) => visibleOrganization(services, org, caller),
+      owner: ({ org = '' }: Named, caller: Caller) => visibleOrganization(services, org, caller),
     },
-  ];
+  ] as const;
 }
 
-function partsOf(tag: Tag, area: ScopeParts['access']['area']): Pick<OwnerScope, 'read' | 'write'> {
+function partsOf(tag: Tag, area: Area) {
   const faults = [400, 404, 422] as const;
   return {
     read: { tag, faults, access: { area, to: 'read' } },
     write: { tag, faults, access: { area, to: 'write' } },
-  };
+  } as const;
 }
 
-function callerAsOwner({ ledger }: Services, { name }: Caller): KnownOwner {
+function callerAsOwner({ ledger }: ApiServices, { name }: Caller): KnownOwner {
   const owner = name === null ? null : ledger.ownerUsage(name);
   if (owner !== null && owner.id !== null) return { ...owner, id: owner.id };
   throw new SoftquotaError(
@@ -223,7 +209,7 @@ function callerAsOwner({ ledger }: Services, { name }: Caller): KnownOwner {
   );
 }
 
-function visibleOrganization({ ledger }: Services, name: string, caller: Caller): KnownOwner {
+function visibleOrganization({ ledger }: ApiServices, name: string, caller: Caller): KnownOwner {
   if (caller.mayRead('admin')) {
     const owner = knownOwner(ledger, name);
     mustBeOrganization(owner);

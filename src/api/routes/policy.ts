@@ -176,7 +176,7 @@ function mustNotBeGroup(snapshot: Snapshot, json: unknown): void {
 
 /** Throws `not_found`. */
 async function usageOfGroup(
-  { documents, ledger }: Pick<ApiServices, 'documents' | 'ledger'>,
+  { documents, ledger }: ApiServices,
   name: string,
   page: z.output<z.ZodObject<typeof pageQuery>>,
   call: Call,

@@ -54,7 +54,10 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
       body: wire.newRequest,
       faults: [400, 404, 409, 429],
       mustBe: (named, caller) => {
-        mustBeSwitchedOn(services);
+        if (!asking().enabled) {
+          const message = '[requests] ENABLED is false: more space cannot be asked for here';
+          throw new SoftquotaError('not_permitted', message);
+        }
         owner(named, caller);
       },
       answer: { status: 201, description: 'The request', schema: wire.spaceRequest },
@@ -78,12 +81,6 @@ function requestRoutesOf(services: ApiServices, scope: OwnerScope): readonly Rou
       },
     }),
   ];
-}
-
-function mustBeSwitchedOn({ asking }: ApiServices): void {
-  if (asking().enabled) return;
-  const message = '[requests] ENABLED is false: more space cannot be asked for here';
-  throw new SoftquotaError('not_permitted', message);
 }
 
 const path = '/admin/quota/requests';

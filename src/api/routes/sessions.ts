@@ -265,7 +265,7 @@ export function tokenRoutes(services: ApiServices): readonly Route[] {
  * names. `made` returns the document of an entry, which has the owner and the time of creation.
  */
 async function everybodysPage<Entry>(
-  { documents: { owners } }: Pick<ApiServices, 'documents'>,
+  { documents: { owners } }: ApiServices,
   call: Call,
   query: { readonly q: string; readonly page: number; readonly limit: number },
   entries: Iterable<Entry>,

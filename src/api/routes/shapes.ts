@@ -32,7 +32,7 @@ export function groupShown({ name, rules }: quota.Group): wire.Group {
  * Returns the usage of an owner and the limits. `show` chooses the fields of a group that the caller may see.
  */
 export function quotaShown<Shown>(
-  { documents, ledger, now }: Pick<ApiServices, 'documents' | 'ledger' | 'now'>,
+  { documents, ledger, now }: ApiServices,
   owner: KnownOwner,
   show: (group: quota.Group) => Shown,
 ): Omit<wire.QuotaInfo, 'groups'> & { readonly groups: readonly Shown[] } {
@@ -178,7 +178,7 @@ export function rowOf(ledger: Ledger, owner: OwnerUsage): wire.OwnerRow {
 
 /** Returns the report about an owner, with the `most` largest units of each source. */
 export async function reportOf(
-  { documents, ledger, now, placed }: Pick<ApiServices, 'documents' | 'ledger' | 'now' | 'placed'>,
+  { documents, ledger, now, placed }: ApiServices,
   name: string,
   most: number,
 ): Promise<wire.OwnerReport> {
@@ -212,14 +212,22 @@ function percentOf({ used, limit }: Pick<wire.OwnerRow, 'used' | 'limit'>): numb
 export const askedDecision = { subject: wire.askedSubject, size: wire.askedSize } as const;
 
 export function explanationOf(
-  { ledger }: Pick<ApiServices, 'ledger'>,
+  { ledger }: ApiServices,
   name: string,
   { subject, size }: { readonly subject: quota.Subject; readonly size: number },
 ): wire.Explanation {
   const { reporting, warning, ...reasons } = ledger.explain(name, subject, size);
   const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = ledger.settings;
   const shown = ({ steps, bounds, decision }: Pick<quota.Explanation, 'bounds' | 'decision' | 'steps'>) => ({
-    steps: steps.map(stepShown),
+    steps: steps.map(({ step, groups }) => ({
+      step,
+      groups: groups.map(group => ({
+        ...group,
+        rules: group.rules.map(({ allowance, grace, ...rule }) => {
+          return { ...rule, ...wire.withEnds(allowance, grace) };
+        }),
+      })),
+    })),
     ...(bounds === undefined ? {} : { bounds: bounds.map(boundExplained) }),
     decision: {
       by: decision.by,
@@ -248,17 +256,5 @@ function boundExplained({ allowance, grace, rule, ...bound }: quota.ExplainedBou
     ...wire.withEnds(allowance, grace),
     ...wire.boundShown({ per, ...given({ share, unit, file }) }),
     per,
-  };
-}
-
-function stepShown({ step, groups }: quota.ExplainedStep): wire.Explanation['steps'][number] {
-  return {
-    step,
-    groups: groups.map(group => ({
-      ...group,
-      rules: group.rules.map(({ allowance, grace, ...rule }) => {
-        return { ...rule, ...wire.withEnds(allowance, grace) };
-      }),
-    })),
   };
 }

@@ -108,10 +108,7 @@ const columns = [
   'stale',
 ] as const;
 
-async function* csvLines(
-  { ledger }: Pick<ApiServices, 'ledger'>,
-  entries: readonly RankedOwner[],
-): AsyncGenerator<string> {
+async function* csvLines({ ledger }: ApiServices, entries: readonly RankedOwner[]): AsyncGenerator<string> {
   yield csvLine(columns);
   for (let from = 0; from < entries.length; from += linesAtOnce) {
     let lines = '';
@@ -198,7 +195,7 @@ const listedUsage = z
   });
 
 async function repositoryRows(
-  { ledger }: Pick<ApiServices, 'ledger'>,
+  { ledger }: ApiServices,
   query: z.output<typeof listedUsage>,
   call: Call,
 ): Promise<wire.RepositoryRow[]> {
@@ -215,7 +212,7 @@ interface RankedOwner {
 }
 
 /** Throws `not_found` if there is no such group. */
-async function ownerList(services: Pick<ApiServices, 'documents' | 'ledger' | 'totals'>, query: OwnersQuery) {
+async function ownerList(services: ApiServices, query: OwnersQuery) {
   const { sort = 'total', state, group } = query;
   const isIn = group === undefined ? null : membership(services, group);
   if (state !== undefined || sort === 'percent') await services.totals.lately();
@@ -229,7 +226,7 @@ async function ownerList(services: Pick<ApiServices, 'documents' | 'ledger' | 't
 }
 
 function chosen(
-  { ledger, totals }: Pick<ApiServices, 'ledger' | 'totals'>,
+  { ledger, totals }: ApiServices,
   { sort = 'total', q, state, type }: OwnersQuery,
   isIn: ((ownerId: number) => boolean) | null,
 ): Generator<RankedOwner | null> {
@@ -249,10 +246,7 @@ function chosen(
   });
 }
 
-function membership(
-  { documents, ledger }: Pick<ApiServices, 'documents' | 'ledger'>,
-  group: string,
-): (ownerId: number) => boolean {
+function membership({ documents, ledger }: ApiServices, group: string): (ownerId: number) => boolean {
   const { snapshot } = documents;
   mustBeGroup(snapshot, group);
   const members = new Set(ledger.policy.membersOf(group));

@@ -32,8 +32,11 @@ export function userRoutes({ documents, ledger }: ApiServices): readonly Route[]
       query: listQuery,
       answer: onePage(wire.user),
       handle: async ({ query }, call) => {
-        const { q, type } = query;
-        const entries = found(documents.owners, q, type);
+        const part = documents.owners.keyOf(query.q);
+        const entries = filterMapInSlices(documents.owners.all, owner => {
+          const isMeant = owner.key.includes(part) && (query.type === undefined || owner.type === query.type);
+          return isMeant ? owner : undefined;
+        });
         const page = await tellPage(call, entries, byName, query);
         return page.map(owner => userShown(documents.snapshot, owner));
       },
@@ -82,7 +85,14 @@ export function userRoutes({ documents, ledger }: ApiServices): readonly Route[]
     getRoute('listMembers', members, {
       summary: 'List the members of an organization, in the order in which they were added',
       answer: { status: 200, description: 'Members', schema: z.array(wire.member) },
-      handle: named => membersShown({ documents, ledger }, named.params.org),
+      handle: named => {
+        const organization = knownOwner(ledger, named.params.org);
+        identity.mustBeOrganization(organization);
+        return identity.membersOf(documents.snapshot, organization.id).flatMap(({ user, role }) => {
+          const owner = documents.owners.byId(user);
+          return owner === undefined ? [] : [{ ...userShown(documents.snapshot, owner), role }];
+        });
+      },
     }),
     putRoute('setMember', `${members}/{user}`, {
       summary: 'Add a user to an organization, or change the role',
@@ -115,18 +125,6 @@ export function userRoutes({ documents, ledger }: ApiServices): readonly Route[]
   ];
 }
 
-function found(
-  owners: Owners,
-  wanted: string,
-  type: OwnerRecord['type'] | undefined,
-): Generator<OwnerRecord | null> {
-  const part = owners.keyOf(wanted);
-  return filterMapInSlices(owners.all, owner => {
-    const isMeant = owner.key.includes(part) && (type === undefined || owner.type === type);
-    return isMeant ? owner : undefined;
-  });
-}
-
 function byName(a: OwnerRecord, b: OwnerRecord): number {
   return a.key < b.key ? -1 : Number(a.key > b.key);
 }
@@ -152,16 +150,3 @@ function fieldsOf({ type, email, full_name, is_admin }: wire.NewUser | wire.User
 }
 
 const members = '/admin/orgs/{org}/members';
-
-/** Throws `not_found`. */
-function membersShown(
-  { documents, ledger }: Pick<ApiServices, 'documents' | 'ledger'>,
-  name: string,
-): wire.Member[] {
-  const organization = knownOwner(ledger, name);
-  identity.mustBeOrganization(organization);
-  return identity.membersOf(documents.snapshot, organization.id).flatMap(({ user, role }) => {
-    const owner = documents.owners.byId(user);
-    return owner === undefined ? [] : [{ ...userShown(documents.snapshot, owner), role }];
-  });
-}
