@@ -4,6 +4,11 @@ import { inSlices } from './slices.ts';
 
 export type Compare<Entry> = (a: Entry, b: Entry) => number;
 
+/** Compares by code units, as names are listed. */
+export function byText(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}
+
 /** If more than so many entries are wanted, all entries are sorted once at the end. */
 export const mostPicked = 1000;
 

@@ -19,6 +19,7 @@ import {
   totalOf,
 } from '../quota/index.ts';
 import { type Work, workInSlices } from '../slices.ts';
+import { byText } from '../sorting.ts';
 import { printable } from '../text.ts';
 import { type ChangedOwner, type DraftPolicy, type Simulation, verdictShown } from '../wire/index.ts';
 import { pageOf } from './pages.ts';
@@ -58,8 +59,9 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
     }
   };
   await workInSlices(findAll());
+  const largest = (a: ChangedOwner, b: ChangedOwner) => b.total - a.total || byText(a.user, b.user);
   const told = async (list: readonly ChangedOwner[]) => {
-    const { entries: first, total: count } = await pageOf(list, { page: 1, limit }, bySize);
+    const { entries: first, total: count } = await pageOf(list, { page: 1, limit }, largest);
     return { count, first };
   };
   const graced = found.graced.length === 0 ? {} : { graced: await told(found.graced) };
@@ -254,9 +256,4 @@ function gracedBy(decision: Decision): Decision | undefined {
 
 function largestOf<Sized extends { readonly bytes: number }>(list: readonly Sized[]): Sized[] {
   return list.toSorted((a, b) => b.bytes - a.bytes).slice(0, mostRepositories);
-}
-
-/** Largest first. */
-function bySize(a: ChangedOwner, b: ChangedOwner): number {
-  return b.total - a.total || (a.user < b.user ? -1 : Number(a.user > b.user));
 }

@@ -35,8 +35,10 @@ async function withPools(t: Parameters<typeof World.open>[0]): Promise<World> {
   return world;
 }
 
+/** For those who only look, until the last test. */
+const world = await withPools(t);
+
 t.test('a group has its pools, and the members by what they use of the first', async t => {
-  const world = await withPools(t);
   t.strictSame(await world.get(usageOf('lab/é')), {
     group: 'lab/é',
     pools: [
@@ -70,12 +72,9 @@ t.test('a group has its pools, and the members by what they use of the first', a
   t.match(await world.get(usageOf('empty')), { pools: [{ used: 0, state: 'ok' }], members: [] });
   await world.must(404, 'GET', usageOf('nobody'));
   await world.must(403, 'GET', usageOf('plain'), { as: 'alice' });
-  await world.report('bob', 'size:git:lfs', 20);
-  t.match(await world.get(usageOf('lab/é')), { pools: [{}, { used: 80, state: 'near' }] });
 });
 
 t.test('a group has a history, against the limit that is nearest', async t => {
-  const world = await withPools(t);
   const path = '/admin/quota/history';
   const ask = (query: string) => world.get(`${path}?range=day&${query}`);
   t.match(await ask(`group=${encodeURIComponent('lab/é')}`), { points: [], growth: null });
@@ -85,7 +84,6 @@ t.test('a group has a history, against the limit that is nearest', async t => {
 });
 
 t.test('members come a page at a time', async t => {
-  const world = await withPools(t);
   const { json, headers } = await world.must(200, 'GET', `${usageOf('lab/é')}?page=2&limit=2`);
   t.match(json, { members: [{ owner: 'bob' }], pools: [{}, { used: 110 }] });
   t.equal(headers['x-total-count'], '3');
@@ -188,10 +186,6 @@ t.test('repositories with a limit of their own stand by their percentage', async
     { bounds: [{ per: 'repository', verdict: 'not_asked', limit: 1000 }] },
     'explain knows no repository there',
   );
-});
-
-t.test('a list of usage is of owners or of repositories', async t => {
-  const world = await withRepositories(t);
   const ofOwners = await world.get('/admin/quota/usage?per=owner&sort=name&q=b');
   t.match(ofOwners, [{ name: 'bob', total: 2030 }]);
   t.strictSame(await world.get('/admin/quota/usage?sort=name&q=b'), ofOwners);
@@ -199,7 +193,6 @@ t.test('a list of usage is of owners or of repositories', async t => {
 });
 
 t.test('a full pool is the state of each of its members, until anybody makes room', async t => {
-  const world = await withPools(t);
   const over = async () => {
     const json = await world.get('/admin/quota/usage?state=over&sort=name');
     return rowsIn(json).map(({ name }) => name);
@@ -210,6 +203,7 @@ t.test('a full pool is the state of each of its members, until anybody makes roo
     { state: 'over', per: 'group', used: 110, share: 0, percent: 110, subject: 'size:git:all' },
   ]);
   await world.report('bob', 'size:git:lfs', 20);
+  t.match(await world.get(usageOf('lab/é')), { pools: [{}, { used: 80, state: 'near' }] });
   t.strictSame(await over(), []);
   t.match(await world.get('/admin/quota/overview'), { owners: { over: 0, near: 3 } });
   await world.remove('/admin/quota/groups/lab%2F%C3%A9/users/alice');

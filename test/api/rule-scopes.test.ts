@@ -37,24 +37,6 @@ t.test('a rule says what it limits: the owner unless it is told otherwise', asyn
   t.match(await world.get(`${rules}/big-files`), { per: 'push', limit: 7 });
 });
 
-t.test('a trial of a policy tells whom a group together would refuse', async t => {
-  const world = await World.open(t, { settings: { quota: { ENABLED: 'true' } } });
-  await world.report('alice', 'size:git:lfs', 60);
-  await world.report('bob', 'size:git:lfs', 50);
-  const lab = { name: 'lab', limit: 100, subjects: ['size:all'], per: 'group' };
-  const body = {
-    rules: [lab],
-    groups: [{ name: 'lab', rules: [{ name: 'lab' }], users: ['alice', 'bob'] }],
-  };
-  const json = await world.post('/admin/quota/simulate', body);
-  t.match(json, {
-    refused: {
-      count: 2,
-      first: [{ user: 'alice', changes: [{ after: { per: 'group', used: 110, share: 60, limit: 100 } }] }],
-    },
-  });
-});
-
 t.test('what a limit could not be asked about is added up, and doctor says so', async t => {
   const world = await World.open(t);
   await world.report('alice', 'size:git:lfs', 60);

@@ -231,7 +231,10 @@ t.test('the grace of a group together counts in a trial, from when it began', as
   });
   t.match(await look(ledger, draft(100, 3600), 10), {
     refused: { count: 0 },
-    graced: { count: 2, first: [{ changes: [{ after: { per: 'group', allowed: true, used: 110 } }] }, {}] },
+    graced: {
+      count: 2,
+      first: [{ changes: [{ after: { per: 'group', allowed: true, used: 110, share: 55 } }] }, {}],
+    },
   });
   t.match(await look(ledger, draft(100, 0), 10), { refused: { count: 2 }, graced: undefined });
   await ledger.documents.transact(transaction => {

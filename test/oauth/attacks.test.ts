@@ -111,15 +111,15 @@ t.test('a browser finishes only what it began, and once', async t => {
   const mallory = new Browser();
   const back = await mallory.go(signIns.begin, isBack);
   const victim = await signIns.signed(new Browser(), back);
-  const misled = await victim.browser.go(back, url => signIns.isPage(url));
+  const misled = await signIns.arrive(victim.browser, back);
   t.equal(misled.search, '?fault=not_started_here', 'a link with the code of another one signs nobody in');
   t.same(provider.exchanged, []);
 
   const origin = signIns.world.url.origin;
   const held = [...mallory.cookies(origin)];
-  t.equal((await mallory.go(back, url => signIns.isPage(url))).pathname, '/');
+  t.equal((await signIns.arrive(mallory, back)).pathname, '/');
   for (const [name, cookie] of held) mallory.set(origin, name, cookie);
-  const again = await mallory.go(back, url => signIns.isPage(url));
+  const again = await signIns.arrive(mallory, back);
   t.equal(
     again.search,
     '?fault=not_started_here',
@@ -132,7 +132,7 @@ t.test('a browser finishes only what it began, and once', async t => {
   for (const [name, cookie] of forger.cookies(origin)) {
     forger.set(origin, name, { ...cookie, value: `${cookie.value.slice(0, -4)}AAAA` });
   }
-  t.equal((await forger.go(next, url => signIns.isPage(url))).search, '?fault=not_started_here');
+  t.equal((await signIns.arrive(forger, next)).search, '?fault=not_started_here');
 });
 
 t.test('what was begun with one provider is not finished with another', async t => {
@@ -149,7 +149,7 @@ t.test('what was begun with one provider is not finished with another', async t 
   const back = await browser.go(new URL(`sign-in/oauth2/${id}`, signIns.world.url), isBack);
   // The honest provider's code is taken to the other source, which would send it to its own token endpoint.
   back.pathname = `/sign-in/oauth2/${signIns.id}/callback`;
-  t.equal((await browser.go(back, url => signIns.isPage(url))).search, '?fault=not_believed');
+  t.equal((await signIns.arrive(browser, back)).search, '?fault=not_believed');
   t.same(evil.exchanged, [], 'the code of the one never gets to the other');
 });
 
@@ -160,7 +160,7 @@ t.test('PKCE is used whatever a provider says of it, and each time with another 
   plain.lies = { discovery: { code_challenge_methods_supported: ['plain'] } };
   const id = await addSource(signIns.world, plain, { name: 'plain' });
   for (let time = 0; time < 2; time += 1) {
-    await new Browser().go(new URL(`sign-in/oauth2/${id}`, signIns.world.url), url => signIns.isPage(url));
+    await signIns.arrive(new Browser(), new URL(`sign-in/oauth2/${id}`, signIns.world.url));
   }
   const challenges = plain.asked.map(asked => asked.get('code_challenge'));
   t.equal(new Set(challenges).size, 2);
@@ -192,7 +192,7 @@ t.test('a code of a request without PKCE, taken out on the way, is good for noth
       change(asked.searchParams);
       const back = await browser.go(asked, isBack);
       t.ok(back.searchParams.has('code'), 'the provider falls for it');
-      const at = await browser.go(back, url => signIns.isPage(url));
+      const at = await signIns.arrive(browser, back);
       t.equal(at.search, '?fault=not_believed');
       t.equal((await signIns.signed(browser, at)).login, null);
       t.match(signIns.faults.at(-1)?.reason, /refuses the code: "invalid_grant"/);
@@ -208,7 +208,7 @@ t.test('nothing that signs anybody in is in the log, in an answer, or on disk', 
   const begun = await browser.go(signIns.begin, url => url.origin === provider.issuer);
   const cookies = () => [...browser.cookies(world.url.origin).values()].map(({ value }) => value);
   const held = cookies();
-  await browser.go(begun, url => signIns.isPage(url));
+  await signIns.arrive(browser, begun);
   held.push(...cookies().flatMap(value => [value, ...value.split('.')]));
   const lies: readonly (readonly [Lies, string])[] = [
     [{ garbled: true }, 'not_believed'],
@@ -286,7 +286,7 @@ t.test('a provider that cannot be what it says, or sends people astray, is not g
     t.equal(told, unusable);
     t.match(signIns.troubles.at(-1), reason);
     const begin = new URL(`sign-in/oauth2/${id}`, signIns.world.url);
-    t.equal((await new Browser().go(begin, url => signIns.isPage(url))).search, '?fault=misconfigured');
+    t.equal((await signIns.arrive(new Browser(), begin)).search, '?fault=misconfigured');
     t.same(provider.asked, []);
     await signIns.world.remove(`/admin/auths/${id}`);
   }

@@ -107,7 +107,7 @@ t.test('several tabs may sign in side by side', async t => {
   const first = await browser.go(signIns.begin, isBack);
   const second = await browser.go(signIns.begin, isBack);
   for (const back of [second, first]) {
-    t.equal((await browser.go(back, url => signIns.isPage(url))).pathname, '/');
+    t.equal((await signIns.arrive(browser, back)).pathname, '/');
   }
   for (let tab = 0; tab < 20; tab += 1) await browser.get(signIns.begin);
   const begun = [...browser.cookies(signIns.world.url.origin).keys()].filter(name => /sign-in/.test(name));
@@ -234,7 +234,7 @@ t.test('two browsers that come at once for the first time are the same user', as
   const backs = await Promise.all(browsers.map(browser => browser.go(signIns.begin, isBack)));
   const came = await Promise.all(
     browsers.map(async (browser, index) =>
-      signIns.signed(browser, await browser.go(backs[index] ?? '', url => signIns.isPage(url))),
+      signIns.signed(browser, await signIns.arrive(browser, backs[index] ?? '')),
     ),
   );
   t.same(
@@ -313,7 +313,7 @@ t.test('claimed groups that the mapping does not name stand in the event, and on
 t.test('nobody signs in by what is not there, not active, or away', async t => {
   const { signIns, world } = await open(t);
   const faultAt = async (address: string) =>
-    (await new Browser().go(new URL(address, world.url), url => signIns.isPage(url))).search;
+    (await signIns.arrive(new Browser(), new URL(address, world.url))).search;
   for (const id of ['1', 'x', '..%2f..', '%00'])
     t.equal(await faultAt(`sign-in/oauth2/${id}`), '?fault=unknown_source');
   t.equal(await faultAt('sign-in/oauth2/1/callback'), '?fault=unknown_source');
@@ -322,7 +322,7 @@ t.test('nobody signs in by what is not there, not active, or away', async t => {
   const back = await browser.go(signIns.begin, isBack);
   await signIns.edit({ is_active: false });
   t.equal(await faultAt(`sign-in/oauth2/${signIns.id}`), '?fault=inactive_source');
-  t.equal((await browser.go(back, url => signIns.isPage(url))).search, '?fault=inactive_source');
+  t.equal((await signIns.arrive(browser, back)).search, '?fault=inactive_source');
   await signIns.edit({
     is_active: true,
     openid_connect_auto_discovery_url: 'http://127.0.0.1:9',

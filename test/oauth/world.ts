@@ -58,12 +58,17 @@ export class SignInWorld {
   async signIn(browser = new Browser(), returnTo?: string): Promise<Signed> {
     const begin = this.begin;
     if (returnTo !== undefined) begin.searchParams.set('return_to', returnTo);
-    return this.signed(browser, await browser.go(begin, url => this.isPage(url)));
+    return this.signed(browser, await this.arrive(browser, begin));
   }
 
   /** Ends at the first address of the daemon that is not on the way. */
   isPage(url: URL): boolean {
     return this.isHere(url) && !url.pathname.startsWith('/sign-in/oauth2/');
+  }
+
+  /** Follows redirects from this address to a page of the daemon. */
+  async arrive(browser: Browser, address: URL | string): Promise<URL> {
+    return await browser.go(address, url => this.isPage(url));
   }
 
   async signed(browser: Browser, at: URL): Promise<Signed> {

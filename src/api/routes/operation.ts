@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { walkedForOthers } from '../../fleet/index.ts';
+import { byText } from '../../sorting.ts';
 import { isoTime, printable } from '../../text.ts';
 import { version } from '../../version.ts';
 import * as wire from '../../wire/index.ts';
@@ -83,7 +84,7 @@ export function installationRoutes(services: ApiServices): readonly Route[] {
         const stored = await ledger.shares.storedByHost();
         const hosts = await fleet.hosts();
         return hosts
-          .toSorted((a, b) => (a.host < b.host ? -1 : 1))
+          .toSorted((a, b) => byText(a.host, b.host))
           .map(each => ({
             id: each.host,
             alive: each.isAlive,

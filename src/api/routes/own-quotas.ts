@@ -10,6 +10,7 @@ import { type Area, type Caller, mustBeOrganization } from '../../identity/index
 import type { KnownUnit } from '../../ledger/index.ts';
 import { ownEvent, ownEventKinds } from '../../overview/index.ts';
 import { leafMask, leaves, type Subject } from '../../quota/index.ts';
+import { byText } from '../../sorting.ts';
 import { printable } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import { type KnownOwner, knownOwner, roleOver } from '../owners.ts';
@@ -75,7 +76,10 @@ function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[]
           const most = Math.min(input.query.page * input.query.limit, mostUnits);
           const of = leaves.filter(leaf => (leafMask(leaf) & leafMask(subject)) !== 0);
           const { units, more } = await ledger.shares.someUnitsOf(name, { of, most });
-          const { entries, total } = await pageOf(units, input.query, bySize);
+          // Equal sizes have a fixed order, so that each unit is on one page only.
+          const largest = (a: KnownUnit, b: KnownUnit) =>
+            b.bytes - a.bytes || byText(a.name, b.name) || byText(a.host, b.host);
+          const { entries, total } = await pageOf(units, input.query, largest);
           tellPages(call, input.query, total + more);
           const unitName = unitNames();
           return entries.map(unit => ({ name: unitName(unit), size: unit.bytes }));
@@ -83,15 +87,6 @@ function quotaRoutes(services: ApiServices, scope: OwnerScope): readonly Route[]
       }),
     ),
   ];
-}
-
-/**
- * Orders by size, the largest first. Equal sizes have a fixed order, so that each unit is on one page only.
- */
-function bySize(a: KnownUnit, b: KnownUnit): number {
-  if (a.bytes !== b.bytes) return b.bytes - a.bytes;
-  if (a.name !== b.name) return a.name < b.name ? -1 : 1;
-  return a.host < b.host ? -1 : Number(a.host > b.host);
 }
 
 const mostReported = 100;

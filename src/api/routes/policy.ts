@@ -11,6 +11,7 @@ import { poolStates } from '../../overview/index.ts';
 import * as policy from '../../policy/index.ts';
 import { bytesUnder, leafMask } from '../../quota/index.ts';
 import { filterMapInSlices } from '../../slices.ts';
+import { byText } from '../../sorting.ts';
 import { printable } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
 import { administrators } from '../asker.ts';
@@ -192,8 +193,7 @@ async function usageOfGroup(
     const owner = ledger.ownerById(id);
     return owner && { owner: owner.name, used: counted.map(({ leaves }) => bytesUnder(owner.usage, leaves)) };
   });
-  const compare = (a: Member, b: Member) =>
-    (b.used[0] ?? 0) - (a.used[0] ?? 0) || (a.owner < b.owner ? -1 : Number(a.owner > b.owner));
+  const compare = (a: Member, b: Member) => (b.used[0] ?? 0) - (a.used[0] ?? 0) || byText(a.owner, b.owner);
   const shown = await tellPage(call, members, compare, page);
   return {
     group: name,

@@ -10,6 +10,7 @@ import { type LimitedRepository, limitedRepositories } from '../../overview/inde
 import { assignedGroups, mustBeGroup } from '../../policy/index.ts';
 import { leafMask, leaves } from '../../quota/index.ts';
 import { filterMapInSlices, inSlices } from '../../slices.ts';
+import { byText } from '../../sorting.ts';
 import type { LargeUnit, UnitRecord } from '../../store/index.ts';
 import { isoTime } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
@@ -200,7 +201,7 @@ async function repositoryRows(
   call: Call,
 ): Promise<wire.RepositoryRow[]> {
   const compare = (a: LimitedRepository, b: LimitedRepository) =>
-    b.fullness - a.fullness || (a.unit < b.unit ? -1 : Number(a.unit > b.unit));
+    b.fullness - a.fullness || byText(a.unit, b.unit);
   return (await tellPage(call, repositoriesIn(ledger, query), compare, query)).map(repositoryRowOf);
 }
 
@@ -221,7 +222,7 @@ async function ownerList(services: ApiServices, query: OwnersQuery) {
   return {
     owners: chosen(services, query, isIn),
     order: (a: RankedOwner, b: RankedOwner) =>
-      (a.rank - b.rank) * sign || byName(a, b) * (sort === 'name' ? sign : 1),
+      (a.rank - b.rank) * sign || byText(a.name, b.name) * (sort === 'name' ? sign : 1),
   };
 }
 
@@ -252,10 +253,6 @@ function membership({ documents, ledger }: ApiServices, group: string): (ownerId
   const members = new Set(ledger.policy.membersOf(group));
   if (!ledger.settings.defaultGroups.includes(group)) return id => members.has(id);
   return id => members.has(id) || assignedGroups(snapshot, id).length === 0;
-}
-
-function byName(a: RankedOwner, b: RankedOwner): number {
-  return a.name < b.name ? -1 : Number(a.name > b.name);
 }
 
 const unitsQuery = z.strictObject({

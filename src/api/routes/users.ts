@@ -7,6 +7,7 @@ import { given } from '../../given.ts';
 import * as identity from '../../identity/index.ts';
 import type { Ledger } from '../../ledger/index.ts';
 import { filterMapInSlices } from '../../slices.ts';
+import { byText } from '../../sorting.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import { printable } from '../../text.ts';
 import * as wire from '../../wire/index.ts';
@@ -37,7 +38,7 @@ export function userRoutes({ documents, ledger }: ApiServices): readonly Route[]
           const isMeant = owner.key.includes(part) && (query.type === undefined || owner.type === query.type);
           return isMeant ? owner : undefined;
         });
-        const page = await tellPage(call, entries, byName, query);
+        const page = await tellPage(call, entries, (a, b) => byText(a.key, b.key), query);
         return page.map(owner => userShown(documents.snapshot, owner));
       },
     }),
@@ -123,10 +124,6 @@ export function userRoutes({ documents, ledger }: ApiServices): readonly Route[]
         }),
     }),
   ];
-}
-
-function byName(a: OwnerRecord, b: OwnerRecord): number {
-  return a.key < b.key ? -1 : Number(a.key > b.key);
 }
 
 /** Throws `not_found`. */
