@@ -125,6 +125,7 @@ export const fieldWords: Readonly<Record<string, string>> = {
   'UsageTree.size': 'Bytes by kind of data, as a tree.',
   sort: 'The field to sort by.',
   source: 'The OAuth2 source.',
+  stale: 'Figures of other hosts, of reporting programs or of storage that app.ini lacks may be out of date.',
   started_at: 'The time of the start; null if it has not started.',
   state: 'The state.',
   step: 'Whose groups are asked: those of the owner, the default groups, or the built-in one.',

@@ -45,10 +45,7 @@ export type UnownedKind = z.infer<typeof unownedKind>;
 export const overview = component('Overview', 'All owners together.', {
   mode,
   enabled: z.boolean(),
-  stale: z.boolean().meta({
-    description:
-      'Figures of other hosts, of reporting programs or of storage that app.ini lacks may be out of date.',
-  }),
+  stale: z.boolean(),
   owners: z.object({
     total: count,
     over: count.meta({ description: 'Some kind of data is refused.' }),

@@ -156,10 +156,7 @@ export const ownerRow = verdict
       .meta({ description: '`used` in percent of `limit`, rounded down; null without a limit.' }),
     measured_at: z.string().nullable().meta({ description: 'Null if nothing was measured.' }),
     partial: z.boolean().meta({ description: 'Some data could not be read; its last known bytes count.' }),
-    stale: z.boolean().meta({
-      description:
-        'Figures of other hosts, of reporting programs or of storage that app.ini lacks may be out of date.',
-    }),
+    stale: z.boolean(),
   })
   .meta({
     id: 'OwnerRow',

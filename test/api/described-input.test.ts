@@ -7,10 +7,13 @@ import { z } from 'zod';
 import { nameFault } from '../../src/quota/index.ts';
 import { World } from './world.ts';
 
+const world = await World.open(t);
+const ajv = new Ajv2020({ strict: false });
+ajv.addSchema(world.description.document, 'document');
+
 const parameters = z.array(z.object({ name: z.string(), in: z.string(), schema: z.json() }));
 
 t.test('a number in a query is written with digits, or it is refused', async t => {
-  const world = await World.open(t);
   const notNumbers = ['0x10', '1e1', '1.5', '+1', 'ten', '%201', '1%20', '99999999999999999999'];
   const forgiving = '/admin/users'; // Forgejo has it too, and takes an empty number as none
   for (const list of ['/admin/quota/usage', forgiving, '/admin/tokens', '/admin/quota/units']) {
@@ -29,6 +32,7 @@ t.test('a number in a query is written with digits, or it is refused', async t =
 });
 
 t.test('an address or a header that is too long is refused as described', async t => {
+  // The daemon ends connections on which such a request came.
   const world = await World.open(t);
   const long = 'x'.repeat(20_000);
   await world.must(431, 'GET', `/admin/quota/usage?q=${long}`);
@@ -39,9 +43,6 @@ t.test('an address or a header that is too long is refused as described', async 
 });
 
 t.test('the description has the same names, addresses and words as the daemon', async t => {
-  const world = await World.open(t);
-  const ajv = new Ajv2020({ strict: false });
-  ajv.addSchema(world.description.document, 'document');
   const schema = ajv.getSchema('document#/components/schemas/NewRule/properties/name');
   const isDescribed = (name: string): boolean => schema?.(name) === true;
   for (const name of ['a', '...', 'a b', 'é', ' a', 'x'.repeat(255)]) t.ok(isDescribed(name), name);
@@ -86,9 +87,6 @@ t.test('the description has the same names, addresses and words as the daemon', 
 });
 
 t.test('the address of a test mail is one that an account can have, as described', async t => {
-  const world = await World.open(t);
-  const ajv = new Ajv2020({ strict: false });
-  ajv.addSchema(world.description.document, 'document');
   const order = ajv.getSchema('document#/components/schemas/NoticeTestOrder');
   const addresses = [
     ['root@git.example', true],
@@ -108,7 +106,6 @@ t.test('the address of a test mail is one that an account can have, as described
 });
 
 t.test('no parameter that counts entries is described as bytes', async t => {
-  const world = await World.open(t);
   for (const [path, item] of Object.entries(world.description.document.paths ?? {})) {
     const told = z
       .array(z.object({ name: z.string(), description: z.string() }))

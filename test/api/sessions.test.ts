@@ -3,10 +3,12 @@
 import t from 'tap';
 import { signInLink } from '../../src/wire/index.ts';
 import { cookieOf, ourPage, signedIn } from './browser.ts';
-import { messageOf, sessionsOf } from './people.ts';
+import { endSessions, messageOf, sessionsOf } from './people.ts';
 import { type Asked, type Settings, World } from './world.ts';
 
 const nobody = { as: 'nobody' } as const;
+
+const world = await World.open(t);
 
 async function setCookie(t: Parameters<typeof World.open>[0], settings: Settings): Promise<string> {
   const world = await World.open(t, { settings });
@@ -38,7 +40,6 @@ t.test('the cookie is for no script, for no other site, and at https for nobody 
 });
 
 t.test('signing in by a token tells who one is, and every route works with the session', async t => {
-  const world = await World.open(t);
   const body = { token: await world.newToken('alice', ['write:user']) };
   const answer = await world.must(201, 'POST', '/session', { ...nobody, headers: ourPage(world), body });
   t.match(answer.json, {
@@ -70,7 +71,6 @@ t.test('signing in by a token tells who one is, and every route works with the s
 });
 
 t.test('a token that is sent counts before the cookie', async t => {
-  const world = await World.open(t);
   const headers = await signedIn(world, 'alice');
   t.match(await world.get('/session', { as: 'bob', headers }), { login: 'bob' });
   await world.must(401, 'GET', '/session', { token: 'wrong', headers });
@@ -79,7 +79,6 @@ t.test('a token that is sent counts before the cookie', async t => {
 });
 
 t.test('signing out ends the session, and has the browser forget it', async t => {
-  const world = await World.open(t);
   const headers = await signedIn(world, 'alice');
   const other = await signedIn(world, 'alice');
   const gone = await world.must(204, 'DELETE', '/session', { ...nobody, headers });
@@ -91,7 +90,6 @@ t.test('signing out ends the session, and has the browser forget it', async t =>
 });
 
 t.test('no refusal has a browser open a window of its own', async t => {
-  const world = await World.open(t);
   const body = { token: 'wrong' };
   const answers = [
     await world.must(401, 'GET', '/session', nobody),
@@ -102,7 +100,6 @@ t.test('no refusal has a browser open a window of its own', async t => {
 });
 
 t.test('what changes something is taken from a page of this origin alone', async t => {
-  const world = await World.open(t);
   const { Cookie = '' } = await signedIn(world, 'admin1');
   const { origin, host } = world.url;
   const name = () => `from-${Math.random()}`;
@@ -156,7 +153,6 @@ t.test('at https the page has to be that of ROOT_URL, whatever host is asked', a
 });
 
 t.test('nobody is signed in from another site, or by a form', async t => {
-  const world = await World.open(t);
   const token = await world.newToken('bob', ['all']);
   const headers = ourPage(world);
   await world.must(403, 'POST', '/session', { ...nobody, headers: {}, body: { token } });
@@ -178,7 +174,7 @@ t.test('nobody is signed in from another site, or by a form', async t => {
 });
 
 t.test('a user and administrators see and end sessions; the current one is marked', async t => {
-  const world = await World.open(t);
+  await endSessions(world, 'alice');
   const headers = await signedIn(world, 'alice');
   const other = await signedIn(world, 'alice');
   const rows = await sessionsOf(world, 'ALICE', { ...nobody, headers });
@@ -205,8 +201,16 @@ t.test('a user and administrators see and end sessions; the current one is marke
   await world.must(401, 'GET', '/session', { ...nobody, headers });
 });
 
+t.test('no secret of a session or a link is ever logged', async t => {
+  const { Cookie = '' } = await signedIn(world, 'alice');
+  const { url } = signInLink.parse(await world.post('/users/bob/sign-in-link'));
+  await world.get('/session', { ...nobody, headers: { Cookie } });
+  const secrets = [...Cookie.replace(/^[^=]*=/, '').split('.'), url.replace(/^.*=/, '')];
+  await world.must(403, 'POST', '/session', { ...nobody, headers: { Cookie }, body: { code: secrets[2] } });
+  for (const secret of secrets) t.notOk(world.log.join('').includes(secret));
+});
+
 t.test('a link signs in once, and gives no more than its maker has', async t => {
-  const world = await World.open(t);
   const make = async (asked: Asked = {}) =>
     signInLink.parse((await world.must(201, 'POST', '/users/bob/sign-in-link', asked)).json);
   const link = await make();
@@ -231,14 +235,4 @@ t.test('a link signs in once, and gives no more than its maker has', async t => 
   await world.restart();
   const late = { ...nobody, headers: ourPage(world), body: { code: unused } };
   await world.must(401, 'POST', '/session', late);
-});
-
-t.test('no secret of a session or a link is ever logged', async t => {
-  const world = await World.open(t);
-  const { Cookie = '' } = await signedIn(world, 'alice');
-  const { url } = signInLink.parse(await world.post('/users/bob/sign-in-link'));
-  await world.get('/session', { ...nobody, headers: { Cookie } });
-  const secrets = [...Cookie.replace(/^[^=]*=/, '').split('.'), url.replace(/^.*=/, '')];
-  await world.must(403, 'POST', '/session', { ...nobody, headers: { Cookie }, body: { code: secrets[2] } });
-  for (const secret of secrets) t.notOk(world.log.join('').includes(secret));
 });
