@@ -1,8 +1,8 @@
 /**
  * Streams long lists as CSV at the speed of the client.
  *
- * Only the lines that are on their way are in memory. The number of simultaneous downloads is limited, and a
- * client that reads nothing for a while is disconnected.
+ * Only the lines that are on their way are in memory. The number of simultaneous downloads is limited. The
+ * server disconnects a client that reads nothing for a while.
  */
 
 import { Readable } from 'node:stream';
@@ -11,20 +11,12 @@ import type { Request, Response } from 'express';
 import { SoftquotaError } from '../errors.ts';
 import { printable } from '../text.ts';
 
-export interface DownloadLimits {
-  readonly most: number;
-  /** Milliseconds after which a download is ended if the client reads nothing. */
-  readonly quietMs: number;
-}
-
-const usualLimits: DownloadLimits = { most: 8, quietMs: 30_000 };
-
 export class Downloads {
-  readonly #limits: DownloadLimits;
+  readonly #most: number;
   #count = 0;
 
-  constructor(limits: DownloadLimits = usualLimits) {
-    this.#limits = limits;
+  constructor(most = 8) {
+    this.#most = most;
   }
 
   get count(): number {
@@ -35,14 +27,13 @@ export class Downloads {
    * Resolves when everything is sent or the client has disconnected. Throws `busy` before it sends anything.
    */
   async send(request: Request, response: Response, lines: Iterable<string> | AsyncIterable<string>) {
-    const { most, quietMs } = this.#limits;
-    if (this.#count >= most) {
-      throw new SoftquotaError('busy', `${most} downloads are under way, which is the limit; try again soon`);
+    if (this.#count >= this.#most) {
+      const message = `${this.#most} downloads are under way, which is the limit; try again soon`;
+      throw new SoftquotaError('busy', message);
     }
     response.status(200).set('Content-Type', 'text/csv; charset=utf-8');
     if (request.method === 'HEAD') return void response.end();
     this.#count += 1;
-    response.setTimeout(quietMs, () => response.destroy());
     try {
       await pipeline(Readable.from(lines), response);
     } catch (error) {

@@ -9,6 +9,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type RequestHandler, Router } from 'express';
 import { SoftquotaError } from '../errors.ts';
+import { comesFrom } from '../service/index.ts';
 import { unauthenticated } from './asker.ts';
 import { wrongMethod } from './faults.ts';
 import type { MetricsService } from './services.ts';
@@ -20,6 +21,7 @@ export interface MetricsPageOptions {
   readonly isLocal: boolean;
 }
 
+const isOfThisHost = comesFrom([]);
 const forwarded = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
 
 export function metricsPage({ metrics, isLocal }: MetricsPageOptions): Router {
@@ -41,18 +43,12 @@ export function metricsPage({ metrics, isLocal }: MetricsPageOptions): Router {
 
 function mustBeAllowed(request: IncomingMessage, token: string | null): void {
   if (token === null) {
-    if (isLoopback(request)) return;
+    if (isOfThisHost(request.socket) && forwarded.every(name => request.headers[name] === undefined)) return;
     const message = 'metrics are only for programs of this host: [metrics] TOKEN lets others read them';
     throw new SoftquotaError('not_permitted', message);
   }
   const [, given = ''] = /^Bearer ([!-~]+)$/i.exec(request.headers.authorization ?? '') ?? [];
   if (!isSame(given, token)) unauthenticated('send Authorization: Bearer and [metrics] TOKEN');
-}
-
-function isLoopback({ socket, headers }: IncomingMessage): boolean {
-  const address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
-  const isOwn = address === '::1' || address.startsWith('127.');
-  return isOwn && forwarded.every(name => headers[name] === undefined);
 }
 
 /** Compares in constant time. */

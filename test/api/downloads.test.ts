@@ -1,17 +1,18 @@
 /** Long lists as lines: as fast as they are taken, so many at a time, and no asker is waited for for ever. */
 
+import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import express from 'express';
 import t, { type Test } from 'tap';
-import { csvLine, type DownloadLimits, Downloads } from '../../src/api/downloads.ts';
+import { csvLine, Downloads } from '../../src/api/downloads.ts';
 import { until } from '../e2e/ask.ts';
 import { served } from '../served.ts';
 
 const line = `${'x'.repeat(1023)}\n`;
 
 /** A server of endless lines, which counts those that were asked for. */
-async function endless(t: Test, limits: DownloadLimits) {
-  const downloads = new Downloads(limits);
+async function endless(t: Test, most: number, quietMs = 0) {
+  const downloads = new Downloads(most);
   const made = { lines: 0 };
   function* lines() {
     for (;;) {
@@ -24,7 +25,9 @@ async function endless(t: Test, limits: DownloadLimits) {
   app.use((_: unknown, __: unknown, response: express.Response, ___: express.NextFunction) => {
     response.status(503).end();
   });
-  const port = await served(t, app);
+  const server = createServer(app);
+  server.timeout = quietMs;
+  const port = await served(t, server);
   const ask = () => {
     const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
     socket.on('error', () => undefined);
@@ -35,7 +38,7 @@ async function endless(t: Test, limits: DownloadLimits) {
 }
 
 t.test('an asker who takes nothing is left, and makes no more than is on its way', async t => {
-  const { downloads, made, ask } = await endless(t, { most: 2, quietMs: 300 });
+  const { downloads, made, ask } = await endless(t, 2, 300);
   const socket = ask();
   await until(() => (downloads.count === 1 ? true : null));
   await until(() => (downloads.count === 0 ? true : null));
@@ -44,7 +47,7 @@ t.test('an asker who takes nothing is left, and makes no more than is on its way
 });
 
 t.test('beyond so many at a time an asker is told to come again', async t => {
-  const { downloads, ask, url } = await endless(t, { most: 1, quietMs: 60_000 });
+  const { downloads, ask, url } = await endless(t, 1);
   const socket = ask();
   await until(() => (downloads.count === 1 ? true : null));
   t.equal((await fetch(url)).status, 503);
