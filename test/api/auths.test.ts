@@ -2,9 +2,8 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { z } from 'zod';
-import { type EventOf, event } from '../../src/overview/index.ts';
 import { savedSource, source } from '../../src/wire/index.ts';
-import { groupsOf, messageOf, userOf } from './people.ts';
+import { groupsOf, messageOf, signInEvents, userOf } from './people.ts';
 import { World } from './world.ts';
 
 const secret = 'client-secret-that-nobody-may-see';
@@ -30,14 +29,6 @@ async function openWorld(t: Test, settings = {}): Promise<World> {
 
 async function saved(world: World, body: object = company): Promise<z.infer<typeof savedSource>> {
   return savedSource.parse(await world.post('/admin/auths', body));
-}
-
-async function signInEvents(world: World): Promise<EventOf<'sign-in'>[]> {
-  const json = await world.get('/admin/quota/events?kind=sign-in');
-  return z
-    .array(event)
-    .parse(json)
-    .flatMap(one => (one.kind === 'sign-in' ? [one] : []));
 }
 
 t.test('a source is made with three fields, and says what all others are', async t => {
@@ -188,7 +179,7 @@ t.test('claims that a program tells are on record as such, and only where someth
   await tell({ user: 'bob', claims: { groups: ['staff'] } });
   await tell({ user: 'newcomer', claims: { groups: 'guests' } });
   t.same(await groupsOf(world, 'newcomer'), ['bronze']);
-  const events = (await signInEvents(world)).reverse();
+  const events = await signInEvents(world);
   t.match(events, [
     { owner: 'bob', source: { id, name: 'company' }, via: 'program', by: { name: 'admin1' } },
     { owner: 'newcomer', changes: [{ what: 'owner', action: 'created' }, { what: 'assignment' }] },

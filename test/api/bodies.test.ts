@@ -143,35 +143,6 @@ t.test('a limit that is none is 422 wherever one is said, and never rounded', as
   t.strictSame(await world.get(groups), []);
 });
 
-t.test('all faults of a request are told at once, each with its field', async t => {
-  const world = await World.open(t);
-  const fields = async (method: string, path: string, body?: unknown) => {
-    const answer = await world.must(422, method, path, body === undefined ? {} : { body });
-    return messageOf(answer)
-      .split('; ')
-      .map(fault => fault.replace(/: .*/, ''));
-  };
-  const subjects = ['size:all', 'size:nope', 7];
-  const rule = await fields('POST', rules, { name: '..', limit: 'much', subjects });
-  t.strictSame(rule, ['name', 'limit', 'subjects.1', 'subjects.2']);
-  t.strictSame(await fields('POST', rules, { name: 5 }), ['name', 'limit']);
-  const group = await fields('POST', groups, {
-    name: '',
-    rules: [{ limit: -2 }, { name: 'x', subjects }, 3],
-  });
-  const inRules = ['rules.0.name', 'rules.0.limit', 'rules.1.subjects.1', 'rules.1.subjects.2', 'rules.2'];
-  t.strictSame(group, ['name', ...inRules]);
-  const twice = await fields('POST', groups, {
-    name: 'g',
-    rules: [{ name: 'a' }, { name: 'a' }, { name: 'b' }],
-  });
-  t.strictSame(twice, ['rules.0.limit', 'rules.1.name', 'rules.2.limit']);
-  const owners = await fields('POST', '/admin/users/bob/quota/groups', { groups: ['a', 'b', 'a'] });
-  t.strictSame(owners, ['groups.0', 'groups.1', 'groups.2']);
-  t.strictSame(await fields('GET', '/user/quota/check'), ['subject']);
-  t.strictSame(await fields('GET', '/admin/quota/explain?subject=none'), ['user', 'subject']);
-});
-
 t.test('a message has a bound, however much is wrong', async t => {
   const world = await World.open(t);
   const body = { name: 'g', rules: Array<number>(900).fill(7) };

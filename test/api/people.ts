@@ -3,6 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { type EventOf, event } from '../../src/overview/index.ts';
 import { type SessionRow, scanReport, sessionRow, type User, user } from '../../src/wire/index.ts';
 import { until } from '../e2e/ask.ts';
 import type { Asked, World } from './world.ts';
@@ -54,6 +55,12 @@ export async function endSessions(world: World, name: string): Promise<void> {
   for (const { id } of await sessionsOf(world, name)) {
     await world.remove(`/users/${name}/sessions/${id}`);
   }
+}
+
+/** The oldest first. */
+export async function signInEvents(world: World): Promise<readonly EventOf<'sign-in'>[]> {
+  const events = z.array(event).parse(await world.get('/admin/quota/events?kind=sign-in&limit=1000'));
+  return events.flatMap(one => (one.kind === 'sign-in' ? [one] : [])).reverse();
 }
 
 export function messageOf(answer: { readonly json: unknown }): string {

@@ -35,24 +35,19 @@ async function withPools(t: Parameters<typeof World.open>[0]): Promise<World> {
   return world;
 }
 
+const near = { limit: 100, percent: 97, state: 'near' };
+const pools = [
+  { rule: 'packages', subjects: ['size:assets:all'], ...near, used: 97, mode: 'report' },
+  { rule: 'together', subjects: ['size:git:all'], ...near, used: 110, percent: 110, state: 'over' },
+];
+
 /** For those who only look, until the last test. */
 const world = await withPools(t);
 
 t.test('a group has its pools, and the members by what they use of the first', async t => {
   t.strictSame(await world.get(usageOf('lab/é')), {
     group: 'lab/é',
-    pools: [
-      {
-        rule: 'packages',
-        subjects: ['size:assets:all'],
-        limit: 100,
-        used: 97,
-        percent: 97,
-        state: 'near',
-        mode: 'report',
-      },
-      { rule: 'together', subjects: ['size:git:all'], limit: 100, used: 110, percent: 110, state: 'over' },
-    ],
+    pools,
     count: 3,
     members: [
       { owner: 'carol', used: { packages: 90, together: 0 } },
@@ -93,33 +88,12 @@ t.test('members come a page at a time', async t => {
 
 t.test('owners see the pools that they are in, with their share, and no other member', async t => {
   const world = await withPools(t);
-  const pools = [
-    {
-      group: 'lab/é',
-      rule: 'packages',
-      subjects: ['size:assets:all'],
-      limit: 100,
-      used: 97,
-      percent: 97,
-      state: 'near',
-      mode: 'report',
-      share: 7,
-    },
-    {
-      group: 'lab/é',
-      rule: 'together',
-      subjects: ['size:git:all'],
-      limit: 100,
-      used: 110,
-      percent: 110,
-      state: 'over',
-      share: 60,
-    },
-  ];
+  const shares = [7, 60];
+  const own = { pools: pools.map((pool, at) => ({ group: 'lab/é', ...pool, share: shares[at] })) };
   const json = await world.get('/user/quota', { as: 'alice' });
-  t.match(json, { pools });
+  t.match(json, own);
   t.notMatch(JSON.stringify(json), /bob|carol/);
-  t.match(await world.get('/admin/users/alice/quota'), { pools });
+  t.match(await world.get('/admin/users/alice/quota'), own);
   for (const path of ['/orgs/acme/quota', '/admin/users/admin1/quota'])
     t.notOk(Object.hasOwn(Object(await world.get(path)), 'pools'), `${path}: as Forgejo's`);
   await world.put('/admin/quota/groups/lab%2F%C3%A9/users/acme');

@@ -71,11 +71,13 @@ const queries: Readonly<Record<string, readonly (readonly [query: string, messag
     ['', /user: it is missing.*subject: it is missing/],
     ['user=alice', /^subject: it is missing/],
     ['user=&subject=size:all', /^user: /],
+    ['subject=none', /^user: .*; subject: /],
     ['user=alice&subject=none', /^subject: expected one of size:all, /],
     ['user=alice&subject=SIZE:ALL', /^subject: /],
     ['user=alice&subject=size:all&size=-1', /^size: /],
     ['user=alice&subject=size:all&x=1', /there is no x/],
   ],
+  '/user/quota/check': [['', /^subject: /]],
   '/admin/quota/history': [
     ['range=hour', /^range: /],
     ['group=plain&owner=bob', /^group: expected none with owner/],
@@ -106,6 +108,11 @@ const member = '/admin/orgs/acme/members';
 /** With fields that are sound: what is sent instead of some of them. */
 const bodies: readonly Refused[] = [
   ...refusals('POST /admin/quota/rules', rule, [
+    [
+      { name: '..', limit: 'much', subjects: ['size:all', 'size:nope', 7] },
+      /^name: .*; limit: .*; subjects\.1: .*; subjects\.2: /,
+    ],
+    [{ name: 5, limit: undefined }, /^name: .*; limit: /],
     ...wrong('grace', [-1, 1.5, '7d', 1e12], grace),
     ...wrong('grace_most', [10, '', 'much', '0 %', '-1', '1001 %', '9'.repeat(60)], graceMost),
     [{ mode: 'off' }, /mode: expected enforce, report or warn/],
@@ -120,7 +127,20 @@ const bodies: readonly Refused[] = [
     [{ grace: 60 }, /grace: expected none for each file/],
     [{ grace_most: '5 %' }, /grace: expected none for each file/],
   ]),
-  ...refusals('POST /admin/quota/groups', {}, [[moded, groupMode]]),
+  ...refusals('POST /admin/quota/groups', { name: 'g' }, [
+    [moded, groupMode],
+    [
+      { name: '', rules: [{ limit: -2 }, { name: 'x', subjects: ['size:nope', 7] }, 3] },
+      /^name: .*; rules\.0\.name: .*\.limit: .*; rules\.1\.subjects\.0: .*\.1: .*; rules\.2: /,
+    ],
+    [
+      { rules: [{ name: 'a' }, { name: 'a' }, { name: 'b' }] },
+      /^rules\.0\.limit: .*; rules\.1\.name: .*; rules\.2\.limit: /,
+    ],
+  ]),
+  ...refusals('POST /admin/users/bob/quota/groups', {}, [
+    [{ groups: ['a', 'b', 'a'] }, /^groups\.0: .*; groups\.1: .*; groups\.2: /],
+  ]),
   ...refusals('PUT /admin/quota/policy', { rules: [], groups: [] }, [
     [{ rules: [rule], groups: [{ name: 'free', rules: ['other'], mode: 'report' }] }, groupMode],
     [{ rules: [{ ...file, per: 'team' }] }, /rules\.0\.per/],
@@ -225,7 +245,8 @@ const bodies: readonly Refused[] = [
 t.test('a query that cannot be answered is refused with every fault', async t => {
   for (const [path, rows] of Object.entries(queries)) {
     for (const [query, message] of rows) {
-      t.match(await world.fault(422, 'GET', `${path}?${query}`), message, `${path}?${query}`);
+      const as = path.startsWith('/user/') ? 'alice' : 'admin1';
+      t.match(await world.fault(422, 'GET', `${path}?${query}`, { as }), message, `${path}?${query}`);
     }
   }
 });

@@ -2,8 +2,8 @@
 
 import type { Test } from 'tap';
 import { z } from 'zod';
-import { type EventOf, event } from '../../src/overview/index.ts';
 import { savedSource } from '../../src/wire/index.ts';
+import { signInEvents } from '../api/people.ts';
 import { World, type WorldOptions } from '../api/world.ts';
 import { Browser } from './browser.ts';
 import type { Client } from './issuer.ts';
@@ -83,13 +83,8 @@ export class SignInWorld {
   }
 
   /** The oldest first. */
-  async events(): Promise<readonly EventOf<'sign-in'>[]> {
-    const json = await this.world.get('/admin/quota/events?kind=sign-in&limit=1000');
-    return z
-      .array(event)
-      .parse(json)
-      .flatMap(one => (one.kind === 'sign-in' ? [one] : []))
-      .reverse();
+  events(): ReturnType<typeof signInEvents> {
+    return signInEvents(this.world);
   }
 
   /** Why nobody could sign in by a source, as the log has it. */
