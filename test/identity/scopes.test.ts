@@ -1,4 +1,4 @@
-/** What one token may give to another. */
+/** Limits of what one token gives to another. */
 
 import fc from 'fast-check';
 import t from 'tap';
