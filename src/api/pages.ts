@@ -119,7 +119,7 @@ export function tellPages(call: Call, query: Page, total: number): void {
 export function addressWith({ address }: Call, query: object, place: Readonly<Record<string, unknown>>): URL {
   const to = new URL(address);
   for (const name of address.searchParams.keys()) {
-    if (name in place || !(name in query)) to.searchParams.delete(name);
+    if (Object.hasOwn(place, name) || !Object.hasOwn(query, name)) to.searchParams.delete(name);
   }
   for (const [name, value] of Object.entries(place)) to.searchParams.append(name, String(value));
   return to;
