@@ -160,9 +160,10 @@ t.test('repositories with a limit of their own stand by their percentage', async
     { bounds: [{ per: 'repository', verdict: 'not_asked', limit: 1000 }] },
     'explain knows no repository there',
   );
-  const ofOwners = await world.get('/admin/quota/usage?per=owner&sort=name&q=b');
-  t.match(ofOwners, [{ name: 'bob', total: 2030 }]);
-  t.strictSame(await world.get('/admin/quota/usage?sort=name&q=b'), ofOwners);
+  for (const query of ['per=owner&', '']) {
+    const ofOwners = await world.get(`/admin/quota/usage?${query}sort=name&q=b`);
+    t.match(ofOwners, [{ name: 'bob', total: 2030 }]);
+  }
   await world.must(403, 'GET', list, { as: 'alice' });
 });
 
