@@ -26,20 +26,32 @@ const beforeReadyMs = { deadline: 1000, pause: 100 };
 const longestStatus = 300;
 
 export function supervise({ env, pid, socket, log }: SupervisionOptions): Supervision {
-  const { NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID } = env;
+  const { NOTIFY_SOCKET = '', WATCHDOG_USEC, WATCHDOG_PID, PATH = '/usr/bin:/bin' } = env;
   delete env.NOTIFY_SOCKET;
   delete env.WATCHDOG_USEC;
   delete env.WATCHDOG_PID;
-  if (NOTIFY_SOCKET === undefined || NOTIFY_SOCKET === '') return new Supervision(null, socket, null, log);
   const isForUs = WATCHDOG_PID === undefined || WATCHDOG_PID === String(pid);
   const termMs = isForUs ? Number(WATCHDOG_USEC ?? 0) / 1000 : 0;
-  const notifier = new Notifier(NOTIFY_SOCKET, env.PATH ?? '/usr/bin:/bin', log);
-  return new Supervision(notifier, socket, termMs > 0 ? termMs / feedsPerTerm : null, log);
+  const manager = NOTIFY_SOCKET === '' ? null : { NOTIFY_SOCKET, PATH };
+  return new Supervision(manager, socket, termMs > 0 ? termMs / feedsPerTerm : null, log);
 }
 
+/** Assignments as sd_notify(3) knows them, such as `READY=1`. */
+type Notice = readonly string[];
+
+const tellMs = 2000;
+
+/**
+ * Asks the gate, and notifies the service manager by the program systemd-notify: Node has no datagram sockets
+ * of this kind.
+ *
+ * Sends one notification at a time, in order, each with a time limit. A newer one replaces one that waits, so
+ * that no queue grows if the manager does not listen. Only the first failure is logged, and failures
+ * have no other effect.
+ */
 export class Supervision {
-  /** Null if there is no service manager. */
-  readonly #notifier: Notifier | null;
+  /** The environment of systemd-notify; null if there is no service manager. */
+  readonly #manager: Readonly<Record<string, string>> | null;
   readonly #socket: string;
   /** Null if the manager has no watchdog. */
   readonly #feedMs: number | null;
@@ -48,9 +60,17 @@ export class Supervision {
   #isReady = false;
   #isStopping = false;
   #isSilent = false;
+  #next: Notice | null = null;
+  #telling: Promise<void> | null = null;
+  #hasFailed = false;
 
-  constructor(notifier: Notifier | null, socket: string, feedMs: number | null, log: Logger) {
-    this.#notifier = notifier;
+  constructor(
+    manager: Readonly<Record<string, string>> | null,
+    socket: string,
+    feedMs: number | null,
+    log: Logger,
+  ) {
+    this.#manager = manager;
     this.#socket = socket;
     this.#feedMs = feedMs;
     this.#log = log;
@@ -58,47 +78,46 @@ export class Supervision {
 
   /** Has to be called when the sockets are open: begins to ask the gate, and to report its answers. */
   begin(): void {
-    if (this.#notifier !== null) void this.#look(this.#notifier);
+    if (this.#manager !== null) void this.#look();
   }
 
   reloading(): void {
-    if (this.#isReady && !this.#isStopping)
-      this.#notifier?.tell(['RELOADING=1', 'STATUS=Reads its configuration']);
+    if (this.#isReady && !this.#isStopping) this.#tell(['RELOADING=1', 'STATUS=Reads its configuration']);
   }
 
   reloaded(): void {
-    if (this.#isReady && !this.#isStopping) this.#notifier?.tell(['READY=1', 'STATUS=Answers']);
+    if (this.#isReady && !this.#isStopping) this.#tell(['READY=1', 'STATUS=Answers']);
   }
 
   stopping(): void {
     this.#isStopping = true;
     clearTimeout(this.#timer);
-    this.#notifier?.tell(['STOPPING=1', 'STATUS=Finishes open requests, then stops']);
+    this.#tell(['STOPPING=1', 'STATUS=Finishes open requests, then stops']);
   }
 
   /** Resolves when the last notification is sent, within some seconds. */
   async close(): Promise<void> {
-    await this.#notifier?.close();
+    await this.#telling;
   }
 
   /** Asks the gate and reports its answer: until the first answer, and then as the watchdog needs it. */
-  async #look(notifier: Notifier): Promise<void> {
-    const wasReady = this.#isReady;
-    const deadlineMs = wasReady && this.#feedMs !== null ? this.#feedMs : beforeReadyMs.deadline;
+  async #look(): Promise<void> {
+    const deadlineMs = (this.#isReady ? this.#feedMs : null) ?? beforeReadyMs.deadline;
     const answer = await askGate(this.#socket, deadlineMs);
     if (this.#isStopping) return;
     if ('failure' in answer) this.#miss(answer.failure);
-    else this.#tell(notifier, answer.reasons);
+    else this.#answered(answer.reasons);
     const pauseMs = this.#isReady ? this.#feedMs : beforeReadyMs.pause;
-    if (pauseMs !== null) this.#timer = setTimeout(() => void this.#look(notifier), pauseMs).unref();
+    if (pauseMs !== null) this.#timer = setTimeout(() => void this.#look(), pauseMs).unref();
   }
 
-  #tell(notifier: Notifier, reasons: readonly string[]): void {
+  #answered(reasons: readonly string[]): void {
     this.#isSilent = false;
     const told = reasons.length === 0 ? 'Answers' : `Answers, but ${reasons.map(printable).join('; ')}`;
     const notice = [`STATUS=${told.slice(0, longestStatus)}`, 'WATCHDOG=1'];
-    if (this.#isReady) notifier.tellInPassing(notice);
-    else notifier.tell(['READY=1', ...notice]);
+    // A notification that is being sent is as good a sign of life.
+    if (!this.#isReady) this.#tell(['READY=1', ...notice]);
+    else if (this.#telling === null) this.#tell(notice);
     this.#isReady = true;
   }
 
@@ -111,68 +130,30 @@ export class Supervision {
       'the gate does not answer softquota itself; is [server] SOCKET the one that the service manager opened?',
     );
   }
-}
 
-/** Assignments as sd_notify(3) knows them, such as `READY=1`. */
-type Notice = readonly string[];
-
-const tellMs = 2000;
-
-/**
- * Notifies the service manager by the program systemd-notify: Node has no datagram sockets of this kind.
- *
- * Sends one notification at a time, in order, each with a time limit. A newer one replaces one that waits, so
- * that no queue grows if the manager does not listen. Only the first failure is logged, and failures
- * have no other effect.
- */
-class Notifier {
-  readonly #env: Readonly<Record<string, string>>;
-  readonly #log: Logger;
-  #next: Notice | null = null;
-  #telling: Promise<void> | null = null;
-  #hasFailed = false;
-
-  constructor(socket: string, searchPath: string, log: Logger) {
-    this.#env = { NOTIFY_SOCKET: socket, PATH: searchPath };
-    this.#log = log;
-  }
-
-  tell(notice: Notice): void {
+  #tell(notice: Notice): void {
+    if (this.#manager === null) return;
     this.#next = notice;
-    this.#telling ??= this.#tellAll();
+    this.#telling ??= this.#tellAll(this.#manager);
   }
 
-  /** Does nothing while another notification is being sent, which is as good a sign of life. */
-  tellInPassing(notice: Notice): void {
-    if (this.#telling === null) this.tell(notice);
-  }
-
-  /** Resolves when the last notification is sent. */
-  async close(): Promise<void> {
-    await this.#telling;
-  }
-
-  async #tellAll(): Promise<void> {
+  async #tellAll(env: Readonly<Record<string, string>>): Promise<void> {
     while (this.#next !== null) {
       const notice = this.#next;
       this.#next = null;
-      await this.#run(notice);
+      try {
+        const { status, complaint } = await runProgram('systemd-notify', notice, { env, timeoutMs: tellMs });
+        if (status !== 0) throw new Error(`it ended with ${status}: ${complaint}`);
+      } catch (error) {
+        if (!this.#hasFailed)
+          this.#log.error(
+            { err: error },
+            'systemd-notify fails: the service manager is not told how softquota is',
+          );
+        this.#hasFailed = true;
+      }
     }
     this.#telling = null;
-  }
-
-  async #run(notice: Notice): Promise<void> {
-    try {
-      const ended = await runProgram('systemd-notify', notice, { env: this.#env, timeoutMs: tellMs });
-      if (ended.status !== 0) throw new Error(`it ended with ${ended.status}: ${ended.complaint}`);
-    } catch (error) {
-      if (this.#hasFailed) return;
-      this.#hasFailed = true;
-      this.#log.error(
-        { err: error },
-        'systemd-notify fails: the service manager is not told how softquota is',
-      );
-    }
   }
 }
 
