@@ -33,11 +33,6 @@ export interface ExchangeHandlers {
   ended(): void;
 }
 
-interface Asked {
-  answered(answer: Fields): void;
-  failed(why: string): void;
-}
-
 /** Bytes that may wait for the other side to read them; with more the connection is ended. */
 const mostUnsent = 4 * 1024 * 1024;
 /** Silence that ends a connection. The worker reports every five seconds; the daemon answers each report. */
@@ -48,7 +43,7 @@ const longestFault = 2000;
 export class Exchange {
   readonly #socket: Socket;
   readonly #options: ExchangeOptions;
-  readonly #asked = new Map<string, Asked>();
+  readonly #asked = new Map<string, PromiseWithResolvers<Fields>>();
   readonly #doing = new Map<string, { readonly stop: AbortController; readonly done: Promise<void> }>();
 
   constructor(socket: Socket, options: ExchangeOptions) {
@@ -100,18 +95,18 @@ export class Exchange {
     if (this.#asked.size >= mostAsked) throw notReady(`${other} has too much to do; ask again later`);
     if (signal?.aborted === true) throw notReady('nobody waits for it any more');
     const id = randomBytes(12).toString('hex');
-    const { promise, resolve, reject } = Promise.withResolvers<Fields>();
+    const asked = Promise.withResolvers<Fields>();
     const cancel = (why: string): void => {
       this.send({ cancel: id });
-      reject(notReady(why));
+      asked.reject(notReady(why));
     };
     const gone = (): void => cancel('nobody waits for it any more');
     const timer = setTimeout(() => cancel(`${other} did not answer in time`), answerMs).unref();
     signal?.addEventListener('abort', gone, { once: true });
-    this.#asked.set(id, { answered: resolve, failed: why => reject(notReady(why)) });
-    if (!this.send({ task: { id, ...question } })) reject(notReady(`${other} cannot be asked`));
+    this.#asked.set(id, asked);
+    if (!this.send({ task: { id, ...question } })) asked.reject(notReady(`${other} cannot be asked`));
     try {
-      return await promise;
+      return await asked.promise;
     } finally {
       this.#asked.delete(id);
       clearTimeout(timer);
@@ -138,10 +133,10 @@ export class Exchange {
     else if (result !== undefined) {
       const { id, value } = asFields(result, 'result');
       const answer = asFields(value, 'result.value');
-      this.#asked.get(String(id))?.answered(answer);
+      this.#asked.get(String(id))?.resolve(answer);
     } else if (fault !== undefined) {
       const { id, why } = asFields(fault, 'fault');
-      this.#asked.get(String(id))?.failed(String(why).slice(0, longestFault));
+      this.#asked.get(String(id))?.reject(notReady(String(why).slice(0, longestFault)));
     } else handlers.take(message);
   }
 
@@ -164,7 +159,7 @@ export class Exchange {
   }
 
   #end(why: string): void {
-    for (const { failed } of this.#asked.values()) failed(why);
+    for (const { reject } of this.#asked.values()) reject(notReady(why));
     for (const { stop } of this.#doing.values()) stop.abort();
   }
 }

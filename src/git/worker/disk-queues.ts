@@ -4,11 +4,7 @@ import { stat } from 'node:fs/promises';
 import { SoftquotaError } from '../../errors.ts';
 import { encodePath } from '../../layout/index.ts';
 
-interface DiskJob {
-  run(): Promise<void>;
-  /** Called instead of `run` if the queues are closed before. */
-  drop(): void;
-}
+type DiskJob = () => Promise<void>;
 
 export class DiskQueues {
   readonly #waiting = new Map<number, DiskJob[]>();
@@ -25,28 +21,26 @@ export class DiskQueues {
       () => 0,
     );
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    const job: DiskJob = {
-      run: () => work().then(resolve, reject),
-      drop: () => reject(new SoftquotaError('not_ready', 'the worker has stopped')),
+    const job: DiskJob = async () => {
+      if (this.#isClosed) reject(new SoftquotaError('not_ready', 'the worker has stopped'));
+      else await work().then(resolve, reject);
     };
     const waiting = this.#waiting.get(disk) ?? [];
     this.#waiting.set(disk, waiting);
-    if (this.#isClosed) job.drop();
-    else if (first) waiting.unshift(job);
+    if (first) waiting.unshift(job);
     else waiting.push(job);
     if (!this.#running.has(disk)) this.#running.set(disk, this.#drain(disk, waiting));
     return promise;
   }
 
-  /** Drops waiting work, and resolves once running work has ended. */
+  /** Resolves once running work has ended, and waiting work is rejected. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const waiting of this.#waiting.values()) for (const job of waiting.splice(0)) job.drop();
     await Promise.all(this.#running.values());
   }
 
   async #drain(disk: number, waiting: DiskJob[]): Promise<void> {
-    for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) await job.run();
+    for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) await job();
     this.#running.delete(disk);
   }
 }

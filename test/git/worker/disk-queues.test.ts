@@ -22,12 +22,12 @@ t.test('what waits while the queues are closed is dropped, and told so', async t
   // It waits by the time that the disk is known.
   await stat('/');
   const closed = queues.close();
+  end();
   await second;
   await t.rejects(
     queues.run('/', async () => {}),
     stopped,
   );
-  end();
   await closed;
   t.equal(await first, 'done');
 });
