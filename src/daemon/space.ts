@@ -53,8 +53,8 @@ const noteMs = 360_000;
 /** Time limits for the forge's database: if somebody waits, and if nobody does. */
 const lfsMs = 30_000;
 const unaskedLfsMs = 300_000;
-/** Most examinations of each kind that query the forge's database at a time. */
-const mostForgeReads = 2;
+/** Most examinations at a time: of those that somebody waits for, and of others. */
+const mostAtOnce = 2;
 const collectFirstMs = 10_000;
 const reclaimMs = 7 * 3_600_000;
 const freshMs = 3_600_000;
@@ -84,8 +84,7 @@ export class Space implements SpaceService {
   readonly #looks = new Map<string, Look>();
   #runs: readonly (ReclaimRun & { readonly path: string })[] = [];
   #lastRun = 0;
-  /** Number of examinations that query the forge's database now. */
-  readonly #forgeReads = { urgent: 0, others: 0 };
+  readonly #running = { urgent: 0, others: 0 };
   #pruneAt = 1000;
 
   constructor(options: SpaceOptions) {
@@ -207,8 +206,12 @@ export class Space implements SpaceService {
   async #look(path: string, isUrgent: boolean): Promise<void> {
     const { link, now } = this.#options;
     const look: Look = { is: 'running', hasChanged: false };
+    const kind = isUrgent ? 'urgent' : 'others';
     this.#keepLook(path, look);
+    this.#running[kind] += 1;
     try {
+      if (this.#running[kind] > mostAtOnce)
+        throw new SoftquotaError('not_ready', 'other repositories are being looked through; ask again later');
       const lfs = await this.#forgeLfs(path, isUrgent);
       if (!link.isHere) throw new SoftquotaError('not_ready', noWorker);
       const task = { kind: 'space', path, urgent: isUrgent, lfs } as const;
@@ -218,6 +221,8 @@ export class Space implements SpaceService {
       this.#looks.delete(path);
     } catch (error) {
       this.#keepLook(path, { is: 'failed', message: messageOf(error), at: now() });
+    } finally {
+      this.#running[kind] -= 1;
     }
   }
 
@@ -225,19 +230,12 @@ export class Space implements SpaceService {
   async #forgeLfs(path: string, isUrgent: boolean) {
     const { forge, log } = this.#options;
     if (forge === null) return null;
-    const kind = isUrgent ? 'urgent' : 'others';
-    if (this.#forgeReads[kind] >= mostForgeReads) {
-      throw new SoftquotaError('not_ready', 'other repositories are being looked through; ask again later');
-    }
-    this.#forgeReads[kind] += 1;
     try {
       const found = await within(forge.lfsObjects(path), isUrgent ? lfsMs : unaskedLfsMs, null);
       if (found !== null) return [...found];
       log.warn({ path, why: 'the database is late' }, 'the LFS objects of a repository are not known');
     } catch (error) {
       log.warn({ path, why: messageOf(error) }, 'the LFS objects of a repository are not known');
-    } finally {
-      this.#forgeReads[kind] -= 1;
     }
     return null;
   }

@@ -79,9 +79,9 @@ export class DaemonWorker implements RepositoryWatch, PushWorker {
 
   gitUsed(execPath: string): void {
     if (!this.link.isHere) return;
-    const gits = this.#last?.state.gits ?? [];
-    if (execPath === '' || gits.length === 0 || this.#otherGits.size >= mostGits) return;
-    if (!gits.some(({ exec_paths: known }) => known.includes(execPath))) this.#otherGits.add(execPath);
+    const known = this.#last?.state.exec_paths ?? [];
+    if (execPath === '' || known.length === 0 || this.#otherGits.size >= mostGits) return;
+    if (!known.includes(execPath)) this.#otherGits.add(execPath);
   }
 
   async quarantine(unit: string, name: string, deadlineMs: number): Promise<Quarantine | null> {

@@ -42,18 +42,8 @@ const quarantine = z.object({ unit: path, name: path, bytes: count });
 
 export const workerReport = z.object({
   version: z.string().max(100),
-  pid: count,
-  uid: z.int(),
-  /** Installations of git that the worker can run. A hook has one of `exec_paths` in GIT_EXEC_PATH. */
-  gits: z
-    .array(
-      z.object({
-        path,
-        version: z.string().max(100),
-        exec_paths: z.array(path).max(2).readonly().default([]),
-      }),
-    )
-    .max(100),
+  /** Those of the gits that the worker can run. A hook has one of them in GIT_EXEC_PATH. */
+  exec_paths: z.array(path).max(200).readonly().default([]),
   /** Null if `[hooks] KEEP` is false. */
   hooks: z
     .object({

@@ -12,9 +12,6 @@ type Message = Readonly<Record<string, unknown>>;
 /** The report of a worker that has nothing to say. */
 export const idleReport = {
   version: '1.0.0',
-  pid: 77,
-  uid: 1000,
-  gits: [],
   hooks: null,
   quarantines: { removed: [], held: [] },
   repositories: [],

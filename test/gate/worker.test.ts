@@ -37,15 +37,12 @@ t.test('reports are taken as they are, many on one connection', async t => {
   const worker = await FakeWorker.connect(t, sockets.trusted);
   const held = [{ unit: '/srv/git/a/b.git', name: 'tmp_objdir-incoming-abcdef', bytes: 5, since: 7 }];
   worker.report({ hooks, quarantines: { removed: [], held } });
-  worker.report({
-    repositories: [figures],
-    gits: [{ path: 'git', version: '2.39.5', exec_paths: ['/usr/lib/git-core'] }],
-  });
+  worker.report({ repositories: [figures], exec_paths: ['/usr/lib/git-core'] });
   await worker.taken();
   t.match(told.workers, [
     { hooks, quarantines: { removed: [], held }, repositories: [] },
     {
-      gits: [{ path: 'git', version: '2.39.5', exec_paths: ['/usr/lib/git-core'] }],
+      exec_paths: ['/usr/lib/git-core'],
       repositories: [{ ...figures, mark: '', measured: { ...figures.measured, lent: false } }],
     },
   ]);
@@ -55,7 +52,7 @@ t.test('a worker of another version is told what is not understood, and its conn
   const { sockets, told } = await openWorld(t);
   const many = Array.from({ length: 501 }, () => ({ ...figures, measured: null, collected: null }));
   for (const [message, why] of [
-    [{ report: { ...idleReport, pid: -1 } }, /report\.pid/],
+    [{ report: { ...idleReport, version: 5 } }, /report\.version/],
     [{ report: 5 }, /report/],
     [{ report: { ...idleReport, repositories: many } }, /report\.repositories/],
     [{ result: { id: 'x', value: 5 } }, /result\.value/],

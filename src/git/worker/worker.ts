@@ -2,7 +2,7 @@
 
 import { basename, dirname } from 'node:path';
 import type { Fields } from '../../bounded/index.ts';
-import { messageOf, SoftquotaError } from '../../errors.ts';
+import { messageOf } from '../../errors.ts';
 import { type LargeBlobsLook, Mounts, quarantinePath, type StorageSettings } from '../../layout/index.ts';
 import type { Log } from '../../log.ts';
 import { type DiskThreads, lookAtQuarantine, packThreads } from '../../scan/index.ts';
@@ -44,7 +44,6 @@ const gatherMs = 200;
 /** Time limit of a space report that somebody waits for, and of one that is made in advance. */
 const explainMs = 60_000;
 const unaskedMs = 300_000;
-const mostExplained = 2;
 /** Time limit of a judgement; the daemon gives up before. */
 const judgeMs = 120_000;
 const pushMs = 86_400_000;
@@ -60,8 +59,6 @@ export class Worker {
   readonly #hooks: KeepHooks | null;
   readonly #repositories: RepositoryWalk;
   readonly #reclaim: Reclaim | null = null;
-  /** Numbers of space reports in the making: for somebody who waits, and in advance. */
-  readonly #explained = { urgent: 0, others: 0 };
   readonly #quarantines: Quarantines;
   readonly #packReaders: DiskThreads;
   readonly #connection: DaemonConnection;
@@ -165,21 +162,10 @@ export class Worker {
     program: GitProgram,
     signal: AbortSignal,
   ): Promise<SpaceReport> {
-    const kind = isUrgent ? 'urgent' : 'others';
-    if (this.#explained[kind] >= mostExplained)
-      throw new SoftquotaError('not_ready', 'other repositories are being looked through; ask again later');
-    this.#explained[kind] += 1;
     const limits = { timeoutMs: isUrgent ? explainMs : unaskedMs, signal, isUrgent };
-    try {
-      return await withView(
-        path,
-        { program, objects: this.#repositories.objectsPathOf(path) },
-        limits,
-        view => explainSpace(view, { stores: lfsStores(path, this.#options.storages), ofForge: lfs }),
-      );
-    } finally {
-      this.#explained[kind] -= 1;
-    }
+    const objects = this.#repositories.objectsPathOf(path);
+    const stores = lfsStores(path, this.#options.storages);
+    return withView(path, { program, objects }, limits, view => explainSpace(view, { stores, ofForge: lfs }));
   }
 
   /** Plans the next report, unless one is due before: changes without a pause do not put it off. */
@@ -205,13 +191,7 @@ export class Worker {
   #state(): WorkerReport {
     return {
       version,
-      pid: process.pid,
-      uid: process.geteuid?.() ?? -1,
-      gits: this.#options.gits.map(({ program, version: its, execPaths }) => ({
-        path: program,
-        version: its,
-        exec_paths: execPaths,
-      })),
+      exec_paths: this.#options.gits.flatMap(({ execPaths }) => execPaths),
       hooks: this.#hooks?.report() ?? null,
       quarantines: this.#quarantines.report(),
       repositories: this.#reclaim?.nextFigures() ?? [],
