@@ -26,10 +26,8 @@ export interface ConnectionLimits {
 export class Connections {
   readonly #server: Server;
   readonly #limits: ConnectionLimits;
-  /** Connections without a complete request under way; the one whose last request is oldest comes first. */
-  readonly #idle = new Set<Socket>();
-  /** Number of complete requests that are under way on each connection. */
-  readonly #busy = new Map<Duplex, number>();
+  /** Complete requests under way on each connection; the one whose last request is oldest comes first. */
+  readonly #requests = new Map<Duplex, number>();
   readonly #upgraded = new Set<Socket>();
   /** Called for each connection when its requests are answered. */
   readonly #after = new WeakMap<Duplex, () => void>();
@@ -77,7 +75,7 @@ export class Connections {
 
   /** Records a change of protocol: the connection counts, makes no room, and ends when the server does. */
   upgraded(socket: Socket): void {
-    this.#idle.delete(socket);
+    this.#requests.delete(socket);
     if (this.#draining) socket.destroy();
     else this.#upgraded.add(socket);
   }
@@ -89,35 +87,29 @@ export class Connections {
 
   /** Closes a quarter of the connections without a request, also those that never had one. */
   makeRoom(): void {
-    let left = Math.ceil(this.#idle.size / 4);
-    for (const socket of this.#idle) {
-      if (left-- <= 0) return;
-      this.#end(socket);
-    }
+    const idle = [...this.#requests].filter(([, count]) => count === 0);
+    for (const [socket] of idle.slice(0, Math.ceil(idle.length / 4))) this.#end(socket);
   }
 
   #opened(socket: Socket): void {
     this.#accepted += 1;
-    this.#idle.add(socket);
+    this.#requests.set(socket, 0);
     const peer = this.#limits.ofOne?.peerOf(socket) ?? null;
     const own = (peer === null ? undefined : this.#ofPeers.get(peer)) ?? new Set<Socket>();
     if (peer !== null) this.#ofPeers.set(peer, own.add(socket));
     socket.once('close', () => {
-      this.#idle.delete(socket);
-      this.#busy.delete(socket);
+      this.#requests.delete(socket);
       this.#upgraded.delete(socket);
       own.delete(socket);
       if (peer !== null && own.size === 0) this.#ofPeers.delete(peer);
     });
-    if (own.size > (this.#limits.ofOne?.most ?? 0)) {
-      this.#endLongest(each => own.has(each));
-    } else if (this.#idle.size + this.#busy.size + this.#upgraded.size > this.#limits.most)
-      this.#endLongest(() => true);
+    if (own.size > (this.#limits.ofOne?.most ?? 0)) this.#endLongest(own);
+    else if (this.#requests.size + this.#upgraded.size > this.#limits.most) this.#endLongest(this.#requests);
   }
 
-  #endLongest(which: (socket: Socket) => boolean): void {
-    for (const socket of this.#idle) {
-      if (!which(socket)) continue;
+  #endLongest(among: { has(socket: Duplex): boolean }): void {
+    for (const [socket, count] of this.#requests) {
+      if (count > 0 || !among.has(socket)) continue;
       this.#end(socket);
       return;
     }
@@ -129,12 +121,10 @@ export class Connections {
     const begin = () => {
       if (socket.destroyed) return;
       isWhole = true;
-      this.#idle.delete(socket);
-      this.#busy.set(socket, (this.#busy.get(socket) ?? 0) + 1);
+      this.#requests.set(socket, (this.#requests.get(socket) ?? 0) + 1);
     };
     if (hasBody(request)) {
-      this.#idle.delete(socket);
-      this.#idle.add(socket);
+      this.#moveLast(socket, this.#requests.get(socket) ?? 0);
       request.once('end', begin);
     } else begin();
     response.once('close', () => {
@@ -146,27 +136,31 @@ export class Connections {
   }
 
   #answered(socket: Socket): void {
-    const left = (this.#busy.get(socket) ?? 1) - 1;
+    if (socket.destroyed) return;
+    const left = (this.#requests.get(socket) ?? 1) - 1;
     if (left > 0) {
-      this.#busy.set(socket, left);
+      this.#requests.set(socket, left);
       return;
     }
-    this.#busy.delete(socket);
-    if (socket.destroyed) return;
+    this.#moveLast(socket, 0);
     if (this.#after.has(socket)) this.#doAfter(socket);
     else if (this.#draining) socket.destroySoon();
-    else this.#idle.add(socket);
+  }
+
+  #moveLast(socket: Socket, count: number): void {
+    this.#requests.delete(socket);
+    this.#requests.set(socket, count);
   }
 
   /** Waits a turn of the event loop, since the end of a body is reported only then. */
   #doAfter(socket: Duplex): void {
     setImmediate(() => {
-      if (!this.#busy.has(socket)) this.#after.get(socket)?.();
+      if ((this.#requests.get(socket) ?? 0) === 0) this.#after.get(socket)?.();
     });
   }
 
-  #end(socket: Socket): void {
-    this.#idle.delete(socket);
+  #end(socket: Duplex): void {
+    this.#requests.delete(socket);
     socket.destroy();
   }
 }

@@ -230,7 +230,9 @@ function fault(place: SocketPlace, what: string, cause?: unknown): SoftquotaErro
 /** The first socket that systemd hands over: see sd_listen_fds(3). */
 const firstDescriptor = 3;
 
-export type SocketName = 'gate' | 'trusted' | 'admin';
+const socketNames = ['gate', 'trusted', 'admin'] as const;
+
+export type SocketName = (typeof socketNames)[number];
 
 /**
  * Reads LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES: the descriptors by name; none if nothing was handed to
@@ -252,7 +254,7 @@ export function inheritedSockets(env: NodeJS.ProcessEnv, pid: number): ReadonlyM
   const sockets = new Map<SocketName, number>();
   for (let index = 0; index < given; index++) {
     const text = named[index] ?? '';
-    const name = isSocketName(text) ? text : given === 1 ? 'gate' : null;
+    const name = socketNames.find(each => each === text) ?? (given === 1 ? 'gate' : null);
     if (name === null || sockets.has(name)) {
       const what = name === null ? `named "${text}"` : `a second one named "${text}"`;
       const message = `socket ${index + 1} of ${given} handed over by the service manager is ${what}: set FileDescriptorName= to gate, trusted or admin, each once`;
@@ -261,8 +263,4 @@ export function inheritedSockets(env: NodeJS.ProcessEnv, pid: number): ReadonlyM
     sockets.set(name, firstDescriptor + index);
   }
   return sockets;
-}
-
-function isSocketName(text: string): text is SocketName {
-  return text === 'gate' || text === 'trusted' || text === 'admin';
 }
