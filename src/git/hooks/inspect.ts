@@ -65,45 +65,39 @@ export interface HookPlace extends AsyncDisposable {
 /** The file of Gitea or Forgejo in hooks/NAME.d. */
 const forgeFile = 'gitea';
 
-/** Reads the files. Throws `conflict` for a link or a special file. `isForge`: a forge has the repository. */
-export function inspectPlace(hooks: Folder, name: HookName, isForge = false): Promise<HookPlace> {
-  return placeIn(hooks, name, false, isForge);
-}
-
-/** `isFollowed`: links are followed, as git does. */
-async function placeIn(
+/**
+ * Reads the files. Throws `conflict` for a special file, and for a link unless links are followed, as git
+ * does. `isForge`: the repository is known to be a forge's.
+ */
+export async function inspectPlace(
   hooks: Folder,
   name: HookName,
-  isFollowed: boolean,
-  isKnownForge = false,
+  { isFollowed = false, isForge = false } = {},
 ): Promise<HookPlace> {
   const look = isFollowed ? followedIn : fileIn;
   const main = look(hooks, name);
   const folder = await (isFollowed ? folderThrough(hooks, `${name}.d`) : hooks.directory(`${name}.d`));
+  const close = async (): Promise<void> => folder?.close();
   try {
     const inFolder = look(folder, folderFile);
     const previous = look(folder, previousFile);
     const below = hooks.path.endsWith(`/${customFolder}`) ? customFolder : 'hooks';
     const delegates = runsFolder(name, main);
-    const seen = { hooks, name, below, main, folder, inFolder, previous, delegates };
-    const close = async (): Promise<void> => folder?.close();
-    return { ...seen, isForge: isOfForge(seen, isKnownForge), [Symbol.asyncDispose]: close };
+    const isForeign = main.kind === 'file' && !isOurs(name, main);
+    // Our hook in the folder may be from the template of a forge that has not written its own hooks yet.
+    const isForgeNow = isForge || isOurs(name, inFolder) || folder?.entry(forgeFile).kind === 'file';
+    return {
+      ...{ hooks, name, below, main, folder, inFolder, previous, delegates },
+      isForge: isForeign ? delegates : isForgeNow,
+      [Symbol.asyncDispose]: close,
+    };
   } catch (error) {
-    await folder?.close();
+    await close();
     throw error;
   }
 }
 
 const absent: BoundedFile = { kind: 'absent' };
-
-/** Our hook in the folder may be from the template of a forge that has not written its own hooks yet. */
-function isOfForge(
-  { name, main, folder, inFolder, delegates }: Omit<HookPlace, 'isForge' | typeof Symbol.asyncDispose>,
-  isKnown: boolean,
-): boolean {
-  if (main.kind === 'file' && !isOurs(name, main)) return delegates;
-  return isKnown || isOurs(name, inFolder) || folder?.entry(forgeFile).kind === 'file';
-}
 
 /** Tells whether the hooks there are those of Gogs, which runs ours out of `custom_hooks`. */
 export function isGogs(hooks: Folder): boolean {
@@ -134,7 +128,7 @@ function fileIn(where: Folder | null, file: string): BoundedFile {
 export async function statesIn(hooks: Folder): Promise<Record<HookName, HookState>> {
   const states: Record<HookName, HookState> = { ...absentHooks };
   for (const name of hookNames) {
-    await using place = await placeIn(hooks, name, true);
+    await using place = await inspectPlace(hooks, name, { isFollowed: true });
     states[name] = stateOf(place);
   }
   return states;

@@ -138,11 +138,11 @@ async function inEachHook(hooks: Folder, put: (name: HookName) => Promise<PutHoo
  */
 export async function installIn(hooks: Folder, terms: Terms): Promise<InstalledHooks> {
   for (const name of hookNames) {
-    await using place = await inspectPlace(hooks, name, terms.isForge);
+    await using place = await inspectPlace(hooks, name, terms);
     mustHaveRoomForPrevious(place);
   }
   return inEachHook(hooks, async name => {
-    await using place = await inspectPlace(hooks, name, terms.isForge);
+    await using place = await inspectPlace(hooks, name, terms);
     return await installAt(place, terms);
   });
 }

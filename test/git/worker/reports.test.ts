@@ -10,9 +10,7 @@ import { storage } from '../../layout/world.ts';
 import { program, Repository } from './space/world.ts';
 
 t.test('repositories that are measured one after the other are reported meanwhile', async t => {
-  const repository = await Repository.open(t);
-  await repository.commit({ file: 1000 });
-  await repository.push('main');
+  const repository = await Repository.holding(t, { file: 1000 });
   const { server } = repository;
   const paths = Array.from({ length: 60 }, (_, at) => server.path(`git/bob/r${at}.git`));
   for (const path of paths) await cp(repository.path, path, { recursive: true });

@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { decodePath, encodePath } from '../../../layout/index.ts';
 import { entryNames, identity, isGone, isThere } from '../files.ts';
 import { isAlive, staleMs, workAlone } from './gc-lock.ts';
-import { type GitVersion, isAtLeast } from './git-programs.ts';
+import { isAtLeast } from './git-programs.ts';
 import { mustHaveNoMounts, writableByOthers } from './inspect.ts';
 import { measure } from './measure.ts';
 import { UnusableRepository } from './repository-config.ts';
@@ -51,7 +51,11 @@ export async function collect(view: RepositoryView, options: CollectOptions) {
     // Read as late as possible: all that reflogs name from here on was reachable when the collection began.
     await view.refreshReflogs();
     await mustHaveOwnObjects(view);
-    await view.git([...repack, ...unreachable(view.program, expire)]);
+    // Before 2.37 git has no cruft packs, and keeps what is unreachable as loose objects.
+    const unreachable = isAtLeast(view.program, 2, 37)
+      ? ['-a', '--cruft', `--cruft-expiration=${expire}`]
+      : ['-A', `--unpack-unreachable=${expire}`];
+    await view.git([...repack, ...unreachable]);
     await view.prune(expire);
     await writeGraph();
   });
@@ -80,12 +84,6 @@ async function mustHaveOwnObjects({ path, objects }: RepositoryView): Promise<vo
 const ofRepository = ['HEAD', 'refs', 'packed-refs', 'reftable'];
 
 const repack = ['repack', '-d', '-l', '-q'];
-
-/** Before 2.37 git has no cruft packs, and keeps what is unreachable as loose objects. */
-function unreachable(version: GitVersion, expire: string): readonly string[] {
-  if (isAtLeast(version, 2, 37)) return ['-a', '--cruft', `--cruft-expiration=${expire}`];
-  return ['-A', `--unpack-unreachable=${expire}`];
-}
 
 /**
  * Finds the first directory of objects from which this user may not remove files; null if there is none. In a

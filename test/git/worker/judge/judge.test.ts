@@ -227,15 +227,18 @@ t.test('without a worker, and with one that goes away, such pushes stay refused'
   t.equal((await world.push(['--force', 'HEAD:main'])).code, 0, 'one that comes back judges');
 });
 
+/** A worker whose git does this and then waits, where it is to sum up bytes. */
+async function slowed(world: World, act: string): Promise<void> {
+  await world.worker?.close();
+  const program = join(world.folder, 'slow');
+  const script = `case "$*" in *disk-usage*) ${act}; exec sleep 60;; esac`;
+  await world.script(program, `#!/bin/sh\n${script}\nexec git "$@"\n`);
+  await world.startWorker({ gits: [{ program, major: 2, minor: 39, version: '', execPaths: [] }] });
+}
+
 t.test('if git takes longer than the daemon waits the push is refused, and git is ended', async t => {
   const world = await full(t);
-  await world.worker?.close();
-  const slow = join(world.folder, 'slow');
-  await world.script(
-    slow,
-    `#!/bin/sh\ncase "$*" in *disk-usage*) echo $$ >>${world.folder}/pids; exec sleep 60;; esac\nexec git "$@"\n`,
-  );
-  await world.startWorker({ gits: [{ program: slow, major: 2, minor: 39, version: '', execPaths: [] }] });
+  await slowed(world, `echo $$ >>${world.folder}/pids`);
   world.judgeMs = 1000;
   await withoutLarge(world);
   t.equal((await world.push(['--force', 'HEAD:main'])).code, 1);
@@ -249,13 +252,7 @@ t.test('if git takes longer than the daemon waits the push is refused, and git i
 
 t.test('a judgement ends with its push', async t => {
   const world = await full(t);
-  await world.worker?.close();
-  const slow = join(world.folder, 'slow');
-  await world.script(
-    slow,
-    `#!/bin/sh\ncase "$*" in *disk-usage*) rm -rf ${world.bare}/objects/tmp_objdir-incoming-*; exec sleep 60;; esac\nexec git "$@"\n`,
-  );
-  await world.startWorker({ gits: [{ program: slow, major: 2, minor: 39, version: '', execPaths: [] }] });
+  await slowed(world, `rm -rf ${world.bare}/objects/tmp_objdir-incoming-*`);
   await withoutLarge(world);
   const begun = performance.now();
   t.equal((await world.push(['--force', 'HEAD:main'])).code, 1);

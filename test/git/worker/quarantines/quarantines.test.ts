@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chown, mkdir, readdir, rename, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { until } from '../../../e2e/ask.ts';
@@ -13,6 +13,8 @@ import { end, World } from './world.ts';
 /** A hook that holds pushes while the file `go` is not there. */
 const holding = ({ folder }: World) =>
   `#!/bin/sh\ntouch ${folder}/waits\nwhile [ ! -e ${folder}/go ]; do sleep 0.05; done\n`;
+
+const overAnHourMs = 3_700_000;
 
 t.test('what a killed push left goes, beside one that is held and a program that reads', async t => {
   const world = await World.open(t);
@@ -54,10 +56,7 @@ t.test('a push stays while a hook has it, however old, also through a worktree',
     });
     await until(async () => (existsSync(join(world.folder, 'waits')) ? true : null));
     const [name = ''] = await world.names();
-    const old = new Date(Date.now() - 10 * 86_400_000);
-    for (const entry of await readdir(join(world.bare, 'objects', name), { recursive: true }))
-      await utimes(join(world.bare, 'objects', name, entry), old, old);
-    await utimes(join(world.bare, 'objects', name), old, old);
+    await world.age(name, 10 * 86_400_000);
     await world.quarantines.removeIn(world.bare);
     t.same(await world.names(), [name], path);
     await writeFile(join(world.folder, 'go'), '');
@@ -91,10 +90,7 @@ t.test('where not all processes can be seen, one stays for an hour after the las
   await unseen.quarantines.removeIn(unseen.bare);
   t.same(await unseen.names(), isFirst ? [] : [name]);
   if (isFirst) return;
-  const old = new Date(Date.now() - 3_700_000);
-  const place = join(unseen.bare, 'objects', name);
-  for (const entry of await readdir(place, { recursive: true })) await utimes(join(place, entry), old, old);
-  await utimes(place, old, old);
+  await unseen.age(name, overAnHourMs);
   await unseen.quarantines.removeIn(unseen.bare);
   t.same(await unseen.names(), []);
 });
@@ -102,21 +98,15 @@ t.test('where not all processes can be seen, one stays for an hour after the las
 t.test('those of another user wait, too, and are removed only where several may write', async t => {
   const world = await World.open(t);
   const name = await world.leave(t);
-  const place = join(world.bare, 'objects', name);
-  const old = new Date(Date.now() - 3_700_000);
-  const age = async (date: Date) => {
-    for (const entry of ['', ...(await readdir(place, { recursive: true }))])
-      await utimes(join(place, entry), date, date);
-  };
-  await chown(place, 12_345, 12_345);
-  await age(old);
+  await chown(join(world.bare, 'objects', name), 12_345, 12_345);
+  await world.age(name, overAnHourMs);
   await world.quarantines.removeIn(world.bare);
   t.same(await world.names(), [name], "neither the user of objects nor the worker's own");
   await must('git', ['config', '--file', join(world.bare, 'config'), 'core.sharedRepository', 'group']);
-  await age(new Date());
+  await world.age(name, 0);
   await world.quarantines.removeIn(world.bare);
   t.same(await world.names(), [name], 'not within the hour');
-  await age(old);
+  await world.age(name, overAnHourMs);
   await world.quarantines.removeIn(world.bare);
   t.same(await world.names(), []);
 });

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { isGroupAlive } from '../../../../src/bounded/index.ts';
@@ -98,6 +98,14 @@ export class World extends GitWorld {
     const { name, git } = await this.beginUpload(t, await this.commit(bytes));
     await end(git);
     return name;
+  }
+
+  /** Makes a quarantine, and all that is in it, look as if it was written then. */
+  async age(name: string, milliseconds: number): Promise<void> {
+    const place = join(this.bare, 'objects', name);
+    const at = new Date(Date.now() - milliseconds);
+    for (const entry of ['', ...(await readdir(place, { recursive: true }))])
+      await utimes(join(place, entry), at, at);
   }
 
   async names(): Promise<readonly string[]> {

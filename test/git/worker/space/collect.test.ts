@@ -33,11 +33,11 @@ import { limits, program, Repository } from './world.ts';
 const hourMs = 3_600_000;
 
 const options = { expireMs: hourMs, now: Date.now };
+const later = (hours: number) => ({ ...options, now: () => Date.now() + hours * hourMs });
+const opened = (path: string) => RepositoryView.open(path, { program }, limits);
 
 t.test('what a deleted branch alone held is unreachable, and goes once it is old', async t => {
-  const repository = await Repository.open(t);
-  await repository.commit({ small: 20_000 });
-  await repository.push('main');
+  const repository = await Repository.holding(t, { small: 20_000 });
   await repository.git('checkout', '-q', '-b', 'big');
   await repository.commit({ big: 300_000 });
   await repository.push('big');
@@ -53,7 +53,7 @@ t.test('what a deleted branch alone held is unreachable, and goes once it is old
   t.equal(await repository.fsck(), '');
   const before = await repository.bytes();
   // The cruft pack knows since when each object is unreachable.
-  const old = await collect(view, { ...options, now: () => Date.now() + 2 * hourMs });
+  const old = await collect(view, later(2));
   t.equal(old.after.unreachableBytes, 0);
   t.ok(before - (await repository.bytes()) > 300_000);
   t.equal(await repository.fsck(), '');
@@ -167,15 +167,12 @@ t.test('hidden refs and reflogs keep what they name', async t => {
 });
 
 t.test('objects of alternates are neither counted nor taken over', async t => {
-  const repository = await Repository.open(t);
-  await repository.commit({ shared: 200_000 });
-  await repository.push('main');
+  const repository = await Repository.holding(t, { shared: 200_000 });
   const fork = repository.server.path('git/bob/fork.git');
   await repository.git('clone', '-q', '--bare', '--shared', repository.path, fork);
   await repository.commit({ own: 30_000 });
   await repository.git('push', '-q', fork, 'main');
-  const view = await RepositoryView.open(fork, { program }, limits);
-  t.teardown(() => view.close());
+  const view = await repository.at(fork).view(t);
   const found = await measure(view);
   t.ok(found.reachableBytes > 30_000 && found.reachableBytes < 32_000, String(found.reachableBytes));
   t.equal(found.unreachableBytes, 0);
@@ -209,8 +206,7 @@ t.test('nothing is deleted where the repository says so, or another collection r
     ['extensions.partialClone', 'origin'],
   ] as const) {
     await repository.git('-C', repository.path, 'config', key, value);
-    const kept = await RepositoryView.open(repository.path, { program }, limits);
-    t.teardown(() => kept.close());
+    const kept = await repository.view(t);
     await t.rejects(collect(kept, options), /nothing is deleted/, key);
     await measure(kept);
     await repository.git('-C', repository.path, 'config', '--unset', key);
@@ -222,16 +218,16 @@ t.test('what is no repository that git knows is a fault that says why', async t 
   const { path } = repository;
   await repository.git('-C', path, 'config', 'core.repositoryFormatVersion', '1');
   await writeFile(join(path, 'config'), '[extensions]\nfromTheFuture = true\n');
-  await t.rejects(RepositoryView.open(path, { program }, limits), /extensions\.fromthefuture/);
+  await t.rejects(opened(path), /extensions\.fromthefuture/);
   await writeFile(join(path, 'config'), 'no config');
-  await t.rejects(RepositoryView.open(path, { program }, limits), /git cannot read its config/);
+  await t.rejects(opened(path), /git cannot read its config/);
   await rm(join(path, 'config'));
   await symlink('/dev/zero', join(path, 'config'));
-  await t.rejects(RepositoryView.open(path, { program }, limits), /its config is no regular file \(link\)/);
+  await t.rejects(opened(path), /its config is no regular file \(link\)/);
   await rm(join(path, 'objects'), { recursive: true });
   await mkdir(repository.server.path('elsewhere'));
   await symlink(repository.server.path('elsewhere'), join(path, 'objects'));
-  await t.rejects(RepositoryView.open(path, { program }, limits), /objects is not a directory/);
+  await t.rejects(opened(path), /objects is not a directory/);
 });
 
 t.test('sha256, shared permissions and a bitmap', async t => {
@@ -242,8 +238,7 @@ t.test('sha256, shared permissions and a bitmap', async t => {
   await repository.git('init', '-q', '-b', 'main', '--object-format=sha256', repository.clone);
   await repository.commit({ a: 5000 });
   await repository.git('push', '-q', path, 'main');
-  const view = await RepositoryView.open(path, { program }, limits);
-  t.teardown(() => view.close());
+  const view = await repository.at(path).view(t);
   const { reachableBytes } = await measure(view);
   t.ok(reachableBytes > 5000 && reachableBytes < 6000);
   await collect(view, options);
@@ -271,7 +266,7 @@ t.test('a collection that is stopped or killed at any moment loses nothing', asy
   const turns = isLong ? 200 : 12;
   for (let turn = 0; turn < turns; turn++) {
     const stop = new AbortController();
-    const view = await RepositoryView.open(repository.path, { program }, limits);
+    const view = await opened(repository.path);
     // Every step of the collection is interrupted at some turn.
     const timer = setTimeout(() => stop.abort(), turn * 8);
     view.limits = { ...limits, signal: stop.signal };
@@ -313,7 +308,7 @@ t.test('of a git that is killed at any moment nothing stays, and all that others
   const turns = isLong ? 100 : 10;
   let killed = 0;
   for (let turn = 0; turn < turns; turn++) {
-    const view = await RepositoryView.open(repository.path, { program }, limits);
+    const view = await opened(repository.path);
     view.limits = { ...limits, isAlone: true };
     const collected = collect(view, options).catch(error => String(error));
     const [git] = await until(async () => {
@@ -375,9 +370,7 @@ t.test('what a worker left that was killed with its git goes at the next look, a
 });
 
 t.test('a lock of another host is believed for an hour', async t => {
-  const repository = await Repository.open(t);
-  await repository.commit({ a: 1000 });
-  await repository.push('main');
+  const repository = await Repository.holding(t, { a: 1000 });
   const lock = join(repository.path, 'gc.pid');
   await writeFile(lock, '1 elsewhere');
   const view = await repository.view(t);
@@ -404,15 +397,13 @@ t.test('what is made while a collection waits holds its objects: packed refs, a 
   t.equal((await server.git(['worktree', 'add', '-q', '--detach', '../tree', 'other'], path)).code, 0);
   await server.git(['branch', '-q', '-D', 'other'], path);
   await server.git(['pack-refs', '--all', '--prune'], path);
-  await collect(view, { ...options, now: () => Date.now() + 2 * hourMs });
+  await collect(view, later(2));
   t.equal(await repository.fsck(), '');
   t.equal((await measure(view)).unreachableBytes, 0);
 });
 
 t.test('a collection that ends after it deleted leaves no commit graph with what is gone', async t => {
-  const repository = await Repository.open(t);
-  await repository.commit({ a: 1000 });
-  await repository.push('main');
+  const repository = await Repository.holding(t, { a: 1000 });
   await repository.commit({ b: 1000 });
   await repository.push('main:gone');
   const view = await repository.view(t);
@@ -420,17 +411,14 @@ t.test('a collection that ends after it deleted leaves no commit graph with what
   await repository.push(':gone');
   await repository.age();
   t.intercept(view, 'prune', { value: () => Promise.reject(new Error('killed')) });
-  const later = { ...options, now: () => Date.now() + 2 * hourMs };
-  await t.rejects(collect(view, later), { message: 'killed' });
+  await t.rejects(collect(view, later(2)), { message: 'killed' });
   const gone = (await repository.git('rev-parse', 'main')).trim();
   await t.rejects(repository.git('-C', repository.path, 'cat-file', '-e', gone));
   t.equal(await repository.fsck(), '');
 });
 
 t.test('what a push holds that is under way stays, however long that takes', async t => {
-  const repository = await Repository.open(t);
-  await repository.commit({ a: 1000 });
-  await repository.push('main');
+  const repository = await Repository.holding(t, { a: 1000 });
   const quarantine = join(repository.path, 'objects/tmp_objdir-incoming-abcdef');
   await mkdir(join(quarantine, 'pack'), { recursive: true });
   await writeFile(join(quarantine, 'pack/tmp_pack_x'), 'x');
@@ -442,9 +430,7 @@ t.test('what a push holds that is under way stays, however long that takes', asy
 });
 
 t.test('what a repack left that was killed stops no later one', async t => {
-  const repository = await Repository.open(t);
-  await repository.commit({ a: 20_000 });
-  await repository.push('main');
+  const repository = await Repository.holding(t, { a: 20_000 });
   const view = await repository.view(t);
   await collect(view, options);
   const packs = join(repository.path, 'objects/pack');
@@ -461,7 +447,6 @@ t.test('what a repack left that was killed stops no later one', async t => {
   // git before 2.41 gives up here.
   await collect(view, options).catch(() => {});
   t.ok((await readdir(packs)).includes(made(gone)), 'it may be one of another host');
-  const later = (hours: number) => ({ ...options, now: () => Date.now() + hours * hourMs });
   await collect(view, later(2));
   t.notOk((await readdir(packs)).includes(made(gone)));
   for (const lock of locks) await t.rejects(access(lock), { code: 'ENOENT' });

@@ -85,9 +85,7 @@ t.test('a file that was moved, and one that is there twice, are said to free wha
 });
 
 t.test('a ref that others hold too frees nothing, and hidden ones are counted and not named', async t => {
-  const repository = await Repository.open(t);
-  await repository.commit({ a: 1000 });
-  await repository.push('main');
+  const repository = await Repository.holding(t, { a: 1000 });
   await repository.git('checkout', '-q', '-b', 'topic');
   await repository.commit({ b: 90_000 });
   await repository.push('topic', 'topic:refs/pull/7/head');
@@ -105,9 +103,7 @@ t.test('a ref that others hold too frees nothing, and hidden ones are counted an
 });
 
 t.test('where refs take long, the report ends before all of their namespaces are measured', async t => {
-  const repository = await Repository.open(t);
-  await repository.commit({ a: 1000 });
-  await repository.push('main');
+  const repository = await Repository.holding(t, { a: 1000 });
   for (let at = 0; at < 10; at++) {
     await repository.git('checkout', '-q', '--orphan', `topic${at}`);
     await repository.commit({ [`b${at}`]: 5000 });
@@ -124,9 +120,7 @@ t.test('where refs take long, the report ends before all of their namespaces are
 });
 
 t.test('in a pool of GitLab there is nothing that anybody can push', async t => {
-  const repository = await Repository.open(t);
-  await repository.commit({ a: 200_000 });
-  await repository.push('main');
+  const repository = await Repository.holding(t, { a: 200_000 });
   await repository.git('checkout', '-q', '-b', 'topic');
   await repository.commit({ b: 90_000 });
   await repository.push('topic:refs/remotes/origin/heads/topic');
@@ -142,9 +136,7 @@ t.test('in a pool of GitLab there is nothing that anybody can push', async t => 
 });
 
 t.test('names of refs beyond ASCII, and files that look like options', async t => {
-  const repository = await Repository.open(t);
-  await repository.commit({ '-x': 60_000 });
-  await repository.push('main');
+  const repository = await Repository.holding(t, { '-x': 60_000 });
   await repository.git('checkout', '-q', '-b', 'größe/été');
   await repository.commit({ b: 90_000 });
   await repository.push('größe/été');
@@ -243,8 +235,7 @@ t.test('LFS objects beside the repository are looked at where they are of that r
   await repository.commit({ other: 10 });
   // A pull request's ref needs it as a branch does.
   await repository.push('main:refs/pull/1/head');
-  const view = await RepositoryView.open(repository.path, { program }, limits);
-  t.teardown(() => view.close());
+  const view = await repository.view(t);
   const { lfs } = await explainSpace(view, { stores, ofForge: null });
   t.strictSame(lfs, {
     count: 3,

@@ -9,9 +9,8 @@ import t from 'tap';
 import { collect, writeBitmap } from '../../../../src/git/worker/space/collect.ts';
 import { explainSpace } from '../../../../src/git/worker/space/explain.ts';
 import { measure } from '../../../../src/git/worker/space/measure.ts';
-import { RepositoryView } from '../../../../src/git/worker/space/view.ts';
 import { run } from '../../../hooks/world.ts';
-import { program as git, limits, Repository } from './world.ts';
+import { limits, Repository } from './world.ts';
 
 /** Every key of this git's manual whose value is, or may be, a program. */
 function programKeys(): readonly string[] {
@@ -22,9 +21,7 @@ function programKeys(): readonly string[] {
 }
 
 t.test('no program that its configuration, hooks or attributes name is run', async t => {
-  const repository = await Repository.open(t);
-  await repository.commit({ a: 3000, 'b.txt': 3000 });
-  await repository.push('main');
+  const repository = await Repository.holding(t, { a: 3000, 'b.txt': 3000 });
   const { path } = repository;
   const marker = repository.server.path('marker');
   const program = repository.server.path('program');
@@ -64,9 +61,7 @@ t.test('no program that its configuration, hooks or attributes name is run', asy
 });
 
 t.test('an object that a promisor remote has is not fetched, and is a fault', async t => {
-  const repository = await Repository.open(t);
-  await repository.commit({ a: 3000 });
-  await repository.push('main');
+  const repository = await Repository.holding(t, { a: 3000 });
   const { path } = repository;
   const marker = repository.server.path('marker');
   const program = repository.server.path('program');
@@ -86,26 +81,21 @@ t.test('an object that a promisor remote has is not fetched, and is a fault', as
 });
 
 t.test('names of files in the repositories of others are not shown', async t => {
-  const victim = await Repository.open(t);
-  await victim.commit({ 'secret-name': 5000 });
-  await victim.push('main');
+  const victim = await Repository.holding(t, { 'secret-name': 5000 });
   const secret = (await victim.git('rev-parse', 'HEAD')).trim();
   const { server } = victim;
   const path = await server.repository('git/eve/one.git');
   await mkdir(join(path, 'objects/info'), { recursive: true });
   await writeFile(join(path, 'objects/info/alternates'), `${victim.path}/objects\n`);
   await writeFile(join(path, 'refs/heads/main'), `${secret}\n`);
-  const view = await RepositoryView.open(path, { program: git }, limits);
-  t.teardown(() => view.close());
+  const view = await victim.at(path).view(t);
   const report = JSON.stringify(await explainSpace(view));
   t.notMatch(report, /secret-name/);
   t.match(await measure(view), { reachableBytes: 0, unreachableBytes: 0 });
 });
 
 t.test('LFS objects of others are not shown, whatever a link leads to', async t => {
-  const repository = await Repository.open(t);
-  await repository.commit({ a: 10 });
-  await repository.push('main');
+  const repository = await Repository.holding(t, { a: 10 });
   const elsewhere = repository.server.path('elsewhere');
   await repository.server.file(join(elsewhere, 'aa/bb', 'c'.repeat(60)), 'x');
   for (const place of ['lfs', 'lfs/objects', 'lfs/objects/aa']) {
@@ -134,9 +124,7 @@ t.test('a deep tree and long names end, in an answer of bounded length', async t
 });
 
 t.test('work that takes longer than its time ends, and so does work that is stopped', async t => {
-  const repository = await Repository.open(t);
-  await repository.commit({ a: 1000 });
-  await repository.push('main');
+  const repository = await Repository.holding(t, { a: 1000 });
   const view = await repository.view(t);
   // git waits for somebody who writes a ref there.
   execFileSync('mkfifo', [join(repository.path, 'refs/heads/pipe')]);

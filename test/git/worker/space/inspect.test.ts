@@ -10,11 +10,12 @@ import { RepositoryView } from '../../../../src/git/worker/space/view.ts';
 import { limits, program, Repository } from './world.ts';
 
 async function filled(t: Test): Promise<Repository> {
-  const repository = await Repository.open(t);
-  await repository.commit({ a: 30_000, b: 5000 });
-  await repository.push('main');
+  const repository = await Repository.holding(t, { a: 30_000, b: 5000 });
   return repository;
 }
+
+const opened = (path: string, quarantine: string | null = null) =>
+  RepositoryView.open(path, { program, quarantine }, limits);
 
 type Make = (place: string, victim: string) => Promise<unknown> | unknown;
 
@@ -95,11 +96,7 @@ t.test('a repository in which git would open something else is not looked at by 
     await rm(at, { recursive: true, force: true });
     await mkdir(dirname(at), { recursive: true });
     await make(at, victim);
-    await t.rejects(
-      RepositoryView.open(repository.path, { program }, limits),
-      { message: why },
-      `${place} ${make.name}`,
-    );
+    await t.rejects(opened(repository.path), { message: why }, `${place} ${make.name}`);
     await rm(repository.path, { recursive: true });
     execFileSync('cp', ['-a', kept, repository.path]);
   }
@@ -113,73 +110,59 @@ t.test('what is borrowed is looked at as well', async t => {
   const { path } = await filled(t);
   await writeFile(join(path, 'objects/info/alternates'), `${middle.path}/objects\n`);
   await writeFile(join(middle.path, 'objects/info/alternates'), `${lender.path}/objects\n`);
-  const view = await RepositoryView.open(path, { program }, limits);
+  const view = await opened(path);
   await view.close();
   await rm(join(lender.path, 'objects/pack'), { recursive: true });
   execFileSync('mkfifo', [join(lender.path, 'objects/pack')]);
-  await t.rejects(RepositoryView.open(path, { program }, limits), /objects\/pack is neither a directory nor/);
+  await t.rejects(opened(path), /objects\/pack is neither a directory nor/);
 });
 
 t.test('a list of what is borrowed that cannot be followed as git does is a fault', async t => {
   const { path } = await filled(t);
   const list = join(path, 'objects/info/alternates');
   await writeFile(list, '"/somewhere/objects"\n');
-  await t.rejects(RepositoryView.open(path, { program }, limits), {
+  await t.rejects(opened(path), {
     message: 'objects/info/alternates has a path in quotes',
   });
   await writeFile(list, '/nowhere\n'.repeat(101));
-  await t.rejects(RepositoryView.open(path, { program }, limits), /alternates has more than 100 lines/);
+  await t.rejects(opened(path), /alternates has more than 100 lines/);
 });
 
 t.test('the quarantine of a push is looked at as well', async t => {
   const { path } = await filled(t);
   const quarantine = join(path, 'objects/tmp_objdir-incoming-AbCdEf');
   await mkdir(join(quarantine, 'pack'), { recursive: true });
-  const view = await RepositoryView.open(path, { program, quarantine }, limits);
+  const view = await opened(path, quarantine);
   await view.close();
   execFileSync('mkfifo', [join(quarantine, 'pack', `pack-${'1'.repeat(40)}.idx`)]);
-  await t.rejects(
-    RepositoryView.open(path, { program, quarantine }, limits),
-    /\.idx is neither a directory nor/,
-  );
+  await t.rejects(opened(path, quarantine), /\.idx is neither a directory nor/);
 });
+
+/** Does something while a directory is mounted at a place. */
+async function mounted(at: string, args: readonly string[], act: () => Promise<unknown>): Promise<void> {
+  execFileSync('mount', [...args, at]);
+  await act().finally(() => execFileSync('umount', [at]));
+}
 
 t.test('another file system, repository or user below objects', async t => {
   const { path } = await filled(t);
   const victim = await filled(t);
-  const pack = join(path, 'objects/pack');
-  execFileSync('mount', ['--bind', join(victim.path, 'objects/pack'), pack]);
-  try {
-    await t.rejects(RepositoryView.open(path, { program }, limits), {
-      message: `another directory is mounted at ${pack}`,
-    });
-  } finally {
-    execFileSync('umount', [pack]);
-  }
   const objects = join(path, 'objects');
-  execFileSync('mount', ['--bind', join(victim.path, 'objects'), objects]);
-  try {
-    const view = await RepositoryView.open(path, { program }, limits);
-    await t.rejects(collect(view, { expireMs: 0, now: Date.now }), {
-      message: `another directory is mounted at ${objects}`,
-    });
-    await view.close();
-  } finally {
-    execFileSync('umount', [objects]);
-  }
-  execFileSync('mount', ['-t', 'tmpfs', 'none', pack]);
-  try {
-    await t.rejects(RepositoryView.open(path, { program }, limits), {
-      message: 'objects/pack is another file system',
-    });
-  } finally {
-    execFileSync('umount', [pack]);
-  }
-  await chown(pack, 4711, 4711);
-  await t.rejects(
-    RepositoryView.open(path, { program }, limits),
-    /^objects\/pack is of another user, and core\.sharedRepository/,
+  const pack = join(objects, 'pack');
+  await mounted(pack, ['--bind', join(victim.path, 'objects/pack')], () =>
+    t.rejects(opened(path), { message: `another directory is mounted at ${pack}` }),
   );
+  await mounted(objects, ['--bind', join(victim.path, 'objects')], async () => {
+    const view = await opened(path);
+    const message = `another directory is mounted at ${objects}`;
+    await t.rejects(collect(view, { expireMs: 0, now: Date.now }), { message });
+    await view.close();
+  });
+  await mounted(pack, ['-t', 'tmpfs', 'none'], () =>
+    t.rejects(opened(path), { message: 'objects/pack is another file system' }),
+  );
+  await chown(pack, 4711, 4711);
+  await t.rejects(opened(path), /^objects\/pack is of another user, and core\.sharedRepository/);
 });
 
 t.test('where others may put something else in place, it is measured and nothing is deleted', async t => {
@@ -223,7 +206,7 @@ t.test('reflogs that are not copied in time are a fault, and nobody waits for th
   await mkdir(join(path, 'logs/refs/heads'), { recursive: true });
   await writeFile(join(path, 'logs/refs/heads/main'), '');
   const stop = new AbortController();
-  const view = await RepositoryView.open(path, { program }, limits);
+  const view = await opened(path);
   t.teardown(() => view.close());
   stop.abort();
   view.limits = { ...limits, signal: stop.signal };

@@ -6,7 +6,7 @@
 import { cp } from 'node:fs/promises';
 import { collect } from '../../../../src/git/worker/space/collect.ts';
 import { explainSpace } from '../../../../src/git/worker/space/explain.ts';
-import { RepositoryView } from '../../../../src/git/worker/space/view.ts';
+import { withView } from '../../../../src/git/worker/space/view.ts';
 import { spaceReport } from '../../../../src/wire/index.ts';
 import { run } from '../../../hooks/world.ts';
 import { limits, program, type Repository } from './world.ts';
@@ -15,22 +15,14 @@ import { limits, program, type Repository } from './world.ts';
 const later = { expireMs: 600_000, now: () => Date.now() + 86_400_000 };
 
 export async function explained(repository: Pick<Repository, 'path'>) {
-  const view = await RepositoryView.open(repository.path, { program }, limits);
-  try {
-    return spaceReport.parse(JSON.parse(JSON.stringify(await explainSpace(view))));
-  } finally {
-    await view.close();
-  }
+  return withView(repository.path, { program }, limits, async view =>
+    spaceReport.parse(JSON.parse(JSON.stringify(await explainSpace(view)))),
+  );
 }
 
 /** Collects garbage, and gives the bytes that are left. */
 export async function collected(repository: Repository): Promise<number> {
-  const view = await RepositoryView.open(repository.path, { program }, limits);
-  try {
-    await collect(view, later);
-  } finally {
-    await view.close();
-  }
+  await withView(repository.path, { program }, limits, view => collect(view, later));
   return repository.bytes();
 }
 

@@ -31,6 +31,14 @@ export class Repository {
     return repository;
   }
 
+  /** A repository whose branch main has these files. */
+  static async holding(t: Test, files: Readonly<Record<string, number>>): Promise<Repository> {
+    const repository = await Repository.open(t);
+    await repository.commit(files);
+    await repository.push('main');
+    return repository;
+  }
+
   /** Repository at another path. */
   at(path: string): Repository {
     return new Repository(this.server, path, this.clone);
