@@ -21,6 +21,12 @@ async function withLog(t: Test) {
     world,
     line,
     file: (path: string) => join(world.bare, path),
+    /** Copies the hooks to where core.hooksPath leads from now on, and returns that place. */
+    site: async (path = join(world.folder, 'site')) => {
+      await cp(join(world.bare, 'hooks'), path, { recursive: true });
+      await world.server('config', 'core.hooksPath', path);
+      return path;
+    },
     log,
     read: () => readFile(log, 'utf8'),
   };
@@ -127,11 +133,9 @@ t.test('a hook that runs out of custom_hooks, by that of Gogs, does not run that
 });
 
 t.test('a hook of ours both in core.hooksPath and in the repository asks once', async t => {
-  const { world, file, log, read } = await withLog(t);
-  const site = join(world.folder, 'site');
-  await cp(file('hooks'), site, { recursive: true });
+  const { world, file, site, log, read } = await withLog(t);
+  await site();
   await world.script(file('hooks/pre-receive.d/10'), logs(log, 'folder'));
-  await world.server('config', 'core.hooksPath', site);
   t.equal((await world.push(['HEAD:main'])).code, 0);
   t.equal(world.gate.pushes().length, 1);
   await world.server('config', 'core.hooksPath', file('hooks'));
@@ -157,11 +161,9 @@ t.test('a forge’s own hook that runs pre-receive.d runs ours out of it, and ea
 });
 
 t.test('a hook in core.hooksPath asks, whatever lies in the pre-receive.d of the repository', async t => {
-  const { world, file } = await withLog(t);
+  const { world, file, site } = await withLog(t);
   world.gate.answer = refused('no\n');
-  const site = join(world.folder, 'site');
-  await cp(file('hooks'), site, { recursive: true });
-  await world.server('config', 'core.hooksPath', site);
+  await site();
   const marked = '#!/bin/sh\n# softquota hook: pre-receive\nexit 0\n';
   await world.script(file('hooks/pre-receive.d/00-softquota'), marked);
   t.equal((await world.push(['HEAD:main'])).code, 1);
@@ -169,10 +171,8 @@ t.test('a hook in core.hooksPath asks, whatever lies in the pre-receive.d of the
 });
 
 t.test('under core.hooksPath a forge’s own hook is left to run pre-receive.d itself', async t => {
-  const { world, line, file, log, read } = await withLog(t);
-  const site = join(world.folder, 'site');
-  await cp(file('hooks'), site, { recursive: true });
-  await world.server('config', 'core.hooksPath', site);
+  const { world, line, file, site, log, read } = await withLog(t);
+  await site();
   await makeForgeHooks(world.bare);
   await world.script(file('hooks/pre-receive.d/gitea'), logs(log, 'gitea'));
   t.equal((await world.push(['HEAD:main'])).code, 0);

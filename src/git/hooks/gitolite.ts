@@ -80,21 +80,20 @@ export async function findGitolite(
 const rcFile = '.gitolite.rc';
 
 async function onlyUser(users: readonly SystemAccount[]): Promise<SystemAccount> {
-  const found: SystemAccount[] = [];
+  const found = new Map<string, SystemAccount>();
   for (const user of users) {
-    if (isThere(join(user.home, rcFile))) found.push({ ...user, home: await physical(user.home) });
+    if (!isThere(join(user.home, rcFile))) continue;
+    const home = await physical(user.home);
+    found.set(home, found.get(home) ?? { ...user, home });
   }
-  const [first] = found;
+  const [first, ...others] = found.values();
   if (first === undefined) {
     const message = `no user has gitolite (${rcFile} in the home directory); name the home directory: --gitolite HOME`;
     throw new SoftquotaError('usage', message);
   }
-  if (found.some(({ home }) => home !== first.home)) {
-    const homes = [...new Set(found.map(({ home }) => home))];
-    const message = `several users have gitolite: ${homes.join(', ')}; name one: --gitolite HOME`;
-    throw new SoftquotaError('usage', message);
-  }
-  return first;
+  if (others.length === 0) return first;
+  const message = `several users have gitolite: ${[...found.keys()].join(', ')}; name one: --gitolite HOME`;
+  throw new SoftquotaError('usage', message);
 }
 
 /** Tells whether a path exists; false on a disk that does not answer. */

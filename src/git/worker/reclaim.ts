@@ -36,8 +36,6 @@ export interface ReclaimOptions {
   readonly isAlone: boolean;
   readonly log: Pick<Log, 'info' | 'warn'>;
   readonly changed: () => void;
-  /** Milliseconds between two rounds; ten minutes unless given. */
-  readonly roundEveryMs?: number;
 }
 
 interface CollectedNow {
@@ -57,8 +55,6 @@ interface Known {
   /** A collection waits or runs. */
   isCollecting: boolean;
   bitmapAt: number;
-  /** The last measurement ran into its time limit: other repositories go first. */
-  isOverdue: boolean;
 }
 
 const gitlabCollects =
@@ -113,8 +109,7 @@ export class Reclaim {
   }
 
   pushed(path: string): void {
-    const known = this.#meet(path);
-    this.#measureSoon(path, known, !known.isOverdue);
+    this.#measureSoon(path, this.#meet(path), true);
   }
 
   /** Collects now, as far as the expiry allows; rejects with the reason if that is impossible. */
@@ -175,7 +170,6 @@ export class Reclaim {
       plan: new CollectionPlan(this.#options.expireMs),
       isCollecting: false,
       bitmapAt: Number.NEGATIVE_INFINITY,
-      isOverdue: false,
     };
     this.#known.set(path, known);
     // Hooks of earlier versions printed this file.
@@ -196,7 +190,7 @@ export class Reclaim {
         else if (known.plan.isDue) this.#collectSoon(path, known);
         await pace.step();
       }
-      await pace.pause(this.#options.roundEveryMs ?? roundMs);
+      await pace.pause(roundMs);
     }
   }
 
@@ -281,7 +275,6 @@ export class Reclaim {
     } finally {
       const now = performance.now();
       known.restsUntil = now + restPerWork * (now - begun);
-      known.isOverdue = now - begun >= measureMs;
     }
   }
 

@@ -33,7 +33,7 @@ export interface WorkerOptions {
   readonly gits: readonly GitProgram[];
   readonly isAlone: boolean;
   /** Null where `[reclaim] RUN` is never. */
-  readonly reclaim: Pick<ReclaimOptions, 'run' | 'expireMs' | 'roundEveryMs'> | null;
+  readonly reclaim: Pick<ReclaimOptions, 'run' | 'expireMs'> | null;
   readonly log: Pick<Log, 'error' | 'info' | 'warn'>;
 }
 

@@ -17,26 +17,21 @@ done
 exit $failed
 `;
 
-/** Does to a repository what soft-serve does when it makes it. */
-export async function makeSoftServeHooks(repository: string): Promise<void> {
-  for (const name of ['pre-receive', 'post-receive']) {
-    await mkdir(join(repository, `hooks/${name}.d`), { recursive: true });
-    await rm(join(repository, 'hooks', name), { force: true });
-    await script(join(repository, 'hooks', name), folderRunner);
-    await script(join(repository, `hooks/${name}.d/soft-serve`), '#!/bin/sh\ncat >/dev/null\n');
-  }
-}
-
-/** Does to a repository what Gitea and Forgejo do when they make it, and when hooks are resynchronized. */
-export async function makeForgeHooks(repository: string): Promise<void> {
+async function makeHooks(repository: string, own: string): Promise<void> {
   for (const name of ['pre-receive', 'post-receive']) {
     await mkdir(join(repository, `hooks/${name}.d`), { recursive: true });
     const hook = join(repository, 'hooks', name);
     await rm(hook, { force: true });
     await script(hook, folderRunner);
-    await script(join(repository, `hooks/${name}.d/gitea`), '#!/bin/sh\ncat >/dev/null\n');
+    await script(join(repository, `hooks/${name}.d/${own}`), '#!/bin/sh\ncat >/dev/null\n');
   }
 }
+
+/** Does to a repository what soft-serve does when it makes it. */
+export const makeSoftServeHooks = (repository: string) => makeHooks(repository, 'soft-serve');
+
+/** Does to a repository what Gitea and Forgejo do when they make it, and when hooks are resynchronized. */
+export const makeForgeHooks = (repository: string) => makeHooks(repository, 'gitea');
 
 /** The hook that Gogs writes; here it runs the hook of the administrator, as its program does. */
 export function gogsDelegate(name: string): string {

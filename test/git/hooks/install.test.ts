@@ -47,6 +47,10 @@ hookname=$(basename $0)
 for hook in \${GIT_DIR}/hooks/\${hookname}.d/*; do "$hook"; done
 `;
 
+/** A result in which a hook, or both, are like this. */
+const pre = (state: object) => ({ hooks: { 'pre-receive': state } });
+const both = (state: object) => ({ hooks: { 'pre-receive': state, 'post-receive': state } });
+
 async function installed(t: Test) {
   const server = await Server.open(t);
   const repository = await server.repository('alice/app.git');
@@ -91,15 +95,11 @@ t.test('a hook that was there goes on as 50-previous, with its mode, before and 
   await writeFile(at('hooks/pre-receive'), theirs);
   await chmod(at('hooks/pre-receive'), 0o750);
   const [result] = await install();
-  t.match(result, {
-    hooks: {
-      'pre-receive': { did: 'installed', previous: 'hooks/pre-receive.d/50-previous', skipped: false },
-    },
-  });
+  t.match(result, pre({ did: 'installed', previous: 'hooks/pre-receive.d/50-previous', skipped: false }));
   t.equal(await readFile(at('hooks/pre-receive.d/50-previous'), 'utf8'), theirs);
   t.equal((await stat(at('hooks/pre-receive.d/50-previous'))).mode & 0o7777, 0o750);
   const before = await snapshot(repository);
-  t.match(await install(), [{ hooks: { 'pre-receive': { did: 'unchanged' } } }]);
+  t.match(await install(), [pre({ did: 'unchanged' })]);
   t.same(await snapshot(repository), before);
 });
 
@@ -107,7 +107,7 @@ t.test('an installation that was cut off after it kept the old hook is taken up 
   const { server, install, at } = await installed(t);
   await server.file(at('hooks/pre-receive'), theirs);
   await server.file(at('hooks/pre-receive.d/50-previous'), theirs);
-  t.match(await install(), [{ hooks: { 'pre-receive': { did: 'installed' } } }]);
+  t.match(await install(), [pre({ did: 'installed' })]);
   t.equal(await readFile(at('hooks/pre-receive.d/50-previous'), 'utf8'), theirs);
 });
 
@@ -117,7 +117,7 @@ t.test('a hook that its owner writes in place meanwhile goes on as it is in the 
   const installing = install();
   while (!existsSync(at('hooks/pre-receive.d/50-previous'))) await nextTurn();
   writeFileSync(at('hooks/pre-receive'), theirs);
-  t.match(await installing, [{ hooks: { 'pre-receive': { did: 'installed' } } }]);
+  t.match(await installing, [pre({ did: 'installed' })]);
   t.equal(await readFile(at('hooks/pre-receive'), 'utf8'), ours('pre-receive'));
   t.equal(await readFile(at('hooks/pre-receive.d/50-previous'), 'utf8'), theirs);
 });
@@ -152,11 +152,9 @@ t.test('a forge’s hook that runs pre-receive.d itself stays, and gets one more
   ]);
   t.equal(await readFile(at('hooks/pre-receive'), 'utf8'), delegate);
   t.equal(await readFile(at('hooks/pre-receive.d/00-softquota'), 'utf8'), ours('pre-receive'));
-  t.match(await install(), [
-    { hooks: { 'pre-receive': { did: 'unchanged' }, 'post-receive': { did: 'unchanged' } } },
-  ]);
+  t.match(await install(), [both({ did: 'unchanged' })]);
   await server.file(at('hooks/pre-receive'), theirs);
-  t.match(await install(), [{ hooks: { 'pre-receive': { did: 'installed', file: 'hooks/pre-receive' } } }]);
+  t.match(await install(), [pre({ did: 'installed', file: 'hooks/pre-receive' })]);
   t.same(
     (await readdir(at('hooks/pre-receive.d'))).sort(),
     ['50-previous', 'gitea'],
@@ -168,7 +166,7 @@ t.test('a forge’s hook that is not executable runs nothing, so ours does not r
   const { server, install, at } = await installed(t);
   await server.file(at('hooks/pre-receive'), delegate, 0o644);
   await server.file(at('hooks/pre-receive.d/gitea'), theirs);
-  t.match(await install(), [{ hooks: { 'pre-receive': { file: 'hooks/pre-receive', skipped: true } } }]);
+  t.match(await install(), [pre({ file: 'hooks/pre-receive', skipped: true })]);
   t.equal((await stat(at('hooks/pre-receive.d/50-previous'))).mode & 0o7777, 0o644);
 });
 
@@ -184,9 +182,7 @@ t.test('an older version of ours is replaced in its place, also one that lost it
       },
     },
   ]);
-  t.match(await install(), [
-    { hooks: { 'pre-receive': { did: 'updated' }, 'post-receive': { did: 'updated' } } },
-  ]);
+  t.match(await install(), [both({ did: 'updated' })]);
   t.equal(await readFile(at('hooks/pre-receive'), 'utf8'), ours('pre-receive'));
   t.notOk((await readdir(at('hooks'))).includes('pre-receive.d'));
 });
@@ -241,7 +237,7 @@ t.test('a fault of one repository keeps none of the others from getting their ho
     { fault: 'no such file or directory (ENOENT)' },
     { fault: /another program is changing the configuration: .*config\.lock exists/ },
     { fault: /hooks\/pre-receive is not a regular file/ },
-    { hooks: { 'pre-receive': { did: 'installed' } } },
+    pre({ did: 'installed' }),
   ]);
 });
 
@@ -293,15 +289,13 @@ t.test('settings are written into the head where they are given, and stay where 
   const settings = async () => settingsIn(await readFile(at('hooks/pre-receive')));
   await install([repository], { onError: 'deny', lastFor: 60 });
   t.same(await settings(), { ...wanted, onError: 'deny', lastFor: 60 });
-  t.match(await install(), [{ hooks: { 'pre-receive': { did: 'unchanged' } } }]);
+  t.match(await install(), [pre({ did: 'unchanged' })]);
   t.match(await install([repository], { socket: "/run/it's here/gate.sock", client: 'curl' }), [
-    { hooks: { 'pre-receive': { did: 'updated' }, 'post-receive': { did: 'updated' } } },
+    both({ did: 'updated' }),
   ]);
   const changed = { socket: "/run/it's here/gate.sock", client: 'curl', onError: 'deny', lastFor: 60 };
   t.same(await settings(), changed);
-  t.match(await hooksStatus([repository]), [
-    { hooks: { 'pre-receive': { state: 'ours', settings: changed } } },
-  ]);
+  t.match(await hooksStatus([repository]), [pre({ state: 'ours', settings: changed })]);
   await t.rejects(
     installHooks([repository], { ...wanted, socket: '/a\nb' }).then(([result]) => {
       if (result !== undefined && 'fault' in result) throw new Error(result.fault);
@@ -316,10 +310,10 @@ t.test('hooks that git cannot run are told as such when they are put in, and lat
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'noexec', 'none', at('hooks')]);
   t.teardown(() => execFileSync('umount', [at('hooks')]));
   const why = `its file system is mounted with noexec; mend: mount -o remount,exec ${at('hooks')}`;
-  const blocked = { 'pre-receive': { blocked: why }, 'post-receive': { blocked: why } };
+  const blocked = both({ blocked: why });
   for (const did of ['installed', 'unchanged'])
     t.match(await install(), [{ hooks: { 'pre-receive': { did, blocked: why }, 'post-receive': { did } } }]);
-  t.match(await hooksStatus([repository]), [{ hooks: blocked }]);
+  t.match(await hooksStatus([repository]), [blocked]);
   const options = { socket: '/run/gate.sock', client: 'curl' };
   const told = await workOnHooks({ act: 'install', roots: [repository], options });
   t.match(told, { output: new RegExp(`pre-receive updated \\(git cannot run it: ${why}\\)`), status: 1 });
@@ -329,7 +323,7 @@ t.test('hooks that git cannot run are told as such when they are put in, and lat
   });
   const site = at('hooks/site');
   await server.git(['config', '--file', join(repository, 'config'), 'core.hooksPath', site]);
-  t.match(await installGlobally(site, 'git', wanted), { hooks: blocked });
+  t.match(await installGlobally(site, 'git', wanted), blocked);
   t.match(await hooksStatus([repository]), [{ hooksPath: { ours: false } }]);
   execFileSync('mount', ['-o', 'remount,exec', at('hooks')]);
   t.match(await hooksStatus([repository]), [{ hooksPath: { ours: true } }]);
