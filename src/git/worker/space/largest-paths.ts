@@ -38,7 +38,17 @@ export async function largestPaths(
 ): Promise<PathHistory> {
   const begun = performance.now();
   const sums = new Map<string, Sum>();
-  const versions = new LargeVersions(mostVersions);
+  /** Only the larger ones, from this size on. */
+  const versions: StoredVersion[] = [];
+  let leastSize = 0;
+  const addVersion = ({ id, path, base, ...sizes }: StoredVersion): void => {
+    if (sizes.size < leastSize) return;
+    versions.push({ id: ownText(id), path: ownText(path), base: ownText(base), ...sizes });
+    if (versions.length <= mostVersions) return;
+    versions.sort((a, b) => b.size - a.size);
+    versions.length = Math.floor(mostVersions / 2);
+    leastSize = versions.at(-1)?.size ?? 0;
+  };
   const possiblePointers: string[] = [];
   const addPossible = (id: string): void => {
     if (wantsPointers && possiblePointers.length <= mostPossiblePointers) possiblePointers.push(ownText(id));
@@ -73,13 +83,16 @@ export async function largestPaths(
         sum.versions += 1;
       }
       if (sums.size > mostRemembered) forgetSmaller(sums);
-      versions.add({ id: name, path, bytes: Number(disk), size: Number(size), base });
+      addVersion({ id: name, path, bytes: Number(disk), size: Number(size), base });
     },
   );
   const first = [...sums].sort(([, a], [, b]) => b.bytes - a.bytes).slice(0, mostCandidates);
-  const known = versions.of(new Set(first.map(([path]) => path)));
+  const candidates = new Set(first.map(([path]) => path));
+  const known = versions
+    .filter(({ path }) => candidates.has(path))
+    .map(version => ({ ...version, paths: new Set([version.path]) }));
   const isWhole = await findOtherNames(view, known, begun + mostMs);
-  const largest = pathGroups(first, [...known.values()], sums, versions.all).slice(0, mostPaths);
+  const largest = pathGroups(first, known, sums, versions).slice(0, mostPaths);
   const present = await inDefaultBranch(
     view,
     largest.map(({ path }) => path),
@@ -102,16 +115,10 @@ function nameIn(path: string): string {
   return decodePath(Buffer.from(path, 'latin1'));
 }
 
-function forgetSmaller(sums: Map<string, { bytes: number }>): void {
-  const bytes = [...sums.values()].map(sum => sum.bytes).sort((a, b) => a - b);
-  const middle = bytes[Math.floor(bytes.length / 2)] ?? 0;
-  let left = Math.floor(bytes.length / 2);
-  for (const [path, sum] of sums) {
-    if (left === 0) return;
-    if (sum.bytes > middle) continue;
-    sums.delete(path);
-    left -= 1;
-  }
+function forgetSmaller(sums: Map<string, Sum>): void {
+  const larger = [...sums].sort(([, a], [, b]) => b.bytes - a.bytes).slice(0, Math.ceil(sums.size / 2));
+  sums.clear();
+  for (const [path, sum] of larger) sums.set(path, sum);
 }
 
 /** Returns the paths that HEAD has, as bytes in Latin-1. */
@@ -147,37 +154,6 @@ interface Version extends StoredVersion {
   readonly paths: Set<string>;
 }
 
-class LargeVersions {
-  readonly #most: number;
-  #kept: StoredVersion[] = [];
-  #least = 0;
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  add({ id, path, base, ...sizes }: StoredVersion): void {
-    if (sizes.size < this.#least) return;
-    this.#kept.push({ id: ownText(id), path: ownText(path), base: ownText(base), ...sizes });
-    if (this.#kept.length <= this.#most) return;
-    this.#kept.sort((a, b) => b.size - a.size);
-    this.#kept.length = Math.floor(this.#most / 2);
-    this.#least = this.#kept.at(-1)?.size ?? 0;
-  }
-
-  get all(): readonly StoredVersion[] {
-    return this.#kept;
-  }
-
-  of(paths: ReadonlySet<string>): ReadonlyMap<string, Version> {
-    return new Map(
-      this.#kept
-        .filter(({ path }) => paths.has(path))
-        .map(version => [version.id, { ...version, paths: new Set([version.path]) }]),
-    );
-  }
-}
-
 /** Copies a text in Latin-1: a part of a longer text would keep all of that in memory. */
 function ownText(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
@@ -186,10 +162,11 @@ function ownText(text: string): string {
 /** Goes through every commit and adds all names to the versions; false if the time was over before. */
 async function findOtherNames(
   view: RepositoryView,
-  versions: ReadonlyMap<string, Version>,
+  versions: readonly Version[],
   deadline: number,
 ): Promise<boolean> {
-  if (versions.size === 0) return true;
+  if (versions.length === 0) return true;
+  const byId = new Map(versions.map(version => [version.id, version]));
   const leftMs = Math.floor(deadline - performance.now());
   if (leftMs <= 0) return false;
   const { signal } = view.limits;
@@ -203,7 +180,7 @@ async function findOtherNames(
       id = record.slice(record.lastIndexOf(' ', end - 1) + 1, end);
       return;
     }
-    const paths = versions.get(id)?.paths;
+    const paths = byId.get(id)?.paths;
     id = null;
     // rev-list cuts names off at a line feed, too.
     const [path = ''] = record.split('\n', 1);
