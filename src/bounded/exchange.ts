@@ -9,7 +9,6 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
-import type { Readable } from 'node:stream';
 import { messageOf, SoftquotaError } from '../errors.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -39,6 +38,7 @@ const mostUnsent = 4 * 1024 * 1024;
 const silentMs = 30_000;
 const mostAsked = 1000;
 const longestFault = 2000;
+const lineFeed = 0x0a;
 
 export class Exchange {
   readonly #socket: Socket;
@@ -62,17 +62,28 @@ export class Exchange {
       this.#end(`${other} has stopped`);
       handlers.ended();
     });
-    takeLines(socket, {
-      mostBytes: mostTaken,
-      take: line => {
-        try {
-          this.#take(fieldsIn(line), handlers);
-        } catch (error) {
-          this.close(`${other} is of another version: ${messageOf(error)}`);
+    let pieces: Buffer[] = [];
+    let length = 0;
+    // Text after the last line feed is no line.
+    const read = (chunk: Buffer): void => {
+      for (let start = 0; start < chunk.length; ) {
+        const end = chunk.indexOf(lineFeed, start);
+        const piece = chunk.subarray(start, end === -1 ? chunk.length : end);
+        length += piece.length;
+        if (length > mostTaken) {
+          socket.off('data', read);
+          this.close(`a line has more than ${mostTaken} bytes`);
+          return;
         }
-      },
-      tooLong: () => this.close(`a line has more than ${mostTaken} bytes`),
-    });
+        pieces.push(piece);
+        if (end === -1) return;
+        this.#takeLine(Buffer.concat(pieces), handlers);
+        pieces = [];
+        length = 0;
+        start = end + 1;
+      }
+    };
+    socket.on('data', read);
     if (head.length > 0) socket.unshift(head);
     socket.resume();
   }
@@ -124,6 +135,14 @@ export class Exchange {
   /** Resolves once nothing runs for the other side. */
   async idle(): Promise<void> {
     await Promise.all([...this.#doing.values()].map(({ done }) => done));
+  }
+
+  #takeLine(line: Buffer, handlers: ExchangeHandlers): void {
+    try {
+      this.#take(fieldsIn(line), handlers);
+    } catch (error) {
+      this.close(`${this.#options.other} is of another version: ${messageOf(error)}`);
+    }
   }
 
   #take(message: Fields, handlers: ExchangeHandlers): void {
@@ -181,41 +200,4 @@ function asFields(value: unknown, name: string): Fields {
 
 function notReady(why: string): SoftquotaError {
   return new SoftquotaError('not_ready', why);
-}
-
-interface LineReader {
-  /** The longest line, in bytes without its end. */
-  readonly mostBytes: number;
-  take(line: Buffer): void;
-  /** Called once when a line is longer; reading stops then. */
-  tooLong(): void;
-}
-
-const lineFeed = 0x0a;
-
-/** Passes each line to `take`, without its line feed. Text after the last line feed is no line. */
-export function takeLines(stream: Readable, { mostBytes, take, tooLong }: LineReader): void {
-  let pieces: Buffer[] = [];
-  let length = 0;
-  const read = (chunk: Buffer): void => {
-    let start = 0;
-    while (start < chunk.length) {
-      const end = chunk.indexOf(lineFeed, start);
-      const piece = chunk.subarray(start, end === -1 ? chunk.length : end);
-      length += piece.length;
-      if (length > mostBytes) {
-        stream.off('data', read);
-        tooLong();
-        return;
-      }
-      pieces.push(piece);
-      if (end === -1) return;
-      const line = Buffer.concat(pieces);
-      pieces = [];
-      length = 0;
-      start = end + 1;
-      take(line);
-    }
-  };
-  stream.on('data', read);
 }

@@ -7,7 +7,7 @@
  * gigabytes of data. So all of src/ reads such files, and runs programs, through this module.
  */
 
-export { Exchange, type ExchangeHandlers, type Fields, takeLines } from './exchange.ts';
+export { Exchange, type ExchangeHandlers, type Fields } from './exchange.ts';
 export { type BoundedFile, mostFileBytes, OpenedFile, readBounded } from './file.ts';
 export { JsonFault, mostDepth, mostExactCharacters, readExactJson, readJson } from './json.ts';
 export {

@@ -5,7 +5,7 @@ import { stat } from 'node:fs/promises';
 import { type ApiServices, type Outlook, serveEverybody, serveLocally } from '../api/index.ts';
 import type { Config } from '../config/index.ts';
 import type { Fleet } from '../fleet/index.ts';
-import type { Refusals } from '../gate/index.ts';
+import type { Gate, Refusals } from '../gate/index.ts';
 import { findings, type Observed, unownedKinds } from '../health/index.ts';
 import type { Identity } from '../identity/index.ts';
 import { backupOf, type Ledger } from '../ledger/index.ts';
@@ -84,12 +84,16 @@ interface ApiParts extends Omit<ServedParts, 'log'> {
   unforeseen(error: unknown): void;
 }
 
-/** Opens the API on its socket and over HTTP, or on neither. Rejects with `configuration`. */
+/**
+ * Opens the API on its socket and over HTTP, adds each server to `opened`, and resolves with the address.
+ * Rejects with `configuration`.
+ */
 export async function openApi(
   parts: ApiParts,
   socket: SocketPlace,
   shares: ConnectionShares,
-): Promise<{ readonly url: string; makeRoom(): void; close(): Promise<void> }> {
+  opened: Pick<Gate, 'close' | 'makeRoom'>[],
+): Promise<string> {
   const { server } = parts.current.config;
   const bound = { url: `http://${server.httpAddr}:${server.httpPort}/` };
   const baseUrl = () => server.rootUrl ?? bound.url;
@@ -97,25 +101,13 @@ export async function openApi(
   const log = sparingLog(parts.log);
   const signIn = new SignInFlow({ documents: ledger.documents, keys, log, baseUrl, now: Date.now });
   const services = servicesOf({ ...parts, log }, signIn, baseUrl);
-  const local = await serveLocally(services, socket, shares.admin);
-  try {
-    const { httpAddr: host, httpPort: port, trustedProxies } = server;
-    const mostConnections = shares.http;
-    const everybody = await serveEverybody(services, { host, port, trustedProxies, mostConnections });
-    bound.url = everybody.url;
-    return {
-      url: bound.url,
-      makeRoom: () => {
-        for (const api of [local, everybody]) api.makeRoom();
-      },
-      close: async () => {
-        await Promise.all([local.close(), everybody.close()]);
-      },
-    };
-  } catch (error) {
-    await local.close();
-    throw error;
-  }
+  opened.push(await serveLocally(services, socket, shares.admin));
+  const { httpAddr: host, httpPort: port, trustedProxies } = server;
+  const mostConnections = shares.http;
+  const everybody = await serveEverybody(services, { host, port, trustedProxies, mostConnections });
+  opened.push(everybody);
+  bound.url = everybody.url;
+  return bound.url;
 }
 
 /** Time limit for disks that do not answer. */

@@ -58,11 +58,6 @@ export async function openServers(
     const descriptor = inherited.get(name);
     return { ...made, watch, ...(descriptor === undefined ? {} : { descriptor }) };
   };
-  const openAs = (
-    who: 'anybody' | 'trusted',
-    name: service.SocketName,
-    made: service.SocketPlace,
-  ): Promise<Gate> => openGate(services, place(name, made), who, { mostConnections: shares[name] });
   const opened: Gate[] = [];
   const unwatch = service.watchDescriptors({
     exhausted: code =>
@@ -81,14 +76,15 @@ export async function openServers(
   try {
     const { socket, socketMode, socketGroup, trustedSocket, trustedMode, trustedGroup } = server;
     const gateMade = { path: socket, mode: socketMode, group: socketGroup, setting: '[server] SOCKET' };
-    opened.push(await openAs('anybody', 'gate', gateMade));
+    const ofGate = { mostConnections: shares.gate };
+    opened.push(await openGate(services, place('gate', gateMade), 'anybody', ofGate));
     const setting = '[server] TRUSTED_SOCKET';
     const trustedMade = { path: trustedSocket, mode: trustedMode, group: trustedGroup, setting };
-    opened.push(await openAs('trusted', 'trusted', trustedMade));
+    const ofTrusted = { mostConnections: shares.trusted };
+    opened.push(await openGate(services, place('trusted', trustedMade), 'trusted', ofTrusted));
     if (gate.port !== null) {
       const address = { host: gate.addr, port: gate.port, settings: { host: '[gate] ADDR', port: 'PORT' } };
-      const limits = { mostConnections: shares.gate };
-      opened.push(await openGateAt(services, address, server.trustedProxies, limits));
+      opened.push(await openGateAt(services, address, server.trustedProxies, ofGate));
     }
     const adminMade = {
       path: server.adminSocket,
@@ -96,18 +92,14 @@ export async function openServers(
       group: null,
       setting: '[server] ADMIN_SOCKET',
     };
-    const api = await openApi(
-      {
-        ...options,
-        unmanagedPushes: () => pushQuestions.unmanaged,
-        unaskedLimits: () => unaskedLimits.list,
-        unforeseen: services.unforeseen,
-      },
-      place('admin', adminMade),
-      shares,
-    );
-    opened.push(api);
-    return { url: api.url, close };
+    const apiParts = {
+      ...options,
+      unmanagedPushes: () => pushQuestions.unmanaged,
+      unaskedLimits: () => unaskedLimits.list,
+      unforeseen: services.unforeseen,
+    };
+    const url = await openApi(apiParts, place('admin', adminMade), shares, opened);
+    return { url, close };
   } catch (error) {
     await close();
     throw error;

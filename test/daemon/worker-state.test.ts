@@ -1,15 +1,12 @@
 /** Figures of the worker reach the ledger with the number of the doubts that they answer. */
 
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { DaemonWorker } from '../../src/daemon/worker-state.ts';
 import type { RepositoryFigures } from '../../src/wire/index.ts';
-import { FakeWorker } from '../gate/fake-worker.ts';
+import { FakeWorker, takeWorkers } from '../gate/fake-worker.ts';
 import { World, walk } from '../ledger/world.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
@@ -61,14 +58,9 @@ async function open(t: Test, isForgiving = true) {
 
 /** Connects a worker, and gives what it says and is told. */
 async function connect(t: Test, worker: DaemonWorker) {
-  const folder = temporaryFolder(t);
-  const server = createServer({ shouldUpgradeCallback: () => true });
-  server.on('upgrade', (_, socket, head) => {
-    if (socket instanceof Socket) worker.link.take(socket, head, error => t.error(error));
-  });
-  await once(server.listen(join(folder, 'trusted.sock')), 'listening');
-  t.teardown(() => server.close());
-  const fake = await FakeWorker.connect(t, join(folder, 'trusted.sock'));
+  const socket = join(temporaryFolder(t), 'trusted.sock');
+  await takeWorkers(t, socket, worker.link);
+  const fake = await FakeWorker.connect(t, socket);
   let mark = '';
   const pushed: string[] = [];
   /** Reads up to the next greeting, which answers a report. */

@@ -1,11 +1,12 @@
 /** A worker's connection to a trusted socket, whose messages a test writes and reads. */
 
 import { once } from 'node:events';
-import { request } from 'node:http';
-import type { Socket } from 'node:net';
+import { createServer, request } from 'node:http';
+import { Socket } from 'node:net';
+import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import type { Test } from 'tap';
-import { takeLines } from '../../src/bounded/index.ts';
+import type { WorkerLink } from '../../src/gate/index.ts';
 
 type Message = Readonly<Record<string, unknown>>;
 
@@ -17,6 +18,16 @@ export const idleReport = {
   repositories: [],
 };
 
+/** Takes the connections of workers at a socket, as the daemon does. */
+export async function takeWorkers(t: Test, path: string, link: Pick<WorkerLink, 'take'>): Promise<void> {
+  const server = createServer({ shouldUpgradeCallback: () => true });
+  server.on('upgrade', (_, socket, head) => {
+    if (socket instanceof Socket) link.take(socket, head, error => t.error(error));
+  });
+  await once(server.listen(path), 'listening');
+  t.teardown(() => server.close());
+}
+
 export class FakeWorker {
   readonly socket: Socket;
   readonly #messages = new PassThrough({ objectMode: true });
@@ -24,11 +35,7 @@ export class FakeWorker {
   private constructor(socket: Socket, head: Buffer) {
     this.socket = socket;
     socket.on('error', () => {}).on('close', () => this.#messages.end());
-    takeLines(socket, {
-      mostBytes: 4 * 1024 * 1024,
-      take: line => this.#messages.write(JSON.parse(line.toString())),
-      tooLong: () => socket.destroy(),
-    });
+    createInterface(socket).on('line', line => this.#messages.write(JSON.parse(line)));
     if (head.length > 0) socket.unshift(head);
   }
 

@@ -7,8 +7,7 @@
 
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import { createServer as createSocket, type Server, Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { basename, join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import type { Test } from 'tap';
@@ -16,6 +15,7 @@ import { WorkerLink } from '../../../../src/gate/index.ts';
 import { Judgements } from '../../../../src/gate/push/judging.ts';
 import { findGits, Worker, type WorkerOptions } from '../../../../src/git/index.ts';
 import { until } from '../../../e2e/ask.ts';
+import { takeWorkers } from '../../../gate/fake-worker.ts';
 import { GitWorld } from '../../../hooks/git-world.ts';
 import { storage } from '../../../layout/world.ts';
 import { noise } from '../../../noise.ts';
@@ -38,12 +38,10 @@ export class World extends GitWorld {
   readonly said: string[] = [];
   asked = 0;
   worker: Worker | null = null;
-  readonly #t: Test;
-  readonly #servers: Server[] = [];
+  #hooks: Server | null = null;
 
-  private constructor(t: Test, folder: string) {
+  private constructor(folder: string) {
     super(folder, 'git/alice/app.git');
-    this.#t = t;
     this.link = new WorkerLink({ mark: () => 'mark', reported: () => this.#reported.resolve() });
     this.judgements = new Judgements({
       link: this.link,
@@ -53,16 +51,16 @@ export class World extends GitWorld {
   }
 
   static async open(t: Test, options: Partial<WorkerOptions> = {}): Promise<World> {
-    const world = new World(t, temporaryFolder(t));
+    const world = new World(temporaryFolder(t));
     t.teardown(async () => {
       world.judgements.close();
       world.link.close();
       await world.worker?.close();
-      for (const server of world.#servers) server.close();
+      world.#hooks?.close();
     });
     await world.make();
     await world.#serveHooks();
-    await world.#serveWorker();
+    await takeWorkers(t, join(world.folder, 'trusted.sock'), world.link);
     await world.startWorker(options);
     return world;
   }
@@ -131,8 +129,8 @@ export class World extends GitWorld {
 
   async #serveHooks(): Promise<void> {
     const socket = join(this.folder, 'hook.sock');
-    const server = createSocket({ allowHalfOpen: true }, connection => void this.#answer(connection));
-    this.#servers.push(server.listen(socket));
+    const server = createServer({ allowHalfOpen: true }, connection => void this.#answer(connection));
+    this.#hooks = server.listen(socket);
     await once(server, 'listening');
     const hook = [
       '#!/bin/sh',
@@ -173,14 +171,5 @@ export class World extends GitWorld {
       : await judgements.judge(task, until, signal);
     this.said.push(words);
     return smaller ? null : words;
-  }
-
-  async #serveWorker(): Promise<void> {
-    const server = createServer({ shouldUpgradeCallback: () => true });
-    server.on('upgrade', (_, socket, head) => {
-      if (socket instanceof Socket) this.link.take(socket, head, error => this.#t.error(error));
-    });
-    this.#servers.push(server.listen(join(this.folder, 'trusted.sock')));
-    await once(server, 'listening');
   }
 }
