@@ -1,4 +1,7 @@
-/** Putting the hooks into repositories: what is there afterwards, and what became of what was there. */
+/**
+ * Putting the hooks into repositories: what is there afterwards, and what became of what was there. Taking
+ * them out leaves a repository as it was.
+ */
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -33,6 +36,7 @@ import {
   installGlobally,
   installHooks,
   isProtected,
+  removeHooks,
   writePrograms,
 } from '../../../src/git/index.ts';
 import { Server, snapshot } from './server.ts';
@@ -48,8 +52,8 @@ for hook in \${GIT_DIR}/hooks/\${hookname}.d/*; do "$hook"; done
 `;
 
 /** A result in which a hook, or both, are like this. */
-const pre = (state: object) => ({ hooks: { 'pre-receive': state } });
-const both = (state: object) => ({ hooks: { 'pre-receive': state, 'post-receive': state } });
+const pre = (state: unknown) => ({ hooks: { 'pre-receive': state } });
+const both = (state: unknown) => ({ hooks: { 'pre-receive': state, 'post-receive': state } });
 
 async function installed(t: Test) {
   const server = await Server.open(t);
@@ -397,4 +401,48 @@ t.test('onError is allow, deny or last', async t => {
     code: 'usage',
     message: /is not known; expected allow, deny or last$/,
   });
+});
+
+type Prepare = (at: (path: string) => string, server: Server) => Promise<void>;
+
+for (const [name, prepare] of Object.entries<Prepare>({
+  'without hooks': async () => {},
+  'with hooks of its own': async (at, server) => {
+    await server.file(at('hooks/pre-receive'), theirs, 0o775);
+    await server.file(at('hooks/post-receive'), `${theirs}# post\n`, 0o644);
+  },
+  'with a folder of hooks': async (at, server) => {
+    await server.file(at('hooks/pre-receive'), theirs);
+    await server.file(at('hooks/pre-receive.d/10-other'), theirs);
+  },
+  'with a forge’s hook': async (at, server) => {
+    await server.file(at('hooks/pre-receive'), delegate);
+    await server.file(at('hooks/pre-receive.d/gitea'), theirs);
+  },
+})) {
+  t.test(`a repository ${name} is after install and remove what it was before`, async t => {
+    const { server, repository, install, at } = await installed(t);
+    await prepare(at, server);
+    const before = await snapshot(repository);
+    await install();
+    t.notSame(await snapshot(repository), before);
+    t.match(await removeHooks([repository]), [{ repository }]);
+    t.same(await snapshot(repository), before);
+    t.match(await removeHooks([repository]), [both('absent')]);
+    t.same(await snapshot(repository), before);
+  });
+}
+
+t.test('hooks of other people are not touched', async t => {
+  const { server, repository, install, at } = await installed(t);
+  await install();
+  await server.file(at('hooks/pre-receive'), theirs);
+  t.match(await hooksStatus([repository]), [
+    { hooks: { 'pre-receive': { state: 'foreign' }, 'post-receive': { state: 'ours' } } },
+  ]);
+  t.match(await removeHooks([repository, server.path('none.git')]), [
+    { hooks: { 'pre-receive': 'absent', 'post-receive': 'removed' } },
+    { fault: 'no such file or directory (ENOENT)' },
+  ]);
+  t.match(await snapshot(at('hooks')), { 'pre-receive': /exit 0/ });
 });

@@ -1,7 +1,7 @@
 /** Reports of the worker on a repository always fit its present state. */
 
 import { once } from 'node:events';
-import { mkdir, readdir, rename, rm, symlink, utimes } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import t, { type Test } from 'tap';
@@ -167,3 +167,15 @@ t.test(
     t.same(await readdir(join(hashed, 'objects'), { recursive: true }), before);
   },
 );
+
+t.test('a change of a branch is seen, whatever letters are in the names of the folders above', async t => {
+  const repository = await Repository.open(t);
+  await repository.commit({ a: 10 });
+  await repository.push('main', 'main:refs/heads/grün/one');
+  const before = await refsSignature(repository.path);
+  t.type(before, 'object');
+  t.equal((await refsSignature(repository.path))?.text, before?.text);
+  await writeFile(join(repository.path, 'refs/heads/grün/two'), '');
+  t.not((await refsSignature(repository.path))?.text, before?.text);
+  t.equal(await refsSignature(join(repository.path, 'hooks')), null, 'there are no refs');
+});

@@ -1,6 +1,6 @@
 /** Reachable bytes are measured exactly, and unreachable ones go only when nothing can need them any more. */
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   access,
@@ -468,4 +468,29 @@ t.test('what a repack left that was killed stops no later one', async t => {
   t.equal(await repository.fsck(), '');
   const lost = (await repository.git('rev-parse', 'main:b')).trim();
   await repository.git('-C', repository.path, 'cat-file', '-e', lost);
+});
+
+const module = new URL('../../../../src/git/worker/space/collect.ts', import.meta.url);
+
+function askedAs(groups: readonly number[], path: string): string {
+  const script = `import { unremovable } from '${module}';
+    process.setgroups(${JSON.stringify(groups)});
+    process.setgid(4711);
+    process.setuid(4711);
+    process.stdout.write(String(await unremovable('${path}/objects')));`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script]);
+  return String(stdout) + String(stderr);
+}
+
+t.test('a directory that only another user may write keeps the worker from collecting', async t => {
+  const path = t.testdir();
+  await chmod(path, 0o755);
+  const objects = join(path, 'objects');
+  for (const name of ['pack', '0a', 'info'])
+    await mkdir(join(objects, name), { recursive: true, mode: 0o755 });
+  t.equal(askedAs([], path), join(objects, '0a'));
+  await chmod(join(objects, '0a'), 0o775);
+  t.equal(askedAs([0], path), join(objects, 'pack'), 'a member of the group may write the one');
+  await chmod(join(objects, 'pack'), 0o775);
+  t.equal(askedAs([0], path), 'null');
 });
