@@ -178,8 +178,8 @@ export class KeepHooks {
     const gitlab = ofGitlab(path, null);
     if (gitlab !== null) return { isGuarded: false, why: gitlab };
     const inPlace = await filesOfGuarded(repository);
-    const hooks =
-      inPlace === null ? Object.values(await installInto(repository, wanted, this.#isInForge(path))) : [];
+    const isForge = this.#options.isForge || [...this.#forgeRoots].some(root => isWithin(path, root));
+    const hooks = inPlace === null ? Object.values(await installInto(repository, wanted, isForge)) : [];
     const files = inPlace ?? hooks.map(({ file }) => file);
     if (files.some(file => file.endsWith(`/${folderFile}`)))
       for (const root of this.#options.repositories.rootsAround(path)) this.#forgeRoots.add(root);
@@ -196,10 +196,6 @@ export class KeepHooks {
           'a hook that was there is not executable, so it does not run',
         );
     return guarded;
-  }
-
-  #isInForge(path: string): boolean {
-    return this.#options.isForge || [...this.#forgeRoots].some(root => isWithin(path, root));
   }
 }
 

@@ -197,15 +197,12 @@ export class Reclaim {
   #measureSoon(path: string, known: Known, first = false): void {
     if (known.isQueued) return;
     known.isQueued = true;
-    void this.#rest(known)
+    // Anybody can report pushes again and again.
+    const restMs = Math.max(0, known.restsUntil - performance.now());
+    void delay(restMs, undefined, { signal: this.#signal })
+      .catch(() => {})
       .then(() => this.#queues.run(path, () => this.#measure(path, known), first))
       .catch(() => {});
-  }
-
-  /** Waits until it may be measured again, since anybody can report pushes again and again. */
-  async #rest({ restsUntil }: Known): Promise<void> {
-    const restMs = restsUntil - performance.now();
-    if (restMs > 0) await delay(restMs, undefined, { signal: this.#signal }).catch(() => {});
   }
 
   /** Starts the collections that are due and wait for no round. */

@@ -62,7 +62,7 @@ export class Worker {
   readonly #quarantines: Quarantines;
   readonly #packReaders: DiskThreads;
   readonly #connection: DaemonConnection;
-  #daemonVersion = version;
+  #daemonVersion: unknown = version;
   #timer: NodeJS.Timeout | undefined;
   /** Time of the next report, on the monotonic clock. */
   #dueAt = Number.POSITIVE_INFINITY;
@@ -122,18 +122,15 @@ export class Worker {
 
   #take(message: Fields): void {
     if (typeof message.mark === 'string' && this.#reclaim !== null) this.#reclaim.mark = message.mark;
-    if (typeof message.version === 'string') this.#meetVersion(message.version);
+    const { version: daemon = this.#daemonVersion } = message;
+    if (daemon !== this.#daemonVersion)
+      this.#options.log.warn({ worker: version, daemon }, 'the worker is of another version than the daemon');
+    this.#daemonVersion = daemon;
     for (const path of textsIn(message.pushed)) {
       this.#reclaim?.pushed(path);
       this.#quarantines.asked(path);
     }
     for (const path of textsIn(message.asked)) this.#quarantines.asked(path);
-  }
-
-  #meetVersion(daemon: string): void {
-    if (daemon === this.#daemonVersion) return;
-    this.#daemonVersion = daemon;
-    this.#options.log.warn({ worker: version, daemon }, 'the worker is of another version than the daemon');
   }
 
   async #do(question: Fields, signal: AbortSignal): Promise<object> {

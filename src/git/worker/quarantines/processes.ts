@@ -30,7 +30,8 @@ const firstSpace = 'pid:[4026531836]';
 
 /** Lists all such processes. One that ends meanwhile is left out. */
 export async function pushProcesses(): Promise<readonly Process[]> {
-  const bootedAt = bootTime();
+  const [, booted = '0'] = /^btime (\d+)/m.exec(boundedText('/proc/stat', longestText) ?? '') ?? [];
+  const bootedAt = Number(booted) * 1000;
   const found: Process[] = [];
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
@@ -76,11 +77,6 @@ async function processAt(pid: string, bootedAt: number): Promise<Process | null>
     quarantine: quarantine === undefined ? null : basename(quarantine),
     directory,
   };
-}
-
-function bootTime(): number {
-  const [, seconds = '0'] = /^btime (\d+)/m.exec(boundedText('/proc/stat', longestText) ?? '') ?? [];
-  return Number(seconds) * 1000;
 }
 
 /** The start of a process is known to about a second. */
