@@ -78,14 +78,14 @@ async function serve(path: string, behave: (socket: Socket) => void): Promise<Se
 }
 
 export function findProgram(name: string, folders: readonly string[]): string | null {
-  return folders.map(folder => join(folder, name)).find(isExecutable) ?? null;
+  return folders.map(folder => join(folder, name)).find(file => isAccessible(file, constants.X_OK)) ?? null;
 }
 
-/** Returns false also on a disk that does not answer. */
-function isExecutable(file: string): boolean {
+/** Returns false also on a disk that does not answer. `mode`: as of access(2). */
+export function isAccessible(file: string, mode = constants.F_OK): boolean {
   try {
     beforeFollow(file);
-    accessSync(file, constants.X_OK);
+    accessSync(file, mode);
     return true;
   } catch {
     return false;

@@ -6,14 +6,13 @@
  * program of that user.
  */
 
-import { existsSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type SystemAccount, systemAccounts } from '../../accounts.ts';
 import { runProgram } from '../../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../../errors.ts';
 import { beforeFollow, saysHangs } from '../../layout/index.ts';
-import { findProgram } from './client.ts';
+import { findProgram, isAccessible } from './client.ts';
 import { findRepositories } from './find.ts';
 import { belongingOf, Folder, physicalPath, reasonOf } from './folder.ts';
 import { type HookName, hookNames, isOurs } from './hook.ts';
@@ -82,7 +81,7 @@ const rcFile = '.gitolite.rc';
 async function onlyUser(users: readonly SystemAccount[]): Promise<SystemAccount> {
   const found = new Map<string, SystemAccount>();
   for (const user of users) {
-    if (!isThere(join(user.home, rcFile))) continue;
+    if (!isAccessible(join(user.home, rcFile))) continue;
     const home = await physical(user.home);
     found.set(home, found.get(home) ?? { ...user, home });
   }
@@ -94,17 +93,6 @@ async function onlyUser(users: readonly SystemAccount[]): Promise<SystemAccount>
   if (others.length === 0) return first;
   const message = `several users have gitolite: ${[...found.keys()].join(', ')}; name one: --gitolite HOME`;
   throw new SoftquotaError('usage', message);
-}
-
-/** Tells whether a path exists; false on a disk that does not answer. */
-function isThere(path: string): boolean {
-  try {
-    beforeFollow(path);
-    return existsSync(path);
-  } catch (error) {
-    if (systemCode(error) === null) throw error;
-    return false;
-  }
 }
 
 async function physical(path: string): Promise<string> {
