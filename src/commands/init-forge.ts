@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { type ForgeFound, forgeReadFindings } from '../doctor/index.ts';
-import { ForgeFault, type ForgeKind, probeForge, sqliteFileOf } from '../forge/index.ts';
+import { ForgeFault, type ForgeKind, probeForge, sqliteFileOf, type Unowned } from '../forge/index.ts';
 import type { ObservedForge } from '../health/index.ts';
 import { shellQuoted } from '../text.ts';
 
@@ -24,7 +24,7 @@ export interface ForgeReport {
   /** The reasons why the daemon cannot read files that this user can read, each with its fix. */
   readonly rights: readonly { readonly message: string; readonly mend: string }[];
   /** Stored bytes that have no owner in the database. */
-  readonly unowned: readonly { readonly reason: string; readonly count: number; readonly bytes: number }[];
+  readonly unowned: readonly Unowned[];
 }
 
 /** Checks the version and the tables of the database; reads no rows yet. */

@@ -133,7 +133,7 @@ function forgeLines({ forge, next }: InitReport): readonly string[] {
     ...rights.flatMap(({ message, mend }) => [`! ${message}`, `  To fix it: ${mend}`]),
     ...unowned.map(
       ({ reason, count, bytes }) =>
-        `- ${formatBytes(bytes)} belong to nobody: ${formatCount(count)} ${reasonWords[reason] ?? reason}`,
+        `- ${formatBytes(bytes)} belong to nobody: ${formatCount(count)} ${unownedReasons[reason]}`,
     ),
   ];
 }
@@ -249,8 +249,6 @@ function enableForge(forge: ForgeReport, file: string, root: string): string | n
   const keys = ['KIND', 'CONFIG', 'DATABASE'].map(key => ` -e 's/^;${key}/${key}/'`);
   return `sed -i -e 's/^;\\[forge\\]/[forge]/'${keys.join('')} ${shellQuoted(file)}`;
 }
-
-const reasonWords: Readonly<Record<string, string>> = unownedReasons;
 
 function databaseWords({ kind, database, schema_version: version }: ForgeReport): string {
   if (version === null) return `Its database (${database}) is read`;

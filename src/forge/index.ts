@@ -20,6 +20,7 @@ export {
   type OddRows,
   type ReadMode,
   type RepositoryNames,
+  type Unowned,
   unownedReasons,
 } from './messages.ts';
 export { probeForge, sqliteFileOf } from './open.ts';

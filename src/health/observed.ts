@@ -1,6 +1,7 @@
 /** The state of the daemon that findings need, and the reasons why its answers may be unreliable. */
 
 import type { FleetState, NameTaken } from '../fleet/index.ts';
+import type { ForgeFault, ForgeKind, OddRows, Unowned } from '../forge/index.ts';
 import { isWithin } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { BoundScope, Subject } from '../quota/index.ts';
@@ -46,32 +47,18 @@ interface ObservedShortage {
 
 /** The state of the reader of a forge's database. Times are milliseconds since 1970. */
 export interface ObservedForge {
-  /** Name of the forge: `gitea`. */
-  readonly kind: string;
+  readonly kind: ForgeKind;
   /** The reason why the last reading failed, or is not believed, and since when; null if it counts. */
-  readonly fault: {
-    readonly code: 'configuration' | 'unreachable' | 'rights' | 'schema' | 'gone';
-    readonly message: string;
-    readonly mend: string;
-    readonly since: number;
-  } | null;
+  readonly fault: (Pick<ForgeFault, 'code' | 'mend' | 'message'> & { readonly since: number }) | null;
   /** The end of the last reading that did not fail; null before the first. */
   readonly readAt: number | null;
   /** Stored bytes that have no owner in the database. */
-  readonly unowned: readonly { readonly reason: string; readonly count: number; readonly bytes: number }[];
+  readonly unowned: readonly Unowned[];
   /** Owners of the forge who could not become owners here. */
   readonly refused: readonly { readonly name: string; readonly why: string }[];
   /** Owners who are not in the forge any more, and are not deleted because they are so many; else 0. */
   readonly absent: number;
-  /** Rows that no forge writes. `row`: table and id; `owner` and `path` are null if unknown. */
-  readonly odd: Listed<{
-    readonly row: string;
-    readonly why: string;
-    readonly owner: string | null;
-    readonly path: string | null;
-    /** True if the last good figure still counts for the owner. */
-    readonly isCounted: boolean;
-  }>;
+  readonly odd: Pick<OddRows, 'count' | 'first'>;
 }
 
 export interface Observed {

@@ -1,20 +1,12 @@
 /** Describes bytes that belong to nobody, and how they can be deleted safely. */
 
+import { type ForgeKind, type Unowned, unownedReasons } from '../forge/index.ts';
 import type { UnownedKind } from '../wire/index.ts';
 import type { ObservedForge } from './observed.ts';
 
-const reasonWords: Readonly<Record<string, string>> = {
-  lfs_orphaned: 'LFS objects of repositories that no longer exist',
-  attachments_orphaned: 'attachments of repositories that no longer exist, or of none',
-  artifacts_orphaned: 'artifacts of repositories that no longer exist',
-  packages_orphaned: 'blobs of packages that no file refers to',
-  owner_missing: 'data of owners whom the database does not have',
-  odd_rows: 'files of rows whose size cannot be believed',
-};
-
 /** `reason`: the reason why the forge's database names no owner. */
-function wordsOf(kind: string, reason: string): Pick<UnownedKind, 'what' | 'mend'> {
-  const what = reasonWords[reason] ?? reason;
+function wordsOf(kind: ForgeKind, reason: Unowned['reason']): Pick<UnownedKind, 'what' | 'mend'> {
+  const what = unownedReasons[reason];
   const page = kind === 'gitlab' || kind === 'gogs' ? kind : 'gitea';
   const seeDocs = `see "What belongs to nobody" in docs/forges/${page}.md`;
   switch (`${page} ${reason}`) {
@@ -27,7 +19,6 @@ function wordsOf(kind: string, reason: string): Pick<UnownedKind, 'what' | 'mend
     case 'gitea lfs_orphaned':
       return { what, mend: `${kind === 'forgejo' ? kind : 'gitea'} doctor check --run gc-lfs --fix` };
     case 'gitea packages_orphaned':
-    case 'gogs packages_orphaned':
       return { what, mend: 'nothing: the forge removes them after a day' };
     case 'gitea odd_rows':
     case 'gogs odd_rows':
@@ -43,23 +34,20 @@ export function unownedKinds(
   forge: Pick<ObservedForge, 'kind' | 'unowned'> | null,
   directories: { readonly count: number; readonly bytes: number },
 ): readonly UnownedKind[] {
-  const told = (forge?.unowned ?? []).map(({ reason, count, bytes }) => ({
+  const told = forge?.unowned.map(({ reason, ...sum }) => ({
     kind: reason,
-    count,
-    bytes,
-    ...wordsOf(forge?.kind ?? '', reason),
+    ...sum,
+    ...wordsOf(forge.kind, reason),
   }));
-  if (directories.count === 0) return told;
-  return [
-    ...told,
-    {
-      kind: 'directories_without_owner',
-      ...directories,
-      what: 'directories without a known owner',
-      mend:
-        forge?.kind === 'gitlab'
-          ? 'ask gitlab-rails console with ProjectRepository.find_project before anything is deleted; see docs/forges/gitlab.md'
-          : 'softquota doctor names some; correct [storage.*] OWNER, or remove what is not needed',
-    },
-  ];
+  const mend =
+    forge?.kind === 'gitlab'
+      ? 'ask gitlab-rails console with ProjectRepository.find_project before anything is deleted; see docs/forges/gitlab.md'
+      : 'softquota doctor names some; correct [storage.*] OWNER, or remove what is not needed';
+  const without = {
+    kind: 'directories_without_owner',
+    ...directories,
+    what: 'directories without a known owner',
+    mend,
+  };
+  return [...(told ?? []), ...(directories.count === 0 ? [] : [without])];
 }
