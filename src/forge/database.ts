@@ -40,29 +40,6 @@ export interface ChangeMarks {
   readonly tables: ReadonlyMap<string, string>;
 }
 
-/** A replica of a repository in a Gitaly Cluster. */
-export interface Replica {
-  /** Path of the replica below a storage. */
-  readonly path: string;
-  readonly place: GitlabPlace;
-  /** True if this storage is the primary one. If there is no primary, the first storage by name counts. */
-  readonly isBilled: boolean;
-}
-
-export interface GitlabPlace {
-  /** Name in GitLab's rows: `@hashed/HASH`. */
-  readonly name: string;
-  /** `.wiki` or `.design` for a repository beside a project; otherwise empty. */
-  readonly beside: string;
-}
-
-/** Replicas of GitLab's repositories in a cluster. */
-interface Replicas {
-  each(take: (replica: Replica) => void): Promise<void>;
-  /** Returns null if the path is not a replica. */
-  placeOf(path: string): Promise<GitlabPlace | null>;
-}
-
 export interface ForgeDatabase {
   readonly product: string;
   /** Returns the columns of each of these tables. A table that is missing or hidden is left out. */
@@ -73,8 +50,8 @@ export interface ForgeDatabase {
   consistently<T>(act: () => Promise<T>): Promise<T>;
   marks(tables: readonly string[]): Promise<ChangeMarks>;
   readonly pageRows: number;
-  /** Present only for GitLab with a Gitaly Cluster. */
-  readonly replicas?: Replicas;
+  /** The database of a Gitaly Cluster, and the name of this host's storage there; absent without one. */
+  readonly praefect?: { readonly db: ForgeDatabase; readonly storage: string };
   /** Judges the sizes of rows for the current reading. */
   judge: SizeJudge;
   quoted(name: string): string;

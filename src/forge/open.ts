@@ -75,7 +75,7 @@ async function withPraefect(db: ForgeDatabase, settings: PraefectSettings): Prom
   const praefect = await openedAt(address);
   try {
     await checkTables(praefect, praefectTables, 'Praefect', grantFor(address));
-    return withReplicas(db, praefect, settings);
+    return withReplicas(db, praefect, settings.storage);
   } catch (error) {
     await praefect.close();
     throw error;

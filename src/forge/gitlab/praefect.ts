@@ -4,9 +4,24 @@
  */
 
 import { printable } from '../../text.ts';
-import { type ForgeDatabase, ForgeFault, type GitlabPlace, type Replica, textAt } from '../database.ts';
+import { type ForgeDatabase, ForgeFault, textAt } from '../database.ts';
 import type { NeededColumns } from '../forge-schema.ts';
-import type { PraefectSettings } from '../messages.ts';
+
+/** A replica of a repository in a Gitaly Cluster. */
+interface Replica {
+  /** Path of the replica below a storage. */
+  readonly path: string;
+  readonly place: GitlabPlace;
+  /** True if this storage is the primary one. If there is no primary, the first storage by name counts. */
+  readonly isBilled: boolean;
+}
+
+interface GitlabPlace {
+  /** Name in GitLab's rows: `@hashed/HASH`. */
+  readonly name: string;
+  /** `.wiki` or `.design` for a repository beside a project; otherwise empty. */
+  readonly beside: string;
+}
 
 export const praefectTables = {
   repositories: ['repository_id', 'relative_path', 'replica_path', 'primary'],
@@ -19,21 +34,10 @@ const longestPath = 500;
 const mostNamed = 10;
 
 /** Combines GitLab's database with Praefect's; its marks include the changes of both. */
-export function withReplicas(
-  gitlab: ForgeDatabase,
-  praefect: ForgeDatabase,
-  { storage }: Pick<PraefectSettings, 'storage'>,
-): ForgeDatabase {
+export function withReplicas(gitlab: ForgeDatabase, praefect: ForgeDatabase, storage: string): ForgeDatabase {
   return {
     ...gitlab,
-    replicas: {
-      each: take => eachReplica(praefect, storage, take),
-      placeOf: async path => {
-        const sql = `SELECT left(relative_path, ${longestPath}) FROM repositories WHERE replica_path = ? LIMIT 1`;
-        const [row] = await praefect.rows(sql, [path]);
-        return row === undefined ? null : placeIn(textAt(row, 0));
-      },
-    },
+    praefect: { db: praefect, storage },
     marks: async tables => {
       const own = await gitlab.marks(tables);
       // Each push changes rows there, so marks of its tables would not show whether anything has moved.
@@ -47,11 +51,20 @@ export function withReplicas(
   };
 }
 
-async function eachReplica(
-  db: ForgeDatabase,
-  storage: string,
+/** Returns the place of a repository; that of the path itself if it is not a replica. */
+export async function replicatedPlace({ praefect }: ForgeDatabase, path: string): Promise<GitlabPlace> {
+  const sql = `SELECT left(relative_path, ${longestPath}) FROM repositories WHERE replica_path = ? LIMIT 1`;
+  const [row] = (await praefect?.db.rows(sql, [path])) ?? [];
+  const found = row === undefined ? null : placeIn(textAt(row, 0));
+  return found ?? { name: path, beside: '' };
+}
+
+export async function eachReplica(
+  { praefect }: ForgeDatabase,
   take: (replica: Replica) => void,
 ): Promise<void> {
+  if (praefect === undefined) return;
+  const { db, storage } = praefect;
   await mustHave(db, storage);
   const first = (table: string) =>
     `(SELECT min(storage) FROM ${table} WHERE ${table}.repository_id = repositories.repository_id)`;

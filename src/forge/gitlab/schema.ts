@@ -18,6 +18,7 @@ import {
 import { type LfsObject, mostLfsObjects, objectIn } from '../lfs-objects.ts';
 import type { ForgeMembers, ForgeOwner, OwnerLevel } from '../messages.ts';
 import type { Claim } from '../places.ts';
+import { eachReplica, replicatedPlace } from './praefect.ts';
 
 export function gitlabSchema(level: OwnerLevel): ForgeSchema {
   const namespaces = new Namespaces(level);
@@ -146,14 +147,13 @@ async function eachPlaced(
   snippets: Map<number, number>,
   take: (repository: PlacedRepository) => void,
 ): Promise<void> {
-  const { replicas } = db;
-  if (replicas === undefined) return eachGitlabRepository(db, namespaces, snippets, take);
+  if (db.praefect === undefined) return eachGitlabRepository(db, namespaces, snippets, take);
   const claims = new Map<string, readonly Claim[]>();
   await eachGitlabRepository(db, namespaces, snippets, repository => {
     claims.set(repository.name, repository.claims);
     take(repository);
   });
-  await replicas.each(({ path, place: { name, beside }, isBilled }) => {
+  await eachReplica(db, ({ path, place: { name, beside }, isBilled }) => {
     const isOther = { isWiki: beside === '.wiki', ...(isBilled ? {} : { ownerId: null }) };
     const all = claims.get(name) ?? [];
     const named = all.map(claim => ({ ...claim, title: `${claim.title}${beside}`, ...isOther }));
@@ -233,7 +233,7 @@ function placeOf(kind: string, id: number): string {
 }
 
 async function projectLfsObjects(db: ForgeDatabase, name: string): Promise<readonly LfsObject[]> {
-  const place = (await db.replicas?.placeOf(name)) ?? { name, beside: '' };
+  const place = await replicatedPlace(db, name);
   const id = place.beside === '' ? await projectIdOf(db, place.name) : null;
   if (id === null) return [];
   const rows = await db.rows(
