@@ -3,11 +3,10 @@
 import { chmodSync, chownSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
 import { checkForge, forgeReadFindings, serviceReadsAll } from '../../src/doctor/forge.ts';
 import type { Installation } from '../../src/doctor/index.ts';
-import { writeSqlite } from '../forge/fixture.ts';
+import { type RunSql, writeSqlite } from '../forge/fixture.ts';
 import { settingsFor } from '../forge/readings.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { installationIn, write } from './folder.ts';
@@ -16,6 +15,7 @@ interface World {
   readonly installation: Installation;
   readonly appIni: string;
   readonly database: string;
+  readonly sql: RunSql;
 }
 
 /** `uid`: whom the daemon's data belong to. */
@@ -23,12 +23,12 @@ function world(t: Test, { uid = 0 } = {}): World {
   const folder = temporaryFolder(t);
   chmodSync(folder, 0o755);
   const database = join(folder, 'gitea.db');
-  writeSqlite(database);
+  const sql = writeSqlite(database);
   const appIni = write(join(folder, 'gitea.ini'), `[database]\nDB_TYPE = sqlite3\nPATH = ${database}\n`);
   const data = write(join(folder, 'data/file'), '');
   chownSync(join(data, '..'), uid, uid);
   const text = `[server]\nDATA_PATH = data\n[forge]\nKIND = gitea\nCONFIG = ${appIni}\n`;
-  return { installation: installationIn(folder, text), appIni, database };
+  return { installation: installationIn(folder, text), appIni, database, sql };
 }
 
 t.test('a database that answers, with all tables, is checked and well', async t => {
@@ -70,10 +70,8 @@ t.test('a user with a name is put into the group of the file', async t => {
 });
 
 t.test('a missing column, a missing file and a faulty configuration are named with a fix', async t => {
-  const { installation, appIni, database } = world(t);
-  const db = new DatabaseSync(database);
-  db.exec('ALTER TABLE attachment RENAME COLUMN size TO bytes');
-  db.close();
+  const { installation, appIni, sql } = world(t);
+  sql('ALTER TABLE attachment RENAME COLUMN size TO bytes');
   t.match((await checkForge(installation, false)).findings, [
     {
       code: 'forge_away',

@@ -5,20 +5,11 @@
 
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { write } from '../doctor/folder.ts';
-import { dataArchive, type Engine, expectedOf, writeSqlite } from '../forge/fixture.ts';
-import {
-  dividedArtifacts,
-  gitlabExpected,
-  gitlabRows,
-  gitlabTables,
-  makeHashedTree,
-} from '../forge/gitlab-world.ts';
-import { madeSql } from '../forge/made.ts';
-import { startPostgres } from '../forge/servers.ts';
+import { dataArchive, type Engine, expectedOf, type RunSql, writeSqlite } from '../forge/fixture.ts';
+import { gitlabExpected, makeHashedTree, openGitlab } from '../forge/gitlab-world.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { ask } from './ask.ts';
 import { type InitReport, init as initIn, ready, start, toldBy } from './init-world.ts';
@@ -31,6 +22,7 @@ interface World {
   /** The forge's working directory, with `data` in it. */
   readonly work: string;
   readonly database: string;
+  readonly sql: RunSql;
 }
 
 /** A Gitea with its app.ini at the usual place; `sections` replaces the one of the database. */
@@ -40,13 +32,13 @@ async function gitea(t: Test, sections?: string): Promise<World> {
   await mkdir(join(work, 'custom/conf'), { recursive: true });
   await must('tar', ['-xzf', fileURLToPath(dataArchive), '-C', work]);
   const database = join(work, 'data/gitea.db');
-  writeSqlite(database);
+  const sql = writeSqlite(database);
   const text = `WORK_PATH = ${work}\n[repository]\nROOT = ${work}/data/gitea-repositories\n`;
   await writeFile(
     join(work, 'custom/conf/app.ini'),
     text + (sections ?? `[database]\nDB_TYPE = sqlite3\nPATH = ${database}\n`),
   );
-  return { folder, work, database };
+  return { folder, work, database, sql };
 }
 
 const init = ({ folder }: Pick<World, 'folder'>, ...args: readonly string[]) => initIn(folder, ...args);
@@ -160,12 +152,7 @@ t.test('a container’s app.ini names paths inside: the database is found beside
 
 t.test('tables that are not known are named, the rest is measured, with what to do then', async t => {
   const world = await gitea(t);
-  const write = (sql: string) => {
-    const db = new DatabaseSync(world.database);
-    db.exec(sql);
-    db.close();
-  };
-  write('ALTER TABLE lfs_meta_object RENAME COLUMN size TO bytes; UPDATE version SET version = 999');
+  world.sql('ALTER TABLE lfs_meta_object RENAME COLUMN size TO bytes; UPDATE version SET version = 999');
   const found = await told(world, world.work);
   t.match(found.forge.fault, { code: 'schema', message: /lfs_meta_object\.size is missing/ });
   t.equal(found.owners, 7, 'the repositories are measured');
@@ -176,7 +163,7 @@ t.test('tables that are not known are named, the rest is measured, with what to 
   await ready(world.folder);
   await daemon.end();
 
-  write('ALTER TABLE lfs_meta_object RENAME COLUMN bytes TO size');
+  world.sql('ALTER TABLE lfs_meta_object RENAME COLUMN bytes TO size');
   await must('sh', ['-c', found.next.forge ?? ''], { cwd: world.folder });
   await start(t, world.folder);
   await ready(world.folder);
@@ -184,17 +171,12 @@ t.test('tables that are not known are named, the rest is measured, with what to 
 });
 
 t.test('one command on a GitLab counts what its database says, hashed repositories too', async t => {
-  const server = await startPostgres(t);
-  await server.sql('CREATE DATABASE gitlab;');
-  const rows = madeSql('postgres', gitlabTables, gitlabRows('p_ci_job_artifacts'), dividedArtifacts);
-  await server.sql(rows, 'gitlab');
-  const rights = 'GRANT SELECT ON ALL TABLES IN SCHEMA public TO softquota;';
-  await server.sql(`CREATE ROLE softquota LOGIN PASSWORD 'secret'; ${rights}`, 'gitlab');
+  const { host, sql } = await openGitlab(t);
   const folder = temporaryFolder(t);
   const root = join(folder, 'data/git-data/repositories');
   const made = await makeHashedTree(root);
   const rb = join(folder, 'config/gitlab.rb');
-  const settings = { host: server.host, database: 'gitlab', username: 'softquota', password: 'secret' };
+  const settings = { host, database: 'gitea', username: 'softquota', password: 'secret' };
   const text = Object.entries(settings).map(([key, value]) => `gitlab_rails['db_${key}'] = '${value}'\n`);
   write(rb, text.join(''));
   const found = await told({ folder }, join(folder, 'data'));
@@ -219,7 +201,7 @@ t.test('one command on a GitLab counts what its database says, hashed repositori
   t.match(ini, /\n\[forge\]\nKIND = gitlab\nCONFIG = \S+\/config\/gitlab\.rb\n/);
   t.match(ini, /\nOWNER = forge\n/);
 
-  await server.sql("ALTER ROLE softquota PASSWORD 'other'");
+  await sql("ALTER ROLE softquota PASSWORD 'other'");
   const closed = await told({ folder }, join(folder, 'data'), '--config', 'other/app.ini');
   t.match(closed.forge, { fault: { code: 'rights', mend: /correct the user or the password/ } });
   t.notMatch(await readFile(join(folder, 'other/app.ini'), 'utf8'), /OWNER = forge/);

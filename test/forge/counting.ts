@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { until } from '../e2e/ask.ts';
 import type { Server } from '../e2e/server.ts';
 import { ownTime } from '../own-time.ts';
+import { namedStorages } from './storages.ts';
 
 /** All that changes figures counts within this time. */
 const promisedMs = 2000;
@@ -55,14 +56,7 @@ export async function startBeside(
   config: string,
   repositories: string,
 ) {
-  const root = `${repositories}/{owner}`;
-  await server.configure({
-    forge: { KIND: kind, CONFIG: config },
-    'storage.repos': { PATH: `${root}/{repo}.git` },
-    'storage.wiki': { PATH: `${root}/{repo}.wiki.git` },
-    'storage.lfs': { PATH: null },
-    'storage.attachments.issues': { PATH: null },
-  });
+  await server.configure({ forge: { KIND: kind, CONFIG: config }, ...namedStorages(repositories) });
   await server.start();
   const comes = async (what: string, isSo: () => Promise<boolean>) => {
     const passed = ownTime();

@@ -4,46 +4,36 @@
 
 import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { until } from '../e2e/ask.ts';
 import { must } from '../e2e/run.ts';
 import { Server } from '../e2e/server.ts';
-import { dataArchive, expectedOf, writeSqlite } from './fixture.ts';
+import { dataArchive, expectedOf, type RunSql, writeSqlite } from './fixture.ts';
+import { namedStorages } from './storages.ts';
 
 t.setTimeout(300_000);
 
 interface World {
   readonly server: Server;
   readonly database: string;
-  /** Writes as Gitea does. */
-  write(sql: string): void;
+  readonly write: RunSql;
 }
 
-async function open(t: Test, ini: Readonly<Record<string, string>> = {}): Promise<World> {
+async function open(t: Test): Promise<World> {
   const server = await Server.open(t, { started: false });
   const { folder } = server;
   await mkdir(join(folder, 'gitea'));
   await must('tar', ['-xzf', fileURLToPath(dataArchive), '-C', join(folder, 'gitea')]);
   const database = join(folder, 'gitea', 'gitea.db');
-  writeSqlite(database);
-  const root = `${folder}/gitea/data/gitea-repositories/{owner}`;
+  const write = writeSqlite(database);
   await server.configure({
-    forge: { KIND: 'gitea', DATABASE: `sqlite:${database}`, ...ini },
-    'storage.repos': { PATH: `${root}/{repo}.git` },
-    'storage.wiki': { PATH: `${root}/{repo}.wiki.git` },
-    'storage.lfs': { PATH: null },
-    'storage.attachments.issues': { PATH: null },
+    forge: { KIND: 'gitea', DATABASE: `sqlite:${database}` },
+    ...namedStorages(`${folder}/gitea/data/gitea-repositories`),
     quota: { ENABLED: 'true' },
     metrics: { ENABLED: 'true' },
     'quota.default': { TOTAL: '1G' },
   });
-  const write = (sql: string) => {
-    const db = new DatabaseSync(database, { timeout: 500 });
-    db.exec(sql);
-    db.close();
-  };
   return { server, database, write };
 }
 

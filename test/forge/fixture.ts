@@ -4,6 +4,7 @@
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 import { gunzipSync } from 'node:zlib';
 import type { Test } from 'tap';
 import { z } from 'zod';
@@ -39,9 +40,21 @@ export function fixture(name: string): Buffer {
 /** The archive of the data directory, as it is. */
 export const dataArchive = new URL('data.tar.gz', directory);
 
+/** Runs statements on a SQLite file, as the forge does. */
+export type RunSql = (sql: string) => void;
+
 /** Writes Gitea's SQLite file. */
-export function writeSqlite(path: string): void {
+export function writeSqlite(path: string): RunSql {
   writeFileSync(path, fixture('sqlite.db.gz'));
+  return sqlIn(path);
+}
+
+export function sqlIn(path: string): RunSql {
+  return sql => {
+    const db = new DatabaseSync(path, { timeout: 5000 });
+    db.exec(sql);
+    db.close();
+  };
 }
 
 /** The two lines of SQL that give a reader its rights, as docs/forges/gitea.md has them. */

@@ -14,9 +14,8 @@ import { until } from '../e2e/ask.ts';
 import { Clone } from '../e2e/clone.ts';
 import { run } from '../e2e/run.ts';
 import { type Ini, Server } from '../e2e/server.ts';
-import { dividedArtifacts, gitlabTables, placeOf } from './gitlab-world.ts';
+import { openGitlab, placeOf } from './gitlab-world.ts';
 import { startWorker } from './guarded-forge.ts';
-import { openMade } from './made.ts';
 import {
   type GitalyRepository,
   gitalyPrograms,
@@ -24,6 +23,7 @@ import {
   gitalyUser,
   RealGitaly,
 } from './real-gitaly.ts';
+import { hashedStorages } from './storages.ts';
 
 t.setTimeout(3_600_000);
 
@@ -72,24 +72,17 @@ async function push(clone: Clone, ...args: readonly string[]): Promise<void> {
 
 /** Everybody may store 3 MB. */
 async function open(t: Test, { hasTransactions = false, ini = {} }: Options = {}) {
-  const database = await openMade(t, 'postgres', gitlabTables, rows, dividedArtifacts);
+  const database = await openGitlab(t, { rows });
   const server = await Server.open(t, { started: false });
   for (const place of [server.folder, join(server.folder, 'data')]) await chmod(place, 0o711);
   const folder = join(server.folder, 'gitaly');
   const gitaly = await RealGitaly.start(t, { programs, folder, hasTransactions });
   await gitaly.create(alices, teams, bobs);
-  const below = (kind: string, end = '.git') => `${gitaly.storage}/${kind}/*/*/{repo}${end}`;
   await server.configure({
     forge: { KIND: 'gitlab', DATABASE: database.address },
     server: { SOCKET_MODE: '0666', TRUSTED_MODE: '0666' },
     'quota.default': { TOTAL: '3M' },
-    'storage.repos': {
-      PATH: [below('@hashed'), below('@snippets'), below('@pools')].join(', '),
-      OWNER: 'forge',
-    },
-    'storage.wiki': { PATH: below('@hashed', '.wiki.git'), OWNER: 'forge' },
-    'storage.lfs': { PATH: null },
-    'storage.attachments.issues': { PATH: null },
+    ...hashedStorages(gitaly.storage),
     reclaim: { GIT: gitaly.git },
   });
   await server.configure(ini);

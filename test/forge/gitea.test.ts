@@ -2,7 +2,6 @@
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { forgeLeaves } from '../../src/forge/index.ts';
@@ -92,18 +91,16 @@ for (const engine of engines) {
 
 t.test('reserved and remote users own nothing, and artifacts count while their files are there', async t => {
   const path = join(temporaryFolder(t), 'forgejo.db');
-  writeSqlite(path);
+  const sql = writeSqlite(path);
   const readings = new Readings(t, settingsFor(`sqlite:${path}`, { kind: 'forgejo' }));
   await readings.read();
   const [owners, before] = [readings.owners.size, readings.bytesOf('alice')['size:assets:artifacts'] ?? 0];
-  const db = new DatabaseSync(path);
   for (const [name, type] of Object.entries({ reserved: 2, remote: 5 }))
-    db.exec(`INSERT INTO user (lower_name, name, email, passwd, type, avatar, avatar_email)
+    sql(`INSERT INTO user (lower_name, name, email, passwd, type, avatar, avatar_email)
       VALUES ('${name}', '${name}', '', '', ${type}, '', '')`);
   for (const status of [1, 2, 3, 4, 5, 6])
-    db.exec(`INSERT INTO action_artifact (run_id, repo_id, file_compressed_size, status)
+    sql(`INSERT INTO action_artifact (run_id, repo_id, file_compressed_size, status)
       SELECT 100 + ${status}, min(id), ${10 ** status}, ${status} FROM repository WHERE owner_name = 'alice'`);
-  db.close();
   await readings.read('full');
   t.equal(readings.owners.size, owners);
   t.equal(readings.bytesOf('alice')['size:assets:artifacts'], before + 100 + 100_000);

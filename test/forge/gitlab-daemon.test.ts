@@ -5,39 +5,24 @@ import t, { type Test } from 'tap';
 import { until } from '../e2e/ask.ts';
 import { Server } from '../e2e/server.ts';
 import {
-  dividedArtifacts,
   gitlabExpected,
-  gitlabRows,
-  gitlabTables,
   gitlabUnowned,
   type HashedRepository,
   makeHashedTree,
+  openGitlab,
 } from './gitlab-world.ts';
-import { openMade } from './made.ts';
+import { hashedStorages } from './storages.ts';
 
 t.setTimeout(300_000);
 
 async function open(t: Test) {
-  const database = await openMade(
-    t,
-    'postgres',
-    gitlabTables,
-    gitlabRows('p_ci_job_artifacts'),
-    dividedArtifacts,
-  );
+  const database = await openGitlab(t);
   const server = await Server.open(t, { started: false });
   const root = join(server.folder, 'repositories');
   const made = await makeHashedTree(root);
-  const kinds = ['@hashed', '@snippets', '@pools'];
   await server.configure({
     forge: { KIND: 'gitlab', DATABASE: database.address },
-    'storage.repos': {
-      PATH: kinds.map(kind => `${root}/${kind}/*/*/{repo}.git`).join(', '),
-      OWNER: 'forge',
-    },
-    'storage.wiki': { PATH: `${root}/@hashed/*/*/{repo}.wiki.git`, OWNER: 'forge' },
-    'storage.lfs': { PATH: null },
-    'storage.attachments.issues': { PATH: null },
+    ...hashedStorages(root),
     quota: { ENABLED: 'true' },
     'quota.default': { TOTAL: '1G' },
   });

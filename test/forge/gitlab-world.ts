@@ -5,15 +5,16 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Test } from 'tap';
 import { must } from '../e2e/run.ts';
-import type { Rows, Tables } from './made.ts';
+import { type MadeDatabase, openMade, type Rows, type Tables } from './made.ts';
 
 /**
  * Tables as db/structure.sql of GitLab 17.11 or 18.0 has them (commit 0016ea0586af of the mirror
  * gitlabhq/gitlabhq), as far as they say something of owners and bytes. That of the middle of 2021 (commit
  * 92de056eb4d8) has these columns, too. All numbers are bigint here, also where GitLab has an integer.
  */
-export const gitlabTables: Tables = {
+const gitlabTables: Tables = {
   namespaces: { id: 'key', path: 'text', owner_id: 'number', type: 'text', parent_id: 'number' },
   users: { id: 'key', email: 'text', admin: 'flag' },
   members: {
@@ -43,7 +44,7 @@ export const gitlabTables: Tables = {
 };
 
 /** The table of artifacts is divided since 16.10; its parts are where a reader has no rights of its own. */
-export const dividedArtifacts = `
+const dividedArtifacts = `
   CREATE SCHEMA gitlab_partitions_dynamic;
   CREATE TABLE p_ci_job_artifacts (id bigint NOT NULL, project_id bigint NOT NULL, size bigint,
     file_type int, partition_id bigint NOT NULL, PRIMARY KEY (id, partition_id)) PARTITION BY LIST (partition_id);
@@ -52,142 +53,115 @@ export const dividedArtifacts = `
 `;
 
 /** Table of artifacts before 16.10. */
-export const wholeArtifacts = `
+const wholeArtifacts = `
   CREATE TABLE ci_job_artifacts (id bigint PRIMARY KEY, project_id bigint NOT NULL, size bigint, file_type int,
     partition_id bigint NOT NULL);
 `;
 
-const namespaces = [
-  { id: 1, path: 'Alice', user: 11 },
-  { id: 2, path: 'bob', user: 12 },
-  { id: 3, path: 'carol', user: 13 },
-  { id: 10, path: 'team' },
-  // It was moved below a group that is younger.
-  { id: 9, path: 'platform', parent: 10 },
-  { id: 12, path: 'deep', parent: 9 },
-];
-
-const users = [
-  { id: 11, name: 'Alice', admin: true },
-  { id: 12, name: 'bob', admin: false },
-  { id: 13, name: 'carol', admin: false },
-];
-
-const members = [
-  { group: 10, user: 11, level: 50 },
-  { group: 10, user: 13, level: 10 },
-  { group: 9, user: 12, level: 50 },
-  { group: 10, user: 12, level: 50, requested: true },
-];
-
 const projects = [
-  { id: 1, namespace: 1, level: 20 },
-  { id: 2, namespace: 10, level: 10 },
-  { id: 3, namespace: 9, level: 0 },
-  { id: 4, namespace: 12, level: 20 },
-  { id: 5, namespace: 2, level: 0 },
+  { id: 1, namespace_id: 1, visibility_level: 20 },
+  { id: 2, namespace_id: 10, visibility_level: 10 },
+  { id: 3, namespace_id: 9, visibility_level: 0 },
+  { id: 4, namespace_id: 12, visibility_level: 20, pool_repository_id: 7 },
+  { id: 5, namespace_id: 2, visibility_level: 0 },
 ];
 
-const snippets = [
-  { id: 1, author: 11, project: null, level: 20 },
-  { id: 2, author: 12, project: 2, level: 0 },
-];
+const rows: Rows = {
+  namespaces: [
+    { id: 1, path: 'Alice', owner_id: 11, type: 'User' },
+    { id: 2, path: 'bob', owner_id: 12, type: 'User' },
+    { id: 3, path: 'carol', owner_id: 13, type: 'User' },
+    { id: 10, path: 'team', type: 'Group' },
+    // It was moved below a group that is younger.
+    { id: 9, path: 'platform', parent_id: 10, type: 'Group' },
+    { id: 12, path: 'deep', parent_id: 9, type: 'Group' },
+    ...projects.map(({ id, namespace_id }) => ({
+      id: 100 + id,
+      path: `project-${id}`,
+      type: 'Project',
+      parent_id: namespace_id,
+    })),
+  ],
+  users: [
+    { id: 11, email: 'Alice@git.example', admin: true },
+    { id: 12, email: 'bob@git.example', admin: false },
+    { id: 13, email: 'carol@git.example', admin: false },
+  ],
+  members: numbered([
+    { source_type: 'Namespace', source_id: 10, user_id: 11, access_level: 50 },
+    { source_type: 'Namespace', source_id: 10, user_id: 13, access_level: 10 },
+    { source_type: 'Namespace', source_id: 9, user_id: 12, access_level: 50 },
+    {
+      source_type: 'Namespace',
+      source_id: 10,
+      user_id: 12,
+      access_level: 50,
+      requested_at: '2026-01-02 03:04:05',
+    },
+  ]),
+  projects: projects.map(project => ({ ...project, path: `project-${project.id}` })),
+  snippets: numbered([
+    { author_id: 11, project_id: null, visibility_level: 20 },
+    { author_id: 12, project_id: 2, visibility_level: 0 },
+  ]),
+  pool_repositories: [{ id: 7, disk_path: placeOf('@pools', 7), source_project_id: 4 }],
+  lfs_objects: [1000, 20_000, 300, 40, 5].map((size, at) => ({ id: at + 1, oid: hashOf(at + 1), size })),
+  lfs_objects_projects: numbered([
+    { lfs_object_id: 1, project_id: 2 },
+    { lfs_object_id: 1, project_id: 3 },
+    { lfs_object_id: 2, project_id: 1 },
+    { lfs_object_id: 2, project_id: 5 },
+    { lfs_object_id: 4, project_id: 99 },
+    { lfs_object_id: 5, project_id: 4 },
+    { lfs_object_id: 5, project_id: 4 },
+  ]),
+  uploads: numbered([
+    { model_type: 'Project', model_id: 1, size: 11 },
+    { model_type: 'Namespace', model_id: 9, size: 220 },
+    { model_type: 'User', model_id: 12, size: 3300 },
+    { model_type: 'Snippet', model_id: 1, size: 44_000 },
+    { model_type: 'Snippet', model_id: 2, size: 550_000 },
+    { model_type: 'Appearance', model_id: 1, size: 7 },
+  ]),
+  ci_pipeline_artifacts: [{ id: 1, project_id: 2, size: 60 }],
+  packages_packages: numbered([{ project_id: 4 }, { project_id: 1 }]),
+  packages_package_files: numbered([
+    { package_id: 1, size: 100 },
+    { package_id: 1, size: 100 },
+    { package_id: 2, size: 9 },
+    { package_id: 2, size: null },
+  ]),
+  schema_migrations: [{ version: '20250101000000' }, { version: '20250601000000' }],
+};
 
-const lfs = [
-  { id: 1, size: 1000, projects: [2, 3] },
-  { id: 2, size: 20_000, projects: [1, 5] },
-  { id: 3, size: 300, projects: [] },
-  { id: 4, size: 40, projects: [99] },
-  { id: 5, size: 5, projects: [4, 4] },
-];
-
-const uploads = [
-  { model: 'Project', id: 1, size: 11 },
-  { model: 'Namespace', id: 9, size: 220 },
-  { model: 'User', id: 12, size: 3300 },
-  { model: 'Snippet', id: 1, size: 44_000 },
-  { model: 'Snippet', id: 2, size: 550_000 },
-  { model: 'Appearance', id: 1, size: 7 },
-];
-
-const jobArtifacts = [
-  { project: 3, size: 700, partition: 100 },
-  { project: 4, size: 8000, partition: 101 },
-  { project: 88, size: 9, partition: 101 },
-];
+const jobArtifacts = numbered([
+  { project_id: 3, size: 700, file_type: 1, partition_id: 100 },
+  { project_id: 4, size: 8000, file_type: 1, partition_id: 101 },
+  { project_id: 88, size: 9, file_type: 1, partition_id: 101 },
+]);
 
 /** Numbers rows as a table does. */
 function numbered<Row extends object>(rows: readonly Row[]) {
   return rows.map((row, at) => ({ id: at + 1, ...row }));
 }
 
-export function gitlabRows(artifacts: 'p_ci_job_artifacts' | 'ci_job_artifacts'): Rows {
-  return {
-    namespaces: [
-      ...namespaces.map(({ id, path, user = null, parent = null }) => ({
-        id,
-        path,
-        owner_id: user,
-        type: user === null ? 'Group' : 'User',
-        parent_id: parent,
-      })),
-      ...projects.map(({ id, namespace }) => ({
-        id: 100 + id,
-        path: `project-${id}`,
-        owner_id: null,
-        type: 'Project',
-        parent_id: namespace,
-      })),
-    ],
-    users: users.map(({ id, name, admin }) => ({ id, email: `${name}@git.example`, admin })),
-    members: numbered(
-      members.map(({ group, user, level, requested = false }) => ({
-        access_level: level,
-        source_id: group,
-        source_type: 'Namespace',
-        user_id: user,
-        requested_at: requested ? '2026-01-02 03:04:05' : null,
-      })),
-    ),
-    projects: projects.map(({ id, namespace, level }) => ({
-      id,
-      namespace_id: namespace,
-      visibility_level: level,
-      path: `project-${id}`,
-      pool_repository_id: id === 4 ? 7 : null,
-    })),
-    snippets: snippets.map(({ id, author, project, level }) => ({
-      id,
-      author_id: author,
-      project_id: project,
-      visibility_level: level,
-    })),
-    pool_repositories: [{ id: 7, disk_path: placeOf('@pools', 7), source_project_id: 4 }],
-    lfs_objects: lfs.map(({ id, size }) => ({ id, oid: hashOf(id), size })),
-    lfs_objects_projects: numbered(
-      lfs.flatMap(({ id, projects: linked }) =>
-        linked.map(project => ({ lfs_object_id: id, project_id: project })),
-      ),
-    ),
-    uploads: numbered(uploads.map(({ model, id, size }) => ({ size, model_type: model, model_id: id }))),
-    [artifacts]: numbered(
-      jobArtifacts.map(({ project, size, partition }) => ({
-        project_id: project,
-        size,
-        file_type: 1,
-        partition_id: partition,
-      })),
-    ),
-    ci_pipeline_artifacts: [{ id: 1, project_id: 2, size: 60 }],
-    packages_packages: numbered([{ project_id: 4 }, { project_id: 1 }]),
-    packages_package_files: numbered([
-      { package_id: 1, size: 100 },
-      { package_id: 1, size: 100 },
-      { package_id: 2, size: 9 },
-      { package_id: 2, size: null },
-    ]),
-    schema_migrations: [{ version: '20250101000000' }, { version: '20250601000000' }],
-  };
+interface GitlabOptions {
+  /** How the table of artifacts is kept: divided since 16.10. */
+  readonly artifacts?: 'divided' | 'whole';
+  /** Rows in place of those above. */
+  readonly rows?: Rows;
+  /** Further statements, before the rows. */
+  readonly more?: string;
+}
+
+/** A database of GitLab in a PostgreSQL. */
+export function openGitlab(
+  t: Test,
+  { artifacts = 'divided', rows: others, more = '' }: GitlabOptions = {},
+): Promise<MadeDatabase> {
+  const [table, sql] =
+    artifacts === 'divided' ? ['p_ci_job_artifacts', dividedArtifacts] : ['ci_job_artifacts', wholeArtifacts];
+  return openMade(t, 'postgres', gitlabTables, others ?? { ...rows, [table]: jobArtifacts }, sql + more);
 }
 
 type Leaves = Readonly<Record<string, number>>;

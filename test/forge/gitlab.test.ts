@@ -1,31 +1,16 @@
 /** A GitLab of made rows in a real PostgreSQL: each owner has what the one who made them counted. */
 
-import { createHash } from 'node:crypto';
 import t, { type Test } from 'tap';
 import type { ForgeSettings } from '../../src/forge/index.ts';
-import {
-  dividedArtifacts,
-  gitlabExpected,
-  gitlabRows,
-  gitlabTables,
-  gitlabUnowned,
-  wholeArtifacts,
-} from './gitlab-world.ts';
-import { type MadeDatabase, openMade } from './made.ts';
+import { given } from '../../src/given.ts';
+import { gitlabExpected, gitlabUnowned, hashOf, openGitlab } from './gitlab-world.ts';
 import { Readings, settingsFor } from './readings.ts';
 
 t.setTimeout(300_000);
 
-async function open(
-  t: Test,
-  more: Partial<ForgeSettings> = {},
-  version: 'divided' | 'whole' = 'divided',
-): Promise<MadeDatabase & { readonly readings: Readings }> {
-  const database = await (version === 'divided'
-    ? openMade(t, 'postgres', gitlabTables, gitlabRows('p_ci_job_artifacts'), dividedArtifacts)
-    : openMade(t, 'postgres', gitlabTables, gitlabRows('ci_job_artifacts'), wholeArtifacts));
-  const readings = new Readings(t, settingsFor(database.address, { kind: 'gitlab', ...more }));
-  return { ...database, readings };
+async function open(t: Test, more: Partial<ForgeSettings> = {}, artifacts?: 'whole') {
+  const { address, sql } = await openGitlab(t, given({ artifacts }));
+  return { sql, readings: new Readings(t, settingsFor(address, { kind: 'gitlab', ...more })) };
 }
 
 function matches(t: Test, readings: Readings, level: 'top' | 'namespace'): void {
@@ -58,7 +43,7 @@ t.test('the top-level namespace owns what is below it', async t => {
     'who only asks to be a member is none',
   );
   t.strictSame(unowned, gitlabUnowned);
-  const placeOf = (project: number) => `@hashed/${createHash('sha256').update(`${project}`).digest('hex')}`;
+  const placeOf = (project: number) => `@hashed/${hashOf(project)}`;
   t.match(await readings.reader.lfsObjects(placeOf(4)), [{ bytes: 5 }], 'what only this project has');
   t.strictSame(await readings.reader.lfsObjects(placeOf(5)), [], 'what another project has, too');
   t.strictSame(await readings.reader.lfsObjects(placeOf(77)), []);

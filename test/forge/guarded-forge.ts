@@ -9,6 +9,7 @@ import { launcher } from '../e2e/daemon.ts';
 import { must, plainEnvironment } from '../e2e/run.ts';
 import { Server } from '../e2e/server.ts';
 import { RealForge } from './real-forge.ts';
+import { namedStorages } from './storages.ts';
 
 /** User who runs the forge and the worker; no user of the system. */
 const uid = 42_424;
@@ -28,15 +29,11 @@ export async function guardedForge(t: Test, version: string, more = ''): Promise
   const forge = await RealForge.start(t, { version, folder, uid, more });
   await forge.user('alice');
   await forge.ask('POST', '/api/v1/admin/users/alice/repos', { name: 'app', auto_init: true });
-  const root = `${forge.repositories}/{owner}`;
   await server.configure({
     forge: { KIND: 'gitea', CONFIG: forge.config },
     server: { SOCKET_MODE: '0666', TRUSTED_MODE: '0666' },
     hooks: { KEEP: 'true' },
-    'storage.repos': { PATH: `${root}/{repo}.git` },
-    'storage.wiki': { PATH: `${root}/{repo}.wiki.git` },
-    'storage.lfs': { PATH: null },
-    'storage.attachments.issues': { PATH: null },
+    ...namedStorages(forge.repositories),
   });
   await server.start();
   const installed = await server.softquota(['hooks', 'install', forge.repositories]);

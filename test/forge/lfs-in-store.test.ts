@@ -6,7 +6,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import t from 'tap';
 import { until } from '../e2e/ask.ts';
 import { must } from '../e2e/run.ts';
@@ -17,16 +16,14 @@ import { writeSqlite } from './fixture.ts';
 t.test('objects that only this repository has, and none of its files names, are named', async t => {
   const server = await Server.open(t, { started: false, repositories: ['bob-b/tool'] });
   const database = join(server.folder, 'gitea.db');
-  writeSqlite(database);
+  const sql = writeSqlite(database);
   await server.configure({ forge: { KIND: 'gitea', DATABASE: `sqlite:${database}` } });
-  const db = new DatabaseSync(database);
-  t.teardown(() => db.close());
-  const add = db.prepare('INSERT INTO lfs_meta_object (oid, size, repository_id) VALUES (?, ?, ?)');
   const oids = Array.from({ length: 3 }, () => createHash('sha256').update(randomBytes(8)).digest('hex'));
   const [named = '', lost = '', shared = ''] = oids;
   // The number of Bob-B/tool in this database, and that of another repository.
-  for (const oid of oids) add.run(oid, 70_000, 10);
-  add.run(shared, 70_000, 1);
+  const rows = [...oids.map(oid => [oid, 10]), [shared, 1]] as const;
+  for (const [oid, repository] of rows)
+    sql(`INSERT INTO lfs_meta_object (oid, size, repository_id) VALUES ('${oid}', 70000, ${repository})`);
 
   const clone = join(server.folder, 'clone');
   await must('git', ['init', '-q', '-b', 'main', clone]);

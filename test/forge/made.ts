@@ -1,10 +1,9 @@
 /** Databases with made rows, in each engine's own types, which a reader may only read. */
 
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import type { Test } from 'tap';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { type Engine, startServer } from './fixture.ts';
+import { type Engine, sqlIn, startServer } from './fixture.ts';
 
 /** `key`: a number that is the primary key. */
 type ColumnType = 'key' | 'number' | 'text' | 'flag' | 'time';
@@ -42,10 +41,13 @@ const types: Readonly<Record<Engine, Readonly<Record<ColumnType, string>>>> = {
 
 export interface MadeDatabase {
   readonly address: string;
+  /** The place of the server's socket; empty for a file. */
+  readonly host: string;
   /** Runs statements as the forge does. */
   sql(text: string): Promise<void>;
 }
 
+/** `more`: statements after those that make the tables. */
 export async function openMade(
   t: Test,
   engine: Engine,
@@ -53,29 +55,19 @@ export async function openMade(
   rows: Rows,
   more = '',
 ): Promise<MadeDatabase> {
-  const made = madeSql(engine, tables, rows, more);
+  // One commit for all rows: each for itself would wait for the disk.
+  const made = `${tablesSql(engine, tables)}\n${more}\nBEGIN;\n${rowsSql(engine, rows)}\nCOMMIT;\n`;
   if (engine === 'sqlite') {
-    const folder = temporaryFolder(t);
-    const path = join(folder, 'forge.db');
-    const sql = async (text: string) => {
-      const db = new DatabaseSync(path);
-      db.exec(text);
-      db.close();
-    };
-    await sql(made);
-    return { address: `sqlite:${path}`, sql };
+    const path = join(temporaryFolder(t), 'forge.db');
+    const run = sqlIn(path);
+    run(made);
+    return { address: `sqlite:${path}`, host: '', sql: async text => run(text) };
   }
   const server = await startServer(t, engine, made);
   const sql = async (text: string) => {
     await server.sql(text, 'gitea');
   };
-  return { address: server.address('softquota', 'secret'), sql };
-}
-
-/** Statements that make the tables, do what is asked besides, and fill them. */
-export function madeSql(engine: Engine, tables: Tables, rows: Rows, more = ''): string {
-  // One commit for all rows: each for itself would wait for the disk.
-  return `${tablesSql(engine, tables)}\n${more}\nBEGIN;\n${rowsSql(engine, rows)}\nCOMMIT;\n`;
+  return { address: server.address('softquota', 'secret'), host: server.host, sql };
 }
 
 function tablesSql(engine: Engine, tables: Tables): string {

@@ -2,14 +2,13 @@
 
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import type { ForgeSettings } from '../../src/forge/index.ts';
 import { folderWith } from '../config/written.ts';
 import { must } from '../e2e/run.ts';
-import { type Engine, engines, startServer, writeSqlite } from './fixture.ts';
-import { gitlabRows, gitlabTables, wholeArtifacts } from './gitlab-world.ts';
+import { dataArchive, type Engine, engines, startServer, writeSqlite } from './fixture.ts';
+import { openGitlab } from './gitlab-world.ts';
 import { gogsRows, gogsTables } from './gogs-world.ts';
 import { openMade } from './made.ts';
 import { Readings, settingsFor } from './readings.ts';
@@ -20,12 +19,12 @@ interface World {
   readonly data: string;
   readonly readings: Readings;
   readonly settings: ForgeSettings;
-  sql(text: string): Promise<unknown>;
+  sql(text: string): unknown;
 }
 
 async function open(t: Test, engine: Engine): Promise<World> {
   const folder = folderWith(t, { 'custom/conf/app.ini': '[database]\n' });
-  await must('tar', ['-xzf', fileURLToPath(dataOf), '-C', folder]);
+  await must('tar', ['-xzf', fileURLToPath(dataArchive), '-C', folder]);
   const configFile = join(folder, 'custom/conf/app.ini');
   const data = join(folder, 'data');
   if (engine !== 'sqlite') {
@@ -34,17 +33,10 @@ async function open(t: Test, engine: Engine): Promise<World> {
     return { data, settings, readings: new Readings(t, settings), sql: text => server.sql(text, 'gitea') };
   }
   const path = join(folder, 'gitea.db');
-  writeSqlite(path);
-  const sql = async (text: string) => {
-    const db = new DatabaseSync(path, { timeout: 5000 });
-    db.exec(text);
-    db.close();
-  };
+  const sql = writeSqlite(path);
   const settings = settingsFor(`sqlite:${path}`, { configFile });
   return { data, settings, readings: new Readings(t, settings), sql };
 }
-
-const dataOf = new URL('./fixtures/gitea-1.27/data.tar.gz', import.meta.url);
 
 const largest = '9223372036854775807';
 const lfs = 'size:git:lfs';
@@ -132,7 +124,7 @@ t.test('a Gogs and a GitLab are read with odd rows as well', async t => {
   t.match((await readings.read('full')).odd, { count: 3, first: [{ owner: 'Alice', isCounted: true }] });
   t.strictSame(readings.bytesOf('Alice'), before);
 
-  const gitlab = await openMade(t, 'postgres', gitlabTables, gitlabRows('ci_job_artifacts'), wholeArtifacts);
+  const gitlab = await openGitlab(t, { artifacts: 'whole' });
   const gitlabReadings = new Readings(t, settingsFor(gitlab.address, { kind: 'gitlab' }));
   await gitlabReadings.read();
   const lines = gitlabReadings.lines;
@@ -143,13 +135,7 @@ t.test('a Gogs and a GitLab are read with odd rows as well', async t => {
 });
 
 t.test('of two owners with one name the first one has it, and all others are read', async t => {
-  const { address, sql } = await openMade(
-    t,
-    'postgres',
-    gitlabTables,
-    gitlabRows('ci_job_artifacts'),
-    wholeArtifacts,
-  );
+  const { address, sql } = await openGitlab(t);
   const readings = new Readings(t, settingsFor(address, { kind: 'gitlab' }));
   await readings.read();
   const lines = readings.lines.filter(({ owner }) => owner !== 'bob');

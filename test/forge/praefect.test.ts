@@ -8,8 +8,8 @@ import { fleetHost } from '../e2e/fleet-hosts.ts';
 import { must } from '../e2e/run.ts';
 import { Server } from '../e2e/server.ts';
 import { startSingle } from '../store/redis-servers.ts';
-import { dividedArtifacts, gitlabRows, gitlabTables, hashOf } from './gitlab-world.ts';
-import { openMade } from './made.ts';
+import { hashOf, openGitlab, placeOf } from './gitlab-world.ts';
+import { replicaStorages } from './storages.ts';
 
 t.setTimeout(300_000);
 
@@ -28,16 +28,11 @@ const storages = ['gitaly-1', 'gitaly-2', 'gitaly-3'];
 
 /** Ids in Praefect, GitLab's path, and the bytes: bob's two, what no project has, and a pool of team's. */
 const repositories = [
-  { id: 71, kind: 'repositories', of: relative('@hashed', 5, '.git'), bytes: 300_000 },
-  { id: 72, kind: 'repositories', of: relative('@hashed', 5, '.wiki.git'), bytes: 40_000 },
-  { id: 73, kind: 'repositories', of: relative('@hashed', 99, '.git'), bytes: 5000 },
-  { id: 74, kind: 'pools', of: relative('@pools', 7, '.git'), bytes: 600_000 },
+  { id: 71, kind: 'repositories', of: `${placeOf('@hashed', 5)}.git`, bytes: 300_000 },
+  { id: 72, kind: 'repositories', of: `${placeOf('@hashed', 5)}.wiki.git`, bytes: 40_000 },
+  { id: 73, kind: 'repositories', of: `${placeOf('@hashed', 99)}.git`, bytes: 5000 },
+  { id: 74, kind: 'pools', of: `${placeOf('@pools', 7)}.git`, bytes: 600_000 },
 ];
-
-function relative(kind: string, id: number, end: string): string {
-  const hash = hashOf(id);
-  return `${kind}/${hash.slice(0, 2)}/${hash.slice(2, 4)}/${hash}${end}`;
-}
 
 function replicaPath({ id, kind }: (typeof repositories)[number]): string {
   const hash = hashOf(id);
@@ -45,13 +40,7 @@ function replicaPath({ id, kind }: (typeof repositories)[number]): string {
 }
 
 async function open(t: Test) {
-  const database = await openMade(
-    t,
-    'postgres',
-    gitlabTables,
-    gitlabRows('p_ci_job_artifacts'),
-    dividedArtifacts + praefectSql,
-  );
+  const database = await openGitlab(t, { more: praefectSql });
   for (const one of repositories) {
     const values = `'default', '${one.of}'`;
     await database.sql(
@@ -87,13 +76,7 @@ async function host(
   }
   await server.configure({
     forge: { KIND: 'gitlab', DATABASE: address, PRAEFECT: address, PRAEFECT_STORAGE: storage },
-    'storage.repos': {
-      PATH: ['repositories', 'pools'].map(kind => `${root}/@cluster/${kind}/*/*/{repo}`).join(', '),
-      OWNER: 'forge',
-    },
-    'storage.wiki': { PATH: null },
-    'storage.lfs': { PATH: null },
-    'storage.attachments.issues': { PATH: null },
+    ...replicaStorages(root),
     quota: { ENABLED: 'true' },
     'quota.default': { TOTAL: '1G' },
   });

@@ -13,6 +13,7 @@ import { Browser, type Tab } from '../e2e/browser.ts';
 import { Server } from '../e2e/server.ts';
 import { freePort, startNginx } from '../e2e/transports.ts';
 import { RealForge } from './real-forge.ts';
+import { namedStorages } from './storages.ts';
 
 const files = fileURLToPath(new URL('../../docs/forges/pages', import.meta.url));
 
@@ -36,9 +37,7 @@ t.test('a user signs in by the forge, and sees the quota on its pages while soft
   await server.configure({
     server: { HTTP_PORT: String(own), ROOT_URL: `${url}/quota/`, TRUSTED_PROXIES: '127.0.0.1' },
     forge: { KIND: 'gitea', CONFIG: forge.config },
-    'storage.repos': { PATH: `${forge.repositories}/{owner}/{repo}.git` },
-    'storage.lfs': { PATH: null },
-    'storage.attachments.issues': { PATH: null },
+    ...namedStorages(forge.repositories),
   });
   await server.start();
   const { config } = forge;

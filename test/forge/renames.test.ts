@@ -2,13 +2,13 @@
 
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
 import { until } from '../e2e/ask.ts';
 import { Clone } from '../e2e/clone.ts';
 import { must } from '../e2e/run.ts';
 import { Server } from '../e2e/server.ts';
 import { writeSqlite } from './fixture.ts';
+import { namedStorages } from './storages.ts';
 
 t.setTimeout(600_000);
 
@@ -17,7 +17,7 @@ async function open(t: Test, settings = '') {
   const server = await Server.open(t, { started: false });
   const root = join(server.folder, 'repositories');
   const database = join(server.folder, 'gitea.db');
-  writeSqlite(database);
+  const sql = writeSqlite(database);
   const ini = `[database]\nDB_TYPE = sqlite3\nPATH = ${database}\n${settings}\n`;
   await writeFile(join(server.folder, 'forge.ini'), ini);
   for (const owner of ['alice', 'eve']) {
@@ -26,10 +26,7 @@ async function open(t: Test, settings = '') {
   }
   await server.configure({
     forge: { KIND: 'gitea', CONFIG: join(server.folder, 'forge.ini') },
-    'storage.repos': { PATH: `${root}/{owner}/{repo}.git` },
-    'storage.wiki': { PATH: null },
-    'storage.lfs': { PATH: null },
-    'storage.attachments.issues': { PATH: null },
+    ...namedStorages(root),
     quota: { ENABLED: 'true' },
     'quota.default': { TOTAL: '1G' },
     gate: { PRESET: 'gitea' },
@@ -41,26 +38,20 @@ async function open(t: Test, settings = '') {
   await server.done('group create small');
   await server.done('group add-rule small little');
   for (const owner of ['alice', 'acme']) await server.done(`group add-user small ${owner}`);
-  /** Renames as Gitea does: rows and directory, before anybody can use the new name. */
+  /** Renames as Gitea does: directory and rows, before anybody can use the new name. */
   const renamed = async (from: string, to: string) => {
-    const db = new DatabaseSync(database, { timeout: 5000 });
-    db.exec('BEGIN IMMEDIATE');
-    db.prepare('UPDATE user SET name = ?, lower_name = ? WHERE lower_name = ?').run(to, to, from);
-    db.prepare('UPDATE repository SET owner_name = ? WHERE owner_name = ?').run(to, from);
     if (from !== 'acme') await rename(join(root, from), join(root, to));
-    db.exec('COMMIT');
-    db.close();
+    sql(`BEGIN IMMEDIATE;
+      UPDATE user SET name = '${to}', lower_name = '${to}' WHERE lower_name = '${from}';
+      UPDATE repository SET owner_name = '${to}' WHERE owner_name = '${from}'; COMMIT`);
   };
   /** Gives a repository to another owner as Gitea does. */
   const transferred = async (from: string, to: string) => {
-    const owner = (path: string) => path.split('/')[0] ?? '';
-    await mkdir(join(root, owner(to)), { recursive: true });
+    const [before, after] = [from, to].map(path => path.split('/')[0] ?? '');
+    await mkdir(join(root, `${after}`), { recursive: true });
     await rename(join(root, `${from}.git`), join(root, `${to}.git`));
-    const db = new DatabaseSync(database, { timeout: 5000 });
-    db.prepare(
-      'UPDATE repository SET owner_name = ?, owner_id = (SELECT id FROM user WHERE lower_name = ?) WHERE owner_name = ?',
-    ).run(owner(to), owner(to), owner(from));
-    db.close();
+    sql(`UPDATE repository SET owner_name = '${after}',
+      owner_id = (SELECT id FROM user WHERE lower_name = '${after}') WHERE owner_name = '${before}'`);
   };
   return { server, root, renamed, transferred };
 }

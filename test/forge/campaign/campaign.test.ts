@@ -5,14 +5,13 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import t from 'tap';
 import { Server } from '../../e2e/server.ts';
 import { numbersFrom } from '../../numbers.ts';
 import { isLong } from '../../run-length.ts';
 import { writeSqlite } from '../fixture.ts';
-import { dividedArtifacts, gitlabTables } from '../gitlab-world.ts';
-import { openMade } from '../made.ts';
+import { openGitlab } from '../gitlab-world.ts';
+import { hashedStorages, namedStorages } from '../storages.ts';
 import { GiteaCampaign } from './gitea.ts';
 import { GitlabCampaign } from './gitlab.ts';
 import { runCampaign } from './run.ts';
@@ -31,26 +30,14 @@ t.comment(`seed ${seed}`);
 
 for (const level of isLong ? (['top', 'namespace'] as const) : (['top'] as const)) {
   t.test(`GitLab, where a ${level} namespace owns what is in it`, async t => {
-    const database = await openMade(
-      t,
-      'postgres',
-      gitlabTables,
-      { schema_migrations: [{ version: '1' }] },
-      dividedArtifacts,
-    );
+    const { address, sql } = await openGitlab(t, { rows: { schema_migrations: [{ version: '1' }] } });
     const server = await Server.open(t, { started: false });
     const root = join(server.folder, 'repositories');
     const campaign = new GitlabCampaign(numbersFrom(seed), root, level);
-    const kinds = ['@hashed', '@snippets', '@pools'].map(kind => join(root, kind));
-    for (const path of kinds) mkdirSync(path, { recursive: true });
-    await server.configure({
-      forge: { KIND: 'gitlab', DATABASE: database.address, OWNER: level },
-      'storage.repos': { PATH: kinds.map(path => `${path}/*/*/{repo}.git`).join(', '), OWNER: 'forge' },
-      'storage.wiki': { PATH: `${root}/@hashed/*/*/{repo}.wiki.git`, OWNER: 'forge' },
-      'storage.lfs': { PATH: null },
-      'storage.attachments.issues': { PATH: null },
-    });
-    await runCampaign(t, server, database, campaign);
+    for (const kind of ['@hashed', '@snippets', '@pools']) mkdirSync(join(root, kind), { recursive: true });
+    const forge = { KIND: 'gitlab', DATABASE: address, OWNER: level };
+    await server.configure({ forge, ...hashedStorages(root) });
+    await runCampaign(t, server, sql, campaign);
   });
 }
 
@@ -61,26 +48,15 @@ for (const kind of ['gitea', 'forgejo'] as const) {
     const root = join(folder, `${kind}-repositories`);
     mkdirSync(root, { recursive: true });
     const path = join(folder, `${kind}.db`);
-    writeSqlite(path);
-    const sql = async (text: string) => {
-      const db = new DatabaseSync(path, { timeout: 5000 });
-      db.exec(text);
-      db.close();
-    };
-    await sql(giteaTables.map(name => `DELETE FROM "${name}"`).join(';'));
+    const sql = writeSqlite(path);
+    sql(giteaTables.map(name => `DELETE FROM "${name}"`).join(';'));
     const config = join(folder, 'app.ini');
     writeFileSync(
       config,
       `[server]\nAPP_DATA_PATH = ${folder}\n[database]\nDB_TYPE = sqlite3\nPATH = ${path}\n`,
     );
-    await server.configure({
-      forge: { KIND: kind, CONFIG: config },
-      'storage.repos': { PATH: `${root}/{owner}/{repo}.git` },
-      'storage.wiki': { PATH: `${root}/{owner}/{repo}.wiki.git` },
-      'storage.lfs': { PATH: null },
-      'storage.attachments.issues': { PATH: null },
-    });
+    await server.configure({ forge: { KIND: kind, CONFIG: config }, ...namedStorages(root) });
     const first = kind === 'gitea' ? seed : seed + 1000;
-    await runCampaign(t, server, { sql }, new GiteaCampaign(numbersFrom(first), root, folder));
+    await runCampaign(t, server, sql, new GiteaCampaign(numbersFrom(first), root, folder));
   });
 }

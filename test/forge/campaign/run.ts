@@ -6,7 +6,6 @@ import type { Test } from 'tap';
 import { until } from '../../e2e/ask.ts';
 import type { Server } from '../../e2e/server.ts';
 import { isLong } from '../../run-length.ts';
-import type { MadeDatabase } from '../made.ts';
 import type { Campaign, Stored } from './world.ts';
 
 const operations = isLong ? 10_000 : 300;
@@ -72,7 +71,7 @@ function sorted(figures: Figures): Figures {
 export async function runCampaign(
   t: Test,
   server: Server,
-  { sql }: Pick<MadeDatabase, 'sql'>,
+  sql: (text: string) => unknown,
   campaign: Campaign,
 ): Promise<void> {
   await sql(campaign.statements());
